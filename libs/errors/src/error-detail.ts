@@ -1,0 +1,27 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { type ErrorDetail, ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
+import { GatewayError, isGatewayErrorCode, type LimitName } from './gateway-error.ts';
+
+/** A GatewayError as it travels between services. */
+export function toErrorDetail(error: GatewayError): ErrorDetail {
+  const detail: MessageInitShape<typeof ErrorDetailSchema> = { code: error.code, message: error.message };
+  if (error.limit !== undefined) detail.limit = error.limit;
+  if (error.retryAtMs !== undefined) detail.retryAt = timestampFromMs(error.retryAtMs);
+  if (error.upstreamStatus !== undefined) detail.upstreamStatus = error.upstreamStatus;
+  return create(ErrorDetailSchema, detail);
+}
+
+/** The GatewayError that a service sent. A code from a newer service than this one becomes `internal_error`. */
+export function fromErrorDetail(detail: ErrorDetail): GatewayError {
+  const code = isGatewayErrorCode(detail.code) ? detail.code : 'internal_error';
+  return new GatewayError(code, detail.message, {
+    limit: toLimitName(detail.limit),
+    retryAtMs: detail.retryAt === undefined ? undefined : timestampMs(detail.retryAt),
+    upstreamStatus: detail.upstreamStatus,
+  });
+}
+
+function toLimitName(text: string | undefined): LimitName | undefined {
+  return text === 'requests_per_minute' || text === 'tokens_per_day' ? text : undefined;
+}

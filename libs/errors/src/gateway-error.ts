@@ -1,0 +1,81 @@
+/** The limits a token can have, by their public names. @see spec "Token limits" */
+export type LimitName = 'requests_per_minute' | 'tokens_per_day';
+
+/** Every code of the public error table. @see spec "Codes" */
+export type GatewayErrorCode =
+  | 'invalid_request'
+  | 'invalid_json'
+  | 'invalid_body'
+  | 'unsupported_content'
+  | 'upstream_rejected'
+  | 'unauthorized'
+  | 'model_not_found'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'body_too_large'
+  | 'unsupported_encoding'
+  | 'rate_limit_exceeded'
+  | 'pool_exhausted'
+  | 'providers_unavailable'
+  | 'subscription_unavailable'
+  | 'internal_error';
+
+export interface GatewayErrorDetails {
+  /** Which limit was hit; only with `rate_limit_exceeded`. */
+  readonly limit?: LimitName | undefined;
+  /** Epoch milliseconds from which a next try can succeed. */
+  readonly retryAtMs?: number | undefined;
+  /** The provider's HTTP status; with `upstream_rejected` it is the client's status too. */
+  readonly upstreamStatus?: number | undefined;
+  /** The original fault. It goes to the log, never to a client. */
+  readonly cause?: unknown;
+}
+
+/**
+ * A failure in the words of the public API. Thrown anywhere, carried over RPC whole, rendered in one file of the edge.
+ * The message is written for the caller: no provider text, no secret, no account name.
+ */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError';
+  readonly code: GatewayErrorCode;
+  readonly limit: LimitName | undefined;
+  readonly retryAtMs: number | undefined;
+  readonly upstreamStatus: number | undefined;
+
+  constructor(code: GatewayErrorCode, message: string, details: GatewayErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.limit = details.limit;
+    this.retryAtMs = details.retryAtMs;
+    this.upstreamStatus = details.upstreamStatus;
+  }
+}
+
+/** Anything thrown, as a GatewayError: what is not one becomes `internal_error` without its own text. */
+export function toGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  return new GatewayError('internal_error', 'The gateway failed to handle the request.', { cause: thrown });
+}
+
+const codes: ReadonlySet<string> = new Set<GatewayErrorCode>([
+  'invalid_request',
+  'invalid_json',
+  'invalid_body',
+  'unsupported_content',
+  'upstream_rejected',
+  'unauthorized',
+  'model_not_found',
+  'not_found',
+  'method_not_allowed',
+  'body_too_large',
+  'unsupported_encoding',
+  'rate_limit_exceeded',
+  'pool_exhausted',
+  'providers_unavailable',
+  'subscription_unavailable',
+  'internal_error',
+]);
+
+export function isGatewayErrorCode(text: string): text is GatewayErrorCode {
+  return codes.has(text);
+}

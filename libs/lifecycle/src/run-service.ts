@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '@gateway/config';
+import { GrpcServer } from '@gateway/rpc/grpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { AdminServer } from './admin-server.ts';
+import { readProcessConfig } from './process-config.ts';
+import type { Service, ServiceRuntime } from './service.ts';
+import { startFailureText } from './start-failure.ts';
+import { stopSignal } from './stop-signal.ts';
+
+/** Reads its own settings from `env` (throwing ConfigError) and builds the service with its network peers. */
+export type ServiceFactory = (env: Environment, runtime: ServiceRuntime) => Promise<Service>;
+
+/** Runs one service as a process: start, serve until SIGTERM, drain, stop. A failed start prints one message and exits 1. */
+export async function runService(
+  name: string,
+  createService: ServiceFactory,
+  env: Environment = process.env,
+): Promise<void> {
+  try {
+    await serveUntilStopped(name, createService, env);
+  } catch (thrown) {
+    process.stderr.write(`${startFailureText(name, thrown)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+async function serveUntilStopped(name: string, createService: ServiceFactory, env: Environment): Promise<void> {
+  const config = readProcessConfig(env);
+  const logger = createLogger(name, config.logLevel);
+  const metrics = new Metrics();
+  let stopping = false;
+
+  await using service = await createService(env, { logger, metrics });
+  await service.start();
+  const notReady = async () => (stopping ? 'stopping' : service.notReady());
+  const grpc =
+    service.routes.length === 0
+      ? undefined
+      : await GrpcServer.listen({
+          host: config.host,
+          port: config.grpcPort,
+          routes: service.routes,
+          onFault: (method, fault) => logger.error({ method, err: fault }, 'a call failed by a fault of ours'),
+        });
+  await using admin = await AdminServer.listen({
+    host: config.host,
+    port: config.adminPort,
+    metrics,
+    routes: service.routes,
+    notReady,
+  });
+  grpc?.setServing(true);
+  logger.info({ grpcPort: grpc?.port, adminPort: admin.port }, 'started');
+
+  const signal = await stopSignal();
+  stopping = true;
+  logger.info({ signal }, 'draining');
+  grpc?.setServing(false);
+  await sleep(config.drainDelayMs);
+  await Promise.all([grpc?.stop(config.drainTimeoutMs), service.drain?.(config.drainTimeoutMs)]);
+  logger.info('stopped');
+}

@@ -1,0 +1,20 @@
+import type { ServiceRoute } from '@gateway/rpc';
+import type { Logger, Metrics } from '@gateway/telemetry';
+
+/** What every service is given besides its configuration and its peers. */
+export interface ServiceRuntime {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** What every `create<Name>Service` returns. Disposing it closes what it opened, in reverse order. */
+export interface Service extends AsyncDisposable {
+  /** The RPCs it serves. Empty for a service that only consumes or only speaks HTTP. */
+  readonly routes: readonly ServiceRoute[];
+  /** Begins background work and opens listeners of its own. Called once, before it takes requests. */
+  start(): Promise<void>;
+  /** Why it can't take requests now; undefined when it can. Asked by the readiness probe. */
+  notReady(): Promise<string | undefined>;
+  /** Takes nothing new and lets running work end. Called before disposal. */
+  drain?(timeoutMs: number): Promise<void>;
+}

@@ -1,0 +1,26 @@
+import { create, type DescMethod, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
+
+/** A service of proto/ in the form that grpc-js takes. */
+export function grpcDefinition(service: DescService): ServiceDefinition {
+  return Object.fromEntries(service.methods.map((method) => [method.localName, grpcMethod(service, method)]));
+}
+
+/** One RPC in the form that grpc-js takes. Plain objects are completed to messages before they are written. */
+export function grpcMethod(service: DescService, method: DescMethod): MethodDefinition<object, object> {
+  return {
+    path: `/${service.typeName}/${method.name}`,
+    originalName: method.localName,
+    requestStream: method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
+    responseStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
+    requestSerialize: (request) => serialize(method.input, request),
+    requestDeserialize: (bytes) => fromBinary(method.input, bytes),
+    responseSerialize: (response) => serialize(method.output, response),
+    responseDeserialize: (bytes) => fromBinary(method.output, bytes),
+  };
+}
+
+function serialize(schema: DescMethod['input'], message: object): Buffer {
+  const bytes = toBinary(schema, create(schema, message as Record<string, unknown>));
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

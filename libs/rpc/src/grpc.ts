@@ -1,0 +1,6 @@
+// Apart from index.ts, so that one process without a network never loads gRPC.
+export type { GrpcChannel } from './grpc-client.ts';
+export { openGrpcChannel } from './grpc-client.ts';
+export { grpcDefinition } from './grpc-definition.ts';
+export type { GrpcServerOptions } from './grpc-server.ts';
+export { GrpcServer } from './grpc-server.ts';

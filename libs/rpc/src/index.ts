@@ -1,0 +1,5 @@
+export { directClient } from './direct-client.ts';
+export type { RpcStatus } from './rpc-error.ts';
+export { RpcError } from './rpc-error.ts';
+export type { CallContext, CallOptions, Client, Handlers, ServiceRoute } from './service-types.ts';
+export { serviceRoute } from './service-types.ts';

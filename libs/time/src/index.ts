@@ -1,0 +1,11 @@
+export type { Clock } from './clock.ts';
+export { ManualClock, systemClock } from './clock.ts';
+export type { LocalDay } from './local-day.ts';
+export {
+  addLocalDays,
+  endOfLocalDayMs,
+  LOCAL_TIME_ZONE,
+  localDayOf,
+  nextLocalMidnightMs,
+  startOfLocalDayMs,
+} from './local-day.ts';

@@ -1,0 +1,35 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { addLocalDays, endOfLocalDayMs, localDayOf, nextLocalMidnightMs, startOfLocalDayMs } from './local-day.ts';
+
+const at = (text: string) => Date.parse(text);
+
+describe('the local day', () => {
+  it('changes at midnight in Amsterdam, in winter and in summer', () => {
+    expect(localDayOf(at('2026-11-20T22:59:59.999Z'))).toBe('2026-11-20');
+    expect(localDayOf(at('2026-11-20T23:00:00.000Z'))).toBe('2026-11-21');
+    expect(localDayOf(at('2026-07-01T21:59:59.999Z'))).toBe('2026-07-01');
+    expect(localDayOf(at('2026-07-01T22:00:00.000Z'))).toBe('2026-07-02');
+  });
+
+  it('is 23 hours long when summer time begins and 25 when it ends', () => {
+    expect(endOfLocalDayMs('2026-03-29') - startOfLocalDayMs('2026-03-29')).toBe(23 * 3_600_000);
+    expect(endOfLocalDayMs('2026-10-25') - startOfLocalDayMs('2026-10-25')).toBe(25 * 3_600_000);
+  });
+
+  it('counts days across a clock change', () => {
+    expect(addLocalDays('2026-10-28', -6)).toBe('2026-10-22');
+    expect(new Date(startOfLocalDayMs('2026-10-22')).toISOString()).toBe('2026-10-21T22:00:00.000Z');
+  });
+
+  it('holds every instant between its start and its end', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: at('2024-01-01'), max: at('2030-12-31') }), (epochMs) => {
+        const day = localDayOf(epochMs);
+        expect(startOfLocalDayMs(day)).toBeLessThanOrEqual(epochMs);
+        expect(endOfLocalDayMs(day)).toBeGreaterThan(epochMs);
+        expect(nextLocalMidnightMs(epochMs)).toBe(endOfLocalDayMs(day));
+      }),
+    );
+  });
+});

@@ -1,0 +1,52 @@
+/** The zone in which days are counted. @see spec "Token limits" */
+export const LOCAL_TIME_ZONE = 'Europe/Amsterdam';
+
+/** A civil day in LOCAL_TIME_ZONE, "2026-11-20". Text order is day order. */
+export type LocalDay = string;
+
+interface DayBounds {
+  readonly day: LocalDay;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** The local day that holds an instant. */
+export function localDayOf(epochMs: number): LocalDay {
+  return boundsAt(epochMs).day;
+}
+
+/** The instant at which a local day begins. Days are 23, 24 or 25 hours long: never add 86 400 s to it. */
+export function startOfLocalDayMs(day: LocalDay): number {
+  return midnightMs(Temporal.PlainDate.from(day));
+}
+
+/** The instant at which a local day ends: the coming midnight. */
+export function endOfLocalDayMs(day: LocalDay): number {
+  return midnightMs(Temporal.PlainDate.from(day).add({ days: 1 }));
+}
+
+/** The local midnight that follows an instant. */
+export function nextLocalMidnightMs(epochMs: number): number {
+  return boundsAt(epochMs).endMs;
+}
+
+/** The day `days` days later (earlier, when negative). */
+export function addLocalDays(day: LocalDay, days: number): LocalDay {
+  return Temporal.PlainDate.from(day).add({ days }).toString();
+}
+
+// The hot path asks for today only; everything else computes anew.
+let latest: DayBounds = { day: '', startMs: 0, endMs: 0 };
+
+function boundsAt(epochMs: number): DayBounds {
+  if (epochMs >= latest.startMs && epochMs < latest.endMs) return latest;
+  const date = Temporal.Instant.fromEpochMilliseconds(Math.floor(epochMs))
+    .toZonedDateTimeISO(LOCAL_TIME_ZONE)
+    .toPlainDate();
+  latest = { day: date.toString(), startMs: midnightMs(date), endMs: midnightMs(date.add({ days: 1 })) };
+  return latest;
+}
+
+function midnightMs(date: Temporal.PlainDate): number {
+  return date.toZonedDateTime(LOCAL_TIME_ZONE).epochMilliseconds;
+}
