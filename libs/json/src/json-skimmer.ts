@@ -1,0 +1,323 @@
+import { GatewayError } from '@gateway/errors';
+
+export interface JsonBounds {
+  /** Deepest nesting of arrays and objects; 256 unless told. */
+  readonly maxDepth?: number;
+  /** Most values and keys in the whole text; a million unless told. Parsing costs follow this number, not bytes. */
+  readonly maxTokens?: number;
+}
+
+/** Where one member of the top-level object stands, as byte offsets: `[keyStart, keyEnd)` and `[valueStart, valueEnd)`. */
+export interface JsonMember {
+  /** Of the key with its quotes. */
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+const State = {
+  value: 0,
+  firstElementOrEnd: 1,
+  firstKeyOrEnd: 2,
+  key: 3,
+  colon: 4,
+  commaOrEnd: 5,
+  string: 6,
+  escape: 7,
+  unicode: 8,
+  minus: 9,
+  zero: 10,
+  integer: 11,
+  point: 12,
+  fraction: 13,
+  exponent: 14,
+  exponentSign: 15,
+  exponentDigits: 16,
+  literal: 17,
+  done: 18,
+} as const;
+type State = (typeof State)[keyof typeof State];
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const openBracket = 0x5b;
+const literals: Readonly<Record<number, string>> = { 116: 'true', 102: 'false', 110: 'null' };
+/** After one of these a number may end. */
+const endsNumber: ReadonlySet<State> = new Set<State>([
+  State.zero,
+  State.integer,
+  State.fraction,
+  State.exponentDigits,
+]);
+
+/**
+ * Checks the grammar of a JSON text while its bytes arrive, and notes where the members of its top-level object stand.
+ * Builds nothing, so its cost is one pass whatever is sent, spread over the reads that bring the bytes.
+ *
+ * Throws `invalid_json` as soon as the text can't be JSON, `invalid_request` when it is too deep or has too many values.
+ * UTF-8 is not checked here.
+ */
+export class JsonSkimmer {
+  readonly members: JsonMember[] = [];
+  readonly #maxDepth: number;
+  readonly #maxTokens: number;
+  /** One byte per open container: is it an object? */
+  readonly #isObject: Uint8Array;
+  #depth = 0;
+  #tokens = 0;
+  #state: State = State.value;
+  /** Offset of the first byte of the current chunk in the whole text. */
+  #base = 0;
+  #stringIsKey = false;
+  #unicodeLeft = 0;
+  #literal = '';
+  #literalAt = 0;
+  #keyStart = 0;
+  #keyEnd = 0;
+  #valueStart = 0;
+  #topLevelIsObject = false;
+
+  constructor({ maxDepth = 256, maxTokens = 1_000_000 }: JsonBounds = {}) {
+    this.#maxDepth = maxDepth;
+    this.#maxTokens = maxTokens;
+    this.#isObject = new Uint8Array(maxDepth + 1);
+  }
+
+  /** True when the text's value is an object; certain once it has begun. */
+  get topLevelIsObject(): boolean {
+    return this.#topLevelIsObject;
+  }
+
+  push(bytes: Uint8Array): void {
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#state === State.string) at = this.#skipString(bytes, at);
+      else this.#step(bytes[at] ?? 0, this.#base + at++);
+    }
+    this.#base += bytes.length;
+  }
+
+  /** The text has ended. Throws when it is incomplete. */
+  end(): void {
+    if (endsNumber.has(this.#state)) this.#endValue(this.#base);
+    if (this.#state !== State.done) throw invalidJson(this.#base);
+  }
+
+  /** Moves over plain characters of a string to the byte after its end, its next escape, or the end of the chunk. */
+  #skipString(bytes: Uint8Array, from: number): number {
+    for (let at = from; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0;
+      if (byte === quote) {
+        this.#endString(this.#base + at + 1);
+        return at + 1;
+      }
+      if (byte === backslash) {
+        this.#state = State.escape;
+        return at + 1;
+      }
+      if (byte < 0x20) throw invalidJson(this.#base + at);
+    }
+    return bytes.length;
+  }
+
+  #step(byte: number, offset: number): void {
+    if (isWhitespace(byte) && this.#skipsWhitespace(offset)) return;
+    switch (this.#state) {
+      case State.value:
+        return this.#beginValue(byte, offset);
+      case State.firstElementOrEnd:
+        return byte === 0x5d ? this.#close(offset) : this.#beginValue(byte, offset);
+      case State.firstKeyOrEnd:
+        return byte === 0x7d ? this.#close(offset) : this.#beginKey(byte, offset);
+      case State.key:
+        return this.#beginKey(byte, offset);
+      case State.colon:
+        return this.#expect(byte === 0x3a, State.value, offset);
+      case State.commaOrEnd:
+        return this.#afterValue(byte, offset);
+      case State.escape:
+        return this.#escape(byte, offset);
+      case State.unicode:
+        return this.#unicode(byte, offset);
+      case State.literal:
+        return this.#inLiteral(byte, offset);
+      case State.done:
+        throw invalidJson(offset);
+      default:
+        return this.#inNumber(byte, offset);
+    }
+  }
+
+  /** Whitespace between tokens is skipped; after a number it ends the number; inside other tokens it is an error. */
+  #skipsWhitespace(offset: number): boolean {
+    if (endsNumber.has(this.#state)) this.#endValue(offset);
+    return this.#state <= State.commaOrEnd || this.#state === State.done;
+  }
+
+  #beginValue(byte: number, offset: number): void {
+    this.#countToken();
+    if (this.#depth === 1) this.#valueStart = offset;
+    if (byte === quote) {
+      this.#stringIsKey = false;
+      this.#state = State.string;
+    } else if (byte === openBrace) this.#open(true);
+    else if (byte === openBracket) this.#open(false);
+    else if (byte === 0x2d) this.#state = State.minus;
+    else if (byte === 0x30) this.#state = State.zero;
+    else if (isDigit(byte)) this.#state = State.integer;
+    else this.#beginLiteral(byte, offset);
+  }
+
+  #beginKey(byte: number, offset: number): void {
+    this.#countToken();
+    this.#stringIsKey = true;
+    if (this.#depth === 1) this.#keyStart = offset;
+    this.#expect(byte === quote, State.string, offset);
+  }
+
+  #open(isObject: boolean): void {
+    if (this.#depth === 0) this.#topLevelIsObject = isObject;
+    if (this.#depth === this.#maxDepth) {
+      throw new GatewayError('invalid_request', `The body is nested more than ${this.#maxDepth} levels deep.`);
+    }
+    this.#depth += 1;
+    this.#isObject[this.#depth] = isObject ? 1 : 0;
+    this.#state = isObject ? State.firstKeyOrEnd : State.firstElementOrEnd;
+  }
+
+  #close(offset: number): void {
+    this.#depth -= 1;
+    this.#endValue(offset + 1);
+  }
+
+  #endString(end: number): void {
+    if (!this.#stringIsKey) return this.#endValue(end);
+    if (this.#depth === 1) this.#keyEnd = end;
+    this.#state = State.colon;
+  }
+
+  #endValue(end: number): void {
+    if (this.#depth === 0) {
+      this.#state = State.done;
+      return;
+    }
+    if (this.#depth === 1 && this.#isObject[1] === 1) {
+      this.members.push({
+        keyStart: this.#keyStart,
+        keyEnd: this.#keyEnd,
+        valueStart: this.#valueStart,
+        valueEnd: end,
+      });
+    }
+    this.#state = State.commaOrEnd;
+  }
+
+  #afterValue(byte: number, offset: number): void {
+    const inObject = this.#isObject[this.#depth] === 1;
+    if (byte === 0x2c) this.#state = inObject ? State.key : State.value;
+    else if (byte === (inObject ? 0x7d : 0x5d)) this.#close(offset);
+    else throw invalidJson(offset);
+  }
+
+  #escape(byte: number, offset: number): void {
+    if (byte === 0x75) {
+      this.#unicodeLeft = 4;
+      this.#state = State.unicode;
+      return;
+    }
+    // " \ / b f n r t
+    this.#expect('"\\/bfnrt'.includes(String.fromCharCode(byte)), State.string, offset);
+  }
+
+  #unicode(byte: number, offset: number): void {
+    if (!isHexDigit(byte)) throw invalidJson(offset);
+    this.#unicodeLeft -= 1;
+    if (this.#unicodeLeft === 0) this.#state = State.string;
+  }
+
+  #beginLiteral(byte: number, offset: number): void {
+    const literal = literals[byte];
+    if (literal === undefined) throw invalidJson(offset);
+    this.#literal = literal;
+    this.#literalAt = 1;
+    this.#state = State.literal;
+  }
+
+  #inLiteral(byte: number, offset: number): void {
+    if (byte !== this.#literal.charCodeAt(this.#literalAt)) throw invalidJson(offset);
+    this.#literalAt += 1;
+    if (this.#literalAt === this.#literal.length) this.#endValue(offset + 1);
+  }
+
+  #inNumber(byte: number, offset: number): void {
+    const next = nextNumberState(this.#state, byte);
+    if (next !== undefined) {
+      this.#state = next;
+      return;
+    }
+    if (!endsNumber.has(this.#state)) throw invalidJson(offset);
+    this.#endValue(offset);
+    this.#step(byte, offset);
+  }
+
+  #expect(met: boolean, next: State, offset: number): void {
+    if (!met) throw invalidJson(offset);
+    this.#state = next;
+  }
+
+  #countToken(): void {
+    this.#tokens += 1;
+    if (this.#tokens > this.#maxTokens) {
+      throw new GatewayError('invalid_request', `The body has more than ${this.#maxTokens} values.`);
+    }
+  }
+}
+
+/** The state after one more byte of a number; undefined when the byte does not belong to it. */
+function nextNumberState(state: State, byte: number): State | undefined {
+  const digit = isDigit(byte);
+  const isExponentMark = byte === 0x65 || byte === 0x45;
+  switch (state) {
+    case State.minus:
+      if (byte === 0x30) return State.zero;
+      return digit ? State.integer : undefined;
+    case State.integer:
+      if (digit) return State.integer;
+      return afterInteger(byte, isExponentMark);
+    case State.zero:
+      return afterInteger(byte, isExponentMark);
+    case State.point:
+      return digit ? State.fraction : undefined;
+    case State.fraction:
+      if (digit) return State.fraction;
+      return isExponentMark ? State.exponent : undefined;
+    case State.exponent:
+      if (byte === 0x2b || byte === 0x2d) return State.exponentSign;
+      return digit ? State.exponentDigits : undefined;
+    default:
+      return digit ? State.exponentDigits : undefined;
+  }
+}
+
+function afterInteger(byte: number, isExponentMark: boolean): State | undefined {
+  if (byte === 0x2e) return State.point;
+  return isExponentMark ? State.exponent : undefined;
+}
+
+function invalidJson(offset: number): GatewayError {
+  return new GatewayError('invalid_json', `The body is not valid JSON (at byte ${offset}).`);
+}
+
+function isWhitespace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+function isHexDigit(byte: number): boolean {
+  return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
+}

@@ -1,0 +1,3 @@
+import { runAllInOne } from './run.ts';
+
+await runAllInOne(process.env);

@@ -1,0 +1,95 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { GatewayError } from '@gateway/errors';
+import { CostKind, LimitName, type LimitStatus, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { type Client, RpcError } from '@gateway/rpc';
+import { type Clock, localDayOf } from '@gateway/time';
+import type { Principal } from '../authentication/principal.ts';
+import type { LocalAdmission } from './local-admission.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
+
+export interface Admission {
+  readonly admittedAtMs: number;
+  /** The day to which everything of this request is counted. */
+  readonly localDay: string;
+  /** Fixed now; they go on whatever answer follows. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface AdmissionRequest {
+  readonly requestId: string;
+  readonly principal: Principal;
+  /** `request_only` is never refused by the day budget. */
+  readonly cost: 'request_and_tokens' | 'request_only';
+}
+
+export interface AdmissionPeers {
+  readonly limiter: Client<typeof LimiterService>;
+  /** Decides while the limiter does not answer. */
+  readonly local: LocalAdmission;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+}
+
+/** The key under which the limiter knows a token. */
+export function limiterKey(principal: Principal): string {
+  return `token:${principal.tokenId}`;
+}
+
+/** Whether a request is held to limits at all: personal tokens never ask the limiter. */
+export function isLimited({ limits }: Principal): boolean {
+  return limits.requestsPerMinute !== undefined || limits.tokensPerDay !== undefined;
+}
+
+/** The limits of a token in the limiter's words. */
+export function limiterLimits({ limits }: Principal) {
+  return {
+    ...(limits.requestsPerMinute === undefined ? {} : { requestsPerMinute: limits.requestsPerMinute }),
+    ...(limits.tokensPerDay === undefined ? {} : { tokensPerDay: BigInt(limits.tokensPerDay) }),
+  };
+}
+
+/**
+ * Takes a slot for a request. A refusal is thrown by `admission.refusal`, after its headers are known: they belong on
+ * the 429 too. Never fails because the limiter is away. @see spec "Token limits"
+ */
+export async function admit(
+  request: AdmissionRequest,
+  peers: AdmissionPeers,
+): Promise<Admission & { readonly refusal?: GatewayError }> {
+  const admittedAtMs = peers.clock.nowMs();
+  if (!isLimited(request.principal)) return { admittedAtMs, localDay: localDayOf(admittedAtMs), headers: {} };
+  const { status, refusal } = await decide(request, peers);
+  const localDay = status?.localDay || localDayOf(admittedAtMs);
+  const headers = status === undefined ? {} : rateLimitHeaders(status, peers.clock.nowMs());
+  return { admittedAtMs, localDay, headers, ...(refusal === undefined ? {} : { refusal: refusalError(refusal) }) };
+}
+
+interface Decision {
+  readonly status?: LimitStatus | undefined;
+  readonly refusal?: Refusal | undefined;
+}
+
+async function decide(request: AdmissionRequest, { limiter, local, timeoutMs }: AdmissionPeers): Promise<Decision> {
+  const check = {
+    key: limiterKey(request.principal),
+    requestId: request.requestId,
+    limits: limiterLimits(request.principal),
+    costKind: request.cost === 'request_only' ? CostKind.REQUEST_ONLY : CostKind.REQUEST_AND_TOKENS,
+  };
+  try {
+    return await limiter.admit(check, { timeoutMs });
+  } catch (thrown) {
+    if (!(thrown instanceof RpcError)) throw thrown;
+    return local.admit(check, thrown);
+  }
+}
+
+function refusalError({ limit, retryAt }: Refusal): GatewayError {
+  const name = limit === LimitName.TOKENS_PER_DAY ? 'tokens_per_day' : 'requests_per_minute';
+  const text = name === 'tokens_per_day' ? 'tokens per day' : 'requests per minute';
+  return new GatewayError('rate_limit_exceeded', `The token is over its limit of ${text}.`, {
+    limit: name,
+    retryAtMs: retryAt === undefined ? undefined : timestampMs(retryAt),
+  });
+}

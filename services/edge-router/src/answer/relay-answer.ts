@@ -1,0 +1,98 @@
+import type { ServerResponse } from 'node:http';
+import { fromErrorDetail, GatewayError } from '@gateway/errors';
+import type { ExecuteOutcome, ExecuteResponse, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import type { Answering } from '../attempts/attempt-loop.ts';
+import type { ErrorDialect } from '../errors/error-dialect.ts';
+import { renderStreamError } from '../errors/render-error.ts';
+import type { UsageBooking } from '../usage/usage-booking.ts';
+import { Heartbeat, writeWithBackpressure } from './response-writer.ts';
+
+export interface Relay {
+  readonly answering: Answering;
+  readonly response: ServerResponse;
+  readonly booking: UsageBooking;
+  readonly dialect: ErrorDialect;
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal;
+  readonly heartbeatMs: number;
+  /** Tells the broker how the attempt ended. Never throws. */
+  readonly report: (outcome: AttemptOutcomeInit) => Promise<void>;
+}
+
+type AttemptOutcomeInit = NonNullable<ExecuteOutcome['attempt']> | { readonly result: AttemptResult };
+
+/**
+ * Carries an answer that has begun to the client. The request is booked before the last byte goes out, so that whoever
+ * has read the end finds it counted. An answer that breaks off ends with one error event and nothing after it.
+ */
+export async function relayAnswer(relay: Relay): Promise<void> {
+  const { answering, response } = relay;
+  let heartbeat: Heartbeat | undefined;
+  try {
+    while (true) {
+      const frame = await answering.frames.next();
+      if (frame.usage !== undefined) relay.booking.onUsage(frame.usage);
+      if (frame.head !== undefined) {
+        writeHead(frame.head, relay);
+        if (isEventStream(response)) heartbeat = new Heartbeat(response, relay.heartbeatMs);
+      }
+      if (frame.outcome !== undefined) return await finish(frame, frame.outcome, relay);
+      heartbeat?.sent();
+      await writeWithBackpressure(response, frame.body);
+    }
+  } catch (thrown) {
+    await breakOff(thrown, relay);
+  } finally {
+    heartbeat?.stop();
+    await answering.frames[Symbol.asyncDispose]();
+  }
+}
+
+function writeHead({ status, headers }: ResponseHead, { response, answering }: Relay): void {
+  response.setHeader('x-gateway-provider', headerSafe(answering.lease.provider));
+  response.setHeader('x-gateway-model', headerSafe(answering.lease.model));
+  response.writeHead(status, headers);
+}
+
+async function finish(frame: ExecuteResponse, outcome: ExecuteOutcome, relay: Relay): Promise<void> {
+  const attempt = outcome.attempt ?? { result: AttemptResult.SUCCEEDED };
+  if (attempt.result === AttemptResult.SUCCEEDED) {
+    await Promise.all([relay.booking.end(Outcome.COMPLETED), relay.report(attempt)]);
+    relay.response.end(frame.body);
+    return;
+  }
+  await writeWithBackpressure(relay.response, frame.body);
+  await Promise.all([relay.booking.end(Outcome.FAILED), relay.report(attempt)]);
+  endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error), relay);
+}
+
+/** The client has gone, or the adapter has: neither is the account's fault. */
+async function breakOff(thrown: unknown, relay: Relay): Promise<void> {
+  const clientHasGone = relay.signal.aborted;
+  await Promise.all([
+    relay.booking.end(clientHasGone ? Outcome.ABORTED : Outcome.FAILED),
+    relay.report({ result: AttemptResult.CANCELLED }),
+  ]);
+  if (!clientHasGone) endWithError(brokenOff(thrown), relay);
+}
+
+function endWithError(error: GatewayError, { response, dialect }: Relay): void {
+  if (isEventStream(response)) response.end(renderStreamError(error, dialect));
+  // Half a JSON object can't be mended: the client must see that it is incomplete.
+  else response.destroy();
+}
+
+function brokenOff(cause?: unknown): GatewayError {
+  return new GatewayError('providers_unavailable', 'The answer broke off.', { cause });
+}
+
+function isEventStream(response: ServerResponse): boolean {
+  return String(response.getHeader('content-type') ?? '').startsWith('text/event-stream');
+}
+
+/** Header values come from configuration and providers; what HTTP does not allow in them is left out. */
+function headerSafe(value: string): string {
+  return value.replace(/[^\x20-\x7e]/g, '');
+}

@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http';
+import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { type IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { Client } from '@gateway/rpc';
+import { parseTokenText, tokenSha256 } from '@gateway/tokens';
+import { type AuthHeader, presentedToken, unauthorized } from './credentials.ts';
+import type { Principal } from './principal.ts';
+import type { TokenCache } from './token-cache.ts';
+
+/** Who sends this request. Throws `unauthorized`. A malformed token dies on its checksum, without a lookup. */
+export async function authenticate(
+  request: IncomingMessage,
+  ownHeader: AuthHeader,
+  tokens: TokenCache,
+): Promise<Principal> {
+  const text = presentedToken(request, ownHeader);
+  if (parseTokenText(text) === undefined) throw unauthorized('Missing or malformed token.');
+  const principal = await tokens.resolve(tokenSha256(text));
+  if (principal === undefined) throw unauthorized('The token is unknown or revoked.');
+  return principal;
+}
+
+/** Asks the identity service for the principal behind a digest. */
+export function identityResolver(identity: Client<typeof IdentityService>, timeoutMs: number) {
+  return async (digest: Buffer): Promise<Principal | undefined> => {
+    const { token } = await identity.resolve({ tokenSha256: digest }, { timeoutMs });
+    return token === undefined ? undefined : toPrincipal(token);
+  };
+}
+
+function toPrincipal({ tokenId, kind, label, limits }: Token): Principal {
+  if (kind !== TokenKind.SERVICE) {
+    return { tokenId, kind: 'personal', label, limits: { requestsPerMinute: undefined, tokensPerDay: undefined } };
+  }
+  const tokensPerDay = limits?.tokensPerDay;
+  return {
+    tokenId,
+    kind: 'service',
+    label,
+    limits: {
+      requestsPerMinute: limits?.requestsPerMinute,
+      tokensPerDay: tokensPerDay === undefined ? undefined : Number(tokensPerDay),
+    },
+  };
+}

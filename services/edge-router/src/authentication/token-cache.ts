@@ -1,0 +1,97 @@
+import type { Clock } from '@gateway/time';
+import type { Principal } from './principal.ts';
+
+export interface TokenCacheOptions {
+  /** Asks the source of truth; undefined for an unknown or revoked token. */
+  readonly resolve: (tokenSha256: Buffer) => Promise<Principal | undefined>;
+  readonly clock: Clock;
+  /** How long a known token is believed without asking again. */
+  readonly freshMs: number;
+  /** Told when the source can't be asked and the last known answer is served. */
+  readonly onStale?: (fault: unknown) => void;
+}
+
+interface Entry {
+  readonly principal: Principal;
+  readonly resolvedAtMs: number;
+}
+
+const unknownFreshMs = 5_000;
+const maxUnknown = 10_000;
+const maxKnown = 100_000;
+
+/**
+ * Resolved tokens. While the source of truth is away, the last known answer is served; a token that was once found
+ * revoked never comes back from here.
+ */
+export class TokenCache {
+  readonly #options: TokenCacheOptions;
+  readonly #known = new Map<string, Entry>();
+  /** Key → when it was found unknown. Bounded: guessing floods must not fill the memory. */
+  readonly #unknown = new Map<string, number>();
+  readonly #underWay = new Map<string, Promise<Principal | undefined>>();
+
+  constructor(options: TokenCacheOptions) {
+    this.#options = options;
+  }
+
+  /** The principal of a token, or undefined when it is unknown or revoked. Throws when nobody can tell. */
+  resolve(tokenSha256: Buffer): Promise<Principal | undefined> | Principal | undefined {
+    const key = tokenSha256.toString('latin1');
+    const now = this.#options.clock.nowMs();
+    const entry = this.#known.get(key);
+    if (entry !== undefined && now - entry.resolvedAtMs < this.#options.freshMs) return entry.principal;
+    const unknownAt = this.#unknown.get(key);
+    if (unknownAt !== undefined && now - unknownAt < unknownFreshMs) return undefined;
+    return this.#ask(key, tokenSha256, entry);
+  }
+
+  /** Forgets tokens that changed, so that the next request asks again. */
+  forget(tokenIds: readonly string[]): void {
+    const changed = new Set(tokenIds);
+    for (const [key, entry] of this.#known) {
+      // Kept as stale, not deleted: if the source is away right now, a known token beats a refusal.
+      if (changed.has(entry.principal.tokenId))
+        this.#known.set(key, { ...entry, resolvedAtMs: Number.NEGATIVE_INFINITY });
+    }
+  }
+
+  #ask(key: string, tokenSha256: Buffer, lastKnown: Entry | undefined): Promise<Principal | undefined> {
+    const existing = this.#underWay.get(key);
+    if (existing !== undefined) return existing;
+    const asked = this.#options
+      .resolve(tokenSha256)
+      .then((principal) => this.#remember(key, principal))
+      .catch((fault: unknown) => this.#serveLastKnown(lastKnown, fault))
+      .finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, asked);
+    return asked;
+  }
+
+  #remember(key: string, principal: Principal | undefined): Principal | undefined {
+    const now = this.#options.clock.nowMs();
+    if (principal === undefined) {
+      this.#known.delete(key);
+      keepNewest(this.#unknown, maxUnknown);
+      this.#unknown.set(key, now);
+    } else {
+      this.#unknown.delete(key);
+      keepNewest(this.#known, maxKnown);
+      this.#known.set(key, { principal, resolvedAtMs: now });
+    }
+    return principal;
+  }
+
+  #serveLastKnown(lastKnown: Entry | undefined, fault: unknown): Principal {
+    if (lastKnown === undefined) throw fault;
+    this.#options.onStale?.(fault);
+    return lastKnown.principal;
+  }
+}
+
+/** Makes room for one more entry by dropping the one that was put in first. */
+function keepNewest(map: Map<string, unknown>, max: number): void {
+  if (map.size < max) return;
+  const [oldest] = map.keys();
+  if (oldest !== undefined) map.delete(oldest);
+}

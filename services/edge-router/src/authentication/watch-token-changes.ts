@@ -1,0 +1,22 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { Client } from '@gateway/rpc';
+import type { TokenCache } from './token-cache.ts';
+
+const reconnectMs = 1_000;
+
+/** Drops changed tokens from the cache as identity tells of them. Ends with the signal; a lost stream is opened again. */
+export async function watchTokenChanges(
+  identity: Client<typeof IdentityService>,
+  tokens: TokenCache,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      for await (const { tokenIds } of identity.watchChanges({}, { signal })) tokens.forget(tokenIds);
+    } catch {
+      // Identity is away: cached tokens expire by their time, and the stream is tried again.
+    }
+    await sleep(reconnectMs, undefined, { signal }).catch(() => undefined);
+  }
+}

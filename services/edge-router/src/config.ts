@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import { type Environment, EnvReader } from '@gateway/config';
+
+/** Settings of the edge. Every one has a default that is safe in production. */
+export interface EdgeRouterConfig {
+  /** HOST (127.0.0.1) */
+  readonly host: string;
+  /** PORT (8080): the public HTTP port; 0 picks a free one. */
+  readonly port: number;
+  /** GATEWAY_DATA (./data): the usage journal lives in its folder `journal`. */
+  readonly journalFolder: string;
+  /** TOKEN_CACHE_SECONDS (30): how long a resolved token is believed without asking again. */
+  readonly tokenCacheMs: number;
+  /** RPC_TIMEOUT_MS (1000): deadline of every short call to another service. */
+  readonly rpcTimeoutMs: number;
+  /** HEADERS_TIMEOUT_SECONDS (15): a client that has not sent its headers by then is cut off. */
+  readonly headersTimeoutMs: number;
+  /** BODY_TIMEOUT_SECONDS (300): a client that has not sent its whole request by then is cut off. */
+  readonly bodyTimeoutMs: number;
+  /** HEARTBEAT_SECONDS (15): an SSE comment is sent when a running stream was silent for so long. */
+  readonly heartbeatMs: number;
+}
+
+export function readEdgeRouterConfig(env: Environment): EdgeRouterConfig {
+  const reader = new EnvReader(env);
+  const config: EdgeRouterConfig = {
+    host: reader.string('HOST', '127.0.0.1'),
+    port: reader.port('PORT', 8080),
+    journalFolder: join(reader.string('GATEWAY_DATA', './data'), 'journal'),
+    tokenCacheMs: reader.integer('TOKEN_CACHE_SECONDS', 30, { max: 30 }) * 1_000,
+    rpcTimeoutMs: reader.integer('RPC_TIMEOUT_MS', 1_000, { min: 10, max: 60_000 }),
+    headersTimeoutMs: reader.integer('HEADERS_TIMEOUT_SECONDS', 15, { min: 1, max: 300 }) * 1_000,
+    bodyTimeoutMs: reader.integer('BODY_TIMEOUT_SECONDS', 300, { min: 1, max: 3_600 }) * 1_000,
+    heartbeatMs: reader.integer('HEARTBEAT_SECONDS', 15, { min: 1, max: 300 }) * 1_000,
+  };
+  reader.done();
+  return Object.freeze(config);
+}
+
+/** Where a stand-alone edge finds the other services. */
+export interface EdgeRouterPeerUrls {
+  /** IDENTITY_URL */
+  readonly identity: string;
+  /** LIMITER_URL */
+  readonly limiter: string;
+  /** POOL_BROKER_URL */
+  readonly broker: string;
+  /** RESPONSES_ADAPTER_URL */
+  readonly responsesAdapter: string;
+  /** MESSAGES_ADAPTER_URL */
+  readonly messagesAdapter: string;
+  /** USAGE_QUERY_URL */
+  readonly usageQuery: string;
+  /** NATS_URL */
+  readonly nats: string;
+}
+
+export function readEdgeRouterPeerUrls(env: Environment): EdgeRouterPeerUrls {
+  const reader = new EnvReader(env);
+  const service = (name: string, why: string, host: string) => reader.requiredUrl(name, why, `http://${host}:50051`);
+  const urls: EdgeRouterPeerUrls = {
+    identity: service('IDENTITY_URL', 'Tokens are resolved there.', 'identity'),
+    limiter: service('LIMITER_URL', 'Requests are admitted there.', 'limiter'),
+    broker: service('POOL_BROKER_URL', 'Accounts are chosen there.', 'pool-broker'),
+    responsesAdapter: service('RESPONSES_ADAPTER_URL', 'It calls the Responses pool.', 'responses-adapter'),
+    messagesAdapter: service('MESSAGES_ADAPTER_URL', 'It calls the Messages pool.', 'messages-adapter'),
+    usageQuery: service('USAGE_QUERY_URL', 'GET /v1/usage is answered there.', 'usage-query'),
+    nats: reader.requiredUrl('NATS_URL', 'Usage is published there.', 'nats://nats:4222', ['nats', 'tls']),
+  };
+  reader.done();
+  return Object.freeze(urls);
+}

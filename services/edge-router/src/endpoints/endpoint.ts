@@ -1,0 +1,41 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { Client } from '@gateway/rpc';
+import type { Clock } from '@gateway/time';
+import type { Admission } from '../admission/admit.ts';
+import type { Principal } from '../authentication/principal.ts';
+import type { EdgeRouterConfig } from '../config.ts';
+import type { ErrorDialect } from '../errors/error-dialect.ts';
+import type { BookingPeers } from '../usage/usage-booking.ts';
+
+/** A request that has passed authentication and admission. */
+export interface AdmittedRequest {
+  /** UUIDv7: the limiter's idempotency key, the ledger's primary key, the log's id. */
+  readonly requestId: string;
+  readonly path: string;
+  readonly errorDialect: ErrorDialect;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly principal: Principal;
+  readonly admission: Admission;
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** What endpoints work with. */
+export interface EndpointPeers {
+  readonly config: EdgeRouterConfig;
+  readonly clock: Clock;
+  readonly limiter: Client<typeof LimiterService>;
+  readonly broker: Client<typeof PoolBrokerService>;
+  readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
+  readonly usageQuery: Client<typeof UsageQueryService>;
+  readonly booking: BookingPeers;
+}
+
+/** Answers a request, or throws a GatewayError for the server to render. */
+export type Endpoint = (request: AdmittedRequest, peers: EndpointPeers) => Promise<void>;

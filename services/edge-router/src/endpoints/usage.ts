@@ -1,0 +1,83 @@
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { LOCAL_TIME_ZONE } from '@gateway/time';
+import { isLimited, limiterKey, limiterLimits } from '../admission/admit.ts';
+import type { Principal } from '../authentication/principal.ts';
+import { sendJson } from '../http/send-json.ts';
+import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
+
+/** How long the ledger may take to show what this caller has just done, and to answer. */
+const queryTimeoutMs = 5_000;
+
+/** Usage and limits of the calling token, and of no other. @see spec "GET /v1/usage" */
+export async function usage({ response, principal }: AdmittedRequest, peers: EndpointPeers): Promise<void> {
+  const { recent } = peers.booking;
+  const includeRequestIds = [...recent.of(principal.tokenId)];
+  const [used, status] = await Promise.all([
+    peers.usageQuery.getUsage({ tokenId: principal.tokenId, includeRequestIds }, { timeoutMs: queryTimeoutMs }),
+    limitStatus(principal, peers),
+  ]);
+  const missing = new Set(used.missingRequestIds);
+  recent.confirm(
+    principal.tokenId,
+    includeRequestIds.filter((requestId) => !missing.has(requestId)),
+  );
+  sendJson(response, 200, {
+    object: 'usage',
+    token: { kind: principal.kind, label: principal.label },
+    timezone: LOCAL_TIME_ZONE,
+    today: periodObject(used.today),
+    last7Days: periodObject(used.lastSevenDays),
+    limits: limitsObject(status),
+  });
+}
+
+async function limitStatus(principal: Principal, { limiter, config }: EndpointPeers): Promise<LimitStatus | undefined> {
+  if (!isLimited(principal)) return undefined;
+  const request = { key: limiterKey(principal), limits: limiterLimits(principal) };
+  return (await limiter.peek(request, { timeoutMs: config.rpcTimeoutMs })).status;
+}
+
+/** @see spec "Usage object" */
+function periodObject(period: UsagePeriod | undefined) {
+  return {
+    since: isoOf(period?.since),
+    ...totalsObject(period?.totals),
+    byModel: (period?.byModel ?? []).map(({ provider, model, totals }) => ({
+      provider,
+      model,
+      ...totalsObject(totals),
+    })),
+  };
+}
+
+function totalsObject(totals: UsageTotals | undefined) {
+  const inputTokens = Number(totals?.inputTokens ?? 0n);
+  const outputTokens = Number(totals?.outputTokens ?? 0n);
+  return {
+    requests: Number(totals?.requests ?? 0n),
+    inputTokens,
+    cachedTokens: Number(totals?.cachedTokens ?? 0n),
+    outputTokens,
+    totalTokens: inputTokens + outputTokens,
+  };
+}
+
+function limitsObject(status: LimitStatus | undefined) {
+  const { requests, tokens } = status ?? {};
+  return {
+    requestsPerMinute:
+      requests === undefined
+        ? null
+        : { limit: requests.limit, remaining: requests.remaining, resetsAt: isoOf(requests.nextSlotAt) },
+    tokensPerDay:
+      tokens === undefined
+        ? null
+        : { limit: Number(tokens.limit), remaining: Number(tokens.remaining), resetsAt: isoOf(tokens.resetsAt) },
+  };
+}
+
+function isoOf(at: Timestamp | undefined): string | null {
+  return at === undefined ? null : timestampDate(at).toISOString();
+}

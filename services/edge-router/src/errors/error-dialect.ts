@@ -1,0 +1,2 @@
+/** In whose words an endpoint reports its errors. @see spec "Errors" */
+export type ErrorDialect = 'chat' | 'messages' | 'responses';

@@ -1,0 +1,97 @@
+import type { GatewayError, GatewayErrorCode } from '@gateway/errors';
+import type { ErrorDialect } from './error-dialect.ts';
+
+export interface RenderedError {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** The one place where errors become HTTP: status, headers and body in the endpoint's shape. @see spec "Errors" */
+export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: number): RenderedError {
+  const status = statusOf(error);
+  const body = dialect === 'messages' ? messagesBody(error, status) : { error: chatFields(error, dialect) };
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...retryHeaders(error, status, nowMs) },
+    body: JSON.stringify(body),
+  };
+}
+
+/** The event that ends a stream after it has begun. Its text says nothing of the provider. @see spec "Events" */
+export function renderStreamError(error: GatewayError, dialect: ErrorDialect): string {
+  if (dialect === 'messages') {
+    return `event: error\ndata: ${JSON.stringify(messagesBody(error, 500))}\n\n`;
+  }
+  return `data: ${JSON.stringify({ error: { code: error.code, message: error.message } })}\n\n`;
+}
+
+function statusOf(error: GatewayError): number {
+  return error.code === 'upstream_rejected' ? (error.upstreamStatus ?? 400) : statusOfCode[error.code];
+}
+
+function chatFields(error: GatewayError, dialect: ErrorDialect) {
+  const { retryAtMs } = error;
+  return {
+    code: error.code,
+    message: error.message,
+    ...(error.limit === undefined ? {} : { limit: error.limit }),
+    ...(retryAtMs === undefined ? {} : { retryAt: new Date(retryAtMs).toISOString() }),
+    // Codex stops cleanly on these two fields and retries in a loop without them.
+    ...(dialect === 'responses' && statusOfCode[error.code] === 429 ? { type: 'usage_limit_reached' } : {}),
+    ...(dialect === 'responses' && retryAtMs !== undefined ? { resets_at: Math.ceil(retryAtMs / 1_000) } : {}),
+  };
+}
+
+function messagesBody(error: GatewayError, status: number) {
+  return { type: 'error', error: { type: messagesTypeOf(status), message: error.message } };
+}
+
+/** @see spec "Shapes" */
+function messagesTypeOf(status: number): string {
+  switch (status) {
+    case 400:
+      return 'invalid_request_error';
+    case 401:
+      return 'authentication_error';
+    case 404:
+      return 'not_found_error';
+    case 413:
+      return 'request_too_large';
+    case 429:
+      return 'rate_limit_error';
+    default:
+      return 'api_error';
+  }
+}
+
+function retryHeaders(error: GatewayError, status: number, nowMs: number): Record<string, string> {
+  if (status !== 429) return {};
+  const headers: Record<string, string> = {};
+  if (error.retryAtMs !== undefined) {
+    headers['retry-after'] = String(Math.max(1, Math.ceil((error.retryAtMs - nowMs) / 1_000)));
+  }
+  // SDKs obey retry-after without an upper bound: a day's wait would park the client's process.
+  if (error.limit === 'tokens_per_day') headers['x-should-retry'] = 'false';
+  return headers;
+}
+
+/** @see spec "Codes" */
+const statusOfCode: Record<GatewayErrorCode, number> = {
+  invalid_request: 400,
+  invalid_json: 400,
+  invalid_body: 400,
+  unsupported_content: 400,
+  upstream_rejected: 400,
+  unauthorized: 401,
+  model_not_found: 404,
+  not_found: 404,
+  method_not_allowed: 405,
+  body_too_large: 413,
+  unsupported_encoding: 415,
+  rate_limit_exceeded: 429,
+  pool_exhausted: 429,
+  providers_unavailable: 503,
+  subscription_unavailable: 503,
+  internal_error: 500,
+};

@@ -1,0 +1,71 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { toGatewayError } from '@gateway/errors';
+import { type AdmissionPeers, admit } from '../admission/admit.ts';
+import { authenticate } from '../authentication/authenticate.ts';
+import type { TokenCache } from '../authentication/token-cache.ts';
+import type { EndpointPeers } from '../endpoints/endpoint.ts';
+import type { RequestEvents } from '../events.ts';
+import type { Route } from '../routes.ts';
+import { sendError } from './send-error.ts';
+
+export interface RequestPeers {
+  readonly tokens: TokenCache;
+  readonly admission: AdmissionPeers;
+  readonly endpoints: EndpointPeers;
+  readonly events: RequestEvents;
+}
+
+/** One request from its route to its last byte: authenticate, admit, answer; whatever is thrown is rendered here. */
+export async function handleRequest(
+  route: Route,
+  request: IncomingMessage,
+  response: ServerResponse,
+  peers: RequestPeers,
+): Promise<void> {
+  const requestId = randomUUIDv7();
+  const finished = peers.events.requestStarted(route.path);
+  const client = clientSignal(response);
+  try {
+    await answer(route, { requestId, request, response, signal: client }, peers);
+  } catch (thrown) {
+    const error = toGatewayError(thrown);
+    if (error.code === 'internal_error' && !client.aborted) peers.events.requestFaulted(requestId, route.path, error);
+    sendError(request, response, { error, dialect: route.errorDialect, nowMs: peers.endpoints.clock.nowMs() });
+  } finally {
+    finished(client.aborted ? 499 : response.statusCode, requestId);
+  }
+}
+
+interface Exchange {
+  readonly requestId: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly signal: AbortSignal;
+}
+
+async function answer(route: Route, exchange: Exchange, peers: RequestPeers): Promise<void> {
+  const { requestId, request, response } = exchange;
+  const principal = await authenticate(request, route.authHeader, peers.tokens);
+  const admission =
+    route.cost === 'nothing'
+      ? { admittedAtMs: peers.endpoints.clock.nowMs(), localDay: '', headers: {} }
+      : await admit({ requestId, principal, cost: route.cost }, peers.admission);
+  if (route.sendsRateLimitHeaders) {
+    for (const [name, value] of Object.entries(admission.headers)) response.setHeader(name, value);
+  }
+  if ('refusal' in admission && admission.refusal !== undefined) throw admission.refusal;
+  await route.endpoint(
+    { ...exchange, path: route.path, errorDialect: route.errorDialect, principal, admission },
+    peers.endpoints,
+  );
+}
+
+/** Aborted when the connection closes before the answer is out. */
+function clientSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}

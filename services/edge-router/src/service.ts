@@ -1,0 +1,103 @@
+import type { Service, ServiceRuntime } from '@gateway/lifecycle';
+import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { Client } from '@gateway/rpc';
+import { type Clock, systemClock } from '@gateway/time';
+import { LocalAdmission } from './admission/local-admission.ts';
+import { identityResolver } from './authentication/authenticate.ts';
+import { TokenCache } from './authentication/token-cache.ts';
+import { watchTokenChanges } from './authentication/watch-token-changes.ts';
+import type { EdgeRouterConfig } from './config.ts';
+import { createEvents } from './events.ts';
+import { createApp } from './http/create-app.ts';
+import { HttpServer } from './http/http-server.ts';
+import { UsageDelivery, type UsageSink } from './journal/usage-delivery.ts';
+import { UsageJournal } from './journal/usage-journal.ts';
+import { routes } from './routes.ts';
+import { DayBudgetCharger } from './usage/day-budget-charger.ts';
+import { RecentRequests } from './usage/recent-requests.ts';
+
+/** The services that the edge calls. It never learns whether they are in its process. */
+export interface EdgeRouterPeers {
+  readonly identity: Client<typeof IdentityService>;
+  readonly limiter: Client<typeof LimiterService>;
+  readonly broker: Client<typeof PoolBrokerService>;
+  readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
+  readonly usageQuery: Client<typeof UsageQueryService>;
+  readonly usageSink: UsageSink;
+}
+
+export interface EdgeRouterService extends Service {
+  /** The port it listens on, once started. */
+  readonly port: number;
+}
+
+export async function createEdgeRouterService(
+  config: EdgeRouterConfig,
+  peers: EdgeRouterPeers,
+  runtime: ServiceRuntime,
+  clock: Clock = systemClock,
+): Promise<EdgeRouterService> {
+  const events = createEvents(runtime);
+  const stack = new AsyncDisposableStack();
+  const stop = new AbortController();
+  const { rpcTimeoutMs } = config;
+
+  const delivery = new UsageDelivery({ sink: peers.usageSink, onFault: (fault) => events.faulted('delivery', fault) });
+  const journal = stack.use(
+    await UsageJournal.open({
+      folder: config.journalFolder,
+      delivery,
+      onFault: (fault) => events.faulted('journal', fault),
+    }),
+  );
+  const charger = stack.use(
+    new DayBudgetCharger({
+      limiter: peers.limiter,
+      timeoutMs: rpcTimeoutMs,
+      onFault: (fault) => events.faulted('charge', fault),
+    }),
+  );
+  const tokens = new TokenCache({
+    resolve: identityResolver(peers.identity, rpcTimeoutMs),
+    clock,
+    freshMs: config.tokenCacheMs,
+    onStale: (fault) => events.faulted('identity', fault),
+  });
+  const app = createApp(routes, {
+    tokens,
+    events,
+    admission: {
+      limiter: peers.limiter,
+      local: new LocalAdmission(clock, events.admittedLocally),
+      clock,
+      timeoutMs: rpcTimeoutMs,
+    },
+    endpoints: { ...peers, config, clock, booking: { journal, charger, recent: new RecentRequests(clock) } },
+  });
+  const server = new HttpServer(app, config);
+  stack.defer(() => server.drain(0));
+
+  let port = 0;
+  return {
+    routes: [],
+    get port() {
+      return port;
+    },
+    async start() {
+      port = await server.listen();
+      const watching = watchTokenChanges(peers.identity, tokens, stop.signal);
+      stack.defer(async () => {
+        stop.abort();
+        await watching;
+      });
+    },
+    notReady: async () => (port === 0 ? 'not listening yet' : undefined),
+    drain: (timeoutMs) => server.drain(timeoutMs),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

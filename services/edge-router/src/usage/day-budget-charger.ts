@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { Client } from '@gateway/rpc';
+
+export interface Charge {
+  /** The limiter's key of the token. */
+  readonly key: string;
+  readonly requestId: string;
+  /** The day on which the request was admitted. */
+  readonly localDay: string;
+  readonly tokens: number;
+}
+
+export interface DayBudgetChargerOptions {
+  readonly limiter: Client<typeof LimiterService>;
+  readonly timeoutMs: number;
+  readonly onFault: (fault: unknown) => void;
+}
+
+const retryMs = 1_000;
+/** Beyond this the oldest are dropped: the limiter reloads its counters from the ledger when it lost them. */
+const maxWaiting = 100_000;
+
+/** Charges finished requests to the day budget. What the limiter did not take is offered again under the same id. */
+export class DayBudgetCharger implements AsyncDisposable {
+  readonly #options: DayBudgetChargerOptions;
+  readonly #stop = new AbortController();
+  readonly #waiting: Charge[] = [];
+  #retrying: Promise<void> | undefined;
+
+  constructor(options: DayBudgetChargerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the charge is seen by the next request, or when it has to wait for the limiter. Never throws. */
+  async charge(charge: Charge): Promise<void> {
+    try {
+      await this.#settle(charge);
+    } catch (fault) {
+      this.#options.onFault(fault);
+      if (this.#waiting.length >= maxWaiting) this.#waiting.shift();
+      this.#waiting.push(charge);
+      this.#retrying ??= this.#retryUntilEmpty().finally(() => {
+        this.#retrying = undefined;
+      });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#retrying;
+  }
+
+  async #settle({ key, requestId, localDay, tokens }: Charge): Promise<void> {
+    const { limiter, timeoutMs } = this.#options;
+    await limiter.settle({ key, requestId, localDay, tokens: BigInt(tokens) }, { timeoutMs });
+  }
+
+  async #retryUntilEmpty(): Promise<void> {
+    while (this.#waiting.length > 0 && !this.#stop.signal.aborted) {
+      await sleep(retryMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      await this.#retryOnce();
+    }
+  }
+
+  /** Offers the waiting charges in order, up to the first that is not taken. */
+  async #retryOnce(): Promise<void> {
+    try {
+      for (let next = this.#waiting[0]; next !== undefined && !this.#stop.signal.aborted; next = this.#waiting[0]) {
+        await this.#settle(next);
+        this.#waiting.shift();
+      }
+    } catch (fault) {
+      this.#options.onFault(fault);
+    }
+  }
+}

@@ -1,0 +1,9 @@
+import { failureText } from './output/failure-text.ts';
+import { buildProgram } from './program.ts';
+
+try {
+  await buildProgram(process.env).parseAsync(process.argv);
+} catch (thrown) {
+  process.stderr.write(`${failureText(thrown)}\n`);
+  process.exitCode = 1;
+}
