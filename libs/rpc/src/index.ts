@@ -1,4 +1,5 @@
 export { directClient } from './direct-client.ts';
+export { directClientOf } from './direct-client-of.ts';
 export type { RpcStatus } from './rpc-error.ts';
 export { RpcError } from './rpc-error.ts';
 export type { CallContext, CallOptions, Client, Handlers, ServiceRoute } from './service-types.ts';

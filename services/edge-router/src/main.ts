@@ -1,4 +1,4 @@
 import { runService } from '@gateway/lifecycle/run-service';
-import { createEdgeRouterFromEnvironment } from './stand-alone.ts';
+import { createEdgeRouterFromEnvironment } from './service.ts';
 
 await runService('edge-router', createEdgeRouterFromEnvironment);

@@ -1,3 +1,4 @@
+import type { Environment } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -11,7 +12,7 @@ import { LocalAdmission } from './admission/local-admission.ts';
 import { identityResolver } from './authentication/authenticate.ts';
 import { TokenCache } from './authentication/token-cache.ts';
 import { watchTokenChanges } from './authentication/watch-token-changes.ts';
-import type { EdgeRouterConfig } from './config.ts';
+import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
 import { createEvents } from './events.ts';
 import { createApp } from './http/create-app.ts';
 import { HttpServer } from './http/http-server.ts';
@@ -100,4 +101,15 @@ export async function createEdgeRouterService(
     drain: (timeoutMs) => server.drain(timeoutMs),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** The edge as a process of its own: its peers are reached over gRPC and NATS. */
+export async function createEdgeRouterFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
+  const config = readEdgeRouterConfig(env);
+  const urls = readEdgeRouterPeerUrls(env);
+  const { openNetworkPeers } = await import('./network-peers.ts');
+  const stack = new AsyncDisposableStack();
+  const peers = stack.use(openNetworkPeers(urls, runtime.logger));
+  const edge = stack.use(await createEdgeRouterService(config, peers, runtime));
+  return { ...edge, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

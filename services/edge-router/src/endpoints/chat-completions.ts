@@ -49,6 +49,6 @@ export async function chatCompletions(request: AdmittedRequest, peers: EndpointP
     });
   } finally {
     // Changes nothing when the relay has booked; else no answer was sent, and only a client that left can owe tokens.
-    await booking.end(request.signal.aborted ? Outcome.ABORTED : Outcome.FAILED);
+    await (request.signal.aborted ? booking.end(Outcome.ABORTED) : booking.discard());
   }
 }

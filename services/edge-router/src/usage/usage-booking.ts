@@ -65,6 +65,12 @@ export class UsageBooking {
     return this.#ended;
   }
 
+  /** Ends the books of a request that got no answer at all; whatever its attempts reported is not booked. */
+  discard(): Promise<void> {
+    this.#ended ??= this.#void();
+    return this.#ended;
+  }
+
   async #void(): Promise<void> {
     this.#peers.journal.void(this.#request.requestId);
   }

@@ -1,0 +1,124 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { AdapterService, Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  CredentialService,
+  type GetCredentialRequest,
+  type GetCredentialResponse,
+  GetCredentialResponseSchema,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { type CallOptions, type Client, directClient, serviceRoute } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { ManualClock } from '@gateway/time';
+import { type AdapterConfig, readAdapterConfig } from '../adapter-config.ts';
+import { type AdapterContext, createAdapterContext } from '../adapter-context.ts';
+import type { ProviderFormat } from '../provider-format.ts';
+import { countTokens } from '../rpc/count-tokens.ts';
+import { execute } from '../rpc/execute.ts';
+import { listModels } from '../rpc/list-models.ts';
+import { fakeFormat } from './fake-format.ts';
+import { type FakeProvider, startFakeProvider } from './fake-provider.ts';
+
+export interface AdapterUnderTest extends AsyncDisposable {
+  readonly context: AdapterContext;
+  readonly client: Client<typeof AdapterService>;
+  readonly provider: FakeProvider;
+  readonly clock: ManualClock;
+  readonly metrics: Metrics;
+  /** What the account service was asked. */
+  readonly asked: GetCredentialRequest['target'][];
+  /** What it answers; the test may replace it. */
+  credential: (target: GetCredentialRequest['target']) => Promise<GetCredentialResponse>;
+}
+
+export const nowMs = 1_700_000_000_000;
+
+export async function startAdapter(
+  settings: Partial<AdapterConfig> = {},
+  format: ProviderFormat = fakeFormat,
+): Promise<AdapterUnderTest> {
+  const provider = await startFakeProvider();
+  const clock = new ManualClock(nowMs);
+  const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+  const credentials = directClient(
+    serviceRoute(CredentialService, {
+      getCredential: ({ target }) => {
+        adapter.asked.push(target);
+        return adapter.credential(target);
+      },
+    }),
+  );
+  const config = { ...readAdapterConfig({}), ...settings };
+  const context = createAdapterContext({ format, config, credentials, runtime, clock });
+  const handlers = { execute: execute(context), countTokens: countTokens(context), listModels: listModels(context) };
+  const adapter: AdapterUnderTest = {
+    context,
+    client: directClient(serviceRoute(AdapterService, handlers)),
+    provider,
+    clock,
+    metrics: runtime.metrics,
+    asked: [],
+    credential: async () => bearer(`${provider.url}/base`, 'secret-1'),
+    async [Symbol.asyncDispose]() {
+      await context[Symbol.asyncDispose]();
+      await provider[Symbol.asyncDispose]();
+    },
+  };
+  return adapter;
+}
+
+export function bearer(baseUrl: string, value: string): GetCredentialResponse {
+  return create(GetCredentialResponseSchema, {
+    accountId: 'pool/a',
+    baseUrl,
+    secret: { case: 'bearer', value },
+    cacheableUntil: timestampFromMs(nowMs + 60_000),
+  });
+}
+
+export interface Sending extends CallOptions {
+  readonly body?: object;
+  readonly dialect?: Dialect;
+  readonly forwardHeaders?: Record<string, string>;
+}
+
+/** Sends one request and gives the adapter's frames as they come. */
+export function send({ client }: AdapterUnderTest, sending: Sending = {}): AsyncIterable<ExecuteResponse> {
+  const { body = { stream: true }, dialect = Dialect.CHAT_COMPLETIONS, forwardHeaders = {}, ...options } = sending;
+  const bytes = Buffer.from(JSON.stringify(body));
+  const lease = { leaseId: 'l', accountId: 'pool/a', pool: 'pool', model: 'model-x' };
+  const frames = [
+    { head: { requestId: 'r1', lease, dialect, forwardHeaders } },
+    { body: bytes.subarray(0, 3) },
+    { body: bytes.subarray(3) },
+  ];
+  return client.execute(streamOf(frames), options);
+}
+
+export async function* streamOf<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+/** Frames as a test likes to read them. */
+export interface ReadableFrame {
+  readonly status?: number;
+  readonly body?: string;
+  readonly usage?: string;
+  readonly result?: string;
+  readonly error?: string;
+}
+
+export function readable({ head, body, usage, outcome }: ExecuteResponse): ReadableFrame {
+  const result = outcome?.attempt?.result;
+  const { error } = outcome ?? {};
+  return {
+    ...(head === undefined ? {} : { status: head.status }),
+    ...(body.length === 0 ? {} : { body: Buffer.from(body).toString() }),
+    ...(usage === undefined
+      ? {}
+      : { usage: `${usage.inputTokens} in, ${usage.outputTokens} out${usage.estimated ? ', estimated' : ''}` }),
+    ...(result === undefined ? {} : { result: AttemptResult[result] }),
+    ...(error === undefined ? {} : { error: error.code }),
+  };
+}

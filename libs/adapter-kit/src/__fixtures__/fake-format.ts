@@ -1,0 +1,108 @@
+import { create } from '@bufbuild/protobuf';
+import { createChatAnswer, type TokenUsage } from '@gateway/chat';
+import { GatewayError } from '@gateway/errors';
+import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
+import { ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
+import { SseParser, sseEvent } from '@gateway/sse';
+import type {
+  AnswerEnding,
+  AnswerReader,
+  ClientRequest,
+  PreparedCall,
+  ProviderFormat,
+  UpstreamFailure,
+} from '../provider-format.ts';
+
+/** The smallest format there is: `text`, `think`, `usage`, `done`, `fail` and `throw` events. */
+export const fakeFormat: ProviderFormat = {
+  id: ProviderFormatId.MESSAGES,
+  translators: new Map([[Dialect.CHAT_COMPLETIONS, { prepare }]]),
+  headers: { 'x-format-version': '7' },
+  modelListPath: '/models?limit=9',
+  readModelList: (body) => {
+    if (!Array.isArray(body)) throw new Error('no list');
+    return body.map((id) => create(ProviderModelSchema, { id: String(id) }));
+  },
+  mapUpstreamError: ({ status, body }) => ({
+    result: status === 429 ? AttemptResult.RATE_LIMITED : AttemptResult.SERVER_ERROR,
+    retryAtMs: 5_000,
+    modelScoped: true,
+    upstreamStatus: status,
+    error: new GatewayError('pool_exhausted', `${body.length} bytes`),
+  }),
+};
+
+export const event = {
+  text: (text: string) => sseEvent('text', text),
+  think: (text: string) => sseEvent('think', text),
+  usage: (usage: TokenUsage) => sseEvent('usage', JSON.stringify(usage)),
+  done: sseEvent('done', '{}'),
+  fail: sseEvent('fail', '{}'),
+  throw: sseEvent('throw', '{}'),
+  ping: sseEvent('ping', 'x'.repeat(100)),
+};
+
+export const overloaded: UpstreamFailure = {
+  result: AttemptResult.OVERLOADED,
+  retryAtMs: undefined,
+  modelScoped: false,
+  upstreamStatus: 0,
+  error: new GatewayError('pool_exhausted', 'The words of the reader.'),
+};
+
+function prepare({ body, requestId, lease, nowMs, forwardHeaders }: ClientRequest): PreparedCall {
+  const { stream, refuse } = JSON.parse(Buffer.from(body).toString());
+  if (refuse) throw new GatewayError('unsupported_content', 'messages[0] is not for this model');
+  const created = Math.floor(nowMs / 1_000);
+  const answer = new FakeAnswerReader({ id: requestId, created, model: lease.model, stream, includeUsage: true });
+  return { path: '/answer', headers: { ...forwardHeaders }, body, answer };
+}
+
+class FakeAnswerReader implements AnswerReader {
+  readonly #answer;
+  readonly #parser = new SseParser({ onEvent: ({ event: name, data }) => this.#onEvent(name, data) });
+  #thought = 0;
+  ending: AnswerEnding | undefined;
+  reportedUsage: TokenUsage | undefined;
+
+  constructor(options: Parameters<typeof createChatAnswer>[0]) {
+    this.#answer = createChatAnswer(options);
+  }
+
+  get head() {
+    return this.#answer.head;
+  }
+
+  get hasContent() {
+    return this.#answer.hasContent;
+  }
+
+  get producedCharacters() {
+    return this.#answer.producedCharacters + this.#thought;
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#parser.push(bytes);
+  }
+
+  end(): void {
+    this.#parser.end();
+    this.ending ??= { kind: 'failed', failure: overloaded };
+  }
+
+  take(): Uint8Array {
+    return this.hasContent ? this.#answer.take() : new Uint8Array();
+  }
+
+  #onEvent(name: string, data: string): void {
+    if (name === 'text') this.#answer.text(data);
+    if (name === 'think') this.#thought += data.length;
+    if (name === 'usage') this.reportedUsage = JSON.parse(data);
+    if (name === 'fail') this.ending = { kind: 'failed', failure: overloaded };
+    if (name === 'throw') throw new Error('a fault');
+    if (name !== 'done') return;
+    this.#answer.finish('stop', this.reportedUsage);
+    this.ending = { kind: 'finished' };
+  }
+}

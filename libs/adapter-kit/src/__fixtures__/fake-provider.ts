@@ -1,0 +1,56 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface ReceivedCall {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+  readonly clientPort: number | undefined;
+  /** True once the connection of the answer is gone before the answer ended. */
+  readonly cutOff: () => boolean;
+}
+
+/** A provider on this machine that answers as the test says. */
+export interface FakeProvider extends AsyncDisposable {
+  readonly url: string;
+  readonly calls: ReceivedCall[];
+  answer: (response: ServerResponse, call: ReceivedCall) => void;
+}
+
+export async function startFakeProvider(): Promise<FakeProvider> {
+  const calls: ReceivedCall[] = [];
+  const server = createServer(async (request, response) => {
+    let cutOff = false;
+    response.on('close', () => {
+      cutOff = !response.writableFinished;
+    });
+    response.on('error', () => undefined);
+    const pieces = await Array.fromAsync<Buffer>(request).catch(() => []);
+    const { method, url, headers } = request;
+    const clientPort = request.socket.remotePort;
+    const body = Buffer.concat(pieces).toString();
+    const call = { method, url, headers, body, clientPort, cutOff: () => cutOff };
+    calls.push(call);
+    provider.answer(response, call);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const provider: FakeProvider = {
+    url: `http://127.0.0.1:${port}`,
+    calls,
+    answer: (response) => response.end(),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return provider;
+}
+
+/** Begins a stream of events. */
+export function eventStream(response: ServerResponse): ServerResponse {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.flushHeaders();
+  return response;
+}

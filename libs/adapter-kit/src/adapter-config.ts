@@ -1,0 +1,32 @@
+import { type Environment, EnvReader } from '@gateway/config';
+
+/** The settings that every adapter has. */
+export interface AdapterConfig {
+  /** UPSTREAM_CONNECT_TIMEOUT_SECONDS (10): how long a connection to a provider may take, TLS included. */
+  readonly connectTimeoutMs: number;
+  /** UPSTREAM_FIRST_BYTE_TIMEOUT_SECONDS (600): how long a provider may take from the request to the first content. */
+  readonly firstByteTimeoutMs: number;
+  /** UPSTREAM_IDLE_TIMEOUT_SECONDS (180): how long a provider may be silent once its answer has begun. */
+  readonly idleTimeoutMs: number;
+  /**
+   * UPSTREAM_PREAMBLE_MAX_KIB (256): how much a stream may hold before its first content. Four times the size of the
+   * request comes on top, since providers repeat a request's instructions and tools in their first events.
+   */
+  readonly maxPreambleBytes: number;
+  /** MODEL_LIST_REFRESH_SECONDS (60): how often each pool's provider is asked for its models. */
+  readonly modelListRefreshMs: number;
+}
+
+export function readAdapterConfig(env: Environment): AdapterConfig {
+  const reader = new EnvReader(env);
+  const seconds = (name: string, fallback: number) => reader.integer(name, fallback, { min: 1, max: 86_400 }) * 1_000;
+  const config: AdapterConfig = {
+    connectTimeoutMs: seconds('UPSTREAM_CONNECT_TIMEOUT_SECONDS', 10),
+    firstByteTimeoutMs: seconds('UPSTREAM_FIRST_BYTE_TIMEOUT_SECONDS', 600),
+    idleTimeoutMs: seconds('UPSTREAM_IDLE_TIMEOUT_SECONDS', 180),
+    maxPreambleBytes: reader.integer('UPSTREAM_PREAMBLE_MAX_KIB', 256, { min: 1, max: 65_536 }) * 1024,
+    modelListRefreshMs: seconds('MODEL_LIST_REFRESH_SECONDS', 60),
+  };
+  reader.done();
+  return Object.freeze(config);
+}

@@ -1,0 +1,52 @@
+import { ConfigError, type Environment, EnvReader } from '@gateway/config';
+import type { Service, ServiceRuntime } from '@gateway/lifecycle';
+import type { ServiceFactory } from '@gateway/lifecycle/run-service';
+import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { AdapterPeers } from './adapter-service.ts';
+
+/**
+ * An adapter as a process of its own: its settings and POOL_BROKER_URL come from the environment, its peers are called
+ * over gRPC.
+ */
+export function createAdapterFromEnvironment<Config>(
+  readConfig: (env: Environment) => Config,
+  createService: (config: Config, peers: AdapterPeers, runtime: ServiceRuntime) => Service,
+): ServiceFactory {
+  return async (env, runtime) => {
+    const { config, poolBrokerUrl } = readSettings(env, readConfig);
+    // Loaded here, so that a process without a network never loads gRPC.
+    const { openGrpcChannel } = await import('@gateway/rpc/grpc');
+    const owned = new AsyncDisposableStack();
+    const channel = owned.use(openGrpcChannel(poolBrokerUrl));
+    const peers: AdapterPeers = {
+      broker: channel.client(PoolBrokerService),
+      credentials: channel.client(CredentialService),
+    };
+    const service = owned.use(createService(config, peers, runtime));
+    return { ...service, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  };
+}
+
+/** Both the adapter's settings and those of a process of its own, so that all problems are told at once. */
+function readSettings<Config>(env: Environment, readConfig: (env: Environment) => Config) {
+  const reader = new EnvReader(env);
+  const poolBrokerUrl = reader.requiredUrl(
+    'POOL_BROKER_URL',
+    'The pool broker knows the accounts that requests are sent with.',
+    'http://pool-broker:50051',
+  );
+  const config = noteProblems(reader, () => readConfig(env));
+  reader.done();
+  if (config === undefined) throw new ConfigError(['The settings could not be read.']);
+  return { config, poolBrokerUrl };
+}
+
+function noteProblems<Config>(reader: EnvReader, read: () => Config): Config | undefined {
+  try {
+    return read();
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    for (const problem of thrown.problems) reader.problem(problem);
+    return undefined;
+  }
+}

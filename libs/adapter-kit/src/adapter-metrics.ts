@@ -1,0 +1,52 @@
+import { AttemptResult, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
+import { durationBucketsSeconds, type Metrics } from '@gateway/telemetry';
+import type { Counter, Gauge, Histogram } from 'prom-client';
+
+/** What is counted of an adapter's calls to providers. */
+export class AdapterMetrics {
+  readonly #format: string;
+  readonly #attempts: Counter<'format' | 'result'>;
+  // Bound to their labels once: they are used for every request.
+  readonly #firstByte: Histogram.Internal<'format'>;
+  readonly #openStreams: Gauge.Internal<'format'>;
+
+  constructor(metrics: Metrics, format: ProviderFormatId) {
+    this.#format = ProviderFormatId[format].toLowerCase();
+    this.#attempts = metrics.counter({
+      name: 'gateway_upstream_attempts_total',
+      help: 'Attempts at a provider, by how they ended.',
+      labels: ['format', 'result'],
+    });
+    this.#firstByte = metrics
+      .histogram({
+        name: 'gateway_upstream_first_byte_seconds',
+        help: 'Time from sending a request to the head of the provider’s answer.',
+        labels: ['format'],
+        buckets: durationBucketsSeconds,
+      })
+      .labels(this.#format);
+    this.#openStreams = metrics
+      .gauge({
+        name: 'gateway_upstream_open_streams',
+        help: 'Requests to providers that are under way.',
+        labels: ['format'],
+      })
+      .labels(this.#format);
+  }
+
+  attemptEnded(result: AttemptResult): void {
+    this.#attempts.inc({ format: this.#format, result: AttemptResult[result].toLowerCase() });
+  }
+
+  answerBegan(sinceStartMs: number): void {
+    this.#firstByte.observe(sinceStartMs / 1_000);
+  }
+
+  streamOpened(): void {
+    this.#openStreams.inc();
+  }
+
+  streamClosed(): void {
+    this.#openStreams.dec();
+  }
+}

@@ -1,0 +1,70 @@
+import { ConfigError } from '@gateway/config';
+import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { serviceRoute } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { describe, expect, it } from 'vitest';
+import { fakeFormat } from './__fixtures__/fake-format.ts';
+import { readAdapterConfig } from './adapter-config.ts';
+import { createAdapterFromEnvironment } from './adapter-from-environment.ts';
+import { createAdapterService } from './adapter-service.ts';
+import { countTokens } from './rpc/count-tokens.ts';
+import { execute } from './rpc/execute.ts';
+import { listModels } from './rpc/list-models.ts';
+
+const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+
+const fromEnvironment = createAdapterFromEnvironment(readAdapterConfig, (config, peers, serviceRuntime) =>
+  createAdapterService({
+    format: fakeFormat,
+    routes: (context) => [
+      serviceRoute(AdapterService, {
+        execute: execute(context),
+        countTokens: countTokens(context),
+        listModels: listModels(context),
+      }),
+    ],
+    config,
+    peers,
+    runtime: serviceRuntime,
+  }),
+);
+
+describe('an adapter of its own process', () => {
+  it('serves the adapter contract', async () => {
+    await using service = await fromEnvironment({ POOL_BROKER_URL: 'http://127.0.0.1:9' }, runtime);
+    await service.start();
+    expect(service.routes.map((route) => route.service.typeName)).toEqual(['gateway.adapter.v1.AdapterService']);
+    expect(await service.notReady()).toBeUndefined();
+  });
+
+  it('refuses to start without its peer, and tells all problems at once', async () => {
+    const started = fromEnvironment({ UPSTREAM_IDLE_TIMEOUT_SECONDS: 'soon' }, runtime);
+    const problems = await started.then(
+      () => [],
+      (thrown: unknown) => (thrown instanceof ConfigError ? thrown.problems : [thrown]),
+    );
+    expect(problems).toMatchObject([
+      expect.stringContaining('POOL_BROKER_URL is not set'),
+      expect.stringContaining('UPSTREAM_IDLE_TIMEOUT_SECONDS'),
+    ]);
+  });
+});
+
+describe('the settings of an adapter', () => {
+  it('have defaults', () => {
+    expect(readAdapterConfig({})).toEqual({
+      connectTimeoutMs: 10_000,
+      firstByteTimeoutMs: 600_000,
+      idleTimeoutMs: 180_000,
+      maxPreambleBytes: 262_144,
+      modelListRefreshMs: 60_000,
+    });
+  });
+
+  it('come from the environment', () => {
+    expect(readAdapterConfig({ UPSTREAM_PREAMBLE_MAX_KIB: '2', MODEL_LIST_REFRESH_SECONDS: '5' })).toMatchObject({
+      maxPreambleBytes: 2_048,
+      modelListRefreshMs: 5_000,
+    });
+  });
+});

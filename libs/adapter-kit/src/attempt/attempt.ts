@@ -1,0 +1,200 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { ExecuteOutcomeSchema, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import type { AdapterContext } from '../adapter-context.ts';
+import type { AnswerEnding, ClientRequest, PreparedCall, UpstreamFailure } from '../provider-format.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
+import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
+import { failedOutcome, failureOfExchange, unavailable } from './attempt-failure.ts';
+import { estimateInputTokens } from './estimate-tokens.ts';
+import { openAnswer } from './open-answer.ts';
+import { finalUsage, toUsageMessage, type UsageReport, usageSoFar } from './usage-report.ts';
+
+/** What the caller of Execute is told at a time: the fields of an ExecuteResponse. */
+export interface ExecuteFrame {
+  readonly head?: { readonly status: number; readonly headers: Record<string, string> };
+  readonly body?: Uint8Array;
+  readonly usage?: MessageInitShape<typeof UsageSchema>;
+  readonly outcome?: MessageInitShape<typeof ExecuteOutcomeSchema>;
+}
+
+export interface AttemptOptions {
+  readonly context: AdapterContext;
+  readonly request: ClientRequest;
+  readonly call: PreparedCall;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One request at one account, told in frames:
+ * - usage, as soon as the provider answers with success: from here on something is used;
+ * - usage again, while an answer without content yet grows;
+ * - head, bytes and usage, at the first content; bytes and usage after that, one frame for what one read brought;
+ * - the outcome, with the last bytes.
+ *
+ * No head has gone out before the outcome of a failure means that another attempt may be made.
+ * Disposing an attempt that is not over cancels the provider's request.
+ */
+export class Attempt implements Disposable {
+  readonly #context: AdapterContext;
+  readonly #request: ClientRequest;
+  readonly #call: PreparedCall;
+  readonly #signal: AbortSignal;
+  readonly #inputEstimate: number;
+  #exchange: UpstreamExchange | undefined;
+  #upstream: UpstreamHead | undefined;
+  #result: AttemptResult | undefined;
+  #headSent = false;
+  #answerBegan = false;
+  #heldBytes = 0;
+  #toldUsage: UsageReport | undefined;
+
+  constructor({ context, request, call, signal }: AttemptOptions) {
+    this.#context = context;
+    this.#request = request;
+    this.#call = call;
+    this.#signal = signal;
+    this.#inputEstimate = estimateInputTokens(request.body);
+  }
+
+  /** Undefined after the outcome, and when the caller has given up. Throws when accounts can't be asked for. */
+  async nextFrame(): Promise<ExecuteFrame | undefined> {
+    if (this.#result !== undefined) return undefined;
+    try {
+      return this.#exchange === undefined ? await this.#open() : await this.#readOn(this.#exchange);
+    } catch (thrown) {
+      if (!(thrown instanceof UpstreamError)) throw thrown;
+      return thrown.kind === 'cancelled' ? undefined : this.#fail(failureOfExchange(thrown));
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#end(AttemptResult.CANCELLED);
+    this.#exchange?.[Symbol.dispose]();
+  }
+
+  async #open(): Promise<ExecuteFrame> {
+    const opened = await openAnswer(this.#context, this.#request, this.#call, this.#signal);
+    if (opened.kind === 'failed') return this.#fail(opened.failure);
+    this.#exchange = opened.exchange;
+    this.#upstream = opened.head;
+    return this.#usageFrame(usageSoFar(this.#call.answer, this.#inputEstimate));
+  }
+
+  async #readOn(exchange: UpstreamExchange): Promise<ExecuteFrame> {
+    for (;;) {
+      const chunks = await exchange.read();
+      this.#translate(chunks);
+      const { ending } = this.#call.answer;
+      if (ending !== undefined) return this.#conclude(exchange, ending);
+      if (chunks === undefined) throw new UpstreamError('malformed', 'The answer ended early.');
+      if (!this.#headSent) this.#watchHeld(exchange, chunks);
+      const frame = this.#progress();
+      if (frame !== undefined) return frame;
+    }
+  }
+
+  /** Hands the answer to its reader, `undefined` being the end. */
+  #translate(chunks: readonly Uint8Array[] | undefined): void {
+    const { answer } = this.#call;
+    try {
+      if (chunks === undefined) return answer.end();
+      for (const chunk of chunks) {
+        answer.push(chunk);
+        if (answer.ending !== undefined) return;
+      }
+    } catch (cause) {
+      const { requestId } = this.#request;
+      this.#context.logger.warn({ requestId, reason: nameOf(cause) }, 'an answer could not be read');
+      throw new UpstreamError('malformed', 'The answer could not be read.', { cause });
+    }
+  }
+
+  /** Bounds what is held until the head goes out. Once the answer has begun, silence is limited instead of the whole time. */
+  #watchHeld(exchange: UpstreamExchange, chunks: readonly Uint8Array[]): void {
+    const { config } = this.#context;
+    const { answer } = this.#call;
+    for (const chunk of chunks) this.#heldBytes += chunk.length;
+    if (!this.#answerBegan && (answer.hasContent || answer.producedCharacters > 0)) {
+      this.#answerBegan = true;
+      exchange.limitSilence(config.idleTimeoutMs);
+    }
+    const isPreamble = !this.#answerBegan && isEventStream(this.#upstream);
+    const bound = isPreamble ? config.maxPreambleBytes + 4 * this.#request.body.length : maxHeldBytes;
+    if (this.#heldBytes > bound) throw new UpstreamError('malformed', 'Too much came before the first content.');
+  }
+
+  /** What there is to tell of an answer that goes on; undefined when nothing is new. */
+  #progress(): ExecuteFrame | undefined {
+    const { answer } = this.#call;
+    const usage = usageSoFar(answer, this.#inputEstimate);
+    const body = answer.take();
+    if (body.length > 0) return { ...this.#headOnce(), body, ...this.#usageFrame(usage) };
+    return this.#isNews(usage) ? this.#usageFrame(usage) : undefined;
+  }
+
+  /** Without bytes to go with it, usage is told in steps. */
+  #isNews({ inputTokens, outputTokens }: UsageReport): boolean {
+    const told = this.#toldUsage;
+    return (
+      told === undefined || inputTokens !== told.inputTokens || outputTokens - told.outputTokens >= usageStepTokens
+    );
+  }
+
+  #usageFrame(usage: UsageReport): ExecuteFrame {
+    this.#toldUsage = usage;
+    return { usage: toUsageMessage(usage) };
+  }
+
+  #headOnce(): ExecuteFrame {
+    if (this.#headSent) return {};
+    this.#headSent = true;
+    const { status, headers } = this.#call.answer.head;
+    return { head: { status, headers: { ...headers } } };
+  }
+
+  #conclude(exchange: UpstreamExchange, ending: AnswerEnding): ExecuteFrame {
+    if (ending.kind === 'failed') return this.#fail(ending.failure);
+    exchange.release();
+    this.#end(AttemptResult.SUCCEEDED);
+    const { answer } = this.#call;
+    return {
+      ...this.#headOnce(),
+      body: answer.take(),
+      ...this.#usageFrame(finalUsage(answer, this.#inputEstimate)),
+      outcome: { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus: this.#upstream?.status ?? 0 } },
+    };
+  }
+
+  /** Ends the attempt. A failure after the head has gone out keeps the bytes so far; the client gets generic words for it. */
+  #fail(failure: UpstreamFailure): ExecuteFrame {
+    this.#exchange?.[Symbol.dispose]();
+    this.#end(failure.result);
+    const { answer } = this.#call;
+    if (!this.#headSent) return { outcome: failedOutcome(failure, failure.error) };
+    return {
+      body: answer.take(),
+      ...this.#usageFrame(usageSoFar(answer, this.#inputEstimate)),
+      outcome: failedOutcome(failure, unavailable(failure.error)),
+    };
+  }
+
+  #end(result: AttemptResult): void {
+    if (this.#result !== undefined) return;
+    this.#result = result;
+    this.#context.metrics.attemptEnded(result);
+  }
+}
+
+/** What an answer that is sent whole may hold back. */
+const maxHeldBytes = 64 * 1024 * 1024;
+const usageStepTokens = 256;
+
+/** Only the name: the text may be the provider's. */
+function nameOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.name : typeof thrown;
+}
+
+function isEventStream(head: UpstreamHead | undefined): boolean {
+  return head?.headers['content-type']?.toLowerCase().startsWith('text/event-stream') ?? false;
+}

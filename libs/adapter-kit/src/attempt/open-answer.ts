@@ -1,0 +1,123 @@
+import { GatewayError } from '@gateway/errors';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import type { AdapterContext } from '../adapter-context.ts';
+import type { ProviderAccount } from '../credentials/credential-cache.ts';
+import type { ClientRequest, PreparedCall, UpstreamFailure } from '../provider-format.ts';
+import { jsonHeaders } from '../upstream/json-headers.ts';
+import { readBody } from '../upstream/read-body.ts';
+import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
+import { plainFailure, unavailable } from './attempt-failure.ts';
+
+export type OpenedAnswer =
+  | { readonly kind: 'answering'; readonly exchange: UpstreamExchange; readonly head: UpstreamHead }
+  | { readonly kind: 'failed'; readonly failure: UpstreamFailure };
+
+/** The part of a prepared call that is sent. */
+type Call = Omit<PreparedCall, 'answer'>;
+
+/**
+ * Sends a call with the lease's account, up to the head of the answer. Throws UpstreamError when the exchange broke
+ * off, and GatewayError when accounts can't be asked for at all.
+ */
+export async function openAnswer(
+  context: AdapterContext,
+  request: ClientRequest,
+  call: Call,
+  signal: AbortSignal,
+): Promise<OpenedAnswer> {
+  const account = await accountOf(context, request);
+  if (account === undefined) {
+    return { kind: 'failed', failure: plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential') };
+  }
+  const first = await send(context, call, account, signal);
+  const { exchange, head } =
+    first.head.status === 401 ? await retryRefused(context, call, account, first, signal) : first;
+  if (head.status >= 400) return { kind: 'failed', failure: await readFailure(context, exchange, head) };
+  if (isProviderAnswer(head)) return { kind: 'answering', exchange, head };
+  exchange[Symbol.dispose]();
+  return {
+    kind: 'failed',
+    failure: plainFailure(AttemptResult.NETWORK_ERROR, 'the answer is not the provider’s', head.status),
+  };
+}
+
+/** Undefined when the account service answers that there is no usable credential. */
+async function accountOf(
+  { credentials, logger }: AdapterContext,
+  { requestId, lease }: ClientRequest,
+): Promise<ProviderAccount | undefined> {
+  try {
+    return await credentials.ofAccount(lease.accountId);
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError) || thrown.code === 'internal_error') throw unavailable(thrown);
+    logger.warn({ requestId, pool: lease.pool, code: thrown.code }, 'an account has no usable credential');
+    return undefined;
+  }
+}
+
+interface Sent {
+  readonly exchange: UpstreamExchange;
+  readonly head: UpstreamHead;
+}
+
+async function send(
+  { upstream, format, config }: AdapterContext,
+  { path, headers, body }: Call,
+  account: ProviderAccount,
+  signal: AbortSignal,
+): Promise<Sent> {
+  const exchange = upstream.send({
+    account,
+    method: 'POST',
+    path,
+    headers: { ...jsonHeaders, ...format.headers, ...headers },
+    body,
+    timeoutMs: config.firstByteTimeoutMs,
+    signal,
+  });
+  return { exchange, head: await exchange.head() };
+}
+
+/** After a 401 the credential is asked for anew: a cached one may have been replaced since. Tried once, if it has. */
+async function retryRefused(
+  context: AdapterContext,
+  call: Call,
+  refused: ProviderAccount,
+  sent: Sent,
+  signal: AbortSignal,
+): Promise<Sent> {
+  context.credentials.drop(refused);
+  const fresh = await context.credentials.ofAccount(refused.accountId).catch(() => refused);
+  if (signal.aborted || sameSecret(fresh, refused)) return sent;
+  sent.exchange.release();
+  const again = await send(context, call, fresh, signal);
+  if (again.head.status === 401) context.credentials.drop(fresh);
+  return again;
+}
+
+function sameSecret(a: ProviderAccount, b: ProviderAccount): boolean {
+  return JSON.stringify(a.secretHeader) === JSON.stringify(b.secretHeader);
+}
+
+async function readFailure(
+  { format, clock }: AdapterContext,
+  exchange: UpstreamExchange,
+  { status, headers }: UpstreamHead,
+): Promise<UpstreamFailure> {
+  using _ = exchange;
+  exchange.endWithin(errorBodyTimeoutMs);
+  const body = await readBody(exchange, maxErrorBodyBytes);
+  return format.mapUpstreamError({ status, headers, body, nowMs: clock.nowMs() });
+}
+
+const errorBodyTimeoutMs = 10_000;
+const maxErrorBodyBytes = 64 * 1024;
+
+/** Redirects and pages are not a provider's answer: a proxy or a captive network gave them. */
+function isProviderAnswer({ status, headers }: UpstreamHead): boolean {
+  const contentType = headers['content-type'] ?? '';
+  return (
+    status < 300 &&
+    (contentType === '' || /^(?:text\/event-stream|application\/(?:[\w.-]+\+)?json)\b/i.test(contentType))
+  );
+}

@@ -1,0 +1,77 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { GatewayError } from '@gateway/errors';
+import { CredentialService, GetCredentialResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { directClient, serviceRoute } from '@gateway/rpc';
+import { ManualClock } from '@gateway/time';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { CredentialCache } from './credential-cache.ts';
+
+const clock = new ManualClock(0);
+let asked: string[];
+let failing: boolean;
+let cache: CredentialCache;
+
+beforeEach(() => {
+  clock.setMs(1_000);
+  asked = [];
+  failing = false;
+  const getCredential = async ({ target }: { readonly target: { readonly value?: string | undefined } }) => {
+    asked.push(target.value ?? '');
+    if (failing) throw new GatewayError('not_found', 'no such account');
+    return create(GetCredentialResponseSchema, {
+      accountId: target.value ?? '',
+      baseUrl: 'https://provider.test:8443/v1',
+      secret: { case: 'bearer', value: `secret-${asked.length}` },
+      cacheableUntil: timestampFromMs(clock.nowMs() + 500),
+    });
+  };
+  cache = new CredentialCache(directClient(serviceRoute(CredentialService, { getCredential })), clock);
+});
+
+describe('CredentialCache', () => {
+  it('says where the account is reached and with which header', async () => {
+    expect(await cache.ofAccount('p/a')).toMatchObject({
+      origin: 'https://provider.test:8443',
+      basePath: '/v1',
+      secretHeader: { authorization: 'Bearer secret-1' },
+    });
+  });
+
+  it('asks again only when the answer may not be cached any more', async () => {
+    await cache.ofAccount('p/a');
+    clock.advanceMs(499);
+    await cache.ofAccount('p/a');
+    expect(asked).toEqual(['p/a']);
+    clock.advanceMs(1);
+    await cache.ofAccount('p/a');
+    expect(asked).toEqual(['p/a', 'p/a']);
+  });
+
+  it('asks once for calls at the same time, once per account', async () => {
+    await Promise.all([cache.ofAccount('p/a'), cache.ofAccount('p/a'), cache.ofAccount('p/b')]);
+    expect(asked).toEqual(['p/a', 'p/b']);
+  });
+
+  it('forgets a secret that was refused, but not the one that replaced it', async () => {
+    const refused = await cache.ofAccount('p/a');
+    cache.drop(refused);
+    const fresh = await cache.ofAccount('p/a');
+    cache.drop(refused);
+    expect(await cache.ofAccount('p/a')).toBe(fresh);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('does not keep a failure', async () => {
+    failing = true;
+    await expect(cache.ofAccount('p/a')).rejects.toMatchObject({ code: 'not_found' });
+    failing = false;
+    expect(await cache.ofAccount('p/a')).toMatchObject({ accountId: 'p/a' });
+  });
+
+  it('asks for an account of a pool each time', async () => {
+    await cache.ofPool('p');
+    await cache.ofPool('p');
+    expect(asked).toEqual(['p', 'p']);
+  });
+});

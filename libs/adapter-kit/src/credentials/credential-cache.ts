@@ -1,0 +1,94 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { CredentialService, GetCredentialResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { Client } from '@gateway/rpc';
+import type { Clock } from '@gateway/time';
+
+/** An account of a provider: where it is reached and what it is authenticated with. */
+export interface ProviderAccount {
+  readonly accountId: string;
+  /** "https://api.example.com" */
+  readonly origin: string;
+  /** Path of the base URL, without a slash at the end: "/v1". */
+  readonly basePath: string;
+  /** The header that carries the secret. */
+  readonly secretHeader: Readonly<Record<string, string>>;
+  /** Epoch milliseconds until which this may be used without asking again. */
+  readonly cacheableUntilMs: number;
+}
+
+/** The accounts' secrets, each asked for once while it may be cached. */
+export class CredentialCache {
+  readonly #client: Client<typeof CredentialService>;
+  readonly #clock: Clock;
+  readonly #accounts = new Map<string, ProviderAccount>();
+  readonly #underWay = new Map<string, Promise<ProviderAccount>>();
+
+  constructor(client: Client<typeof CredentialService>, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** The account of a lease. Calls for one account at the same time share one request. Throws what the service throws. */
+  async ofAccount(accountId: string): Promise<ProviderAccount> {
+    const cached = this.#accounts.get(accountId);
+    if (cached !== undefined && this.#clock.nowMs() < cached.cacheableUntilMs) return cached;
+    const underWay = this.#underWay.get(accountId) ?? this.#fetchOnce(accountId);
+    return underWay;
+  }
+
+  /** Any usable account of a pool. */
+  async ofPool(pool: string): Promise<ProviderAccount> {
+    return toProviderAccount(await this.#client.getCredential({ target: { case: 'pool', value: pool } }, deadline));
+  }
+
+  /** The provider refused this secret: the next call asks anew. */
+  drop(account: ProviderAccount): void {
+    if (this.#accounts.get(account.accountId) === account) this.#accounts.delete(account.accountId);
+  }
+
+  #fetchOnce(accountId: string): Promise<ProviderAccount> {
+    const fetched = this.#fetch(accountId).finally(() => this.#underWay.delete(accountId));
+    this.#underWay.set(accountId, fetched);
+    return fetched;
+  }
+
+  async #fetch(accountId: string): Promise<ProviderAccount> {
+    const response = await this.#client.getCredential({ target: { case: 'accountId', value: accountId } }, deadline);
+    const account = toProviderAccount(response);
+    this.#dropExpired();
+    this.#accounts.set(accountId, account);
+    return account;
+  }
+
+  /** Secrets of accounts that are gone are not kept in memory. */
+  #dropExpired(): void {
+    const nowMs = this.#clock.nowMs();
+    for (const [accountId, { cacheableUntilMs }] of this.#accounts) {
+      if (cacheableUntilMs <= nowMs) this.#accounts.delete(accountId);
+    }
+  }
+}
+
+const deadline = { timeoutMs: 5_000 };
+
+function toProviderAccount({ accountId, baseUrl, secret, cacheableUntil }: GetCredentialResponse): ProviderAccount {
+  const url = new URL(baseUrl);
+  return {
+    accountId,
+    origin: url.origin,
+    basePath: url.pathname.replace(/\/+$/, ''),
+    secretHeader: toSecretHeader(secret),
+    cacheableUntilMs: cacheableUntil === undefined ? 0 : timestampMs(cacheableUntil),
+  };
+}
+
+function toSecretHeader(secret: GetCredentialResponse['secret']): Readonly<Record<string, string>> {
+  switch (secret.case) {
+    case 'bearer':
+      return { authorization: `Bearer ${secret.value}` };
+    case 'apiKey':
+      return { 'x-api-key': secret.value };
+    case undefined:
+      return {};
+  }
+}

@@ -1,0 +1,24 @@
+export type { AdapterConfig } from './adapter-config.ts';
+export { readAdapterConfig } from './adapter-config.ts';
+export type { AdapterContext, AdapterContextOptions } from './adapter-context.ts';
+export { createAdapterContext } from './adapter-context.ts';
+export { createAdapterFromEnvironment } from './adapter-from-environment.ts';
+export type { AdapterPeers, AdapterServiceOptions } from './adapter-service.ts';
+export { createAdapterService } from './adapter-service.ts';
+export { estimateInputTokens, estimateOutputTokens } from './attempt/estimate-tokens.ts';
+export type { ModelListReporter, ModelListReporterOptions } from './models/model-list-reporter.ts';
+export { createModelListReporter } from './models/model-list-reporter.ts';
+export type {
+  AnswerEnding,
+  AnswerReader,
+  ClientRequest,
+  PreparedCall,
+  ProviderFormat,
+  TokenCounter,
+  Translator,
+  UpstreamErrorAnswer,
+  UpstreamFailure,
+} from './provider-format.ts';
+export { countTokens } from './rpc/count-tokens.ts';
+export { execute } from './rpc/execute.ts';
+export { listModels } from './rpc/list-models.ts';

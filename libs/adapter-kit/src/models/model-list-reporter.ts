@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayError } from '@gateway/errors';
+import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { type Client, RpcError } from '@gateway/rpc';
+import type { AdapterContext } from '../adapter-context.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
+import { readModelList } from './read-model-list.ts';
+
+export interface ModelListReporterOptions {
+  readonly context: AdapterContext;
+  readonly broker: Client<typeof PoolBrokerService>;
+}
+
+/** Disposing it stops the reports. */
+export interface ModelListReporter extends AsyncDisposable {
+  /** Reports at once, then on the timer. */
+  start(): void;
+}
+
+/** Tells the broker, on a timer, what the provider of each pool of the format offers, or that it can't be reached. */
+export function createModelListReporter({ context, broker }: ModelListReporterOptions): ModelListReporter {
+  const stop = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  return {
+    start() {
+      running = reportUntil(stop.signal, context, broker);
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+async function reportUntil(
+  signal: AbortSignal,
+  context: AdapterContext,
+  broker: Client<typeof PoolBrokerService>,
+): Promise<void> {
+  const troubles = new Troubles(context);
+  while (!signal.aborted) {
+    const told = await reportAll(signal, context, broker, troubles);
+    const { modelListRefreshMs } = context.config;
+    const pauseMs = told ? modelListRefreshMs : Math.min(modelListRefreshMs, brokerRetryMs);
+    await sleep(jittered(pauseMs), undefined, { signal, ref: false }).catch(() => undefined);
+  }
+}
+
+/** How soon the broker is asked again when it did not answer: at a start, all services come up at once. */
+const brokerRetryMs = 2_000;
+const brokerDeadlineMs = 5_000;
+
+/** Spreads replicas that started together. */
+function jittered(durationMs: number): number {
+  return durationMs * (0.9 + 0.2 * Math.random());
+}
+
+/** One round over all pools, side by side: one that hangs does not hold up the others. False when the broker is away. */
+async function reportAll(
+  signal: AbortSignal,
+  context: AdapterContext,
+  broker: Client<typeof PoolBrokerService>,
+  troubles: Troubles,
+): Promise<boolean> {
+  try {
+    const { pools } = await broker.listPools({ format: context.format.id }, { signal, timeoutMs: brokerDeadlineMs });
+    await Promise.all(pools.map(({ name }) => reportPool(name, signal, context, broker, troubles)));
+    troubles.over('broker');
+    return true;
+  } catch (thrown) {
+    if (!signal.aborted) troubles.noted('broker', thrown);
+    return false;
+  }
+}
+
+async function reportPool(
+  pool: string,
+  signal: AbortSignal,
+  context: AdapterContext,
+  broker: Client<typeof PoolBrokerService>,
+  troubles: Troubles,
+): Promise<void> {
+  const options = { signal, timeoutMs: brokerDeadlineMs };
+  const models = await readModelList(context, pool, signal).catch((thrown: unknown) => {
+    if (!signal.aborted) troubles.noted(`pool ${pool}`, thrown);
+    return undefined;
+  });
+  if (signal.aborted) return;
+  if (models === undefined) {
+    await broker.reportModels({ pool, reachable: false }, options);
+    return;
+  }
+  troubles.over(`pool ${pool}`);
+  await broker.reportModels({ pool, reachable: true, models: [...models] }, options);
+}
+
+/** Logs a trouble when it begins and when it is over, not each time it is met. */
+class Troubles {
+  readonly #context: AdapterContext;
+  readonly #present = new Set<string>();
+
+  constructor(context: AdapterContext) {
+    this.#context = context;
+  }
+
+  noted(subject: string, thrown: unknown): void {
+    if (this.#present.has(subject)) return;
+    this.#present.add(subject);
+    this.#context.logger.warn({ subject, reason: reasonOf(thrown) }, 'model lists can’t be reported');
+  }
+
+  over(subject: string): void {
+    if (!this.#present.delete(subject)) return;
+    this.#context.logger.info({ subject }, 'model lists are reported again');
+  }
+}
+
+/** Errors of ours have words of ours; the words of others may be the provider's. */
+function reasonOf(thrown: unknown): string {
+  if (thrown instanceof GatewayError || thrown instanceof RpcError || thrown instanceof UpstreamError) {
+    return thrown.message;
+  }
+  return thrown instanceof Error ? thrown.name : typeof thrown;
+}

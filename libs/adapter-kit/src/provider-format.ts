@@ -1,0 +1,99 @@
+import type { TokenUsage } from '@gateway/chat';
+import type { GatewayError } from '@gateway/errors';
+import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { AttemptResult, Lease, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
+import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
+
+/** Everything that sets one provider format apart. An adapter is one of these, handed to the kit. */
+export interface ProviderFormat {
+  readonly id: ProviderFormatId;
+  /** How each client dialect is spoken to this provider. A dialect that is absent is refused as `model_not_found`. */
+  readonly translators: ReadonlyMap<Dialect, Translator>;
+  /** Headers that every call of this format carries besides the credential and content type (API version, say). */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Path under the base URL that lists the models. */
+  readonly modelListPath: string;
+  /** The provider's model list. Throws when the body is not one. */
+  readModelList(body: unknown): readonly ProviderModel[];
+  /** What an answer with an error status means. `body` is at most 64 KiB of it. Never throws. */
+  mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure;
+  /** The provider's own count of a request's input tokens. Absent when it has none; then it is refused as `model_not_found`. */
+  readonly countTokens?: TokenCounter;
+}
+
+/** How to ask a provider for a count. */
+export interface TokenCounter {
+  /** Builds the provider's request. Throws as `Translator.prepare` does. */
+  prepare(request: ClientRequest): Omit<PreparedCall, 'answer'>;
+  /** The count in the provider's answer. Throws when the body holds none. */
+  readCount(body: unknown): number;
+}
+
+/** One client dialect spoken to one provider format. Pure: no clock, no network, no environment. */
+export interface Translator {
+  /** Builds the provider's request. Throws `invalid_request` or `unsupported_content` before anything is sent. */
+  prepare(request: ClientRequest): PreparedCall;
+}
+
+export interface ClientRequest {
+  readonly requestId: string;
+  readonly lease: Lease;
+  /** The client's decoded body. */
+  readonly body: Uint8Array;
+  readonly forwardHeaders: Readonly<Record<string, string>>;
+  readonly affinityKey: string;
+  /** Epoch milliseconds at which the request came, for `created`. */
+  readonly nowMs: number;
+}
+
+export interface PreparedCall {
+  /** Path under the base URL, "/responses". */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string;
+  readonly answer: AnswerReader;
+}
+
+/** Turns the provider's bytes into the client's. Lives for one attempt. */
+export interface AnswerReader {
+  /** Head of the client's answer; read once, at the first content. */
+  readonly head: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
+  /** Takes the next bytes of a provider's 2xx answer, however they are split. Never throws on bad input: it fails. */
+  push(bytes: Uint8Array): void;
+  /** The provider's answer has ended. A reader that has not finished by then fails. */
+  end(): void;
+  /** Client bytes finished since the last call; empty when none. Nothing comes before the first content. */
+  take(): Uint8Array;
+  /** True once the answer has content: from now on no other attempt may be made. */
+  readonly hasContent: boolean;
+  /** How the answer ended; undefined while it goes on. */
+  readonly ending: AnswerEnding | undefined;
+  /** What the provider has reported so far; cumulative. Undefined before its first report. */
+  readonly reportedUsage: TokenUsage | undefined;
+  /** Characters of text, refusal, reasoning and tool arguments seen so far: what an estimate is made of. */
+  readonly producedCharacters: number;
+}
+
+export type AnswerEnding =
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'failed'; readonly failure: UpstreamFailure };
+
+export interface UpstreamErrorAnswer {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  readonly nowMs: number;
+}
+
+/** A failed attempt: what it says of the account, and what the client is told if no other attempt is made. */
+export interface UpstreamFailure {
+  readonly result: AttemptResult;
+  /** Epoch milliseconds at which the provider said the account is free again. */
+  readonly retryAtMs: number | undefined;
+  /** True when the limit holds for this model only. */
+  readonly modelScoped: boolean;
+  /** HTTP status; 0 when the failure came inside a stream or without an answer. */
+  readonly upstreamStatus: number;
+  readonly error: GatewayError;
+}

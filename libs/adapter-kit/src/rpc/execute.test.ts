@@ -1,0 +1,284 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { GatewayError } from '@gateway/errors';
+import { Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { GetCredentialResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { RpcError } from '@gateway/rpc';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AdapterUnderTest, bearer, readable, send, startAdapter } from '../__fixtures__/adapter-under-test.ts';
+import { event } from '../__fixtures__/fake-format.ts';
+import { eventStream } from '../__fixtures__/fake-provider.ts';
+
+let adapter: AdapterUnderTest;
+beforeEach(async () => {
+  adapter = await startAdapter();
+});
+afterEach(() => adapter[Symbol.asyncDispose]());
+
+const usage = { inputTokens: 10, cachedTokens: 2, outputTokens: 3, reasoningTokens: 1 };
+
+let received: ExecuteResponse[] = [];
+
+/** The frames of one request; `received` while they come. */
+async function framesOf(sending?: Parameters<typeof send>[1]) {
+  received = [];
+  for await (const frame of send(adapter, sending)) received.push(frame);
+  return received.map(readable);
+}
+
+/** For a provider that waits until what it sent has been told. */
+const told = (frames: number) => expect.poll(() => received.length, { interval: 2 }).toBe(frames);
+
+describe('what the provider is sent', () => {
+  it('is the prepared call with the account’s secret, and nothing of the client besides', async () => {
+    adapter.provider.answer = (response) => eventStream(response).end(event.done);
+    await framesOf({ forwardHeaders: { 'x-beta': 'b' } });
+    expect(adapter.provider.calls).toMatchObject([{ method: 'POST', url: '/base/answer', body: '{"stream":true}' }]);
+    const { host: _, connection: __, ...headers } = adapter.provider.calls[0]?.headers ?? {};
+    expect(headers).toEqual({
+      'content-type': 'application/json',
+      'content-length': '15',
+      accept: 'text/event-stream',
+      'user-agent': 'model-gateway',
+      authorization: 'Bearer secret-1',
+      'x-format-version': '7',
+      'x-beta': 'b',
+    });
+  });
+
+  it('carries an API key in its own header', async () => {
+    adapter.credential = async () =>
+      create(GetCredentialResponseSchema, {
+        baseUrl: `${adapter.provider.url}/`,
+        secret: { case: 'apiKey', value: 'key-1' },
+      });
+    await framesOf();
+    expect(adapter.provider.calls[0]).toMatchObject({ url: '/answer', headers: { 'x-api-key': 'key-1' } });
+    expect(adapter.provider.calls[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('is nothing when the request is refused before', async () => {
+    await expect(framesOf({ body: { refuse: true } })).rejects.toMatchObject({ code: 'unsupported_content' });
+    await expect(framesOf({ dialect: Dialect.RESPONSES })).rejects.toMatchObject({ code: 'model_not_found' });
+    expect(adapter.provider.calls).toEqual([]);
+  });
+});
+
+describe('a streamed answer', () => {
+  it('tells usage first, the head with the first content, and the outcome with the last bytes', async () => {
+    adapter.provider.answer = async (response) => {
+      eventStream(response).write(event.ping);
+      await told(1);
+      response.write(event.usage({ ...usage, outputTokens: 1, reasoningTokens: 0 }));
+      await told(2);
+      response.write(event.text('Hello'));
+      await told(3);
+      response.end(event.usage(usage) + event.done);
+    };
+    const frames = await framesOf();
+    expect(frames.map(({ body, ...rest }) => rest)).toEqual([
+      { usage: '4 in, 0 out, estimated' },
+      { usage: '10 in, 1 out' },
+      { status: 200, usage: '10 in, 2 out, estimated' },
+      { usage: '10 in, 3 out', result: 'SUCCEEDED' },
+    ]);
+    expect(frames.map(({ body }) => body?.match(/"content":"Hello"|\[DONE\]/)?.[0])).toEqual([
+      undefined,
+      undefined,
+      '"content":"Hello"',
+      '[DONE]',
+    ]);
+  });
+
+  it('is told in two frames when it comes in one read', async () => {
+    adapter.provider.answer = (response) =>
+      eventStream(response).end(event.text('Hi') + event.usage(usage) + event.done);
+    expect(await framesOf()).toMatchObject([
+      { usage: '4 in, 0 out, estimated' },
+      { status: 200, usage: '10 in, 3 out', result: 'SUCCEEDED' },
+    ]);
+  });
+
+  it('books an estimate when the provider reports no usage', async () => {
+    adapter.provider.answer = (response) => eventStream(response).end(event.text('x'.repeat(9)) + event.done);
+    expect((await framesOf()).at(-1)).toMatchObject({ usage: '4 in, 3 out, estimated', result: 'SUCCEEDED' });
+  });
+
+  it('tells the output of long reasoning before any content', async () => {
+    adapter.provider.answer = async (response) => {
+      eventStream(response).write(event.think('x'.repeat(4_000)));
+      await told(2);
+      response.end(event.done);
+    };
+    expect((await framesOf())[1]).toEqual({ usage: '4 in, 1000 out, estimated' });
+  });
+
+  it('gives the connection back for the next request', async () => {
+    adapter.provider.answer = (response) => {
+      eventStream(response).write(event.done);
+      setTimeout(() => response.end(event.ping), 50);
+    };
+    const ports = new Set<number | undefined>();
+    for (let n = 0; n < 3; n++) {
+      await framesOf();
+      await expect.poll(() => openStreams()).toBe(0);
+      await settled();
+      ports.add(adapter.provider.calls.at(-1)?.clientPort);
+    }
+    expect(ports.size).toBe(1);
+  });
+});
+
+describe('an assembled answer', () => {
+  it('is one frame with everything', async () => {
+    adapter.provider.answer = async (response) => {
+      eventStream(response).write(event.text('Hel'));
+      await settled();
+      response.end(event.text('lo') + event.usage(usage) + event.done);
+    };
+    const frames = await framesOf({ body: { stream: false } });
+    expect(frames).toMatchObject([{}, { status: 200, usage: '10 in, 3 out', result: 'SUCCEEDED' }]);
+    expect(JSON.parse(frames[1]?.body ?? '')).toMatchObject({ choices: [{ message: { content: 'Hello' } }] });
+  });
+
+  it('may still move on when the provider breaks off', async () => {
+    adapter.provider.answer = async (response) => {
+      eventStream(response).write(event.text('Hel'));
+      await settled();
+      response.socket?.resetAndDestroy();
+    };
+    expect((await framesOf({ body: { stream: false } })).at(-1)).toEqual({
+      result: 'NETWORK_ERROR',
+      error: 'providers_unavailable',
+    });
+  });
+});
+
+describe('a failure before the first content', () => {
+  const early = { usage: '4 in, 0 out, estimated' };
+
+  it('is told as the format reads it, in one frame without a head', async () => {
+    adapter.provider.answer = (response) => response.writeHead(429).end('x'.repeat(70 * 1024));
+    expect(await framesOf()).toEqual([{ result: 'RATE_LIMITED', error: 'pool_exhausted' }]);
+    const attempt = received[0]?.outcome?.attempt;
+    expect(attempt).toMatchObject({ modelScoped: true, upstreamStatus: 429 });
+    expect(attempt?.retryAt && timestampMs(attempt.retryAt)).toBe(5_000);
+    expect(received[0]?.outcome?.error?.message).toBe(`${64 * 1024} bytes`);
+  });
+
+  it('inside a 200 can be told as such', async () => {
+    adapter.provider.answer = (response) => eventStream(response).end(event.ping + event.fail);
+    expect(await framesOf()).toEqual([early, { result: 'OVERLOADED', error: 'pool_exhausted' }]);
+  });
+
+  it('in the same read as the first content still lets another attempt be made', async () => {
+    adapter.provider.answer = (response) => eventStream(response).end(event.text('Hi') + event.fail);
+    expect(await framesOf()).toEqual([early, { result: 'OVERLOADED', error: 'pool_exhausted' }]);
+  });
+
+  it.each([
+    ['a page', 200, 'text/html', '<html>'],
+    ['a redirect', 302, 'text/event-stream', ''],
+  ])('is an answer that is not the provider’s: %s', async (_name, status, contentType, body) => {
+    adapter.provider.answer = (response) => response.writeHead(status, { 'content-type': contentType }).end(body);
+    expect(await framesOf()).toEqual([{ result: 'NETWORK_ERROR', error: 'providers_unavailable' }]);
+  });
+
+  it('is JSON in place of a stream, as the reader takes it', async () => {
+    adapter.provider.answer = (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    expect(await framesOf()).toEqual([early, { result: 'OVERLOADED', error: 'pool_exhausted' }]);
+  });
+
+  it('is a refused connection, or one that is cut', async () => {
+    adapter.provider.answer = (response) => response.socket?.resetAndDestroy();
+    expect(await framesOf()).toEqual([{ result: 'NETWORK_ERROR', error: 'providers_unavailable' }]);
+    adapter.clock.advanceMs(120_000);
+    adapter.credential = async () => bearer('http://127.0.0.1:9', 'x');
+    expect(await framesOf()).toEqual([{ result: 'NETWORK_ERROR', error: 'providers_unavailable' }]);
+  });
+
+  it('is a fault of the reader', async () => {
+    adapter.provider.answer = (response) => eventStream(response).write(event.throw);
+    expect(await framesOf()).toEqual([early, { result: 'SERVER_ERROR', error: 'providers_unavailable' }]);
+    await expect.poll(() => adapter.provider.calls[0]?.cutOff()).toBe(true);
+  });
+});
+
+describe('a failure after the first content', () => {
+  it.each([
+    ['the provider says so', 'OVERLOADED'],
+    ['the connection is cut', 'NETWORK_ERROR'],
+    ['a reader faults', 'SERVER_ERROR'],
+  ])('is told in generic words with what was used: %s', async (cause, result) => {
+    adapter.provider.answer = async (response) => {
+      eventStream(response).write(event.text('Hello'));
+      await told(2);
+      if (cause === 'the provider says so') response.end(event.text(' you') + event.fail);
+      if (cause === 'the connection is cut') response.socket?.resetAndDestroy();
+      if (cause === 'a reader faults') response.write(event.throw);
+    };
+    const frames = await framesOf();
+    expect(frames[1]).toMatchObject({ status: 200, usage: '4 in, 2 out, estimated' });
+    expect(frames[2]).toMatchObject({ result, error: 'providers_unavailable' });
+    expect(received[2]?.outcome?.error?.message).not.toContain('reader');
+    const text = frames.map(({ body }) => body).join('');
+    expect(text.includes(' you')).toBe(cause === 'the provider says so');
+    expect(text).not.toContain('[DONE]');
+  });
+});
+
+describe('a refused secret', () => {
+  it('is replaced by a newer one, once', async () => {
+    adapter.provider.answer = (response, { headers }) =>
+      headers.authorization === 'Bearer secret-2'
+        ? eventStream(response).end(event.done)
+        : response.writeHead(401).end('{}');
+    await framesOf();
+    adapter.credential = async () => bearer(adapter.provider.url, 'secret-2');
+    expect((await framesOf()).at(-1)).toMatchObject({ result: 'SUCCEEDED' });
+  });
+
+  it('is told when there is no newer one, and is not kept', async () => {
+    adapter.provider.answer = (response) => response.writeHead(401).end('{}');
+    expect(await framesOf()).toMatchObject([{ result: 'SERVER_ERROR' }]);
+    expect(adapter.provider.calls).toHaveLength(1);
+    expect(adapter.asked).toHaveLength(2);
+  });
+});
+
+describe('an account without a usable secret', () => {
+  it('is told as refused, so that another account is tried', async () => {
+    adapter.credential = async () => {
+      throw new GatewayError('not_found', 'no such account');
+    };
+    expect(await framesOf()).toEqual([{ result: 'UNAUTHORIZED', error: 'providers_unavailable' }]);
+  });
+
+  it('is no fault of the account when nobody can be asked', async () => {
+    adapter.credential = async () => {
+      throw new RpcError('unavailable', 'down');
+    };
+    await expect(framesOf()).rejects.toMatchObject({ code: 'providers_unavailable' });
+  });
+});
+
+describe('attempts', () => {
+  it('are counted by how they ended', async () => {
+    adapter.provider.answer = (response) => eventStream(response).end(event.done);
+    await framesOf();
+    adapter.provider.answer = (response) => response.writeHead(429).end();
+    await framesOf();
+    const text = await adapter.metrics.exposition();
+    expect(text).toContain('gateway_upstream_attempts_total{format="messages",result="succeeded"} 1');
+    expect(text).toContain('gateway_upstream_attempts_total{format="messages",result="rate_limited"} 1');
+    expect(text).toContain('gateway_upstream_first_byte_seconds_count{format="messages"} 2');
+  });
+});
+
+/** Time for what was written to be read, and for a connection to come back to its pool. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 30));
+
+async function openStreams(): Promise<number> {
+  const text = await adapter.metrics.exposition();
+  return Number(/gateway_upstream_open_streams\{.*\} (\d+)/.exec(text)?.[1]);
+}

@@ -1,0 +1,19 @@
+import { readBody } from './read-body.ts';
+import type { UpstreamClient, UpstreamRequest } from './upstream-client.ts';
+
+/** A provider's answer to a small request, whole. */
+export interface UpstreamAnswer {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** Sends a request and reads its answer within `timeoutMs`. Throws UpstreamError when there is none. */
+export async function requestAnswer(upstream: UpstreamClient, request: UpstreamRequest): Promise<UpstreamAnswer> {
+  using exchange = upstream.send(request);
+  const { status, headers } = await exchange.head();
+  return { status, headers, body: await readBody(exchange, maxAnswerBytes) };
+}
+
+const maxAnswerBytes = 4 * 1024 * 1024;

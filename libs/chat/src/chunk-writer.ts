@@ -1,0 +1,109 @@
+import { sseData } from '@gateway/sse';
+import type { FinishReason, TokenUsage, ToolCallStart } from './answer-sink.ts';
+import type { ChatAnswer, ChatAnswerHead, ChatAnswerOptions } from './chat-answer.ts';
+import { noArguments } from './no-arguments.ts';
+import { toUsageObject } from './usage-object.ts';
+
+/** Writes a chat answer as chunks. @see spec "Chat completion chunk (streamed form)" */
+export class ChunkWriter implements ChatAnswer {
+  readonly head = streamHead;
+  readonly #includeUsage: boolean;
+  /** The start of every chunk: what is the same in all chunks of a stream is made into text once. */
+  readonly #chunkStart: string;
+  readonly #callsWithoutArguments = new Set<number>();
+  #text = '';
+  #hasContent = false;
+  #finished = false;
+  #producedCharacters = 0;
+
+  constructor({ id, created, model, includeUsage }: Omit<ChatAnswerOptions, 'stream'>) {
+    this.#includeUsage = includeUsage;
+    const constant = JSON.stringify({ id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model });
+    this.#chunkStart = `${constant.slice(0, -1)},"choices":[`;
+  }
+
+  get hasContent(): boolean {
+    return this.#hasContent;
+  }
+
+  get finished(): boolean {
+    return this.#finished;
+  }
+
+  get producedCharacters(): number {
+    return this.#producedCharacters;
+  }
+
+  text(delta: string): void {
+    if (delta === '') return;
+    this.#producedCharacters += delta.length;
+    this.#writeDelta(`{"content":${JSON.stringify(delta)}}`);
+  }
+
+  refusal(delta: string): void {
+    if (delta === '') return;
+    this.#producedCharacters += delta.length;
+    this.#writeDelta(`{"refusal":${JSON.stringify(delta)}}`);
+  }
+
+  toolCall({ index, id, name }: ToolCallStart): void {
+    this.#callsWithoutArguments.add(index);
+    const call = { index, id, type: 'function', function: { name, arguments: '' } };
+    this.#writeDelta(`{"tool_calls":[${JSON.stringify(call)}]}`);
+  }
+
+  toolArguments(index: number, delta: string): void {
+    if (delta === '') return;
+    this.#callsWithoutArguments.delete(index);
+    this.#producedCharacters += delta.length;
+    this.#writeToolArguments(index, delta);
+  }
+
+  finish(reason: FinishReason, usage: TokenUsage | undefined): void {
+    for (const index of this.#callsWithoutArguments) this.#writeToolArguments(index, noArguments);
+    this.#writeRoleOnce();
+    this.#writeChoice('{}', `"${reason}"`);
+    if (this.#includeUsage && usage !== undefined) this.#writeUsage(usage);
+    this.#text += sseData('[DONE]');
+    this.#finished = true;
+  }
+
+  take(): Uint8Array {
+    const bytes = Buffer.from(this.#text);
+    this.#text = '';
+    return bytes;
+  }
+
+  #writeToolArguments(index: number, delta: string): void {
+    this.#writeDelta(`{"tool_calls":[{"index":${index},"function":{"arguments":${JSON.stringify(delta)}}}]}`);
+  }
+
+  #writeDelta(delta: string): void {
+    this.#writeRoleOnce();
+    this.#writeChoice(delta, 'null');
+  }
+
+  #writeRoleOnce(): void {
+    if (this.#hasContent) return;
+    this.#hasContent = true;
+    this.#writeChoice('{"role":"assistant","content":""}', 'null');
+  }
+
+  #writeChoice(delta: string, finishReason: string): void {
+    this.#text += sseData(`${this.#chunkStart}{"index":0,"delta":${delta},"finish_reason":${finishReason}}]}`);
+  }
+
+  #writeUsage(usage: TokenUsage): void {
+    this.#text += sseData(`${this.#chunkStart}],"usage":${JSON.stringify(toUsageObject(usage))}}`);
+  }
+}
+
+const streamHead: ChatAnswerHead = {
+  status: 200,
+  headers: {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    // Asks reverse proxies to pass events on as they come.
+    'x-accel-buffering': 'no',
+  },
+};

@@ -1,0 +1,22 @@
+export type { ChatAnswerSink, FinishReason, TokenUsage, ToolCallStart } from './answer-sink.ts';
+export type { ChatAnswer, ChatAnswerHead, ChatAnswerOptions } from './chat-answer.ts';
+export { createChatAnswer } from './chat-answer.ts';
+export { parseChatRequest } from './parse-chat-request.ts';
+export type {
+  AssistantMessage,
+  AssistantPart,
+  ChatMessage,
+  ChatRequest,
+  FunctionTool,
+  ImagePart,
+  ReasoningEffort,
+  ResponseFormat,
+  SystemMessage,
+  TextPart,
+  ToolCall,
+  ToolChoice,
+  ToolMessage,
+  UserMessage,
+  UserPart,
+} from './request.ts';
+export { reasoningEfforts } from './request.ts';

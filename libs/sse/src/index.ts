@@ -1,0 +1,4 @@
+export type { SseEvent } from './sse-event.ts';
+export type { SseParserOptions } from './sse-parser.ts';
+export { SseOverflowError, SseParser } from './sse-parser.ts';
+export { sseComment, sseData, sseEvent } from './sse-writer.ts';

@@ -1,0 +1,128 @@
+import { readEvent } from './read-event.ts';
+import type { SseEvent } from './sse-event.ts';
+
+export interface SseParserOptions {
+  /** The largest event taken, in bytes. Default 4 MiB. */
+  readonly maxEventBytes?: number;
+  /** Called for each event in order, before `push` or `end` returns. What it throws, they throw. */
+  onEvent(event: SseEvent): void;
+}
+
+/** An event grew over the limit. The parser is of no use afterwards. */
+export class SseOverflowError extends Error {
+  override readonly name = 'SseOverflowError';
+
+  constructor(maxEventBytes: number) {
+    super(`An event is larger than ${maxEventBytes} bytes.`);
+  }
+}
+
+/**
+ * Reads a text/event-stream that arrives in any pieces. Takes LF, CRLF and CR, a byte order mark and comments; an
+ * event that the stream ends in is given too, blank line or not.
+ *
+ * Blank lines are found on the bytes and an event is decoded once, as a whole, so that the cost is per event, and no
+ * character is ever cut by the edge of a piece.
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
+ */
+export class SseParser {
+  readonly #maxEventBytes: number;
+  readonly #onEvent: (event: SseEvent) => void;
+  /** Holds the unfinished event in its first #pendingBytes. Line ends are LF and there is no blank line in it. */
+  #pending: Buffer = nothing;
+  #pendingBytes = 0;
+  /** The last byte was CR: an LF that follows belongs to it. */
+  #afterCarriageReturn = false;
+  #atStart = true;
+
+  constructor({ maxEventBytes = 4 * 1024 * 1024, onEvent }: SseParserOptions) {
+    this.#maxEventBytes = maxEventBytes;
+    this.#onEvent = onEvent;
+  }
+
+  /** Takes the next bytes; they may be reused afterwards. Throws SseOverflowError. */
+  push(bytes: Uint8Array): void {
+    const piece = this.#withLineFeeds(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    if (piece.length === 0) return;
+    let start = this.#endPending(piece);
+    for (let end = blankLine(piece, start); end >= 0; end = blankLine(piece, start)) {
+      this.#emit(piece, start, end);
+      start = end + 2;
+    }
+    this.#keep(piece, start);
+  }
+
+  /** The stream has ended. */
+  end(): void {
+    this.#emitPending();
+  }
+
+  /** Gives the event that earlier pieces began, if `piece` ends it. Returns how much of the piece belonged to it. */
+  #endPending(piece: Buffer): number {
+    if (this.#pendingBytes === 0) return 0;
+    if (this.#pending[this.#pendingBytes - 1] === lineFeed && piece[0] === lineFeed) {
+      this.#emitPending();
+      return 1;
+    }
+    const end = blankLine(piece, 0);
+    if (end < 0) return 0;
+    this.#keep(piece.subarray(0, end), 0);
+    this.#emitPending();
+    return end + 2;
+  }
+
+  #keep(piece: Buffer, start: number): void {
+    const bytes = this.#pendingBytes + piece.length - start;
+    if (bytes > this.#maxEventBytes) this.#overflow();
+    if (bytes > this.#pending.length) {
+      const larger = Buffer.allocUnsafe(Math.max(bytes, 2 * this.#pending.length, 1024));
+      this.#pending.copy(larger, 0, 0, this.#pendingBytes);
+      this.#pending = larger;
+    }
+    piece.copy(this.#pending, this.#pendingBytes, start);
+    this.#pendingBytes = bytes;
+  }
+
+  #emitPending(): void {
+    const bytes = this.#pendingBytes;
+    this.#pendingBytes = 0;
+    this.#emit(this.#pending, 0, bytes);
+    if (this.#pending.length > keptCapacityBytes) this.#pending = nothing;
+  }
+
+  #emit(bytes: Buffer, start: number, end: number): void {
+    const first = this.#atStart;
+    this.#atStart = false;
+    if (end === start) return;
+    if (end - start > this.#maxEventBytes) this.#overflow();
+    const block = bytes.toString('utf8', start, end);
+    const event = readEvent(first && block.charCodeAt(0) === byteOrderMark ? block.slice(1) : block);
+    if (event !== undefined) this.#onEvent(event);
+  }
+
+  #overflow(): never {
+    this.#pending = nothing;
+    this.#pendingBytes = 0;
+    throw new SseOverflowError(this.#maxEventBytes);
+  }
+
+  /** The bytes with every line end as one LF. */
+  #withLineFeeds(piece: Buffer): Buffer {
+    if (piece.length === 0) return piece;
+    const rest = this.#afterCarriageReturn && piece[0] === lineFeed ? piece.subarray(1) : piece;
+    this.#afterCarriageReturn = piece[piece.length - 1] === carriageReturn;
+    if (rest.indexOf(carriageReturn) < 0) return rest;
+    return Buffer.from(rest.toString('latin1').replace(/\r\n?/g, '\n'), 'latin1');
+  }
+}
+
+const nothing = Buffer.alloc(0);
+/** A buffer that one large event made is not kept for the small ones that follow. */
+const keptCapacityBytes = 64 * 1024;
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const byteOrderMark = 0xfeff;
+
+function blankLine(bytes: Buffer, start: number): number {
+  return bytes.indexOf('\n\n', start, 'latin1');
+}

@@ -1,0 +1,110 @@
+import type { Environment, GatewayConfig } from '@gateway/config';
+import { migrate } from '@gateway/database';
+import { readEdgeRouterConfig } from '@gateway/edge-router/config';
+import { createEdgeRouterService, type EdgeRouterService } from '@gateway/edge-router/service';
+import { createIdentityService } from '@gateway/identity/service';
+import { readLimiterConfig } from '@gateway/limiter/config';
+import { createLimiterService } from '@gateway/limiter/service';
+import type { Service, ServiceRuntime } from '@gateway/lifecycle';
+import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
+import { createMessagesAdapterService } from '@gateway/messages-adapter/service';
+import { createPoolBrokerService } from '@gateway/pool-broker/service';
+import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
+import { createResponsesAdapterService } from '@gateway/responses-adapter/service';
+import { type Client, directClientOf, type ServiceRoute } from '@gateway/rpc';
+import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
+import { createUsageIngestService } from '@gateway/usage-ingest/service';
+import { readUsageQueryConfig } from '@gateway/usage-query/config';
+import { createUsageQueryService } from '@gateway/usage-query/service';
+import type { AllInOneConfig } from './config.ts';
+import { openDrivers } from './drivers.ts';
+import { openGatewayDatabase } from './gateway-database.ts';
+import { readIdentityKeys } from './identity-keys.ts';
+
+/** All services in one process, wired by direct calls and started. Disposing it stops them in reverse order. */
+export interface ComposedGateway extends AsyncDisposable {
+  readonly edge: EdgeRouterService;
+  readonly identity: Client<typeof IdentityService>;
+  /** What operators may call. Credentials are not among it. */
+  readonly adminRoutes: readonly ServiceRoute[];
+  /** Why requests can't be taken now; undefined when they can. */
+  notReady(): Promise<string | undefined>;
+}
+
+export async function composeGateway(
+  env: Environment,
+  config: AllInOneConfig,
+  gateway: GatewayConfig,
+  runtime: ServiceRuntime,
+): Promise<ComposedGateway> {
+  await using stack = new AsyncDisposableStack();
+  const services: Service[] = [];
+  const run = async <S extends Service>(service: S): Promise<S> => {
+    services.push(stack.use(service));
+    await service.start();
+    return service;
+  };
+
+  const database = stack.use(await openGatewayDatabase(env)).handle;
+  await migrate(database);
+  const drivers = stack.use(await openDrivers(env, config, runtime));
+
+  const identity = await run(createIdentityService(await readIdentityKeys(env), { database }, runtime));
+  const query = await run(createUsageQueryService(readUsageQueryConfig(env), { database }, runtime));
+  const usageQuery = directClientOf(query.routes, UsageQueryService);
+  const ingestPeers = { database, ...(drivers.usageConsumer === undefined ? {} : { consumer: drivers.usageConsumer }) };
+  const ingest = await run(createUsageIngestService(readUsageIngestConfig(env), ingestPeers, runtime));
+  const usageIngest = directClientOf(ingest.routes, UsageIngestService);
+  const limiterParts = drivers.limitStore === undefined ? {} : { store: drivers.limitStore };
+  const limiter = await run(createLimiterService(readLimiterConfig(env), { usageQuery }, runtime, limiterParts));
+  const broker = await run(createPoolBrokerService({ gateway }, runtime, { store: drivers.poolStore }));
+  const brokerPeers = {
+    broker: directClientOf(broker.routes, PoolBrokerService),
+    credentials: directClientOf(broker.routes, CredentialService),
+  };
+  const responses = await run(createResponsesAdapterService(readResponsesAdapterConfig(env), brokerPeers, runtime));
+  const messages = await run(createMessagesAdapterService(readMessagesAdapterConfig(env), brokerPeers, runtime));
+  const edge = await run(
+    await createEdgeRouterService(
+      readEdgeRouterConfig(env),
+      {
+        identity: directClientOf(identity.routes, IdentityService),
+        limiter: directClientOf(limiter.routes, LimiterService),
+        broker: brokerPeers.broker,
+        adapters: new Map([
+          [ProviderFormat.RESPONSES, directClientOf(responses.routes, AdapterService)],
+          [ProviderFormat.MESSAGES, directClientOf(messages.routes, AdapterService)],
+        ]),
+        usageQuery,
+        usageSink: drivers.usageSink ?? {
+          record: async (events, signal) => {
+            await usageIngest.record({ events: [...events] }, { signal });
+          },
+        },
+      },
+      runtime,
+    ),
+  );
+
+  const running = stack.move();
+  return {
+    edge,
+    identity: directClientOf(identity.routes, IdentityService),
+    adminRoutes: [identity, query, limiter, broker]
+      .flatMap(({ routes }) => [...routes])
+      .filter(({ service }) => service.typeName !== CredentialService.typeName),
+    notReady: () => firstReason(services),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+async function firstReason(services: readonly Service[]): Promise<string | undefined> {
+  const reasons = await Promise.all(services.map((service) => service.notReady()));
+  return reasons.find((reason) => reason !== undefined);
+}

@@ -1,0 +1,38 @@
+import { type Environment, EnvReader } from '@gateway/config';
+import { type LogLevel, logLevels } from '@gateway/telemetry';
+
+/** What the all-in-one needs besides the settings of the services in it. */
+export interface AllInOneConfig {
+  /** HOST (127.0.0.1) */
+  readonly host: string;
+  /** ADMIN_PORT (9090): liveness, readiness, metrics, and what gatewayctl calls. */
+  readonly adminPort: number;
+  /** LOG_LEVEL (warn): the terminal belongs to the welcome text. */
+  readonly logLevel: LogLevel;
+  /** DRAIN_TIMEOUT_SECONDS (600): how long running streams may take to end after SIGTERM. */
+  readonly drainTimeoutMs: number;
+  /** DATABASE_URL: Postgres; without it SQLite in GATEWAY_DATA. */
+  readonly databaseUrl: string | undefined;
+  /** REDIS_URL: shared limits and pool state; without it they are kept in memory. */
+  readonly redisUrl: string | undefined;
+  /** NATS_URL: usage goes over JetStream; without it straight to the ledger. */
+  readonly natsUrl: string | undefined;
+  /** SIMULATOR_PORT (0, a free one): where the simulated providers listen when no account is configured. */
+  readonly simulatorPort: number;
+}
+
+export function readAllInOneConfig(env: Environment): AllInOneConfig {
+  const reader = new EnvReader(env);
+  const config: AllInOneConfig = {
+    host: reader.string('HOST', '127.0.0.1'),
+    adminPort: reader.port('ADMIN_PORT', 9090),
+    logLevel: reader.oneOf('LOG_LEVEL', logLevels, 'warn'),
+    drainTimeoutMs: reader.integer('DRAIN_TIMEOUT_SECONDS', 600, { max: 86_400 }) * 1_000,
+    databaseUrl: reader.optionalUrl('DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/gateway', ['postgres', 'postgresql']),
+    redisUrl: reader.optionalUrl('REDIS_URL', 'redis://127.0.0.1:6379', ['redis', 'rediss']),
+    natsUrl: reader.optionalUrl('NATS_URL', 'nats://127.0.0.1:4222', ['nats', 'tls']),
+    simulatorPort: reader.port('SIMULATOR_PORT', 0),
+  };
+  reader.done();
+  return Object.freeze(config);
+}

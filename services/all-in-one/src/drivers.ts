@@ -1,0 +1,57 @@
+import type { Environment } from '@gateway/config';
+import type { UsageSink } from '@gateway/edge-router/journal/usage-delivery';
+import type { LimitStore } from '@gateway/limiter/store/limit-store';
+import type { ServiceRuntime } from '@gateway/lifecycle';
+import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
+import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
+import { systemClock } from '@gateway/time';
+import type { UsageConsumer } from '@gateway/usage-ingest/consumer/usage-consumer';
+import type { AllInOneConfig } from './config.ts';
+
+/** What the services of this process share with others, where an URL says so; undefined means the embedded default. */
+export interface Drivers extends AsyncDisposable {
+  readonly limitStore: LimitStore | undefined;
+  readonly poolStore: PoolStore;
+  readonly usageConsumer: UsageConsumer | undefined;
+  readonly usageSink: UsageSink | undefined;
+}
+
+/** Opens the backends that are configured. Their client libraries are loaded only then. */
+export async function openDrivers(env: Environment, config: AllInOneConfig, runtime: ServiceRuntime): Promise<Drivers> {
+  await using stack = new AsyncDisposableStack();
+  const redis = config.redisUrl === undefined ? undefined : await openRedisStores(env, config.redisUrl, runtime, stack);
+  const usage = config.natsUrl === undefined ? undefined : await openUsageStream(env, config.natsUrl, runtime, stack);
+  const open = stack.move();
+  return {
+    limitStore: redis?.limitStore,
+    poolStore: redis?.poolStore ?? new MemoryPoolStore(systemClock),
+    usageConsumer: usage?.consumer,
+    usageSink: usage?.sink,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+async function openRedisStores(env: Environment, url: string, runtime: ServiceRuntime, stack: AsyncDisposableStack) {
+  const { readStandAloneLimiterConfig } = await import('@gateway/limiter/config');
+  const { openSharedLimitStore } = await import('@gateway/limiter/store/open-shared-limit-store');
+  const { openSharedPoolStore } = await import('@gateway/pool-broker/store/open-shared-pool-store');
+  const limitStore = openSharedLimitStore(readStandAloneLimiterConfig(env), runtime, stack);
+  const poolStore = stack.use(await openSharedPoolStore(url, runtime));
+  return { limitStore, poolStore };
+}
+
+async function openUsageStream(env: Environment, url: string, { logger, metrics }: ServiceRuntime, stack: AsyncDisposableStack) {
+  const { UsagePublisher } = await import('@gateway/usage-stream');
+  const { NatsUsageConsumer } = await import('@gateway/usage-ingest/consumer/nats-usage-consumer');
+  const { createIngestEvents } = await import('@gateway/usage-ingest/ingest-events');
+  const { readUsageStreamConfig } = await import('@gateway/usage-ingest/config');
+  const publisher = stack.use(UsagePublisher.open(url, logger));
+  const sink: UsageSink = { record: (events, signal) => publisher.publish(events, signal) };
+  const consumer = new NatsUsageConsumer({
+    ...readUsageStreamConfig(env),
+    url,
+    logger,
+    events: createIngestEvents({ logger, metrics }),
+  });
+  return { sink, consumer };
+}

@@ -1,0 +1,81 @@
+import type { Environment, GatewayConfig } from '@gateway/config';
+import { simulatedGatewayConfig } from '@gateway/config';
+import { AdminServer, startFailureText, stopSignal } from '@gateway/lifecycle';
+import { readGatewayConfig } from '@gateway/pool-broker/config';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { type ComposedGateway, composeGateway } from './compose.ts';
+import { type AllInOneConfig, readAllInOneConfig } from './config.ts';
+import { DataFolder } from './data-folder.ts';
+import { firstToken } from './first-token.ts';
+import { type Welcome, welcomeText } from './welcome.ts';
+
+/** Runs the whole gateway until SIGTERM or SIGINT. A failed start prints one message that says what to do, and exits 1. */
+export async function runAllInOne(env: Environment): Promise<void> {
+  try {
+    await serveUntilStopped(env);
+  } catch (thrown) {
+    process.stderr.write(`${startFailureText('The gateway', thrown)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+async function serveUntilStopped(env: Environment): Promise<void> {
+  const config = readAllInOneConfig(env);
+  const runtime = { logger: createLogger('gateway', config.logLevel), metrics: new Metrics() };
+  let stopping = false;
+
+  await using stack = new AsyncDisposableStack();
+  const providers = await chooseProviders(env, config, stack);
+  const gateway = stack.use(await composeGateway(env, config, providers.gateway, runtime));
+  const admin = stack.use(
+    await AdminServer.listen({
+      host: config.host,
+      port: config.adminPort,
+      metrics: runtime.metrics,
+      routes: gateway.adminRoutes,
+      notReady: async () => (stopping ? 'stopping' : gateway.notReady()),
+    }),
+  );
+  process.stdout.write(welcomeText(await welcome(env, config, { gateway, admin, simulatorUrl: providers.simulatorUrl })));
+
+  await stopSignal();
+  stopping = true;
+  await gateway.edge.drain?.(config.drainTimeoutMs);
+}
+
+interface Providers {
+  readonly gateway: GatewayConfig;
+  /** Set when the providers are simulated. */
+  readonly simulatorUrl: string | undefined;
+}
+
+/** The configured accounts; without any, simulated ones, so that the first request is answered. */
+async function chooseProviders(env: Environment, config: AllInOneConfig, stack: AsyncDisposableStack): Promise<Providers> {
+  const gateway = readGatewayConfig(env);
+  if (gateway.accounts.length > 0) return { gateway, simulatorUrl: undefined };
+  const { startSimulator } = await import('@gateway/simulator');
+  const simulator = stack.use(await startSimulator({ port: config.simulatorPort }));
+  return { gateway: simulatedGatewayConfig(simulator.url), simulatorUrl: simulator.url };
+}
+
+interface Running {
+  readonly gateway: ComposedGateway;
+  readonly admin: AdminServer;
+  readonly simulatorUrl: string | undefined;
+}
+
+async function welcome(
+  env: Environment,
+  config: AllInOneConfig,
+  { gateway, admin, simulatorUrl }: Running,
+): Promise<Welcome> {
+  const host = config.host === '0.0.0.0' ? '127.0.0.1' : config.host;
+  const isEmbedded = config.databaseUrl === undefined;
+  return {
+    baseUrl: `http://${host}:${gateway.edge.port}`,
+    adminUrl: `http://${host}:${admin.port}`,
+    token: isEmbedded ? await firstToken(gateway.identity, await DataFolder.open(env)) : undefined,
+    simulatorUrl,
+    model: 'gateway/sterk',
+  };
+}

@@ -1,0 +1,178 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { GatewayError } from '@gateway/errors';
+import {
+  AdapterService,
+  Dialect,
+  type ExecuteRequest,
+  type ExecuteResponseSchema,
+} from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult, LeaseSchema, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  type AcquireRequest,
+  type AcquireResponseSchema,
+  PoolBrokerService,
+  type ReportRequest,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
+import { describe, expect, it } from 'vitest';
+import { attemptUntilAnswering } from './attempt-loop.ts';
+
+type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
+type Acquired = MessageInitShape<typeof AcquireResponseSchema>['result'];
+
+const lease = (account: string, format = ProviderFormat.RESPONSES) =>
+  ({
+    case: 'lease',
+    value: create(LeaseSchema, { leaseId: `l-${account}`, accountId: account, format, model: 'm' }),
+  }) as const;
+
+const limited: Frame = {
+  outcome: {
+    attempt: { result: AttemptResult.RATE_LIMITED, upstreamStatus: 429 },
+    error: { code: 'pool_exhausted', message: 'limited' },
+  },
+};
+const answering: Frame = { head: { status: 200 }, body: new Uint8Array([1]) };
+
+/** A broker that gives these answers in turn, and adapters that answer each account with these frames. */
+function setUp(acquired: readonly Acquired[], frames: Readonly<Record<string, readonly Frame[] | Error>>) {
+  const asked: AcquireRequest[] = [];
+  const reported: ReportRequest[] = [];
+  let cancelled = 0;
+  const refuse = () => {
+    throw new Error('not expected here');
+  };
+  const broker: Handlers<typeof PoolBrokerService> = {
+    acquire: (request) => {
+      asked.push(request);
+      return { result: acquired[asked.length - 1] ?? { case: 'unavailable', value: {} } };
+    },
+    report: (request) => {
+      reported.push(request);
+      return {};
+    },
+    listModels: refuse,
+    watchCatalog: refuse,
+    listPools: refuse,
+    reportModels: refuse,
+    listAccounts: refuse,
+    explain: refuse,
+  };
+  const adapter = directClient(
+    serviceRoute(AdapterService, {
+      async *execute(requests: AsyncIterable<ExecuteRequest>, context) {
+        context.signal.addEventListener('abort', () => cancelled++);
+        let account = '';
+        let size = 0;
+        for await (const { head, body } of requests) {
+          account = head?.lease?.accountId ?? account;
+          size += body.length;
+        }
+        expect(size).toBe(bodyBytes);
+        const answer = frames[account] ?? [];
+        if (answer instanceof Error) throw answer;
+        yield* answer;
+      },
+      countTokens: refuse,
+      listModels: refuse,
+    }),
+  );
+  const bodyBytes = 600_000;
+  const run = () =>
+    attemptUntilAnswering(
+      {
+        requestId: 'r',
+        model: 'gateway/sterk',
+        adapters: new Map([
+          [ProviderFormat.RESPONSES, adapter],
+          [ProviderFormat.MESSAGES, adapter],
+        ]),
+        dialect: Dialect.CHAT_COMPLETIONS,
+        affinityKey: 'k',
+        allowCandidateFailover: true,
+        body: new Uint8Array(bodyBytes),
+        forwardHeaders: {},
+        signal: new AbortController().signal,
+        onLease: () => undefined,
+        onUsage: () => undefined,
+      },
+      directClient(serviceRoute(PoolBrokerService, broker)),
+      1_000,
+    );
+  return { run, asked, reported, cancelled: () => cancelled };
+}
+
+describe('attemptUntilAnswering', () => {
+  it('moves to the next account after a limited one, and tells the broker of it', async () => {
+    const { run, asked } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering] });
+    const { lease: taken, frames } = await run();
+    expect(taken.accountId).toBe('b');
+    expect(asked[1]?.attempts).toHaveLength(1);
+    expect(asked[1]?.attempts[0]).toMatchObject({
+      lease: { accountId: 'a' },
+      outcome: { result: AttemptResult.RATE_LIMITED },
+    });
+    await frames[Symbol.asyncDispose]();
+  });
+
+  it('hands over every frame from the head on', async () => {
+    const { run } = setUp([lease('a')], {
+      a: [{ usage: { inputTokens: 1n } }, answering, { body: new Uint8Array([2]) }],
+    });
+    const { frames } = await run();
+    expect((await frames.next()).head?.status).toBe(200);
+    expect([...(await frames.next()).body]).toEqual([2]);
+    await expect(frames.next()).rejects.toBeInstanceOf(RpcError);
+  });
+
+  it('answers pool_exhausted with the reset that the broker knows', async () => {
+    const { run } = setUp([lease('a'), { case: 'exhausted', value: { retryAt: timestampFromMs(5_000) } }], {
+      a: [limited],
+    });
+    await expect(run()).rejects.toMatchObject({ code: 'pool_exhausted', retryAtMs: 5_000 });
+  });
+
+  it('answers model_not_found for an unknown model', async () => {
+    const { run } = setUp([{ case: 'unknownModel', value: {} }], {});
+    await expect(run()).rejects.toMatchObject({ code: 'model_not_found' });
+  });
+
+  it('makes no other attempt after a refusal of the request itself', async () => {
+    const rejected: Frame = {
+      outcome: {
+        attempt: { result: AttemptResult.REJECTED, upstreamStatus: 413 },
+        error: { code: 'upstream_rejected', message: 'refused', upstreamStatus: 413 },
+      },
+    };
+    const { run, asked, reported } = setUp([lease('a'), lease('b')], { a: [rejected], b: [answering] });
+    await expect(run()).rejects.toMatchObject({ code: 'upstream_rejected', upstreamStatus: 413 });
+    expect(asked).toHaveLength(1);
+    expect(reported[0]?.attempt?.outcome?.result).toBe(AttemptResult.REJECTED);
+  });
+
+  it('frees the lease when the adapter refuses the request', async () => {
+    const { run, reported } = setUp([lease('a')], { a: new GatewayError('unsupported_content', 'no audio') });
+    await expect(run()).rejects.toMatchObject({ code: 'unsupported_content' });
+    expect(reported[0]?.attempt?.outcome?.result).toBe(AttemptResult.CANCELLED);
+  });
+
+  it('leaves out the format whose adapter is away', async () => {
+    const { run, asked } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES)], {
+      a: new RpcError('unavailable', 'no connection'),
+      b: [answering],
+    });
+    expect((await run()).lease.accountId).toBe('b');
+    expect(asked[1]?.formats).toEqual([ProviderFormat.MESSAGES]);
+    expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
+  });
+
+  it('cancels the adapter of every attempt that did not answer', async () => {
+    const { run, cancelled } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering] });
+    const { frames } = await run();
+    expect(cancelled()).toBe(1);
+    await frames[Symbol.asyncDispose]();
+    expect(cancelled()).toBe(2);
+  });
+});

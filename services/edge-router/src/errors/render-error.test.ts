@@ -1,0 +1,74 @@
+import { GatewayError } from '@gateway/errors';
+import { describe, expect, it } from 'vitest';
+import { renderError, renderStreamError } from './render-error.ts';
+
+const now = Date.parse('2026-11-20T12:00:00.000Z');
+
+describe('renderError', () => {
+  it('writes the chat shape: code and message', () => {
+    const { status, headers, body } = renderError(new GatewayError('model_not_found', 'No such model.'), 'chat', now);
+    expect(status).toBe(404);
+    expect(headers).toEqual({ 'content-type': 'application/json; charset=utf-8' });
+    expect(JSON.parse(body)).toEqual({ error: { code: 'model_not_found', message: 'No such model.' } });
+  });
+
+  it('writes the Messages shape: the type for the status instead of a code', () => {
+    const of = (error: GatewayError) => JSON.parse(renderError(error, 'messages', now).body);
+    expect(of(new GatewayError('unauthorized', 'No.'))).toEqual({
+      type: 'error',
+      error: { type: 'authentication_error', message: 'No.' },
+    });
+    expect(of(new GatewayError('method_not_allowed', 'No.')).error.type).toBe('api_error');
+    expect(of(new GatewayError('body_too_large', 'No.')).error.type).toBe('request_too_large');
+    expect(of(new GatewayError('rate_limit_exceeded', 'No.')).error.type).toBe('rate_limit_error');
+  });
+
+  it('adds the limit, retryAt and a retry-after that is rounded up to a 429', () => {
+    const error = new GatewayError('rate_limit_exceeded', 'Too many.', {
+      limit: 'requests_per_minute',
+      retryAtMs: now + 41_001,
+    });
+    const { status, headers, body } = renderError(error, 'chat', now);
+    expect(status).toBe(429);
+    expect(headers['retry-after']).toBe('42');
+    expect(headers).not.toHaveProperty('x-should-retry');
+    expect(JSON.parse(body).error).toMatchObject({ limit: 'requests_per_minute', retryAt: '2026-11-20T12:00:41.001Z' });
+  });
+
+  it('never asks to retry after less than a second', () => {
+    const error = new GatewayError('pool_exhausted', 'All limited.', { retryAtMs: now - 5 });
+    expect(renderError(error, 'chat', now).headers['retry-after']).toBe('1');
+  });
+
+  it('tells SDKs not to sleep a day away', () => {
+    const error = new GatewayError('rate_limit_exceeded', 'Spent.', {
+      limit: 'tokens_per_day',
+      retryAtMs: now + 30_000_000,
+    });
+    expect(renderError(error, 'chat', now).headers['x-should-retry']).toBe('false');
+  });
+
+  it('speaks to Codex on the Responses endpoint', () => {
+    const error = new GatewayError('pool_exhausted', 'All limited.', { retryAtMs: now + 500 });
+    expect(JSON.parse(renderError(error, 'responses', now).body).error).toMatchObject({
+      type: 'usage_limit_reached',
+      resets_at: now / 1_000 + 1,
+    });
+  });
+
+  it("answers a refusal of the provider with the provider's status", () => {
+    const error = new GatewayError('upstream_rejected', 'Refused.', { upstreamStatus: 422 });
+    expect(renderError(error, 'chat', now).status).toBe(422);
+  });
+});
+
+describe('renderStreamError', () => {
+  const error = new GatewayError('providers_unavailable', 'The answer broke off.');
+
+  it('is one data event on chat streams and an error event on Messages streams', () => {
+    expect(renderStreamError(error, 'chat')).toBe(
+      'data: {"error":{"code":"providers_unavailable","message":"The answer broke off."}}\n\n',
+    );
+    expect(renderStreamError(error, 'messages')).toMatch(/^event: error\ndata: \{"type":"error".*\}\n\n$/);
+  });
+});

@@ -1,0 +1,30 @@
+import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { openGrpcChannel } from '@gateway/rpc/grpc';
+import type { Logger } from '@gateway/telemetry';
+import { UsagePublisher } from '@gateway/usage-stream';
+import type { EdgeRouterPeerUrls } from './config.ts';
+import type { EdgeRouterPeers } from './service.ts';
+
+/** Peers over the network. Connections are made in the background and remade for as long as this is open. */
+export function openNetworkPeers(urls: EdgeRouterPeerUrls, logger: Logger): EdgeRouterPeers & AsyncDisposable {
+  const stack = new AsyncDisposableStack();
+  const channel = (url: string) => stack.use(openGrpcChannel(url));
+  const publisher = stack.use(UsagePublisher.open(urls.nats, logger));
+  return {
+    identity: channel(urls.identity).client(IdentityService),
+    limiter: channel(urls.limiter).client(LimiterService),
+    broker: channel(urls.broker).client(PoolBrokerService),
+    adapters: new Map([
+      [ProviderFormat.RESPONSES, channel(urls.responsesAdapter).client(AdapterService)],
+      [ProviderFormat.MESSAGES, channel(urls.messagesAdapter).client(AdapterService)],
+    ]),
+    usageQuery: channel(urls.usageQuery).client(UsageQueryService),
+    usageSink: { record: (events, signal) => publisher.publish(events, signal) },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

@@ -1,0 +1,31 @@
+import { openGatewayDatabase } from '@gateway/all-in-one/gateway-database';
+import { readIdentityKeys } from '@gateway/all-in-one/identity-keys';
+import type { Environment } from '@gateway/config';
+import { migrate } from '@gateway/database';
+import { createIdentityService } from '@gateway/identity/service';
+import { readGatewayConfig } from '@gateway/pool-broker/config';
+import { createPoolBrokerService } from '@gateway/pool-broker/service';
+import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { directClientOf } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { systemClock } from '@gateway/time';
+import type { ControlPlane } from './control-plane.ts';
+
+/** The services that commands need, in this process, on the gateway's own database and files. */
+export async function openLocalDatabase(env: Environment): Promise<ControlPlane> {
+  await using stack = new AsyncDisposableStack();
+  const runtime = { logger: createLogger('gatewayctl', 'warn'), metrics: new Metrics() };
+  const database = stack.use(await openGatewayDatabase(env)).handle;
+  if (new URL(env.DATABASE_URL || 'file:').protocol === 'file:') await migrate(database);
+  const identity = stack.use(createIdentityService(await readIdentityKeys(env), { database }, runtime));
+  const gateway = readGatewayConfig(env);
+  const broker = stack.use(createPoolBrokerService({ gateway }, runtime, { store: new MemoryPoolStore(systemClock) }));
+  const open = stack.move();
+  return {
+    identity: directClientOf(identity.routes, IdentityService),
+    broker: directClientOf(broker.routes, PoolBrokerService),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}

@@ -1,0 +1,34 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createChatAnswer } from '@gateway/chat';
+import { ChatAnswerReader } from '../chat-answer-reader.ts';
+
+/** Names of all recorded streams. */
+export const fixtureNames: readonly string[] = readdirSync(import.meta.dirname)
+  .filter((file) => file.endsWith('.chunks.txt'))
+  .map((file) => file.slice(0, -'.chunks.txt'.length));
+
+/** The bytes of a recorded stream. */
+export function readFixture(name: string): Buffer {
+  return readFileSync(`${import.meta.dirname}/${name}.chunks.txt`);
+}
+
+/** A reader of a new answer. */
+export function newReader(stream: boolean): ChatAnswerReader {
+  const options = { id: 'request-1', created: 1_700_000_000, model: 'claude-sonnet-4-5', includeUsage: true };
+  return new ChatAnswerReader(createChatAnswer({ ...options, stream }));
+}
+
+/** All that a client and the adapter's caller see of an answer that comes in these pieces. */
+export function replay(pieces: readonly Uint8Array[], stream: boolean) {
+  const reader = newReader(stream);
+  const client: Uint8Array[] = [];
+  for (const piece of pieces) {
+    reader.push(piece);
+    client.push(reader.take());
+  }
+  reader.end();
+  client.push(reader.take());
+  const { ending, hasContent, reportedUsage, producedCharacters, unknownEvents } = reader;
+  const text = Buffer.concat(client).toString();
+  return { text, ending, hasContent, reportedUsage, producedCharacters, unknownEvents };
+}

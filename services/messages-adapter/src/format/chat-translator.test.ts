@@ -1,0 +1,79 @@
+import { create } from '@bufbuild/protobuf';
+import type { PreparedCall } from '@gateway/adapter-kit';
+import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { describe, expect, it } from 'vitest';
+import { readFixture } from './__fixtures__/replay.ts';
+import { chatTranslator } from './chat-translator.ts';
+
+describe('chatTranslator', () => {
+  it('always streams from the provider, and sends neither sampling nor what the format lacks', () => {
+    const call = prepare({ stream: false, temperature: 0.2, top_p: 0.9, seed: 1, stop: ['\n', 'END'] });
+    expect(call.path).toBe('/messages');
+    expect(bodyOf(call)).toEqual({
+      model: 'claude-sonnet-4-6',
+      max_tokens: 32_000,
+      stream: true,
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+      stop_sequences: ['END'],
+    });
+  });
+
+  it('prefers the effort of the request to that of the class', () => {
+    expect(bodyOf(prepare({}, 'high'))).toMatchObject({
+      output_config: { effort: 'high' },
+      thinking: { type: 'adaptive' },
+    });
+    expect(bodyOf(prepare({ reasoning_effort: 'low' }, 'high'))).toMatchObject({ output_config: { effort: 'low' } });
+    expect(bodyOf(prepare({}, ''))).not.toHaveProperty('output_config');
+  });
+
+  it('puts instructions of its own after those of the client', () => {
+    const messages = [
+      { role: 'developer', content: 'Be brief.' },
+      { role: 'user', content: 'Hi' },
+    ];
+    const body = bodyOf(prepare({ messages, response_format: { type: 'json_object' } }));
+    expect(body.system).toMatch(/^Be brief\.\n\nAnswer with one JSON object/);
+  });
+
+  it('sends no half characters', () => {
+    const call = prepare({ messages: [{ role: 'user', content: 'cut \ud83d' }] });
+    expect(call.body).not.toMatch(/\\ud83d/);
+    expect(bodyOf(call).messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'cut \ufffd' }] }]);
+  });
+
+  it('refuses what can not be sent before it is sent', () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/svg+xml;base64,PHN2Zy8+' } };
+    expect(() => prepare({ messages: [{ role: 'user', content: [image] }] })).toThrow(
+      expect.objectContaining({ code: 'unsupported_content' }),
+    );
+  });
+
+  it('answers in the name of the request and of the model', () => {
+    const { answer } = prepare({ stream: false });
+    answer.push(readFixture('text'));
+    answer.end();
+    expect(answer.head.status).toBe(200);
+    expect(JSON.parse(Buffer.from(answer.take()).toString())).toMatchObject({
+      id: 'chatcmpl-request-1',
+      created: 1_700_000_000,
+      model: 'claude-sonnet-4-6',
+    });
+  });
+});
+
+function prepare(members: Record<string, unknown>, defaultEffort = ''): PreparedCall {
+  const body = { model: 'gateway/claude', messages: [{ role: 'user', content: 'Hi' }], ...members };
+  return chatTranslator.prepare({
+    requestId: 'request-1',
+    lease: create(LeaseSchema, { model: 'claude-sonnet-4-6', defaultEffort }),
+    body: Buffer.from(JSON.stringify(body)),
+    forwardHeaders: {},
+    affinityKey: '',
+    nowMs: 1_700_000_000_999,
+  });
+}
+
+function bodyOf(call: PreparedCall): Record<string, unknown> {
+  return JSON.parse(Buffer.from(call.body).toString());
+}

@@ -1,0 +1,63 @@
+import { GatewayError } from '@gateway/errors';
+import type { ImageBlock, ImageMediaType } from './messages-request.ts';
+
+/**
+ * An `image_url` of a chat message as an image block. Throws `unsupported_content` for a scheme or a media type that the
+ * Messages format does not take, `invalid_request` for a data URL that holds no image data.
+ *
+ * @see https://platform.claude.com/docs/en/build-with-claude/vision
+ */
+export function convertImage(url: string): ImageBlock {
+  const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0].toLowerCase();
+  if (scheme === 'data') return convertDataUrl(url);
+  if ((scheme === 'http' || scheme === 'https') && URL.canParse(url)) {
+    return { type: 'image', source: { type: 'url', url } };
+  }
+  throw new GatewayError('unsupported_content', 'image_url.url: must be an http, https or data URL');
+}
+
+function convertDataUrl(url: string): ImageBlock {
+  const comma = url.indexOf(',');
+  const [declaredType = '', ...parameters] = url.slice('data:'.length, Math.max(comma, 0)).toLowerCase().split(';');
+  if (comma < 0 || !parameters.some((parameter) => parameter.trim() === 'base64')) {
+    throw new GatewayError('unsupported_content', 'image_url.url: a data URL must be base64');
+  }
+  const data = readBase64(url.slice(comma + 1));
+  const mediaType = sniffMediaType(data) ?? knownMediaType(declaredType.trim());
+  if (mediaType === undefined) {
+    throw new GatewayError('unsupported_content', 'image_url.url: images must be JPEG, PNG, GIF or WebP');
+  }
+  return { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
+}
+
+function readBase64(text: string): string {
+  const data = /\s/.test(text) ? text.replace(/\s+/g, '') : text;
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data)) {
+    throw new GatewayError('invalid_request', 'image_url.url: the data URL holds no valid base64');
+  }
+  return data;
+}
+
+/** The type that the first bytes show. The provider refuses an image whose declared type is another. */
+function sniffMediaType(data: string): ImageMediaType | undefined {
+  const start = Buffer.from(data.slice(0, 16), 'base64').toString('latin1');
+  if (start.startsWith('\x89PNG')) return 'image/png';
+  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (start.startsWith('GIF8')) return 'image/gif';
+  if (start.startsWith('RIFF') && start.slice(8, 12) === 'WEBP') return 'image/webp';
+  return undefined;
+}
+
+function knownMediaType(declared: string): ImageMediaType | undefined {
+  switch (declared) {
+    case 'image/jpeg':
+    case 'image/jpg':
+      return 'image/jpeg';
+    case 'image/png':
+    case 'image/gif':
+    case 'image/webp':
+      return declared;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,176 @@
+import type { AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage } from '@gateway/chat';
+import { GatewayError } from '@gateway/errors';
+import { convertImage } from './convert-images.ts';
+import { ConversationToolIds } from './convert-tool-ids.ts';
+import type {
+  AssistantBlock,
+  ImageBlock,
+  ProviderMessage,
+  TextBlock,
+  ToolResultBlock,
+  ToolUseBlock,
+  UserBlock,
+} from './messages-request.ts';
+import { readToolArguments } from './read-tool-arguments.ts';
+
+export interface ConvertedConversation {
+  /** System texts in order; empty when there are none. */
+  readonly system: readonly string[];
+  readonly messages: readonly ProviderMessage[];
+  /** Names of the tools that earlier turns called, each once. */
+  readonly calledTools: ReadonlySet<string>;
+  /** True when the last message is the user's and answers no tool. */
+  readonly endsWithUserInput: boolean;
+}
+
+/**
+ * A chat conversation in the shape that the Messages format insists on: the user begins, roles alternate, all results of a
+ * turn's tool calls come first in the very next message, text precedes calls, and no text is blank.
+ * Throws `invalid_request` when calls and results don't match or nothing is left to send.
+ *
+ * @see https://platform.claude.com/docs/en/build-with-claude/working-with-messages
+ * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls
+ */
+export function convertMessages(messages: readonly ChatMessage[]): ConvertedConversation {
+  const conversation = new Conversation();
+  for (const [index, message] of messages.entries()) conversation.add(message, index);
+  return conversation.finish();
+}
+
+/** Stands where a conversation begins with the assistant: the first message must be the user's. */
+const missingBeginning: TextBlock = { type: 'text', text: '(The conversation begins with your answer.)' };
+
+interface UserTurn {
+  readonly role: 'user';
+  readonly results: ToolResultBlock[];
+  readonly input: (TextBlock | ImageBlock)[];
+}
+
+interface AssistantTurn {
+  readonly role: 'assistant';
+  readonly text: TextBlock[];
+  readonly calls: ToolUseBlock[];
+}
+
+class Conversation {
+  readonly #system: string[] = [];
+  readonly #turns: (UserTurn | AssistantTurn)[] = [];
+  readonly #toolIds = new ConversationToolIds();
+  readonly #calledTools = new Set<string>();
+
+  add(message: ChatMessage, index: number): void {
+    switch (message.role) {
+      case 'system':
+        this.#addSystem(message);
+        break;
+      case 'user':
+        this.#addUser(message);
+        break;
+      case 'assistant':
+        this.#addAssistant(message, index);
+        break;
+      case 'tool':
+        this.#addToolResult(message, index);
+        break;
+    }
+  }
+
+  finish(): ConvertedConversation {
+    if (this.#toolIds.hasUnanswered) throw unansweredCalls('messages');
+    if (this.#turns.length === 0) return this.#systemAsInput();
+    const [first, last] = [this.#turns[0], this.#turns.at(-1)];
+    if (first?.role === 'assistant') this.#turns.unshift({ role: 'user', results: [], input: [missingBeginning] });
+    if (last?.role === 'assistant') trimEnd(last);
+    return {
+      system: this.#system,
+      messages: this.#turns.map(toMessage),
+      calledTools: this.#calledTools,
+      endsWithUserInput: last?.role === 'user' && last.results.length === 0,
+    };
+  }
+
+  #addSystem(message: SystemMessage): void {
+    for (const text of message.text) if (hasText(text)) this.#system.push(text);
+  }
+
+  #addUser(message: UserMessage): void {
+    for (const part of message.parts) {
+      if (part.type === 'image') this.#userTurn().input.push(convertImage(part.url));
+      else if (hasText(part.text)) this.#userTurn().input.push({ type: 'text', text: part.text });
+    }
+  }
+
+  #addAssistant(message: AssistantMessage, index: number): void {
+    const texts = message.parts.filter((part) => hasText(part.text));
+    if (texts.length === 0 && message.toolCalls.length === 0) return;
+    const turn = this.#assistantTurn(index);
+    for (const { text } of texts) turn.text.push({ type: 'text', text });
+    for (const call of message.toolCalls) {
+      this.#calledTools.add(call.name);
+      const id = this.#toolIds.call(call.id);
+      turn.calls.push({ type: 'tool_use', id, name: call.name, input: readToolArguments(call.arguments) });
+    }
+  }
+
+  #addToolResult(message: ToolMessage, index: number): void {
+    const id = this.#toolIds.result(message.toolCallId);
+    if (id === undefined) {
+      const problem = 'no tool call of the assistant message before it is waiting for this result';
+      throw new GatewayError('invalid_request', `messages[${index}].tool_call_id: ${problem}`);
+    }
+    this.#userTurn().results.push({ type: 'tool_result', tool_use_id: id, ...resultContent(message.text) });
+  }
+
+  #userTurn(): UserTurn {
+    const last = this.#turns.at(-1);
+    if (last?.role === 'user') return last;
+    const turn: UserTurn = { role: 'user', results: [], input: [] };
+    this.#turns.push(turn);
+    return turn;
+  }
+
+  #assistantTurn(index: number): AssistantTurn {
+    const last = this.#turns.at(-1);
+    if (last?.role === 'assistant') return last;
+    if (this.#toolIds.hasUnanswered) throw unansweredCalls(`messages[${index}]`);
+    const turn: AssistantTurn = { role: 'assistant', text: [], calls: [] };
+    this.#turns.push(turn);
+    return turn;
+  }
+
+  /** The format has no conversation without a user: instructions alone are what the user says. */
+  #systemAsInput(): ConvertedConversation {
+    const text = this.#system.join('\n\n');
+    if (text === '') throw new GatewayError('invalid_request', 'messages: at least one message must have content');
+    const messages: readonly ProviderMessage[] = [{ role: 'user', content: [{ type: 'text', text }] }];
+    return { system: [], messages, calledTools: this.#calledTools, endsWithUserInput: true };
+  }
+}
+
+function toMessage(turn: UserTurn | AssistantTurn): ProviderMessage {
+  if (turn.role === 'user') return { role: 'user', content: [...turn.results, ...turn.input] satisfies UserBlock[] };
+  return { role: 'assistant', content: [...turn.text, ...turn.calls] satisfies AssistantBlock[] };
+}
+
+/** A begun answer that the model is to continue may not end in white space. */
+function trimEnd(turn: AssistantTurn): void {
+  const last = turn.text.pop();
+  if (last !== undefined) turn.text.push({ type: 'text', text: last.text.trimEnd() });
+}
+
+function resultContent(texts: readonly string[]): Pick<ToolResultBlock, 'content'> {
+  const [first, ...others] = texts.filter(hasText);
+  if (first === undefined) return {};
+  if (others.length === 0) return { content: first };
+  return { content: [first, ...others].map((text) => ({ type: 'text', text })) };
+}
+
+/** Blocks that are empty or white space only are refused. */
+function hasText(text: string): boolean {
+  return /\S/.test(text);
+}
+
+function unansweredCalls(where: string): GatewayError {
+  const problem = 'every tool call must be answered by a tool message with its id before the assistant goes on';
+  return new GatewayError('invalid_request', `${where}: ${problem}`);
+}

@@ -1,0 +1,41 @@
+import type { ResponseFormat } from '@gateway/chat';
+import type { OutputConfig } from './messages-request.ts';
+import type { ModelFamily } from './model-families.ts';
+import { toStructuredSchema } from './to-structured-schema.ts';
+
+type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json_schema' }>;
+
+export interface ResponseFormatSettings {
+  readonly format?: OutputConfig['format'];
+  /** What a model is told when the format has no member for it. */
+  readonly instruction?: string;
+}
+
+/**
+ * A response format as `output_config.format` where model and schema allow it, else as an instruction. A begun answer
+ * (`endsWithAnswer`) can't be held to a schema.
+ *
+ * @see https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+ */
+export function convertResponseFormat(
+  format: ResponseFormat,
+  family: ModelFamily,
+  endsWithAnswer: boolean,
+): ResponseFormatSettings {
+  if (format.type === 'text') return {};
+  if (format.type === 'json_object' || format.schema === undefined) return { instruction: jsonObjectOnly };
+  const structured = family.structuredOutput && !endsWithAnswer ? toStructuredSchema(format.schema) : undefined;
+  if (structured === undefined) return { instruction: schemaInstruction(format) };
+  return { format: { type: 'json_schema', schema: structured.schema } };
+}
+
+const jsonObjectOnly = 'Answer with one JSON object and nothing else: no text around it, no code fence.';
+
+function schemaInstruction({ name, description, schema }: JsonSchemaFormat): string {
+  const title = description === undefined ? name : `${name} (${description})`;
+  return [
+    'Answer with one JSON value and nothing else: no text around it, no code fence.',
+    `It must be valid against this JSON Schema of ${title}:`,
+    JSON.stringify(schema),
+  ].join('\n');
+}

@@ -1,0 +1,93 @@
+import type { ChatRequest, FunctionTool, ToolChoice } from '@gateway/chat';
+import { GatewayError } from '@gateway/errors';
+import { convertToolSchema } from './convert-tool-schema.ts';
+import type { ProviderTool, ProviderToolChoice } from './messages-request.ts';
+import type { ModelFamily } from './model-families.ts';
+import { maxOptionalProperties, toStructuredSchema } from './to-structured-schema.ts';
+
+export interface ToolSettings {
+  readonly tools?: readonly ProviderTool[];
+  readonly toolChoice?: ProviderToolChoice | undefined;
+  /** What a model that can't be forced is told instead. */
+  readonly instruction?: string;
+}
+
+/**
+ * Tools and the choice among them. A choice that the model's family refuses to be forced into becomes an instruction.
+ * `calledTools` are those that the conversation used before. Throws `invalid_request` for a choice that is no tool.
+ *
+ * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
+ */
+export function convertTools(
+  request: Pick<ChatRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'>,
+  family: ModelFamily,
+  calledTools: ReadonlySet<string>,
+): ToolSettings {
+  if (request.tools.length === 0) return standInTools(calledTools);
+  const choice = request.toolChoice ?? 'auto';
+  requireKnownTool(choice, request.tools);
+  const oneAtATime = request.parallelToolCalls === false;
+  if (isForced(choice) && !family.forcedToolChoice) return persuade(choice, request.tools, family, oneAtATime);
+  return { tools: convertEach(request.tools, family), toolChoice: convertChoice(choice, oneAtATime) };
+}
+
+/** A conversation with tool calls needs tools; the ones it names, of which none may be called again. */
+function standInTools(calledTools: ReadonlySet<string>): ToolSettings {
+  if (calledTools.size === 0) return {};
+  const tools = [...calledTools].map((name) => ({ name, input_schema: convertToolSchema(name, undefined) }));
+  return { tools, toolChoice: { type: 'none' } };
+}
+
+type ForcedChoice = Exclude<ToolChoice, 'none' | 'auto'>;
+
+/** Whether the choice leaves the model no answer but a tool call. */
+function isForced(choice: ToolChoice): choice is ForcedChoice {
+  return choice === 'required' || typeof choice === 'object';
+}
+
+function persuade(
+  choice: ForcedChoice,
+  tools: readonly FunctionTool[],
+  family: ModelFamily,
+  oneAtATime: boolean,
+): ToolSettings {
+  const offered = typeof choice === 'object' ? tools.filter(({ name }) => name === choice.functionName) : tools;
+  return {
+    tools: convertEach(offered, family),
+    toolChoice: convertChoice('auto', oneAtATime),
+    instruction:
+      typeof choice === 'object'
+        ? `Your next answer must be a call of the tool "${choice.functionName}".`
+        : 'Your next answer must call at least one of the tools.',
+  };
+}
+
+function convertChoice(choice: ToolChoice, oneAtATime: boolean): ProviderToolChoice | undefined {
+  const parallel = oneAtATime ? { disable_parallel_tool_use: true as const } : {};
+  if (choice === 'none') return { type: 'none' };
+  if (choice === 'auto') return oneAtATime ? { type: 'auto', ...parallel } : undefined;
+  if (choice === 'required') return { type: 'any', ...parallel };
+  return { type: 'tool', name: choice.functionName, ...parallel };
+}
+
+/** Most strict tools that one request may have. */
+const maxStrictTools = 20;
+
+function convertEach(tools: readonly FunctionTool[], family: ModelFamily): readonly ProviderTool[] {
+  const strict = family.structuredOutput ? tools.filter((tool) => tool.strict === true) : [];
+  const schemas = new Map(strict.map((tool) => [tool, tool.parameters && toStructuredSchema(tool.parameters)]));
+  const optional = [...schemas.values()].reduce((sum, schema) => sum + (schema?.optionalProperties ?? 0), 0);
+  const mayBeStrict = strict.length <= maxStrictTools && optional <= maxOptionalProperties;
+  return tools.map((tool) => {
+    const schema = mayBeStrict ? schemas.get(tool)?.schema : undefined;
+    const { name, description } = tool;
+    return schema === undefined
+      ? { name, description, input_schema: convertToolSchema(name, tool.parameters) }
+      : { name, description, input_schema: schema, strict: true };
+  });
+}
+
+function requireKnownTool(choice: ToolChoice, tools: readonly FunctionTool[]): void {
+  if (typeof choice !== 'object' || tools.some(({ name }) => name === choice.functionName)) return;
+  throw new GatewayError('invalid_request', 'tool_choice.function.name: must be the name of one of the tools');
+}

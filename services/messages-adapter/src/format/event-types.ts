@@ -1,0 +1,123 @@
+import type { JsonObject } from './read-json.ts';
+
+/**
+ * The events of a Messages stream that say something for a chat answer, as far as they do.
+ * @see https://platform.claude.com/docs/en/build-with-claude/streaming
+ */
+export type ProviderEvent =
+  | MessageStart
+  | ContentBlockStart
+  | TextDelta
+  | InputJsonDelta
+  | ThinkingDelta
+  | ContentBlockStop
+  | MessageDelta
+  | MessageStop
+  | ErrorEvent;
+
+export interface MessageStart {
+  readonly kind: 'message-start';
+  readonly usage: ReportedUsage;
+}
+
+export interface ContentBlockStart {
+  readonly kind: 'content-block-start';
+  /** Where the block stands among all blocks; deltas and the stop name it. */
+  readonly index: number;
+  readonly block: ContentBlock;
+}
+
+export interface TextDelta {
+  readonly kind: 'text-delta';
+  readonly index: number;
+  readonly text: string;
+}
+
+export interface InputJsonDelta {
+  readonly kind: 'input-json-delta';
+  readonly index: number;
+  /** A piece of the arguments' JSON text; the first one is usually empty. */
+  readonly json: string;
+}
+
+/** Reasoning is never forwarded; it counts as produced. */
+export interface ThinkingDelta {
+  readonly kind: 'thinking-delta';
+  readonly thinking: string;
+}
+
+export interface ContentBlockStop {
+  readonly kind: 'content-block-stop';
+  readonly index: number;
+}
+
+export interface MessageDelta {
+  readonly kind: 'message-delta';
+  readonly stopReason: string | undefined;
+  readonly usage: ReportedUsage;
+}
+
+export interface MessageStop {
+  readonly kind: 'message-stop';
+}
+
+export interface ErrorEvent {
+  readonly kind: 'error';
+  /** The whole event, unread. */
+  readonly error: unknown;
+}
+
+export type ContentBlock = TextContentBlock | ToolUseContentBlock | OtherContentBlock;
+
+export interface TextContentBlock {
+  readonly type: 'text';
+  readonly text: string;
+}
+
+export interface ToolUseContentBlock {
+  readonly type: 'tool_use';
+  readonly id: string;
+  readonly name: string;
+  /** The arguments, where a provider sends them whole; else empty. */
+  readonly input: JsonObject;
+}
+
+/** Thinking, the provider's own tools, and what is yet to come: nothing of such a block reaches a chat client. */
+export interface OtherContentBlock {
+  readonly type: 'other';
+  readonly isKnown: boolean;
+}
+
+/** Counts as one event reports them, cumulative over the answer. Undefined: not reported in that event. */
+export interface ReportedUsage {
+  /** Cached tokens not included. */
+  readonly inputTokens: number | undefined;
+  readonly cacheCreationTokens: number | undefined;
+  readonly cacheReadTokens: number | undefined;
+  /** Thinking included. */
+  readonly outputTokens: number | undefined;
+  readonly thinkingTokens: number | undefined;
+}
+
+/** Events, blocks and deltas that are known and say nothing for a chat answer. */
+export const silentTypes = {
+  events: new Set(['ping']),
+  blocks: new Set([
+    'thinking',
+    'redacted_thinking',
+    'server_tool_use',
+    'web_search_tool_result',
+    'web_fetch_tool_result',
+    'code_execution_tool_result',
+    'bash_code_execution_tool_result',
+    'text_editor_code_execution_tool_result',
+    'tool_search_tool_result',
+    'advisor_tool_result',
+    'mcp_tool_use',
+    'mcp_tool_result',
+    'container_upload',
+    'compaction',
+    'fallback',
+  ]),
+  deltas: new Set(['signature_delta', 'citations_delta', 'compaction_delta']),
+} satisfies Record<string, ReadonlySet<string>>;

@@ -1,0 +1,117 @@
+import { type ReasoningEffort, reasoningEfforts } from '@gateway/chat';
+import type { EffortLevel, Thinking } from './messages-request.ts';
+import type { ModelFamily } from './model-families.ts';
+
+export interface ReasoningRequest {
+  readonly effort: ReasoningEffort | undefined;
+  readonly family: ModelFamily;
+  readonly maxTokens: number;
+  /** True when the conversation ends with plain input of the user: no tool results, no begun answer. */
+  readonly endsWithUserInput: boolean;
+  /** True when `tool_choice` makes the model call a tool. */
+  readonly toolForced: boolean;
+}
+
+export interface ReasoningSettings {
+  readonly thinking?: Thinking | undefined;
+  readonly effort?: EffortLevel | undefined;
+}
+
+/**
+ * How hard the model is to think: the nearest thing to the asked effort that its family takes, never an error.
+ * Without an effort the model thinks as much as it does by itself.
+ *
+ * @see https://platform.claude.com/docs/en/build-with-claude/extended-thinking
+ */
+export function mapReasoningEffort(request: ReasoningRequest): ReasoningSettings {
+  const { effort, family } = request;
+  if (effort === undefined) return { thinking: thinkingByDefault(request) };
+  if (effort === 'none') return leastReasoning(family);
+  return { thinking: thinkingFor(request, effort), effort: nearestLevel(levelOf[effort], family.effortLevels) };
+}
+
+/** The effort that a lease names for its class; undefined for none and for words that are no effort. */
+export function readDefaultEffort(text: string): ReasoningEffort | undefined {
+  return reasoningEfforts.find((effort) => effort === text);
+}
+
+type ThinkingEffort = Exclude<ReasoningEffort, 'none'>;
+
+const levelOf: Readonly<Record<ThinkingEffort, EffortLevel>> = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'xhigh',
+  max: 'max',
+  ultra: 'max',
+};
+
+const budgetTokensOf: Readonly<Record<ThinkingEffort, number>> = {
+  minimal: 1_024,
+  low: 2_048,
+  medium: 8_192,
+  high: 16_384,
+  xhigh: 24_576,
+  max: 32_000,
+  ultra: 32_000,
+};
+
+const smallestBudgetTokens = 1_024;
+
+function leastReasoning({ thinking, effortLevels }: ModelFamily): ReasoningSettings {
+  if (thinking.kind !== 'adaptive') return {};
+  switch (thinking.least) {
+    case 'disabled':
+      return { thinking: { type: 'disabled' } };
+    case 'between_tools':
+      return { thinking: { type: 'between_tools' }, effort: effortLevels[0] };
+    case 'low_effort':
+      return { effort: effortLevels[0] };
+  }
+}
+
+function thinkingFor(request: ReasoningRequest, effort: ThinkingEffort): Thinking | undefined {
+  const { thinking } = request.family;
+  switch (thinking.kind) {
+    case 'none':
+      return undefined;
+    case 'budget':
+      return budgetThinking(request, effort);
+    case 'adaptive':
+      return adaptiveThinking(request);
+  }
+}
+
+function thinkingByDefault(request: ReasoningRequest): Thinking | undefined {
+  const { thinking } = request.family;
+  return thinking.kind === 'adaptive' && thinking.onByDefault ? adaptiveThinking(request) : undefined;
+}
+
+/**
+ * Thinking is streamed as a summary, though no client sees it: without, a provider that thinks for long looks like one
+ * that does nothing, and nothing is known of what a request that is given up has used.
+ */
+function adaptiveThinking({ toolForced }: ReasoningRequest): Thinking | undefined {
+  // Asking for thinking beside a forced tool is refused; a model that thinks by itself needs no asking.
+  return toolForced ? undefined : { type: 'adaptive', display: 'summarized' };
+}
+
+/**
+ * With a budget, the last assistant turn must begin with a thinking block as long as its tools are being answered or its
+ * text is being continued. Chat clients have no such block to send back, so those turns go without thinking.
+ */
+function budgetThinking(request: ReasoningRequest, effort: ThinkingEffort): Thinking | undefined {
+  const { maxTokens, endsWithUserInput, toolForced } = request;
+  if (!endsWithUserInput || toolForced || maxTokens <= smallestBudgetTokens) return undefined;
+  // Thinking counts against max_tokens: a quarter of it stays for the answer.
+  const affordable = Math.max(smallestBudgetTokens, Math.floor((maxTokens * 3) / 4));
+  return { type: 'enabled', budget_tokens: Math.min(budgetTokensOf[effort], affordable) };
+}
+
+/** The wanted level, else the next one below it, else the lowest. Undefined when the model takes no level. */
+function nearestLevel(wanted: EffortLevel, levels: readonly EffortLevel[]): EffortLevel | undefined {
+  const order: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'max'];
+  const below = levels.filter((level) => order.indexOf(level) <= order.indexOf(wanted));
+  return below.at(-1) ?? levels[0];
+}

@@ -1,0 +1,9 @@
+import type { UpstreamFailure } from '@gateway/adapter-kit';
+import { meaningOf, readProviderError } from './provider-error.ts';
+import { toUpstreamFailure } from './upstream-failure.ts';
+
+/** What an `error` event inside a stream means. A type that is not known, or none, is the provider's fault. */
+export function mapStreamError(event: unknown): UpstreamFailure {
+  const meaning = meaningOf(readProviderError(event)) ?? 'server_error';
+  return toUpstreamFailure({ meaning, upstreamStatus: 0, retryAtMs: undefined });
+}

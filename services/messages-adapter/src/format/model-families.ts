@@ -1,0 +1,133 @@
+import type { EffortLevel } from './messages-request.ts';
+
+/** What the models of one family take. Sending a model what it does not take costs the client a 400. */
+export interface ModelFamily {
+  /** Most output tokens of one answer. Undefined when not known. */
+  readonly maxOutputTokens: number | undefined;
+  readonly thinking: ThinkingMode;
+  /** Levels of `output_config.effort`, lowest first. Empty when the model takes none. */
+  readonly effortLevels: readonly EffortLevel[];
+  /** Whether `tool_choice` may be `any` or `tool`. */
+  readonly forcedToolChoice: boolean;
+  /** Whether `output_config.format` and strict tools are understood. */
+  readonly structuredOutput: boolean;
+}
+
+export type ThinkingMode =
+  | { readonly kind: 'none' }
+  /** `enabled` with a token budget; off unless asked for. */
+  | { readonly kind: 'budget' }
+  | {
+      readonly kind: 'adaptive';
+      /** Whether the model thinks when the request says nothing. */
+      readonly onByDefault: boolean;
+      /** What comes closest to no thinking at all. */
+      readonly least: 'disabled' | 'between_tools' | 'low_effort';
+    };
+
+/**
+ * The family of a provider's model id, dated or not. Versions that are newer than this table are read as the newest of
+ * their tier; ids that name no tier are taken to understand the plain format only.
+ *
+ * @see https://platform.claude.com/docs/en/about-claude/models/overview
+ * @see https://platform.claude.com/docs/en/build-with-claude/effort
+ */
+export function modelFamilyOf(model: string): ModelFamily {
+  const name = readModelName(model);
+  const row = name && rows.find(({ tiers, from }) => tiers.includes(name.tier) && name.version >= from);
+  return row ?? plainFamily;
+}
+
+const tiers = ['haiku', 'sonnet', 'opus', 'fable', 'mythos'] as const;
+type Tier = (typeof tiers)[number];
+
+interface FamilyRow extends ModelFamily {
+  readonly tiers: readonly Tier[];
+  /** First version of the row, major × 100 + minor; it reaches up to the row above for the same tier. */
+  readonly from: number;
+}
+
+const lowToHigh: readonly EffortLevel[] = ['low', 'medium', 'high'];
+const withoutXhigh: readonly EffortLevel[] = ['low', 'medium', 'high', 'max'];
+const allEfforts: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'max'];
+
+const noThinking: ThinkingMode = { kind: 'none' };
+const budget: ThinkingMode = { kind: 'budget' };
+const adaptiveWhenAsked: ThinkingMode = { kind: 'adaptive', onByDefault: false, least: 'disabled' };
+const adaptiveUnlessDisabled: ThinkingMode = { kind: 'adaptive', onByDefault: true, least: 'disabled' };
+const adaptiveBetweenTools: ThinkingMode = { kind: 'adaptive', onByDefault: true, least: 'between_tools' };
+const adaptiveAlways: ThinkingMode = { kind: 'adaptive', onByDefault: true, least: 'low_effort' };
+
+const plainFamily: ModelFamily = {
+  maxOutputTokens: undefined,
+  thinking: noThinking,
+  effortLevels: [],
+  forcedToolChoice: true,
+  structuredOutput: false,
+};
+
+/** Newest first: the first row that fits wins. */
+const rows: readonly FamilyRow[] = [
+  current(['opus'], 505, adaptiveAlways, { forcedToolChoice: false }),
+  current(['fable', 'mythos'], 501, adaptiveAlways, { forcedToolChoice: false }),
+  current(['fable', 'mythos'], 500, adaptiveAlways),
+  current(['sonnet'], 505, adaptiveBetweenTools, { forcedToolChoice: false }),
+  current(['opus', 'sonnet', 'haiku'], 500, adaptiveUnlessDisabled),
+  current(['opus', 'sonnet', 'haiku'], 407, adaptiveWhenAsked),
+  current(['opus', 'sonnet', 'haiku'], 406, adaptiveWhenAsked, { effortLevels: withoutXhigh }),
+  earlier(['opus'], 405, 64_000, budget, { effortLevels: lowToHigh, structuredOutput: true }),
+  earlier(['sonnet', 'haiku'], 405, 64_000, budget, { structuredOutput: true }),
+  earlier(['opus'], 400, 32_000, budget),
+  earlier(['sonnet', 'haiku'], 400, 64_000, budget),
+  earlier(['sonnet'], 307, 64_000, budget),
+  earlier(['sonnet', 'haiku'], 305, 8_192, noThinking),
+  earlier(['opus', 'sonnet', 'haiku'], 300, 4_096, noThinking),
+];
+
+function current(
+  tiersOfRow: readonly Tier[],
+  from: number,
+  thinking: ThinkingMode,
+  exceptions: Partial<ModelFamily> = {},
+): FamilyRow {
+  return {
+    tiers: tiersOfRow,
+    from,
+    maxOutputTokens: 128_000,
+    thinking,
+    effortLevels: allEfforts,
+    forcedToolChoice: true,
+    structuredOutput: true,
+    ...exceptions,
+  };
+}
+
+function earlier(
+  tiersOfRow: readonly Tier[],
+  from: number,
+  maxOutputTokens: number,
+  thinking: ThinkingMode,
+  exceptions: Partial<ModelFamily> = {},
+): FamilyRow {
+  return { ...plainFamily, tiers: tiersOfRow, from, maxOutputTokens, thinking, ...exceptions };
+}
+
+interface ModelName {
+  readonly tier: Tier;
+  /** major × 100 + minor; infinite when the id has none. */
+  readonly version: number;
+}
+
+/** `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-latest`, `claude-opus-5`: a date is not a version. */
+const versionAfterTier = /(haiku|sonnet|opus|fable|mythos)(?:-(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?)?/;
+const versionBeforeTier = /claude-(\d{1,2})(?:[-.](\d{1,2}))?-(?:haiku|sonnet|opus)/;
+
+function readModelName(model: string): ModelName | undefined {
+  const id = model.toLowerCase();
+  const after = versionAfterTier.exec(id);
+  const tier = tiers.find((known) => known === after?.[1]);
+  if (after === null || tier === undefined) return undefined;
+  const [, major = after[2], minor = after[3]] = versionBeforeTier.exec(id) ?? [];
+  const version = major === undefined ? Number.POSITIVE_INFINITY : Number(major) * 100 + Number(minor ?? 0);
+  return { tier, version };
+}

@@ -1,0 +1,82 @@
+import { asObject, asString } from './read-json.ts';
+
+/** An error object of the provider, of an error body or of an event. Its text must reach nobody. */
+export interface ProviderError {
+  readonly type: string | undefined;
+  readonly text: string;
+}
+
+/** The error in a JSON value: `{type: "error", error: {type, message}}`. A value that holds none gives an error without type. */
+export function readProviderError(value: unknown): ProviderError {
+  const error = asObject(asObject(value)?.error) ?? {};
+  return { type: asString(error.type), text: asString(error.message) ?? '' };
+}
+
+/** What an error means for the request, for the account and for who else could serve it. */
+export type ErrorMeaning =
+  | 'limited'
+  | 'model_limited'
+  | 'refused_account'
+  | 'overloaded'
+  | 'server_error'
+  | 'network'
+  | 'timeout'
+  | Rejection;
+
+/** Why no account would take this request. */
+export type Rejection = 'rejected' | 'too_large' | 'context_too_long' | 'unknown_model';
+
+/** The meaning of an error's type; undefined when it is not known. */
+export function meaningOf({ type = '', text }: ProviderError): ErrorMeaning | undefined {
+  const meaning = meanings.get(type);
+  const told = textMeanings.find((entry) => entry.of === meaning && entry.text.test(text));
+  return told?.means ?? meaning;
+}
+
+/** @see https://platform.claude.com/docs/en/api/errors */
+const meanings: ReadonlyMap<string, ErrorMeaning> = new Map([
+  ['invalid_request_error', 'rejected'],
+  ['request_too_large', 'too_large'],
+  ['authentication_error', 'refused_account'],
+  ['permission_error', 'refused_account'],
+  ['billing_error', 'refused_account'],
+  ['not_found_error', 'unknown_model'],
+  ['rate_limit_error', 'limited'],
+  ['overloaded_error', 'overloaded'],
+  ['timeout_error', 'timeout'],
+  ['conflict_error', 'server_error'],
+  ['api_error', 'server_error'],
+]);
+
+interface TextMeaning {
+  readonly of: ErrorMeaning;
+  /** Tied to the beginning: further on, a text may repeat words of the request. */
+  readonly text: RegExp;
+  readonly means: ErrorMeaning;
+}
+
+/** What only the text tells apart. */
+const textMeanings: readonly TextMeaning[] = [
+  {
+    of: 'rejected',
+    text: /^(?:this|your) (?:organization|account) has been (?:disabled|suspended)/i,
+    means: 'refused_account',
+  },
+  { of: 'rejected', text: /^your credit balance is too low/i, means: 'refused_account' },
+  {
+    of: 'rejected',
+    text: /^you have reached your specified (?:\w+ )*usage limits/i,
+    means: 'refused_account',
+  },
+  {
+    of: 'rejected',
+    text: /^(?:(?:this|your) (?:organization|account) )?(?:requires )?identity verification/i,
+    means: 'refused_account',
+  },
+  {
+    of: 'rejected',
+    text: /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit)/i,
+    means: 'context_too_long',
+  },
+  { of: 'limited', text: /^(?:extra usage|usage credits?) (?:is|are) required/i, means: 'model_limited' },
+];

@@ -1,0 +1,17 @@
+import type { ProviderFormat } from '@gateway/adapter-kit';
+import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
+import { chatTranslator } from './chat-translator.ts';
+import { mapUpstreamError } from './map-upstream-error.ts';
+import { readModelList } from './read-model-list.ts';
+
+/** The Messages format. @see https://platform.claude.com/docs/en/api/messages */
+export const messagesFormat: ProviderFormat = {
+  id: ProviderFormatId.MESSAGES,
+  translators: new Map([[Dialect.CHAT_COMPLETIONS, chatTranslator]]),
+  // The version that every model takes: later ones refuse requests that older models need.
+  headers: { 'anthropic-version': '2023-06-01' },
+  modelListPath: '/models?limit=1000',
+  readModelList,
+  mapUpstreamError,
+};

@@ -1,0 +1,30 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readToolArguments } from './read-tool-arguments.ts';
+
+describe('readToolArguments', () => {
+  it.each(['', ' \n'])('takes %j as no arguments', (text) => {
+    expect(readToolArguments(text)).toEqual({});
+  });
+
+  it.each(['{"a":', '[1]', '"text"', 'null', '7', '1.0', '12345678901234567890'])(
+    'keeps %s, which is no object, as text',
+    (text) => {
+      expect(readToolArguments(text)).toEqual({ _arguments: text });
+    },
+  );
+
+  it('keeps the digits of numbers that JavaScript rounds', () => {
+    const text = '{"id":12345678901234567890,"ratio":1.0,"list":[1e400,-0.10]}';
+    expect(JSON.stringify(readToolArguments(text))).toBe(text);
+  });
+
+  it('gives back any object as it was', () => {
+    fc.assert(
+      fc.property(fc.object(), (value) => {
+        const text = JSON.stringify(value);
+        expect(JSON.stringify(readToolArguments(text))).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+    );
+  });
+});

@@ -1,0 +1,59 @@
+import type { ChatRequest } from '@gateway/chat';
+import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import { convertMessages } from './convert-messages.ts';
+import { convertResponseFormat } from './convert-response-format.ts';
+import { convertTools } from './convert-tools.ts';
+import { mapReasoningEffort, readDefaultEffort } from './map-reasoning-effort.ts';
+import type { MessagesRequest, OutputConfig } from './messages-request.ts';
+import { modelFamilyOf } from './model-families.ts';
+import { maxTokensFor } from './model-limits.ts';
+
+/**
+ * The Messages request for a chat request. Sampling parameters never go along: current models refuse them.
+ * Throws `invalid_request` or `unsupported_content`. @see spec "POST /v1/chat/completions"
+ */
+export function toProviderRequest(
+  request: ChatRequest,
+  lease: Pick<Lease, 'model' | 'defaultEffort'>,
+): MessagesRequest {
+  const family = modelFamilyOf(lease.model);
+  const maxTokens = maxTokensFor(family, request.maxOutputTokens);
+  const conversation = convertMessages(request.messages);
+  const tools = convertTools(request, family, conversation.calledTools);
+  const endsWithAnswer = conversation.messages.at(-1)?.role === 'assistant';
+  const responseFormat = convertResponseFormat(request.responseFormat, family, endsWithAnswer);
+  const reasoning = mapReasoningEffort({
+    effort: request.reasoningEffort ?? readDefaultEffort(lease.defaultEffort),
+    family,
+    maxTokens,
+    endsWithUserInput: conversation.endsWithUserInput,
+    toolForced: tools.toolChoice?.type === 'any' || tools.toolChoice?.type === 'tool',
+  });
+  return {
+    model: lease.model,
+    max_tokens: maxTokens,
+    stream: true,
+    system: joinTexts([...conversation.system, tools.instruction, responseFormat.instruction]),
+    messages: conversation.messages,
+    stop_sequences: stopSequences(request.stop),
+    tools: tools.tools,
+    tool_choice: tools.toolChoice,
+    thinking: reasoning.thinking,
+    output_config: outputConfig({ effort: reasoning.effort, format: responseFormat.format }),
+  };
+}
+
+function joinTexts(texts: readonly (string | undefined)[]): string | undefined {
+  const present = texts.filter((text) => text !== undefined);
+  return present.length === 0 ? undefined : present.join('\n\n');
+}
+
+/** Stop sequences of white space only are refused. */
+function stopSequences(stop: readonly string[]): readonly string[] | undefined {
+  const usable = stop.filter((sequence) => /\S/.test(sequence));
+  return usable.length === 0 ? undefined : usable;
+}
+
+function outputConfig(config: OutputConfig): OutputConfig | undefined {
+  return config.effort === undefined && config.format === undefined ? undefined : config;
+}

@@ -1,0 +1,4 @@
+import { runService } from '@gateway/lifecycle/run-service';
+import { createMessagesAdapterFromEnvironment } from './service.ts';
+
+await runService('messages-adapter', createMessagesAdapterFromEnvironment);

@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs';
+import type { AnswerEnding } from '@gateway/adapter-kit';
+import { createChatAnswer, type TokenUsage } from '@gateway/chat';
+import { ChatAnswerReader } from '../chat-answer-reader.ts';
+
+/** The moment at which every replayed request came, in epoch milliseconds. */
+export const replayedAtMs = 1_795_132_800_000;
+
+export interface ReplayOptions {
+  /** True: the client gets chunks. */
+  readonly stream?: boolean;
+  readonly wantsJson?: boolean;
+}
+
+/** What a client got of a provider's answer, whether in chunks or in one object. */
+export interface ReplayedAnswer {
+  readonly content: string | null;
+  readonly refusal: string | undefined;
+  readonly toolCalls: readonly ReplayedCall[];
+  readonly finishReason: string | undefined;
+  readonly usage: TokenUsage | undefined;
+  readonly ending: AnswerEnding | undefined;
+  readonly hasContent: boolean;
+  readonly producedCharacters: number;
+  readonly unknownEvents: number;
+}
+
+export interface ReplayedCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** A recorded event stream: `<name>.chunks.txt` in this folder. */
+export function readFixture(name: string): Buffer {
+  return readFileSync(new URL(`${name}.chunks.txt`, import.meta.url));
+}
+
+/** One event as the provider frames it. */
+export function frame(event: { readonly type: string; readonly [member: string]: unknown }): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+export function newReader({ stream = true, wantsJson = false }: ReplayOptions = {}): ChatAnswerReader {
+  const answer = createChatAnswer({ id: 'r1', created: 1, model: 'gpt-5.5', stream, includeUsage: true });
+  return new ChatAnswerReader({ answer, wantsJson, nowMs: replayedAtMs });
+}
+
+/** Feeds a provider's answer in the given pieces and reads what came of it. */
+export function replay(pieces: readonly Uint8Array[], options: ReplayOptions = {}): ReplayedAnswer {
+  const reader = newReader(options);
+  const taken: Uint8Array[] = [];
+  for (const piece of pieces) {
+    reader.push(piece);
+    taken.push(reader.take());
+  }
+  reader.end();
+  taken.push(reader.take());
+  const text = Buffer.concat(taken).toString();
+  return {
+    ...(options.stream === false ? readCompletion(text) : readChunks(text)),
+    usage: reader.reportedUsage,
+    ending: reader.ending,
+    hasContent: reader.hasContent,
+    producedCharacters: reader.producedCharacters,
+    unknownEvents: reader.unknownEvents,
+  };
+}
+
+type Said = Pick<ReplayedAnswer, 'content' | 'refusal' | 'toolCalls' | 'finishReason'>;
+
+interface WireCall {
+  readonly index?: number;
+  readonly id?: string;
+  readonly function: { readonly name?: string; readonly arguments: string };
+}
+
+interface WireMessage {
+  readonly content?: string | null;
+  readonly refusal?: string;
+  readonly tool_calls?: readonly WireCall[];
+}
+
+interface WireChoice {
+  readonly message?: WireMessage;
+  readonly delta?: WireMessage;
+  readonly finish_reason: string | null;
+}
+
+function readCompletion(text: string): Said {
+  if (text === '') return { content: null, refusal: undefined, toolCalls: [], finishReason: undefined };
+  const [choice] = (JSON.parse(text) as { choices: WireChoice[] }).choices;
+  return {
+    content: choice?.message?.content ?? null,
+    refusal: choice?.message?.refusal,
+    toolCalls: (choice?.message?.tool_calls ?? []).map((call) => ({
+      id: call.id ?? '',
+      name: call.function.name ?? '',
+      arguments: call.function.arguments,
+    })),
+    finishReason: choice?.finish_reason ?? undefined,
+  };
+}
+
+/** Puts chunks together as clients do: calls by their index, which must not skip a number. */
+function readChunks(text: string): Said {
+  let content = '';
+  let refusal = '';
+  let finishReason: string | undefined;
+  const toolCalls: { id: string; name: string; arguments: string }[] = [];
+  for (const choice of choicesOf(text)) {
+    content += choice.delta?.content ?? '';
+    refusal += choice.delta?.refusal ?? '';
+    finishReason = choice.finish_reason ?? finishReason;
+    for (const call of choice.delta?.tool_calls ?? []) addCall(toolCalls, call);
+  }
+  const saysNothing = content === '' && (refusal !== '' || toolCalls.length > 0 || finishReason === undefined);
+  return { content: saysNothing ? null : content, refusal: refusal || undefined, toolCalls, finishReason };
+}
+
+function choicesOf(text: string): readonly WireChoice[] {
+  const data = text.split('\n\n').filter((block) => block !== '' && block !== 'data: [DONE]');
+  return data.flatMap((block) => (JSON.parse(block.slice('data: '.length)) as { choices: WireChoice[] }).choices);
+}
+
+function addCall(calls: { id: string; name: string; arguments: string }[], call: WireCall): void {
+  const index = call.index ?? -1;
+  if (call.id !== undefined) {
+    if (index !== calls.length) throw new Error(`Call ${index} begins after ${calls.length} calls.`);
+    calls.push({ id: call.id, name: call.function.name ?? '', arguments: '' });
+  }
+  const known = calls[index];
+  if (known === undefined) throw new Error(`Arguments came for call ${index}, which has not begun.`);
+  known.arguments += call.function.arguments;
+}

@@ -1,0 +1,72 @@
+import type { AnswerEnding, AnswerReader } from '@gateway/adapter-kit';
+import type { ChatAnswer, TokenUsage } from '@gateway/chat';
+import { SseOverflowError, SseParser } from '@gateway/sse';
+import { EventReader, type EventReaderOptions } from './event-reader.ts';
+import { brokenStream } from './upstream-failure.ts';
+
+export interface ChatAnswerReaderOptions extends Omit<EventReaderOptions, 'sink'> {
+  readonly answer: ChatAnswer;
+}
+
+/** Reads the provider's event stream, however it is split, into a chat answer. */
+export class ChatAnswerReader implements AnswerReader {
+  readonly head: AnswerReader['head'];
+  readonly #answer: ChatAnswer;
+  readonly #events: EventReader;
+  readonly #parser: SseParser;
+
+  constructor({ answer, ...options }: ChatAnswerReaderOptions) {
+    this.head = answer.head;
+    this.#answer = answer;
+    this.#events = new EventReader({ ...options, sink: answer });
+    this.#parser = new SseParser({ maxEventBytes, onEvent: (event) => this.#events.read(event) });
+  }
+
+  get hasContent(): boolean {
+    return this.#answer.hasContent;
+  }
+
+  get ending(): AnswerEnding | undefined {
+    return this.#events.ending;
+  }
+
+  get reportedUsage(): TokenUsage | undefined {
+    return this.#events.usage;
+  }
+
+  get producedCharacters(): number {
+    return this.#events.producedCharacters;
+  }
+
+  /** Events of types that nobody here knows; they were skipped. */
+  get unknownEvents(): number {
+    return this.#events.unknownEvents;
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#parse(() => this.#parser.push(bytes));
+  }
+
+  end(): void {
+    this.#parse(() => this.#parser.end());
+    this.#events.end();
+  }
+
+  take(): Uint8Array {
+    return this.#answer.take();
+  }
+
+  /** After the ending nothing is read. An event that is too large breaks the stream. */
+  #parse(feed: () => void): void {
+    if (this.#events.ending !== undefined) return;
+    try {
+      feed();
+    } catch (thrown) {
+      if (!(thrown instanceof SseOverflowError)) throw thrown;
+      this.#events.fail(brokenStream());
+    }
+  }
+}
+
+/** The first and the last event repeat the request's instructions and tools, which have up to 16 MiB as JSON. */
+const maxEventBytes = 32 * 1024 * 1024;

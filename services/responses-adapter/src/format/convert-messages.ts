@@ -1,0 +1,135 @@
+import type { AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage, UserPart } from '@gateway/chat';
+import { convertImage, type InputImage } from './convert-images.ts';
+import { convertToolId } from './convert-tool-ids.ts';
+
+/** A conversation as a Responses request holds it. */
+export interface Conversation {
+  /** The system messages that open the conversation. */
+  readonly instructions: string | undefined;
+  readonly input: readonly InputItem[];
+}
+
+export type InputItem = DeveloperItem | UserItem | AssistantItem | FunctionCallItem | FunctionCallOutputItem;
+
+export interface DeveloperItem {
+  readonly type: 'message';
+  readonly role: 'developer';
+  readonly content: readonly InputText[];
+}
+
+export interface UserItem {
+  readonly type: 'message';
+  readonly role: 'user';
+  readonly content: readonly (InputText | InputImage)[];
+}
+
+export interface AssistantItem {
+  readonly type: 'message';
+  readonly role: 'assistant';
+  readonly content: readonly (OutputText | Refusal)[];
+}
+
+/** Without an item id: an id would bind the call to a reasoning item that a chat client never has. */
+export interface FunctionCallItem {
+  readonly type: 'function_call';
+  readonly call_id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+export interface FunctionCallOutputItem {
+  readonly type: 'function_call_output';
+  readonly call_id: string;
+  readonly output: string;
+}
+
+export interface InputText {
+  readonly type: 'input_text';
+  readonly text: string;
+}
+
+interface OutputText {
+  readonly type: 'output_text';
+  readonly text: string;
+  readonly annotations: readonly never[];
+}
+
+interface Refusal {
+  readonly type: 'refusal';
+  readonly refusal: string;
+}
+
+/**
+ * Messages in their order. System messages that open the conversation become `instructions`, later ones developer items
+ * where they stand: subscription backends refuse the role `system`. When there are only system messages they all become
+ * items, since a request needs input.
+ */
+export function convertMessages(messages: readonly ChatMessage[]): Conversation {
+  const firstOther = messages.findIndex((message) => message.role !== 'system');
+  const opening = messages.slice(0, Math.max(firstOther, 0)).filter((message) => message.role === 'system');
+  const rest = messages.slice(opening.length);
+  return { instructions: toInstructions(opening), input: rest.flatMap(toInputItems) };
+}
+
+/** A system text as an item of its own. */
+export function toDeveloperItem(text: readonly string[]): DeveloperItem {
+  return { type: 'message', role: 'developer', content: text.map(toInputText) };
+}
+
+function toInstructions(messages: readonly SystemMessage[]): string | undefined {
+  const texts = messages.flatMap((message) => message.text).filter((text) => text !== '');
+  return texts.length === 0 ? undefined : texts.join('\n\n');
+}
+
+function toInputItems(message: ChatMessage): readonly InputItem[] {
+  switch (message.role) {
+    case 'system':
+      return message.text.length === 0 ? [] : [toDeveloperItem(message.text)];
+    case 'user':
+      return message.parts.length === 0 ? [] : [toUserItem(message)];
+    case 'assistant':
+      return toAssistantItems(message);
+    case 'tool':
+      return [toFunctionCallOutput(message)];
+  }
+}
+
+function toUserItem(message: UserMessage): UserItem {
+  return { type: 'message', role: 'user', content: message.parts.map(toUserPart) };
+}
+
+function toUserPart(part: UserPart): InputText | InputImage {
+  return part.type === 'image' ? convertImage(part) : toInputText(part.text);
+}
+
+/** The text first, then one item per call. A message without text has no message item. */
+function toAssistantItems(message: AssistantMessage): readonly InputItem[] {
+  const content = message.parts.filter((part) => part.text !== '').map(toAssistantPart);
+  const calls = message.toolCalls.map(toFunctionCall);
+  return content.length === 0 ? calls : [{ type: 'message', role: 'assistant', content }, ...calls];
+}
+
+function toAssistantPart(part: AssistantMessage['parts'][number]): OutputText | Refusal {
+  return part.type === 'refusal'
+    ? { type: 'refusal', refusal: part.text }
+    : { type: 'output_text', text: part.text, annotations: [] };
+}
+
+/** Arguments as the model wrote them, broken or not; none at all are those of a call without parameters. */
+function toFunctionCall(call: AssistantMessage['toolCalls'][number]): FunctionCallItem {
+  const written = call.arguments === '' ? '{}' : call.arguments;
+  return { type: 'function_call', call_id: convertToolId(call.id), name: call.name, arguments: written };
+}
+
+/** One string, a line break between parts: not every backend takes an array. */
+function toFunctionCallOutput(message: ToolMessage): FunctionCallOutputItem {
+  return {
+    type: 'function_call_output',
+    call_id: convertToolId(message.toolCallId),
+    output: message.text.join('\n'),
+  };
+}
+
+function toInputText(text: string): InputText {
+  return { type: 'input_text', text };
+}

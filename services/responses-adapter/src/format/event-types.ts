@@ -1,0 +1,152 @@
+import type { TokenUsage } from '@gateway/chat';
+
+/**
+ * The events of a response that say something for a chat answer, as far as they do.
+ * @see https://platform.openai.com/docs/api-reference/responses-streaming
+ */
+export type ProviderEvent =
+  | ItemAdded
+  | ItemDone
+  | TextDelta
+  | TextDone
+  | ArgumentsDelta
+  | ArgumentsDone
+  | ReasoningDelta
+  | ResponseEnded
+  | RateLimits
+  | ErrorEvent;
+
+/** Where an item stands in the response. Undefined on backends that leave it out: the latest item then. */
+export type OutputIndex = number | undefined;
+
+export interface ItemAdded {
+  readonly kind: 'item-added';
+  readonly outputIndex: OutputIndex;
+  readonly item: OutputItem;
+}
+
+/** The item is complete, whatever events came before. */
+export interface ItemDone {
+  readonly kind: 'item-done';
+  readonly outputIndex: OutputIndex;
+  readonly item: OutputItem;
+}
+
+export interface TextDelta {
+  readonly kind: 'text-delta';
+  readonly outputIndex: OutputIndex;
+  readonly contentIndex: number;
+  /** The next piece of the part. */
+  readonly part: MessagePart;
+}
+
+/** A part of a message is complete, whatever deltas came before. */
+export interface TextDone {
+  readonly kind: 'text-done';
+  readonly outputIndex: OutputIndex;
+  readonly contentIndex: number;
+  readonly part: MessagePart;
+}
+
+export interface ArgumentsDelta {
+  readonly kind: 'arguments-delta';
+  readonly outputIndex: OutputIndex;
+  readonly delta: string;
+}
+
+export interface ArgumentsDone {
+  readonly kind: 'arguments-done';
+  readonly outputIndex: OutputIndex;
+  readonly arguments: string;
+}
+
+/** Reasoning is never forwarded; it counts as produced. */
+export interface ReasoningDelta {
+  readonly kind: 'reasoning-delta';
+  readonly delta: string;
+}
+
+export interface ResponseEnded {
+  readonly kind: 'response-ended';
+  readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled';
+  readonly incompleteReason: string | undefined;
+  /** Empty on subscription backends. */
+  readonly output: readonly OutputItem[];
+  readonly usage: TokenUsage | undefined;
+  /** `response.error`, unread. */
+  readonly error: unknown;
+}
+
+/** Sent by subscription backends about the account's windows. */
+export interface RateLimits {
+  readonly kind: 'rate-limits';
+  /** Epoch milliseconds at which the last of the used-up windows resets; undefined when none is. */
+  readonly exhaustedUntilMs: number | undefined;
+}
+
+export interface ErrorEvent {
+  readonly kind: 'error';
+  /** The whole event: the error lies in it flat or nested. */
+  readonly error: unknown;
+}
+
+export type PartType = 'text' | 'refusal';
+
+export interface MessagePart {
+  readonly type: PartType;
+  readonly text: string;
+}
+
+export type OutputItem = MessageItem | FunctionCallItem | OtherItem;
+
+export interface MessageItem {
+  readonly type: 'message';
+  /** "commentary" before tool calls, "final_answer" at the end; undefined on models that don't tell. */
+  readonly phase: string | undefined;
+  /** By `content_index`; parts of other kinds are undefined. */
+  readonly parts: readonly (MessagePart | undefined)[];
+}
+
+export interface FunctionCallItem {
+  readonly type: 'function_call';
+  readonly callId: string | undefined;
+  readonly name: string | undefined;
+  readonly arguments: string;
+}
+
+/** Reasoning, built-in tools and what is yet to come. */
+export interface OtherItem {
+  readonly type: 'other';
+}
+
+/** True for known events that say nothing for a chat answer: they repeat others, or are of tools and media that chat can't ask for. */
+export function isSilentEvent(type: string): boolean {
+  return silentTypes.has(type) || silentPrefixes.some((prefix) => type.startsWith(prefix));
+}
+
+const silentTypes: ReadonlySet<string> = new Set([
+  'keepalive',
+  'response.content_part.added',
+  'response.created',
+  'response.in_progress',
+  'response.output_text.annotation.added',
+  'response.queued',
+  'response.reasoning_summary_part.added',
+  'response.reasoning_summary_part.done',
+  'response.reasoning_summary_text.done',
+  'response.reasoning_text.done',
+]);
+
+const silentPrefixes: readonly string[] = [
+  'response.audio.',
+  'response.code_interpreter_call',
+  'response.compaction.',
+  'response.custom_tool_call_input.',
+  'response.file_search_call.',
+  'response.image_generation_call.',
+  'response.mcp_call',
+  'response.mcp_list_tools.',
+  'response.shell_call',
+  'response.steer',
+  'response.web_search_call.',
+];

@@ -1,0 +1,16 @@
+import type { ProviderFormat } from '@gateway/adapter-kit';
+import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
+import { chatTranslator } from './chat-translator.ts';
+import { mapUpstreamError } from './map-upstream-error.ts';
+import { readModelList } from './read-model-list.ts';
+
+/** The Responses format. @see https://platform.openai.com/docs/api-reference/responses */
+export const responsesFormat: ProviderFormat = {
+  id: ProviderFormatId.RESPONSES,
+  translators: new Map([[Dialect.CHAT_COMPLETIONS, chatTranslator]]),
+  headers: {},
+  modelListPath: '/models',
+  readModelList,
+  mapUpstreamError,
+};

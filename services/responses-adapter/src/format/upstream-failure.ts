@@ -1,0 +1,87 @@
+import type { UpstreamFailure } from '@gateway/adapter-kit';
+import { GatewayError } from '@gateway/errors';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import type { ErrorMeaning, Rejection } from './provider-error.ts';
+
+export interface FailureFacts {
+  readonly meaning: ErrorMeaning;
+  /** HTTP status; 0 when the failure came inside a stream. */
+  readonly upstreamStatus: number;
+  /** Epoch milliseconds; undefined when the provider named no moment. */
+  readonly retryAtMs: number | undefined;
+}
+
+/** A failed attempt in the gateway's own words: the provider's text is never among them. */
+export function toUpstreamFailure(facts: FailureFacts): UpstreamFailure {
+  const result = results[facts.meaning];
+  const retryAtMs = waits.has(result) ? facts.retryAtMs : undefined;
+  return {
+    result,
+    retryAtMs,
+    modelScoped: facts.meaning === 'model_limited',
+    upstreamStatus: facts.upstreamStatus,
+    error: toGatewayError(facts),
+  };
+}
+
+/** A stream that broke, ended early or can't be read. */
+export function brokenStream(): UpstreamFailure {
+  return toUpstreamFailure({ meaning: 'server_error', upstreamStatus: 0, retryAtMs: undefined });
+}
+
+const results: Readonly<Record<ErrorMeaning, AttemptResult>> = {
+  limited: AttemptResult.RATE_LIMITED,
+  model_limited: AttemptResult.RATE_LIMITED,
+  refused_account: AttemptResult.UNAUTHORIZED,
+  overloaded: AttemptResult.OVERLOADED,
+  server_error: AttemptResult.SERVER_ERROR,
+  network: AttemptResult.NETWORK_ERROR,
+  timeout: AttemptResult.TIMEOUT,
+  rejected: AttemptResult.REJECTED,
+  too_large: AttemptResult.REJECTED,
+  context_too_long: AttemptResult.REJECTED,
+  bad_image: AttemptResult.REJECTED,
+  against_policy: AttemptResult.REJECTED,
+  unknown_model: AttemptResult.REJECTED,
+};
+
+/** Results that a provider's "come back at" belongs to. */
+const waits: ReadonlySet<AttemptResult> = new Set([AttemptResult.RATE_LIMITED, AttemptResult.OVERLOADED]);
+
+const rejectionTexts: Readonly<Record<Rejection, string>> = {
+  rejected: 'The provider rejected the request.',
+  too_large: 'The provider rejected the request: it is too large.',
+  context_too_long: "The provider rejected the request: the conversation is longer than the model's context window.",
+  bad_image: 'The provider rejected the request: it could not use an image of it.',
+  against_policy: 'The provider rejected the request: it is against the policies of the provider.',
+  unknown_model: 'The provider does not offer this model.',
+};
+
+function toGatewayError({ meaning, upstreamStatus, retryAtMs }: FailureFacts): GatewayError {
+  const status = upstreamStatus === 0 ? undefined : upstreamStatus;
+  switch (meaning) {
+    case 'limited':
+    case 'model_limited':
+      return new GatewayError('pool_exhausted', 'Every account that could serve the request is rate limited.', {
+        retryAtMs,
+        upstreamStatus: status,
+      });
+    case 'refused_account':
+    case 'overloaded':
+    case 'server_error':
+    case 'network':
+    case 'timeout':
+      return new GatewayError('providers_unavailable', 'The provider could not answer the request.', {
+        upstreamStatus: status,
+      });
+    case 'unknown_model':
+      return new GatewayError('model_not_found', rejectionTexts[meaning], { upstreamStatus: status });
+    default:
+      return new GatewayError('upstream_rejected', rejectionTexts[meaning], {
+        upstreamStatus: rejectionStatuses.includes(upstreamStatus) ? upstreamStatus : 400,
+      });
+  }
+}
+
+/** The statuses that a rejection has for clients; one that came inside a stream, or with another status, is a 400. @see spec "Codes" */
+const rejectionStatuses: readonly number[] = [400, 413, 422];

@@ -1,0 +1,4 @@
+import { runService } from '@gateway/lifecycle/run-service';
+import { createResponsesAdapterFromEnvironment } from './service.ts';
+
+await runService('responses-adapter', createResponsesAdapterFromEnvironment);

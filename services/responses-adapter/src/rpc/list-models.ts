@@ -1,0 +1,2 @@
+/** The models that the provider of a pool offers for conversations. */
+export { listModels } from '@gateway/adapter-kit';

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { credentials, loadPackageDefinition, makeGenericClientConstructor, type ServiceDefinition } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { describe, expect, it } from 'vitest';
+
+const protoFolder = fileURLToPath(new URL('../../proto', import.meta.url));
+
+interface LimitStatus {
+  readonly requests: { readonly limit: number; readonly remaining: number } | null;
+  readonly tokens: { readonly limit: string; readonly remaining: string } | null;
+  readonly localDay: string;
+}
+
+interface AdmitResponse {
+  readonly status: LimitStatus;
+  readonly refusal: { readonly limit: string; readonly retryAt: { readonly seconds: string } | null } | null;
+}
+
+/** The limiter as another team meets it: grpc-js and the proto files, none of our code. */
+export function limiterOverGrpcBehaviour(address: () => string): void {
+  describe('the limiter, called by a client that knows only its proto', () => {
+    const limits = { requestsPerMinute: 2, tokensPerDay: 100 };
+
+    it('admits up to the limit, repeats an answer for a repeated id, and refuses the next', async () => {
+      using client = openClient(address());
+      const key = `e2e:${randomUUID()}`;
+      const admit = (requestId: string) => client.call<AdmitResponse>('admit', { key, requestId, limits });
+      expect((await admit('one')).status).toMatchObject({
+        requests: { limit: 2, remaining: 1 },
+        tokens: { limit: '100', remaining: '100' },
+        localDay: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+      });
+      expect((await admit('one')).status.requests?.remaining).toBe(1);
+      expect((await admit('two')).refusal).toBeNull();
+      const refused = await admit('three');
+      expect(refused.refusal?.limit).toBe('LIMIT_NAME_REQUESTS_PER_MINUTE');
+      expect(Number(refused.refusal?.retryAt?.seconds) * 1_000).toBeGreaterThan(Date.now() - 1_000);
+    });
+
+    it('settles tokens once per request and refuses when the budget is spent', async () => {
+      using client = openClient(address());
+      const key = `e2e:${randomUUID()}`;
+      const first = await client.call<AdmitResponse>('admit', { key, requestId: 'one', limits: { tokensPerDay: 100 } });
+      const settle = { key, requestId: 'one', localDay: first.status.localDay, tokens: 100 };
+      expect(await client.call('settle', settle)).toEqual({ usedTokens: '100' });
+      expect(await client.call('settle', settle)).toEqual({ usedTokens: '100' });
+      const second = await client.call<AdmitResponse>('admit', { key, requestId: 'two', limits: { tokensPerDay: 100 } });
+      expect(second.refusal?.limit).toBe('LIMIT_NAME_TOKENS_PER_DAY');
+      const peeked = await client.call<{ status: LimitStatus }>('peek', { key, limits: { tokensPerDay: 100 } });
+      expect(peeked.status.tokens?.remaining).toBe('0');
+    });
+
+    it('says what is wrong with a bad request', async () => {
+      using client = openClient(address());
+      await expect(client.call('admit', { key: '', requestId: 'one', limits })).rejects.toMatchObject({ code: 3 });
+    });
+
+    it('answers the standard health check', async () => {
+      using client = openClient(address(), 'grpc.health.v1.Health', healthProto);
+      expect(await client.call('check', { service: '' })).toMatchObject({ status: 'SERVING' });
+    });
+  });
+}
+
+interface ProtoClient extends Disposable {
+  call<T>(method: string, request: object): Promise<T>;
+}
+
+const limiterProto = 'gateway/limiter/v1/limiter_service.proto';
+const healthProto = fileURLToPath(import.meta.resolve('grpc-health-check/proto/health/v1/health.proto'));
+
+function openClient(address: string, service = 'gateway.limiter.v1.LimiterService', proto = limiterProto): ProtoClient {
+  const definition = loadSync(proto, { includeDirs: [protoFolder], longs: String, enums: String, defaults: true });
+  loadPackageDefinition(definition);
+  const Client = makeGenericClientConstructor(definition[service] as ServiceDefinition, service);
+  const client = new Client(address, credentials.createInsecure());
+  return {
+    call: (method, request) =>
+      new Promise((resolve, reject) => {
+        const deadline = { deadline: Date.now() + 5_000 };
+        // The generated methods are known at run time only; `this` is the client.
+        const invoke = Reflect.get(client, method) as (...args: unknown[]) => void;
+        invoke.call(client, request, deadline, (error: unknown, response: never) => (error ? reject(error) : resolve(response)));
+      }),
+    [Symbol.dispose]: () => client.close(),
+  };
+}

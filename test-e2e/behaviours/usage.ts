@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { chat } from '../client/chat.ts';
+import { issueToken } from '../client/tokens.ts';
+import { usageOf } from '../client/usage.ts';
+import type { Topology } from '../topologies/topology.ts';
+
+interface CompletionUsage {
+  readonly usage: {
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+    readonly prompt_tokens_details: { readonly cached_tokens: number };
+  };
+}
+
+/** `GET /v1/usage`. @see spec "GET /v1/usage" */
+export function usageBehaviour(gateway: () => Topology): void {
+  describe('usage', () => {
+    it("shows a request in the caller's next look, by provider and model, largest first", async () => {
+      const token = await issueToken(gateway(), { requestsPerMinute: 100, tokensPerDay: 1_000_000 });
+      const small = await chat(gateway(), token.text, { model: 'gateway/snel' });
+      const messages = [{ role: 'user', content: 'please #long 200 #cached 3' }];
+      const large = await chat(gateway(), token.text, { model: 'gateway/claude', messages });
+      const of = ({ json }: { json: unknown }) => (json as CompletionUsage).usage;
+      const totals = [large, small].map((answer) => ({
+        requests: 1,
+        inputTokens: of(answer).prompt_tokens,
+        cachedTokens: of(answer).prompt_tokens_details.cached_tokens,
+        outputTokens: of(answer).completion_tokens,
+        totalTokens: of(answer).prompt_tokens + of(answer).completion_tokens,
+      }));
+      const sum = (key: keyof (typeof totals)[number]) => totals.reduce((total, entry) => total + entry[key], 0);
+
+      const usage = await usageOf(gateway(), token.text);
+      const expected = {
+        since: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        requests: 2,
+        inputTokens: sum('inputTokens'),
+        cachedTokens: sum('cachedTokens'),
+        outputTokens: sum('outputTokens'),
+        totalTokens: sum('totalTokens'),
+        byModel: [
+          { provider: 'provider_b', model: 'claude-sonnet-5', ...totals[0] },
+          { provider: 'provider_a', model: 'gpt-5.5-mini', ...totals[1] },
+        ],
+      };
+      expect(totals[0]?.cachedTokens).toBeGreaterThan(0);
+      expect(usage).toEqual({
+        object: 'usage',
+        token: { kind: 'service', label: 'e2e' },
+        timezone: 'Europe/Amsterdam',
+        today: expected,
+        last7Days: expected,
+        limits: {
+          requestsPerMinute: { limit: 100, remaining: 98, resetsAt: expect.any(String) },
+          tokensPerDay: { limit: 1_000_000, remaining: 1_000_000 - sum('totalTokens'), resetsAt: expect.any(String) },
+        },
+      });
+    });
+
+    it('shows every one of many requests, however they were answered', async () => {
+      const token = await issueToken(gateway(), { kind: 'personal' });
+      const models = ['gateway/snel', 'gateway/claude', 'gateway/sterk'];
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, (_, n) => chat(gateway(), token.text, { model: models[n % 3], stream: n % 2 === 0 })),
+      );
+      expect(answers.every(({ status }) => status === 200)).toBe(true);
+      expect((await usageOf(gateway(), token.text)).today.requests).toBe(30);
+    });
+
+    it('does not count what was refused, and costs nothing itself', async () => {
+      const token = await issueToken(gateway(), { requestsPerMinute: 3 });
+      await chat(gateway(), token.text, { model: 'gateway/nothing' });
+      await chat(gateway(), token.text, { model: 'gateway/snel', messages: [] });
+      for (let n = 0; n < 5; n++) {
+        const usage = await usageOf(gateway(), token.text);
+        expect(usage.today).toMatchObject({ requests: 0, totalTokens: 0, byModel: [] });
+        expect(usage.limits.requestsPerMinute).toMatchObject({ limit: 3, remaining: 1 });
+        expect(usage.limits.tokensPerDay).toBeNull();
+      }
+    });
+
+    it("never shows another token's requests", async () => {
+      const [one, other] = await Promise.all([issueToken(gateway()), issueToken(gateway(), { kind: 'personal' })]);
+      await chat(gateway(), one.text, { model: 'gateway/snel' });
+      const usage = await usageOf(gateway(), other.text);
+      expect(usage.today.requests).toBe(0);
+      expect(usage.token.kind).toBe('personal');
+      expect(usage.limits).toEqual({ requestsPerMinute: null, tokensPerDay: null });
+    });
+  });
+}

@@ -1,0 +1,38 @@
+import { builtinModules } from 'node:module';
+import type { SourceTree } from './source-tree.ts';
+
+export interface Import {
+  /** The file that imports. */
+  readonly file: string;
+  /** What stands between the quotes. */
+  readonly specifier: string;
+}
+
+/** Every import of the tree's sources: static, dynamic, of types, for side effects, and re-exports. */
+export function importsOf(tree: SourceTree): readonly Import[] {
+  return [...tree]
+    .filter(([file]) => /\.(ts|js|mjs)$/.test(file))
+    .flatMap(([file, text]) => specifiersIn(text).map((specifier) => ({ file, specifier })));
+}
+
+/** The package of a specifier: "@gateway/rpc" of "@gateway/rpc/grpc"; undefined for paths and Node's own modules. */
+export function packageOf(specifier: string): string | undefined {
+  if (specifier.startsWith('.') || specifier.startsWith('node:') || builtinModules.includes(specifier))
+    return undefined;
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+function specifiersIn(text: string): readonly string[] {
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+  const found = patterns.flatMap((pattern) => [...code.matchAll(pattern)].map(([, specifier = '']) => specifier));
+  return found.filter((specifier) => specifier !== '' && !specifier.includes('${'));
+}
+
+const patterns = [
+  /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm,
+  /^\s*import\s*['"]([^'"]+)['"]/gm,
+  /\bimport\(\s*['"`]([^'"`]+)['"`]\s*\)/g,
+];

@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { undeclaredDependencies, unusedDependencies } from './dependency-rules.ts';
+import { filesTooLong, namesThatSayNothing } from './file-rules.ts';
+import { circlesAmongLibraries, importsAgainstTheLayers, pathsIntoOtherPackages } from './import-rules.ts';
+import { missingEndpoints, missingHandlers, missingPartsOfServices, unservedContracts } from './service-rules.ts';
+import { readSourceTree, type SourceTree, type Violation, violationText } from './source-tree.ts';
+import { workspacesOf } from './workspaces.ts';
+
+const rules: Record<string, (tree: SourceTree) => readonly Violation[]> = {
+  'imports run one way: proto, libs, services, test-e2e': importsAgainstTheLayers,
+  'packages are imported by name, never by path': pathsIntoOtherPackages,
+  'libraries import each other without circles': circlesAmongLibraries,
+  'every imported package is declared in package.json': undeclaredDependencies,
+  'every declared package of ours is imported': unusedDependencies,
+  'every service has a README, main, config, service and routes': missingPartsOfServices,
+  'every RPC has a file in src/rpc': missingHandlers,
+  'an HTTP service has its endpoints in src/endpoints': missingEndpoints,
+  'every service of the contracts is served': unservedContracts,
+  'names say what they give': namesThatSayNothing,
+  'no source is longer than a person reads': filesTooLong,
+};
+
+describe('the repository', () => {
+  let tree: SourceTree;
+
+  beforeAll(async () => {
+    tree = await readSourceTree(join(import.meta.dirname, '../..'));
+  });
+
+  it('is read whole', () => {
+    expect(tree.has('libs/rpc/src/index.ts')).toBe(true);
+    expect(tree.has('proto/gateway/limiter/v1/limiter_service.proto')).toBe(true);
+    expect(workspacesOf(tree).map(({ layer }) => layer)).toEqual(
+      expect.arrayContaining(['proto', 'libs', 'services', 'test-e2e']),
+    );
+  });
+
+  it.each(Object.entries(rules))('%s', (_, rule) => {
+    expect(rule(tree).map(violationText)).toEqual([]);
+  });
+});

@@ -1,0 +1,46 @@
+import type { SourceTree } from './source-tree.ts';
+
+export type Layer = 'proto' | 'libs' | 'services' | 'test-e2e';
+
+/** A package of the repository. */
+export interface Workspace {
+  /** "libs/rpc" */
+  readonly folder: string;
+  /** "@gateway/rpc" */
+  readonly name: string;
+  readonly layer: Layer;
+  /** Names of the packages that it may load. */
+  readonly dependencies: readonly string[];
+}
+
+/** Services that are made of services: one process of all of them, and the command line that starts it. */
+export const compositions: readonly string[] = ['services/all-in-one', 'services/gatewayctl'];
+
+export function workspacesOf(tree: SourceTree): readonly Workspace[] {
+  return [...tree].flatMap(([path, text]) => {
+    const match = /^((?:(proto|test-e2e)|(libs|services)\/[^/]+))\/package\.json$/.exec(path);
+    const layer = layers.find((name) => name === (match?.[2] ?? match?.[3]));
+    return match?.[1] === undefined || layer === undefined ? [] : [{ folder: match[1], layer, ...readPackage(text) }];
+  });
+}
+
+/** The workspace that holds a file; undefined for the root's own files and those of `deploy/`. */
+export function workspaceOf(path: string, workspaces: readonly Workspace[]): Workspace | undefined {
+  return workspaces.find(({ folder }) => path.startsWith(`${folder}/`));
+}
+
+/** Name and dependencies in a package.json; the root's tools are its development dependencies. */
+export function readPackage(text: string): { readonly name: string; readonly dependencies: readonly string[] } {
+  const parsed: unknown = JSON.parse(text);
+  const name = memberOf(parsed, 'name');
+  return {
+    name: typeof name === 'string' ? name : '',
+    dependencies: ['dependencies', 'devDependencies'].flatMap((group) => Object.keys(memberOf(parsed, group) ?? {})),
+  };
+}
+
+const layers: readonly Layer[] = ['proto', 'libs', 'services', 'test-e2e'];
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}

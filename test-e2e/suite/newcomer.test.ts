@@ -1,0 +1,148 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePorts } from '@gateway/testkit';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventsOf } from '../client/chat.ts';
+import { usageOf } from '../client/usage.ts';
+import { gatewayctl, type RunningCommand, startGatewayctl, untilReady } from '../topologies/gateway-process.ts';
+
+interface CurlCommand {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+describe('a newcomer without any setting', () => {
+  let folder: string;
+  let env: Record<string, string>;
+  let adminUrl: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-newcomer-'));
+    const [port, adminPort] = await freePorts(2);
+    adminUrl = `http://127.0.0.1:${adminPort}`;
+    env = { PORT: String(port), ADMIN_PORT: String(adminPort), GATEWAY_DATA: join(folder, 'data') };
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const start = async (more: Record<string, string> = {}): Promise<RunningCommand> => {
+    const command = startGatewayctl(['start'], { ...env, ...more });
+    await untilReady(adminUrl, command);
+    await expect.poll(() => command.stdout()).toContain('curl');
+    return command;
+  };
+  const tokenIn = (text: string) => /gw_\w+/.exec(text)?.[0] ?? '';
+
+  it('gets a curl line that streams an answer when pasted', async () => {
+    await using command = await start();
+    const curl = parseCurl(command.stdout());
+    const response = await fetch(curl.url, { method: 'POST', headers: curl.headers, body: curl.body });
+    const events = eventsOf(await response.text());
+    expect(events[0]).toMatchObject({ choices: [{ delta: { role: 'assistant', content: '' } }] });
+    expect(events.at(-2)).toMatchObject({ choices: [{ finish_reason: 'stop' }] });
+    expect(events.at(-1)).toBe('[DONE]');
+    expect([...response.headers.keys()].filter((name) => name.startsWith('x-ratelimit-'))).toHaveLength(6);
+    expect(command.stdout()).toContain('simulated');
+  });
+
+  it('finds token, usage and day budget again after a restart', async () => {
+    const ask = async (command: RunningCommand) => {
+      const curl = parseCurl(command.stdout());
+      const response = await fetch(curl.url, { method: 'POST', headers: curl.headers, body: curl.body });
+      await response.text();
+      return usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, tokenIn(command.stdout()));
+    };
+    let firstToken = '';
+    let spent = 0;
+    {
+      await using command = await start();
+      firstToken = tokenIn(command.stdout());
+      spent = (await ask(command)).today.totalTokens;
+      expect(spent).toBeGreaterThan(0);
+    }
+    await using command = await start();
+    expect(tokenIn(command.stdout())).toBe(firstToken);
+    const usage = await ask(command);
+    expect(usage.today.requests).toBe(2);
+    expect(usage.limits.tokensPerDay?.remaining).toBe((usage.limits.tokensPerDay?.limit ?? 0) - usage.today.totalTokens);
+    expect(usage.today.totalTokens).toBe(2 * spent);
+  });
+
+  it('is told what to do when the port is taken', async () => {
+    const taken = await listen(Number(env.PORT));
+    const { exitCode, stderr } = await gatewayctl(['start'], env);
+    taken.close();
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toContain(`127.0.0.1:${env.PORT} is taken`);
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it.each([
+    ['can not be read', undefined, /gateway\.yaml/],
+    ['is not YAML', 'pools: [', /line \d+|:\d+:\d+/],
+    ['has a wrong setting', 'pools:\n  responses: { format: telepathy, owned_by: x, base_url: "http://127.0.0.1:1" }\n', /pools\.responses\.format/],
+  ])('is told what is wrong with a configuration that %s', async (_what, text, expected) => {
+    const path = join(folder, 'gateway.yaml');
+    if (text !== undefined) await writeFile(path, text);
+    const { exitCode, stderr } = await gatewayctl(['start'], { ...env, GATEWAY_CONFIG: path });
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toMatch(expected);
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it('manages tokens with gatewayctl, on the database alone and on the running gateway', async () => {
+    const offline = await gatewayctl(['token', 'create', '--kind', 'service', '--label', 'ci', '--rpm', '60', '--tpd', '1000000'], env);
+    expect(offline.stdout).toMatch(/^gw_\w+\n$/);
+    const token = offline.stdout.trim();
+
+    await using command = await start();
+    const baseUrl = `http://127.0.0.1:${env.PORT}`;
+    const before = await usageOf({ baseUrl }, token);
+    expect(before.token).toEqual({ kind: 'service', label: 'ci' });
+    expect(before.limits).toMatchObject({ requestsPerMinute: { limit: 60 }, tokensPerDay: { limit: 1_000_000 } });
+
+    const listed = await gatewayctl(['token', 'list', '--json'], env);
+    const rows = listed.stdout.trim().split('\n').map((line) => JSON.parse(line) as { id: string; label: string });
+    const id = rows.find(({ label }) => label === 'ci')?.id ?? '';
+    expect(listed.stdout).not.toContain(token);
+    expect((await gatewayctl(['token', 'set-limits', id, '--rpm', '7'], env)).exitCode).toBe(0);
+    await expect
+      .poll(async () => (await usageOf({ baseUrl }, token)).limits, { timeout: 10_000 })
+      .toMatchObject({ requestsPerMinute: { limit: 7 }, tokensPerDay: null });
+
+    expect((await gatewayctl(['token', 'revoke', id], env)).exitCode).toBe(0);
+    await expect.poll(async () => usageOf({ baseUrl }, token).catch((thrown) => String(thrown)), { timeout: 10_000 }).toContain('401');
+    expect(command.stdout()).toContain('curl');
+  });
+
+  it('sees the accounts and their health', async () => {
+    await using _command = await start();
+    const { stdout, exitCode } = await gatewayctl(['account', 'list'], env);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/responses +team-a +available/);
+    expect(stdout).toMatch(/messages +team-b +available/);
+  });
+
+  it('is told when a token that is to be revoked does not exist', async () => {
+    const { exitCode, stderr } = await gatewayctl(['token', 'revoke', 'nobody'], env);
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toMatch(/gatewayctl: .*nobody|no token/i);
+  });
+});
+
+/** Takes the printed command apart as a shell would: the URL, the headers and the body in single quotes. */
+function parseCurl(text: string): CurlCommand {
+  const line = text.split('\n').find((each) => each.startsWith('curl ')) ?? '';
+  const url = /https?:\/\/\S+/.exec(line)?.[0] ?? '';
+  const headers = [...line.matchAll(/-H '([^:']+): ([^']+)'/g)].map(([, name = '', value = '']) => [name, value]);
+  return { url, headers: Object.fromEntries(headers), body: /-d '([^']+)'/.exec(line)?.[1] ?? '' };
+}
+
+function listen(port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject).listen(port, '127.0.0.1', () => resolve(server));
+  });
+}

@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startSimulator } from '@gateway/simulator';
+import { freePorts } from '@gateway/testkit';
+import { writeGatewayFile } from './gateway-file.ts';
+import { startGatewayctl, untilReady } from './gateway-process.ts';
+import type { Topology } from './topology.ts';
+
+/** The gateway in one process; on its embedded storage unless `env` names real backends. */
+export async function startAllInOne(name: string, env: Readonly<Record<string, string>> = {}): Promise<Topology> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const simulator = stack.use(await startSimulator());
+  const [port, adminPort] = await freePorts(2);
+  const command = stack.use(
+    startGatewayctl(['start'], {
+      PORT: String(port),
+      ADMIN_PORT: String(adminPort),
+      GATEWAY_DATA: join(folder, 'data'),
+      GATEWAY_CONFIG: await writeGatewayFile(folder, simulator.url),
+      ...env,
+    }),
+  );
+  const adminUrl = `http://127.0.0.1:${adminPort}`;
+  await untilReady(adminUrl, command);
+  const running = stack.move();
+  return {
+    name,
+    baseUrl: `http://127.0.0.1:${port}`,
+    adminUrl,
+    simulator,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}

@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface FinishedCommand {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A gatewayctl command that runs until it is stopped. */
+export interface RunningCommand extends AsyncDisposable {
+  readonly pid: number;
+  stdout(): string;
+  stderr(): string;
+  /** Resolves when the command has ended by itself or by a signal. */
+  readonly ended: Promise<FinishedCommand>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** Starts `gatewayctl <args>` with nothing of this process's own settings but what is given. */
+export function startGatewayctl(args: readonly string[], env: Readonly<Record<string, string>>): RunningCommand {
+  const child = spawn(process.execPath, ['services/gatewayctl/src/main.ts', ...args], {
+    cwd: root,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const stdout = textOf(child, 'stdout');
+  const stderr = textOf(child, 'stderr');
+  const ended = new Promise<FinishedCommand>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (exitCode) => resolve({ exitCode, stdout: stdout(), stderr: stderr() }));
+  });
+  return {
+    pid: child.pid ?? 0,
+    stdout,
+    stderr,
+    ended,
+    kill: (signal) => child.kill(signal),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      const forced = setTimeout(() => child.kill('SIGKILL'), 10_000);
+      await ended;
+      clearTimeout(forced);
+    },
+  };
+}
+
+/** Runs `gatewayctl <args>` to its end. */
+export async function gatewayctl(args: readonly string[], env: Readonly<Record<string, string>>): Promise<FinishedCommand> {
+  return startGatewayctl(args, env).ended;
+}
+
+/** Resolves when a readiness address answers 200; rejects with what the process said when it does not in time. */
+export async function untilReady(adminUrl: string, command: RunningCommand, timeoutMs = 30_000): Promise<void> {
+  const giveUpAt = Date.now() + timeoutMs;
+  while (Date.now() < giveUpAt) {
+    const ok = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(1_000) }).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`the gateway is not ready after ${timeoutMs} ms\n${command.stderr()}`);
+}
+
+function textOf(child: ChildProcess, stream: 'stdout' | 'stderr'): () => string {
+  let text = '';
+  child[stream]?.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece;
+  });
+  return () => text;
+}
