@@ -14,7 +14,7 @@ export function hangUpBehaviour(gateway: () => Topology): void {
     const lastRequestTo = (marker: string) =>
       gateway()
         .simulator.requests()
-        .filter((request) => request.account?.startsWith(`${account}-`) && JSON.stringify(request.json).includes(marker))
+        .filter((request) => request.account?.startsWith(`${account}-`) && Buffer.from(request.body).includes(marker))
         .at(-1);
 
     const start = async (token: string, content: string, stream: boolean) => {

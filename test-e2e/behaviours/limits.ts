@@ -107,7 +107,7 @@ export function limitsBehaviour(gateway: () => Topology): void {
 
   describe('a token over its tokens per day', () => {
     it('completes the request that crosses the budget and is refused at the next, until midnight', async () => {
-      const token = await issueToken(gateway(), { requestsPerMinute: 100, tokensPerDay: 10 });
+      const token = await issueToken(gateway(), { requestsPerMinute: 100, tokensPerDay: 3 });
       const crossing = await chat(gateway(), token.text, { model: 'gateway/claude' });
       expect(crossing.status).toBe(200);
       const { status, headers, json } = await chat(gateway(), token.text, { model: 'gateway/claude' });
@@ -120,7 +120,7 @@ export function limitsBehaviour(gateway: () => Topology): void {
     });
 
     it('is refused after a stream that crossed the budget as well', async () => {
-      const token = await issueToken(gateway(), { tokensPerDay: 10 });
+      const token = await issueToken(gateway(), { tokensPerDay: 3 });
       const crossing = await chat(gateway(), token.text, { model: 'gateway/sterk', stream: true });
       expect(crossing.text.endsWith('data: [DONE]\n\n')).toBe(true);
       expect((await chat(gateway(), token.text, { model: 'gateway/sterk' })).status).toBe(429);

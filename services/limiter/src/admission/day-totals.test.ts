@@ -1,0 +1,48 @@
+import { ManualClock } from '@gateway/time';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { DayTotals } from './day-totals.ts';
+
+describe('day totals', () => {
+  let clock: ManualClock;
+  const loadDayTotal = vi.fn<(key: string, day: string) => Promise<number>>();
+  const onFailure = vi.fn();
+  let totals: DayTotals;
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    vi.resetAllMocks();
+    clock = new ManualClock(0);
+    totals = new DayTotals({ source: { covers: () => true, loadDayTotal }, clock, onFailure });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('are loaded once for many who ask at a time, and apart for each key and day', async () => {
+    loadDayTotal.mockImplementation(async (key) => key.length);
+    const asked = ['k', 'k', 'kk', 'k'].map((key) => totals.load(key, '2026-11-20'));
+    expect(await Promise.all([...asked, totals.load('k', '2026-11-21')])).toEqual([1, 1, 2, 1, 1]);
+    expect(loadDayTotal).toHaveBeenCalledTimes(3);
+  });
+
+  it('are unknown when the ledger takes too long', async () => {
+    loadDayTotal.mockReturnValue(new Promise(() => undefined));
+    const asked = totals.load('k', '2026-11-20');
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await asked).toBeUndefined();
+    expect(onFailure).toHaveBeenCalledTimes(1);
+  });
+
+  it('are tried again, by one request in a while, after the ledger failed', async () => {
+    loadDayTotal.mockRejectedValue(new Error('down'));
+    expect(await totals.load('a', '2026-11-20')).toBeUndefined();
+    expect(await totals.load('b', '2026-11-20')).toBeUndefined();
+    expect(loadDayTotal).toHaveBeenCalledTimes(1);
+    clock.advanceMs(1_000);
+    loadDayTotal.mockResolvedValue(7);
+    const tried = totals.load('a', '2026-11-20');
+    expect(await totals.load('b', '2026-11-20')).toBeUndefined();
+    expect(await tried).toBe(7);
+    expect(await totals.load('b', '2026-11-20')).toBe(7);
+  });
+});

@@ -1,0 +1,101 @@
+import { GatewayError } from '@gateway/errors';
+import { type Clock, type LocalDay, localDayOf } from '@gateway/time';
+import type { LimiterEvents } from '../limiter-events.ts';
+import type { DayBaseUnknown, KnownDayBase, LimitStore } from '../store/limit-store.ts';
+import { dayState } from '../windows/day-budget.ts';
+import type { Decision, LimitStatus } from '../windows/limit-status.ts';
+import { areUnlimited, type CostKind, type Limits } from '../windows/limits.ts';
+import type { DayTotals } from './day-totals.ts';
+
+export interface AdmissionRequest {
+  readonly key: string;
+  readonly requestId: string;
+  readonly limits: Limits;
+  readonly costKind: CostKind;
+}
+
+export interface SettleRequest {
+  readonly key: string;
+  readonly requestId: string;
+  readonly localDay: LocalDay;
+  readonly tokens: number;
+}
+
+export interface LimiterParts {
+  readonly store: LimitStore;
+  readonly dayTotals: DayTotals;
+  readonly clock: Clock;
+  readonly events: LimiterEvents;
+}
+
+/** Holds keys to their limits. A store that lost a day's counter is given its base from the ledger. */
+export class Limiter {
+  readonly #store: LimitStore;
+  readonly #dayTotals: DayTotals;
+  readonly #clock: Clock;
+  readonly #events: LimiterEvents;
+
+  constructor({ store, dayTotals, clock, events }: LimiterParts) {
+    this.#store = store;
+    this.#dayTotals = dayTotals;
+    this.#clock = clock;
+    this.#events = events;
+  }
+
+  async admit(request: AdmissionRequest): Promise<Decision> {
+    if (areUnlimited(request.limits)) return { kind: 'admitted', status: this.#unlimited() };
+    const decision = await this.#withDayBase(request.key, (dayBase) => this.#store.admit({ ...request, dayBase }));
+    this.#events.decided(decision);
+    return decision;
+  }
+
+  async peek(key: string, limits: Limits): Promise<LimitStatus> {
+    if (areUnlimited(limits)) return this.#unlimited();
+    return (await this.#withDayBase(key, (dayBase) => this.#store.peek({ key, limits, dayBase }))).status;
+  }
+
+  /** Adds the tokens to their day, at once, and answers the day's total. */
+  async settle(request: SettleRequest): Promise<number> {
+    const state = dayState(request.localDay, this.#clock.nowMs());
+    if (state === 'future') throw new GatewayError('invalid_request', 'local_day lies in the future.');
+    // That day's budget limits nothing any more, and nothing is remembered of it.
+    if (state === 'over') return request.tokens;
+    const { key, localDay } = request;
+    const dayBase = this.#dayTotals.covers(key) ? unknownBase : zeroBase;
+    const { usedTokens, baseKnown } = await this.#store.settle({ ...request, dayBase, replayed: false });
+    if (baseKnown) return usedTokens;
+    // Now rather than at the next admission: by then the ledger may hold these tokens and they would count twice.
+    const base = await this.#dayTotals.load(key, localDay);
+    return base === undefined ? usedTokens : this.#store.rememberDayBase(key, localDay, base);
+  }
+
+  /** Asks the store; loads the day's base when it lacks one. Without an answer in time the day counts from zero. */
+  async #withDayBase<T extends { readonly kind: string }>(
+    key: string,
+    ask: (dayBase: KnownDayBase) => Promise<T | DayBaseUnknown>,
+  ): Promise<T> {
+    let dayBase = this.#dayTotals.covers(key) ? unknownBase : zeroBase;
+    // A second day base is missing only when midnight passed while the first was loaded.
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const answer = await ask(dayBase);
+      if (!isBaseUnknown(answer)) return answer;
+      const { localDay } = answer;
+      const base = await this.#dayTotals.load(key, localDay);
+      if (base !== undefined) await this.#store.rememberDayBase(key, localDay, base);
+      dayBase = (day) => (day === localDay ? (base ?? 0) : undefined);
+    }
+    throw new Error('the local day changes with every call');
+  }
+
+  #unlimited(): LimitStatus {
+    const localDay = localDayOf(this.#clock.nowMs());
+    return { requests: undefined, tokens: undefined, localDay, degraded: false };
+  }
+}
+
+const unknownBase: KnownDayBase = () => undefined;
+const zeroBase: KnownDayBase = () => 0;
+
+function isBaseUnknown(answer: { readonly kind: string }): answer is DayBaseUnknown {
+  return answer.kind === 'day_base_unknown';
+}

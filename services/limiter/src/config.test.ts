@@ -1,0 +1,26 @@
+import { ConfigError } from '@gateway/config';
+import { describe, expect, it } from 'vitest';
+import { readLimiterConfig, readStandAloneLimiterConfig } from './config.ts';
+
+describe('the limiter’s settings', () => {
+  it('have safe defaults', () => {
+    expect(readLimiterConfig({})).toEqual({
+      failureMode: 'local',
+      localMaxMs: 3_600_000,
+      redisTimeoutMs: 100,
+      memoryMaxKeys: 100_000,
+    });
+  });
+
+  it('name every variable that a limiter of its own lacks or can’t use, at once', () => {
+    const read = () => readStandAloneLimiterConfig({ LIMITER_FAILURE_MODE: 'open', USAGE_QUERY_URL: 'nowhere' });
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(/LIMITER_FAILURE_MODE.*REDIS_URL.*redis:\/\/127.*USAGE_QUERY_URL/s);
+  });
+
+  it('take Redis with and without TLS', () => {
+    for (const REDIS_URL of ['redis://host:6379', 'rediss://user:secret@host:6380/2']) {
+      expect(readStandAloneLimiterConfig({ REDIS_URL }).redisUrl).toBe(REDIS_URL);
+    }
+  });
+});

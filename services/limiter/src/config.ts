@@ -1,0 +1,56 @@
+import { type Environment, EnvReader } from '@gateway/config';
+
+const failureModes = ['local', 'closed'] as const;
+
+export interface LimiterConfig {
+  /**
+   * LIMITER_FAILURE_MODE (local): while Redis is away, `local` decides from an exact window in each limiter;
+   * `closed` fails with internal_error.
+   */
+  readonly failureMode: (typeof failureModes)[number];
+  /** LIMITER_LOCAL_MAX_SECONDS (3600): how long one outage may be bridged by local windows before it fails as `closed`. */
+  readonly localMaxMs: number;
+  /** LIMITER_REDIS_TIMEOUT_MS (100): how long a call to Redis may take, its one repetition included. */
+  readonly redisTimeoutMs: number;
+  /** LIMITER_MEMORY_MAX_KEYS (100000): keys kept in memory; beyond it the least recently used begin anew. */
+  readonly memoryMaxKeys: number;
+}
+
+/** What a limiter of its own, apart from the one in the all-in-one process, needs besides. */
+export interface StandAloneLimiterConfig extends LimiterConfig {
+  /** REDIS_URL (required): where windows and day counters live, redis:// or rediss://. */
+  readonly redisUrl: string;
+  /** USAGE_QUERY_URL: where day totals are loaded from when Redis does not have them; without it they start at zero. */
+  readonly usageQueryUrl: string | undefined;
+}
+
+export function readLimiterConfig(env: Environment): LimiterConfig {
+  const reader = new EnvReader(env);
+  const config = readSettings(reader);
+  reader.done();
+  return Object.freeze(config);
+}
+
+/** @throws ConfigError that names every variable to set. */
+export function readStandAloneLimiterConfig(env: Environment): StandAloneLimiterConfig {
+  const reader = new EnvReader(env);
+  const config: StandAloneLimiterConfig = {
+    ...readSettings(reader),
+    redisUrl: reader.requiredUrl('REDIS_URL', 'Limits are counted there.', 'redis://127.0.0.1:6379', [
+      'redis',
+      'rediss',
+    ]),
+    usageQueryUrl: reader.optionalUrl('USAGE_QUERY_URL', 'http://127.0.0.1:50056'),
+  };
+  reader.done();
+  return Object.freeze(config);
+}
+
+function readSettings(reader: EnvReader): LimiterConfig {
+  return {
+    failureMode: reader.oneOf('LIMITER_FAILURE_MODE', failureModes, 'local'),
+    localMaxMs: reader.integer('LIMITER_LOCAL_MAX_SECONDS', 3_600, { max: 86_400 }) * 1_000,
+    redisTimeoutMs: reader.integer('LIMITER_REDIS_TIMEOUT_MS', 100, { min: 10, max: 10_000 }),
+    memoryMaxKeys: reader.integer('LIMITER_MEMORY_MAX_KEYS', 100_000, { min: 1, max: 10_000_000 }),
+  };
+}

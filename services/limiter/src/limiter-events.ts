@@ -1,0 +1,60 @@
+import type { ServiceRuntime } from '@gateway/lifecycle';
+import type { Decision } from './windows/limit-status.ts';
+
+/** What happens in the limiter that operators want to see: one function per event. */
+export interface LimiterEvents {
+  decided(decision: Decision): void;
+  /** A decision or a reading was made from this process' own windows. */
+  degraded(): void;
+  /** The shared store failed; `reason` is the driver's text. */
+  outageBegan(reason: string): void;
+  outageEnded(durationMs: number): void;
+  /** Settles that wait for the shared store, as it stands now. */
+  settlesPending(count: number): void;
+  settleDropped(): void;
+  dayTotalLoadFailed(reason: string): void;
+}
+
+export function createLimiterEvents({ logger, metrics }: ServiceRuntime): LimiterEvents {
+  const decisions = metrics.counter({
+    name: 'gateway_limiter_decisions_total',
+    help: 'Requests decided, by outcome: admitted, or the limit that refused.',
+    labels: ['outcome'],
+  });
+  const degraded = metrics.counter({
+    name: 'gateway_limiter_degraded_total',
+    help: 'Decisions made from local windows because the shared store could not be asked.',
+  });
+  const outages = metrics.counter({
+    name: 'gateway_limiter_store_outages_total',
+    help: 'Times that the shared store stopped answering.',
+  });
+  const pending = metrics.gauge({
+    name: 'gateway_limiter_pending_settles',
+    help: 'Settles kept until the shared store answers again.',
+  });
+  const dropped = metrics.counter({
+    name: 'gateway_limiter_dropped_settles_total',
+    help: 'Settles given up because too many were pending: the day budget is short of them until it is reconciled.',
+  });
+  const loadFailures = metrics.counter({
+    name: 'gateway_limiter_day_total_load_failures_total',
+    help: 'Day totals that could not be loaded from the usage ledger.',
+  });
+  return {
+    decided: (decision) =>
+      decisions.inc({ outcome: decision.kind === 'admitted' ? 'admitted' : decision.refusal.limit }),
+    degraded: () => degraded.inc(),
+    outageBegan(reason) {
+      outages.inc();
+      logger.warn({ reason }, 'the shared store does not answer');
+    },
+    outageEnded: (durationMs) => logger.info({ durationMs }, 'the shared store answers again'),
+    settlesPending: (count) => pending.set(count),
+    settleDropped: () => dropped.inc(),
+    dayTotalLoadFailed(reason) {
+      loadFailures.inc();
+      logger.warn({ reason }, 'a day total could not be loaded: its budget counts from zero for now');
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
+import type { Limiter } from './admission/limiter.ts';
+import { admit } from './rpc/admit.ts';
+import { admitStream } from './rpc/admit-stream.ts';
+import { peek } from './rpc/peek.ts';
+import { settle } from './rpc/settle.ts';
+
+export function limiterRoutes(limiter: Limiter, draining: AbortSignal): readonly ServiceRoute[] {
+  return [
+    serviceRoute(LimiterService, {
+      admit: (request) => admit(limiter, request),
+      settle: (request) => settle(limiter, request),
+      peek: (request) => peek(limiter, request),
+      admitStream: (requests) => admitStream(limiter, requests, draining),
+    }),
+  ];
+}

@@ -1,0 +1,195 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { Service } from '@gateway/lifecycle';
+import { CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { type Client, directClient, type ServiceRoute } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { ManualClock } from '@gateway/time';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { readLimiterConfig } from './config.ts';
+import { createLimiterFromEnvironment, createLimiterService, type LimiterPeers } from './service.ts';
+
+const noonMs = Date.parse('2026-11-20T11:00:00Z');
+const today = '2026-11-20';
+
+describe('the limiter service', () => {
+  let clock: ManualClock;
+  let metrics: Metrics;
+  let service: Service;
+  let limiter: Client<typeof LimiterService>;
+
+  function open(peers: LimiterPeers = {}) {
+    clock = new ManualClock(noonMs);
+    metrics = new Metrics();
+    service = createLimiterService(
+      readLimiterConfig({}),
+      peers,
+      { logger: createLogger('limiter', 'silent'), metrics },
+      { clock },
+    );
+    const [route] = service.routes;
+    if (route?.service !== LimiterService) throw new Error('no route');
+    limiter = directClient(route as ServiceRoute<typeof LimiterService>);
+  }
+  beforeEach(() => open());
+
+  const valid = { key: 'token:1', requestId: 'a', limits: { requestsPerMinute: 2, tokensPerDay: 100n } };
+
+  it('admits, settles and peeks', async () => {
+    const { status, refusal } = await limiter.admit(valid);
+    expect(refusal).toBeUndefined();
+    expect(status).toMatchObject({ localDay: today, degraded: false });
+    expect(status?.requests).toMatchObject({ limit: 2, remaining: 1 });
+    expect(status?.requests?.emptyAt && timestampMs(status.requests.emptyAt)).toBe(noonMs + 60_000);
+    expect(status?.tokens).toMatchObject({ limit: 100n, remaining: 100n });
+    expect((await limiter.settle({ ...valid, localDay: today, tokens: 70n })).usedTokens).toBe(70n);
+    expect((await limiter.peek(valid)).status?.tokens?.remaining).toBe(30n);
+  });
+
+  it('refuses with an answer, not with an error', async () => {
+    const limits = { requestsPerMinute: 1 };
+    await limiter.admit({ ...valid, limits });
+    const { refusal, status } = await limiter.admit({ ...valid, requestId: 'b', limits });
+    expect(refusal?.limit).toBe(LimitName.REQUESTS_PER_MINUTE);
+    expect(refusal?.retryAt && timestampMs(refusal.retryAt)).toBe(noonMs + 60_000);
+    expect(status?.requests?.remaining).toBe(0);
+    const never = await limiter.admit({ ...valid, requestId: 'c', limits: { requestsPerMinute: 0 } });
+    expect(never.refusal).toBeDefined();
+    expect(never.refusal?.retryAt).toBeUndefined();
+  });
+
+  it('admits what has no limits and keeps nothing of it', async () => {
+    for (const limits of [undefined, {}]) {
+      const { status, refusal } = await limiter.admit({ ...valid, limits });
+      expect(refusal).toBeUndefined();
+      expect(status?.localDay).toBe(today);
+      expect([status?.requests, status?.tokens]).toEqual([undefined, undefined]);
+    }
+    expect((await limiter.peek(valid)).status?.requests?.remaining).toBe(2);
+  });
+
+  it('never holds request-only costs to the day budget', async () => {
+    const limits = { tokensPerDay: 0n };
+    expect((await limiter.admit({ ...valid, limits })).refusal?.limit).toBe(LimitName.TOKENS_PER_DAY);
+    expect((await limiter.admit({ ...valid, limits, costKind: CostKind.REQUEST_ONLY })).refusal).toBeUndefined();
+  });
+
+  it('decides batches in order', async () => {
+    async function* batches() {
+      yield { checks: ['a', 'b', 'c'].map((requestId) => ({ ...valid, requestId })) };
+      yield { checks: [{ ...valid, key: 'token:2' }] };
+    }
+    const answers = await Array.fromAsync(limiter.admitStream(batches()));
+    const outcomes = answers.map(({ decisions }) => decisions.map(({ refusal }) => refusal === undefined));
+    expect(outcomes).toEqual([[true, true, false], [true]]);
+  });
+
+  it('ends the streams of batches when it drains', async () => {
+    async function* oneThenSilence() {
+      yield { checks: [valid] };
+      await new Promise(() => undefined);
+    }
+    const answers = limiter.admitStream(oneThenSilence())[Symbol.asyncIterator]();
+    expect((await answers.next()).done).toBe(false);
+    await service.drain?.(1_000);
+    expect((await answers.next()).done).toBe(true);
+  });
+
+  it.each([
+    { name: 'no key', change: { key: '' } },
+    { name: 'a long key', change: { key: 'é'.repeat(101) } },
+    { name: 'no request id', change: { requestId: '' } },
+    { name: 'a long request id', change: { requestId: 'x'.repeat(101) } },
+    { name: 'a negative limit', change: { limits: { tokensPerDay: -1n } } },
+    { name: 'a limit beyond exact numbers', change: { limits: { tokensPerDay: 2n ** 53n } } },
+    { name: 'an unknown cost kind', change: { costKind: 9 } },
+  ])('rejects an admission with $name', async ({ change }) => {
+    await expect(limiter.admit({ ...valid, ...change })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  it.each([
+    { name: 'negative tokens', change: { tokens: -1n } },
+    { name: 'a day that does not exist', change: { localDay: '2026-02-30' } },
+    { name: 'no day', change: { localDay: '' } },
+    { name: 'a day to come', change: { localDay: '2026-11-22' } },
+  ])('rejects a settle with $name', async ({ change }) => {
+    const settle = { ...valid, localDay: today, tokens: 1n, ...change };
+    await expect(limiter.settle(settle)).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  it('takes the largest key and request id', async () => {
+    const largest = { ...valid, key: 'é'.repeat(100), requestId: 'x'.repeat(100) };
+    expect((await limiter.admit(largest)).refusal).toBeUndefined();
+  });
+
+  it('keeps nothing of a day that is long over', async () => {
+    const settle = { ...valid, localDay: '2026-11-18', tokens: 9n };
+    expect((await limiter.settle(settle)).usedTokens).toBe(9n);
+    expect((await limiter.settle({ ...settle, requestId: 'b' })).usedTokens).toBe(9n);
+  });
+
+  it('counts its decisions', async () => {
+    for (const requestId of ['a', 'b', 'c']) await limiter.admit({ ...valid, requestId });
+    const counted = await metrics.registry.getSingleMetric('gateway_limiter_decisions_total')?.get();
+    expect(counted?.values.map(({ labels, value }) => [labels.outcome, value])).toEqual([
+      ['admitted', 2],
+      ['requests_per_minute', 1],
+    ]);
+  });
+
+  it('says which variable it lacks when it runs by itself', async () => {
+    const runtime = { logger: createLogger('limiter', 'silent'), metrics };
+    await expect(createLimiterFromEnvironment({}, runtime)).rejects.toThrow('REDIS_URL');
+  });
+
+  describe('with a usage ledger', () => {
+    const getDayTotal = vi.fn<NonNullable<LimiterPeers['usageQuery']>['getDayTotal']>();
+    const total = (totalTokens: bigint) => ({
+      $typeName: 'gateway.usage.v1.GetDayTotalResponse' as const,
+      totalTokens,
+    });
+    beforeEach(() => {
+      getDayTotal.mockReset();
+      open({ usageQuery: { getDayTotal, getUsage: () => Promise.reject(new Error('not asked for')) } });
+    });
+
+    it('loads a token’s day total once, before it judges the budget', async () => {
+      getDayTotal.mockResolvedValue(total(100n));
+      const answers = await Promise.all(['a', 'b'].map((requestId) => limiter.admit({ ...valid, requestId })));
+      expect(answers.map(({ refusal }) => refusal?.limit)).toEqual([
+        LimitName.TOKENS_PER_DAY,
+        LimitName.TOKENS_PER_DAY,
+      ]);
+      await limiter.peek(valid);
+      expect(getDayTotal).toHaveBeenCalledExactlyOnceWith({ tokenId: '1', localDay: today }, { timeoutMs: 500 });
+    });
+
+    it('keeps what is settled while the total is being loaded', async () => {
+      const loading = Promise.withResolvers<ReturnType<typeof total>>();
+      getDayTotal.mockReturnValue(loading.promise);
+      const admission = limiter.admit(valid);
+      const settling = limiter.settle({ ...valid, requestId: 'other', localDay: today, tokens: 30n });
+      loading.resolve(total(50n));
+      expect((await settling).usedTokens).toBe(80n);
+      expect((await admission).status?.tokens?.remaining).toBe(20n);
+      expect(getDayTotal).toHaveBeenCalledTimes(1);
+    });
+
+    it('counts from zero while the ledger fails, and from its total once it answers', async () => {
+      getDayTotal.mockRejectedValueOnce(new Error('down')).mockResolvedValue(total(95n));
+      expect((await limiter.admit(valid)).status?.tokens?.remaining).toBe(100n);
+      await limiter.settle({ ...valid, localDay: today, tokens: 2n });
+      clock.advanceMs(1_000);
+      expect((await limiter.admit({ ...valid, requestId: 'b' })).status?.tokens?.remaining).toBe(3n);
+      const failures = await metrics.registry.getSingleMetric('gateway_limiter_day_total_load_failures_total')?.get();
+      expect(failures?.values[0]?.value).toBe(1);
+    });
+
+    it('asks it for no other keys, and for no key without a day budget', async () => {
+      expect((await limiter.admit({ ...valid, key: 'tenant:1' })).refusal).toBeUndefined();
+      await limiter.settle({ ...valid, key: 'tenant:1', localDay: today, tokens: 3n });
+      expect((await limiter.admit({ ...valid, limits: { requestsPerMinute: 1 } })).refusal).toBeUndefined();
+      expect(getDayTotal).not.toHaveBeenCalled();
+    });
+  });
+});

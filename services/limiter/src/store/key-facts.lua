@@ -1,0 +1,44 @@
+-- What every script shares; it is put before each of them. All times are epoch milliseconds.
+
+local WINDOW_MS = 60000
+
+-- Redis' own clock, so that every limiter agrees. Tests give a time of their own.
+local function clock_ms(given)
+  if given ~= '' then
+    return tonumber(given)
+  end
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+local function as_text(number)
+  return string.format('%.0f', number)
+end
+
+local function entry_at(window_key, index)
+  local entry = redis.call('ZRANGE', window_key, index, index, 'WITHSCORES')
+  return tonumber(entry[2])
+end
+
+local function expired_until(now)
+  return as_text(now - WINDOW_MS)
+end
+
+-- The entry whose leaving frees a slot, of `count` in the window, which are the last of `all` in the key; -1 when one is
+-- free, or none ever will be.
+local function blocking_entry(window_key, limit, count, all)
+  if limit == 0 or count < limit then
+    return -1
+  end
+  return entry_at(window_key, all - limit)
+end
+
+-- Tokens of the day; nil when the counter has no base, neither its own nor one that the caller knows ('' for none).
+local function used_tokens(day_key, known_base)
+  local counter = redis.call('HMGET', day_key, 'base', 'settled')
+  local base = tonumber(counter[1] or known_base)
+  if not base then
+    return nil, tonumber(counter[2] or 0)
+  end
+  return base + tonumber(counter[2] or 0)
+end

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { decide } from './decide.ts';
+import type { KeyFacts } from './key-facts.ts';
+import type { CostKind } from './limits.ts';
+import { blockingIndex } from './minute-window.ts';
+
+const nowMs = Date.parse('2026-11-20T12:00:00Z');
+const midnightMs = Date.parse('2026-11-20T23:00:00Z');
+
+interface Situation {
+  readonly requestsPerMinute?: number;
+  readonly tokensPerDay?: number;
+  /** Age of each entry in the window, the oldest first. */
+  readonly agesMs?: readonly number[];
+  readonly usedTokens?: number;
+  readonly costKind?: CostKind;
+  readonly at?: number;
+}
+
+function decideIn({ requestsPerMinute, tokensPerDay, agesMs = [], usedTokens = 0, costKind, at = nowMs }: Situation) {
+  const index = blockingIndex(agesMs.length, requestsPerMinute ?? 0);
+  const entries = agesMs.map((ageMs) => at - ageMs);
+  const requests = {
+    count: entries.length,
+    newestMs: entries.at(-1),
+    blockingMs: index === undefined ? undefined : entries[index],
+  };
+  const facts: KeyFacts = { nowMs: at, localDay: '2026-11-20', requests, usedTokens };
+  return decide({ limits: { requestsPerMinute, tokensPerDay }, costKind: costKind ?? 'request_and_tokens', facts });
+}
+
+describe('the decision on both limits', () => {
+  it('admits while both limits have room', () => {
+    expect(decideIn({ requestsPerMinute: 2, agesMs: [10_000], tokensPerDay: 100, usedTokens: 99 })).toBeUndefined();
+  });
+
+  it('names the window, until its oldest entry leaves', () => {
+    expect(decideIn({ requestsPerMinute: 2, agesMs: [40_000, 10_000] })).toEqual({
+      limit: 'requests_per_minute',
+      retryAtMs: nowMs + 20_000,
+    });
+  });
+
+  it('waits, after the limit was lowered, for the entry whose leaving frees a slot', () => {
+    expect(decideIn({ requestsPerMinute: 2, agesMs: [50_000, 40_000, 30_000, 10_000] })?.retryAtMs).toBe(
+      nowMs + 30_000,
+    );
+  });
+
+  it('names the day budget, until midnight, once it is used up', () => {
+    expect(decideIn({ tokensPerDay: 100, usedTokens: 100 })).toEqual({
+      limit: 'tokens_per_day',
+      retryAtMs: midnightMs,
+    });
+  });
+
+  it('never refuses a request that costs no tokens by the day budget', () => {
+    expect(decideIn({ tokensPerDay: 100, usedTokens: 500, costKind: 'request_only' })).toBeUndefined();
+    expect(
+      decideIn({ requestsPerMinute: 1, agesMs: [0], tokensPerDay: 1, usedTokens: 5, costKind: 'request_only' })?.limit,
+    ).toBe('requests_per_minute');
+  });
+
+  it('names of both limits the one that frees later', () => {
+    const both = { requestsPerMinute: 1, tokensPerDay: 100, usedTokens: 100 };
+    expect(decideIn({ ...both, agesMs: [0] })?.limit).toBe('tokens_per_day');
+    expect(decideIn({ ...both, agesMs: [0], at: midnightMs - 1_000 })).toEqual({
+      limit: 'requests_per_minute',
+      retryAtMs: midnightMs + 59_000,
+    });
+  });
+
+  it('knows no moment for a limit of 0', () => {
+    expect(decideIn({ requestsPerMinute: 0 })).toEqual({ limit: 'requests_per_minute', retryAtMs: undefined });
+    expect(decideIn({ tokensPerDay: 0 })).toEqual({ limit: 'tokens_per_day', retryAtMs: undefined });
+    expect(decideIn({ requestsPerMinute: 0, tokensPerDay: 5, usedTokens: 5 })?.limit).toBe('requests_per_minute');
+  });
+});

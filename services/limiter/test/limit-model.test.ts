@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { localDayOf, startOfLocalDayMs } from '@gateway/time';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dayBefore, ReferenceLimiter } from './reference-limiter.ts';
+import { openMemoryStore, openRedisStore, type StoreUnderTest } from './store-under-test.ts';
+
+const limit = fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined });
+const limits = fc.record({
+  requestsPerMinute: limit,
+  tokensPerDay: fc.option(fc.constantFrom(0, 5, 20), { nil: undefined }),
+});
+const requestId = fc.integer({ min: 0, max: 9 }).map((n) => `request-${n}`);
+const stepMs = fc.oneof(
+  fc.constantFrom(0, 1, 30_000, 59_999, 60_000, 60_001),
+  fc.integer({ min: 0, max: 70_000 }),
+  fc.integer({ min: 0, max: 5 * 3_600_000 }),
+);
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      verb: fc.constant('admit'),
+      requestId,
+      limits,
+      costKind: fc.constantFrom('request_and_tokens', 'request_only'),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      verb: fc.constant('settle'),
+      requestId,
+      tokens: fc.integer({ min: 0, max: 12 }),
+      dayBefore: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ verb: fc.constant('peek'), limits }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ verb: fc.constant('rememberDayBase'), tokens: fc.integer({ min: 0, max: 12 }) }),
+  },
+  { weight: 5, arbitrary: fc.record({ verb: fc.constant('advance'), stepMs }) },
+);
+// Ordinary days, the nights on which clocks change, and the minutes around midnight.
+const startMs = fc
+  .record({
+    day: fc.constantFrom('2026-11-20', '2026-03-29', '2026-10-25', '2026-10-24'),
+    offsetMs: fc.oneof(fc.integer({ min: 0, max: 86_400_000 }), fc.integer({ min: -90_000, max: 0 })),
+  })
+  .map(({ day, offsetMs }) => startOfLocalDayMs(day) + offsetMs);
+const schedule = fc.record({ startMs, steps: fc.array(step, { minLength: 1, maxLength: 40 }) });
+
+type Schedule = typeof schedule extends fc.Arbitrary<infer S> ? S : never;
+
+/** Runs one schedule on the store and the reference side by side. */
+async function agreeWithReference(
+  { store, clock, key }: Omit<StoreUnderTest, keyof AsyncDisposable>,
+  { startMs, steps }: Schedule,
+) {
+  clock.setMs(startMs);
+  const reference = new ReferenceLimiter();
+  const dayBase = () => 0;
+  for (const action of steps) {
+    const nowMs = clock.nowMs();
+    const today = localDayOf(nowMs);
+    switch (action.verb) {
+      case 'advance':
+        clock.advanceMs(action.stepMs);
+        break;
+      case 'admit': {
+        const decision = await store.admit({ ...action, key, dayBase });
+        const expected = reference.admit(action.requestId, action.limits, action.costKind, nowMs);
+        expect(decision).toMatchObject({ kind: expected.admitted ? 'admitted' : 'refused', status: expected.status });
+        if (decision.kind === 'refused') expect(decision.refusal.retryAtMs).toBe(expected.retryAtMs);
+        break;
+      }
+      case 'peek':
+        expect(await store.peek({ ...action, key, dayBase })).toEqual({
+          kind: 'status',
+          status: reference.status(action.limits, nowMs),
+        });
+        break;
+      case 'settle': {
+        const localDay =
+          action.dayBefore && nowMs < startOfLocalDayMs(today) + 6 * 3_600_000 ? dayBefore(today) : today;
+        const { usedTokens } = await store.settle({ ...action, key, localDay, dayBase, replayed: false });
+        expect(usedTokens).toBe(reference.settle(action.requestId, localDay, action.tokens));
+        break;
+      }
+      case 'rememberDayBase':
+        expect(await store.rememberDayBase(key, today, action.tokens)).toBe(
+          reference.rememberDayBase(today, action.tokens),
+        );
+    }
+  }
+}
+
+describe('a limit store does exactly what the specification words', () => {
+  it('in memory', async () => {
+    await fc.assert(
+      fc.asyncProperty(schedule, async (plan) => {
+        await using opened = await openMemoryStore(plan.startMs);
+        await agreeWithReference(opened, plan);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it('in Redis', async () => {
+    await using opened = await openRedisStore(0);
+    const { store, clock } = opened;
+    await fc.assert(
+      fc.asyncProperty(schedule, (plan) => agreeWithReference({ store, clock, key: `model:${randomUUID()}` }, plan)),
+      { numRuns: 300 },
+    );
+  });
+
+  it('and so admits at most the limit in any 60 seconds, under a limit that never changes', async () => {
+    const rush = fc.record({
+      requestsPerMinute: fc.integer({ min: 1, max: 6 }),
+      gapsMs: fc.array(fc.integer({ min: 0, max: 25_000 }), { minLength: 1, maxLength: 80 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(rush, async ({ requestsPerMinute, gapsMs }) => {
+        await using opened = await openMemoryStore(0);
+        const admittedMs: number[] = [];
+        for (const [n, gapMs] of gapsMs.entries()) {
+          opened.clock.advanceMs(gapMs);
+          const decision = await opened.store.admit({
+            key: opened.key,
+            requestId: String(n),
+            limits: { requestsPerMinute, tokensPerDay: undefined },
+            costKind: 'request_and_tokens',
+            dayBase: () => 0,
+          });
+          if (decision.kind === 'admitted') admittedMs.push(opened.clock.nowMs());
+        }
+        for (const fromMs of admittedMs) {
+          const inMinute = admittedMs.filter((atMs) => atMs >= fromMs && atMs < fromMs + 60_000);
+          expect(inMinute.length).toBeLessThanOrEqual(requestsPerMinute);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

@@ -1,0 +1,234 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LimitStore } from '../src/store/limit-store.ts';
+import type { CostKind, Limits } from '../src/windows/limits.ts';
+import { openMemoryStore, openRedisStore, type StoreUnderTest } from './store-under-test.ts';
+
+const noonMs = Date.parse('2026-11-20T11:00:00Z');
+const midnightMs = Date.parse('2026-11-20T23:00:00Z');
+const today = '2026-11-20';
+
+describe.each([
+  { name: 'memory', open: openMemoryStore },
+  { name: 'Redis', open: openRedisStore },
+])('a limit store in $name', ({ open }) => {
+  let opened: StoreUnderTest;
+  beforeEach(async () => {
+    opened = await open(noonMs);
+  });
+  afterEach(() => opened[Symbol.asyncDispose]());
+
+  interface Asked extends Partial<Limits> {
+    readonly costKind?: CostKind;
+    readonly dayBase?: number;
+  }
+
+  const question = ({ requestsPerMinute, tokensPerDay, dayBase = 0 }: Asked) => ({
+    key: opened.key,
+    limits: { requestsPerMinute, tokensPerDay },
+    dayBase: () => dayBase,
+  });
+  const admit = (requestId: string, asked: Asked) =>
+    opened.store.admit({ ...question(asked), requestId, costKind: asked.costKind ?? 'request_and_tokens' });
+  const peek = (asked: Asked) => opened.store.peek(question(asked));
+  const settle = (requestId: string, tokens: number, other: Partial<Parameters<LimitStore['settle']>[0]> = {}) =>
+    opened.store.settle({
+      key: opened.key,
+      requestId,
+      localDay: today,
+      tokens,
+      dayBase: () => 0,
+      replayed: false,
+      ...other,
+    });
+
+  it('counts an admitted request and tells how the window stands after it', async () => {
+    expect(await admit('a', { requestsPerMinute: 2 })).toEqual({
+      kind: 'admitted',
+      status: {
+        requests: { limit: 2, remaining: 1, emptyAtMs: noonMs + 60_000, nextSlotAtMs: noonMs },
+        tokens: undefined,
+        localDay: today,
+        degraded: false,
+      },
+    });
+    opened.clock.advanceMs(1_000);
+    expect(await admit('b', { requestsPerMinute: 2 })).toMatchObject({
+      status: { requests: { remaining: 0, emptyAtMs: noonMs + 61_000, nextSlotAtMs: noonMs + 60_000 } },
+    });
+  });
+
+  it('refuses at the limit and lets an entry go at exactly 60 seconds', async () => {
+    await admit('a', { requestsPerMinute: 1 });
+    opened.clock.advanceMs(59_999);
+    expect(await admit('b', { requestsPerMinute: 1 })).toMatchObject({
+      kind: 'refused',
+      refusal: { limit: 'requests_per_minute', retryAtMs: noonMs + 60_000 },
+      status: { requests: { remaining: 0, emptyAtMs: noonMs + 60_000, nextSlotAtMs: noonMs + 60_000 } },
+    });
+    opened.clock.advanceMs(1);
+    expect(await admit('b', { requestsPerMinute: 1 })).toMatchObject({ kind: 'admitted' });
+  });
+
+  it('takes no slot for a refused request, whichever limit refused it', async () => {
+    await settle('spent', 100);
+    expect(await admit('a', { requestsPerMinute: 1, tokensPerDay: 100 })).toMatchObject({
+      kind: 'refused',
+      refusal: { limit: 'tokens_per_day', retryAtMs: midnightMs },
+      status: { requests: { remaining: 1 } },
+    });
+    expect(await admit('b', { requestsPerMinute: 1 })).toMatchObject({ kind: 'admitted' });
+    expect(await admit('c', { requestsPerMinute: 1 })).toMatchObject({ kind: 'refused' });
+    opened.clock.advanceMs(60_000);
+    expect(await peek({ requestsPerMinute: 1 })).toMatchObject({ status: { requests: { remaining: 1 } } });
+  });
+
+  it('answers a repeated request equally and takes no second slot', async () => {
+    const first = await admit('a', { requestsPerMinute: 2, tokensPerDay: 10 });
+    expect(await admit('a', { requestsPerMinute: 2, tokensPerDay: 10 })).toEqual(first);
+    await admit('b', { requestsPerMinute: 2 });
+    await settle('b', 10);
+    expect(await admit('a', { requestsPerMinute: 2, tokensPerDay: 10 })).toMatchObject({
+      kind: 'admitted',
+      status: { requests: { remaining: 0 } },
+    });
+  });
+
+  it('waits, after the limit was lowered, until enough entries have left', async () => {
+    for (const requestId of ['a', 'b', 'c', 'd']) {
+      await admit(requestId, { requestsPerMinute: 4 });
+      opened.clock.advanceMs(10_000);
+    }
+    expect(await admit('e', { requestsPerMinute: 2 })).toMatchObject({
+      refusal: { retryAtMs: noonMs + 20_000 + 60_000 },
+      status: { requests: { remaining: 0, nextSlotAtMs: noonMs + 80_000, emptyAtMs: noonMs + 90_000 } },
+    });
+    opened.clock.setMs(noonMs + 80_000);
+    expect(await admit('e', { requestsPerMinute: 2 })).toMatchObject({ kind: 'admitted' });
+  });
+
+  it('admits nothing at a limit of 0 and knows no moment', async () => {
+    expect(await admit('a', { requestsPerMinute: 0 })).toMatchObject({
+      kind: 'refused',
+      refusal: { limit: 'requests_per_minute', retryAtMs: undefined },
+      status: { requests: { limit: 0, remaining: 0, emptyAtMs: noonMs, nextSlotAtMs: undefined } },
+    });
+    expect(await admit('a', { tokensPerDay: 0 })).toMatchObject({ kind: 'refused' });
+  });
+
+  it('charges the day budget once per request and lets the crossing request through', async () => {
+    expect(await admit('a', { tokensPerDay: 100 })).toMatchObject({
+      status: { tokens: { limit: 100, remaining: 100, resetsAtMs: midnightMs }, requests: undefined },
+    });
+    expect(await settle('a', 99)).toEqual({ usedTokens: 99, baseKnown: true });
+    expect(await settle('a', 99)).toEqual({ usedTokens: 99, baseKnown: true });
+    expect(await admit('b', { tokensPerDay: 100 })).toMatchObject({
+      kind: 'admitted',
+      status: { tokens: { remaining: 1 } },
+    });
+    expect(await settle('b', 50)).toMatchObject({ usedTokens: 149 });
+    expect(await admit('c', { tokensPerDay: 100 })).toMatchObject({
+      kind: 'refused',
+      status: { tokens: { remaining: 0 } },
+    });
+  });
+
+  it('reports the day budget to a request that costs no tokens, and never refuses it by it', async () => {
+    await settle('a', 100);
+    expect(await admit('b', { requestsPerMinute: 1, tokensPerDay: 100, costKind: 'request_only' })).toMatchObject({
+      kind: 'admitted',
+      status: { tokens: { remaining: 0 }, requests: { remaining: 0 } },
+    });
+  });
+
+  it('begins a new budget at local midnight and still takes tokens of the day before', async () => {
+    opened.clock.setMs(midnightMs - 1);
+    await settle('a', 100);
+    expect(await admit('b', { tokensPerDay: 100 })).toMatchObject({ kind: 'refused' });
+    opened.clock.setMs(midnightMs);
+    expect(await admit('b', { tokensPerDay: 100 })).toMatchObject({
+      kind: 'admitted',
+      status: { localDay: '2026-11-21', tokens: { remaining: 100, resetsAtMs: midnightMs + 86_400_000 } },
+    });
+    expect(await settle('late', 7)).toMatchObject({ usedTokens: 107 });
+    expect(await peek({ tokensPerDay: 100 })).toMatchObject({ status: { tokens: { remaining: 100 } } });
+  });
+
+  it('stores nothing for no tokens', async () => {
+    expect(await settle('a', 0)).toEqual({ usedTokens: 0, baseKnown: true });
+    expect(await settle('a', 5)).toEqual({ usedTokens: 5, baseKnown: true });
+  });
+
+  it('changes nothing when peeked', async () => {
+    await admit('a', { requestsPerMinute: 2 });
+    const seen = await peek({ requestsPerMinute: 2, tokensPerDay: 10 });
+    expect(await peek({ requestsPerMinute: 2, tokensPerDay: 10 })).toEqual(seen);
+    expect(seen).toMatchObject({ kind: 'status', status: { requests: { remaining: 1 }, tokens: { remaining: 10 } } });
+    expect(await admit('b', { requestsPerMinute: 2 })).toMatchObject({ kind: 'admitted' });
+  });
+
+  it('asks for the base of a day that it does not know before it judges a day budget', async () => {
+    const unknown = { ...question({ requestsPerMinute: 1, tokensPerDay: 100 }), dayBase: () => undefined };
+    const request = { ...unknown, requestId: 'a', costKind: 'request_and_tokens' } as const;
+    expect(await opened.store.admit(request)).toEqual({ kind: 'day_base_unknown', localDay: today });
+    expect(await opened.store.peek(unknown)).toEqual({ kind: 'day_base_unknown', localDay: today });
+    expect(await settle('s', 30, { dayBase: () => undefined })).toEqual({ usedTokens: 30, baseKnown: false });
+    expect(await opened.store.rememberDayBase(opened.key, today, 50)).toBe(80);
+    expect(await opened.store.rememberDayBase(opened.key, today, 999)).toBe(80);
+    expect(await opened.store.admit(request)).toMatchObject({
+      kind: 'admitted',
+      status: { tokens: { remaining: 20 }, requests: { remaining: 0 } },
+    });
+  });
+
+  it('counts from a base that only the caller knows without keeping it', async () => {
+    expect(await admit('a', { tokensPerDay: 100, dayBase: 40 })).toMatchObject({
+      status: { tokens: { remaining: 60 } },
+    });
+    expect(await peek({ tokensPerDay: 100, dayBase: 10 })).toMatchObject({ status: { tokens: { remaining: 90 } } });
+  });
+
+  it('leaves a replayed settle to the ledger when it lost the base of the day', async () => {
+    const replayed = { replayed: true, dayBase: () => undefined };
+    expect(await settle('a', 30, replayed)).toEqual({ usedTokens: 0, baseKnown: false });
+    await opened.store.rememberDayBase(opened.key, today, 50);
+    expect(await settle('b', 30, replayed)).toEqual({ usedTokens: 80, baseKnown: true });
+    expect(await settle('c', 30, { replayed: true })).toEqual({ usedTokens: 110, baseKnown: true });
+  });
+
+  it('puts no entry before an older one when its clock is set back', async () => {
+    await admit('a', { requestsPerMinute: 3 });
+    opened.clock.advanceMs(-5_000);
+    expect(await peek({ requestsPerMinute: 3 })).toMatchObject({ status: { requests: { nextSlotAtMs: noonMs } } });
+    expect(await admit('b', { requestsPerMinute: 3 })).toMatchObject({
+      status: { requests: { emptyAtMs: noonMs + 60_000, nextSlotAtMs: noonMs } },
+    });
+    opened.clock.setMs(noonMs + 60_000);
+    expect(await peek({ requestsPerMinute: 3 })).toMatchObject({ status: { requests: { remaining: 3 } } });
+  });
+
+  it('admits exactly the limit of many at once, and none twice', async () => {
+    const requestIds = Array.from({ length: 200 }, (_, n) => `request-${n}`);
+    const decisions = await Promise.all(
+      [...requestIds, ...requestIds].map((requestId) => admit(requestId, { requestsPerMinute: 50 })),
+    );
+    const admitted = new Set(requestIds.filter((_, n) => decisions[n]?.kind === 'admitted'));
+    expect(admitted.size).toBe(50);
+    const repeated = requestIds.filter((_, n) => decisions[n + requestIds.length]?.kind === 'admitted');
+    expect(new Set(repeated)).toEqual(admitted);
+    expect(await peek({ requestsPerMinute: 60 })).toMatchObject({ status: { requests: { remaining: 10 } } });
+  });
+
+  it('keeps keys apart, whatever they are made of', async () => {
+    for (const suffix of ['', '}', '{', '}:m', '%7D', ':d:2026-11-20', '\n', 'é']) {
+      const key = `${opened.key}${suffix}`;
+      const request = { ...question({ requestsPerMinute: 1 }), key, requestId: 'a', costKind: 'request_and_tokens' };
+      expect(await opened.store.admit({ ...request, costKind: 'request_and_tokens' })).toMatchObject({
+        kind: 'admitted',
+        status: { requests: { remaining: 0 } },
+      });
+      expect(await opened.store.settle({ ...request, localDay: today, tokens: 3, replayed: false })).toMatchObject({
+        usedTokens: 3,
+      });
+    }
+  });
+});

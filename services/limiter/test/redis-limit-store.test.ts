@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { testBackends } from '@gateway/testkit';
+import { ManualClock, systemClock } from '@gateway/time';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RedisConnection } from '../src/store/redis-connection.ts';
+import { RedisLimitStore } from '../src/store/redis-limit-store.ts';
+import { cuttingProxy } from './cutting-proxy.ts';
+import { openRedis } from './store-under-test.ts';
+
+const midnightMs = Date.parse('2026-11-20T23:00:00Z');
+
+describe('the Redis limit store', () => {
+  let connection: RedisConnection;
+  let driver: Redis;
+  beforeAll(async () => {
+    connection = await openRedis();
+    driver = new Redis((await testBackends()).redisUrl);
+  });
+  afterAll(async () => {
+    driver.disconnect();
+    await connection[Symbol.asyncDispose]();
+  });
+
+  const limitedKey = () => `test:${randomUUID()}`;
+  const admission = (key: string, requestId: string, requestsPerMinute = 50) => ({
+    key,
+    requestId,
+    limits: { requestsPerMinute, tokensPerDay: 1_000 },
+    costKind: 'request_and_tokens' as const,
+    dayBase: () => 0,
+  });
+  const settlement = (key: string, requestId: string, tokens: number) => ({
+    key,
+    requestId,
+    localDay: '2026-11-20',
+    tokens,
+    dayBase: () => 0,
+    replayed: false,
+  });
+
+  it('admits exactly the limit over several limiters on Redis’ own clock', async () => {
+    await using second = await openRedis();
+    const stores = [connection, second].map((redis) => new RedisLimitStore({ redis, clock: systemClock }));
+    const key = limitedKey();
+    const decisions = await Promise.all(
+      stores.flatMap((store, s) =>
+        Array.from({ length: 200 }, (_, n) => store.admit(admission(key, `request-${s}-${n}`))),
+      ),
+    );
+    expect(decisions.filter(({ kind }) => kind === 'admitted')).toHaveLength(50);
+    expect(await driver.zcard(`rl:{${key}}:m`)).toBe(50);
+  });
+
+  it('leaves nothing behind that does not expire', async () => {
+    const clock = new ManualClock(midnightMs - 3_600_000);
+    const store = new RedisLimitStore({ redis: connection, clock, redisClock: clock });
+    const key = limitedKey();
+    await store.admit(admission(key, 'a'));
+    await store.settle(settlement(key, 'a', 5));
+    await store.rememberDayBase(key, '2026-11-20', 7);
+    const names = await driver.keys(`rl:{${key}}*`);
+    expect(names.toSorted()).toEqual([`rl:{${key}}:d:2026-11-20`, `rl:{${key}}:d:2026-11-20:ids`, `rl:{${key}}:m`]);
+    const lifetimes = await Promise.all(names.toSorted().map((name) => driver.pttl(name)));
+    for (const lifetimeMs of lifetimes) expect(lifetimeMs).toBeGreaterThan(0);
+    expect(Math.max(...lifetimes)).toBeLessThanOrEqual(7 * 3_600_000);
+    expect(lifetimes[2]).toBeLessThanOrEqual(60_001);
+  });
+
+  it('leaves no key for a refused request, a peek, or a settle of no tokens', async () => {
+    const store = new RedisLimitStore({ redis: connection, clock: systemClock });
+    const key = limitedKey();
+    expect(await store.admit(admission(key, 'a', 0))).toMatchObject({ kind: 'refused' });
+    await store.peek(admission(key, 'a'));
+    await store.settle(settlement(key, 'a', 0));
+    expect(await driver.keys(`rl:{${key}}*`)).toEqual([]);
+  });
+
+  it('takes the local day of Redis’ clock when ours is wrong about midnight', async () => {
+    const key = limitedKey();
+    for (const aheadMs of [5_000, -5_000]) {
+      const redisClock = new ManualClock(midnightMs - 1);
+      const clock = new ManualClock(midnightMs - 1 + aheadMs);
+      const store = new RedisLimitStore({ redis: connection, clock, redisClock });
+      expect(await store.admit(admission(key, 'a'))).toMatchObject({
+        status: { localDay: '2026-11-20', tokens: { resetsAtMs: midnightMs } },
+      });
+      redisClock.advanceMs(1);
+      clock.advanceMs(1);
+      expect(await store.admit(admission(key, 'b'))).toMatchObject({ status: { localDay: '2026-11-21' } });
+    }
+  });
+
+  it('knows its scripts again after Redis forgot them', async () => {
+    const store = new RedisLimitStore({ redis: connection, clock: systemClock });
+    const key = limitedKey();
+    await store.admit(admission(key, 'a'));
+    await driver.script('FLUSH');
+    const decisions = await Promise.all(['b', 'c'].map((requestId) => store.admit(admission(key, requestId))));
+    expect(decisions.map(({ kind }) => kind)).toEqual(['admitted', 'admitted']);
+  });
+
+  it('takes one slot when the answer is lost on its way and the call is made again', async () => {
+    await using proxy = await cuttingProxy((await testBackends()).redisUrl);
+    await using lossy = await openRedis(proxy.url);
+    const store = new RedisLimitStore({ redis: lossy, clock: systemClock });
+    const key = limitedKey();
+    await store.admit(admission(key, 'a'));
+    proxy.cutNextAnswer();
+    expect(await store.admit(admission(key, 'b'))).toMatchObject({
+      kind: 'admitted',
+      status: { requests: { remaining: 48 } },
+    });
+    proxy.cutNextAnswer();
+    expect(await store.settle(settlement(key, 'b', 5))).toMatchObject({ usedTokens: 5 });
+    expect(proxy.cuts).toBe(2);
+    expect(await driver.zcard(`rl:{${key}}:m`)).toBe(2);
+  });
+});

@@ -1,0 +1,93 @@
+import { addLocalDays, endOfLocalDayMs, type LocalDay, localDayOf } from '@gateway/time';
+import type { LimitStatus } from '../src/windows/limit-status.ts';
+import type { CostKind, Limits } from '../src/windows/limits.ts';
+
+/** The limits as the specification words them: a list of instants and a sum, with no thought for speed. */
+export class ReferenceLimiter {
+  readonly #entries: { readonly requestId: string; readonly atMs: number }[] = [];
+  readonly #settled = new Map<LocalDay, Map<string, number>>();
+  readonly #bases = new Map<LocalDay, number>();
+
+  admit(requestId: string, limits: Limits, costKind: CostKind, nowMs: number) {
+    const repeated = limits.requestsPerMinute !== undefined && this.#live(nowMs).some((e) => e.requestId === requestId);
+    const admitted = repeated || this.#hasRoom(limits, costKind, nowMs);
+    const fresh = admitted && !repeated && limits.requestsPerMinute !== undefined;
+    if (fresh) this.#entries.push({ requestId, atMs: nowMs });
+    return {
+      admitted,
+      status: this.status(limits, nowMs),
+      retryAtMs: admitted ? undefined : this.#firstRoomMs(limits, costKind, nowMs),
+    };
+  }
+
+  status(limits: Limits, nowMs: number): LimitStatus {
+    const live = this.#live(nowMs);
+    const { requestsPerMinute, tokensPerDay } = limits;
+    const localDay = localDayOf(nowMs);
+    return {
+      requests:
+        requestsPerMinute === undefined
+          ? undefined
+          : {
+              limit: requestsPerMinute,
+              remaining: Math.max(0, requestsPerMinute - live.length),
+              emptyAtMs: Math.max(nowMs, ...live.map((entry) => entry.atMs + 60_000)),
+              nextSlotAtMs: this.#firstRoomMs({ requestsPerMinute, tokensPerDay: undefined }, 'request_only', nowMs),
+            },
+      tokens:
+        tokensPerDay === undefined
+          ? undefined
+          : {
+              limit: tokensPerDay,
+              remaining: Math.max(0, tokensPerDay - this.used(localDay)),
+              resetsAtMs: endOfLocalDayMs(localDay),
+            },
+      localDay,
+      degraded: false,
+    };
+  }
+
+  settle(requestId: string, day: LocalDay, tokens: number): number {
+    const settled = this.#settled.get(day) ?? new Map<string, number>();
+    this.#settled.set(day, settled);
+    if (tokens > 0 && !settled.has(requestId)) settled.set(requestId, tokens);
+    return this.used(day);
+  }
+
+  rememberDayBase(day: LocalDay, tokens: number): number {
+    if (!this.#bases.has(day)) this.#bases.set(day, tokens);
+    return this.used(day);
+  }
+
+  used(day: LocalDay): number {
+    return [...(this.#settled.get(day)?.values() ?? [])].reduce(
+      (sum, tokens) => sum + tokens,
+      this.#bases.get(day) ?? 0,
+    );
+  }
+
+  #live(nowMs: number) {
+    return this.#entries.filter((entry) => entry.atMs > nowMs - 60_000);
+  }
+
+  #hasRoom({ requestsPerMinute, tokensPerDay }: Limits, costKind: CostKind, atMs: number): boolean {
+    const inWindow = requestsPerMinute === undefined || this.#live(atMs).length < requestsPerMinute;
+    const inBudget =
+      costKind === 'request_only' || tokensPerDay === undefined || this.used(localDayOf(atMs)) < tokensPerDay;
+    return inWindow && inBudget;
+  }
+
+  /** The first moment at which the same request would be admitted, by trying each at which anything changes. */
+  #firstRoomMs(limits: Limits, costKind: CostKind, nowMs: number): number | undefined {
+    const today = localDayOf(nowMs);
+    const moments = [nowMs, endOfLocalDayMs(today), ...this.#entries.map((entry) => entry.atMs + 60_000)];
+    return moments
+      .filter((atMs) => atMs >= nowMs)
+      .toSorted((a, b) => a - b)
+      .find((atMs) => this.#hasRoom(limits, costKind, atMs));
+  }
+}
+
+export function dayBefore(day: LocalDay): LocalDay {
+  return addLocalDays(day, -1);
+}
