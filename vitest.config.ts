@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** Unit tests stand beside the code; the end-to-end suite and the structure test have projects of their own. */
+/** Starts real Redis, NATS and Postgres once for a project's tests, or uses the ones that are named by URL. */
+const globalSetup = ['libs/testkit/src/global-setup.ts'];
+
+/** Unit tests stand beside the code; what needs servers, the file tree or a whole gateway has projects of its own. */
 export default defineConfig({
   test: {
     projects: [
@@ -8,19 +11,30 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts'],
-          testTimeout: 20_000,
+          testTimeout: 30_000,
         },
       },
       {
         test: {
           name: 'store',
           include: ['libs/*/test/**/*.test.ts', 'services/*/test/**/*.test.ts'],
+          globalSetup,
           testTimeout: 60_000,
           hookTimeout: 180_000,
         },
       },
       { test: { name: 'structure', include: ['test-e2e/structure/*.test.ts'] } },
-      { test: { name: 'e2e', include: ['test-e2e/suite/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 240_000 } },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test-e2e/suite/**/*.test.ts'],
+          globalSetup,
+          // Each file runs a whole gateway: one at a time, so that they do not starve each other.
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 240_000,
+        },
+      },
     ],
   },
 });

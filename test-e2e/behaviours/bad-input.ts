@@ -28,7 +28,11 @@ export function badInputBehaviour(gateway: () => Topology): void {
       ['another scheme', { authorization: 'Basic Zm9vOmJhcg==' }],
       ['a token that was never issued', { authorization: 'Bearer gw_s_000000000000000000000000000000000000' }],
     ])('answers 401 to %s, and sends no limits', async (_what, headers) => {
-      const answer = await send('/v1/chat/completions', { method: 'POST', headers: headers as Record<string, string>, body: '{}' });
+      const answer = await send('/v1/chat/completions', {
+        method: 'POST',
+        headers: headers as Record<string, string>,
+        body: '{}',
+      });
       expect(answer.status).toBe(401);
       expect(answer.json).toEqual(error('unauthorized'));
       expect([...answer.headers.keys()].filter((name) => name.startsWith('x-'))).toEqual([]);
@@ -59,7 +63,9 @@ export function badInputBehaviour(gateway: () => Topology): void {
     });
 
     it('names the field that is wrong', async () => {
-      const { json } = await post('{"model":"gateway/sterk","messages":[{"role":"user","content":"x"},{"role":"tool","content":"y"}]}');
+      const { json } = await post(
+        '{"model":"gateway/sterk","messages":[{"role":"user","content":"x"},{"role":"tool","content":"y"}]}',
+      );
       expect(json).toMatchObject({ error: { message: expect.stringContaining('messages[1].tool_call_id') } });
     });
 
@@ -85,7 +91,10 @@ export function badInputBehaviour(gateway: () => Topology): void {
 
     it('takes compressed bodies', async () => {
       const body = Buffer.from('{"model":"gateway/snel","messages":[{"role":"user","content":"packed"}]}');
-      for (const [encoding, packed] of [['gzip', gzipSync(body)], ['zstd', zstdCompressSync(body)]] as const) {
+      for (const [encoding, packed] of [
+        ['gzip', gzipSync(body)],
+        ['zstd', zstdCompressSync(body)],
+      ] as const) {
         expect((await post(packed, { 'content-encoding': encoding })).status).toBe(200);
       }
     });

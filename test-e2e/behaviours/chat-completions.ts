@@ -97,7 +97,10 @@ export function chatCompletionsBehaviour(gateway: () => Topology): void {
       const { text: apiKey } = await issueToken(gateway(), { kind: 'personal' });
       const client = new OpenAI({ apiKey, baseURL: `${gateway().baseUrl}/v1`, maxRetries: 0 });
 
-      const streamed = client.chat.completions.stream({ model, messages: [{ role: 'user', content: 'Grüße 🌍 an alle' }] });
+      const streamed = client.chat.completions.stream({
+        model,
+        messages: [{ role: 'user', content: 'Grüße 🌍 an alle' }],
+      });
       expect(await streamed.finalContent()).toContain('Grüße 🌍 an alle');
 
       const called = await client.chat.completions.create({
@@ -162,5 +165,4 @@ export function chatCompletionsBehaviour(gateway: () => Topology): void {
   });
 }
 
-const onePixelPng =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const onePixelPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -34,7 +34,10 @@ export function failoverBehaviour(gateway: () => Topology): void {
       const accounts = accountsOf('rotating', ['a', 'b']);
       const session = randomUUID();
       const first = await accountOfSession(session, 'gateway/rotating', accounts);
-      gateway().simulator.faults.add({ account: first, fault: { preset: 'rate_limited_retry_after', resetAfterSeconds: 600 } });
+      gateway().simulator.faults.add({
+        account: first,
+        fault: { preset: 'rate_limited_retry_after', resetAfterSeconds: 600 },
+      });
       const headers = { 'session-id': session };
       const { status, text } = await chat(gateway(), token, { model: 'gateway/rotating', stream: true }, { headers });
       expect(status).toBe(200);
@@ -42,7 +45,8 @@ export function failoverBehaviour(gateway: () => Topology): void {
       expect(text).not.toContain('error');
       expect(requestsTo(first).at(-1)).toMatchObject({ status: 429 });
       const tried = requestsTo(first).length;
-      for (let n = 0; n < 3; n++) expect((await chat(gateway(), token, { model: 'gateway/rotating' })).status).toBe(200);
+      for (let n = 0; n < 3; n++)
+        expect((await chat(gateway(), token, { model: 'gateway/rotating' })).status).toBe(200);
       expect(requestsTo(first)).toHaveLength(tried);
     });
 
@@ -60,7 +64,12 @@ export function failoverBehaviour(gateway: () => Topology): void {
       const session = randomUUID();
       const first = await accountOfSession(session, 'gateway/sticky', accounts);
       gateway().simulator.faults.add({ account: first, times: 1, fault: { kind: 'error_event', afterEvents: 2 } });
-      const second = await chat(gateway(), token, { model: 'gateway/sticky', stream: true }, { headers: { 'session-id': session } });
+      const second = await chat(
+        gateway(),
+        token,
+        { model: 'gateway/sticky', stream: true },
+        { headers: { 'session-id': session } },
+      );
       expect(second.status).toBe(200);
       expect(second.text.endsWith('data: [DONE]\n\n')).toBe(true);
       expect(eventsOf(second.text).filter((event) => JSON.stringify(event).includes('"role"'))).toHaveLength(1);
@@ -90,7 +99,11 @@ export function failoverBehaviour(gateway: () => Topology): void {
       const service = await issueToken(gateway(), { tokensPerDay: 1_000_000 });
       gateway().simulator.faults.add({ account: 'breaking-a', times: 1, fault: { kind: 'reset', afterEvents: 8 } });
       const messages = [{ role: 'user', content: 'a story #long 100' }];
-      const { status, text } = await chat(gateway(), service.text, { model: 'gateway/breaking', messages, stream: true });
+      const { status, text } = await chat(gateway(), service.text, {
+        model: 'gateway/breaking',
+        messages,
+        stream: true,
+      });
       expect(status).toBe(200);
       const events = eventsOf(text);
       expect(events.length).toBeGreaterThan(1);
@@ -105,12 +118,15 @@ export function failoverBehaviour(gateway: () => Topology): void {
 
     it("passes on a refusal of the request with the provider's status, once, and without its words", async () => {
       const { faults, requests } = gateway().simulator;
-      for (const account of accountsOf('rejecting', ['a', 'b'])) faults.add({ account, fault: { preset: 'too_large' } });
+      for (const account of accountsOf('rejecting', ['a', 'b']))
+        faults.add({ account, fault: { preset: 'too_large' } });
       const { status, json, text } = await chat(gateway(), token, { model: 'gateway/rejecting' });
       expect(status).toBe(413);
       expect(json).toEqual({ error: { code: 'upstream_rejected', message: expect.any(String) } });
       expect(text).not.toContain('maximum size');
-      const tried = accountsOf('rejecting', ['a', 'b']).flatMap((account) => requests({ account, path: '/v1/responses' }));
+      const tried = accountsOf('rejecting', ['a', 'b']).flatMap((account) =>
+        requests({ account, path: '/v1/responses' }),
+      );
       expect(tried).toHaveLength(1);
     });
   });

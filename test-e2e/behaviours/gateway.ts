@@ -9,9 +9,13 @@ import { modelsBehaviour } from './models.ts';
 import { usageBehaviour } from './usage.ts';
 
 /** Everything that a gateway does, whatever it is made of. */
-export function describeGateway(name: string, start: () => Promise<Topology>, more: (gateway: () => Topology) => void = () => undefined): void {
+export function describeGateway<T extends Topology>(
+  name: string,
+  start: () => Promise<T>,
+  more: (gateway: () => T) => void = () => undefined,
+): void {
   describe(name, () => {
-    let topology: Topology | undefined;
+    let topology: T | undefined;
     const gateway = () => {
       if (topology === undefined) throw new Error('the gateway has not started');
       return topology;

@@ -26,19 +26,26 @@ export function killedProcessesBehaviour(gateway: () => ServicesTopology): void 
     ] as const)('%s: the gateway is whole again', async (name) => {
       await expect.poll(() => answers('gateway/claude'), { timeout: 20_000 }).toBe(200);
       const before = (await usageOf(gateway(), token.text)).today.requests;
-      const service = gateway().service(name);
+      const service = gateway().services[name];
       await service.kill();
       if (name !== 'edge-router') expect([200, 500, 503]).toContain(await answers('gateway/claude'));
       await service.restart();
       await expect.poll(() => answers('gateway/claude'), { timeout: 20_000 }).toBe(200);
       await expect.poll(() => answers('gateway/sterk'), { timeout: 20_000 }).toBe(200);
       await expect
-        .poll(async () => usageOf(gateway(), token.text).then(({ today }) => today.requests, () => 0), { timeout: 20_000 })
+        .poll(
+          async () =>
+            usageOf(gateway(), token.text).then(
+              ({ today }) => today.requests,
+              () => 0,
+            ),
+          { timeout: 20_000 },
+        )
         .toBeGreaterThanOrEqual(before + 2);
     });
 
     it('limiter: requests go on meanwhile, with the limits that the edge knows', async () => {
-      const limiter = gateway().service('limiter');
+      const limiter = gateway().services.limiter;
       await limiter.kill();
       const { status, headers } = await chat(gateway(), token.text, { model: 'gateway/claude' });
       expect(status).toBe(200);
@@ -48,14 +55,14 @@ export function killedProcessesBehaviour(gateway: () => ServicesTopology): void 
 
     it('identity: a known token is still let in meanwhile', async () => {
       expect(await answers('gateway/claude')).toBe(200);
-      const identity = gateway().service('identity');
+      const identity = gateway().services.identity;
       await identity.kill();
       expect(await answers('gateway/claude')).toBe(200);
       await identity.restart();
     });
 
     it('an adapter: a class with a candidate of the other format is answered meanwhile', async () => {
-      const adapter = gateway().service('responses-adapter');
+      const adapter = gateway().services['responses-adapter'];
       await adapter.kill();
       const { status, headers } = await chat(gateway(), token.text, { model: 'gateway/sterk' });
       expect(status).toBe(200);
@@ -65,9 +72,10 @@ export function killedProcessesBehaviour(gateway: () => ServicesTopology): void 
 
     it('usage-ingest: nothing of the requests made meanwhile is lost or counted twice', async () => {
       const fresh = await issueToken(gateway());
-      const ingest = gateway().service('usage-ingest');
+      const ingest = gateway().services['usage-ingest'];
       await ingest.kill();
-      for (let n = 0; n < 5; n++) expect((await chat(gateway(), fresh.text, { model: 'gateway/claude' })).status).toBe(200);
+      for (let n = 0; n < 5; n++)
+        expect((await chat(gateway(), fresh.text, { model: 'gateway/claude' })).status).toBe(200);
       await ingest.restart();
       await expect.poll(async () => (await usageOf(gateway(), fresh.text)).today.requests, { timeout: 40_000 }).toBe(5);
     });
@@ -76,20 +84,35 @@ export function killedProcessesBehaviour(gateway: () => ServicesTopology): void 
       const fresh = await issueToken(gateway());
       const { simulator } = gateway();
       for (const letter of ['a', 'b']) {
-        simulator.faults.add({ account: `messages-${letter}`, forSeconds: 20, fault: { kind: 'delay', betweenEventsMs: 50 } });
+        simulator.faults.add({
+          account: `messages-${letter}`,
+          forSeconds: 20,
+          fault: { kind: 'delay', betweenEventsMs: 50 },
+        });
       }
       const cut = fetch(`${gateway().baseUrl}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${fresh.text}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'gateway/claude', stream: true, messages: [{ role: 'user', content: '#long 2000' }] }),
+        body: JSON.stringify({
+          model: 'gateway/claude',
+          stream: true,
+          messages: [{ role: 'user', content: '#long 2000' }],
+        }),
       });
       await (await cut).body?.getReader().read();
-      const edge = gateway().service('edge-router');
+      const edge = gateway().services['edge-router'];
       await edge.kill();
       simulator.faults.clear();
       await edge.restart();
       await expect
-        .poll(async () => usageOf(gateway(), fresh.text).then(({ today }) => today.requests, () => -1), { timeout: 40_000 })
+        .poll(
+          async () =>
+            usageOf(gateway(), fresh.text).then(
+              ({ today }) => today.requests,
+              () => -1,
+            ),
+          { timeout: 40_000 },
+        )
         .toBe(1);
       expect((await usageOf(gateway(), fresh.text)).today.inputTokens).toBeGreaterThan(0);
     });

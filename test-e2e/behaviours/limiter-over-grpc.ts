@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { credentials, loadPackageDefinition, makeGenericClientConstructor, type ServiceDefinition } from '@grpc/grpc-js';
+import {
+  credentials,
+  loadPackageDefinition,
+  makeGenericClientConstructor,
+  type ServiceDefinition,
+} from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { describe, expect, it } from 'vitest';
 
@@ -45,7 +50,11 @@ export function limiterOverGrpcBehaviour(address: () => string): void {
       const settle = { key, requestId: 'one', localDay: first.status.localDay, tokens: 100 };
       expect(await client.call('settle', settle)).toEqual({ usedTokens: '100' });
       expect(await client.call('settle', settle)).toEqual({ usedTokens: '100' });
-      const second = await client.call<AdmitResponse>('admit', { key, requestId: 'two', limits: { tokensPerDay: 100 } });
+      const second = await client.call<AdmitResponse>('admit', {
+        key,
+        requestId: 'two',
+        limits: { tokensPerDay: 100 },
+      });
       expect(second.refusal?.limit).toBe('LIMIT_NAME_TOKENS_PER_DAY');
       const peeked = await client.call<{ status: LimitStatus }>('peek', { key, limits: { tokensPerDay: 100 } });
       expect(peeked.status.tokens?.remaining).toBe('0');
@@ -81,7 +90,9 @@ function openClient(address: string, service = 'gateway.limiter.v1.LimiterServic
         const deadline = { deadline: Date.now() + 5_000 };
         // The generated methods are known at run time only; `this` is the client.
         const invoke = Reflect.get(client, method) as (...args: unknown[]) => void;
-        invoke.call(client, request, deadline, (error: unknown, response: never) => (error ? reject(error) : resolve(response)));
+        invoke.call(client, request, deadline, (error: unknown, response: never) =>
+          error ? reject(error) : resolve(response),
+        );
       }),
     [Symbol.dispose]: () => client.close(),
   };

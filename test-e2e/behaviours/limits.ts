@@ -63,7 +63,8 @@ export function limitsBehaviour(gateway: () => Topology): void {
   describe('a token over its requests per minute', () => {
     it('is refused with the limit, retryAt and retry-after, and all six headers', async () => {
       const token = await issueToken(gateway(), { requestsPerMinute: 2, tokensPerDay: 100_000 });
-      for (let n = 0; n < 2; n++) expect((await chat(gateway(), token.text, { model: 'gateway/snel' })).status).toBe(200);
+      for (let n = 0; n < 2; n++)
+        expect((await chat(gateway(), token.text, { model: 'gateway/snel' })).status).toBe(200);
       const before = Date.now();
       const { status, headers, json } = await chat(gateway(), token.text, { model: 'gateway/snel' });
       expect(status).toBe(429);
@@ -95,7 +96,8 @@ export function limitsBehaviour(gateway: () => Topology): void {
 
     it('takes a slot for listing models too, which carries no headers', async () => {
       const token = await issueToken(gateway(), { requestsPerMinute: 1 });
-      const list = () => fetch(`${gateway().baseUrl}/v1/models`, { headers: { authorization: `Bearer ${token.text}` } });
+      const list = () =>
+        fetch(`${gateway().baseUrl}/v1/models`, { headers: { authorization: `Bearer ${token.text}` } });
       const first = await list();
       expect(first.status).toBe(200);
       expect(limitHeadersOf(first.headers)).toEqual({});
@@ -133,7 +135,10 @@ export function limitsBehaviour(gateway: () => Topology): void {
       expect((await chat(gateway(), token.text, { model: 'gateway/snel' })).status).toBe(200);
       await revokeToken(gateway(), token.tokenId);
       await expect
-        .poll(async () => (await chat(gateway(), token.text, { model: 'gateway/snel' })).status, { timeout: 10_000, interval: 200 })
+        .poll(async () => (await chat(gateway(), token.text, { model: 'gateway/snel' })).status, {
+          timeout: 10_000,
+          interval: 200,
+        })
         .toBe(401);
     });
   });

@@ -4,7 +4,13 @@ import type { Topology } from '../topologies/topology.ts';
 
 interface ModelList {
   readonly object: string;
-  readonly data: readonly { readonly id: string; readonly object: string; readonly created: number; readonly owned_by: string; readonly name: string }[];
+  readonly data: readonly {
+    readonly id: string;
+    readonly object: string;
+    readonly created: number;
+    readonly owned_by: string;
+    readonly name: string;
+  }[];
 }
 
 /** `GET /v1/models`. @see spec "GET /v1/models" */
@@ -13,12 +19,16 @@ export function modelsBehaviour(gateway: () => Topology): void {
     it('has the classes, then the Responses models, then the Messages models', async () => {
       const { text } = await issueToken(gateway(), { kind: 'personal' });
       const list = async () => {
-        const response = await fetch(`${gateway().baseUrl}/v1/models`, { headers: { authorization: `Bearer ${text}` } });
+        const response = await fetch(`${gateway().baseUrl}/v1/models`, {
+          headers: { authorization: `Bearer ${text}` },
+        });
         expect(response.status).toBe(200);
         return (await response.json()) as ModelList;
       };
       // Adapters report what their pools offer soon after they start.
-      await expect.poll(async () => (await list()).data.map(({ owned_by }) => owned_by), { timeout: 20_000 }).toContain('provider_b');
+      await expect
+        .poll(async () => (await list()).data.map(({ owned_by }) => owned_by), { timeout: 20_000 })
+        .toContain('provider_b');
       const { object, data } = await list();
       expect(object).toBe('list');
       const owners = data.map(({ owned_by }) => owned_by);

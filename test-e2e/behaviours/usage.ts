@@ -61,7 +61,9 @@ export function usageBehaviour(gateway: () => Topology): void {
       const token = await issueToken(gateway(), { kind: 'personal' });
       const models = ['gateway/snel', 'gateway/claude', 'gateway/sterk'];
       const answers = await Promise.all(
-        Array.from({ length: 30 }, (_, n) => chat(gateway(), token.text, { model: models[n % 3], stream: n % 2 === 0 })),
+        Array.from({ length: 30 }, (_, n) =>
+          chat(gateway(), token.text, { model: models[n % 3], stream: n % 2 === 0 }),
+        ),
       );
       expect(answers.every(({ status }) => status === 200)).toBe(true);
       expect((await usageOf(gateway(), token.text)).today.requests).toBe(30);

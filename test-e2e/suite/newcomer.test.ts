@@ -66,7 +66,9 @@ describe('a newcomer without any setting', () => {
     expect(tokenIn(command.stdout())).toBe(firstToken);
     const usage = await ask(command);
     expect(usage.today.requests).toBe(2);
-    expect(usage.limits.tokensPerDay?.remaining).toBe((usage.limits.tokensPerDay?.limit ?? 0) - usage.today.totalTokens);
+    expect(usage.limits.tokensPerDay?.remaining).toBe(
+      (usage.limits.tokensPerDay?.limit ?? 0) - usage.today.totalTokens,
+    );
     expect(usage.today.totalTokens).toBe(2 * spent);
   });
 
@@ -82,7 +84,11 @@ describe('a newcomer without any setting', () => {
   it.each([
     ['can not be read', undefined, /gateway\.yaml/],
     ['is not YAML', 'pools: [', /line \d+|:\d+:\d+/],
-    ['has a wrong setting', 'pools:\n  responses: { format: telepathy, owned_by: x, base_url: "http://127.0.0.1:1" }\n', /pools\.responses\.format/],
+    [
+      'has a wrong setting',
+      'pools:\n  responses: { format: telepathy, owned_by: x, base_url: "http://127.0.0.1:1" }\n',
+      /pools\.responses\.format/,
+    ],
   ])('is told what is wrong with a configuration that %s', async (_what, text, expected) => {
     const path = join(folder, 'gateway.yaml');
     if (text !== undefined) await writeFile(path, text);
@@ -93,7 +99,10 @@ describe('a newcomer without any setting', () => {
   });
 
   it('manages tokens with gatewayctl, on the database alone and on the running gateway', async () => {
-    const offline = await gatewayctl(['token', 'create', '--kind', 'service', '--label', 'ci', '--rpm', '60', '--tpd', '1000000'], env);
+    const offline = await gatewayctl(
+      ['token', 'create', '--kind', 'service', '--label', 'ci', '--rpm', '60', '--tpd', '1000000'],
+      env,
+    );
     expect(offline.stdout).toMatch(/^gw_\w+\n$/);
     const token = offline.stdout.trim();
 
@@ -104,7 +113,10 @@ describe('a newcomer without any setting', () => {
     expect(before.limits).toMatchObject({ requestsPerMinute: { limit: 60 }, tokensPerDay: { limit: 1_000_000 } });
 
     const listed = await gatewayctl(['token', 'list', '--json'], env);
-    const rows = listed.stdout.trim().split('\n').map((line) => JSON.parse(line) as { id: string; label: string });
+    const rows = listed.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string; label: string });
     const id = rows.find(({ label }) => label === 'ci')?.id ?? '';
     expect(listed.stdout).not.toContain(token);
     expect((await gatewayctl(['token', 'set-limits', id, '--rpm', '7'], env)).exitCode).toBe(0);
@@ -113,7 +125,9 @@ describe('a newcomer without any setting', () => {
       .toMatchObject({ requestsPerMinute: { limit: 7 }, tokensPerDay: null });
 
     expect((await gatewayctl(['token', 'revoke', id], env)).exitCode).toBe(0);
-    await expect.poll(async () => usageOf({ baseUrl }, token).catch((thrown) => String(thrown)), { timeout: 10_000 }).toContain('401');
+    await expect
+      .poll(async () => usageOf({ baseUrl }, token).catch((thrown) => String(thrown)), { timeout: 10_000 })
+      .toContain('401');
     expect(command.stdout()).toContain('curl');
   });
 

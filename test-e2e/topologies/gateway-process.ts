@@ -48,7 +48,10 @@ export function startGatewayctl(args: readonly string[], env: Readonly<Record<st
 }
 
 /** Runs `gatewayctl <args>` to its end. */
-export async function gatewayctl(args: readonly string[], env: Readonly<Record<string, string>>): Promise<FinishedCommand> {
+export async function gatewayctl(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<FinishedCommand> {
   return startGatewayctl(args, env).ended;
 }
 

@@ -1,3 +1,18 @@
 export { ConfigError } from './config-error.ts';
+export { defaultGatewayConfig, simulatedGatewayConfig } from './default-gateway.ts';
 export type { Environment } from './env-reader.ts';
 export { EnvReader } from './env-reader.ts';
+export type {
+  AccountConfig,
+  CandidateConfig,
+  ClassConfig,
+  Credential,
+  Effort,
+  GatewayConfig,
+  PoolConfig,
+  PoolFormat,
+  PoolSettings,
+} from './gateway-config.ts';
+export { loadGatewayFile } from './gateway-file.ts';
+export { gatewayJsonSchema } from './gateway-schema.ts';
+export { Secret } from './secret.ts';

@@ -20,10 +20,13 @@ export function callSignal(options: CallOptions): CallSignal {
     release() {
       clearTimeout(timer);
       options.signal?.removeEventListener('abort', cancel);
-      controller.abort(new RpcError('cancelled', 'The call has ended.'));
+      controller.abort(callEnded);
     },
   };
 }
+
+// One for all calls: making an error costs a stack trace, and every call ends.
+const callEnded = new RpcError('cancelled', 'The call has ended.');
 
 /** The reason of an aborted call as an error that callers know. */
 export function abortReason(signal: AbortSignal): Error {

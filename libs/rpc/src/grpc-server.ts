@@ -12,7 +12,7 @@ import {
 import { HealthImplementation } from 'grpc-health-check';
 import { toServiceError } from './error-metadata.ts';
 import { grpcDefinition } from './grpc-definition.ts';
-import { channelOptions } from './grpc-options.ts';
+import { serverChannelOptions } from './grpc-options.ts';
 import { addReflection } from './reflection.ts';
 import { RpcError } from './rpc-error.ts';
 import type { CallContext, ServiceRoute, UntypedHandlers } from './service-types.ts';
@@ -33,7 +33,7 @@ export class GrpcServer {
   readonly #health: HealthImplementation;
 
   static async listen(options: GrpcServerOptions): Promise<GrpcServer> {
-    const server = new Server(channelOptions);
+    const server = new Server(serverChannelOptions);
     const health = new HealthImplementation({ '': 'NOT_SERVING' });
     health.addToServer(server);
     addReflection(

@@ -1,11 +1,10 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
-import { migrate } from '@gateway/database';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import { createEdgeRouterService, type EdgeRouterService } from '@gateway/edge-router/service';
 import { createIdentityService } from '@gateway/identity/service';
+import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { readLimiterConfig } from '@gateway/limiter/config';
 import { createLimiterService } from '@gateway/limiter/service';
-import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { createMessagesAdapterService } from '@gateway/messages-adapter/service';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
@@ -24,7 +23,7 @@ import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
 import type { AllInOneConfig } from './config.ts';
 import { openDrivers } from './drivers.ts';
-import { openGatewayDatabase } from './gateway-database.ts';
+import { migrateGatewayDatabase, openGatewayDatabase } from './gateway-database.ts';
 import { readIdentityKeys } from './identity-keys.ts';
 
 /** All services in one process, wired by direct calls and started. Disposing it stops them in reverse order. */
@@ -51,8 +50,8 @@ export async function composeGateway(
     return service;
   };
 
+  if (config.databaseUrl === undefined || config.migrateAtStart) await migrateGatewayDatabase(env);
   const database = stack.use(await openGatewayDatabase(env)).handle;
-  await migrate(database);
   const drivers = stack.use(await openDrivers(env, config, runtime));
 
   const identity = await run(createIdentityService(await readIdentityKeys(env), { database }, runtime));

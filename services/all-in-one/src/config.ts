@@ -13,6 +13,8 @@ export interface AllInOneConfig {
   readonly drainTimeoutMs: number;
   /** DATABASE_URL: Postgres; without it SQLite in GATEWAY_DATA. */
   readonly databaseUrl: string | undefined;
+  /** MIGRATE_AT_START (false): bring the tables of DATABASE_URL up to date first. The embedded ones always are. */
+  readonly migrateAtStart: boolean;
   /** REDIS_URL: shared limits and pool state; without it they are kept in memory. */
   readonly redisUrl: string | undefined;
   /** NATS_URL: usage goes over JetStream; without it straight to the ledger. */
@@ -28,7 +30,11 @@ export function readAllInOneConfig(env: Environment): AllInOneConfig {
     adminPort: reader.port('ADMIN_PORT', 9090),
     logLevel: reader.oneOf('LOG_LEVEL', logLevels, 'warn'),
     drainTimeoutMs: reader.integer('DRAIN_TIMEOUT_SECONDS', 600, { max: 86_400 }) * 1_000,
-    databaseUrl: reader.optionalUrl('DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/gateway', ['postgres', 'postgresql']),
+    databaseUrl: reader.optionalUrl('DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/gateway', [
+      'postgres',
+      'postgresql',
+    ]),
+    migrateAtStart: reader.boolean('MIGRATE_AT_START', false),
     redisUrl: reader.optionalUrl('REDIS_URL', 'redis://127.0.0.1:6379', ['redis', 'rediss']),
     natsUrl: reader.optionalUrl('NATS_URL', 'nats://127.0.0.1:4222', ['nats', 'tls']),
     simulatorPort: reader.port('SIMULATOR_PORT', 0),

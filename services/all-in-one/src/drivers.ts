@@ -1,7 +1,7 @@
 import type { Environment } from '@gateway/config';
 import type { UsageSink } from '@gateway/edge-router/journal/usage-delivery';
-import type { LimitStore } from '@gateway/limiter/store/limit-store';
 import type { ServiceRuntime } from '@gateway/lifecycle';
+import type { LimitStore } from '@gateway/limiter/store/limit-store';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
 import { systemClock } from '@gateway/time';
@@ -40,7 +40,12 @@ async function openRedisStores(env: Environment, url: string, runtime: ServiceRu
   return { limitStore, poolStore };
 }
 
-async function openUsageStream(env: Environment, url: string, { logger, metrics }: ServiceRuntime, stack: AsyncDisposableStack) {
+async function openUsageStream(
+  env: Environment,
+  url: string,
+  { logger, metrics }: ServiceRuntime,
+  stack: AsyncDisposableStack,
+) {
   const { UsagePublisher } = await import('@gateway/usage-stream');
   const { NatsUsageConsumer } = await import('@gateway/usage-ingest/consumer/nats-usage-consumer');
   const { createIngestEvents } = await import('@gateway/usage-ingest/ingest-events');

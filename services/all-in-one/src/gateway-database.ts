@@ -1,35 +1,53 @@
 import { type Environment, EnvReader } from '@gateway/config';
-import type { GatewayDatabase } from '@gateway/database';
+import { type GatewayDatabase, migrate } from '@gateway/database';
 import { DataFolder } from './data-folder.ts';
 
 export interface OpenDatabase extends AsyncDisposable {
   readonly handle: GatewayDatabase;
+  /** The embedded one is this gateway's own; a shared one is migrated only when a person says so. */
+  readonly kind: 'embedded' | 'shared';
   /** What it is, in words for a person. */
   readonly description: string;
 }
 
 /** The database of DATABASE_URL, else the embedded one in the data folder. */
 export async function openGatewayDatabase(env: Environment): Promise<OpenDatabase> {
-  const reader = new EnvReader(env);
-  const url = reader.optionalUrl('DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/gateway', [
-    'postgres',
-    'postgresql',
-  ]);
-  reader.done();
+  const url = readDatabaseUrl(env);
   return url === undefined ? openEmbedded(env) : openPostgresAt(url);
+}
+
+/** Brings the same database up to date and names the migrations that ran. Takes as long as it takes. */
+export async function migrateGatewayDatabase(env: Environment) {
+  const url = readDatabaseUrl(env);
+  if (url !== undefined) {
+    const { migratePostgres } = await import('@gateway/database/postgres');
+    return { applied: await migratePostgres(url), description: sharedDescription };
+  }
+  await using database = await openEmbedded(env);
+  return { applied: await migrate(database.handle), description: database.description };
+}
+
+const sharedDescription = 'the Postgres database of DATABASE_URL';
+
+function readDatabaseUrl(env: Environment): string | undefined {
+  const reader = new EnvReader(env);
+  const schemes = ['postgres', 'postgresql'];
+  const url = reader.optionalUrl('DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/gateway', schemes);
+  reader.done();
+  return url;
 }
 
 async function openPostgresAt(url: string): Promise<OpenDatabase> {
   const { openPostgres } = await import('@gateway/database/postgres');
-  return opened(openPostgres(url), 'the Postgres database of DATABASE_URL');
+  return opened(openPostgres(url), 'shared', sharedDescription);
 }
 
 async function openEmbedded(env: Environment): Promise<OpenDatabase> {
   const { openSqlite } = await import('@gateway/database/sqlite');
   const { databaseFile } = await DataFolder.open(env);
-  return opened(openSqlite(databaseFile), `the embedded database ${databaseFile}`);
+  return opened(openSqlite(databaseFile), 'embedded', `the embedded database ${databaseFile}`);
 }
 
-function opened(handle: GatewayDatabase, description: string): OpenDatabase {
-  return { handle, description, [Symbol.asyncDispose]: () => handle.destroy() };
+function opened(handle: GatewayDatabase, kind: OpenDatabase['kind'], description: string): OpenDatabase {
+  return { handle, kind, description, [Symbol.asyncDispose]: () => handle.destroy() };
 }

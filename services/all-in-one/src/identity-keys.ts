@@ -9,7 +9,11 @@ import { DataFolder } from './data-folder.ts';
 export async function readIdentityKeys(env: Environment): Promise<IdentityConfig> {
   const reader = new EnvReader(env);
   if (reader.optional('DATABASE_URL') !== undefined) {
-    reader.required('TOKEN_HASH_KEY', 'Token hashes in the database of DATABASE_URL are made with it.', '$(openssl rand -base64 32)');
+    reader.required(
+      'TOKEN_HASH_KEY',
+      'Token hashes in the database of DATABASE_URL are made with it.',
+      '$(openssl rand -base64 32)',
+    );
     reader.done();
   }
   if (reader.optional('TOKEN_HASH_KEY') !== undefined) return readIdentityConfig(env);

@@ -36,7 +36,9 @@ async function serveUntilStopped(env: Environment): Promise<void> {
       notReady: async () => (stopping ? 'stopping' : gateway.notReady()),
     }),
   );
-  process.stdout.write(welcomeText(await welcome(env, config, { gateway, admin, simulatorUrl: providers.simulatorUrl })));
+  process.stdout.write(
+    welcomeText(await welcome(env, config, { gateway, admin, simulatorUrl: providers.simulatorUrl })),
+  );
 
   await stopSignal();
   stopping = true;
@@ -50,7 +52,11 @@ interface Providers {
 }
 
 /** The configured accounts; without any, simulated ones, so that the first request is answered. */
-async function chooseProviders(env: Environment, config: AllInOneConfig, stack: AsyncDisposableStack): Promise<Providers> {
+async function chooseProviders(
+  env: Environment,
+  config: AllInOneConfig,
+  stack: AsyncDisposableStack,
+): Promise<Providers> {
   const gateway = readGatewayConfig(env);
   if (gateway.accounts.length > 0) return { gateway, simulatorUrl: undefined };
   const { startSimulator } = await import('@gateway/simulator');

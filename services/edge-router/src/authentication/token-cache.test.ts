@@ -57,9 +57,16 @@ describe('TokenCache', () => {
   it('asks at once for a token that changed', async () => {
     const { cache } = setUp([principal, undefined]);
     await cache.resolve(key);
-    cache.forget(['other']);
+    cache.expire(['other']);
     expect(await cache.resolve(key)).toBe(principal);
-    cache.forget(['t1']);
+    cache.expire(['t1']);
+    expect(await cache.resolve(key)).toBeUndefined();
+  });
+
+  it('asks at once for every token when any may have changed', async () => {
+    const { cache } = setUp([principal, undefined]);
+    await cache.resolve(key);
+    cache.expireAll();
     expect(await cache.resolve(key)).toBeUndefined();
   });
 

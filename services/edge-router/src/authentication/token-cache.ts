@@ -46,13 +46,21 @@ export class TokenCache {
     return this.#ask(key, tokenSha256, entry);
   }
 
-  /** Forgets tokens that changed, so that the next request asks again. */
-  forget(tokenIds: readonly string[]): void {
+  /** These tokens changed: the next request asks again. */
+  expire(tokenIds: readonly string[]): void {
     const changed = new Set(tokenIds);
+    this.#expireWhere(({ tokenId }) => changed.has(tokenId));
+  }
+
+  /** Any token may have changed: every next request asks again. */
+  expireAll(): void {
+    this.#expireWhere(() => true);
+  }
+
+  /** Entries are kept as stale, not deleted: while the source is away, a known token beats a refusal. */
+  #expireWhere(isMeant: (principal: Principal) => boolean): void {
     for (const [key, entry] of this.#known) {
-      // Kept as stale, not deleted: if the source is away right now, a known token beats a refusal.
-      if (changed.has(entry.principal.tokenId))
-        this.#known.set(key, { ...entry, resolvedAtMs: Number.NEGATIVE_INFINITY });
+      if (isMeant(entry.principal)) this.#known.set(key, { ...entry, resolvedAtMs: Number.NEGATIVE_INFINITY });
     }
   }
 

@@ -5,7 +5,10 @@ import type { TokenCache } from './token-cache.ts';
 
 const reconnectMs = 1_000;
 
-/** Drops changed tokens from the cache as identity tells of them. Ends with the signal; a lost stream is opened again. */
+/**
+ * Expires changed tokens in the cache as identity tells of them. Ends with the signal; a lost stream is opened again, and
+ * since changes may have been missed meanwhile, its first message expires everything.
+ */
 export async function watchTokenChanges(
   identity: Client<typeof IdentityService>,
   tokens: TokenCache,
@@ -13,7 +16,12 @@ export async function watchTokenChanges(
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      for await (const { tokenIds } of identity.watchChanges({}, { signal })) tokens.forget(tokenIds);
+      let isFirst = true;
+      for await (const { tokenIds } of identity.watchChanges({}, { signal })) {
+        if (isFirst) tokens.expireAll();
+        else tokens.expire(tokenIds);
+        isFirst = false;
+      }
     } catch {
       // Identity is away: cached tokens expire by their time, and the stream is tried again.
     }

@@ -3,7 +3,8 @@ import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto
 
 /**
  * What the journal remembers of a request, one line each:
- * - `open`: it was handed to a provider; holds what to book should this process die before the end.
+ * - `open`: it was handed to a provider; holds what to book should this process die before the end. A later line of the
+ *   same request replaces it.
  * - `final`: how it ended; to be delivered to the ledger.
  * - `void`: it ended without a provider's answer; nothing is booked.
  */
@@ -32,7 +33,7 @@ export function decodeRecord(line: string): JournalRecord | undefined {
   }
 }
 
-/** The events that a dead process still owes the ledger: its finals, and its open requests as lost ones. */
+/** The events that a dead process still owes the ledger: its finals, and its open requests as far as they are known. */
 export function owedEvents(lines: Iterable<string>): readonly UsageRecorded[] {
   const open = new Map<string, UsageRecorded>();
   const finals = new Map<string, UsageRecorded>();
@@ -43,10 +44,12 @@ export function owedEvents(lines: Iterable<string>): readonly UsageRecorded[] {
     else if (record.kind === 'final') finals.set(record.event.requestId, record.event);
     else open.delete(record.requestId);
   }
-  const lost = [...open.values()].filter(({ requestId }) => !finals.has(requestId));
-  return [...finals.values(), ...lost.map(asLost)];
+  const cut = [...open.values()].filter(({ requestId }) => !finals.has(requestId));
+  return [...finals.values(), ...cut.map(asCut)];
 }
 
-function asLost(event: UsageRecorded): UsageRecorded {
-  return create(UsageRecordedSchema, { ...event, outcome: Outcome.LOST, estimated: true });
+/** A request that its edge did not live to end: failed when its provider was answering, else lost. */
+function asCut(event: UsageRecorded): UsageRecorded {
+  const outcome = event.outcome === Outcome.UNSPECIFIED ? Outcome.LOST : event.outcome;
+  return create(UsageRecordedSchema, { ...event, outcome, estimated: true });
 }

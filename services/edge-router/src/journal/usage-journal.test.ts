@@ -73,9 +73,11 @@ describe('UsageJournal', () => {
     await expect.poll(async () => (await files()).length).toBe(1);
   });
 
-  it('books an open request of a killed process as lost, unless it had ended', async () => {
+  it('books an open request of a killed process as failed or lost, unless it had ended', async () => {
     const lines = [
-      encodeRecord({ kind: 'open', event: event('cut') }),
+      encodeRecord({ kind: 'open', event: event('unanswered', Outcome.UNSPECIFIED) }),
+      encodeRecord({ kind: 'open', event: event('cut', Outcome.UNSPECIFIED) }),
+      encodeRecord({ kind: 'open', event: event('cut', Outcome.FAILED) }),
       encodeRecord({ kind: 'open', event: event('refused') }),
       encodeRecord({ kind: 'void', requestId: 'refused' }),
       encodeRecord({ kind: 'open', event: event('done') }),
@@ -84,9 +86,10 @@ describe('UsageJournal', () => {
     ];
     await writeFile(join(folder, '999999999-x.journal'), lines.join(''));
     await using _journal = await openJournal();
-    await expect.poll(() => ledger.rows.size).toBe(2);
+    await expect.poll(() => ledger.rows.size).toBe(3);
     expect(ledger.rows.get('done')?.outcome).toBe(Outcome.COMPLETED);
-    expect(ledger.rows.get('cut')).toMatchObject({ outcome: Outcome.LOST, estimated: true });
+    expect(ledger.rows.get('cut')).toMatchObject({ outcome: Outcome.FAILED, estimated: true });
+    expect(ledger.rows.get('unanswered')).toMatchObject({ outcome: Outcome.LOST, estimated: true });
   });
 
   it('leaves the files of a living process alone', async () => {

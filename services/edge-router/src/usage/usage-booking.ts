@@ -27,6 +27,8 @@ export interface BookedRequest {
 
 /** Bytes per token of ordinary text; used only where no provider has reported. */
 const bytesPerToken = 4;
+/** How much output may be missing from the books of a stream whose edge dies. */
+const checkpointTokens = 1_000n;
 
 /**
  * The books of one request. Usage is replaced by every later report, never added; the request is booked exactly once,
@@ -37,6 +39,7 @@ export class UsageBooking {
   readonly #peers: BookingPeers;
   #lease: Lease | undefined;
   #usage: Usage | undefined;
+  #outputAtCheckpoint: bigint | undefined;
   #ended: Promise<void> | undefined;
 
   constructor(request: BookedRequest, peers: BookingPeers) {
@@ -48,12 +51,20 @@ export class UsageBooking {
   readonly onLease = (lease: Lease): void => {
     this.#lease = lease;
     this.#usage = undefined;
+    this.#outputAtCheckpoint = undefined;
     this.#peers.journal.open(this.#event(Outcome.UNSPECIFIED));
   };
 
-  /** What the provider has used so far. The first report says that it is answering. */
+  /**
+   * What the provider has used so far. The first report says that it is answering: from now on the journal knows this,
+   * and how much at least, should this process die.
+   */
   readonly onUsage = (usage: Usage): void => {
     this.#usage = usage;
+    const booked = this.#outputAtCheckpoint;
+    if (booked !== undefined && usage.outputTokens - booked < checkpointTokens) return;
+    this.#outputAtCheckpoint = usage.outputTokens;
+    this.#peers.journal.open(this.#event(Outcome.FAILED));
   };
 
   /**

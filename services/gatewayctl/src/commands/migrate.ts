@@ -6,11 +6,9 @@ export function migrateCommand(env: Environment): Command {
   return new Command('migrate')
     .description('Bring the tables up to date: those of DATABASE_URL, or of the embedded database in GATEWAY_DATA.')
     .action(async () => {
-      const { openGatewayDatabase } = await import('@gateway/all-in-one/gateway-database');
-      const { migrate } = await import('@gateway/database');
-      await using database = await openGatewayDatabase(env);
-      const applied = await migrate(database.handle);
+      const { migrateGatewayDatabase } = await import('@gateway/all-in-one/gateway-database');
+      const { applied, description } = await migrateGatewayDatabase(env);
       for (const name of applied) process.stderr.write(`applied ${name}\n`);
-      process.stderr.write(`${database.description} is up to date\n`);
+      process.stderr.write(`${description} is up to date\n`);
     });
 }

@@ -17,8 +17,8 @@ import type { ControlPlane } from './control-plane.ts';
 export async function openLocalDatabase(env: Environment): Promise<ControlPlane> {
   await using stack = new AsyncDisposableStack();
   const runtime = { logger: createLogger('gatewayctl', 'warn'), metrics: new Metrics() };
-  const database = stack.use(await openGatewayDatabase(env)).handle;
-  if (new URL(env.DATABASE_URL || 'file:').protocol === 'file:') await migrate(database);
+  const { handle: database, kind } = stack.use(await openGatewayDatabase(env));
+  if (kind === 'embedded') await migrate(database);
   const identity = stack.use(createIdentityService(await readIdentityKeys(env), { database }, runtime));
   const gateway = readGatewayConfig(env);
   const broker = stack.use(createPoolBrokerService({ gateway }, runtime, { store: new MemoryPoolStore(systemClock) }));

@@ -262,6 +262,8 @@ export declare const WatchChangesRequestSchema: GenMessage<WatchChangesRequest>;
  */
 export declare type WatchChangesResponse = Message<"gateway.identity.v1.WatchChangesResponse"> & {
   /**
+   * Empty in the first message, which says that no change after it is missed.
+   *
    * @generated from field: repeated string token_ids = 1;
    */
   tokenIds: string[];

@@ -128,14 +128,14 @@ export enum Outcome {
   ABORTED = 2,
 
   /**
-   * The provider's answer broke off.
+   * The provider's answer broke off, or the edge died in the middle of it.
    *
    * @generated from enum value: OUTCOME_FAILED = 3;
    */
   FAILED = 3,
 
   /**
-   * The edge died; closed from its journal.
+   * The edge died before it knew of an answer; closed from its journal. Its tokens count, as a request it does not.
    *
    * @generated from enum value: OUTCOME_LOST = 4;
    */

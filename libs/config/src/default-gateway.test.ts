@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { defaultGatewayConfig, simulatedGatewayConfig } from './default-gateway.ts';
+import { gatewayJsonSchema } from './gateway-schema.ts';
+
+describe('the default gateway', () => {
+  it('has an account for each key that is set', () => {
+    const accountsWith = (env: Record<string, string>) =>
+      defaultGatewayConfig(env).accounts.map(({ pool, credential }) => [
+        pool,
+        credential.kind,
+        credential.secret.reveal(),
+      ]);
+    expect(accountsWith({})).toEqual([]);
+    expect(accountsWith({ OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: ' ' })).toEqual([['responses', 'bearer', 'a']]);
+    expect(accountsWith({ ANTHROPIC_API_KEY: 'b' })).toEqual([['messages', 'api_key', 'b']]);
+  });
+
+  it('refuses a key that could not be sent, without showing it', () => {
+    const load = () => defaultGatewayConfig({ OPENAI_API_KEY: 'sk-canary sk-other' });
+    expect(load).toThrow(/^OPENAI_API_KEY holds spaces/);
+    expect(load).not.toThrow(/canary/);
+  });
+
+  it('has three classes whatever is set', () => {
+    expect(defaultGatewayConfig({}).classes.map(({ id }) => id)).toEqual([
+      'gateway/sterk',
+      'gateway/snel',
+      'gateway/claude',
+    ]);
+  });
+});
+
+describe('the simulated gateway', () => {
+  it('has two accounts in each pool, at the simulator', () => {
+    const config = simulatedGatewayConfig('http://127.0.0.1:9999/');
+    expect(config.pools.map(({ baseUrl }) => baseUrl)).toEqual([
+      'http://127.0.0.1:9999/v1',
+      'http://127.0.0.1:9999/v1',
+    ]);
+    expect(config.accounts.map(({ pool, name }) => `${pool}/${name}`).sort()).toEqual([
+      'messages/team-a',
+      'messages/team-b',
+      'responses/team-a',
+      'responses/team-b',
+    ]);
+    expect(new Set(config.accounts.map(({ credential }) => credential.secret.reveal())).size).toBe(4);
+  });
+});
+
+describe('the JSON Schema of gateway.yaml', () => {
+  it('asks only for pools and knows no keys but the documented ones', () => {
+    expect(gatewayJsonSchema()).toMatchObject({
+      title: 'gateway.yaml',
+      required: ['pools'],
+      additionalProperties: false,
+      properties: { settings: { properties: { affinity_ttl_seconds: { default: 3_600 } } } },
+    });
+  });
+});

@@ -1,0 +1,64 @@
+import type { Environment } from './env-reader.ts';
+import { EnvReader } from './env-reader.ts';
+import type { GatewayConfig } from './gateway-config.ts';
+import { type GatewayFileInput, gatewayFileSchema } from './gateway-schema.ts';
+import { toGatewayConfig } from './to-gateway-config.ts';
+
+/**
+ * What the gateway does without a `gateway.yaml`: both providers at their public addresses, three classes, and an account
+ * for each of OPENAI_API_KEY and ANTHROPIC_API_KEY that is set. It has no accounts when neither is. Throws ConfigError for a
+ * key that can't be sent.
+ */
+export function defaultGatewayConfig(env: Environment): GatewayConfig {
+  const reader = new EnvReader(env);
+  const openaiKey = readKey(reader, 'OPENAI_API_KEY');
+  const anthropicKey = readKey(reader, 'ANTHROPIC_API_KEY');
+  reader.done();
+  return gatewayOf({ responses: 'https://api.openai.com/v1', messages: 'https://api.anthropic.com/v1' }, [
+    ...(openaiKey === undefined ? [] : [{ pool: 'responses', name: 'default', credential: { bearer: openaiKey } }]),
+    ...(anthropicKey === undefined
+      ? []
+      : [{ pool: 'messages', name: 'default', credential: { api_key: anthropicKey } }]),
+  ]);
+}
+
+/** The same gateway in front of simulated providers, with two accounts in each pool so that moving on can be seen. */
+export function simulatedGatewayConfig(simulatorUrl: string): GatewayConfig {
+  const baseUrl = `${simulatorUrl.replace(/\/+$/, '')}/v1`;
+  return gatewayOf(
+    { responses: baseUrl, messages: baseUrl },
+    ['a', 'b'].flatMap((letter) => [
+      { pool: 'responses', name: `team-${letter}`, credential: { bearer: `simulated-responses-${letter}` } },
+      { pool: 'messages', name: `team-${letter}`, credential: { api_key: `simulated-messages-${letter}` } },
+    ]),
+  );
+}
+
+function readKey(reader: EnvReader, name: string): string | undefined {
+  const key = reader.optional(name);
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+    reader.problem(
+      `${name} holds spaces or characters that no key has. It may have been copied with too much around it.`,
+    );
+  }
+  return key;
+}
+
+function gatewayOf(
+  baseUrls: { readonly responses: string; readonly messages: string },
+  accounts: NonNullable<GatewayFileInput['accounts']>,
+): GatewayConfig {
+  const file: GatewayFileInput = {
+    pools: {
+      responses: { format: 'responses', owned_by: 'provider_a', base_url: baseUrls.responses },
+      messages: { format: 'messages', owned_by: 'provider_b', base_url: baseUrls.messages },
+    },
+    accounts,
+    classes: {
+      sterk: { name: 'Sterk', effort: 'high', candidates: ['responses/gpt-5.5', 'messages/claude-opus-4-8'] },
+      snel: { name: 'Snel', effort: 'low', candidates: ['responses/gpt-5.5-mini', 'messages/claude-haiku-4-5'] },
+      claude: { name: 'Claude', effort: 'medium', candidates: ['messages/claude-sonnet-5'] },
+    },
+  };
+  return toGatewayConfig(gatewayFileSchema.parse(file));
+}

@@ -1,0 +1,97 @@
+import type { Secret } from './secret.ts';
+
+/** The wire format of a pool's provider: POST /v1/responses or POST /v1/messages. */
+export type PoolFormat = 'responses' | 'messages';
+
+/** Reasoning effort, from none to most. @see spec "POST /v1/chat/completions", reasoning_effort */
+export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max' | 'ultra';
+
+/** What `gateway.yaml` says, checked, with every default filled in. Frozen. */
+export interface GatewayConfig {
+  /** In the order of the file, which is the order of the public listing. */
+  readonly pools: readonly PoolConfig[];
+  readonly accounts: readonly AccountConfig[];
+  /** In the order of the file, which is the order of the public listing. */
+  readonly classes: readonly ClassConfig[];
+  readonly settings: PoolSettings;
+}
+
+/** A set of accounts at one provider. */
+export interface PoolConfig {
+  readonly name: string;
+  readonly format: PoolFormat;
+  /** How clients see the provider: `owned_by` in listings, `x-gateway-provider` on answers. */
+  readonly ownedBy: string;
+  /** Without a slash at the end. */
+  readonly baseUrl: string;
+  /** Model ids ("*" stands for any text) that belong to this pool while its provider's list is not known. */
+  readonly modelPatterns: readonly string[];
+}
+
+export interface AccountConfig {
+  readonly pool: string;
+  /** Unique within its pool. */
+  readonly name: string;
+  readonly credential: Credential;
+  /** Requests at a time. Undefined: no cap. */
+  readonly maxConcurrency: number | undefined;
+  /** Model ids ("*" stands for any text) that this account may serve. Undefined: all of its pool. */
+  readonly models: readonly string[] | undefined;
+  /** `draining` takes nothing new, `disabled` is not used at all. */
+  readonly state: 'active' | 'draining' | 'disabled';
+}
+
+/** What an account authenticates with: `Authorization: Bearer` or `x-api-key`. */
+export interface Credential {
+  readonly kind: 'bearer' | 'api_key';
+  readonly secret: Secret;
+}
+
+/** A model that the gateway defines. */
+export interface ClassConfig {
+  /** What clients send as `model`: "gateway/sterk". */
+  readonly id: string;
+  /** Readable name. */
+  readonly name: string;
+  /** Effort of requests that name none. */
+  readonly effort: Effort;
+  /** Provider models in order of preference. */
+  readonly candidates: readonly CandidateConfig[];
+}
+
+export interface CandidateConfig {
+  readonly pool: string;
+  /** The provider's model id. */
+  readonly model: string;
+}
+
+/** How accounts cool down, come back and are shared. Every one has a default that is safe to keep. */
+export interface PoolSettings {
+  /** First guess after a 429 that names no reset; doubles with each further one. */
+  readonly rateLimitCooldownMs: number;
+  readonly rateLimitCooldownMaxMs: number;
+  /** The furthest reset that a provider's word is taken for. */
+  readonly givenCooldownMaxMs: number;
+  readonly unauthorizedCooldownMs: number;
+  /** First pause of an account after repeated errors; doubles while its probes fail. */
+  readonly errorCooldownMs: number;
+  readonly errorCooldownMaxMs: number;
+  /** Share of recent attempts that may fail, 0 to 1, before an account pauses. */
+  readonly errorThreshold: number;
+  /** Guessed cooldowns are lengthened at random by up to this share, so that accounts do not wake together. */
+  readonly cooldownJitter: number;
+  /** How long a probe keeps others away from its account when nothing is heard of it. */
+  readonly probeTimeoutMs: number;
+  /** Attempts of one request that may end in an error (not in a 429). */
+  readonly maxErrorAttempts: number;
+  /** Share of requests, 0 to 1, that may be spent on further attempts after errors… */
+  readonly retryBudgetShare: number;
+  /** …and what is allowed in any case, so that a quiet gateway always fails over. */
+  readonly retryBudgetFloorPerSecond: number;
+  /** How long a session stays with its account after its last success. */
+  readonly affinityTtlMs: number;
+  /** When a lease that nobody reported on stops counting as a request under way. */
+  readonly leaseTtlMs: number;
+  /** How often model lists are expected to be reported; three times as long without a report means unreachable. */
+  readonly modelListRefreshMs: number;
+}

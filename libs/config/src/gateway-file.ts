@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { LineCounter, parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { ConfigError } from './config-error.ts';
+import type { Environment } from './env-reader.ts';
+import { pathText, resolveEnvReferences } from './env-references.ts';
+import type { GatewayConfig } from './gateway-config.ts';
+import { referenceProblems } from './gateway-references.ts';
+import { gatewayFileSchema } from './gateway-schema.ts';
+import { toGatewayConfig } from './to-gateway-config.ts';
+
+/**
+ * Reads `gateway.yaml`. Throws one ConfigError with every problem and its path in the file; no problem repeats a
+ * credential or a line of the file.
+ */
+export function loadGatewayFile(path: string, env: Environment): GatewayConfig {
+  const { value, problems } = resolveEnvReferences(parseYaml(readText(path), path), env);
+  const parsed = gatewayFileSchema.safeParse(value);
+  const all = [
+    ...[...problems].map(([place, text]) => `${place}: ${text}`),
+    ...schemaProblems(parsed.error?.issues ?? [], problems),
+    ...referenceProblems(value, problems),
+  ];
+  if (all.length > 0 || !parsed.success) throw new ConfigError(all);
+  return toGatewayConfig(parsed.data);
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (thrown) {
+    const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
+    throw new ConfigError([`${path}: the file can't be read${reason}. GATEWAY_CONFIG names it.`]);
+  }
+}
+
+function parseYaml(text: string, path: string): unknown {
+  const lines = new LineCounter();
+  // Pretty errors quote the line they are about, which may hold a credential.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const problems = document.errors.map(({ pos, message }) => {
+    const { line, col } = lines.linePos(pos[0]);
+    return `${path}:${line}:${col}: ${withoutQuotedSource(message)}`;
+  });
+  if (problems.length > 0) throw new ConfigError(problems);
+  try {
+    return document.toJS();
+  } catch {
+    throw new ConfigError([`${path}: it has too many aliases`]);
+  }
+}
+
+/** The parser puts what it read, which may be a credential, behind a colon. */
+function withoutQuotedSource(message: string): string {
+  return message.split(':', 1)[0] ?? '';
+}
+
+function schemaProblems(issues: readonly z.core.$ZodIssue[], known: ReadonlyMap<string, string>): string[] {
+  return issues.flatMap((issue) => {
+    const place = pathText(issue.path);
+    // A value that could not be filled in has been reported already; a union fails for a part of it.
+    if (known.has(place)) return [];
+    if (issue.code === 'invalid_union' && [...known.keys()].some((path) => path.startsWith(`${place}.`))) return [];
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => `${pathText([...issue.path, key])}: there is no such key`);
+    }
+    return [`${place || 'the file'}: ${issueText(issue)}`];
+  });
+}
+
+function issueText(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_union':
+      return `must be either { bearer: "\${NAME}" } or { api_key: "\${NAME}" }`;
+    case 'invalid_type':
+      return issue.message.endsWith('received undefined') ? 'is missing' : `must be a value of type ${issue.expected}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'invalid_key':
+      return issue.issues[0]?.message ?? issue.message;
+    default:
+      return issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+  }
+}

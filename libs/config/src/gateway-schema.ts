@@ -1,0 +1,107 @@
+import { z } from 'zod';
+
+const name = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9._-]*$/, 'must begin with a letter and hold only letters, digits, ".", "_" and "-"');
+
+const modelId = z.string().min(1, 'must not be empty');
+
+const modelPatterns = z.array(modelId).min(1, 'must not be empty');
+
+const httpUrl = z
+  .string()
+  .refine(
+    (text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''),
+    'must be a URL that starts with http:// or https://',
+  );
+
+const pool = z.strictObject({
+  format: z.enum(['responses', 'messages']).describe('What the provider speaks: POST /responses or POST /messages.'),
+  owned_by: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces: it travels in a header')
+    .describe('How clients see the provider, in GET /v1/models and in the header x-gateway-provider.'),
+  base_url: httpUrl.describe('For example https://api.openai.com/v1'),
+  model_patterns: modelPatterns
+    .optional()
+    .describe('Model ids, with * for any text, that belong to this pool while its model list is not known.'),
+});
+
+const secretText = z
+  .string()
+  .min(1, 'must not be empty')
+  .regex(/^[\x21-\x7e]*$/, 'must be visible ASCII without spaces');
+
+const account = z.strictObject({
+  pool: name.describe('The name of one of the pools.'),
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]*$/, 'must hold only letters, digits, ".", "_", "@" and "-"')
+    .describe('Unique within its pool.'),
+  credential: z
+    .union([z.strictObject({ bearer: secretText }), z.strictObject({ api_key: secretText })])
+    .describe(`Only by reference: { bearer: "\${OPENAI_API_KEY}" } or { api_key: "\${ANTHROPIC_API_KEY}" }.`),
+  max_concurrency: z.int().min(1).max(100_000).optional().describe('Requests at a time. Absent: no cap.'),
+  models: modelPatterns
+    .optional()
+    .describe('Model ids, with * for any text, that this account may serve. Absent: all of its pool.'),
+  state: z
+    .enum(['active', 'draining', 'disabled'])
+    .default('active')
+    .describe('draining: takes nothing new. disabled: not used at all.'),
+});
+
+const modelClass = z.strictObject({
+  name: z.string().min(1, 'must not be empty').describe('Readable name in GET /v1/models.'),
+  effort: z
+    .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'])
+    .describe('Reasoning effort of requests that name none.'),
+  candidates: z
+    .array(z.string().regex(/^[^/]+\/.+$/, 'must be written pool/model'))
+    .min(1, 'must not be empty')
+    .describe('Provider models as pool/model, in order of preference.'),
+});
+
+const seconds = (fallback: number, text: string) =>
+  z.number().positive().max(31_536_000).default(fallback).describe(text);
+const share = (fallback: number, text: string) => z.number().min(0).max(1).default(fallback).describe(text);
+
+const settings = z.strictObject({
+  rate_limit_cooldown_seconds: seconds(
+    5,
+    'First guess after a 429 that names no reset; doubles with each further one.',
+  ),
+  rate_limit_cooldown_max_seconds: seconds(600, 'The longest such guess.'),
+  given_cooldown_max_seconds: seconds(691_200, "The furthest reset that a provider's word is taken for."),
+  unauthorized_cooldown_seconds: seconds(600, 'Pause of an account whose credential was refused.'),
+  error_cooldown_seconds: seconds(2, 'First pause of an account after repeated errors; doubles while its probes fail.'),
+  error_cooldown_max_seconds: seconds(60, 'The longest such pause.'),
+  error_threshold: share(0.5, 'Share of recent attempts that may fail before an account pauses.'),
+  cooldown_jitter: share(0.2, 'Guessed cooldowns are lengthened at random by up to this share.'),
+  probe_timeout_seconds: seconds(30, 'How long a probe of which nothing is heard keeps others away.'),
+  max_error_attempts: z.int().min(1).max(20).default(3).describe('Attempts of one request that may end in an error.'),
+  retry_budget_share: share(0.1, 'Share of requests that may be spent on further attempts after errors.'),
+  retry_budget_floor_per_second: z.number().min(0).default(10).describe('Further attempts allowed in any case.'),
+  affinity_ttl_seconds: seconds(3_600, 'How long a session stays with its account after its last success.'),
+  lease_ttl_seconds: seconds(900, 'When a request that nobody reported on stops counting as under way.'),
+  model_list_refresh_seconds: seconds(60, 'How often adapters report model lists; 3 times as long means unreachable.'),
+});
+
+/** The shape of `gateway.yaml`. What one part says of another (an account's pool) is checked elsewhere. */
+export const gatewayFileSchema = z.strictObject({
+  pools: z.record(name, pool).refine((pools) => Object.keys(pools).length > 0, 'must hold at least one pool'),
+  accounts: z.array(account).default([]),
+  classes: z.record(name, modelClass).default({}),
+  settings: settings.prefault({}),
+});
+
+/** The file as a person writes it, defaults left out. */
+export type GatewayFileInput = z.input<typeof gatewayFileSchema>;
+
+/** The file with its defaults. */
+export type GatewayFile = z.output<typeof gatewayFileSchema>;
+
+/** The JSON Schema of `gateway.yaml`, for editors. */
+export function gatewayJsonSchema(): Readonly<Record<string, unknown>> {
+  return { title: 'gateway.yaml', ...z.toJSONSchema(gatewayFileSchema, { io: 'input' }) };
+}

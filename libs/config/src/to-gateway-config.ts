@@ -1,0 +1,100 @@
+import type {
+  AccountConfig,
+  ClassConfig,
+  GatewayConfig,
+  PoolConfig,
+  PoolFormat,
+  PoolSettings,
+} from './gateway-config.ts';
+import type { GatewayFile } from './gateway-schema.ts';
+import { Secret } from './secret.ts';
+
+/** A checked file as the services know it: lists in the order of the file, milliseconds, secrets wrapped. Frozen. */
+export function toGatewayConfig(file: GatewayFile): GatewayConfig {
+  return deepFreeze({
+    pools: Object.entries(file.pools).map(([name, pool]) => toPool(name, pool)),
+    accounts: file.accounts.map(toAccount),
+    classes: Object.entries(file.classes).map(([name, modelClass]) => toClass(name, modelClass)),
+    settings: toSettings(file.settings),
+  });
+}
+
+const defaultModelPatterns: Readonly<Record<PoolFormat, readonly string[]>> = {
+  responses: ['gpt-*', 'o1*', 'o3*', 'o4*', 'codex-*'],
+  messages: ['claude-*'],
+};
+
+function toPool(name: string, pool: GatewayFile['pools'][string]): PoolConfig {
+  return {
+    name,
+    format: pool.format,
+    ownedBy: pool.owned_by,
+    baseUrl: pool.base_url.replace(/\/+$/, ''),
+    modelPatterns: pool.model_patterns ?? defaultModelPatterns[pool.format],
+  };
+}
+
+function toAccount({
+  pool,
+  name,
+  credential,
+  max_concurrency,
+  models,
+  state,
+}: GatewayFile['accounts'][number]): AccountConfig {
+  return {
+    pool,
+    name,
+    credential:
+      'bearer' in credential
+        ? { kind: 'bearer', secret: new Secret(credential.bearer) }
+        : { kind: 'api_key', secret: new Secret(credential.api_key) },
+    maxConcurrency: max_concurrency,
+    models,
+    state,
+  };
+}
+
+function toClass(
+  name: string,
+  { name: readableName, effort, candidates }: GatewayFile['classes'][string],
+): ClassConfig {
+  return {
+    id: `gateway/${name}`,
+    name: readableName,
+    effort,
+    candidates: candidates.map((candidate) => {
+      // Only the first slash separates: a provider's model id may hold slashes of its own.
+      const slash = candidate.indexOf('/');
+      return { pool: candidate.slice(0, slash), model: candidate.slice(slash + 1) };
+    }),
+  };
+}
+
+function toSettings(settings: GatewayFile['settings']): PoolSettings {
+  return {
+    rateLimitCooldownMs: settings.rate_limit_cooldown_seconds * 1_000,
+    rateLimitCooldownMaxMs: settings.rate_limit_cooldown_max_seconds * 1_000,
+    givenCooldownMaxMs: settings.given_cooldown_max_seconds * 1_000,
+    unauthorizedCooldownMs: settings.unauthorized_cooldown_seconds * 1_000,
+    errorCooldownMs: settings.error_cooldown_seconds * 1_000,
+    errorCooldownMaxMs: settings.error_cooldown_max_seconds * 1_000,
+    errorThreshold: settings.error_threshold,
+    cooldownJitter: settings.cooldown_jitter,
+    probeTimeoutMs: settings.probe_timeout_seconds * 1_000,
+    maxErrorAttempts: settings.max_error_attempts,
+    retryBudgetShare: settings.retry_budget_share,
+    retryBudgetFloorPerSecond: settings.retry_budget_floor_per_second,
+    affinityTtlMs: settings.affinity_ttl_seconds * 1_000,
+    leaseTtlMs: settings.lease_ttl_seconds * 1_000,
+    modelListRefreshMs: settings.model_list_refresh_seconds * 1_000,
+  };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) deepFreeze(part);
+  }
+  return value;
+}

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { pendingMigrations } from './migrate.ts';
+import type { GatewayDatabase } from './schema/database.ts';
+
+/**
+ * Asks whether a database can be worked with: why not, or undefined when it can. The answer comes within
+ * `timeoutMs`, whatever the database does.
+ */
+export function createDatabaseProbe(database: GatewayDatabase, timeoutMs = 2_000): () => Promise<string | undefined> {
+  // Migrations never run backwards, so they are asked for only until none is missing.
+  let migrated = false;
+
+  const problem = async (): Promise<string | undefined> => {
+    if (migrated) {
+      await sql`select 1`.execute(database);
+      return undefined;
+    }
+    const pending = await pendingMigrations(database);
+    migrated = pending.length === 0;
+    return migrated ? undefined : `the database lacks ${pending.length} migrations: run gatewayctl migrate`;
+  };
+
+  return async () => {
+    const timer = new AbortController();
+    const late = sleep(timeoutMs, 'the database does not answer', { signal: timer.signal });
+    try {
+      return await Promise.race([problem().catch(() => 'the database does not answer'), late]);
+    } finally {
+      timer.abort();
+      late.catch(() => undefined);
+    }
+  };
+}

@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * Runs a transaction, and again when Postgres ended it because it met another one (deadlock, serialisation). The work
+ * must be the whole transaction: nothing of an ended one stays.
+ */
+export async function retryingConflicts<T>(transaction: () => Promise<T>, attempts = 5): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await transaction();
+    } catch (thrown) {
+      if (attempt >= attempts || !isConflict(thrown)) throw thrown;
+      await sleep(Math.random() * 10 * 2 ** attempt);
+    }
+  }
+}
+
+/**
+ * True when the database refused the data itself, so that trying again can't help: out of range, not text, against
+ * a constraint. False for everything that may pass: no connection, no space, a lock, a missing table.
+ */
+export function isRefusedData(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  if ('errcode' in thrown) return typeof thrown.errcode === 'number' && sqliteRefusals.has(thrown.errcode & 0xff);
+  return /^(22|23)[0-9A-Z]{3}$/.test(sqlStateOf(thrown));
+}
+
+/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH. @see https://www.sqlite.org/rescode.html */
+const sqliteRefusals: ReadonlySet<number> = new Set([18, 19, 20]);
+
+/** serialization_failure, deadlock_detected. @see https://www.postgresql.org/docs/current/errcodes-appendix.html */
+function isConflict(thrown: unknown): boolean {
+  return ['40001', '40P01'].includes(sqlStateOf(thrown));
+}
+
+function sqlStateOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
+}

@@ -1,0 +1,12 @@
+import type { Migration } from 'kysely/migration';
+import * as tokens from './20261120090000-tokens.ts';
+import * as usage from './20261120090100-usage.ts';
+
+/**
+ * All migrations by name; the timestamp in front is their order. One that has run anywhere is never changed: a new
+ * one follows it. Each keeps working for the release before it, which runs beside it during an upgrade.
+ */
+export const migrations: Readonly<Record<string, Migration>> = {
+  '20261120090000-tokens': tokens,
+  '20261120090100-usage': usage,
+};

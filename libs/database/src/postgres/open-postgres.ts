@@ -1,0 +1,46 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import { Pool } from 'pg';
+import { migrate } from '../migrate.ts';
+import type { Database, GatewayDatabase } from '../schema/database.ts';
+import { numberTypes } from './number-types.ts';
+import { PostgresConnections } from './postgres-connections.ts';
+
+export interface PostgresOptions {
+  /** Shown in pg_stat_activity. */
+  readonly applicationName?: string;
+  /** Connections held at most. */
+  readonly maxConnections?: number;
+  /** After so long the server ends a statement. 0: never. */
+  readonly statementTimeoutMs?: number;
+}
+
+/** How much longer than the server's own timeout an answer is waited for, before the connection counts as dead. */
+const answerGraceMs = 2_000;
+
+/** The database behind a postgres:// URL. Connections are made when needed; no call on it waits for ever. */
+export function openPostgres(
+  url: string,
+  { applicationName = 'gateway', maxConnections = 10, statementTimeoutMs = 10_000 }: PostgresOptions = {},
+): GatewayDatabase {
+  const pool = new Pool({
+    connectionString: url,
+    application_name: applicationName,
+    max: maxConnections,
+    connectionTimeoutMillis: 3_000,
+    ...(statementTimeoutMs > 0 && {
+      statement_timeout: statementTimeoutMs,
+      query_timeout: statementTimeoutMs + answerGraceMs,
+      idle_in_transaction_session_timeout: statementTimeoutMs + answerGraceMs,
+    }),
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    types: numberTypes,
+  });
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool: new PostgresConnections(pool) }) });
+}
+
+/** Migrates the database behind a URL, over a connection without time limits: a migration may take its time. */
+export async function migratePostgres(url: string): Promise<readonly string[]> {
+  await using database = openPostgres(url, { applicationName: 'gateway-migrate', statementTimeoutMs: 0 });
+  return await migrate(database);
+}

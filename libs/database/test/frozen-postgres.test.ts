@@ -1,0 +1,59 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { createTestDatabase, freePort } from '@gateway/testkit';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { createDatabaseProbe } from '../src/index.ts';
+import { migratePostgres, openPostgres } from '../src/postgres/open-postgres.ts';
+
+describe('a Postgres that stops answering', () => {
+  it('fails calls in bounded time, and serves again over new connections', async () => {
+    await using empty = await createTestDatabase();
+    await migratePostgres(empty.url);
+    await using path = await openPath(empty.url);
+    await using database = openPostgres(path.url, { maxConnections: 1, statementTimeoutMs: 100 });
+    const probe = createDatabaseProbe(database, 500);
+    const one = () => sql<{ one: number }>`select 1 as one`.execute(database);
+    await one();
+
+    path.freeze();
+    await expect(one()).rejects.toThrow(/timeout/);
+    expect(await probe()).toMatch(/does not answer/);
+
+    // Connections made before the freeze stay dead, as they do behind a firewall that forgot them.
+    path.acceptNew();
+    await expect.poll(() => one().then(({ rows }) => rows, String), { timeout: 20_000 }).toEqual([{ one: 1 }]);
+  });
+});
+
+/** A way to a server that can swallow everything without closing anything. */
+async function openPath(target: string) {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let swallowing = false;
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+    }
+    if (swallowing) return;
+    client.pipe(upstream).pipe(client);
+  });
+  const url = new URL(target);
+  url.port = String(await freePort());
+  await new Promise<void>((resolve) => server.listen(Number(url.port), '127.0.0.1', resolve));
+  return {
+    url: url.href,
+    freeze() {
+      swallowing = true;
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    acceptNew() {
+      swallowing = false;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import type { JsonObject } from '../json-value.ts';
+
+/** What a request of either format asks for, in the simulator's own words. */
+export interface Conversation {
+  readonly model: string;
+  readonly stream: boolean;
+  /** The text of the last user message; empty when the turn brings nothing but tool results. */
+  readonly userText: string;
+  /** How many images the last user message has. */
+  readonly imageCount: number;
+  /** The tool results that came after the last answer of the assistant. */
+  readonly toolResults: readonly ToolResult[];
+  readonly tools: readonly DeclaredTool[];
+  readonly toolChoice: ToolChoice;
+  readonly parallelToolCalls: boolean;
+  readonly answerFormat: AnswerFormat;
+  /** Undefined: no limit. */
+  readonly maxOutputTokens: number | undefined;
+  readonly stopSequences: readonly string[];
+  readonly reasoning: ReasoningVisibility;
+  /** Everything that counts as input, in the order in which a provider caches it. */
+  readonly input: readonly InputSegment[];
+  /** Which earlier requests can share cached input with this one; undefined: none. */
+  readonly cacheScope: string | undefined;
+}
+
+export interface ToolResult {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface DeclaredTool {
+  readonly name: string;
+  readonly schema: JsonObject;
+}
+
+export type ToolChoice =
+  | { readonly kind: 'auto' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'any' }
+  | { readonly kind: 'named'; readonly name: string };
+
+export type AnswerFormat =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'json_object' }
+  | { readonly kind: 'json_schema'; readonly schema: JsonObject };
+
+/** Whether reasoning, where there is any, shows its text, only its existence, or is switched off. */
+export type ReasoningVisibility = 'shown' | 'hidden' | 'off';
+
+/** A piece of input that is cached whole or not at all. */
+export interface InputSegment {
+  /** What identifies the segment; equal contents are the same segment. */
+  readonly content: string;
+  readonly tokens: number;
+  /** Whether a cache entry may end here. */
+  readonly cacheable: boolean;
+}
+
+/** What an image counts, whatever its size. */
+export const imageTokens = 85;

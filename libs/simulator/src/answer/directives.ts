@@ -1,0 +1,122 @@
+/** What the last user message tells the simulator to do. */
+export interface Directives {
+  readonly toolCalls: readonly ToolDirective[];
+  /** Tokens to spend on reasoning. */
+  readonly reasoningTokens: number;
+  /** How many words to say. */
+  readonly words: number | undefined;
+  /** End the answer early, for this reason. */
+  readonly incomplete: 'length' | 'content_filter' | undefined;
+  readonly refuse: boolean;
+  readonly json: boolean;
+  /** How much of the input to report as cached. */
+  readonly cachedTokens: number | undefined;
+  /** What is left of the text without its directives. */
+  readonly rest: string;
+}
+
+export interface ToolDirective {
+  readonly name: string;
+  /** The arguments exactly as written; undefined when none were given. */
+  readonly argumentsText: string | undefined;
+}
+
+const maximumWords = 1_000_000;
+
+/** Reads `#tool`, `#reason`, `#long`, `#incomplete`, `#refuse`, `#json` and `#cached`; anything else is plain text. */
+export function readDirectives(text: string): Directives {
+  const { toolCalls, rest } = takeToolDirectives(text);
+  const remaining = new DirectiveText(rest);
+  const reasoningTokens = remaining.takeNumber('reason') ?? 0;
+  const words = remaining.takeNumber('long');
+  const cachedTokens = remaining.takeNumber('cached');
+  const incomplete = remaining.takeIncomplete();
+  const refuse = remaining.takeFlag('refuse');
+  const json = remaining.takeFlag('json');
+  return {
+    toolCalls,
+    reasoningTokens,
+    words: words === undefined ? undefined : Math.min(words, maximumWords),
+    incomplete,
+    refuse,
+    json,
+    cachedTokens,
+    rest: remaining.text,
+  };
+}
+
+class DirectiveText {
+  #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get text(): string {
+    return this.#text.trim();
+  }
+
+  takeNumber(name: string): number | undefined {
+    const digits = this.#take(new RegExp(`(?<!\\S)#${name}[ \\t]+(\\d+)(?!\\S)`));
+    return digits === undefined ? undefined : Number(digits);
+  }
+
+  takeFlag(name: string): boolean {
+    return this.#take(new RegExp(`(?<!\\S)#${name}(?!\\S)`)) !== undefined;
+  }
+
+  takeIncomplete(): 'length' | 'content_filter' | undefined {
+    if (this.#take(/(?<!\S)#incomplete[ \t]+content_filter(?!\S)/) !== undefined) return 'content_filter';
+    return this.takeFlag('incomplete') ? 'length' : undefined;
+  }
+
+  /** The first group of the first match, or an empty text when the pattern has none. */
+  #take(pattern: RegExp): string | undefined {
+    const match = pattern.exec(this.#text);
+    if (match === null) return undefined;
+    this.#text = this.#text.slice(0, match.index) + this.#text.slice(match.index + match[0].length);
+    return match[1] ?? '';
+  }
+}
+
+function takeToolDirectives(text: string): { toolCalls: readonly ToolDirective[]; rest: string } {
+  const toolCalls: ToolDirective[] = [];
+  let rest = '';
+  let position = 0;
+  for (const match of text.matchAll(/(?<!\S)#tool[ \t]+([\w-]+)[ \t]*/g)) {
+    // A directive quoted inside the arguments of the one before it is part of those arguments.
+    if (match.index < position) continue;
+    rest += text.slice(position, match.index);
+    const argumentsStart = match.index + match[0].length;
+    const argumentsEnd = endOfJsonObject(text, argumentsStart);
+    toolCalls.push({ name: match[1] ?? '', argumentsText: text.slice(argumentsStart, argumentsEnd) || undefined });
+    position = argumentsEnd;
+  }
+  return { toolCalls, rest: rest + text.slice(position) };
+}
+
+/** Where the JSON object that starts at `start` ends; `start` itself when there is no whole and valid object. */
+function endOfJsonObject(text: string, start: number): number {
+  if (text[start] !== '{') return start;
+  let depth = 0;
+  let quoted = false;
+  for (let index = start; index < text.length; index++) {
+    const character = text[index];
+    if (quoted && character === '\\') index++;
+    else if (character === '"') quoted = !quoted;
+    else if (!quoted && character === '{') depth++;
+    else if (!quoted && character === '}' && --depth === 0) {
+      return isJson(text.slice(start, index + 1)) ? index + 1 : start;
+    }
+  }
+  return start;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { presetNames } from './fault-presets.ts';
+
+const milliseconds = z.number().min(0);
+/** After how many events of a streamed answer; 0: before the first, but after status and headers. */
+const afterEvents = z.int().min(0);
+const headers = z.record(z.string(), z.string());
+
+const streamError = z.strictObject({
+  type: z.string().optional(),
+  code: z.string().optional(),
+  message: z.string().optional(),
+});
+
+const faultSchema = z.discriminatedUnion('kind', [
+  /** The answer is right, but late. */
+  z.strictObject({
+    kind: z.literal('delay'),
+    beforeHeadersMs: milliseconds.optional(),
+    /** Between the headers and the first event of a stream. */
+    beforeFirstEventMs: milliseconds.optional(),
+    betweenEventsMs: milliseconds.optional(),
+  }),
+  /** Another status, headers and body instead of an answer. A body that is no text is sent as JSON. */
+  z.strictObject({
+    kind: z.literal('status'),
+    status: z.int().min(200).max(599),
+    headers: headers.optional(),
+    body: z.unknown().optional(),
+  }),
+  /** The connection is reset: without `afterEvents` before anything is sent. */
+  z.strictObject({ kind: z.literal('reset'), afterEvents: afterEvents.optional() }),
+  /** Nothing more is sent, and the connection stays open: without `afterEvents` not even the status. */
+  z.strictObject({ kind: z.literal('stall'), afterEvents: afterEvents.optional() }),
+  /** The stream ends properly, but too early: without `afterEvents` just before its terminal event. */
+  z.strictObject({ kind: z.literal('end'), afterEvents: afterEvents.optional() }),
+  /** An `error` event ends the stream; by default it is the first event. */
+  z.strictObject({
+    kind: z.literal('error_event'),
+    afterEvents: afterEvents.optional(),
+    error: streamError.optional(),
+  }),
+  /** The stream fails in the format's own way: `response.failed`, or on Messages an `error` event. By default after two events. */
+  z.strictObject({ kind: z.literal('failed'), afterEvents: afterEvents.optional(), error: streamError.optional() }),
+  /** The JSON of one event is cut in half; the stream goes on after it. By default the first event. */
+  z.strictObject({ kind: z.literal('broken_json'), afterEvents: afterEvents.optional() }),
+  /** A data line that does not end, of so many bytes; without `bytes` it goes on until the client leaves. */
+  z.strictObject({
+    kind: z.literal('endless_line'),
+    afterEvents: afterEvents.optional(),
+    bytes: z.int().min(1).optional(),
+  }),
+  /** Events of unknown names, comments and keep-alives between the real ones. A client must not mind. */
+  z.strictObject({ kind: z.literal('unknown_events') }),
+  /** The stream arrives in pieces of a few bytes, which cut characters and lines in two. A client must not mind. */
+  z.strictObject({ kind: z.literal('split_utf8') }),
+  /** The answer does not say what it cost. */
+  z.strictObject({ kind: z.literal('usage_missing') }),
+  /** The final event of a Responses stream has `output: []`, as subscription backends send it. */
+  z.strictObject({ kind: z.literal('empty_output') }),
+  /** Headers added to a good answer, for instance quota windows. */
+  z.strictObject({ kind: z.literal('headers'), headers }),
+]);
+
+const presetSchema = z.strictObject({
+  preset: z.enum(presetNames),
+  /** For limits: seconds until the limit resets. The fault ends with it. Default 60. */
+  resetAfterSeconds: z.number().min(0).optional(),
+});
+
+/** One thing that goes wrong, and for whom, where, and how often. */
+export const faultScriptSchema = z.strictObject({
+  /** The account's credential; absent: all accounts. */
+  account: z.string().optional(),
+  /** Absent: all models. */
+  model: z.string().optional(),
+  /** Absent: the two paths that generate. Listing models and counting tokens fail only when named. */
+  path: z.enum(['/v1/responses', '/v1/messages', '/v1/messages/count_tokens', '/v1/models']).optional(),
+  /** How many requests it strikes; absent: all, until cleared. */
+  times: z.int().min(1).optional(),
+  /** How long it lasts; absent: until cleared. */
+  forSeconds: z.number().min(0).optional(),
+  fault: z.union([presetSchema, faultSchema]),
+});
+
+export type Fault = z.infer<typeof faultSchema>;
+export type PresetFault = z.infer<typeof presetSchema>;
+export type FaultScript = z.infer<typeof faultScriptSchema>;
+export type FaultKind = Fault['kind'];
+export type FaultOf<Kind extends FaultKind> = Extract<Fault, { kind: Kind }>;

@@ -1,0 +1,323 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Simulator, startSimulator } from '../simulator.ts';
+import { postMessages, postResponses, readEvents, readJson } from '../test-requests.ts';
+import { type PresetName, presetNames } from './fault-presets.ts';
+import type { Fault } from './fault-script.ts';
+
+const nowMs = 1_800_000_000_000;
+let simulator: Simulator;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ nowMs: () => nowMs });
+});
+
+afterEach(() => simulator.reset());
+afterAll(async () => simulator[Symbol.asyncDispose]());
+
+const strike = (fault: Fault) => simulator.faults.add({ account: 'a', times: 1, fault });
+const lastRequest = () => simulator.requests().at(-1);
+
+describe('faults that replace the answer', () => {
+  it('answer the status, headers and body of the script, once', async () => {
+    strike({ kind: 'status', status: 418, headers: { 'x-kind': 'tea' }, body: { pot: true } });
+    const answer = await postResponses(simulator);
+    expect([answer.status, answer.headers.get('x-kind'), await answer.json()]).toEqual([418, 'tea', { pot: true }]);
+    expect(lastRequest()).toMatchObject({
+      outcome: 'faulted',
+      status: 418,
+      faults: ['status'],
+      billed: { inputTokens: 0 },
+    });
+    expect((await postResponses(simulator)).status).toBe(200);
+  });
+
+  it('strike only the account they name', async () => {
+    strike({ kind: 'status', status: 500 });
+    expect((await postResponses(simulator, {}, { account: 'b' })).status).toBe(200);
+    expect((await postResponses(simulator)).status).toBe(500);
+  });
+
+  it('reset the connection', async () => {
+    strike({ kind: 'reset' });
+    await expect(postResponses(simulator)).rejects.toMatchObject({ cause: { code: 'ECONNRESET' } });
+    expect(lastRequest()).toMatchObject({ outcome: 'faulted', status: null, faults: ['reset'] });
+  });
+
+  it('leave the client without an answer until it goes', async () => {
+    strike({ kind: 'stall' });
+    const abort = new AbortController();
+    const answer = postResponses(simulator, {}, { signal: abort.signal });
+    await vi.waitFor(() => expect(lastRequest()?.faults).toEqual(['stall']));
+    abort.abort();
+    await expect(answer).rejects.toThrow('aborted');
+    await vi.waitFor(() =>
+      expect(lastRequest()).toMatchObject({ outcome: 'cancelled', endedAtMs: nowMs, status: null }),
+    );
+  });
+
+  it('strike lists of models and counts only when named', async () => {
+    simulator.faults.add({ path: '/v1/models', fault: { kind: 'status', status: 503 } });
+    const list = () => fetch(`${simulator.url}/v1/models`, { headers: { authorization: 'Bearer a' } });
+    expect([(await postResponses(simulator)).status, (await list()).status]).toEqual([200, 503]);
+  });
+});
+
+describe('presets', () => {
+  const responses: Readonly<Partial<Record<PresetName, object>>> = {
+    rate_limited: [429, { error: { type: 'rate_limit_exceeded', code: 'rate_limit_exceeded' } }, {}],
+    rate_limited_retry_after: [429, {}, { 'retry-after': '30' }],
+    rate_limited_retry_after_ms: [429, {}, { 'retry-after-ms': '30000' }],
+    rate_limited_retry_after_date: [429, {}, { 'retry-after': new Date(nowMs + 30_000).toUTCString() }],
+    rate_limited_ratelimit_headers: [429, {}, { 'x-ratelimit-reset-requests': '30s' }],
+    usage_limit_reached: [
+      429,
+      { error: { type: 'usage_limit_reached', resets_at: nowMs / 1000 + 30, resets_in_seconds: 30 } },
+      {},
+    ],
+    codex_window_exhausted: [
+      429,
+      {},
+      { 'x-codex-primary-used-percent': '100.0', 'x-codex-primary-reset-at': `${nowMs / 1000 + 30}` },
+    ],
+    insufficient_quota: [429, { error: { code: 'insufficient_quota' } }, {}],
+    overloaded: [503, { error: { code: 'server_is_overloaded' } }, {}],
+    server_error: [500, { error: { type: 'server_error' } }, {}],
+    unavailable: [503, {}, {}],
+    unauthorized: [401, { error: { code: 'invalid_api_key' } }, {}],
+    forbidden: [403, {}, {}],
+    invalid_request: [400, { error: { type: 'invalid_request_error' } }, {}],
+    context_length_exceeded: [400, { error: { code: 'context_length_exceeded' } }, {}],
+    too_large: [413, {}, {}],
+  };
+
+  const messages: typeof responses = {
+    rate_limited: [429, { error: { type: 'rate_limit_error' } }, {}],
+    rate_limited_ratelimit_headers: [
+      429,
+      {},
+      { 'anthropic-ratelimit-requests-reset': new Date(nowMs + 30_000).toISOString() },
+    ],
+    unified_rejected: [
+      429,
+      {},
+      {
+        'anthropic-ratelimit-unified-status': 'rejected',
+        'anthropic-ratelimit-unified-reset': `${nowMs / 1000 + 30}`,
+      },
+    ],
+    unified_transient: [429, {}, { 'anthropic-ratelimit-unified-status': 'allowed', 'retry-after': '30' }],
+    overloaded: [529, { error: { type: 'overloaded_error' } }, {}],
+    server_error: [500, { error: { type: 'api_error' } }, {}],
+    unauthorized: [401, { error: { type: 'authentication_error' } }, {}],
+    forbidden: [403, { error: { type: 'permission_error' } }, {}],
+    too_large: [413, { error: { type: 'request_too_large' } }, {}],
+  };
+
+  it.each(Object.entries(responses))('%s on Responses', async (preset, expected) => {
+    expect(await seen(preset, postResponses)).toMatchObject(expected);
+  });
+
+  it.each(Object.entries(messages))('%s on Messages', async (preset, expected) => {
+    expect(await seen(preset, postMessages)).toMatchObject(expected);
+  });
+
+  it.each([
+    ['bad_gateway_html' as const, 502],
+    ['forbidden_html' as const, 403],
+  ])('%s is a page, not JSON', async (preset, status) => {
+    simulator.faults.add({ fault: { preset } });
+    const answer = await postResponses(simulator);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html']);
+    expect(await answer.text()).toContain('<html>');
+  });
+
+  it('are recorded by name', async () => {
+    simulator.faults.add({ fault: { preset: 'overloaded' } });
+    await postMessages(simulator);
+    expect(lastRequest()).toMatchObject({ outcome: 'faulted', faults: ['overloaded'] });
+  });
+
+  async function seen(name: string, send: typeof postResponses) {
+    const preset = presetNames.find((candidate) => candidate === name) ?? 'rate_limited';
+    simulator.faults.add({ fault: { preset, resetAfterSeconds: 30 } });
+    const answer = await send(simulator);
+    return [answer.status, await readJson(answer), Object.fromEntries(answer.headers)];
+  }
+});
+
+describe('faults of streams', () => {
+  it('reset after so many events', async () => {
+    strike({ kind: 'reset', afterEvents: 3 });
+    const { text, error } = await readUntilError(await postResponses(simulator));
+    expect(text.split('\n\n').length - 1).toBe(3);
+    expect(error).toMatchObject({ cause: { code: 'ECONNRESET' } });
+    expect(lastRequest()).toMatchObject({ outcome: 'faulted', eventsSent: 3 });
+  });
+
+  it('stall after so many events, and notice at once when the client goes', async () => {
+    strike({ kind: 'stall', afterEvents: 5 });
+    const abort = new AbortController();
+    const answer = await postMessages(simulator, {}, { signal: abort.signal });
+    await vi.waitFor(() => expect(lastRequest()).toMatchObject({ outcome: 'running', eventsSent: 5 }));
+    abort.abort();
+    await expect(answer.text()).rejects.toThrow('aborted');
+    await vi.waitFor(() => expect(lastRequest()).toMatchObject({ outcome: 'cancelled', faults: ['stall'] }));
+    expect(lastRequest()?.billed).toMatchObject({ inputTokens: 18, outputTokens: 3 });
+  });
+
+  it('stall after the headers', async () => {
+    strike({ kind: 'stall', afterEvents: 0 });
+    const abort = new AbortController();
+    expect((await postResponses(simulator, {}, { signal: abort.signal })).status).toBe(200);
+    expect(lastRequest()).toMatchObject({ outcome: 'running', eventsSent: 0, billed: { inputTokens: 0 } });
+    abort.abort();
+  });
+
+  it('end without the terminal event', async () => {
+    strike({ kind: 'end' });
+    const events = await readEvents(postMessages(simulator));
+    expect(events.at(-1)?.name).toBe('message_delta');
+    expect(lastRequest()?.outcome).toBe('faulted');
+  });
+
+  it('end after so many events', async () => {
+    strike({ kind: 'end', afterEvents: 2 });
+    expect(await readEvents(postMessages(simulator))).toHaveLength(2);
+  });
+
+  it('send an error as the first event, or later', async () => {
+    strike({ kind: 'error_event' });
+    strike({ kind: 'error_event', afterEvents: 4, error: { type: 'api_error', message: 'Oh' } });
+    const [first] = await readEvents(postMessages(simulator));
+    expect(JSON.parse(first?.data ?? '')).toEqual({
+      type: 'error',
+      error: { type: 'overloaded_error', message: 'Overloaded' },
+    });
+    const later = await readEvents(postMessages(simulator));
+    expect(later).toHaveLength(5);
+    expect(JSON.parse(later[4]?.data ?? '')).toEqual({ type: 'error', error: { type: 'api_error', message: 'Oh' } });
+  });
+
+  it('send the flat error event of the Responses format, with its sequence number', async () => {
+    strike({ kind: 'error_event', afterEvents: 2, error: { code: 'rate_limit_exceeded', message: 'Slow down' } });
+    const events = await readEvents(postResponses(simulator));
+    expect(JSON.parse(events.at(-1)?.data ?? '')).toEqual({
+      type: 'error',
+      code: 'rate_limit_exceeded',
+      message: 'Slow down',
+      param: null,
+      sequence_number: 2,
+    });
+  });
+
+  it('fail with response.failed', async () => {
+    strike({ kind: 'failed', error: { code: 'rate_limit_exceeded', message: 'Slow down' } });
+    const events = await readEvents(postResponses(simulator));
+    expect(events.map(({ name }) => name)).toEqual(['response.created', 'response.in_progress', 'response.failed']);
+    expect(JSON.parse(events[2]?.data ?? '').response).toMatchObject({
+      status: 'failed',
+      error: { code: 'rate_limit_exceeded', message: 'Slow down' },
+    });
+  });
+
+  it('break the JSON of one event and go on', async () => {
+    strike({ kind: 'broken_json', afterEvents: 4 });
+    const events = await readEvents(postResponses(simulator));
+    expect(events.map(({ data }) => isJson(data)).indexOf(false)).toBe(4);
+    expect(events.at(-1)?.name).toBe('response.completed');
+    expect(lastRequest()?.outcome).toBe('faulted');
+  });
+
+  it('send a line that is longer than anyone should keep', async () => {
+    strike({ kind: 'endless_line', afterEvents: 1, bytes: 100_000 });
+    const text = await (await postResponses(simulator)).text();
+    expect(text.slice(text.lastIndexOf('\n') + 1)).toBe(`data: ${'x'.repeat(100_000)}`);
+  });
+
+  it('send a line without end, at the pace of the client, until it goes', async () => {
+    strike({ kind: 'endless_line' });
+    const abort = new AbortController();
+    const answer = await postResponses(simulator, {}, { signal: abort.signal });
+    const reader = answer.body?.getReader();
+    let bytes = 0;
+    while (bytes < 1_000_000) bytes += (await reader?.read())?.value?.length ?? 0;
+    abort.abort();
+    await vi.waitFor(() => expect(lastRequest()?.outcome).toBe('cancelled'));
+  });
+
+  it('mix in events that nobody knows', async () => {
+    strike({ kind: 'unknown_events' });
+    const names = (await readEvents(postResponses(simulator))).map(({ name }) => name);
+    const known = names.filter((name) => name.startsWith('response.'));
+    expect(names.filter((name) => name === 'simulator.unknown')).toHaveLength(known.length);
+    expect(known.at(-1)).toBe('response.completed');
+    expect(lastRequest()?.outcome).toBe('completed');
+  });
+
+  it('cut characters and lines in two without changing the stream', async () => {
+    strike({ kind: 'split_utf8' });
+    const answer = await postMessages(simulator, { messages: [{ role: 'user', content: '日本 🚀 één' }] });
+    const pieces: Uint8Array[] = [];
+    for await (const piece of answer.body ?? []) pieces.push(piece);
+    const cut = pieces.some((piece) => Buffer.from(piece).toString().includes('\ufffd'));
+    const text = Buffer.concat(pieces).toString();
+    expect([cut, text.includes(' 🚀'), text.includes('\ufffd')]).toEqual([true, true, false]);
+  });
+
+  it('leave the usage out', async () => {
+    const missing = { kind: 'usage_missing' } as const;
+    strike(missing);
+    const responses = await readEvents(postResponses(simulator));
+    expect(JSON.parse(responses.at(-1)?.data ?? '').response.usage).toBe(null);
+    strike(missing);
+    const messages = await readEvents(postMessages(simulator));
+    expect(messages.some(({ data }) => data.includes('"usage"'))).toBe(false);
+    expect(lastRequest()?.billed.outputTokens).toBe(3);
+  });
+
+  it('leave the output of the final event empty', async () => {
+    strike({ kind: 'empty_output' });
+    const events = await readEvents(postResponses(simulator));
+    expect(JSON.parse(events.at(-1)?.data ?? '').response.output).toEqual([]);
+  });
+
+  it.each([
+    ['before the headers', { beforeHeadersMs: 60_000 }, { status: null, eventsSent: 0 }],
+    ['before the first event', { beforeFirstEventMs: 60_000 }, { status: 200, eventsSent: 0 }],
+    ['between events', { betweenEventsMs: 60_000 }, { status: 200, eventsSent: 1 }],
+  ])('wait %s, and no longer than the client', async (_place, delay, expected) => {
+    strike({ kind: 'delay', ...delay });
+    const abort = new AbortController();
+    const text = postResponses(simulator, {}, { signal: abort.signal }).then((answer) => answer.text());
+    await vi.waitFor(() => expect(lastRequest()).toMatchObject({ faults: ['delay'], outcome: 'running', ...expected }));
+    abort.abort();
+    await expect(text).rejects.toThrow('aborted');
+    await vi.waitFor(() => expect(lastRequest()).toMatchObject({ outcome: 'cancelled', ...expected }));
+  });
+
+  it('add headers to a good answer', async () => {
+    strike({ kind: 'headers', headers: { 'x-codex-primary-used-percent': '80.0' } });
+    const answer = await postResponses(simulator, { stream: false });
+    expect([answer.status, answer.headers.get('x-codex-primary-used-percent')]).toEqual([200, '80.0']);
+  });
+});
+
+async function readUntilError(answer: Response): Promise<{ text: string; error: unknown }> {
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for await (const piece of answer.body ?? []) text += decoder.decode(piece, { stream: true });
+  } catch (error) {
+    return { text, error };
+  }
+  return { text, error: undefined };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,139 @@
+import type { AnswerEnding, AnswerPart } from '../answer/plan-answer.ts';
+import { isJsonObject, type JsonObject } from '../json-value.ts';
+import type { Answer } from '../provider-format.ts';
+
+/** A whole message. @see https://docs.claude.com/en/api/messages */
+export function messageObject(answer: Answer): JsonObject {
+  return {
+    ...messageShell(answer),
+    content: answer.plan.parts.map((part, index) => finishedBlock(part, answer, index)),
+    ...stopOf(answer.plan.ending),
+    usage: startUsage(answer, totalTokens(answer), reasoningTokens(answer)),
+  };
+}
+
+/** The message of `message_start`: without content, and with the input side of the usage. */
+export function startedMessage(answer: Answer): JsonObject {
+  return { ...messageShell(answer), content: [], usage: startUsage(answer, tokensAtStart(answer), 0) };
+}
+
+/** A message is billed for its first token as soon as it starts. */
+export function tokensAtStart(answer: Answer): number {
+  return Math.min(1, totalTokens(answer));
+}
+
+function messageShell({ id, conversation }: Answer): JsonObject {
+  return {
+    model: conversation.model,
+    id: `msg_${id}`,
+    type: 'message',
+    role: 'assistant',
+    content: [],
+    container: null,
+    diagnostics: null,
+    stop_reason: null,
+    stop_sequence: null,
+    stop_details: null,
+  };
+}
+
+/** Why a message ended, as in `message_delta` and in the whole message. */
+export function stopOf(ending: AnswerEnding): JsonObject {
+  return {
+    stop_reason: stopReasons[ending.kind],
+    stop_sequence: ending.kind === 'stop_sequence' ? ending.sequence : null,
+    stop_details:
+      stopReasons[ending.kind] === 'refusal'
+        ? { type: 'refusal', category: 'general_harms', explanation: 'The simulator was told to refuse.' }
+        : null,
+  };
+}
+
+const stopReasons: Readonly<Record<AnswerEnding['kind'], string>> = {
+  finished: 'end_turn',
+  tool_calls: 'tool_use',
+  length: 'max_tokens',
+  content_filter: 'refusal',
+  refused: 'refusal',
+  stop_sequence: 'stop_sequence',
+};
+
+/** The usage of `message_start` and of a whole message. */
+function startUsage(answer: Answer, outputTokens: number, thinkingTokens: number): JsonObject | undefined {
+  const { input, shape } = answer;
+  if (shape.usage === 'missing') return undefined;
+  return {
+    ...inputUsage(answer),
+    cache_creation: { ephemeral_5m_input_tokens: input.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
+    output_tokens: outputTokens,
+    output_tokens_details: { thinking_tokens: thinkingTokens },
+    server_tool_use: null,
+    service_tier: 'standard',
+    inference_geo: 'global',
+    speed: null,
+  };
+}
+
+/** The usage of `message_delta`: totals of the whole message, not additions. */
+export function finalUsage(answer: Answer): JsonObject {
+  return {
+    ...inputUsage(answer),
+    output_tokens: totalTokens(answer),
+    output_tokens_details: { thinking_tokens: reasoningTokens(answer) },
+    server_tool_use: null,
+  };
+}
+
+function inputUsage({ input }: Answer): JsonObject {
+  return {
+    input_tokens: input.inputTokens - input.cachedTokens - input.cacheWriteTokens,
+    cache_creation_input_tokens: input.cacheWriteTokens,
+    cache_read_input_tokens: input.cachedTokens,
+  };
+}
+
+export function totalTokens({ plan }: Answer): number {
+  return plan.parts.reduce((sum, part) => sum + part.tokens, 0);
+}
+
+export function reasoningTokens({ plan }: Answer): number {
+  return plan.parts.reduce((sum, part) => sum + (part.kind === 'reasoning' ? part.tokens : 0), 0);
+}
+
+/** A block as it is announced: nothing of its content yet. */
+export function startedBlock(part: AnswerPart, answer: Answer, index: number): JsonObject {
+  if (part.kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
+  if (part.kind === 'tool_call') return toolUse(part.name, {}, answer, index);
+  return { type: 'text', text: '', citations: null };
+}
+
+function finishedBlock(part: AnswerPart, answer: Answer, index: number): JsonObject {
+  if (part.kind === 'reasoning')
+    return { type: 'thinking', thinking: part.text, signature: signatureOf(answer, index) };
+  if (part.kind === 'tool_call') return toolUse(part.name, parsedArguments(part.argumentsText), answer, index);
+  return { type: 'text', text: part.text, citations: null };
+}
+
+export function signatureOf({ id }: Answer, index: number): string {
+  return Buffer.from(`signature of ${id} ${index}`).toString('base64');
+}
+
+function toolUse(name: string, input: JsonObject, { id }: Answer, index: number): JsonObject {
+  return {
+    type: 'tool_use',
+    id: `toolu_${id}${index.toString(16).padStart(4, '0')}`,
+    name,
+    input,
+    caller: { type: 'direct' },
+  };
+}
+
+/** Arguments that a limit cut in two can't be shown as an object. */
+function parsedArguments(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,83 @@
+import type { JsonObject } from './json-value.ts';
+import type { FormatName } from './provider-format.ts';
+
+export const defaultModels: ModelLists = {
+  responses: ['gpt-5.5', 'gpt-5.5-mini', 'gpt-6'],
+  messages: ['claude-opus-4-8', 'claude-sonnet-5', 'claude-haiku-4-5', 'claude-haiku-4-5-20251001'],
+};
+
+export interface ModelLists {
+  readonly responses: readonly string[];
+  readonly messages: readonly string[];
+}
+
+/** What can be changed about the models; what is left out stays as it is. */
+export interface ModelsChange {
+  readonly responses?: readonly string[] | undefined;
+  readonly messages?: readonly string[] | undefined;
+  /** The lists of these formats can't be read: the connection is reset. Their models still answer. */
+  readonly unreachable?: readonly FormatName[] | undefined;
+}
+
+export interface ModelsState extends ModelLists {
+  readonly unreachable: readonly FormatName[];
+}
+
+/** The models that each provider offers at the moment. */
+export class Models {
+  readonly #initial: ModelsState;
+  #state: ModelsState;
+
+  constructor({ responses, messages }: Pick<ModelsChange, FormatName>) {
+    this.#initial = {
+      responses: responses ?? defaultModels.responses,
+      messages: messages ?? defaultModels.messages,
+      unreachable: [],
+    };
+    this.#state = this.#initial;
+  }
+
+  get state(): ModelsState {
+    return this.#state;
+  }
+
+  set({ responses, messages, unreachable }: ModelsChange): void {
+    this.#state = {
+      responses: responses ?? this.#state.responses,
+      messages: messages ?? this.#state.messages,
+      unreachable: unreachable ?? this.#state.unreachable,
+    };
+  }
+
+  reset(): void {
+    this.#state = this.#initial;
+  }
+}
+
+/** The list as the provider of the format writes it. */
+export function modelList(format: FormatName, ids: readonly string[]): JsonObject {
+  return format === 'responses' ? responsesList(ids) : messagesList(ids);
+}
+
+const created = 1_767_225_600;
+const createdAt = new Date(created * 1000).toISOString();
+
+/** @see https://platform.openai.com/docs/api-reference/models/list */
+function responsesList(ids: readonly string[]): JsonObject {
+  return { object: 'list', data: ids.map((id) => ({ id, object: 'model', created, owned_by: 'system' })) };
+}
+
+/** @see https://docs.claude.com/en/api/models-list */
+function messagesList(ids: readonly string[]): JsonObject {
+  const data = ids.map((id) => ({ type: 'model', id, display_name: displayName(id), created_at: createdAt }));
+  return { data, has_more: false, first_id: ids[0] ?? null, last_id: ids.at(-1) ?? null };
+}
+
+/** As in "Claude Haiku 4.5". */
+function displayName(id: string): string {
+  const undated = id.replace(/-\d{8}$/, '').replace(/(\d)-(\d)/, '$1.$2');
+  return undated
+    .split('-')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join(' ');
+}

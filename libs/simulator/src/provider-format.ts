@@ -1,0 +1,98 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Conversation } from './answer/conversation.ts';
+import type { AnswerPlan } from './answer/plan-answer.ts';
+import type { InputUsage } from './answer/prompt-cache.ts';
+import type { JsonObject } from './json-value.ts';
+
+export type FormatName = 'responses' | 'messages';
+
+/** One provider's way of putting things: requests, answers, events, errors. */
+export interface ProviderFormat {
+  readonly name: FormatName;
+  /**
+   * Understands a request to generate, as strictly as the provider.
+   *
+   * @throws {ProviderRefusal} with the provider's own status and error body.
+   */
+  readConversation(request: ProviderRequest): Conversation;
+  /** The events of a streamed answer, made one at a time as they are pulled. */
+  events(answer: Answer): Iterable<ProviderEvent>;
+  /** The body of an answer that is not streamed. */
+  body(answer: Answer): JsonObject;
+  /** The body of an error. */
+  errorBody(error: ProviderError, requestId: string): JsonObject;
+  /** An error in the middle of a stream, after so many events. */
+  errorEvent(error: ProviderError, eventsBefore: number): NamedEvent;
+  /** How a streamed answer says that it failed, after so many events. */
+  failedEvent(answer: Answer, error: ProviderError, eventsBefore: number): NamedEvent;
+  /** Headers of every answer of this provider. */
+  headers(requestId: string): Readonly<Record<string, string>>;
+}
+
+export interface ProviderRequest {
+  readonly account: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: JsonObject;
+  /** What the provider offers at the moment. */
+  readonly models: readonly string[];
+}
+
+/** An answer about to be written. */
+export interface Answer {
+  /** Without the provider's prefix; unlike any other answer's. */
+  readonly id: string;
+  readonly createdAtSeconds: number;
+  readonly request: JsonObject;
+  readonly conversation: Conversation;
+  readonly plan: AnswerPlan;
+  readonly input: InputUsage;
+  readonly shape: AnswerShape;
+}
+
+/** Deviations that a fault script can ask for. */
+export interface AnswerShape {
+  readonly usage: 'sent' | 'missing';
+  /** Whether the final event of a Responses stream repeats the output; subscription backends leave it empty. */
+  readonly finalOutput: 'complete' | 'empty';
+}
+
+export interface NamedEvent {
+  readonly name: string;
+  /** JSON on one line. */
+  readonly data: string;
+}
+
+export interface ProviderEvent extends NamedEvent {
+  /** Output tokens billed once this event is sent, those of all events before it included. */
+  readonly outputTokens: number;
+  /** The part of them spent on reasoning. */
+  readonly reasoningTokens: number;
+  /** Whether a client may take the stream for complete after this event. */
+  readonly terminal: boolean;
+}
+
+/** An error in neutral words; each format writes it in its own shape. */
+export interface ProviderError {
+  readonly status: number;
+  /** The provider's name of the kind of error; by default the one that belongs to the status. */
+  readonly type?: string | undefined;
+  readonly code?: string | undefined;
+  readonly message: string;
+  readonly param?: string | undefined;
+  /** More members of the error object, such as `resets_at`. */
+  readonly extra?: JsonObject | undefined;
+}
+
+/** A request that the provider does not accept. */
+export class ProviderRefusal extends Error {
+  override readonly name = 'ProviderRefusal';
+  readonly refusal: ProviderError;
+  /** Sent instead of the format's usual error body. */
+  readonly body: JsonObject | undefined;
+
+  constructor(refusal: ProviderError, body?: JsonObject) {
+    super(refusal.message);
+    this.refusal = refusal;
+    this.body = body;
+  }
+}

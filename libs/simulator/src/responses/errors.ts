@@ -1,0 +1,48 @@
+import type { JsonObject } from '../json-value.ts';
+import { type NamedEvent, type ProviderError, ProviderRefusal } from '../provider-format.ts';
+
+const typesOfStatuses: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'invalid_request_error',
+  403: 'invalid_request_error',
+  404: 'invalid_request_error',
+  429: 'rate_limit_exceeded',
+};
+
+/** @see https://platform.openai.com/docs/guides/error-codes */
+export function responsesErrorBody(error: ProviderError): JsonObject {
+  return { error: errorObject(error) };
+}
+
+/** The flat `error` event. @see https://platform.openai.com/docs/api-reference/responses-streaming/error */
+export function responsesErrorEvent(error: ProviderError, eventsBefore: number): NamedEvent {
+  const { code, message, param } = errorObject(error);
+  return {
+    name: 'error',
+    data: JSON.stringify({ type: 'error', code, message, param, sequence_number: eventsBefore }),
+  };
+}
+
+/** A 400 that names the parameter. */
+export function invalidParameter(param: string, message: string, code = 'invalid_value'): ProviderRefusal {
+  return new ProviderRefusal({ status: 400, message, param, code });
+}
+
+export function missingParameter(param: string): ProviderRefusal {
+  return invalidParameter(param, `Missing required parameter: '${param}'.`, 'missing_required_parameter');
+}
+
+/** The short body with which a subscription backend refuses what it does not take. */
+export function refusedDetail(detail: string): ProviderRefusal {
+  return new ProviderRefusal({ status: 400, message: detail }, { detail });
+}
+
+function errorObject({ status, type, code, message, param, extra }: ProviderError): JsonObject {
+  return {
+    message,
+    type: type ?? typesOfStatuses[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error'),
+    param: param ?? null,
+    code: code ?? null,
+    ...extra,
+  };
+}

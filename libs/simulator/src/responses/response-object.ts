@@ -1,0 +1,92 @@
+import { type JsonObject, toObject } from '../json-value.ts';
+import type { Answer, NamedEvent, ProviderError } from '../provider-format.ts';
+
+export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
+
+/** What of a response changes while it is generated. */
+export interface ResponseState {
+  readonly status: ResponseStatus;
+  readonly output: readonly JsonObject[];
+  readonly outputTokens?: number;
+  readonly reasoningTokens?: number;
+  readonly error?: JsonObject;
+}
+
+/**
+ * A response object with all of its members.
+ *
+ * @see https://platform.openai.com/docs/api-reference/responses/object
+ */
+export function responseObject(answer: Answer, state: ResponseState): JsonObject {
+  const { request } = answer;
+  return {
+    id: responseId(answer),
+    object: 'response',
+    created_at: answer.createdAtSeconds,
+    status: state.status,
+    access_programs: null,
+    background: false,
+    completed_at: state.status === 'completed' ? answer.createdAtSeconds : null,
+    conversation: null,
+    error: state.error ?? null,
+    incomplete_details: state.status === 'incomplete' ? { reason: incompleteReason(answer) } : null,
+    instructions: request.instructions ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
+    metadata: request.metadata ?? {},
+    model: answer.conversation.model,
+    moderation: null,
+    output: state.output,
+    parallel_tool_calls: answer.conversation.parallelToolCalls,
+    previous_response_id: null,
+    prompt: null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+    prompt_cache_retention: request.prompt_cache_retention ?? null,
+    reasoning: { effort: null, summary: null, ...toObject(request.reasoning) },
+    safety_identifier: request.safety_identifier ?? null,
+    service_tier: state.status === 'in_progress' ? 'auto' : 'default',
+    store: request.store ?? true,
+    temperature: 1,
+    text: { format: { type: 'text' }, verbosity: 'medium', ...toObject(request.text) },
+    tool_choice: request.tool_choice ?? 'auto',
+    tools: request.tools ?? [],
+    top_logprobs: 0,
+    top_p: 1,
+    truncation: request.truncation ?? 'disabled',
+    usage: usageObject(answer, state),
+    user: request.user ?? null,
+  };
+}
+
+export function responseId(answer: Answer): string {
+  return `resp_${answer.id}`;
+}
+
+/** The status with which the answer ends. */
+export function finalStatus({ plan }: Answer): 'completed' | 'incomplete' {
+  return plan.ending.kind === 'length' || plan.ending.kind === 'content_filter' ? 'incomplete' : 'completed';
+}
+
+function incompleteReason({ plan }: Answer): string {
+  return plan.ending.kind === 'content_filter' ? 'content_filter' : 'max_output_tokens';
+}
+
+/** Null until the end, as the provider sends it. */
+function usageObject({ input, shape }: Answer, state: ResponseState): JsonObject | null {
+  if (shape.usage === 'missing' || state.outputTokens === undefined) return null;
+  return {
+    input_tokens: input.inputTokens,
+    input_tokens_details: { cached_tokens: input.cachedTokens, cache_write_tokens: input.cacheWriteTokens },
+    output_tokens: state.outputTokens,
+    output_tokens_details: { reasoning_tokens: state.reasoningTokens ?? 0 },
+    total_tokens: input.inputTokens + state.outputTokens,
+  };
+}
+
+/** The event with which a response fails after so many events. */
+export function failedEvent(answer: Answer, { code, message, type }: ProviderError, eventsBefore: number): NamedEvent {
+  const error = { code: code ?? type ?? 'server_error', message };
+  const response = responseObject(answer, { status: 'failed', output: [], error });
+  const data = JSON.stringify({ type: 'response.failed', sequence_number: eventsBefore, response });
+  return { name: 'response.failed', data };
+}

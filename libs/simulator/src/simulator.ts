@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Accounts } from './accounts.ts';
+import { PromptCache } from './answer/prompt-cache.ts';
+import type { BilledReport } from './billing.ts';
+import { controlPrefix, serveControl } from './control/control-routes.ts';
+import { type ActiveFault, FaultBook } from './faults/fault-book.ts';
+import { type FaultScript, faultScriptSchema } from './faults/fault-script.ts';
+import { messagesFormat } from './messages/format.ts';
+import { Models, type ModelsChange, type ModelsState } from './models.ts';
+import { Recorder, type RecordLimits, type RequestFilter } from './record.ts';
+import type { RecordedRequest } from './request-record.ts';
+import type { ResponsesBackend } from './responses/check-parameters.ts';
+import { responsesFormat } from './responses/format.ts';
+import { type Provider, serveRequest } from './serve-request.ts';
+
+export interface SimulatorOptions extends Partial<RecordLimits> {
+  /** Default 127.0.0.1. */
+  readonly host?: string | undefined;
+  /** Default 0: any free port. */
+  readonly port?: number | undefined;
+  /** Credentials of the accounts that the providers know. */
+  readonly accounts?: readonly string[] | undefined;
+  /** Whether any other credential is an account too. Default true. */
+  readonly acceptUnknownAccounts?: boolean | undefined;
+  readonly responsesModels?: readonly string[] | undefined;
+  readonly messagesModels?: readonly string[] | undefined;
+  /** `subscription` plays a backend that streams only, stores nothing, takes fewer parameters and leaves the final output empty. Default `api`. */
+  readonly responsesBackend?: ResponsesBackend | undefined;
+  /** Tokens of the system prompt that Messages accounts add to every request. Default 16; count_tokens leaves it out. */
+  readonly ownPromptTokens?: number | undefined;
+  /** Between two events of a stream. Default 0: as fast as the client reads. */
+  readonly eventDelayMs?: number | undefined;
+  readonly faults?: readonly FaultScript[] | undefined;
+  /** Epoch milliseconds. Default: the system's clock. */
+  readonly nowMs?: (() => number) | undefined;
+}
+
+/** A running simulator. Disposing of it closes its port and every connection. */
+export interface Simulator extends AsyncDisposable {
+  /** Without a path: `http://127.0.0.1:8090`. */
+  readonly url: string;
+  readonly port: number;
+  /** The newest requests, oldest first. */
+  requests(filter?: RequestFilter): readonly RecordedRequest[];
+  billed(): BilledReport;
+  readonly faults: {
+    /** Returns the id of the fault. */
+    add(script: FaultScript): number;
+    /** Removes one fault, or all of them. */
+    clear(id?: number): void;
+    list(): readonly ActiveFault[];
+  };
+  readonly models: {
+    get(): ModelsState;
+    set(change: ModelsChange): void;
+  };
+  /** Forgets requests, bills, faults and caches, and brings the models back. */
+  reset(): void;
+}
+
+/**
+ * Starts both simulated providers on one port.
+ *
+ * @throws when the port can't be opened; the error's `code` is Node's, such as `EADDRINUSE`.
+ */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const provider = createProvider(options);
+  const verbs = verbsOf(provider);
+  const server = createServer({ requestTimeout: 0, keepAliveTimeout: 60_000 }, (request, response) => {
+    void serveAny({ provider, verbs }, request, response);
+  });
+  const port = await listen(server, options);
+  const host = options.host ?? defaultHost;
+  const urlHost = host.includes(':') ? `[${host}]` : host;
+  return { ...verbs, port, url: `http://${urlHost}:${port}`, [Symbol.asyncDispose]: () => close(server) };
+}
+
+const defaultHost = '127.0.0.1';
+
+function createProvider(options: SimulatorOptions): Provider {
+  const nowMs = options.nowMs ?? Date.now;
+  const faults = new FaultBook(nowMs);
+  for (const script of options.faults ?? []) faults.add(faultScriptSchema.parse(script));
+  return {
+    formats: { responses: responsesFormat(options.responsesBackend ?? 'api'), messages: messagesFormat },
+    accounts: new Accounts(options.accounts ?? [], options.acceptUnknownAccounts ?? true),
+    models: new Models({ responses: options.responsesModels, messages: options.messagesModels }),
+    faults,
+    recorder: new Recorder(recordLimits(options), nowMs),
+    settings: {
+      promptCache: new PromptCache(),
+      ownPromptTokens: options.ownPromptTokens ?? 16,
+      eventDelayMs: options.eventDelayMs ?? 0,
+      nowMs,
+    },
+  };
+}
+
+function recordLimits(options: SimulatorOptions): RecordLimits {
+  return {
+    maximumRequests: options.maximumRequests ?? 10_000,
+    maximumBodyBytes: options.maximumBodyBytes ?? 64 * 1024,
+    maximumTotalBodyBytes: options.maximumTotalBodyBytes ?? 64 * 1024 * 1024,
+  };
+}
+
+/** What can be asked of a simulator, in process as over HTTP. */
+export type SimulatorVerbs = Pick<Simulator, 'requests' | 'billed' | 'faults' | 'models' | 'reset'>;
+
+function verbsOf({ recorder, faults, models, settings }: Provider): SimulatorVerbs {
+  return {
+    requests: (filter) => recorder.requests(filter),
+    billed: () => recorder.billed(),
+    faults: {
+      add: (script) => faults.add(faultScriptSchema.parse(script)),
+      clear: (id) => faults.clear(id),
+      list: () => faults.list(),
+    },
+    models: { get: () => models.state, set: (change) => models.set(change) },
+    reset: () => {
+      recorder.reset();
+      faults.clear();
+      models.reset();
+      settings.promptCache.clear();
+    },
+  };
+}
+
+async function serveAny(
+  { provider, verbs }: { readonly provider: Provider; readonly verbs: SimulatorVerbs },
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (request.url?.startsWith(controlPrefix)) await serveControl(verbs, request, response);
+  else await serveRequest(provider, request, response);
+}
+
+async function listen(server: Server, { host = defaultHost, port = 0 }: SimulatorOptions): Promise<number> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  return addressOf(server).port;
+}
+
+function addressOf(server: Server): AddressInfo {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The simulator is not listening on a port.');
+  return address;
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+}

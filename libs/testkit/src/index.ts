@@ -1,0 +1,17 @@
+export type { ProcessControl } from './processes/managed-process.ts';
+export { freePort, freePorts } from './servers/free-port.ts';
+export type { NatsOptions } from './servers/start-nats.ts';
+export { startNats } from './servers/start-nats.ts';
+export type { PostgresOptions } from './servers/start-postgres.ts';
+export { startPostgres } from './servers/start-postgres.ts';
+export type { RedisOptions } from './servers/start-redis.ts';
+export { startRedis } from './servers/start-redis.ts';
+export type { TestServer } from './servers/test-server.ts';
+export type { StartedBackends, TestBackends } from './test-backends.ts';
+export { startBackends, testBackends } from './test-backends.ts';
+export type { TestDatabase } from './test-database.ts';
+export { createTestDatabase } from './test-database.ts';
+export type { ServiceName } from './topology/service-environment.ts';
+export { serviceNames } from './topology/service-environment.ts';
+export type { RunningServices, ServicesOptions } from './topology/start-services.ts';
+export { startServices } from './topology/start-services.ts';

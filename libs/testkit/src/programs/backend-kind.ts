@@ -1,0 +1,18 @@
+/** The servers that the gateway's services keep their state in. */
+export type BackendKind = 'redis' | 'nats' | 'postgres';
+
+export const backendKinds: readonly BackendKind[] = ['redis', 'nats', 'postgres'];
+
+/** The variable that names a server which is already there. */
+export const urlVariable: Record<BackendKind, string> = {
+  redis: 'REDIS_URL',
+  nats: 'NATS_URL',
+  postgres: 'DATABASE_URL',
+};
+
+/** The programs that a kind needs, all from one folder. The first one is the server. */
+export const programNames: Record<BackendKind, readonly string[]> = {
+  redis: ['redis-server'],
+  nats: ['nats-server'],
+  postgres: ['postgres', 'initdb'],
+};

@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ManagedProcess, type ProcessPlan } from '../src/processes/managed-process.ts';
+import { Undertaker } from '../src/processes/undertaker.ts';
+import { freePort } from '../src/servers/free-port.ts';
+
+const script = `
+  const server = require('node:http').createServer((request, response) => response.end(String(process.pid)));
+  server.listen(Number(process.argv[1]), '127.0.0.1', () => console.log('listening'));
+  process.on('SIGTERM', () => { console.log('stopping'); process.exit(0); });
+`;
+
+const undertakers: Undertaker[] = [];
+afterEach(async () => {
+  for (const undertaker of undertakers.splice(0)) await undertaker.dismiss();
+});
+
+async function aProcess(changes: Partial<ProcessPlan> = {}) {
+  const port = await freePort();
+  const lines: string[] = [];
+  const ends: string[] = [];
+  const ask = async () => (await fetch(`http://127.0.0.1:${port}`, { signal: AbortSignal.timeout(500) })).text();
+  const undertaker = new Undertaker();
+  undertakers.push(undertaker);
+  const plan: ProcessPlan = {
+    name: 'the server',
+    command: process.execPath,
+    parameters: ['-e', script, String(port)],
+    env: {},
+    cwd: '/',
+    stopSignal: 'SIGTERM',
+    stopTimeoutMs: 10_000,
+    ping: async () => void (await ask()),
+    onLine: (line) => lines.push(line),
+    onUnexpectedEnd: (how) => ends.push(how),
+    ...changes,
+  };
+  return { server: new ManagedProcess(plan, undertaker), ask, lines, ends, undertaker, port };
+}
+
+describe('a managed process', () => {
+  it('is ready once it has started, and passes on what it prints', async () => {
+    const { server, ask, lines } = await aProcess();
+    await server.restart();
+    expect(await ask()).toBe(String(server.pid));
+    await server.stop();
+    expect(server.pid).toBeUndefined();
+    await expect.poll(() => lines).toEqual(['listening', 'stopping']);
+  });
+
+  it('starts again on its port after a kill', async () => {
+    const { server, ask, ends } = await aProcess();
+    await server.restart();
+    const first = server.pid;
+    await server.kill();
+    await expect(ask()).rejects.toThrow();
+    await server.restart();
+    expect(await ask()).not.toBe(String(first));
+    expect(ends).toEqual([]);
+  });
+
+  it('answers nothing while it is paused', async () => {
+    const { server, ask } = await aProcess();
+    await server.restart();
+    await server.pause();
+    await expect(ask()).rejects.toThrow();
+    await server.resume();
+    expect(await ask()).toBe(String(server.pid));
+  });
+
+  it('can be stopped while it is paused', async () => {
+    const { server, lines } = await aProcess();
+    await server.restart();
+    await server.pause();
+    await server.stop();
+    await expect.poll(() => lines).toContain('stopping');
+  });
+
+  it('is killed when it does not stop in time', async () => {
+    const { server, lines } = await aProcess({ stopTimeoutMs: 50, stopSignal: 'SIGWINCH' });
+    await server.restart();
+    await server.stop();
+    expect(server.pid).toBeUndefined();
+    expect(lines).toEqual(['listening']);
+  });
+
+  it('tells of an end that nobody asked for', async () => {
+    const { server, ends } = await aProcess();
+    await server.restart();
+    process.kill(server.pid ?? 0, 'SIGKILL');
+    await expect.poll(() => ends).toEqual(['was ended by SIGKILL']);
+    expect(server.pid).toBeUndefined();
+  });
+
+  it('says what it printed when it can not start', async () => {
+    const occupant = createServer();
+    const { server, port } = await aProcess({ ping: () => Promise.reject(new Error('not yet')) });
+    occupant.listen(port, '127.0.0.1');
+    await once(occupant, 'listening');
+    await expect(server.restart()).rejects.toThrow(/the server ended at its start:[\s\S]*EADDRINUSE/);
+    occupant.close();
+  });
+
+  it('ends when its undertaker learns that this process has', async () => {
+    const { server, ask, undertaker, ends } = await aProcess();
+    await server.restart();
+    await undertaker.dismiss();
+    await expect.poll(() => ends).toEqual(['was ended by SIGKILL']);
+    await expect(ask()).rejects.toThrow();
+  });
+});

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@gateway/telemetry';
+import { type ConnectionOptions, connect, DebugEvents, Events, type NatsConnection } from 'nats';
+
+/** Pause between attempts to connect. */
+const retryDelayMs = 1_000;
+
+/**
+ * A connection to NATS that never gives up: it waits for a server that is not there yet, and reconnects for as long
+ * as it is open. A peer that stopped answering is noticed within about 30 seconds.
+ *
+ * @throws the signal's reason, when it is aborted before there is a connection.
+ */
+export async function connectNats(url: string, logger: Logger, signal?: AbortSignal): Promise<NatsConnection> {
+  const options = toConnectionOptions(url);
+  for (let attempt = 1; ; attempt++) {
+    signal?.throwIfAborted();
+    try {
+      const connection = await connect(options);
+      logger.info({ server: connection.getServer() }, 'connected to NATS');
+      void logStatus(connection, logger);
+      return connection;
+    } catch (thrown) {
+      // Once is enough: an outage of hours would fill the log.
+      if (attempt === 1) logger.warn({ err: thrown }, 'NATS can not be reached yet; trying on');
+    }
+    await sleep(retryDelayMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+function toConnectionOptions(text: string): ConnectionOptions {
+  const url = new URL(text);
+  return {
+    servers: url.host,
+    ...credentialsOf(url),
+    ...(url.protocol === 'tls:' && { tls: {} }),
+    name: 'gateway',
+    timeout: 5_000,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: retryDelayMs,
+    pingInterval: 10_000,
+    maxPingOut: 2,
+  };
+}
+
+/** `user:password@` or `token@`, as NATS URLs carry them. */
+function credentialsOf({ username, password }: URL): Pick<ConnectionOptions, 'user' | 'pass' | 'token'> {
+  if (username === '') return {};
+  if (password === '') return { token: decodeURIComponent(username) };
+  return { user: decodeURIComponent(username), pass: decodeURIComponent(password) };
+}
+
+/** Ends when the connection is closed. */
+async function logStatus(connection: NatsConnection, logger: Logger): Promise<void> {
+  for await (const { type } of connection.status()) {
+    if (type === Events.Disconnect) logger.warn('lost the connection to NATS; reconnecting');
+    if (type === Events.Reconnect) logger.info('reconnected to NATS');
+    if (type === DebugEvents.StaleConnection) logger.warn('NATS stopped answering');
+  }
+}

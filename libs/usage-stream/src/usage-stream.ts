@@ -1,0 +1,79 @@
+import {
+  DiscardPolicy,
+  type JetStreamManager,
+  NatsError,
+  nanos,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from 'nats';
+
+/** What the stream, its subject and its consumer are called. */
+export interface UsageStreamNames {
+  readonly stream: string;
+  readonly subject: string;
+  readonly consumer: string;
+}
+
+export const usageStreamNames: UsageStreamNames = {
+  stream: 'USAGE',
+  subject: 'usage.recorded',
+  consumer: 'usage-ingest',
+};
+
+export interface UsageStreamSettings {
+  /** Copies that NATS keeps: 1, or 3 in a cluster. */
+  readonly replicas: number;
+  /** How long messages are kept. */
+  readonly maxAgeMs: number;
+  /** What the stream may hold; beyond it nothing new is taken, and the edges keep it. */
+  readonly maxBytes: number;
+  /** How long NATS recognises a repeated message. The ledger recognises it for ever. */
+  readonly duplicateWindowMs: number;
+}
+
+export const defaultUsageStreamSettings: UsageStreamSettings = {
+  replicas: 1,
+  maxAgeMs: 7 * 24 * 3_600_000,
+  maxBytes: 1024 * 1024 * 1024,
+  duplicateWindowMs: 600_000,
+};
+
+/** Makes the stream, or brings its settings up to date. Any number of processes may do so at once. */
+export async function ensureUsageStream(
+  manager: JetStreamManager,
+  settings: UsageStreamSettings = defaultUsageStreamSettings,
+  names: UsageStreamNames = usageStreamNames,
+): Promise<void> {
+  const config = toStreamConfig(settings, names);
+  try {
+    await manager.streams.add(config);
+  } catch (thrown) {
+    if (!isNameInUse(thrown)) throw thrown;
+    await manager.streams.update(names.stream, config);
+  }
+}
+
+function toStreamConfig(
+  settings: UsageStreamSettings,
+  names: UsageStreamNames,
+): Partial<StreamConfig> & { name: string } {
+  return {
+    name: names.stream,
+    subjects: [names.subject],
+    storage: StorageType.File,
+    // Not a work queue: that forgets the ids of consumed messages when the server restarts.
+    retention: RetentionPolicy.Limits,
+    // Old messages may not be consumed yet; a publisher that is refused keeps the new ones.
+    discard: DiscardPolicy.New,
+    num_replicas: settings.replicas,
+    max_age: nanos(settings.maxAgeMs),
+    max_bytes: settings.maxBytes,
+    duplicate_window: nanos(settings.duplicateWindowMs),
+  };
+}
+
+/** JSStreamNameExistErr: there is a stream of the name, with other settings. */
+function isNameInUse(thrown: unknown): boolean {
+  return thrown instanceof NatsError && thrown.api_error?.err_code === 10_058;
+}

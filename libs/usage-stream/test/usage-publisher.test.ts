@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
+import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { createLogger } from '@gateway/telemetry';
+import { freePort, startNats, testBackends } from '@gateway/testkit';
+import type { NatsConnection } from 'nats';
+import { describe, expect, it } from 'vitest';
+import {
+  connectNats,
+  defaultUsageStreamSettings,
+  ensureUsageStream,
+  UsagePublisher,
+  type UsageStreamNames,
+} from '../src/index.ts';
+
+const logger = createLogger('test', 'silent');
+const events = (...ids: string[]) => ids.map((requestId) => create(UsageRecordedSchema, { requestId }));
+
+describe('the usage stream', () => {
+  it('is made once and updated, by any number of processes at once', async () => {
+    await using stream = await openStream();
+    const smaller = { ...defaultUsageStreamSettings, maxBytes: 1_000_000 };
+    await Promise.all([1, 2, 3].map(() => ensureUsageStream(stream.manager, smaller, stream.names)));
+    const { config } = await stream.manager.streams.info(stream.names.stream);
+    expect(config).toMatchObject({ storage: 'file', retention: 'limits', discard: 'new', max_bytes: 1_000_000 });
+  });
+
+  it('holds an event once, however often it is published', async () => {
+    await using stream = await openStream();
+    await using publisher = UsagePublisher.open(stream.url, logger, { names: stream.names });
+    await publisher.publish(events('a'));
+    await publisher.publish(events('a'));
+    await publisher.publish(events('b', 'c'));
+    await publisher.publish(events('b', 'c'));
+    expect(await stream.messages()).toBe(2);
+  });
+
+  it('refuses what is too much for it, so that the publisher keeps it', async () => {
+    await using stream = await openStream({ maxBytes: 1_000 });
+    await using publisher = UsagePublisher.open(stream.url, logger, { names: stream.names });
+    const sizable = Array.from({ length: 20 }, () => publisher.publish(events(randomUUID().repeat(3))));
+    const results = await Promise.allSettled(sizable);
+    const taken = results.filter(({ status }) => status === 'fulfilled').length;
+    expect(taken).toBeLessThan(20);
+    expect(await stream.messages()).toBe(taken);
+  });
+});
+
+describe('a publisher', () => {
+  it('fails when there is no stream to take the events', async () => {
+    const { natsUrl } = await testBackends();
+    const names = uniqueNames();
+    await using publisher = UsagePublisher.open(natsUrl, logger, { names, timeoutMs: 2_000 });
+    await expect(publisher.publish(events('a'))).rejects.toThrow();
+  });
+
+  it('fails after its timeout while NATS is not there, and succeeds once it is', async () => {
+    const port = await freePort();
+    const names = uniqueNames();
+    await using publisher = UsagePublisher.open(`nats://127.0.0.1:${port}`, logger, { names, timeoutMs: 300 });
+    await expect(publisher.publish(events('a'))).rejects.toThrow();
+    await using server = await startNats({ port });
+    await using stream = await openStream({}, server.url, names);
+    await expect
+      .poll(() => publisher.publish(events('a')).then(() => 'sent', String), { timeout: 10_000 })
+      .toBe('sent');
+    expect(await stream.messages()).toBe(1);
+  });
+
+  it('stops waiting when it is told to', async () => {
+    await using publisher = UsagePublisher.open('nats://127.0.0.1:9', logger);
+    const controller = new AbortController();
+    const publishing = publisher.publish(events('a'), controller.signal);
+    controller.abort(new Error('enough'));
+    await expect(publishing).rejects.toThrow('enough');
+  });
+});
+
+function uniqueNames(): UsageStreamNames {
+  const id = randomUUID();
+  return { stream: `USAGE-${id}`, subject: `usage.${id}`, consumer: 'usage-ingest' };
+}
+
+async function openStream(
+  settings: Partial<typeof defaultUsageStreamSettings> = {},
+  at?: string,
+  names = uniqueNames(),
+) {
+  const url = at ?? (await testBackends()).natsUrl;
+  const connection: NatsConnection = await connectNats(url, logger);
+  const manager = await connection.jetstreamManager();
+  await ensureUsageStream(manager, { ...defaultUsageStreamSettings, ...settings }, names);
+  return {
+    url,
+    names,
+    manager,
+    messages: async () => (await manager.streams.info(names.stream)).state.messages,
+    async [Symbol.asyncDispose]() {
+      await manager.streams.delete(names.stream);
+      await connection.close();
+    },
+  };
+}

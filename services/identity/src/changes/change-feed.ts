@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@gateway/telemetry';
+import type { TokenChanges, TokenStore } from '../store/token-store.ts';
+
+/** The part of the token store that the feed reads. */
+export type ChangeSource = Pick<TokenStore, 'lastSequence' | 'changesAfter'>;
+
+/**
+ * Tells watchers which tokens changed, whichever replica changed them: it asks the database every `pollMs`, and at
+ * once after a change of its own process. A watcher that reads slowly is told everything later, in one batch.
+ */
+export class ChangeFeed {
+  readonly #source: ChangeSource;
+  readonly #logger: Logger;
+  readonly #pollMs: number;
+  #announcement = new AbortController();
+
+  constructor(source: ChangeSource, logger: Logger, pollMs = 1_000) {
+    this.#source = source;
+    this.#logger = logger;
+    this.#pollMs = pollMs;
+  }
+
+  /** Something was changed by this process: look now. */
+  announce(): void {
+    this.#announcement.abort();
+    this.#announcement = new AbortController();
+  }
+
+  /**
+   * Batches of changed ids, until the signal is aborted. The first batch is empty: it says that nothing which changes
+   * from here on will be missed.
+   */
+  async *watch(signal: AbortSignal): AsyncGenerator<readonly string[]> {
+    let sequence = await this.#source.lastSequence();
+    yield [];
+    while (!signal.aborted) {
+      // Taken before the look, so that an announcement during it leads to another one.
+      const wake = AbortSignal.any([signal, this.#announcement.signal]);
+      const { tokenIds, lastSequence } = await this.#changesAfter(sequence);
+      sequence = lastSequence;
+      if (tokenIds.length > 0) yield tokenIds;
+      await sleep(this.#pollMs, undefined, { signal: wake }).catch(() => undefined);
+    }
+  }
+
+  async #changesAfter(sequence: number): Promise<TokenChanges> {
+    try {
+      return await this.#source.changesAfter(sequence);
+    } catch (thrown) {
+      // What changes meanwhile is found by the look that succeeds.
+      this.#logger.warn({ err: thrown }, 'could not look for changed tokens; trying on');
+      return { tokenIds: [], lastSequence: sequence };
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import type { Environment } from '@gateway/config';
+import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
+import type { Service, ServiceRuntime } from '@gateway/lifecycle';
+import type { Metrics } from '@gateway/telemetry';
+import { type Clock, systemClock } from '@gateway/time';
+import { ChangeFeed } from './changes/change-feed.ts';
+import { type IdentityConfig, readIdentityProcessConfig } from './config.ts';
+import { TokenHasher } from './hashing/token-hasher.ts';
+import type { Identity } from './identity.ts';
+import { identityRoute } from './routes.ts';
+import { TokenStore } from './store/token-store.ts';
+
+export interface IdentityPeers {
+  /** Stays the caller's: identity does not close it. */
+  readonly database: GatewayDatabase;
+}
+
+export interface IdentityOptions {
+  readonly clock?: Clock;
+}
+
+/** Tokens over any database that has their tables. */
+export function createIdentityService(
+  config: IdentityConfig,
+  { database }: IdentityPeers,
+  { logger, metrics }: ServiceRuntime,
+  { clock = systemClock }: IdentityOptions = {},
+): Service {
+  const store = new TokenStore(database);
+  const identity: Identity = {
+    store,
+    hasher: new TokenHasher(config.hashKeys),
+    changes: new ChangeFeed(store, logger),
+    clock,
+    resolved: resolveCounter(metrics),
+  };
+  return {
+    routes: [identityRoute(identity)],
+    start: async () => undefined,
+    notReady: createDatabaseProbe(database),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/** Identity as a process of its own, over the Postgres at DATABASE_URL. */
+export async function createIdentityFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
+  const config = readIdentityProcessConfig(env);
+  const { migratePostgres, openPostgres } = await import('@gateway/database/postgres');
+  if (config.migrateAtStart) {
+    runtime.logger.info({ migrations: await migratePostgres(config.databaseUrl) }, 'the tables are up to date');
+  }
+  const database = openPostgres(config.databaseUrl, { applicationName: 'identity' });
+  return {
+    ...createIdentityService(config, { database }, runtime),
+    [Symbol.asyncDispose]: () => database.destroy(),
+  };
+}
+
+function resolveCounter(metrics: Metrics): Identity['resolved'] {
+  const counter = metrics.counter({
+    name: 'gateway_token_resolutions_total',
+    help: 'Presented tokens that were looked up, by what they turned out to be.',
+    labels: ['result'],
+  });
+  return (result) => counter.inc({ result });
+}

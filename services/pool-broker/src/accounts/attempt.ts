@@ -1,0 +1,44 @@
+/** How an attempt at a provider ended. */
+export type AttemptResult =
+  | 'succeeded'
+  | 'rate_limited'
+  | 'unauthorized'
+  | 'overloaded'
+  | 'server_error'
+  | 'network_error'
+  | 'timeout'
+  | 'rejected'
+  | 'cancelled';
+
+/** The results that are held against an account. */
+export type FailureResult = Exclude<AttemptResult, 'succeeded' | 'rejected' | 'cancelled'>;
+
+export interface AttemptOutcome {
+  readonly result: AttemptResult;
+  /** Epoch milliseconds at which the provider said the account is free again. */
+  readonly retryAtMs: number | undefined;
+  /** True when the limit holds for the attempt's model only. */
+  readonly modelScoped: boolean;
+}
+
+/** One finished attempt of a request. */
+export interface Attempt {
+  readonly leaseId: string;
+  readonly accountId: string;
+  readonly pool: string;
+  /** The provider's model id. */
+  readonly model: string;
+  readonly outcome: AttemptOutcome;
+}
+
+export function isFailure(result: AttemptResult): result is FailureResult {
+  return result !== 'succeeded' && result !== 'rejected' && result !== 'cancelled';
+}
+
+/**
+ * True for a failure that says nothing certain of the account: trying others costs the provider more load, so that it is
+ * bounded and budgeted. A limited or refused account says so at once; the others are always worth a try.
+ */
+export function isError(result: AttemptResult): boolean {
+  return isFailure(result) && result !== 'rate_limited' && result !== 'unauthorized';
+}

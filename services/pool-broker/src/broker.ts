@@ -1,0 +1,22 @@
+import type { PoolSettings } from '@gateway/config';
+import type { Clock } from '@gateway/time';
+import type { AccountRoster } from './accounts/account-roster.ts';
+import type { Catalog } from './catalog/catalog.ts';
+import type { BrokerEvents } from './events.ts';
+import type { RetryBudget } from './selection/retry-budget.ts';
+import type { PoolStore } from './store/pool-store.ts';
+
+/** What the RPCs work with. */
+export interface Broker {
+  readonly roster: AccountRoster;
+  readonly catalog: Catalog;
+  readonly store: PoolStore;
+  readonly settings: PoolSettings;
+  readonly retryBudget: RetryBudget;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly events: BrokerEvents;
+  /** Aborted when the broker takes nothing new: streams without an end of their own must end then. */
+  readonly draining: AbortSignal;
+}

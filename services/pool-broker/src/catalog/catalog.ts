@@ -1,0 +1,88 @@
+import type { ClassConfig, GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
+import type { Clock } from '@gateway/time';
+import type { PoolStore } from '../store/pool-store.ts';
+import { ChangeSignal } from './change-signal.ts';
+import { type ListedModel, listModels } from './list-models.ts';
+import { isCurrent, type ModelReport, type PoolModels, type ProviderModel } from './model-report.ts';
+import { type Candidate, resolveModel } from './resolve-model.ts';
+
+/** What model ids mean now. Answers from memory; reports of other replicas come in by `refresh`. */
+export class Catalog {
+  /** All configured pools. */
+  readonly pools: readonly PoolConfig[];
+  readonly #poolsWithAccounts: readonly PoolConfig[];
+  readonly #classes: readonly ClassConfig[];
+  readonly #refreshMs: number;
+  readonly #store: PoolStore;
+  readonly #clock: Clock;
+  readonly #reports = new Map<string, ModelReport>();
+  readonly #changes = new ChangeSignal();
+
+  constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
+    const used = new Set(gateway.accounts.map(({ pool }) => pool));
+    this.pools = gateway.pools;
+    this.#poolsWithAccounts = gateway.pools.filter(({ name }) => used.has(name));
+    this.#classes = gateway.classes;
+    this.#refreshMs = gateway.settings.modelListRefreshMs;
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** The candidates of a model id, in order of preference. `formats` empty: any. */
+  resolve(model: string, formats: ReadonlySet<PoolFormat>): readonly Candidate[] {
+    return resolveModel({ model, formats, classes: this.#classes, pools: this.#poolModels() });
+  }
+
+  listing(): readonly ListedModel[] {
+    return listModels(this.#classes, this.#poolModels());
+  }
+
+  /** When a pool's models were last reported on, in epoch milliseconds. Undefined: never. */
+  reportedAtMs(pool: string): number | undefined {
+    return this.#reports.get(pool)?.reportedAtMs;
+  }
+
+  /** Takes what a pool's provider offers now; `models` undefined: its list could not be read. */
+  async report(pool: string, models: readonly ProviderModel[] | undefined): Promise<void> {
+    const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable: models !== undefined, models };
+    this.#take(report);
+    this.#changes.notify();
+    await this.#store.saveModelReport(report);
+  }
+
+  /** Takes over what other replicas were told. Lists that nobody reports on any more fall out of sight. */
+  async refresh(): Promise<void> {
+    for (const report of await this.#store.readModelReports(this.pools.map(({ name }) => name))) this.#take(report);
+    this.#changes.notify();
+  }
+
+  /** The listing now, and again whenever it changes, until the signal is aborted. */
+  async *watch(signal: AbortSignal): AsyncGenerator<readonly ListedModel[]> {
+    let shown: string | undefined;
+    while (!signal.aborted) {
+      const listing = this.listing();
+      const text = JSON.stringify(listing);
+      if (text === shown) {
+        await this.#changes.next(signal);
+      } else {
+        shown = text;
+        yield listing;
+      }
+    }
+  }
+
+  /** A report that could not read the list keeps the list that we know. */
+  #take(report: ModelReport): void {
+    const known = this.#reports.get(report.pool);
+    if (known !== undefined && known.reportedAtMs > report.reportedAtMs) return;
+    this.#reports.set(report.pool, { ...report, models: report.models ?? known?.models });
+  }
+
+  #poolModels(): readonly PoolModels[] {
+    const nowMs = this.#clock.nowMs();
+    return this.#poolsWithAccounts.map((pool) => {
+      const report = this.#reports.get(pool.name);
+      return { pool, reachable: isCurrent(report, nowMs, this.#refreshMs), models: report?.models ?? [] };
+    });
+  }
+}

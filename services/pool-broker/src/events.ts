@@ -1,0 +1,49 @@
+import type { ServiceRuntime } from '@gateway/lifecycle';
+import type { AttemptResult } from './accounts/attempt.ts';
+
+/** What operators learn of the broker's work. Pools are named, accounts never. */
+export interface BrokerEvents {
+  acquired(result: 'leased' | 'exhausted' | 'unavailable' | 'unknown_model'): void;
+  attemptEnded(pool: string, result: AttemptResult): void;
+  retryRefused(reason: 'attempts' | 'budget'): void;
+}
+
+export function brokerEvents({ metrics }: ServiceRuntime): BrokerEvents {
+  const acquires = metrics.counter({
+    name: 'gateway_pool_acquires_total',
+    help: 'Answers to Acquire: leased, exhausted (everything is limited), unavailable, unknown_model.',
+    labels: ['result'],
+  });
+  const attempts = metrics.counter({
+    name: 'gateway_pool_attempts_total',
+    help: 'Attempts at providers that have ended, by pool and result.',
+    labels: ['pool', 'result'],
+  });
+  const refusals = metrics.counter({
+    name: 'gateway_pool_retries_refused_total',
+    help: 'Further attempts after errors that were not made: too many in one request, or over the retry budget.',
+    labels: ['reason'],
+  });
+  return {
+    acquired: (result) => acquires.inc({ result }),
+    attemptEnded: (pool, result) => attempts.inc({ pool, result }),
+    retryRefused: (reason) => refusals.inc({ reason }),
+  };
+}
+
+/** Reports that the shared store does not answer. At most one log line a second, since it is left alone for so long. */
+export function onStoreFallback({ logger, metrics }: ServiceRuntime): (thrown: unknown) => void {
+  const fallbacks = metrics.counter({
+    name: 'gateway_pool_store_fallbacks_total',
+    help: 'Times Redis did not answer and the memory of this process was used for a second.',
+  });
+  return (thrown) => {
+    fallbacks.inc();
+    logger.warn({ err: thrown }, 'Redis does not answer: accounts are chosen by what this process remembers');
+  };
+}
+
+/** Reports that model lists of other replicas could not be read; the next try follows in seconds. */
+export function onRefreshFault({ logger }: ServiceRuntime): (thrown: unknown) => void {
+  return (thrown) => logger.warn({ err: thrown }, 'what other replicas know of models could not be read');
+}

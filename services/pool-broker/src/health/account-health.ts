@@ -1,0 +1,59 @@
+import type { FailureResult } from '../accounts/attempt.ts';
+
+/** What is remembered of an account's recent attempts. A value: rules make a new one, stores keep it. */
+export interface AccountHealth {
+  readonly cooldowns: readonly Cooldown[];
+  /** Moving share of failed attempts, 0 to 1, as of `errorsAtMs`; it fades with time. */
+  readonly errorAverage: number;
+  readonly errorsAtMs: number;
+}
+
+/** Time during which an account, or one model of it, takes no requests. At most one for each scope and cause. */
+export interface Cooldown {
+  /** The model it is confined to. Empty: the whole account. */
+  readonly model: string;
+  readonly reason: FailureResult;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  /** True when the provider named the moment: it is honoured exactly, and nothing needs to be found out after it. */
+  readonly givenByProvider: boolean;
+  /** How many times in a row the duration had to be guessed. */
+  readonly strikes: number;
+  /** The one request that finds out whether a guessed cooldown is over. */
+  readonly probe?: Probe | undefined;
+}
+
+export interface Probe {
+  readonly leaseId: string;
+  /** When others may probe, should nothing be heard of this one. */
+  readonly expiresAtMs: number;
+}
+
+/** Why an account cools down: kept apart, so that being refused does not hide behind a longer limit. */
+export type CooldownCause = 'limit' | 'refusal' | 'errors';
+
+export const healthy: AccountHealth = Object.freeze({ cooldowns: Object.freeze([]), errorAverage: 0, errorsAtMs: 0 });
+
+export function causeOf({ reason }: Cooldown): CooldownCause {
+  if (reason === 'rate_limited') return 'limit';
+  return reason === 'unauthorized' ? 'refusal' : 'errors';
+}
+
+export function concernsModel(cooldown: Cooldown, model: string): boolean {
+  return cooldown.model === '' || cooldown.model === model;
+}
+
+/** True while the cooldown itself runs. */
+export function isRunning(cooldown: Cooldown, nowMs: number): boolean {
+  return nowMs < cooldown.untilMs;
+}
+
+/** True once a guessed cooldown has run out and nobody knows yet whether the account is back. */
+export function isHalfOpen(cooldown: Cooldown, nowMs: number): boolean {
+  return !cooldown.givenByProvider && !isRunning(cooldown, nowMs) && nowMs < forgottenAtMs(cooldown);
+}
+
+/** When a cooldown means nothing any more: at its end if the provider named it, else an hour after it. */
+export function forgottenAtMs({ untilMs, givenByProvider }: Cooldown): number {
+  return givenByProvider ? untilMs : untilMs + 3_600_000;
+}

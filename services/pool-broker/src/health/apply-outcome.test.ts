@@ -1,0 +1,253 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { sampleSettings as settings } from '../__fixtures__/sample-gateway.ts';
+import type { AttemptOutcome, AttemptResult } from '../accounts/attempt.ts';
+import { type AccountHealth, healthy } from './account-health.ts';
+import { applyOutcome } from './apply-outcome.ts';
+import { availabilityOf } from './availability.ts';
+import { mergeHealth } from './merge-health.ts';
+import { startProbe } from './probe.ts';
+
+const startMs = 1_000_000;
+const rules = { settings: { ...settings, cooldownJitter: 0 }, random: () => 0.5 };
+
+interface Happening {
+  readonly nowMs: number;
+  readonly model?: string;
+  readonly leaseId?: string;
+  readonly leasedAtMs?: number;
+}
+
+function after(health: AccountHealth, outcome: Partial<AttemptOutcome>, happening: Happening): AccountHealth {
+  const { nowMs, model = 'm', leaseId = 'lease', leasedAtMs = nowMs } = happening;
+  const full = { result: 'succeeded', retryAtMs: undefined, modelScoped: false, ...outcome } as const;
+  return applyOutcome(health, { leaseId, model, leasedAtMs, nowMs, outcome: full }, rules);
+}
+
+const untilOf = (health: AccountHealth, nowMs: number, model = 'm') => {
+  const availability = availabilityOf(health, model, nowMs);
+  return availability.kind === 'cooling' ? availability.cooldown.untilMs : undefined;
+};
+
+function probing(health: AccountHealth, nowMs: number, leaseId = 'probe'): AccountHealth {
+  const probe = { leaseId, expiresAtMs: nowMs + settings.probeTimeoutMs };
+  return startProbe(health, { model: 'm', nowMs, probe }) ?? expect.fail('no probe is due');
+}
+
+describe('a 429 with a reset', () => {
+  it('cools the account exactly until then, and needs no probe after it', () => {
+    const health = after(healthy, { result: 'rate_limited', retryAtMs: startMs + 42_000 }, { nowMs: startMs });
+    expect(untilOf(health, startMs)).toBe(startMs + 42_000);
+    expect(untilOf(health, startMs + 41_999)).toBe(startMs + 42_000);
+    expect(availabilityOf(health, 'm', startMs + 42_000).kind).toBe('available');
+  });
+
+  it('is not believed further ahead than the settings allow', () => {
+    const health = after(healthy, { result: 'rate_limited', retryAtMs: startMs * 1e6 }, { nowMs: startMs });
+    expect(untilOf(health, startMs)).toBe(startMs + settings.givenCooldownMaxMs);
+  });
+
+  it('in the past counts as a 429 without one', () => {
+    const health = after(healthy, { result: 'rate_limited', retryAtMs: startMs - 1 }, { nowMs: startMs });
+    expect(untilOf(health, startMs)).toBe(startMs + settings.rateLimitCooldownMs);
+  });
+
+  it('is not taken back by a success that began before it', () => {
+    const limited = after(healthy, { result: 'rate_limited', retryAtMs: startMs + 42_000 }, { nowMs: startMs });
+    const health = after(limited, {}, { nowMs: startMs + 10, leasedAtMs: startMs - 5_000 });
+    expect(untilOf(health, startMs + 10)).toBe(startMs + 42_000);
+  });
+
+  it('for one model leaves the others free', () => {
+    const outcome = { result: 'rate_limited', retryAtMs: startMs + 42_000, modelScoped: true } as const;
+    const health = after(healthy, outcome, { nowMs: startMs, model: 'opus' });
+    expect(untilOf(health, startMs, 'opus')).toBe(startMs + 42_000);
+    expect(availabilityOf(health, 'haiku', startMs).kind).toBe('available');
+  });
+});
+
+describe('a 429 without a reset', () => {
+  const limit = { result: 'rate_limited' } as const;
+
+  it('cools for a guess that doubles while probes fail, up to a maximum', () => {
+    let health = healthy;
+    let nowMs = startMs;
+    const guesses = Array.from({ length: 9 }, () => {
+      health = after(health, limit, { nowMs, leaseId: 'probe' });
+      const untilMs = untilOf(health, nowMs) ?? 0;
+      const guess = untilMs - nowMs;
+      nowMs = untilMs;
+      health = probing(health, nowMs);
+      return guess / 1_000;
+    });
+    expect(guesses).toEqual([5, 10, 20, 40, 80, 160, 320, 600, 600]);
+  });
+
+  it('is stretched at random, never shortened', () => {
+    const random = { ...rules, settings };
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 0.999, noNaN: true }), (value) => {
+        const attempt = { leaseId: 'l', model: 'm', leasedAtMs: startMs, nowMs: startMs };
+        const outcome = { result: 'rate_limited', retryAtMs: undefined, modelScoped: false } as const;
+        const health = applyOutcome(healthy, { ...attempt, outcome }, { ...random, random: () => value });
+        const guess = (untilOf(health, startMs) ?? 0) - startMs;
+        expect(guess).toBeGreaterThanOrEqual(5_000);
+        expect(guess).toBeLessThanOrEqual(6_000);
+      }),
+    );
+  });
+
+  it('lets one request find out when it is over, and no second one beside it', () => {
+    const limited = after(healthy, limit, { nowMs: startMs });
+    const overMs = startMs + settings.rateLimitCooldownMs;
+    expect(availabilityOf(limited, 'm', overMs).kind).toBe('probe_due');
+    const probed = probing(limited, overMs);
+    expect(availabilityOf(probed, 'm', overMs).kind).toBe('probing');
+    expect(
+      startProbe(probed, { model: 'm', nowMs: overMs, probe: { leaseId: 'x', expiresAtMs: 9e9 } }),
+    ).toBeUndefined();
+    expect(availabilityOf(probed, 'm', overMs + settings.probeTimeoutMs).kind).toBe('probe_due');
+  });
+
+  it('is forgotten when the probe succeeds', () => {
+    const overMs = startMs + settings.rateLimitCooldownMs;
+    const probed = probing(after(healthy, limit, { nowMs: startMs }), overMs);
+    const back = after(probed, {}, { nowMs: overMs + 10, leaseId: 'probe' });
+    expect(availabilityOf(back, 'm', overMs + 10).kind).toBe('available');
+    const again = after(back, limit, { nowMs: overMs + 20 });
+    expect(untilOf(again, overMs + 20)).toBe(overMs + 20 + settings.rateLimitCooldownMs);
+  });
+
+  it.each(['rejected', 'cancelled'] as const)('is still to be found out when the probe was %s', (result) => {
+    const overMs = startMs + settings.rateLimitCooldownMs;
+    const probed = probing(after(healthy, limit, { nowMs: startMs }), overMs);
+    const health = after(probed, { result }, { nowMs: overMs, leaseId: 'probe' });
+    expect(availabilityOf(health, 'm', overMs).kind).toBe('probe_due');
+  });
+
+  it('counts once for requests that were under way together', () => {
+    const first = after(healthy, limit, { nowMs: startMs, leasedAtMs: startMs - 100 });
+    const second = after(first, limit, { nowMs: startMs + 50, leasedAtMs: startMs - 90 });
+    expect(second).toBe(first);
+  });
+});
+
+describe('errors of the provider', () => {
+  const results = ['overloaded', 'server_error', 'network_error', 'timeout'] as const;
+
+  it.each(results)('do not pause an account for a single %s', (result) => {
+    const health = after(healthy, { result }, { nowMs: startMs });
+    expect(availabilityOf(health, 'm', startMs).kind).toBe('available');
+  });
+
+  it('pause it shortly when they repeat, twice as long when the probe fails too', () => {
+    let health = healthy;
+    for (let n = 0; n < 3; n++) health = after(health, { result: 'server_error' }, { nowMs: startMs + n });
+    const overMs = untilOf(health, startMs + 2) ?? 0;
+    expect(overMs).toBe(startMs + 2 + settings.errorCooldownMs);
+    const again = after(probing(health, overMs), { result: 'timeout' }, { nowMs: overMs, leaseId: 'probe' });
+    expect(untilOf(again, overMs)).toBe(overMs + 2 * settings.errorCooldownMs);
+  });
+
+  it('do not pause it when they come once in a while', () => {
+    let health = healthy;
+    for (let n = 0; n < 50; n++) {
+      const nowMs = startMs + n * 1_000;
+      health = after(health, { result: n % 4 === 0 ? 'server_error' : 'succeeded' }, { nowMs });
+      expect(availabilityOf(health, 'm', nowMs).kind).toBe('available');
+    }
+  });
+
+  it('are forgotten with time', () => {
+    let health = healthy;
+    for (let n = 0; n < 20; n++) {
+      const nowMs = startMs + n * 180_000;
+      health = after(health, { result: 'server_error' }, { nowMs });
+      expect(availabilityOf(health, 'm', nowMs).kind).toBe('available');
+    }
+  });
+});
+
+describe('a refused account', () => {
+  it('rests for ten minutes, and is not called limited', () => {
+    const health = after(healthy, { result: 'unauthorized' }, { nowMs: startMs });
+    expect(availabilityOf(health, 'm', startMs)).toMatchObject({ kind: 'cooling', limitOnly: false });
+    expect(untilOf(health, startMs)).toBe(startMs + 600_000);
+    expect(availabilityOf(health, 'm', startMs + 600_000).kind).toBe('probe_due');
+  });
+});
+
+const anyHistory = fc.array(
+  fc.record({
+    result: fc.constantFrom<AttemptResult>(
+      'succeeded',
+      'rate_limited',
+      'unauthorized',
+      'overloaded',
+      'server_error',
+      'network_error',
+      'timeout',
+      'rejected',
+      'cancelled',
+    ),
+    retryInMs: fc.option(fc.integer({ min: -10_000, max: 10_000_000 }), { nil: undefined }),
+    modelScoped: fc.boolean(),
+    model: fc.constantFrom('m', 'n'),
+    waitMs: fc.integer({ min: 0, max: 100_000 }),
+    ageMs: fc.integer({ min: 0, max: 100_000 }),
+  }),
+);
+
+describe('any history of an account', () => {
+  it('never shortens a reset that the provider named', () => {
+    fc.assert(
+      fc.property(anyHistory, (history) => {
+        let health = healthy;
+        let nowMs = startMs;
+        const promised = new Map<string, number>();
+        for (const { result, retryInMs, modelScoped, model, waitMs, ageMs } of history) {
+          nowMs += waitMs;
+          const retryAtMs = retryInMs === undefined ? undefined : nowMs + retryInMs;
+          health = after(health, { result, retryAtMs, modelScoped }, { nowMs, model, leasedAtMs: nowMs - ageMs });
+          if (result === 'rate_limited' && retryAtMs !== undefined && retryAtMs > nowMs) {
+            const scope = modelScoped ? model : '';
+            promised.set(scope, Math.max(promised.get(scope) ?? 0, retryAtMs));
+          }
+          for (const name of ['m', 'n']) {
+            const until = Math.max(promised.get('') ?? 0, promised.get(name) ?? 0);
+            if (until > nowMs) expect(untilOf(health, nowMs, name)).toBeGreaterThanOrEqual(until);
+          }
+        }
+      }),
+    );
+  });
+
+  it('stays small', () => {
+    fc.assert(
+      fc.property(anyHistory, (history) => {
+        let health = healthy;
+        let nowMs = startMs;
+        for (const { result, modelScoped, model, waitMs } of history) {
+          nowMs += waitMs;
+          health = after(health, { result, modelScoped }, { nowMs, model });
+        }
+        expect(health.cooldowns.length).toBeLessThanOrEqual(5);
+        expect(health.errorAverage).toBeGreaterThanOrEqual(0);
+        expect(health.errorAverage).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+});
+
+describe('two memories of an account', () => {
+  it('come to the longer cooldown of each kind', () => {
+    const limited = after(healthy, { result: 'rate_limited', retryAtMs: startMs + 9_000 }, { nowMs: startMs });
+    const longer = after(healthy, { result: 'rate_limited', retryAtMs: startMs + 10_000 }, { nowMs: startMs });
+    const refused = after(limited, { result: 'unauthorized' }, { nowMs: startMs + 1 });
+    const merged = mergeHealth(refused, longer);
+    expect(merged.cooldowns.map(({ reason, untilMs }) => [reason, untilMs - startMs])).toEqual([
+      ['rate_limited', 10_000],
+      ['unauthorized', 600_001],
+    ]);
+  });
+});

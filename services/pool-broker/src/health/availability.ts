@@ -1,0 +1,39 @@
+import { type AccountHealth, type Cooldown, causeOf, concernsModel, isHalfOpen, isRunning } from './account-health.ts';
+
+/** Whether an account can take a request for a model now. */
+export type Availability =
+  | { readonly kind: 'available' }
+  /** `cooldown` is the one that ends last. `limitOnly`: nothing but rate limits keeps it. */
+  | { readonly kind: 'cooling'; readonly cooldown: Cooldown; readonly limitOnly: boolean }
+  /** A guessed cooldown has run out: one request may find out. */
+  | { readonly kind: 'probe_due'; readonly cooldown: Cooldown }
+  /** That request is under way; `freeAtMs` is when the next one may be sent if nothing is heard of it. */
+  | { readonly kind: 'probing'; readonly cooldown: Cooldown; readonly freeAtMs: number; readonly limitOnly: boolean };
+
+/** `model` empty asks for the account as a whole: cooldowns of single models do not count. */
+export function availabilityOf(health: AccountHealth, model: string, nowMs: number): Availability {
+  const concerning = health.cooldowns.filter((cooldown) => concernsModel(cooldown, model));
+  const running = concerning.filter((cooldown) => isRunning(cooldown, nowMs));
+  const last = latest(running);
+  if (last !== undefined) return { kind: 'cooling', cooldown: last, limitOnly: running.every(isLimit) };
+
+  const halfOpen = concerning.filter((cooldown) => isHalfOpen(cooldown, nowMs));
+  const probed = halfOpen.find(({ probe }) => probe !== undefined && nowMs < probe.expiresAtMs);
+  if (probed?.probe !== undefined) {
+    const { expiresAtMs } = probed.probe;
+    return { kind: 'probing', cooldown: probed, freeAtMs: expiresAtMs, limitOnly: halfOpen.every(isLimit) };
+  }
+  const [due] = halfOpen;
+  return due === undefined ? { kind: 'available' } : { kind: 'probe_due', cooldown: due };
+}
+
+function latest(cooldowns: readonly Cooldown[]): Cooldown | undefined {
+  return cooldowns.reduce<Cooldown | undefined>(
+    (last, cooldown) => (last === undefined || cooldown.untilMs > last.untilMs ? cooldown : last),
+    undefined,
+  );
+}
+
+function isLimit(cooldown: Cooldown): boolean {
+  return causeOf(cooldown) === 'limit';
+}

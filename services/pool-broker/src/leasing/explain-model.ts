@@ -1,0 +1,50 @@
+import type { Broker } from '../broker.ts';
+import type { Candidate } from '../catalog/resolve-model.ts';
+import { type AccountView, fitnessOf } from '../selection/fitness.ts';
+import { obstacleText } from '../selection/obstacle-text.ts';
+import { type Selection, selectAccount } from '../selection/select-account.ts';
+import { readCandidates } from './read-candidates.ts';
+import { LeasingHistory } from './request-history.ts';
+
+export interface ExplainedCandidate {
+  readonly candidate: Candidate;
+  readonly accounts: readonly ExplainedAccount[];
+}
+
+export interface ExplainedAccount {
+  readonly view: AccountView;
+  readonly chosen: boolean;
+  /** Why it was not chosen; empty for the chosen one. */
+  readonly reason: string;
+}
+
+/** Which account would serve a first request for a model now, and why not the others. Changes nothing. */
+export async function explainModel(
+  broker: Broker,
+  model: string,
+  affinityKey: string,
+): Promise<readonly ExplainedCandidate[]> {
+  const nowMs = broker.clock.nowMs();
+  const history = new LeasingHistory([]);
+  const candidates = await readCandidates(broker, broker.catalog.resolve(model, new Set()), affinityKey);
+  // Equals are told apart at random; the first of them stands for all.
+  const selection = selectAccount({ candidates, affinityKey, history, nowMs, random: () => 0 });
+  return candidates.map((candidate) => ({
+    candidate: candidate.candidate,
+    accounts: candidate.accounts.map((view) => {
+      const fitness = fitnessOf(view, candidate.candidate.model, history, nowMs);
+      const chosen = selection.kind === 'chosen' && selection.candidate === candidate && selection.view === view;
+      if (fitness.kind === 'unfit') return { view, chosen, reason: obstacleText(fitness.obstacle) };
+      return { view, chosen, reason: chosen ? '' : passedOverText(selection, candidate.candidate) };
+    }),
+  }));
+}
+
+/** Why an account that could serve the request was not chosen. */
+function passedOverText(selection: Selection, candidate: Candidate): string {
+  if (selection.kind !== 'chosen') return '';
+  const { candidate: chosen, view } = selection;
+  if (chosen.candidate !== candidate) return 'an earlier candidate has an account to spare';
+  if (chosen.boundAccountId === view.account.id) return 'the session is bound to another account';
+  return 'another account has as much to spare, or more';
+}

@@ -1,0 +1,209 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { sampleAccount, sampleGateway } from '../__fixtures__/sample-gateway.ts';
+import { toAccount } from '../accounts/account.ts';
+import type { AttemptResult } from '../accounts/attempt.ts';
+import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
+import { LeasingHistory } from '../leasing/request-history.ts';
+import type { AccountView } from './fitness.ts';
+import { type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
+
+const nowMs = 1_000_000;
+const [responses, messages] = sampleGateway.pools;
+if (responses === undefined || messages === undefined) throw new Error('the sample gateway has two pools');
+
+function cooling(untilMs: number, rest: Partial<Cooldown> = {}): AccountHealth {
+  const base = { model: '', reason: 'rate_limited', sinceMs: nowMs - 1, givenByProvider: true, strikes: 0 } as const;
+  return { ...healthy, cooldowns: [{ ...base, untilMs, ...rest }] };
+}
+
+function view(
+  name: string,
+  rest: Partial<AccountView> = {},
+  account: Parameters<typeof sampleAccount>[2] = {},
+): AccountView {
+  return { account: toAccount(sampleAccount('responses', name, account)), health: healthy, inFlight: 0, ...rest };
+}
+
+function candidate(accounts: readonly AccountView[], rest: Partial<CandidateView> = {}): CandidateView {
+  return {
+    candidate: { pool: responses ?? expect.fail(), model: 'm', defaultEffort: '' },
+    accounts,
+    boundAccountId: undefined,
+    ...rest,
+  };
+}
+
+function select(candidates: readonly CandidateView[], rest: Partial<SelectionRequest> = {}) {
+  const request = { candidates, affinityKey: '', history: new LeasingHistory([]), nowMs, random: () => 0, ...rest };
+  const selection = selectAccount(request);
+  return selection.kind === 'chosen' ? selection.view.account.name : selection;
+}
+
+function tried(name: string, result: AttemptResult, model = 'm') {
+  const outcome = { result, retryAtMs: undefined, modelScoped: false };
+  return new LeasingHistory([{ leaseId: 'l', accountId: `responses/${name}`, pool: 'responses', model, outcome }]);
+}
+
+describe('choosing an account', () => {
+  it('takes the one with the smallest share of its capacity in use', () => {
+    const big = view('big', { inFlight: 10 }, { maxConcurrency: 100 });
+    const small = view('small', { inFlight: 2 }, { maxConcurrency: 4 });
+    expect(select([candidate([small, big])])).toBe('big');
+  });
+
+  it('draws among equals', () => {
+    const accounts = ['a', 'b', 'c'].map((name) => view(name));
+    const drawn = [0, 0.4, 0.99].map((value) => select([candidate(accounts)], { random: () => value }));
+    expect(drawn).toEqual(['a', 'b', 'c']);
+  });
+
+  it('keeps a session on its account, however busy that is, while it has a place', () => {
+    const bound = view('bound', { inFlight: 3 }, { maxConcurrency: 4 });
+    const full = view('bound', { inFlight: 4 }, { maxConcurrency: 4 });
+    const boundAccountId = bound.account.id;
+    expect(select([candidate([view('idle'), bound], { boundAccountId })], { affinityKey: 'k' })).toBe('bound');
+    expect(select([candidate([view('idle'), full], { boundAccountId })], { affinityKey: 'k' })).toBe('idle');
+  });
+
+  it('moves a session away from an account that cools', () => {
+    const bound = view('bound', { health: cooling(nowMs + 1) });
+    const candidates = [candidate([bound, view('other')], { boundAccountId: bound.account.id })];
+    expect(select(candidates, { affinityKey: 'k' })).toBe('other');
+  });
+
+  it('sends the requests of a new session to one account, whatever the replica', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 1 }),
+        fc.shuffledSubarray(['a', 'b', 'c', 'd'], { minLength: 2 }),
+        (key, names) => {
+          const chosen = select([candidate(names.map((name) => view(name)))], { affinityKey: key });
+          const later = names.toSorted().map((name) => view(name, { inFlight: name === chosen ? 2 : 0 }));
+          expect(select([candidate(later)], { affinityKey: key, random: () => 0.7 })).toBe(chosen);
+        },
+      ),
+    );
+  });
+
+  it('moves only the sessions of an account that goes away', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), (key) => {
+        const accounts = ['a', 'b', 'c', 'd'].map((name) => view(name));
+        const before = select([candidate(accounts)], { affinityKey: key });
+        const after = select([candidate(accounts.filter(({ account }) => account.name !== 'c'))], { affinityKey: key });
+        if (before !== 'c') expect(after).toBe(before);
+      }),
+    );
+  });
+
+  it('spreads sessions over accounts', () => {
+    const accounts = ['a', 'b', 'c'].map((name) => view(name));
+    const chosen = Array.from({ length: 300 }, (_, n) =>
+      select([candidate(accounts)], { affinityKey: `session ${n}` }),
+    );
+    for (const name of ['a', 'b', 'c']) expect(chosen.filter((other) => other === name).length).toBeGreaterThan(60);
+  });
+
+  it('leaves out accounts that may not serve the model, drain or are disabled', () => {
+    const others = [
+      view('a', {}, { models: ['other-*'] }),
+      view('b', {}, { state: 'draining' }),
+      view('c', {}, { state: 'disabled' }),
+    ];
+    expect(select([candidate([...others, view('d', {}, { models: ['m*'] })])])).toBe('d');
+    expect(select([candidate(others)])).toEqual({ kind: 'unavailable' });
+  });
+
+  it('tries an account once for a model', () => {
+    expect(select([candidate([view('a'), view('b')])], { history: tried('a', 'server_error') })).toBe('b');
+    expect(select([candidate([view('a')])], { history: tried('a', 'server_error') })).toEqual({ kind: 'unavailable' });
+    expect(select([candidate([view('a')])], { history: tried('a', 'rate_limited', 'other') })).toBe('a');
+  });
+
+  it('goes on to the next candidate when the first has nothing to spare', () => {
+    const second = candidate([view('second')]);
+    expect(select([candidate([view('first')]), second])).toBe('first');
+    expect(select([candidate([view('first', { health: cooling(nowMs + 1) })]), second])).toBe('second');
+  });
+});
+
+describe('having no account', () => {
+  it('is exhaustion as soon as one account is merely limited, whatever is wrong with the others', () => {
+    const limited = view('a', { health: cooling(nowMs + 9) });
+    const down = view('b', { health: cooling(nowMs + 5, { reason: 'server_error', givenByProvider: false }) });
+    expect(select([candidate([down]), candidate([limited])])).toEqual({ kind: 'exhausted', retryAtMs: nowMs + 9 });
+    expect(select([candidate([down])])).toEqual({ kind: 'unavailable' });
+    expect(select([])).toEqual({ kind: 'unavailable' });
+  });
+
+  it('counts an account that is also refused as down', () => {
+    const { cooldowns } = cooling(nowMs + 9);
+    const refused = cooling(nowMs + 5, { reason: 'unauthorized', givenByProvider: false }).cooldowns;
+    const both = view('a', { health: { ...healthy, cooldowns: [...cooldowns, ...refused] } });
+    expect(select([candidate([both])])).toEqual({ kind: 'unavailable' });
+  });
+
+  it('names no reset when an account is only busy: it may be free at any moment', () => {
+    const busy = view('a', { inFlight: 1 }, { maxConcurrency: 1 });
+    const limited = view('b', { health: cooling(nowMs + 5_000_000) });
+    expect(select([candidate([busy, limited])])).toEqual({ kind: 'exhausted', retryAtMs: undefined });
+  });
+
+  it('may be over at once when a limit ended while the request was under way', () => {
+    const history = tried('a', 'rate_limited');
+    expect(select([candidate([view('a')])], { history })).toEqual({ kind: 'exhausted', retryAtMs: nowMs });
+  });
+});
+
+const anyHealth = fc
+  .array(
+    fc.record({
+      model: fc.constantFrom('', 'm', 'other'),
+      inMs: fc.integer({ min: -5_000, max: 5_000 }),
+      reason: fc.constantFrom('rate_limited', 'unauthorized', 'server_error'),
+      givenByProvider: fc.boolean(),
+    }),
+    { maxLength: 3 },
+  )
+  .map((cooldowns) =>
+    cooldowns.map(({ inMs, ...rest }) => ({ ...rest, sinceMs: nowMs - 9_000, untilMs: nowMs + inMs, strikes: 1 })),
+  );
+
+const anyAccounts = fc.array(fc.record({ cooldowns: anyHealth, inFlight: fc.integer({ min: 0, max: 3 }) }), {
+  maxLength: 5,
+});
+
+/** When an account is free of limits again, told in another way than the code does. */
+function limitedUntil(cooldowns: readonly Cooldown[]): number | undefined {
+  const mine = cooldowns.filter(({ model, untilMs }) => model !== 'other' && untilMs > nowMs);
+  if (mine.length === 0 || mine.some(({ reason }) => reason !== 'rate_limited')) return undefined;
+  return mine.map(({ untilMs }) => untilMs).sort((one, other) => other - one)[0];
+}
+
+describe('any state of a pool', () => {
+  it('never gives an account that cools for the model, and otherwise the true earliest reset', () => {
+    fc.assert(
+      fc.property(anyAccounts, fc.string(), (accounts, affinityKey) => {
+        const views = accounts.map(({ cooldowns, inFlight }, index) =>
+          view(`${index}`, { health: { ...healthy, cooldowns }, inFlight }),
+        );
+        const boundAccountId = views[0]?.account.id;
+        const chosen = select([candidate(views, { boundAccountId })], { affinityKey });
+        const isCooling = ({ health }: AccountView) =>
+          health.cooldowns.some(({ model, untilMs }) => model !== 'other' && untilMs > nowMs);
+        const free = views.filter((account) => !isCooling(account));
+        if (typeof chosen === 'string') {
+          expect(free.map(({ account }) => account.name)).toContain(chosen);
+          return;
+        }
+        expect(free).toEqual([]);
+        const resets = views.map(({ health }) => limitedUntil(health.cooldowns)).filter((reset) => reset !== undefined);
+        expect(chosen).toEqual(
+          resets.length === 0 ? { kind: 'unavailable' } : { kind: 'exhausted', retryAtMs: Math.min(...resets) },
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,479 @@
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { GatewayConfig } from '@gateway/config';
+import { AccountState, AttemptResult, type Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { directClient } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { ManualClock } from '@gateway/time';
+import { describe, expect, it } from 'vitest';
+import { gatewayWith, sampleAccount, sampleGateway } from './__fixtures__/sample-gateway.ts';
+import { createPoolBrokerService } from './service.ts';
+import { MemoryPoolStore } from './store/memory-pool-store.ts';
+
+const startMs = Date.parse('2026-11-20T12:00:00Z');
+
+interface Question {
+  readonly model?: string;
+  readonly formats?: ProviderFormat[];
+  readonly affinityKey?: string;
+  readonly failover?: boolean;
+}
+
+interface Failure {
+  readonly result: AttemptResult;
+  readonly retryInMs?: number;
+  readonly modelScoped?: boolean;
+}
+
+function brokerOf(gateway: GatewayConfig = sampleGateway) {
+  const clock = new ManualClock(startMs);
+  const metrics = new Metrics();
+  const service = createPoolBrokerService(
+    { gateway },
+    { logger: createLogger('test', 'silent'), metrics },
+    { store: new MemoryPoolStore(clock), clock, random: () => 0 },
+  );
+  const [poolRoute, credentialRoute] = service.routes;
+  const pools = directClient(poolRoute);
+
+  const attemptOf = (lease: Lease, { result, retryInMs, modelScoped = false }: Failure) => ({
+    lease,
+    outcome: {
+      result,
+      modelScoped,
+      retryAt: retryInMs === undefined ? undefined : timestampFromMs(clock.nowMs() + retryInMs),
+    },
+  });
+
+  /** A request that the accounts answer as told, in turn; the first account that has no answer left serves it. */
+  async function request(question: Question, answers: readonly Failure[] = []) {
+    const { model = 'gateway/sterk', formats = [], affinityKey = '', failover = true } = question;
+    const attempts: ReturnType<typeof attemptOf>[] = [];
+    for (let n = 0; ; n++) {
+      const { result } = await pools.acquire({
+        model,
+        formats,
+        affinityKey,
+        attempts,
+        allowCandidateFailover: failover,
+      });
+      const tried = attempts.map(({ lease }) => lease.accountId);
+      if (result.case !== 'lease') return { tried, end: result, lease: undefined };
+      const answer = answers[n];
+      if (answer === undefined) return { tried, end: result, lease: result.value };
+      attempts.push(attemptOf(result.value, answer));
+    }
+  }
+
+  async function finish(lease: Lease | undefined, failure: Failure, affinityKey = '') {
+    if (lease === undefined) throw new Error('there is no lease to finish');
+    await pools.report({ attempt: attemptOf(lease, failure), affinityKey });
+  }
+
+  const accounts = async () => (await pools.listAccounts({})).accounts;
+  return { clock, metrics, service, pools, credentials: directClient(credentialRoute), request, finish, accounts };
+}
+
+const succeeded = { result: AttemptResult.SUCCEEDED };
+const limited = (retryInMs?: number) => ({ result: AttemptResult.RATE_LIMITED, retryInMs });
+const broken = { result: AttemptResult.SERVER_ERROR };
+
+describe('acquiring an account', () => {
+  it('gives a lease that says where to send the request and as what', async () => {
+    const { request } = brokerOf();
+    expect((await request({})).lease).toMatchObject({
+      accountId: 'responses/team-a',
+      pool: 'responses',
+      format: ProviderFormat.RESPONSES,
+      provider: 'provider_a',
+      model: 'gpt-5.5',
+      defaultEffort: 'high',
+    });
+    expect((await request({ model: 'claude-9' })).lease).toMatchObject({
+      provider: 'provider_b',
+      model: 'claude-9',
+      defaultEffort: '',
+    });
+  });
+
+  it('moves to the second account when the first is limited', async () => {
+    const { request } = brokerOf();
+    const { tried, lease } = await request({}, [limited(60_000)]);
+    expect(tried).toEqual(['responses/team-a']);
+    expect(lease?.accountId).toBe('responses/team-b');
+  });
+
+  it('remembers that for later requests, until the reset', async () => {
+    const { request, clock } = brokerOf();
+    await request({}, [limited(60_000)]);
+    clock.advanceMs(59_999);
+    expect((await request({})).lease?.accountId).toBe('responses/team-b');
+    clock.advanceMs(1);
+    const { tried, lease } = await request({}, [limited(1_000)]);
+    expect([...tried, lease?.accountId]).toContain('responses/team-a');
+  });
+
+  it('moves to the next candidate when all accounts of the first are limited', async () => {
+    const { request } = brokerOf();
+    const { lease } = await request({}, [limited(60_000), limited(30_000)]);
+    expect(lease).toMatchObject({ accountId: 'messages/team-a', model: 'claude-opus-4-8' });
+  });
+
+  it('says exhausted with the earliest reset when everything is limited', async () => {
+    const { request } = brokerOf();
+    const { end } = await request({}, [limited(60_000), limited(30_000), limited(90_000), limited(45_000)]);
+    expect(end.case).toBe('exhausted');
+    const retryAt = end.case === 'exhausted' ? end.value.retryAt : undefined;
+    expect(retryAt && timestampMs(retryAt)).toBe(startMs + 30_000);
+  });
+
+  it('serves a client that waits until then', async () => {
+    const { request, clock } = brokerOf();
+    await request({}, [limited(60_000), limited(30_000), limited(90_000), limited(45_000)]);
+    clock.advanceMs(30_000);
+    expect((await request({})).lease?.accountId).toBe('responses/team-b');
+  });
+
+  it('stays with the first candidate when it may not fail over', async () => {
+    const { request } = brokerOf();
+    const { end } = await request({ failover: false }, [limited(60_000), limited(30_000)]);
+    expect(end.case).toBe('exhausted');
+  });
+
+  it('moves to the second candidate when the first is down', async () => {
+    const { request } = brokerOf();
+    const { tried, lease } = await request({}, [broken, broken]);
+    expect(tried).toEqual(['responses/team-a', 'responses/team-b']);
+    expect(lease?.accountId).toBe('messages/team-a');
+  });
+
+  it('stops after three errors, though there is another account', async () => {
+    const { request } = brokerOf();
+    expect((await request({}, [broken, broken, broken])).end.case).toBe('unavailable');
+  });
+
+  it('tries every account after 429s and refusals, however many', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const { request } = brokerOf(gatewayWith(names.map((name) => sampleAccount('responses', name))));
+    const refused = { result: AttemptResult.UNAUTHORIZED };
+    const { tried, end } = await request({}, [limited(), refused, limited(), refused, limited(), limited(1_000)]);
+    expect(tried.toSorted()).toEqual(names.map((name) => `responses/${name}`));
+    const retryAt = end.case === 'exhausted' ? end.value.retryAt : undefined;
+    expect(retryAt && timestampMs(retryAt)).toBe(startMs + 1_000);
+  });
+
+  it('says exhausted when one candidate is limited and the other down', async () => {
+    const gateway = gatewayWith([sampleAccount('responses', 'a'), sampleAccount('messages', 'a')]);
+    const { request } = brokerOf(gateway);
+    expect((await request({}, [broken, limited(5_000)])).end.case).toBe('exhausted');
+    expect((await brokerOf(gateway).request({}, [broken, broken])).end.case).toBe('unavailable');
+  });
+
+  it('spends no more than the budget on errors', async () => {
+    const settings = { ...sampleGateway.settings, retryBudgetShare: 0, retryBudgetFloorPerSecond: 0.1 };
+    const { request } = brokerOf({ ...sampleGateway, settings });
+    expect((await request({}, [broken])).lease?.accountId).toBe('responses/team-b');
+    expect((await request({}, [broken])).end.case).toBe('unavailable');
+    expect((await request({}, [limited(1_000)])).end.case).toBe('lease');
+  });
+
+  it('knows what it does not know', async () => {
+    const { request } = brokerOf();
+    expect((await request({ model: 'gateway/none' })).end.case).toBe('unknownModel');
+    expect((await request({ model: 'llama' })).end.case).toBe('unknownModel');
+    const formats = [ProviderFormat.RESPONSES];
+    expect((await request({ model: 'gateway/claude', formats })).end.case).toBe('unknownModel');
+    expect((await request({ model: 'claude-9', formats })).end.case).toBe('unknownModel');
+  });
+
+  it('confines a limit on one model to it', async () => {
+    const { request } = brokerOf();
+    await request({ model: 'claude-opus-4-8' }, [{ ...limited(60_000), modelScoped: true }]);
+    const { lease } = await request({ model: 'claude-haiku-4-5' });
+    expect(lease?.accountId).toBe('messages/team-a');
+  });
+});
+
+describe('requests under way', () => {
+  const oneAtATime = () =>
+    brokerOf(gatewayWith([sampleAccount('responses', 'a', { maxConcurrency: 1 }), sampleAccount('responses', 'b')]));
+
+  it('are counted until they are reported on', async () => {
+    const { request, finish, accounts } = oneAtATime();
+    const { lease } = await request({ affinityKey: '' });
+    expect((await accounts()).map(({ inFlight }) => inFlight)).toEqual([1, 0]);
+    await finish(lease, succeeded);
+    await finish(lease, succeeded);
+    expect((await accounts()).map(({ inFlight }) => inFlight)).toEqual([0, 0]);
+  });
+
+  it('are held against their account once, however often they are reported', async () => {
+    const { request, finish, accounts } = brokerOf();
+    const { lease } = await request({});
+    for (let n = 0; n < 10; n++) await finish(lease, broken);
+    expect((await accounts())[0]?.state).toBe(AccountState.AVAILABLE);
+    for (let n = 0; n < 3; n++) await finish({ ...(lease ?? expect.fail()), leaseId: `${n}` }, broken);
+    expect((await accounts())[0]?.state).toBe(AccountState.COOLING);
+  });
+
+  it('never pass the cap of an account, even when they come together', async () => {
+    const { request } = oneAtATime();
+    const leases = await Promise.all(Array.from({ length: 5 }, () => request({})));
+    expect(leases.filter(({ lease }) => lease?.accountId === 'responses/a')).toHaveLength(1);
+    expect(leases.filter(({ lease }) => lease?.accountId === 'responses/b')).toHaveLength(4);
+  });
+
+  it('of an edge that died stop counting', async () => {
+    const { request, accounts, clock } = oneAtATime();
+    await request({});
+    clock.advanceMs(sampleGateway.settings.leaseTtlMs);
+    expect((await accounts()).map(({ inFlight }) => inFlight)).toEqual([0, 0]);
+  });
+
+  it('make a pool exhausted, with no reset, when every account has all it may have', async () => {
+    const { request } = brokerOf(gatewayWith([sampleAccount('responses', 'a', { maxConcurrency: 1 })]));
+    await request({});
+    const { end } = await request({});
+    expect(end.case).toBe('exhausted');
+    expect(end.case === 'exhausted' && end.value.retryAt).toBeUndefined();
+  });
+
+  it('probe an account one at a time', async () => {
+    const { request, finish, clock } = brokerOf(gatewayWith([sampleAccount('responses', 'a')]));
+    await request({}, [limited()]);
+    clock.advanceMs(sampleGateway.settings.rateLimitCooldownMs);
+    const [probe, ...others] = await Promise.all([request({}), request({}), request({})]);
+    expect(probe?.lease?.accountId).toBe('responses/a');
+    expect(others.map(({ end }) => end.case)).toEqual(['exhausted', 'exhausted']);
+    await finish(probe?.lease, succeeded);
+    expect((await request({})).end.case).toBe('lease');
+  });
+});
+
+describe('a session', () => {
+  const affinityKey = 'token 1, session 1';
+
+  it('stays where it succeeded', async () => {
+    const { request, finish } = brokerOf();
+    const first = await request({ affinityKey });
+    await finish(first.lease, succeeded, affinityKey);
+    const leases = await Promise.all(Array.from({ length: 20 }, () => request({ affinityKey })));
+    expect(new Set(leases.map(({ lease }) => lease?.accountId))).toEqual(new Set([first.lease?.accountId]));
+  });
+
+  it('moves when its account fails, and stays where it moved to after the first is back', async () => {
+    const { request, finish, clock } = brokerOf();
+    const first = await request({ affinityKey });
+    await finish(first.lease, succeeded, affinityKey);
+    const second = await request({ affinityKey }, [limited(10_000)]);
+    expect(second.tried).toEqual([first.lease?.accountId]);
+    expect(second.lease?.accountId).not.toBe(first.lease?.accountId);
+    await finish(second.lease, succeeded, affinityKey);
+    clock.advanceMs(10_000);
+    expect((await request({ affinityKey })).lease?.accountId).toBe(second.lease?.accountId);
+  });
+
+  it("is not moved by another session's failure on another account", async () => {
+    const { request, finish } = brokerOf();
+    const first = await request({ affinityKey });
+    await finish(first.lease, succeeded, affinityKey);
+    const mine = first.lease?.accountId;
+    await finish(
+      { ...(first.lease ?? expect.fail()), leaseId: 'x', accountId: 'responses/other' },
+      broken,
+      affinityKey,
+    );
+    expect((await request({ affinityKey })).lease?.accountId).toBe(mine);
+  });
+
+  it('stays where it moved to because others had its account limited', async () => {
+    const { request, finish, clock } = brokerOf();
+    const first = await request({ affinityKey });
+    await finish(first.lease, succeeded, affinityKey);
+    const stranger = await request({ affinityKey: 'token 2' });
+    const lease = { ...(stranger.lease ?? expect.fail()), accountId: first.lease?.accountId ?? '' };
+    await finish(lease, limited(10_000), 'token 2');
+    const moved = await request({ affinityKey });
+    expect(moved.tried).toEqual([]);
+    expect(moved.lease?.accountId).not.toBe(first.lease?.accountId);
+    await finish(moved.lease, succeeded, affinityKey);
+    clock.advanceMs(10_000);
+    expect((await request({ affinityKey })).lease?.accountId).toBe(moved.lease?.accountId);
+  });
+
+  it('keeps an account that was only busy for a request', async () => {
+    const accounts = ['a', 'b'].map((name) => sampleAccount('responses', name, { maxConcurrency: 1 }));
+    const { request, finish } = brokerOf(gatewayWith(accounts));
+    const first = await request({ affinityKey });
+    await finish(first.lease, succeeded, affinityKey);
+    const second = await request({ affinityKey });
+    const meanwhile = await request({ affinityKey });
+    expect(second.lease?.accountId).toBe(first.lease?.accountId);
+    expect(meanwhile.lease?.accountId).not.toBe(first.lease?.accountId);
+    await finish(meanwhile.lease, succeeded, affinityKey);
+    await finish(second.lease, succeeded, affinityKey);
+    expect((await request({ affinityKey })).lease?.accountId).toBe(first.lease?.accountId);
+  });
+
+  it('is forgotten an hour after its last success', async () => {
+    const { request, finish, pools, clock } = brokerOf();
+    const boundReason = async () => {
+      const { candidates } = await pools.explain({ model: 'gateway/sterk', affinityKey });
+      return candidates[0]?.accounts.map(({ reason }) => reason).find((reason) => reason !== '');
+    };
+    for (let n = 0; n < 3; n++) {
+      const { lease } = await request({ affinityKey });
+      await finish(lease, succeeded, affinityKey);
+      clock.advanceMs(3_599_999);
+      expect(await boundReason()).toBe('the session is bound to another account');
+    }
+    clock.advanceMs(1);
+    expect(await boundReason()).toBe('another account has as much to spare, or more');
+  });
+});
+
+describe('operators', () => {
+  it('see which account would serve a model and why not the others', async () => {
+    const { request, pools } = brokerOf();
+    await request({}, [limited(60_000)]);
+    const { candidates } = await pools.explain({ model: 'gateway/sterk' });
+    expect(candidates.map(({ pool, model }) => `${pool}/${model}`)).toEqual([
+      'responses/gpt-5.5',
+      'messages/claude-opus-4-8',
+    ]);
+    const reasons = candidates.flatMap(({ accounts }) =>
+      accounts.map(({ account, chosen, reason }) => [account?.id, chosen, reason]),
+    );
+    expect(reasons).toEqual([
+      ['responses/team-a', false, 'cooling until 2026-11-20T12:01:00.000Z after 429 (reset named by the provider)'],
+      ['responses/team-b', true, ''],
+      ['messages/team-a', false, 'an earlier candidate has an account to spare'],
+      ['messages/team-b', false, 'an earlier candidate has an account to spare'],
+    ]);
+  });
+
+  it('see accounts with their health', async () => {
+    const { request, accounts } = brokerOf(
+      gatewayWith([
+        sampleAccount('responses', 'a'),
+        sampleAccount('responses', 'b'),
+        sampleAccount('messages', 'c', { state: 'draining' }),
+        sampleAccount('messages', 'd', { state: 'disabled' }),
+      ]),
+    );
+    await request({}, [limited(60_000)]);
+    const [a, b, c, d] = await accounts();
+    expect([a?.state, b?.state, c?.state, d?.state]).toEqual([
+      AccountState.COOLING,
+      AccountState.AVAILABLE,
+      AccountState.DRAINING,
+      AccountState.DISABLED,
+    ]);
+    expect(a?.cooldowns[0]).toMatchObject({ reason: AttemptResult.RATE_LIMITED, givenByProvider: true, model: '' });
+  });
+
+  it('see the pools and when their models were last reported on', async () => {
+    const { pools } = brokerOf();
+    await pools.reportModels({ pool: 'messages', reachable: true, models: [{ id: 'claude-9' }] });
+    const listed = (await pools.listPools({})).pools;
+    expect(
+      listed.map(({ name, modelsReportedAt }) => [name, modelsReportedAt && timestampMs(modelsReportedAt)]),
+    ).toEqual([
+      ['responses', undefined],
+      ['messages', startMs],
+    ]);
+    const ofFormat = await pools.listPools({ format: ProviderFormat.MESSAGES });
+    expect(ofFormat.pools.map(({ name }) => name)).toEqual(['messages']);
+    await expect(pools.reportModels({ pool: 'nowhere', reachable: true })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+
+  it('see in metrics how requests and attempts ended', async () => {
+    const { request, metrics } = brokerOf();
+    await request({}, [limited(60_000)]);
+    const exposition = await metrics.exposition();
+    expect(exposition).toContain('gateway_pool_attempts_total{pool="responses",result="rate_limited"} 1');
+    expect(exposition).toContain('gateway_pool_acquires_total{result="leased"} 2');
+  });
+});
+
+describe('the public listing', () => {
+  it('is told at once to who watches, and again when it changes', async () => {
+    const { pools } = brokerOf();
+    const stop = new AbortController();
+    const sizes: number[] = [];
+    const watching = (async () => {
+      for await (const { models } of pools.watchCatalog({}, { signal: stop.signal })) {
+        sizes.push(models.length);
+        if (sizes.length === 2) return;
+      }
+    })();
+    await expect.poll(() => sizes).toEqual([5]);
+    await pools.reportModels({ pool: 'messages', reachable: true, models: [{ id: 'claude-9' }] });
+    await watching;
+    expect(sizes).toEqual([5, 6]);
+    expect((await pools.listModels({})).models.at(-1)).toMatchObject({ id: 'claude-9', name: 'Claude 9' });
+    stop.abort();
+  });
+});
+
+describe('draining', () => {
+  it('ends the streams of those who watch the catalog', async () => {
+    const { pools, service } = brokerOf();
+    let ended = false;
+    const watching = (async () => {
+      for await (const _ of pools.watchCatalog({})) await service.drain?.(1_000);
+      ended = true;
+    })();
+    await watching;
+    expect(ended).toBe(true);
+  });
+});
+
+describe('a credential', () => {
+  it('is given for the account of a lease', async () => {
+    const { credentials } = brokerOf();
+    const given = await credentials.getCredential({ target: { case: 'accountId', value: 'messages/team-b' } });
+    expect(given).toMatchObject({
+      accountId: 'messages/team-b',
+      baseUrl: 'http://127.0.0.1:1/v1',
+      secret: { case: 'apiKey', value: 'simulated-messages-b' },
+    });
+    expect(given.cacheableUntil && timestampMs(given.cacheableUntil)).toBe(startMs + 60_000);
+  });
+
+  it('is given for a pool, of its best account', async () => {
+    const { credentials, request } = brokerOf();
+    const ofPool = async () =>
+      (await credentials.getCredential({ target: { case: 'pool', value: 'responses' } })).accountId;
+    expect(await ofPool()).toBe('responses/team-a');
+    await request({}, [{ result: AttemptResult.UNAUTHORIZED }]);
+    expect(await ofPool()).toBe('responses/team-b');
+    await request({}, [limited(60_000)]);
+    expect(await ofPool()).toBe('responses/team-b');
+  });
+
+  it('is refused for an account that is unknown or disabled, without telling which', async () => {
+    const { credentials } = brokerOf(gatewayWith([sampleAccount('responses', 'off', { state: 'disabled' })]));
+    for (const target of [
+      { case: 'accountId', value: 'responses/off' },
+      { case: 'accountId', value: 'nobody' },
+      { case: 'pool', value: 'responses' },
+    ] as const) {
+      await expect(credentials.getCredential({ target })).rejects.toMatchObject({
+        code: 'providers_unavailable',
+        message: expect.not.stringContaining('off'),
+      });
+    }
+  });
+});
+
+describe('the service', () => {
+  it('is ready once started, and ends its background work when disposed of', async () => {
+    const { service } = brokerOf();
+    expect(await service.notReady()).toBe('starting');
+    await service.start();
+    expect(await service.notReady()).toBeUndefined();
+    await service[Symbol.asyncDispose]();
+  });
+});

@@ -1,0 +1,108 @@
+import { ManualClock } from '@gateway/time';
+import { describe, expect, it } from 'vitest';
+import { type AccountHealth, healthy } from '../health/account-health.ts';
+import { availabilityOf } from '../health/availability.ts';
+import { FallbackPoolStore } from './fallback-pool-store.ts';
+import { MemoryPoolStore } from './memory-pool-store.ts';
+
+/** A shared store that can be taken away; it counts the calls that reach it. */
+class AwayableStore extends MemoryPoolStore {
+  away = false;
+  calls = 0;
+
+  override async readAccounts(...args: Parameters<MemoryPoolStore['readAccounts']>) {
+    this.#reach();
+    return super.readAccounts(...args);
+  }
+
+  override async changeHealth(...args: Parameters<MemoryPoolStore['changeHealth']>) {
+    this.#reach();
+    return super.changeHealth(...args);
+  }
+
+  override async takeLease(...args: Parameters<MemoryPoolStore['takeLease']>) {
+    this.#reach();
+    return super.takeLease(...args);
+  }
+
+  override async settleLease(...args: Parameters<MemoryPoolStore['settleLease']>) {
+    this.#reach();
+    return super.settleLease(...args);
+  }
+
+  override async boundAccount(...args: Parameters<MemoryPoolStore['boundAccount']>) {
+    this.#reach();
+    return super.boundAccount(...args);
+  }
+
+  override async bind(...args: Parameters<MemoryPoolStore['bind']>) {
+    this.#reach();
+    return super.bind(...args);
+  }
+
+  #reach(): void {
+    this.calls += 1;
+    if (this.away) throw new Error('away');
+  }
+}
+
+const ttlMs = 60_000;
+
+function storesOf() {
+  const clock = new ManualClock(1_000_000);
+  const shared = new AwayableStore(clock);
+  const faults: unknown[] = [];
+  const store = new FallbackPoolStore(shared, clock, (thrown) => faults.push(thrown));
+  const cooled = (untilMs: number): AccountHealth => {
+    const rest = { model: '', reason: 'rate_limited', sinceMs: 0, givenByProvider: true, strikes: 0 } as const;
+    return { ...healthy, cooldowns: [{ ...rest, untilMs }] };
+  };
+  const coolingOf = async (from: MemoryPoolStore | FallbackPoolStore, account: string) => {
+    const record = (await from.readAccounts([account], ttlMs)).get(account);
+    return availabilityOf(record?.health ?? healthy, 'm', clock.nowMs()).kind;
+  };
+  return { clock, shared, store, faults, cooled, coolingOf };
+}
+
+describe('a shared store that goes away', () => {
+  it('is replaced by what was last known', async () => {
+    const { clock, shared, store, cooled, coolingOf } = storesOf();
+    await shared.changeHealth('a', () => cooled(clock.nowMs() + 50_000));
+    await store.bind('session', 'a', ttlMs);
+    expect(await coolingOf(store, 'a')).toBe('cooling');
+    shared.away = true;
+    expect(await coolingOf(store, 'a')).toBe('cooling');
+    expect(await coolingOf(store, 'b')).toBe('available');
+    expect(await store.boundAccount('session')).toBe('a');
+  });
+
+  it('still counts leases and settles each once', async () => {
+    const { shared, store } = storesOf();
+    shared.away = true;
+    const lease = { accountId: 'a', maxConcurrency: 1, leaseTtlMs: ttlMs };
+    expect(await store.takeLease({ ...lease, leaseId: '1' })).toBe(true);
+    expect(await store.takeLease({ ...lease, leaseId: '2' })).toBe(false);
+    expect((await store.settleLease('a', '1')).kind).toBe('settled');
+    expect((await store.settleLease('a', '1')).kind).toBe('settled_before');
+  });
+
+  it('is left alone for a second after a failure, so that a chain of calls waits once', async () => {
+    const { clock, shared, store, faults } = storesOf();
+    shared.away = true;
+    for (let n = 0; n < 5; n++) await store.readAccounts(['a'], ttlMs);
+    expect([shared.calls, faults.length]).toEqual([1, 1]);
+    clock.advanceMs(1_000);
+    await store.readAccounts(['a'], ttlMs);
+    expect(shared.calls).toBe(2);
+  });
+
+  it('is told what happened meanwhile once it is back', async () => {
+    const { clock, shared, store, cooled, coolingOf } = storesOf();
+    shared.away = true;
+    await store.changeHealth('a', () => cooled(clock.nowMs() + 50_000));
+    shared.away = false;
+    clock.advanceMs(1_000);
+    expect(await coolingOf(store, 'a')).toBe('cooling');
+    expect(await coolingOf(shared, 'a')).toBe('cooling');
+  });
+});

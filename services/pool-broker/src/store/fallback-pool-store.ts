@@ -1,0 +1,125 @@
+import type { Clock } from '@gateway/time';
+import type { ModelReport } from '../catalog/model-report.ts';
+import { mergeHealth } from '../health/merge-health.ts';
+import { MemoryPoolStore } from './memory-pool-store.ts';
+import type { AccountRecord, HealthChange, LeaseSettlement, NewLease, PoolStore } from './pool-store.ts';
+
+/**
+ * A shared store that may go away. What is read and written passes through this process's memory too; while the shared store
+ * does not answer, the memory does, and after a failure the shared store is left alone for a second, so that only one call in
+ * a chain waits for it. Health that changed meanwhile is merged into the shared store once it is back.
+ */
+export class FallbackPoolStore implements PoolStore {
+  readonly #shared: PoolStore;
+  readonly #memory: MemoryPoolStore;
+  readonly #clock: Clock;
+  readonly #onFallback: (thrown: unknown) => void;
+  readonly #changedAlone = new Set<string>();
+  #awayUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(shared: PoolStore, clock: Clock, onFallback: (thrown: unknown) => void) {
+    this.#shared = shared;
+    this.#memory = new MemoryPoolStore(clock);
+    this.#clock = clock;
+    this.#onFallback = onFallback;
+  }
+
+  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<ReadonlyMap<string, AccountRecord>> {
+    return this.#sharedOr(
+      async () => {
+        await this.#tellWhatChangedAlone();
+        const records = await this.#shared.readAccounts(accountIds, leaseTtlMs);
+        for (const [id, { health }] of records) await this.#memory.changeHealth(id, () => health);
+        return records;
+      },
+      () => this.#memory.readAccounts(accountIds, leaseTtlMs),
+    );
+  }
+
+  async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
+    return this.#sharedOr(
+      () => this.#shared.changeHealth(accountId, change),
+      async () => {
+        const changed = await this.#memory.changeHealth(accountId, change);
+        if (changed) this.#changedAlone.add(accountId);
+        return changed;
+      },
+    );
+  }
+
+  async takeLease(lease: NewLease): Promise<boolean> {
+    return this.#sharedOr(
+      async () => {
+        const taken = await this.#shared.takeLease(lease);
+        if (taken) await this.#memory.takeLease({ ...lease, maxConcurrency: Number.POSITIVE_INFINITY });
+        return taken;
+      },
+      () => this.#memory.takeLease(lease),
+    );
+  }
+
+  async settleLease(accountId: string, leaseId: string): Promise<LeaseSettlement> {
+    const alone = await this.#memory.settleLease(accountId, leaseId);
+    if (alone.kind === 'settled_before') return alone;
+    return this.#sharedOr(
+      () => this.#shared.settleLease(accountId, leaseId),
+      async () => alone,
+    );
+  }
+
+  async boundAccount(affinityId: string): Promise<string | undefined> {
+    return this.#sharedOr(
+      () => this.#shared.boundAccount(affinityId),
+      () => this.#memory.boundAccount(affinityId),
+    );
+  }
+
+  async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
+    await this.#memory.bind(affinityId, accountId, ttlMs);
+    await this.#sharedOr(() => this.#shared.bind(affinityId, accountId, ttlMs), nothing);
+  }
+
+  async unbind(affinityId: string, accountId: string): Promise<void> {
+    await this.#memory.unbind(affinityId, accountId);
+    await this.#sharedOr(() => this.#shared.unbind(affinityId, accountId), nothing);
+  }
+
+  async saveModelReport(report: ModelReport): Promise<void> {
+    await this.#memory.saveModelReport(report);
+    await this.#sharedOr(() => this.#shared.saveModelReport(report), nothing);
+  }
+
+  async readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
+    return this.#sharedOr(
+      () => this.#shared.readModelReports(pools),
+      () => this.#memory.readModelReports(pools),
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#shared[Symbol.asyncDispose]();
+  }
+
+  async #sharedOr<T>(shared: () => Promise<T>, alone: () => Promise<T>): Promise<T> {
+    if (this.#clock.nowMs() < this.#awayUntilMs) return alone();
+    try {
+      return await shared();
+    } catch (thrown) {
+      this.#awayUntilMs = this.#clock.nowMs() + leftAloneMs;
+      this.#onFallback(thrown);
+      return alone();
+    }
+  }
+
+  async #tellWhatChangedAlone(): Promise<void> {
+    for (const accountId of this.#changedAlone) {
+      const health = (await this.#memory.readAccounts([accountId], Number.POSITIVE_INFINITY)).get(accountId)?.health;
+      if (health !== undefined) await this.#shared.changeHealth(accountId, (known) => mergeHealth(known, health));
+      this.#changedAlone.delete(accountId);
+    }
+  }
+}
+
+const leftAloneMs = 1_000;
+
+async function nothing(): Promise<void> {}

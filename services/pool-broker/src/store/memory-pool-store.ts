@@ -1,0 +1,113 @@
+import type { Clock } from '@gateway/time';
+import type { ModelReport } from '../catalog/model-report.ts';
+import { type AccountHealth, healthy } from '../health/account-health.ts';
+import {
+  type AccountRecord,
+  type HealthChange,
+  type LeaseSettlement,
+  type NewLease,
+  type PoolStore,
+  settledMemoryMs,
+} from './pool-store.ts';
+import { RecentMap } from './recent-map.ts';
+
+/** The pool store of a single process. */
+export class MemoryPoolStore implements PoolStore {
+  readonly #clock: Clock;
+  readonly #accounts = new Map<string, AccountMemory>();
+  readonly #bindings: RecentMap<string>;
+  readonly #reports = new Map<string, ModelReport>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#bindings = new RecentMap(clock, maxBindings);
+  }
+
+  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<ReadonlyMap<string, AccountRecord>> {
+    return new Map(
+      accountIds.map((accountId) => {
+        const account = this.#account(accountId);
+        dropOlder(account.leases, this.#clock.nowMs() - leaseTtlMs);
+        return [accountId, { health: account.health, inFlight: account.leases.size }];
+      }),
+    );
+  }
+
+  async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
+    const account = this.#account(accountId);
+    const next = change(account.health);
+    if (next === undefined || next === account.health) return false;
+    account.health = next;
+    return true;
+  }
+
+  async takeLease({ accountId, leaseId, maxConcurrency, leaseTtlMs }: NewLease): Promise<boolean> {
+    const { leases } = this.#account(accountId);
+    const nowMs = this.#clock.nowMs();
+    dropOlder(leases, nowMs - leaseTtlMs);
+    if (!leases.has(leaseId) && leases.size >= maxConcurrency) return false;
+    leases.set(leaseId, nowMs);
+    return true;
+  }
+
+  async settleLease(accountId: string, leaseId: string): Promise<LeaseSettlement> {
+    const { leases, settled } = this.#account(accountId);
+    const nowMs = this.#clock.nowMs();
+    dropOlder(settled, nowMs - settledMemoryMs);
+    if (settled.has(leaseId)) return { kind: 'settled_before' };
+    const leasedAtMs = leases.get(leaseId);
+    settled.set(leaseId, nowMs);
+    leases.delete(leaseId);
+    return { kind: 'settled', leasedAtMs };
+  }
+
+  async boundAccount(affinityId: string): Promise<string | undefined> {
+    return this.#bindings.get(affinityId);
+  }
+
+  async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
+    const bound = this.#bindings.get(affinityId);
+    if (bound === undefined || bound === accountId) this.#bindings.set(affinityId, accountId, ttlMs);
+  }
+
+  async unbind(affinityId: string, accountId: string): Promise<void> {
+    if (this.#bindings.get(affinityId) === accountId) this.#bindings.delete(affinityId);
+  }
+
+  async saveModelReport(report: ModelReport): Promise<void> {
+    this.#reports.set(report.pool, { ...report, models: report.models ?? this.#reports.get(report.pool)?.models });
+  }
+
+  async readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
+    return pools.map((pool) => this.#reports.get(pool)).filter((report) => report !== undefined);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  #account(accountId: string): AccountMemory {
+    let account = this.#accounts.get(accountId);
+    if (account === undefined) {
+      account = { health: healthy, leases: new Map(), settled: new Map() };
+      this.#accounts.set(accountId, account);
+    }
+    return account;
+  }
+}
+
+interface AccountMemory {
+  health: AccountHealth;
+  /** Lease ids with when they were taken, oldest first. */
+  readonly leases: Map<string, number>;
+  /** Lease ids with when they were settled, oldest first. */
+  readonly settled: Map<string, number>;
+}
+
+// A session costs some 200 bytes: this bounds what clients that make up sessions can cost.
+const maxBindings = 100_000;
+
+function dropOlder(times: Map<string, number>, thanOrAtMs: number): void {
+  for (const [id, timeMs] of times) {
+    if (timeMs > thanOrAtMs) return;
+    times.delete(id);
+  }
+}

@@ -1,0 +1,53 @@
+import type { ModelReport } from '../catalog/model-report.ts';
+import type { AccountHealth } from '../health/account-health.ts';
+
+/**
+ * What all replicas of the broker share: health, requests under way, which session belongs to which account, model lists.
+ * Everything in it is forgotten by itself. Calls reject when the store can't be reached.
+ */
+export interface PoolStore extends AsyncDisposable {
+  /** Health and requests under way of each account. Leases older than `leaseTtlMs` do not count. */
+  readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<ReadonlyMap<string, AccountRecord>>;
+  /** Applies a change to an account's health as it is now, whoever else changes it. False when the change declined. */
+  changeHealth(accountId: string, change: HealthChange): Promise<boolean>;
+  /** Counts one more request under way. False when the account has `maxConcurrency` already. Repeating it does no harm. */
+  takeLease(lease: NewLease): Promise<boolean>;
+  /** Ends a lease. Only the first call for a lease settles it. */
+  settleLease(accountId: string, leaseId: string): Promise<LeaseSettlement>;
+  /** The account that a session is bound to. */
+  boundAccount(affinityId: string): Promise<string | undefined>;
+  /** Binds a session that is not bound to another account, for `ttlMs` from now. */
+  bind(affinityId: string, accountId: string, ttlMs: number): Promise<void>;
+  /** Ends a session's binding if it is to this account. */
+  unbind(affinityId: string, accountId: string): Promise<void>;
+  /** Keeps what was heard of a pool's models. A report without models leaves the last list as it is. */
+  saveModelReport(report: ModelReport): Promise<void>;
+  /** The last report of each pool that has one. */
+  readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]>;
+}
+
+export interface AccountRecord {
+  readonly health: AccountHealth;
+  readonly inFlight: number;
+}
+
+/** Makes the new health of the current one. Undefined, or the same value: leave it. May be called more than once. */
+export type HealthChange = (health: AccountHealth) => AccountHealth | undefined;
+
+export interface NewLease {
+  readonly accountId: string;
+  readonly leaseId: string;
+  /** Infinity: no cap. */
+  readonly maxConcurrency: number;
+  readonly leaseTtlMs: number;
+}
+
+export type LeaseSettlement =
+  /** `leasedAtMs` is undefined when the lease was not known (any more). */
+  { readonly kind: 'settled'; readonly leasedAtMs: number | undefined } | { readonly kind: 'settled_before' };
+
+/** How long a settled lease is remembered, so that a repeated report is known as one. */
+export const settledMemoryMs = 120_000;
+
+/** How long a model list is kept that nobody reports on any more. */
+export const modelReportTtlMs = 7 * 86_400_000;

@@ -1,0 +1,131 @@
+import type { Clock } from '@gateway/time';
+import type { Redis } from 'ioredis';
+import type { ModelReport } from '../catalog/model-report.ts';
+import { type AccountHealth, forgottenAtMs } from '../health/account-health.ts';
+import {
+  type AccountRecord,
+  type HealthChange,
+  type LeaseSettlement,
+  modelReportTtlMs,
+  type NewLease,
+  type PoolStore,
+  settledMemoryMs,
+} from './pool-store.ts';
+import { openRedisConnection } from './redis-connection.ts';
+import { bindScript, compareAndSetScript, settleLeaseScript, takeLeaseScript, unbindScript } from './redis-scripts.ts';
+import { fromStoredHealth, toStoredHealth } from './stored-health.ts';
+import { fromStoredReport, toStoredReport } from './stored-model-report.ts';
+
+export interface RedisPoolStoreOptions {
+  readonly url: string;
+  /** How long one command may take. */
+  readonly commandTimeoutMs: number;
+  readonly clock: Clock;
+  /** Before every key, so that suites can share a server. Default "pool:". */
+  readonly keyPrefix?: string;
+}
+
+/** The pool store that replicas share. Keys of one account share a hash tag; every key has a TTL. */
+export class RedisPoolStore implements PoolStore {
+  readonly #redis: Redis;
+  readonly #clock: Clock;
+  readonly #prefix: string;
+
+  /** Opens the store whether Redis is there or not; while it is away calls reject within the command timeout. */
+  static async open({
+    url,
+    commandTimeoutMs,
+    clock,
+    keyPrefix = 'pool:',
+  }: RedisPoolStoreOptions): Promise<RedisPoolStore> {
+    return new RedisPoolStore(await openRedisConnection(url, commandTimeoutMs), clock, keyPrefix);
+  }
+
+  private constructor(redis: Redis, clock: Clock, prefix: string) {
+    this.#redis = redis;
+    this.#clock = clock;
+    this.#prefix = prefix;
+  }
+
+  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<ReadonlyMap<string, AccountRecord>> {
+    const oldestMs = this.#clock.nowMs() - leaseTtlMs;
+    const records = accountIds.map(async (accountId): Promise<[string, AccountRecord]> => {
+      const [health, inFlight] = await Promise.all([
+        this.#redis.get(this.#key('account', accountId, 'health')),
+        this.#redis.zcount(this.#key('account', accountId, 'leases'), `(${oldestMs}`, '+inf'),
+      ]);
+      return [accountId, { health: fromStoredHealth(health), inFlight }];
+    });
+    return new Map(await Promise.all(records));
+  }
+
+  async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
+    const key = this.#key('account', accountId, 'health');
+    for (let tries = 0; tries < maxTries; tries++) {
+      const stored = await this.#redis.get(key);
+      const health = fromStoredHealth(stored);
+      const next = change(health);
+      if (next === undefined || next === health) return false;
+      const ttlMs = this.#healthTtlMs(next);
+      if ((await this.#redis.eval(compareAndSetScript, 1, key, stored ?? '', toStoredHealth(next), ttlMs)) === 1)
+        return true;
+    }
+    throw new Error('The health of an account changed too often to be changed.');
+  }
+
+  async takeLease({ accountId, leaseId, maxConcurrency, leaseTtlMs }: NewLease): Promise<boolean> {
+    const key = this.#key('account', accountId, 'leases');
+    const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
+    const taken = await this.#redis.eval(takeLeaseScript, 1, key, leaseId, this.#clock.nowMs(), leaseTtlMs, cap);
+    return taken === 1;
+  }
+
+  async settleLease(accountId: string, leaseId: string): Promise<LeaseSettlement> {
+    const keys = [this.#key('account', accountId, 'leases'), this.#key('account', accountId, 'settled')];
+    const nowMs = this.#clock.nowMs();
+    const leasedAt = await this.#redis.eval(settleLeaseScript, 2, ...keys, leaseId, nowMs, settledMemoryMs);
+    if (leasedAt === 'again') return { kind: 'settled_before' };
+    return { kind: 'settled', leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt) };
+  }
+
+  async boundAccount(affinityId: string): Promise<string | undefined> {
+    return (await this.#redis.get(this.#key('affinity', affinityId))) ?? undefined;
+  }
+
+  async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
+    await this.#redis.eval(bindScript, 1, this.#key('affinity', affinityId), accountId, ttlMs);
+  }
+
+  async unbind(affinityId: string, accountId: string): Promise<void> {
+    await this.#redis.eval(unbindScript, 1, this.#key('affinity', affinityId), accountId);
+  }
+
+  async saveModelReport(report: ModelReport): Promise<void> {
+    const key = this.#key('models', report.pool);
+    await this.#redis.multi().hset(key, toStoredReport(report)).pexpire(key, modelReportTtlMs).exec();
+  }
+
+  async readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
+    const reports = pools.map(async (pool) =>
+      fromStoredReport(pool, await this.#redis.hgetall(this.#key('models', pool))),
+    );
+    return (await Promise.all(reports)).filter((report) => report !== undefined);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#redis.disconnect();
+  }
+
+  /** As long as it matters: a guessed cooldown counts for an hour more, errors fade within minutes. */
+  #healthTtlMs(health: AccountHealth): number {
+    const forgottenMs = Math.max(...health.cooldowns.map(forgottenAtMs), health.errorsAtMs + 3_600_000);
+    return Math.max(1, Math.ceil(forgottenMs - this.#clock.nowMs()));
+  }
+
+  #key(kind: string, id: string, part?: string): string {
+    return `${this.#prefix}{${kind}:${id}}${part === undefined ? '' : `:${part}`}`;
+  }
+}
+
+// Each try loses only to another replica that has just changed the same account.
+const maxTries = 10;

@@ -1,0 +1,39 @@
+// Every script touches the keys of one account or one session only, which share a hash tag.
+
+/** Replaces a value if it is still what was read. KEYS: value. ARGV: expected ("" for none), next, TTL in ms. */
+export const compareAndSetScript = `
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1`;
+
+/** Adds a lease if there is room. KEYS: leases. ARGV: lease id, now, TTL in ms, cap (-1 for none). */
+export const takeLeaseScript = `
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2] - ARGV[3])
+local cap = tonumber(ARGV[4])
+if cap >= 0 and not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) >= cap then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1`;
+
+/**
+ * Ends a lease once. KEYS: leases, settled leases. ARGV: lease id, now, memory in ms.
+ * Answers "again" or the time the lease was taken ("" when not known).
+ */
+export const settleLeaseScript = `
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ARGV[3])
+if redis.call('ZADD', KEYS[2], 'NX', ARGV[2], ARGV[1]) == 0 then return 'again' end
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
+local leased = redis.call('ZSCORE', KEYS[1], ARGV[1])
+redis.call('ZREM', KEYS[1], ARGV[1])
+return leased or ''`;
+
+/** Binds a session that is free or already the account's. KEYS: binding. ARGV: account id, TTL in ms. */
+export const bindScript = `
+local bound = redis.call('GET', KEYS[1])
+if not bound or bound == ARGV[1] then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
+return 0`;
+
+/** Ends a binding to this account. KEYS: binding. ARGV: account id. */
+export const unbindScript = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 0`;

@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { testBackends } from '@gateway/testkit';
+import { ManualClock } from '@gateway/time';
+import { Redis } from 'ioredis';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type AccountHealth, healthy } from '../src/health/account-health.ts';
+import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
+import type { PoolStore } from '../src/store/pool-store.ts';
+import { RedisPoolStore } from '../src/store/redis-pool-store.ts';
+
+interface Subject {
+  readonly store: PoolStore;
+  /** Moves the clock that stores count leases by. */
+  readonly clock: ManualClock;
+  /** Lets time pass where the store keeps time of its own. */
+  readonly elapse: (ms: number) => Promise<void>;
+}
+
+async function memorySubject(): Promise<Subject> {
+  const clock = new ManualClock(Date.now());
+  return { store: new MemoryPoolStore(clock), clock, elapse: async (ms) => clock.advanceMs(ms) };
+}
+
+async function openRedisStore(keyPrefix: string, clock: ManualClock): Promise<RedisPoolStore> {
+  const { redisUrl } = await testBackends();
+  const store = await RedisPoolStore.open({ url: redisUrl, commandTimeoutMs: 5_000, clock, keyPrefix });
+  onTestFinished(() => store[Symbol.asyncDispose]());
+  return store;
+}
+
+async function redisSubject(): Promise<Subject> {
+  const clock = new ManualClock(Date.now());
+  const store = await openRedisStore(`test-${randomUUID()}:`, clock);
+  return { store, clock, elapse: async (ms) => void (await sleep(ms)) };
+}
+
+const leaseTtlMs = 600_000;
+const leaseOf = (accountId: string, leaseId: string, maxConcurrency = Number.POSITIVE_INFINITY) => ({
+  accountId,
+  leaseId,
+  maxConcurrency,
+  leaseTtlMs,
+});
+
+const limitedUntil = (untilMs: number): AccountHealth => ({
+  errorAverage: 0.25,
+  errorsAtMs: untilMs - 1,
+  cooldowns: [
+    {
+      model: 'm',
+      reason: 'rate_limited',
+      sinceMs: untilMs - 2,
+      untilMs,
+      givenByProvider: false,
+      strikes: 2,
+      probe: { leaseId: 'p', expiresAtMs: untilMs + 1 },
+    },
+  ],
+});
+
+describe.each([
+  ['memory', memorySubject],
+  ['Redis', redisSubject],
+])('a pool store in %s', (_kind, subject) => {
+  it('knows nothing bad of an account it never heard of', async () => {
+    const { store } = await subject();
+    const accounts = await store.readAccounts(['p/a', 'p/b'], leaseTtlMs);
+    expect([...accounts]).toEqual([
+      ['p/a', { health: healthy, inFlight: 0 }],
+      ['p/b', { health: healthy, inFlight: 0 }],
+    ]);
+  });
+
+  it('keeps health whole', async () => {
+    const { store, clock } = await subject();
+    const health = limitedUntil(clock.nowMs() + 60_000);
+    expect(await store.changeHealth('p/a', () => health)).toBe(true);
+    expect((await store.readAccounts(['p/a'], leaseTtlMs)).get('p/a')?.health).toEqual(health);
+  });
+
+  it('changes nothing when the change declines', async () => {
+    const { store } = await subject();
+    expect(await store.changeHealth('p/a', () => undefined)).toBe(false);
+    expect(await store.changeHealth('p/a', (health) => health)).toBe(false);
+  });
+
+  it('loses no change of those made together', async () => {
+    const { store } = await subject();
+    const count = (health: AccountHealth) => ({
+      ...health,
+      errorAverage: health.errorAverage + 1,
+      errorsAtMs: Date.now(),
+    });
+    await Promise.all(Array.from({ length: 5 }, () => store.changeHealth('p/a', count)));
+    expect((await store.readAccounts(['p/a'], leaseTtlMs)).get('p/a')?.health.errorAverage).toBe(5);
+  });
+
+  it('gives no more leases than there is room for, to callers that come together', async () => {
+    const { store } = await subject();
+    const taken = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => store.takeLease(leaseOf('p/a', `lease ${n}`, 3))),
+    );
+    expect(taken.filter(Boolean)).toHaveLength(3);
+    expect((await store.readAccounts(['p/a'], leaseTtlMs)).get('p/a')?.inFlight).toBe(3);
+  });
+
+  it('takes a repeated lease for the same one', async () => {
+    const { store } = await subject();
+    expect(await store.takeLease(leaseOf('p/a', 'lease', 1))).toBe(true);
+    expect(await store.takeLease(leaseOf('p/a', 'lease', 1))).toBe(true);
+    expect((await store.readAccounts(['p/a'], leaseTtlMs)).get('p/a')?.inFlight).toBe(1);
+  });
+
+  it('settles a lease once, and tells when it was taken', async () => {
+    const { store, clock } = await subject();
+    const leasedAtMs = clock.nowMs();
+    await store.takeLease(leaseOf('p/a', 'lease', 1));
+    clock.advanceMs(5_000);
+    expect(await store.settleLease('p/a', 'lease')).toEqual({ kind: 'settled', leasedAtMs });
+    expect(await store.settleLease('p/a', 'lease')).toEqual({ kind: 'settled_before' });
+    expect(await store.takeLease(leaseOf('p/a', 'next', 1))).toBe(true);
+  });
+
+  it('settles a lease it does not know, once', async () => {
+    const { store } = await subject();
+    expect(await store.settleLease('p/a', 'lease')).toEqual({ kind: 'settled', leasedAtMs: undefined });
+    expect(await store.settleLease('p/a', 'lease')).toEqual({ kind: 'settled_before' });
+  });
+
+  it('stops counting leases that nobody reported on', async () => {
+    const { store, clock } = await subject();
+    await store.takeLease(leaseOf('p/a', 'old', 1));
+    clock.advanceMs(leaseTtlMs - 1);
+    expect(await store.takeLease(leaseOf('p/a', 'new', 1))).toBe(false);
+    clock.advanceMs(1);
+    expect((await store.readAccounts(['p/a'], leaseTtlMs)).get('p/a')?.inFlight).toBe(0);
+    expect(await store.takeLease(leaseOf('p/a', 'new', 1))).toBe(true);
+  });
+
+  it('binds a session until its account lets go of it', async () => {
+    const { store } = await subject();
+    expect(await store.boundAccount('s')).toBeUndefined();
+    await store.bind('s', 'p/a', 60_000);
+    await store.bind('s', 'p/b', 60_000);
+    expect(await store.boundAccount('s')).toBe('p/a');
+    await store.unbind('s', 'p/b');
+    expect(await store.boundAccount('s')).toBe('p/a');
+    await store.unbind('s', 'p/a');
+    await store.bind('s', 'p/b', 60_000);
+    expect(await store.boundAccount('s')).toBe('p/b');
+  });
+
+  it('lets a binding end by itself', async () => {
+    const { store, elapse } = await subject();
+    await store.bind('s', 'p/a', 30);
+    await elapse(60);
+    expect(await store.boundAccount('s')).toBeUndefined();
+  });
+
+  it('keeps the last list of a pool whose list can not be read any more', async () => {
+    const { store } = await subject();
+    expect(await store.readModelReports(['p', 'q'])).toEqual([]);
+    const models = [{ id: 'm-1', displayName: 'M "1" é' }];
+    await store.saveModelReport({ pool: 'p', reportedAtMs: 1, reachable: true, models });
+    await store.saveModelReport({ pool: 'p', reportedAtMs: 2, reachable: false, models: undefined });
+    await store.saveModelReport({ pool: 'q', reportedAtMs: 3, reachable: false, models: undefined });
+    expect(await store.readModelReports(['p', 'q'])).toEqual([
+      { pool: 'p', reportedAtMs: 2, reachable: false, models },
+      { pool: 'q', reportedAtMs: 3, reachable: false, models: undefined },
+    ]);
+  });
+});
+
+describe('a pool store in Redis', () => {
+  it('is shared by all who open it', async () => {
+    const clock = new ManualClock(Date.now());
+    const prefix = `test-${randomUUID()}:`;
+    const [one, other] = [await openRedisStore(prefix, clock), await openRedisStore(prefix, clock)];
+    await one.takeLease(leaseOf('p/a', 'lease', 1));
+    expect(await other.takeLease(leaseOf('p/a', 'second', 1))).toBe(false);
+    await other.settleLease('p/a', 'lease');
+    expect(await one.settleLease('p/a', 'lease')).toEqual({ kind: 'settled_before' });
+  });
+
+  it('leaves nothing behind for ever, and keeps the keys of an account together', async () => {
+    const { redisUrl } = await testBackends();
+    const prefix = `test-${randomUUID()}:`;
+    const clock = new ManualClock(Date.now());
+    const store = await openRedisStore(prefix, clock);
+    await store.changeHealth('p/a', () => limitedUntil(clock.nowMs() + 60_000));
+    await store.takeLease(leaseOf('p/a', 'one'));
+    await store.takeLease(leaseOf('p/a', 'two'));
+    await store.settleLease('p/a', 'one');
+    await store.bind('s', 'p/a', 60_000);
+    await store.saveModelReport({ pool: 'p', reportedAtMs: 1, reachable: true, models: [] });
+
+    const redis = new Redis(redisUrl);
+    onTestFinished(() => redis.disconnect());
+    const keys = (await redis.keys(`${prefix}*`)).map((key) => key.slice(prefix.length)).sort();
+    expect(keys).toEqual([
+      '{account:p/a}:health',
+      '{account:p/a}:leases',
+      '{account:p/a}:settled',
+      '{affinity:s}',
+      '{models:p}',
+    ]);
+    for (const key of keys) expect(await redis.pttl(prefix + key)).toBeGreaterThan(0);
+  });
+
+  it('takes what it can not read for nothing', async () => {
+    const { redisUrl } = await testBackends();
+    const prefix = `test-${randomUUID()}:`;
+    const store = await openRedisStore(prefix, new ManualClock(Date.now()));
+    const redis = new Redis(redisUrl);
+    onTestFinished(() => redis.disconnect());
+    await redis.set(`${prefix}{account:p/a}:health`, '{"cooldowns": [', 'PX', 60_000);
+    await redis.hset(`${prefix}{models:p}`, { reachable: 'perhaps', models: '[' });
+    expect((await store.readAccounts(['p/a'], leaseTtlMs)).get('p/a')?.health).toEqual(healthy);
+    expect(await store.readModelReports(['p'])).toEqual([]);
+    const health = limitedUntil(Date.now() + 60_000);
+    await store.changeHealth('p/a', () => health);
+    expect((await store.readAccounts(['p/a'], leaseTtlMs)).get('p/a')?.health).toEqual(health);
+  });
+});

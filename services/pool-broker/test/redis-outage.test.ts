@@ -1,0 +1,91 @@
+import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import { directClient } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { startRedis, type TestServer } from '@gateway/testkit';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { sampleGateway } from '../src/__fixtures__/sample-gateway.ts';
+import { createPoolBrokerService } from '../src/service.ts';
+import { openSharedPoolStore } from '../src/store/open-shared-pool-store.ts';
+
+let redis: TestServer;
+beforeEach(async () => {
+  redis = await startRedis();
+  return () => redis[Symbol.asyncDispose]();
+});
+
+async function brokerOf() {
+  const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+  const store = await openSharedPoolStore(redis.url, runtime);
+  onTestFinished(() => store[Symbol.asyncDispose]());
+  const service = createPoolBrokerService({ gateway: sampleGateway }, runtime, { store });
+  const pools = directClient(service.routes[0]);
+  const acquire = async (attempts: { lease: Lease; outcome: { result: AttemptResult } }[] = []) => {
+    const request = { model: 'gateway/sterk', affinityKey: 's', attempts, allowCandidateFailover: true };
+    const { result } = await pools.acquire(request, { timeoutMs: 10_000 });
+    return result.case === 'lease' ? result.value : expect.fail(`no lease but ${result.case}`);
+  };
+  const fail = (lease: Lease, result: AttemptResult) => ({ lease, outcome: { result } });
+  return { pools, acquire, fail };
+}
+
+const goneIn: readonly (readonly [string, (server: TestServer) => Promise<void>])[] = [
+  ['is frozen', (server) => server.pause()],
+  ['has crashed', (server) => server.kill()],
+];
+
+describe.each(goneIn)('a broker whose Redis %s', (_how, takeAway) => {
+  it('goes on with what it knows, and learns on', async () => {
+    const { acquire, fail, pools } = await brokerOf();
+    const first = await acquire();
+    const second = await acquire([fail(first, AttemptResult.RATE_LIMITED)]);
+    await takeAway(redis);
+    const third = await acquire();
+    expect(third.accountId).toBe(second.accountId);
+    const fourth = await acquire([fail(third, AttemptResult.RATE_LIMITED)]);
+    expect(fourth.pool).toBe('messages');
+    await pools.report({ attempt: fail(fourth, AttemptResult.SUCCEEDED), affinityKey: 's' }, { timeoutMs: 10_000 });
+    await pools.reportModels({ pool: 'messages', reachable: true, models: [{ id: 'm' }] }, { timeoutMs: 10_000 });
+    expect((await pools.listModels({})).models.map(({ id }) => id)).toContain('m');
+  });
+});
+
+describe('a broker whose Redis comes back', () => {
+  it('tells other replicas what it learnt meanwhile', async () => {
+    const [one, other] = [await brokerOf(), await brokerOf()];
+    await redis.pause();
+    const lease = await one.acquire();
+    await one.acquire([one.fail(lease, AttemptResult.UNAUTHORIZED)]);
+    await redis.resume();
+    await expect
+      .poll(
+        async () => {
+          await one.pools.listAccounts({});
+          const { accounts } = await other.pools.listAccounts({});
+          return accounts.find(({ id }) => id === lease.accountId)?.cooldowns.map(({ reason }) => reason);
+        },
+        { timeout: 30_000 },
+      )
+      .toEqual([AttemptResult.UNAUTHORIZED]);
+  });
+});
+
+describe('a broker that starts before its Redis', () => {
+  it('serves, and uses Redis once that is there', async () => {
+    await redis.stop();
+    const one = await brokerOf();
+    const lease = await one.acquire();
+    expect(lease.pool).toBe('responses');
+    await redis.restart();
+    const other = await brokerOf();
+    await expect
+      .poll(
+        async () => {
+          await one.acquire();
+          const { accounts } = await other.pools.listAccounts({});
+          return accounts.some(({ inFlight }) => inFlight > 0);
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(true);
+  });
+});

@@ -1,0 +1,24 @@
+import { ConfigError } from '@gateway/config';
+import { describe, expect, it } from 'vitest';
+import { readUsageIngestConfig, readUsageIngestProcessConfig } from './config.ts';
+
+describe('usage-ingest settings', () => {
+  it('have defaults for everything when embedded', () => {
+    expect(readUsageIngestConfig({})).toEqual({ batchEvents: 500 });
+  });
+
+  it('name both URLs that a process needs', () => {
+    expect(() => readUsageIngestProcessConfig({})).toThrow(ConfigError);
+    for (const name of ['DATABASE_URL', 'NATS_URL']) expect(() => readUsageIngestProcessConfig({})).toThrow(name);
+  });
+
+  it('read the size of the stream in the units of their names', () => {
+    const { stream } = readUsageIngestProcessConfig({
+      DATABASE_URL: 'postgres://127.0.0.1/gateway',
+      NATS_URL: 'nats://127.0.0.1',
+      USAGE_STREAM_MAX_AGE_HOURS: '2',
+      USAGE_STREAM_MAX_MEBIBYTES: '3',
+    });
+    expect(stream).toEqual({ replicas: 1, maxAgeMs: 7_200_000, maxBytes: 3_145_728, duplicateWindowMs: 600_000 });
+  });
+});

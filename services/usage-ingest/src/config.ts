@@ -1,0 +1,68 @@
+import { type Environment, EnvReader } from '@gateway/config';
+import type { UsageStreamSettings } from '@gateway/usage-stream';
+
+/** What usage-ingest needs wherever it runs. */
+export interface UsageIngestConfig {
+  /** USAGE_BATCH_EVENTS (500): events stored in one transaction at most. */
+  readonly batchEvents: number;
+}
+
+/** What it needs besides to read the usage stream. */
+export interface UsageStreamConfig extends UsageIngestConfig {
+  /** USAGE_STREAM_…: see the README. */
+  readonly stream: UsageStreamSettings;
+}
+
+/** What it needs besides when it runs as a process of its own. */
+export interface UsageIngestProcessConfig extends UsageStreamConfig {
+  /** DATABASE_URL (required): the Postgres with the ledger. */
+  readonly databaseUrl: string;
+  /** NATS_URL (required): the server with the stream that edges publish to. */
+  readonly natsUrl: string;
+}
+
+export function readUsageIngestConfig(env: Environment): UsageIngestConfig {
+  const reader = new EnvReader(env);
+  const config = readBatch(reader);
+  reader.done();
+  return Object.freeze(config);
+}
+
+export function readUsageStreamConfig(env: Environment): UsageStreamConfig {
+  const reader = new EnvReader(env);
+  const config: UsageStreamConfig = { ...readBatch(reader), stream: readStreamSettings(reader) };
+  reader.done();
+  return Object.freeze(config);
+}
+
+export function readUsageIngestProcessConfig(env: Environment): UsageIngestProcessConfig {
+  const reader = new EnvReader(env);
+  const config: UsageIngestProcessConfig = {
+    ...readBatch(reader),
+    databaseUrl: reader.requiredUrl('DATABASE_URL', 'The ledger lives there.', 'postgres://127.0.0.1:5432/gateway', [
+      'postgres',
+      'postgresql',
+    ]),
+    natsUrl: reader.requiredUrl('NATS_URL', 'Usage events come from there.', 'nats://127.0.0.1:4222', ['nats', 'tls']),
+    stream: readStreamSettings(reader),
+  };
+  reader.done();
+  return Object.freeze(config);
+}
+
+function readBatch(reader: EnvReader): UsageIngestConfig {
+  return { batchEvents: reader.integer('USAGE_BATCH_EVENTS', 500, { min: 1, max: 2_000 }) };
+}
+
+function readStreamSettings(reader: EnvReader): UsageStreamSettings {
+  return {
+    // USAGE_STREAM_REPLICAS (1): copies of the stream; 3 in a NATS cluster.
+    replicas: reader.integer('USAGE_STREAM_REPLICAS', 1, { min: 1, max: 5 }),
+    // USAGE_STREAM_MAX_AGE_HOURS (168): how long messages are kept, consumed or not.
+    maxAgeMs: reader.integer('USAGE_STREAM_MAX_AGE_HOURS', 168, { min: 1, max: 8_760 }) * 3_600_000,
+    // USAGE_STREAM_MAX_MEBIBYTES (1024): room for the longest outage of the ledger; some 200 bytes an event.
+    maxBytes: reader.integer('USAGE_STREAM_MAX_MEBIBYTES', 1_024, { min: 1, max: 1_048_576 }) * 1_048_576,
+    // USAGE_STREAM_DUPLICATE_WINDOW_SECONDS (600): how long NATS itself drops repetitions.
+    duplicateWindowMs: reader.integer('USAGE_STREAM_DUPLICATE_WINDOW_SECONDS', 600, { min: 1, max: 3_600 }) * 1_000,
+  };
+}

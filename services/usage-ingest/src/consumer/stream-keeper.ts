@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ensureUsageStream, type UsageStreamNames, type UsageStreamSettings } from '@gateway/usage-stream';
+import {
+  AckPolicy,
+  type Consumer,
+  type ConsumerConfig,
+  DeliverPolicy,
+  type JetStreamManager,
+  type NatsConnection,
+  NatsError,
+  nanos,
+} from 'nats';
+import type { IngestEvents } from '../ingest-events.ts';
+
+/** Longer than any batch takes to store: before it ends, no other replica is given the messages. */
+const ackWaitMs = 60_000;
+/** Messages that all replicas together may have at hand. */
+const maxAckPending = 4_000;
+const tendIntervalMs = 15_000;
+
+/** The durable consumer that all replicas share, made with its stream when absent. */
+export async function openUsageConsumer(
+  connection: NatsConnection,
+  settings: UsageStreamSettings,
+  names: UsageStreamNames,
+): Promise<Consumer> {
+  const manager = await connection.jetstreamManager();
+  await ensureUsageStream(manager, settings, names);
+  await ensureConsumer(manager, names);
+  return await connection.jetstream().consumers.get(names.stream, names.consumer);
+}
+
+export interface StreamToTend {
+  readonly connection: NatsConnection;
+  readonly consumer: Consumer;
+  readonly names: UsageStreamNames;
+  readonly maxBytes: number;
+  readonly events: IngestEvents;
+  readonly signal: AbortSignal;
+}
+
+/** Reports the backlog and keeps room in the stream, until the signal is aborted. Never throws. */
+export async function tendStream(stream: StreamToTend): Promise<void> {
+  const { signal, events } = stream;
+  while (!signal.aborted) {
+    try {
+      await tendOnce(stream);
+    } catch (thrown) {
+      if (!signal.aborted) events.consumerFailed(thrown);
+    }
+    await sleep(tendIntervalMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/**
+ * The stream keeps consumed messages, to recognise repetitions and to fill an empty ledger again. But a full stream
+ * takes nothing new, so that from half of its size on, what is stored and acknowledged goes.
+ */
+export async function tendOnce({ connection, consumer, names, maxBytes, events }: StreamToTend): Promise<void> {
+  const { num_pending: pending, ack_floor: floor } = await consumer.info();
+  events.backlog(pending);
+  const manager = await connection.jetstreamManager();
+  const { state } = await manager.streams.info(names.stream);
+  if (state.bytes < maxBytes / 2 || floor.stream_seq < state.first_seq) return;
+  const { purged } = await manager.streams.purge(names.stream, { seq: floor.stream_seq + 1 });
+  events.trimmed(purged);
+}
+
+/** Makes the consumer, or brings its settings up to date. */
+async function ensureConsumer(manager: JetStreamManager, names: UsageStreamNames): Promise<void> {
+  const config = toConsumerConfig(names);
+  try {
+    await manager.consumers.add(names.stream, config);
+  } catch (thrown) {
+    // The server answered, and refused: there is one with other settings.
+    if (!(thrown instanceof NatsError && thrown.api_error !== undefined)) throw thrown;
+    await manager.consumers.update(names.stream, names.consumer, config);
+  }
+}
+
+function toConsumerConfig({ consumer, subject }: UsageStreamNames): Partial<ConsumerConfig> {
+  return {
+    durable_name: consumer,
+    filter_subject: subject,
+    deliver_policy: DeliverPolicy.All,
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: nanos(ackWaitMs),
+    // No end: an outage of the database must not use up the deliveries.
+    max_deliver: -1,
+    max_ack_pending: maxAckPending,
+  };
+}

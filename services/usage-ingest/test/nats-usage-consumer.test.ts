@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type GatewayDatabase, migrate } from '@gateway/database';
+import { openPostgres } from '@gateway/database/postgres';
+import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { createTestDatabase, freePort, startNats, testBackends } from '@gateway/testkit';
+import { systemClock } from '@gateway/time';
+import {
+  connectNats,
+  defaultUsageStreamSettings,
+  ensureUsageStream,
+  toUsageMessages,
+  UsagePublisher,
+} from '@gateway/usage-stream';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { NatsUsageConsumer } from '../src/consumer/nats-usage-consumer.ts';
+import { tendOnce } from '../src/consumer/stream-keeper.ts';
+import type { UsageSink } from '../src/consumer/usage-consumer.ts';
+import { createIngestEvents } from '../src/ingest-events.ts';
+import { UsageRecorder } from '../src/recording/usage-recorder.ts';
+import { UsageLedger } from '../src/store/usage-ledger.ts';
+import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
+
+const logger = createLogger('test', 'silent');
+const events = createIngestEvents({ logger, metrics: new Metrics() });
+const within = { timeout: 20_000, interval: 20 };
+
+describe('the consumer of the usage stream', () => {
+  it('brings what is published into the ledger and acknowledges it', async () => {
+    await using world = await openWorld();
+    world.consume();
+    const sent = Array.from({ length: 30 }, () => usageEvent());
+    await world.publisher.publish(sent);
+    await world.ledgerHolds(sent);
+    await world.nothingIsPending();
+  });
+
+  it('adds up exactly with several replicas, whatever is repeated, split or out of order', async () => {
+    await using world = await openWorld();
+    for (let replica = 0; replica < 3; replica++) world.consume();
+    const pool = Array.from({ length: 200 }, (_, index) =>
+      usageEvent({ tokenId: `t${index % 5}`, model: `m${index % 3}`, inputTokens: BigInt(index) }),
+    );
+    const batch = fc.array(fc.nat(pool.length - 1), { minLength: 1, maxLength: 40 });
+    const [batches = []] = fc.sample(fc.array(batch, { minLength: 40, maxLength: 60, size: 'max' }), 1);
+    const sent = batches.map((indexes) => indexes.flatMap((index) => pool[index] ?? []));
+    for (const list of sent) for (const message of toUsageMessages(list)) await world.publishRaw(message.data);
+    await world.ledgerHolds(sent.flat());
+    await world.nothingIsPending();
+    await world.ledgerHolds(sent.flat());
+  });
+
+  it('puts a message that it can not understand aside, and goes on', async () => {
+    await using world = await openWorld();
+    const [before, after] = [usageEvent(), usageEvent()];
+    await world.publisher.publish([before]);
+    await world.publishRaw(Buffer.from('not a message'));
+    await world.publishRaw(Buffer.from('not a message'));
+    await world.publisher.publish([after, usageEvent({ tokenId: '' })]);
+    world.consume();
+    await world.ledgerHolds([before, after]);
+    await world.nothingIsPending();
+    const letters = await world.database.selectFrom('dead_letters').select(['payload', 'reason']).execute();
+    expect(letters).toHaveLength(2);
+    expect(letters.map(({ payload }) => Buffer.from(payload, 'base64').toString())).toContain('not a message');
+  });
+
+  it('counts once what was committed but not acknowledged', async () => {
+    await using world = await openWorld();
+    let commits = 0;
+    world.consume({
+      ...world.sink,
+      record: async (batch) => {
+        const fresh = await world.sink.record(batch);
+        commits++;
+        if (commits <= 2) throw new Error('died after the commit');
+        return fresh;
+      },
+    });
+    const sent = Array.from({ length: 10 }, () => usageEvent());
+    for (const event of sent) await world.publisher.publish([event]);
+    await world.nothingIsPending();
+    await world.ledgerHolds(sent);
+    expect(commits).toBeGreaterThan(2);
+  });
+
+  it('loses nothing while the database is away, and asks for little meanwhile', async () => {
+    await using world = await openWorld();
+    let away = true;
+    let attempts = 0;
+    world.consume({
+      ...world.sink,
+      record: async (batch) => {
+        attempts++;
+        if (away) throw new Error('connection refused');
+        return await world.sink.record(batch);
+      },
+    });
+    const sent = Array.from({ length: 100 }, () => usageEvent());
+    for (const event of sent) await world.publisher.publish([event]);
+    await sleep(1_500);
+    expect(attempts).toBeLessThan(10);
+    away = false;
+    await world.ledgerHolds(sent);
+    await world.nothingIsPending();
+  });
+
+  it('goes on with what the replica before it left', async () => {
+    await using world = await openWorld();
+    const first = world.consume();
+    const sent = Array.from({ length: 40 }, () => usageEvent());
+    for (const event of sent.slice(0, 20)) await world.publisher.publish([event]);
+    await first.drain();
+    for (const event of sent.slice(20)) await world.publisher.publish([event]);
+    world.consume();
+    await world.ledgerHolds(sent);
+    await world.nothingIsPending();
+  });
+
+  it('waits for a NATS that is not there yet, and says that it is not ready', async () => {
+    const port = await freePort();
+    await using world = await openWorld({ url: `nats://127.0.0.1:${port}` });
+    const consumer = world.consume();
+    expect(consumer.problem()).toMatch(/can not be read/);
+    await using _server = await startNats({ port });
+    await expect.poll(() => consumer.problem(), within).toBeUndefined();
+    const event = usageEvent();
+    await world.publisher.publish([event]);
+    await world.ledgerHolds([event]);
+  });
+
+  it('stops soon while NATS is not there', async () => {
+    await using world = await openWorld({ url: 'nats://127.0.0.1:9' });
+    const consumer = world.consume();
+    await sleep(50);
+    expect(await Promise.race([consumer.drain().then(() => 'drained'), sleep(5_000, 'hangs')])).toBe('drained');
+  });
+
+  it('makes room in the stream by removing what is stored, and nothing else', async () => {
+    await using world = await openWorld();
+    const consumer = world.consume();
+    const stored = Array.from({ length: 20 }, () => usageEvent());
+    for (const event of stored) await world.publisher.publish([event]);
+    await world.ledgerHolds(stored);
+    await world.nothingIsPending();
+    await consumer.drain();
+    const waiting = [usageEvent(), usageEvent()];
+    for (const event of waiting) await world.publisher.publish([event]);
+    await world.tend(1024 * 1024);
+    expect(await world.messages()).toBe(22);
+    await world.tend(1_000);
+    expect(await world.messages()).toBe(2);
+    world.consume();
+    await world.ledgerHolds([...stored, ...waiting]);
+  });
+});
+
+async function openWorld({ url: ownUrl }: { readonly url?: string } = {}) {
+  await using stack = new AsyncDisposableStack();
+  const url = ownUrl ?? (await testBackends()).natsUrl;
+  const id = randomUUID();
+  const names = { stream: `USAGE-${id}`, subject: `usage.${id}`, consumer: 'usage-ingest' };
+  const database = await openMigrated(stack);
+  const sink = sinkOf(database);
+  const publisher = stack.use(UsagePublisher.open(url, logger, { names }));
+  const connecting = new AbortController();
+  const connected = connectNats(url, logger, connecting.signal).then(async (connection) => {
+    await ensureUsageStream(await connection.jetstreamManager(), defaultUsageStreamSettings, names);
+    return connection;
+  });
+  stack.defer(async () => {
+    connecting.abort();
+    const connection = await connected.catch(() => undefined);
+    if (ownUrl === undefined) await (await connection?.jetstreamManager())?.streams.delete(names.stream);
+    await connection?.close();
+  });
+  if (ownUrl === undefined) await connected;
+  const resources = stack.move();
+  const info = async () => (await connected).jetstream().consumers.get(names.stream, names.consumer);
+  return {
+    database,
+    sink,
+    publisher,
+    consume(to: UsageSink = sink) {
+      const stream = defaultUsageStreamSettings;
+      const consumer = new NatsUsageConsumer({ url, stream, names, batchEvents: 50, logger, events });
+      resources.use(consumer);
+      consumer.start(to);
+      return consumer;
+    },
+    async publishRaw(data: Uint8Array) {
+      await (await connected).jetstream().publish(names.subject, data);
+    },
+    async tend(maxBytes: number) {
+      const connection = await connected;
+      const { signal } = new AbortController();
+      await tendOnce({ connection, consumer: await info(), names, maxBytes, events, signal });
+    },
+    async messages() {
+      const manager = await (await connected).jetstreamManager();
+      return (await manager.streams.info(names.stream)).state.messages;
+    },
+    async ledgerHolds(sent: readonly UsageRecorded[]) {
+      await expect.poll(() => ledgerTotals(database), within).toEqual(expectedTotals(sent));
+    },
+    async nothingIsPending() {
+      const consumer = await info();
+      const pending = async () => {
+        const { num_pending, num_ack_pending } = await consumer.info();
+        return num_pending + num_ack_pending;
+      };
+      await expect.poll(pending, within).toBe(0);
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+async function openMigrated(stack: AsyncDisposableStack): Promise<GatewayDatabase> {
+  const { url } = stack.use(await createTestDatabase());
+  const database = stack.use(openPostgres(url));
+  await migrate(database);
+  return database;
+}
+
+function sinkOf(database: GatewayDatabase): UsageSink {
+  const recorder = new UsageRecorder({
+    ledger: new UsageLedger(database),
+    clock: systemClock,
+    events,
+    batchEvents: 50,
+  });
+  return { record: (batch) => recorder.record(batch), bury: (payload, reason) => recorder.bury(payload, reason) };
+}

@@ -1,0 +1,171 @@
+import { type GatewayDatabase, migrate } from '@gateway/database';
+import { openPostgres } from '@gateway/database/postgres';
+import { testDatabases } from '@gateway/database/testing';
+import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { directClientOf } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { createTestDatabase } from '@gateway/testkit';
+import { ManualClock } from '@gateway/time';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { createUsageIngestService } from '../src/service.ts';
+import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
+
+describe.each(testDatabases)('recording usage in $name', ({ open }) => {
+  it('stores a request with everything that is known of it', async () => {
+    await using opened = await open();
+    const event = usageEvent({ outcome: Outcome.FAILED, estimated: true, reasoningTokens: 3n });
+    expect(await record(opened.database, event)).toBe(1);
+    expect(await opened.database.selectFrom('usage_events').selectAll().execute()).toEqual([
+      {
+        request_id: event.requestId,
+        token_id: 'token',
+        admitted_at_ms: Date.parse('2026-11-20T10:00:00Z'),
+        local_day: '2026-11-20',
+        endpoint: '/v1/responses',
+        provider: 'provider_a',
+        model: 'gpt-5.5',
+        input_tokens: 10,
+        cached_tokens: 4,
+        output_tokens: 5,
+        reasoning_tokens: 3,
+        estimated: 1,
+        outcome: 'failed',
+      },
+    ]);
+  });
+
+  it('adds it to the sums of its token, day, provider and model', async () => {
+    await using opened = await open();
+    await record(opened.database, usageEvent(), usageEvent({ localDay: '2026-11-19' }));
+    await record(
+      opened.database,
+      usageEvent(),
+      usageEvent({ model: 'gpt-5.5-mini' }),
+      usageEvent({ tokenId: 'other' }),
+    );
+    const rows = await opened.database
+      .selectFrom('usage_daily')
+      .select(['token_id', 'local_day', 'model', 'requests', 'input_tokens', 'cached_tokens', 'output_tokens'])
+      .orderBy('token_id')
+      .orderBy('local_day')
+      .orderBy('model')
+      .execute();
+    const once = { requests: 1, input_tokens: 10, cached_tokens: 4, output_tokens: 5 };
+    const twice = { requests: 2, input_tokens: 20, cached_tokens: 8, output_tokens: 10 };
+    expect(rows).toEqual([
+      { token_id: 'other', local_day: '2026-11-20', model: 'gpt-5.5', ...once },
+      { token_id: 'token', local_day: '2026-11-19', model: 'gpt-5.5', ...once },
+      { token_id: 'token', local_day: '2026-11-20', model: 'gpt-5.5', ...twice },
+      { token_id: 'token', local_day: '2026-11-20', model: 'gpt-5.5-mini', ...once },
+    ]);
+  });
+
+  it('counts a request once, within one call and over several', async () => {
+    await using opened = await open();
+    const event = usageEvent();
+    expect(await record(opened.database, event, event)).toBe(1);
+    expect(await record(opened.database, event)).toBe(0);
+    expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([event]));
+  });
+
+  it('keeps the first of two accounts of one request', async () => {
+    await using opened = await open();
+    const event = usageEvent();
+    await record(opened.database, event, usageEvent({ requestId: event.requestId, inputTokens: 99n }));
+    expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([event]));
+  });
+
+  it('takes an empty list', async () => {
+    await using opened = await open();
+    expect(await record(opened.database)).toBe(0);
+  });
+
+  it('puts an event that can not be stored aside, once, and stores the others', async () => {
+    await using opened = await open();
+    const bad = usageEvent({ localDay: 'tomorrow' });
+    expect(await record(opened.database, usageEvent(), bad, usageEvent())).toBe(2);
+    expect(await record(opened.database, bad)).toBe(0);
+    const letters = await opened.database.selectFrom('dead_letters').select(['reason', 'received_at_ms']).execute();
+    expect(letters).toEqual([{ reason: 'localDay is not a day', received_at_ms: 1_000 }]);
+  });
+
+  it('finds the one event that the database itself refuses', async () => {
+    await using opened = await open();
+    const bad = usageEvent({ requestId: 'refused' });
+    await refuseRequest(opened.database, bad.requestId);
+    const others = Array.from({ length: 5 }, () => usageEvent());
+    expect(await record(opened.database, ...others.slice(2), bad, ...others.slice(0, 2))).toBe(5);
+    expect(await ledgerTotals(opened.database)).toEqual(expectedTotals(others));
+    const [letter] = await opened.database.selectFrom('dead_letters').select('payload').execute();
+    expect(Buffer.from(letter?.payload ?? '', 'base64').toString()).toContain('refused');
+  });
+
+  it('stores nothing and says so when the tables are not there', async () => {
+    await using opened = await open();
+    await opened.database.schema.dropTable('usage_daily').execute();
+    await expect(record(opened.database, usageEvent())).rejects.toThrow();
+    expect(await opened.database.selectFrom('usage_events').selectAll().execute()).toEqual([]);
+  });
+
+  it('adds up exactly, whatever the batches, repetitions and order', async () => {
+    await using opened = await open();
+    const sent: ReturnType<typeof usageEvent>[] = [];
+    const batches = fc.array(fc.array(fc.record({ id: fc.nat(40), input: fc.nat(1_000), output: fc.nat(1_000) })));
+    await fc.assert(
+      fc.asyncProperty(batches, fc.uuid(), async (lists, run) => {
+        const calls = lists.map((list) => list.map(({ id, ...tokens }) => eventOf(`${run}-${id}`, tokens)));
+        for (const events of calls) await record(opened.database, ...events);
+        sent.push(...calls.flat());
+        expect(await ledgerTotals(opened.database)).toEqual(expectedTotals(sent));
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
+
+describe('several writers on one Postgres', () => {
+  it('add up exactly and do not block each other for good', async () => {
+    await using empty = await createTestDatabase();
+    await using database = openPostgres(empty.url);
+    await migrate(database);
+    const events = Array.from({ length: 400 }, (_, index) =>
+      usageEvent({ tokenId: `t${index % 7}`, model: `m${index % 5}`, localDay: `2026-11-${10 + (index % 3)}` }),
+    );
+    const shuffled = Array.from({ length: 8 }, () => events.toSorted(() => Math.random() - 0.5));
+    await Promise.all(
+      shuffled.map(async (list) => {
+        for (let start = 0; start < list.length; start += 50) await record(database, ...list.slice(start, start + 50));
+      }),
+    );
+    expect(await ledgerTotals(database)).toEqual(expectedTotals(events));
+  });
+});
+
+function record(database: GatewayDatabase, ...events: ReturnType<typeof usageEvent>[]): Promise<number> {
+  const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+  const service = createUsageIngestService({ batchEvents: 3 }, { database }, runtime, {
+    clock: new ManualClock(1_000),
+  });
+  return directClientOf(service.routes, UsageIngestService)
+    .record({ events })
+    .then(({ recorded }) => recorded);
+}
+
+function eventOf(requestId: string, { input, output }: { readonly input: number; readonly output: number }) {
+  return usageEvent({ requestId, inputTokens: BigInt(input), outputTokens: BigInt(output) });
+}
+
+/** Makes the database refuse one request id, as it would refuse data that breaks a constraint of its own. */
+async function refuseRequest(database: GatewayDatabase, requestId: string): Promise<void> {
+  const name = sql.lit(requestId);
+  try {
+    await sql`alter table usage_events add constraint refused check (request_id <> ${name})`.execute(database);
+  } catch {
+    // SQLite adds no constraint to a table that exists; a trigger refuses in the same words.
+    await sql`create trigger refused before insert on usage_events when new.request_id = ${name}
+              begin select raise(abort, 'refused'); end`.execute(database);
+  }
+}

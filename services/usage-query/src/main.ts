@@ -1,0 +1,4 @@
+import { runService } from '@gateway/lifecycle/run-service';
+import { createUsageQueryFromEnvironment } from './service.ts';
+
+await runService('usage-query', createUsageQueryFromEnvironment);

@@ -1,0 +1,30 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { UsageReader } from './usage-reader.ts';
+
+export interface Patience {
+  /** How long to wait at most. */
+  readonly waitMs: number;
+  /** The caller has gone: stop. */
+  readonly signal: AbortSignal;
+}
+
+/** Pause between two looks into the ledger. */
+const pollMs = 15;
+
+/**
+ * Waits until requests are in the ledger, and gives those that were not in time. A request is recorded soon after it
+ * has ended, so that this seldom waits for more than a few looks.
+ */
+export async function waitForRequests(
+  reader: Pick<UsageReader, 'missingRequests'>,
+  requestIds: readonly string[],
+  { waitMs, signal }: Patience,
+): Promise<readonly string[]> {
+  const deadlineMs = performance.now() + waitMs;
+  let missing = await reader.missingRequests(requestIds);
+  while (missing.length > 0 && performance.now() < deadlineMs) {
+    await sleep(pollMs, undefined, { signal });
+    missing = await reader.missingRequests(missing);
+  }
+  return missing;
+}

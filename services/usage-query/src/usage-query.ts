@@ -1,0 +1,10 @@
+import type { Clock } from '@gateway/time';
+import type { UsageReader } from './store/usage-reader.ts';
+
+/** What the RPCs work with. */
+export interface UsageQuery {
+  readonly reader: UsageReader;
+  readonly clock: Clock;
+  /** How long GetUsage waits for requests that are not in the ledger yet. */
+  readonly waitMs: number;
+}

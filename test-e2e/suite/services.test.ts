@@ -1,0 +1,13 @@
+import { describeGateway } from '../behaviours/gateway.ts';
+import { killedProcessesBehaviour } from '../behaviours/killed-processes.ts';
+import { limiterOverGrpcBehaviour } from '../behaviours/limiter-over-grpc.ts';
+import { startServicesTopology } from '../topologies/services.ts';
+
+describeGateway(
+  'the gateway as many processes on Redis, NATS and Postgres',
+  () => startServicesTopology('services'),
+  (gateway) => {
+    limiterOverGrpcBehaviour(() => gateway().limiterAddress);
+    killedProcessesBehaviour(gateway);
+  },
+);
