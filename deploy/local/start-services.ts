@@ -21,9 +21,9 @@ async function runUntilStopped(env: Environment): Promise<void> {
   const settings = readStartSettings(env);
   const stopped = stopSignal();
   await using stack = new AsyncDisposableStack();
+  const providers = await chooseProviders(env, stack);
   printProgress('starting Redis, NATS and Postgres, where no address of one is given');
   const { backends } = stack.use(await startBackends(env));
-  const providers = await chooseProviders(env, stack);
   printProgress('starting the services');
   const services = stack.use(
     await startServices({

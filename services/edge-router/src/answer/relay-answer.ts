@@ -12,7 +12,7 @@ import { Heartbeat, writeWithBackpressure } from './response-writer.ts';
 export interface Relay {
   readonly answering: Answering;
   readonly response: ServerResponse;
-  readonly booking: UsageBooking;
+  readonly booking: Pick<UsageBooking, 'onUsage' | 'end'>;
   readonly dialect: ErrorDialect;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;

@@ -15,9 +15,10 @@ export interface DayBudgetChargerOptions {
   readonly limiter: Client<typeof LimiterService>;
   readonly timeoutMs: number;
   readonly onFault: (fault: unknown) => void;
+  /** Pause between offers of what was not taken; a second unless told. */
+  readonly retryMs?: number;
 }
 
-const retryMs = 1_000;
 /** Beyond this the oldest are dropped: the limiter reloads its counters from the ledger when it lost them. */
 const maxWaiting = 100_000;
 
@@ -58,7 +59,7 @@ export class DayBudgetCharger implements AsyncDisposable {
 
   async #retryUntilEmpty(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#stop.signal.aborted) {
-      await sleep(retryMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      await sleep(this.#options.retryMs ?? 1_000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
       await this.#retryOnce();
     }
   }

@@ -10,8 +10,8 @@ import type { DayBudgetCharger } from './day-budget-charger.ts';
 import type { RecentRequests } from './recent-requests.ts';
 
 export interface BookingPeers {
-  readonly journal: UsageJournal;
-  readonly charger: DayBudgetCharger;
+  readonly journal: Pick<UsageJournal, 'open' | 'void' | 'finish'>;
+  readonly charger: Pick<DayBudgetCharger, 'charge'>;
   readonly recent: RecentRequests;
 }
 

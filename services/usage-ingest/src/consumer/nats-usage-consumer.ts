@@ -114,7 +114,10 @@ export class NatsUsageConsumer implements UsageConsumer {
     }
   }
 
-  /** False when something could not be stored. */
+  /**
+   * False when something could not be stored. What else arrives by then is handed back at once, and the fetch is read to
+   * its end: messages on their way to one that was stopped would come again only when their acknowledgement is overdue.
+   */
   async #fetchOnce(consumer: Consumer, sink: UsageSink, maxMessages: number): Promise<boolean> {
     const messages = await consumer.fetch({ max_messages: maxMessages, expires: fetchExpiresMs });
     this.#fetched = messages;
@@ -124,7 +127,6 @@ export class NatsUsageConsumer implements UsageConsumer {
       stored &&= await this.#store(batch, sink);
       if (stored) continue;
       for (const { message } of batch) message.nak(redeliveryDelayMs);
-      messages.stop();
     }
     return stored;
   }

@@ -1,0 +1,137 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { type ExecuteResponse, ExecuteResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RpcError } from '@gateway/rpc';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { UsageBooking } from '../usage/usage-booking.ts';
+import { relayAnswer } from './relay-answer.ts';
+
+type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
+
+const text = (value: string) => Buffer.from(value);
+const streamHead = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' } };
+const succeeded = { attempt: { result: AttemptResult.SUCCEEDED } };
+const broken = {
+  attempt: { result: AttemptResult.SERVER_ERROR },
+  error: { code: 'providers_unavailable', message: 'The answer broke off.' },
+};
+
+describe('relayAnswer', () => {
+  let server: Server;
+  let url: string;
+  let frames: readonly (Frame | Error | 'hang')[];
+  let events: string[];
+
+  beforeAll(async () => {
+    server = createServer((_request, response) => void relay(response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(() => server.closeAllConnections());
+  beforeEach(() => {
+    events = [];
+  });
+
+  async function relay(response: ServerResponse): Promise<void> {
+    const client = new AbortController();
+    response.on('close', () => client.abort());
+    const queue = [...frames];
+    const next = async (): Promise<ExecuteResponse> => {
+      const frame = queue.shift();
+      if (frame === 'hang' || frame === undefined) {
+        return new Promise((_resolve, reject) => {
+          client.signal.addEventListener('abort', () => reject(new RpcError('cancelled', 'gone')));
+        });
+      }
+      if (frame instanceof Error) throw frame;
+      return create(ExecuteResponseSchema, frame);
+    };
+    const booking: Pick<UsageBooking, 'end' | 'onUsage'> = {
+      end: async (outcome) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        events.push(`booked ${Outcome[outcome]} ${response.writableEnded ? 'late' : 'in time'}`);
+      },
+      onUsage: ({ outputTokens }) => events.push(`used ${outputTokens}`),
+    };
+    await relayAnswer({
+      answering: {
+        lease: create(LeaseSchema, { provider: 'provider_a', model: 'gpt\n-5' }),
+        frames: { next, [Symbol.asyncDispose]: async () => void events.push('closed') },
+      },
+      response,
+      booking,
+      dialect: 'chat',
+      signal: client.signal,
+      heartbeatMs: 40,
+      report: async ({ result }) => void events.push(`reported ${AttemptResult[result]}`),
+    });
+  }
+
+  it('carries head, bytes and usage, and books before the last byte', async () => {
+    frames = [
+      { head: streamHead, body: text('data: 1\n\n'), usage: { outputTokens: 1n } },
+      { body: text('data: 2\n\n') },
+      { body: text('data: [DONE]\n\n'), usage: { outputTokens: 2n }, outcome: succeeded },
+    ];
+    const response = await fetch(url);
+    expect(response.headers.get('x-gateway-provider')).toBe('provider_a');
+    expect(response.headers.get('x-gateway-model')).toBe('gpt-5');
+    expect(await response.text()).toBe('data: 1\n\ndata: 2\n\ndata: [DONE]\n\n');
+    expect(events).toContain('booked COMPLETED in time');
+    expect(events.filter((event) => event.startsWith('used'))).toEqual(['used 1', 'used 2']);
+    await expect.poll(() => events).toContain('closed');
+    expect(events).toContain('reported SUCCEEDED');
+  });
+
+  it('ends a stream that breaks off with one error event and nothing after it', async () => {
+    frames = [
+      { head: streamHead, body: text('data: 1\n\n') },
+      { body: text('data: 2\n\n'), outcome: broken },
+    ];
+    expect(await (await fetch(url)).text()).toBe(
+      'data: 1\n\ndata: 2\n\ndata: {"error":{"code":"providers_unavailable","message":"The answer broke off."}}\n\n',
+    );
+    expect(events).toContain('booked FAILED in time');
+    expect(events).toContain('reported SERVER_ERROR');
+  });
+
+  it('ends it in the same way when the adapter goes away, which is no fault of the account', async () => {
+    frames = [{ head: streamHead, body: text('data: 1\n\n') }, new RpcError('unavailable', 'connection lost')];
+    expect(await (await fetch(url)).text()).toMatch(
+      /^data: 1\n\ndata: \{"error":\{"code":"providers_unavailable".*\}\}\n\n$/,
+    );
+    expect(events).toContain('reported CANCELLED');
+  });
+
+  it('cuts the connection when a JSON answer breaks off, since half of one can not be mended', async () => {
+    frames = [
+      { head: { status: 200, headers: { 'content-type': 'application/json' } }, body: text('{"a":') },
+      new RpcError('unavailable', 'lost'),
+    ];
+    await expect(fetch(url).then((response) => response.text())).rejects.toThrow();
+  });
+
+  it('cancels and books an answer whose client leaves', async () => {
+    frames = [{ head: streamHead, body: text('data: 1\n\n'), usage: { outputTokens: 7n } }, 'hang'];
+    const controller = new AbortController();
+    const response = await fetch(url, { signal: controller.signal });
+    await response.body?.getReader().read();
+    controller.abort();
+    await expect.poll(() => events).toContain('closed');
+    expect(events).toEqual(expect.arrayContaining(['used 7', 'reported CANCELLED']));
+    expect(events.some((event) => event.startsWith('booked ABORTED'))).toBe(true);
+  });
+
+  it('keeps a silent stream alive with comments', async () => {
+    frames = [{ head: streamHead, body: text('data: 1\n\n') }, 'hang'];
+    const controller = new AbortController();
+    const reader = (await fetch(url, { signal: controller.signal })).body?.getReader();
+    let seen = '';
+    while (!seen.includes(': keep-alive\n\n')) seen += Buffer.from((await reader?.read())?.value ?? []).toString();
+    expect(seen).toBe('data: 1\n\n: keep-alive\n\n');
+    controller.abort();
+  });
+});

@@ -1,0 +1,48 @@
+import { LimiterService, type SettleRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
+import { describe, expect, it } from 'vitest';
+import { DayBudgetCharger } from './day-budget-charger.ts';
+
+function setUp() {
+  const settled: SettleRequest[] = [];
+  const state = { away: false };
+  const refuse = () => {
+    throw new Error('not expected here');
+  };
+  const limiter = directClient(
+    serviceRoute(LimiterService, {
+      admit: refuse,
+      peek: refuse,
+      admitStream: refuse,
+      settle: (request) => {
+        if (state.away) throw new RpcError('unavailable', 'away');
+        settled.push(request);
+        return {};
+      },
+    }),
+  );
+  const charger = new DayBudgetCharger({ limiter, timeoutMs: 1_000, onFault: () => undefined, retryMs: 5 });
+  return { charger, settled, state };
+}
+
+const charge = (requestId: string) => ({ key: 'token:t', requestId, localDay: '2026-11-20', tokens: 7 });
+
+describe('DayBudgetCharger', () => {
+  it('has charged when it resolves', async () => {
+    const { charger, settled } = setUp();
+    await charger.charge(charge('r1'));
+    expect(settled).toMatchObject([{ key: 'token:t', requestId: 'r1', localDay: '2026-11-20', tokens: 7n }]);
+    await charger[Symbol.asyncDispose]();
+  });
+
+  it('does not hold up the request while the limiter is away, and charges under the same id when it is back', async () => {
+    const { charger, settled, state } = setUp();
+    state.away = true;
+    await charger.charge(charge('r1'));
+    await charger.charge(charge('r2'));
+    expect(settled).toEqual([]);
+    state.away = false;
+    await expect.poll(() => settled.map(({ requestId }) => requestId)).toEqual(['r1', 'r2']);
+    await charger[Symbol.asyncDispose]();
+  });
+});
