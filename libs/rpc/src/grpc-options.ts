@@ -25,7 +25,7 @@ export const clientChannelOptions: ChannelOptions = {
   ...channelOptions,
   'grpc-node.flow_control_window': MiB,
   // A restarted service is found again within a second or two.
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 1_000,
+  'grpc.initial_reconnect_backoff_ms': 50,
+  'grpc.max_reconnect_backoff_ms': 500,
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
 };
