@@ -9,6 +9,7 @@ export function toErrorDetail(error: GatewayError): ErrorDetail {
   if (error.limit !== undefined) detail.limit = error.limit;
   if (error.retryAtMs !== undefined) detail.retryAt = timestampFromMs(error.retryAtMs);
   if (error.upstreamStatus !== undefined) detail.upstreamStatus = error.upstreamStatus;
+  if (error.upstreamCode !== undefined) detail.upstreamCode = error.upstreamCode;
   return create(ErrorDetailSchema, detail);
 }
 
@@ -19,6 +20,7 @@ export function fromErrorDetail(detail: ErrorDetail): GatewayError {
     limit: toLimitName(detail.limit),
     retryAtMs: detail.retryAt === undefined ? undefined : timestampMs(detail.retryAt),
     upstreamStatus: detail.upstreamStatus,
+    upstreamCode: detail.upstreamCode,
   });
 }
 

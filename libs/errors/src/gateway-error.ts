@@ -27,6 +27,8 @@ export interface GatewayErrorDetails {
   readonly retryAtMs?: number | undefined;
   /** The provider's HTTP status; with `upstream_rejected` it is the client's status too. */
   readonly upstreamStatus?: number | undefined;
+  /** A code of the provider's on which client libraries act, from a fixed list: never free text. */
+  readonly upstreamCode?: string | undefined;
   /** The original fault. It goes to the log, never to a client. */
   readonly cause?: unknown;
 }
@@ -41,6 +43,7 @@ export class GatewayError extends Error {
   readonly limit: LimitName | undefined;
   readonly retryAtMs: number | undefined;
   readonly upstreamStatus: number | undefined;
+  readonly upstreamCode: string | undefined;
 
   constructor(code: GatewayErrorCode, message: string, details: GatewayErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -48,6 +51,7 @@ export class GatewayError extends Error {
     this.limit = details.limit;
     this.retryAtMs = details.retryAtMs;
     this.upstreamStatus = details.upstreamStatus;
+    this.upstreamCode = details.upstreamCode;
   }
 }
 

@@ -47,7 +47,7 @@ async function serveUntilStopped(name: string, createService: ServiceFactory, en
     host: config.host,
     port: config.adminPort,
     metrics,
-    routes: service.routes,
+    routes: service.adminRoutes ?? service.routes,
     notReady,
   });
   grpc?.setServing(true);

@@ -95,9 +95,9 @@ export async function composeGateway(
   return {
     edge,
     identity: directClientOf(identity.routes, IdentityService),
-    adminRoutes: [identity, query, limiter, broker]
-      .flatMap(({ routes }) => [...routes])
-      .filter(({ service }) => service.typeName !== CredentialService.typeName),
+    adminRoutes: [identity, query, limiter, broker].flatMap(({ adminRoutes, routes }: Service) => [
+      ...(adminRoutes ?? routes),
+    ]),
     notReady: () => firstReason(services),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

@@ -34,9 +34,12 @@ export function createPoolBrokerService(
 ): PoolBroker {
   const stop = new AbortController();
   const broker = createBroker(config, runtime, parts, stop.signal);
+  const poolBroker = poolBrokerRoute(broker);
   let following: Promise<void> | undefined;
   return {
-    routes: [poolBrokerRoute(broker), credentialRoute(broker)],
+    routes: [poolBroker, credentialRoute(broker)],
+    // Secrets are for adapters, over gRPC.
+    adminRoutes: [poolBroker],
     start: async () => {
       await broker.catalog.refresh();
       following = followReports(broker.catalog, { signal: stop.signal, onFault: onRefreshFault(runtime) });

@@ -201,6 +201,13 @@ export declare type ExecuteOutcome = Message<"gateway.adapter.v1.ExecuteOutcome"
    * @generated from field: gateway.error.v1.ErrorDetail error = 2;
    */
   error?: ErrorDetail | undefined;
+
+  /**
+   * The provider's own error answer, for dialects that pass it on. Absent otherwise, and when the provider gave none.
+   *
+   * @generated from field: gateway.adapter.v1.UpstreamAnswer upstream_answer = 3;
+   */
+  upstreamAnswer?: UpstreamAnswer | undefined;
 };
 
 /**
@@ -208,6 +215,38 @@ export declare type ExecuteOutcome = Message<"gateway.adapter.v1.ExecuteOutcome"
  * Use `create(ExecuteOutcomeSchema)` to create a new message.
  */
 export declare const ExecuteOutcomeSchema: GenMessage<ExecuteOutcome>;
+
+/**
+ * An answer of a provider as it came.
+ *
+ * @generated from message gateway.adapter.v1.UpstreamAnswer
+ */
+export declare type UpstreamAnswer = Message<"gateway.adapter.v1.UpstreamAnswer"> & {
+  /**
+   * @generated from field: uint32 status = 1;
+   */
+  status: number;
+
+  /**
+   * Empty when the provider named none.
+   *
+   * @generated from field: string content_type = 2;
+   */
+  contentType: string;
+
+  /**
+   * At most 64 KiB.
+   *
+   * @generated from field: bytes body = 3;
+   */
+  body: Uint8Array;
+};
+
+/**
+ * Describes the message gateway.adapter.v1.UpstreamAnswer.
+ * Use `create(UpstreamAnswerSchema)` to create a new message.
+ */
+export declare const UpstreamAnswerSchema: GenMessage<UpstreamAnswer>;
 
 /**
  * @generated from message gateway.adapter.v1.CountTokensRequest
@@ -237,9 +276,18 @@ export declare const CountTokensRequestSchema: GenMessage<CountTokensRequest>;
  */
 export declare type CountTokensResponse = Message<"gateway.adapter.v1.CountTokensResponse"> & {
   /**
+   * Meaningful when the outcome is a success.
+   *
    * @generated from field: int64 input_tokens = 1;
    */
   inputTokens: bigint;
+
+  /**
+   * How the attempt ended: after a failure another account may be tried.
+   *
+   * @generated from field: gateway.adapter.v1.ExecuteOutcome outcome = 2;
+   */
+  outcome?: ExecuteOutcome | undefined;
 };
 
 /**

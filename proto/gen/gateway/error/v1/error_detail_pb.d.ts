@@ -52,6 +52,13 @@ export declare type ErrorDetail = Message<"gateway.error.v1.ErrorDetail"> & {
    * @generated from field: optional uint32 upstream_status = 5;
    */
   upstreamStatus?: number | undefined;
+
+  /**
+   * A code of the provider's on which client libraries act, from a fixed list. Absent for all others.
+   *
+   * @generated from field: optional string upstream_code = 6;
+   */
+  upstreamCode?: string | undefined;
 };
 
 /**
