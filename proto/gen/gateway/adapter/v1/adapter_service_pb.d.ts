@@ -132,6 +132,13 @@ export declare type ResponseHead = Message<"gateway.adapter.v1.ResponseHead"> & 
    * @generated from field: map<string, string> headers = 2;
    */
   headers: { [key: string]: string };
+
+  /**
+   * The provider's id of the answer, where later requests can refer to it. Empty: none.
+   *
+   * @generated from field: string answer_id = 3;
+   */
+  answerId: string;
 };
 
 /**

@@ -172,6 +172,13 @@ export declare type ReportRequest = Message<"gateway.pool.v1.ReportRequest"> & {
    * @generated from field: string affinity_key = 3;
    */
   affinityKey: string;
+
+  /**
+   * Further keys that a success binds to the account: what later requests will refer to this answer by.
+   *
+   * @generated from field: repeated string answer_keys = 4;
+   */
+  answerKeys: string[];
 };
 
 /**
