@@ -1,7 +1,11 @@
 import type { AuthHeader } from './authentication/credentials.ts';
+import type { BodyRules } from './body/read-body.ts';
 import { chatCompletions } from './endpoints/chat-completions.ts';
+import { countTokens } from './endpoints/count-tokens.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
+import { messages } from './endpoints/messages.ts';
 import { models } from './endpoints/models.ts';
+import { responses } from './endpoints/responses.ts';
 import { usage } from './endpoints/usage.ts';
 import type { ErrorDialect } from './errors/error-dialect.ts';
 
@@ -16,10 +20,14 @@ export interface Route {
   readonly cost: 'request_and_tokens' | 'request_only' | 'nothing';
   /** Whether answers carry `x-ratelimit-*`. */
   readonly sendsRateLimitHeaders: boolean;
+  readonly body: BodyRules;
   readonly endpoint: Endpoint;
 }
 
-/** @see spec "Endpoints" */
+const MiB = 1024 * 1024;
+const noBody: BodyRules = { limitBytes: 0, acceptsCompression: false };
+
+/** @see spec "Endpoints", "Size limits" */
 export const routes: readonly Route[] = [
   {
     method: 'POST',
@@ -28,7 +36,38 @@ export const routes: readonly Route[] = [
     authHeader: 'authorization',
     cost: 'request_and_tokens',
     sendsRateLimitHeaders: true,
+    body: { limitBytes: 16 * MiB, acceptsCompression: true },
     endpoint: chatCompletions,
+  },
+  {
+    method: 'POST',
+    path: '/v1/messages',
+    errorDialect: 'messages',
+    authHeader: 'x-api-key',
+    cost: 'request_and_tokens',
+    sendsRateLimitHeaders: true,
+    body: { limitBytes: 16 * MiB, acceptsCompression: false },
+    endpoint: messages,
+  },
+  {
+    method: 'POST',
+    path: '/v1/messages/count_tokens',
+    errorDialect: 'messages',
+    authHeader: 'x-api-key',
+    cost: 'request_only',
+    sendsRateLimitHeaders: true,
+    body: { limitBytes: 16 * MiB, acceptsCompression: false },
+    endpoint: countTokens,
+  },
+  {
+    method: 'POST',
+    path: '/v1/responses',
+    errorDialect: 'responses',
+    authHeader: 'authorization',
+    cost: 'request_and_tokens',
+    sendsRateLimitHeaders: true,
+    body: { limitBytes: 64 * MiB, acceptsCompression: true },
+    endpoint: responses,
   },
   {
     method: 'GET',
@@ -37,6 +76,7 @@ export const routes: readonly Route[] = [
     authHeader: 'authorization',
     cost: 'request_only',
     sendsRateLimitHeaders: false,
+    body: noBody,
     endpoint: models,
   },
   {
@@ -46,6 +86,7 @@ export const routes: readonly Route[] = [
     authHeader: 'authorization',
     cost: 'nothing',
     sendsRateLimitHeaders: false,
+    body: noBody,
     endpoint: usage,
   },
 ];

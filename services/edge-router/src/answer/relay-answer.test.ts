@@ -5,6 +5,7 @@ import { type ExecuteResponse, ExecuteResponseSchema } from '@gateway/proto/adap
 import { AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { RpcError } from '@gateway/rpc';
+import { systemClock } from '@gateway/time';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { UsageBooking } from '../usage/usage-booking.ts';
 import { relayAnswer } from './relay-answer.ts';
@@ -64,6 +65,8 @@ describe('relayAnswer', () => {
       response,
       booking,
       dialect: 'chat',
+      requestId: 'r1',
+      clock: systemClock,
       signal: client.signal,
       heartbeatMs: 40,
       report: async ({ result }) => void events.push(`reported ${AttemptResult[result]}`),

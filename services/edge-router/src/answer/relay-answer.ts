@@ -1,24 +1,28 @@
 import type { ServerResponse } from 'node:http';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
 import type { ExecuteOutcome, ExecuteResponse, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import type { Answering } from '../attempts/attempt-loop.ts';
+import type { Clock } from '@gateway/time';
+import type { AnswerFrames } from '../attempts/execute-attempt.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
 import { renderStreamError } from '../errors/render-error.ts';
 import type { UsageBooking } from '../usage/usage-booking.ts';
 import { Heartbeat, writeWithBackpressure } from './response-writer.ts';
 
 export interface Relay {
-  readonly answering: Answering;
+  readonly answering: { readonly lease: Lease; readonly frames: AnswerFrames };
   readonly response: ServerResponse;
   readonly booking: Pick<UsageBooking, 'onUsage' | 'end'>;
   readonly dialect: ErrorDialect;
+  readonly requestId: string;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
   readonly heartbeatMs: number;
-  /** Tells the broker how the attempt ended. Never throws. */
-  readonly report: (outcome: AttemptOutcomeInit) => Promise<void>;
+  readonly clock: Clock;
+  /** Tells the broker how the attempt ended, and the answer's id (empty: none). Never throws. */
+  readonly report: (outcome: AttemptOutcomeInit, answerId: string) => Promise<void>;
 }
 
 type AttemptOutcomeInit = NonNullable<ExecuteOutcome['attempt']> | { readonly result: AttemptResult };
@@ -30,15 +34,18 @@ type AttemptOutcomeInit = NonNullable<ExecuteOutcome['attempt']> | { readonly re
 export async function relayAnswer(relay: Relay): Promise<void> {
   const { answering, response } = relay;
   let heartbeat: Heartbeat | undefined;
+  let answerId = '';
   try {
     while (true) {
       const frame = await answering.frames.next();
       if (frame.usage !== undefined) relay.booking.onUsage(frame.usage);
       if (frame.head !== undefined) {
+        answerId = frame.head.answerId;
         writeHead(frame.head, relay);
-        if (isEventStream(response)) heartbeat = new Heartbeat(response, relay.heartbeatMs);
+        if (isEventStream(response) && relay.dialect !== 'messages')
+          heartbeat = new Heartbeat(response, relay.heartbeatMs);
       }
-      if (frame.outcome !== undefined) return await finish(frame, frame.outcome, relay);
+      if (frame.outcome !== undefined) return await finish(frame, frame.outcome, relay, answerId);
       heartbeat?.sent();
       await writeWithBackpressure(response, frame.body);
     }
@@ -56,15 +63,15 @@ function writeHead({ status, headers }: ResponseHead, { response, answering }: R
   response.writeHead(status, headers);
 }
 
-async function finish(frame: ExecuteResponse, outcome: ExecuteOutcome, relay: Relay): Promise<void> {
+async function finish(frame: ExecuteResponse, outcome: ExecuteOutcome, relay: Relay, answerId: string): Promise<void> {
   const attempt = outcome.attempt ?? { result: AttemptResult.SUCCEEDED };
   if (attempt.result === AttemptResult.SUCCEEDED) {
-    await Promise.all([relay.booking.end(Outcome.COMPLETED), relay.report(attempt)]);
+    await Promise.all([relay.booking.end(Outcome.COMPLETED), relay.report(attempt, answerId)]);
     relay.response.end(frame.body);
     return;
   }
   await writeWithBackpressure(relay.response, frame.body);
-  await Promise.all([relay.booking.end(Outcome.FAILED), relay.report(attempt)]);
+  await Promise.all([relay.booking.end(Outcome.FAILED), relay.report(attempt, '')]);
   endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error), relay);
 }
 
@@ -73,13 +80,13 @@ async function breakOff(thrown: unknown, relay: Relay): Promise<void> {
   const clientHasGone = relay.signal.aborted;
   await Promise.all([
     relay.booking.end(clientHasGone ? Outcome.ABORTED : Outcome.FAILED),
-    relay.report({ result: AttemptResult.CANCELLED }),
+    relay.report({ result: AttemptResult.CANCELLED }, ''),
   ]);
   if (!clientHasGone) endWithError(brokenOff(thrown), relay);
 }
 
-function endWithError(error: GatewayError, { response, dialect }: Relay): void {
-  if (isEventStream(response)) response.end(renderStreamError(error, dialect));
+function endWithError(error: GatewayError, { response, dialect, requestId, clock }: Relay): void {
+  if (isEventStream(response)) response.end(renderStreamError(error, dialect, requestId, clock.nowMs()));
   // Half a JSON object can't be mended: the client must see that it is incomplete.
   else response.destroy();
 }

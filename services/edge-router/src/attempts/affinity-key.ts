@@ -4,17 +4,26 @@ import type { IncomingHttpHeaders } from 'node:http';
 const sessionHeaders = ['session-id', 'session_id', 'x-session-id', 'x-claude-code-session-id'] as const;
 
 /**
- * What keeps related requests on one account: a session header, else the body's `prompt_cache_key`. Scoped by token, so
- * that two callers with the same session name do not meet; hashed, so that what clients send stays bounded and unread.
- * Empty when the client named no session.
+ * What keeps related requests on one account: a session header, else the body's `prompt_cache_key`. Empty when the client
+ * named no session.
  */
 export function affinityKey(tokenId: string, headers: IncomingHttpHeaders, promptCacheKey: string | undefined): string {
   const session = sessionHeaders
     .map((name) => headers[name])
     .find((value) => typeof value === 'string' && value !== '');
   const text = session ?? promptCacheKey;
-  if (text === undefined || text === '') return '';
-  return createHash('sha256')
-    .update(`${tokenId}\n${String(text)}`)
-    .digest('base64url');
+  return text === undefined || text === '' ? '' : scopedKey(tokenId, String(text));
+}
+
+/** What keeps a request that refers to an earlier answer with the account that gave it. */
+export function answerKey(tokenId: string, answerId: string): string {
+  return scopedKey(tokenId, `answer\n${answerId}`);
+}
+
+/**
+ * Scoped by token, so that two callers with the same session name do not meet; hashed, so that what clients send stays
+ * bounded and unread.
+ */
+function scopedKey(tokenId: string, text: string): string {
+  return createHash('sha256').update(`${tokenId}\n${text}`).digest('base64url');
 }

@@ -18,6 +18,7 @@ import {
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { attemptUntilAnswering } from './attempt-loop.ts';
+import { executeAttempt } from './execute-attempt.ts';
 
 type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
 type Acquired = MessageInitShape<typeof AcquireResponseSchema>['result'];
@@ -80,28 +81,33 @@ function setUp(acquired: readonly Acquired[], frames: Readonly<Record<string, re
     }),
   );
   const bodyBytes = 600_000;
+  const { signal } = new AbortController();
   const run = () =>
     attemptUntilAnswering(
       {
         requestId: 'r',
         model: 'gateway/sterk',
-        adapters: new Map([
-          [ProviderFormat.RESPONSES, adapter],
-          [ProviderFormat.MESSAGES, adapter],
-        ]),
-        dialect: Dialect.CHAT_COMPLETIONS,
+        formats: [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
         affinityKey: 'k',
         allowCandidateFailover: true,
-        body: new Uint8Array(bodyBytes),
-        forwardHeaders: {},
-        signal: new AbortController().signal,
-        onLease: () => undefined,
-        onUsage: () => undefined,
+        signal,
+        attempt: (lease) =>
+          executeAttempt({
+            adapter,
+            head: { lease, dialect: Dialect.CHAT_COMPLETIONS },
+            body: new Uint8Array(bodyBytes),
+            signal,
+            onUsage: () => undefined,
+          }),
       },
-      directClient(serviceRoute(PoolBrokerService, broker)),
-      1_000,
+      { broker: directClient(serviceRoute(PoolBrokerService, broker)), rpcTimeoutMs: 1_000 },
     );
-  return { run, asked, reported, cancelled: () => cancelled };
+  const answer = async () => {
+    const end = await run();
+    if (end.kind === 'failed') throw end.error;
+    return { lease: end.lease, frames: end.value };
+  };
+  return { run: answer, end: run, asked, reported, cancelled: () => cancelled };
 }
 
 describe('attemptUntilAnswering', () => {
@@ -150,6 +156,22 @@ describe('attemptUntilAnswering', () => {
     await expect(run()).rejects.toMatchObject({ code: 'upstream_rejected', upstreamStatus: 413 });
     expect(asked).toHaveLength(1);
     expect(reported[0]?.attempt?.outcome?.result).toBe(AttemptResult.REJECTED);
+  });
+
+  it('keeps the last answer of a provider, for endpoints that pass it on', async () => {
+    const failed: Frame = {
+      outcome: {
+        attempt: { result: AttemptResult.SERVER_ERROR, upstreamStatus: 500 },
+        error: { code: 'providers_unavailable', message: 'failed' },
+        upstreamAnswer: { status: 500, contentType: 'text/plain', body: Buffer.from('oops') },
+      },
+    };
+    const { end } = setUp([lease('a'), { case: 'unavailable', value: {} }], { a: [failed] });
+    expect(await end()).toMatchObject({
+      kind: 'failed',
+      error: { code: 'providers_unavailable' },
+      last: { outcome: { upstreamStatus: 500 }, upstreamAnswer: { status: 500, contentType: 'text/plain' } },
+    });
   });
 
   it('frees the lease when the adapter refuses the request', async () => {

@@ -1,9 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
-import type { AdapterService, Dialect, Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import {
-  type AttemptOutcomeSchema,
   AttemptResult,
   type AttemptSchema,
   type Lease,
@@ -15,34 +13,38 @@ import type {
   PoolExhausted,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
-import { type AnswerFrames, executeAttempt } from './execute-attempt.ts';
+import type { AttemptStart, FailedAttempt } from './attempt-start.ts';
 
-export interface AttemptPlan {
+export interface AttemptPlan<T> {
   readonly requestId: string;
   /** A class id or a provider's model id. */
   readonly model: string;
-  /** Formats that the endpoint can speak, the adapters' clients beside them. */
-  readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
-  readonly dialect: Dialect;
+  /** Formats that the endpoint can speak. */
+  readonly formats: readonly ProviderFormat[];
   readonly affinityKey: string;
   readonly allowCandidateFailover: boolean;
-  readonly body: Uint8Array;
-  readonly forwardHeaders: Readonly<Record<string, string>>;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
-  /** Told of every lease just before it is used. */
-  readonly onLease: (lease: Lease) => void;
-  /** Told of usage that comes before the answer has begun. */
-  readonly onUsage: (usage: Usage) => void;
+  /** Makes one attempt. Throws only what is final for the request. */
+  readonly attempt: (lease: Lease) => Promise<AttemptStart<T>>;
 }
 
-export interface Answering {
-  readonly lease: Lease;
-  readonly frames: AnswerFrames;
+export type AttemptsEnd<T> = { readonly kind: 'answering'; readonly lease: Lease; readonly value: T } | AttemptsFailed;
+
+export interface AttemptsFailed {
+  readonly kind: 'failed';
+  /** `model_not_found`, `pool_exhausted`, `providers_unavailable`, or what the provider refused. */
+  readonly error: GatewayError;
+  /** The last attempt that a provider answered, if one did. */
+  readonly last: FailedAttempt | undefined;
+}
+
+export interface AttemptPeers {
+  readonly broker: Client<typeof PoolBrokerService>;
+  readonly rpcTimeoutMs: number;
 }
 
 type Attempt = MessageInitShape<typeof AttemptSchema>;
-type Outcome = MessageInitShape<typeof AttemptOutcomeSchema>;
 
 /** No request makes more attempts than this, whatever the broker offers. */
 const attemptCeiling = 50;
@@ -50,68 +52,92 @@ const attemptCeiling = 50;
 /**
  * The only loop over attempts: asks the broker for an account, tries it, and goes on until an answer has begun or the
  * broker has nothing left. The broker decides order and number; after the first content there is no other attempt.
- * Throws `model_not_found`, `pool_exhausted`, `providers_unavailable`, or what the provider refused.
+ * Throws what an adapter finds wrong with the request.
  */
-export async function attemptUntilAnswering(
-  plan: AttemptPlan,
-  broker: Client<typeof PoolBrokerService>,
-  rpcTimeoutMs: number,
-): Promise<Answering> {
+export async function attemptUntilAnswering<T>(plan: AttemptPlan<T>, peers: AttemptPeers): Promise<AttemptsEnd<T>> {
   const attempts: Attempt[] = [];
-  const formats = new Set(plan.adapters.keys());
+  const formats = new Set(plan.formats);
+  let last: FailedAttempt | undefined;
   while (attempts.length < attemptCeiling && formats.size > 0) {
-    const lease = await acquire(plan, { attempts, formats }, broker, rpcTimeoutMs);
-    const adapter = plan.adapters.get(lease.format);
-    if (adapter === undefined) throw new Error(`the broker leased format ${lease.format}, which was not asked for`);
-    plan.onLease(lease);
-    const settled = { outcome: { result: AttemptResult.CANCELLED } satisfies Outcome as Outcome };
-    try {
-      const start = await executeAttempt({ ...plan, adapter, head: headOf(plan, lease) });
-      if (start.kind === 'answering') return { lease, frames: start.frames };
-      if (start.kind === 'adapter_away') formats.delete(lease.format);
-      else settled.outcome = start.outcome;
-      if (start.kind === 'failed' && start.outcome.result === AttemptResult.REJECTED) throw start.error;
-    } catch (thrown) {
-      await freeLease(plan, { lease, outcome: settled.outcome }, broker, rpcTimeoutMs);
-      throw thrown;
+    const acquired = await acquire(plan, { attempts, formats }, peers);
+    if (acquired instanceof GatewayError) return { kind: 'failed', error: acquired, last };
+    const start = await attemptWith(acquired, plan, peers);
+    if (start.kind === 'answering') return { kind: 'answering', lease: acquired, value: start.value };
+    if (start.kind === 'failed') last = start;
+    else formats.delete(acquired.format);
+    const ended = { lease: acquired, outcome: start.kind === 'failed' ? start.outcome : cancelled };
+    if (ended.outcome.result === AttemptResult.REJECTED) {
+      await report(plan, ended, peers);
+      return { kind: 'failed', error: start.error, last };
     }
-    attempts.push({ lease, outcome: settled.outcome });
+    attempts.push(ended);
   }
-  throw await noneLeft(plan, attempts, broker, rpcTimeoutMs);
+  const unreported = attempts.at(-1);
+  if (unreported !== undefined) await report(plan, unreported, peers);
+  return { kind: 'failed', error: noneAvailable(), last };
 }
+
+/** Says nothing of the account. */
+const cancelled = { result: AttemptResult.CANCELLED };
 
 interface SoFar {
   readonly attempts: readonly Attempt[];
   readonly formats: ReadonlySet<ProviderFormat>;
 }
 
-async function acquire(
-  plan: AttemptPlan,
+async function acquire<T>(
+  { requestId, model, affinityKey, allowCandidateFailover, signal }: AttemptPlan<T>,
   { attempts, formats }: SoFar,
-  broker: Client<typeof PoolBrokerService>,
-  timeoutMs: number,
-): Promise<Lease> {
-  const { requestId, model, affinityKey, allowCandidateFailover, signal } = plan;
+  { broker, rpcTimeoutMs }: AttemptPeers,
+): Promise<Lease | GatewayError> {
+  const request = {
+    requestId,
+    model,
+    affinityKey,
+    allowCandidateFailover,
+    formats: [...formats],
+    attempts: [...attempts],
+  };
   try {
-    const answer = await broker.acquire(
-      { requestId, model, affinityKey, allowCandidateFailover, formats: [...formats], attempts: [...attempts] },
-      { timeoutMs, signal },
-    );
-    return leaseOrThrow(answer, model, attempts.length);
+    return leaseOrError(await broker.acquire(request, { timeoutMs: rpcTimeoutMs, signal }), model, attempts.length);
   } catch (thrown) {
     if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
-    throw noneAvailable(thrown);
+    return noneAvailable(thrown);
   }
 }
 
-function leaseOrThrow({ result }: AcquireResponse, model: string, attemptsMade: number): Lease {
+function leaseOrError({ result }: AcquireResponse, model: string, attemptsMade: number): Lease | GatewayError {
   if (result.case === 'lease') return result.value;
-  if (result.case === 'exhausted') throw exhausted(result.value);
+  if (result.case === 'exhausted') return exhausted(result.value);
   // A model that the first attempt knew has not become unknown because an adapter went away since.
-  if (result.case === 'unknownModel' && attemptsMade === 0) {
-    throw new GatewayError('model_not_found', `The model ${printable(model)} does not exist.`);
+  if (result.case === 'unknownModel' && attemptsMade === 0) return modelNotFound(model);
+  return noneAvailable();
+}
+
+/** One attempt. Its lease is freed when it throws. */
+async function attemptWith<T>(lease: Lease, plan: AttemptPlan<T>, peers: AttemptPeers): Promise<AttemptStart<T>> {
+  try {
+    return await plan.attempt(lease);
+  } catch (thrown) {
+    await report(plan, { lease, outcome: cancelled }, peers);
+    throw thrown;
   }
-  throw noneAvailable();
+}
+
+/** A lease that is not freed runs out by itself, so a broker that is away does no harm here. */
+async function report<T>(
+  { requestId, affinityKey }: AttemptPlan<T>,
+  attempt: Attempt,
+  { broker, rpcTimeoutMs }: AttemptPeers,
+): Promise<void> {
+  await broker.report({ requestId, attempt, affinityKey }, { timeoutMs: rpcTimeoutMs }).catch(() => undefined);
+}
+
+/** @see spec "Codes" */
+export function modelNotFound(model: string): GatewayError {
+  // As the client sent it, but not without bound.
+  const shown = JSON.stringify(model.length > 100 ? `${model.slice(0, 100)}…` : model);
+  return new GatewayError('model_not_found', `The model ${shown} does not exist.`);
 }
 
 function noneAvailable(cause?: unknown): GatewayError {
@@ -122,35 +148,4 @@ function exhausted({ retryAt }: PoolExhausted): GatewayError {
   return new GatewayError('pool_exhausted', 'Every account that could serve the request is rate limited.', {
     retryAtMs: retryAt === undefined ? undefined : timestampMs(retryAt),
   });
-}
-
-/** Tells the broker of the last attempt when nothing more will be acquired with it. */
-async function noneLeft(
-  plan: AttemptPlan,
-  attempts: readonly Attempt[],
-  broker: Client<typeof PoolBrokerService>,
-  timeoutMs: number,
-) {
-  const last = attempts.at(-1);
-  if (last !== undefined) await freeLease(plan, last, broker, timeoutMs);
-  return noneAvailable();
-}
-
-/** A lease that is not freed runs out by itself, so a broker that is away does no harm here. */
-async function freeLease(
-  { requestId, affinityKey }: AttemptPlan,
-  attempt: Attempt,
-  broker: Client<typeof PoolBrokerService>,
-  timeoutMs: number,
-): Promise<void> {
-  await broker.report({ requestId, attempt, affinityKey }, { timeoutMs }).catch(() => undefined);
-}
-
-function headOf({ requestId, dialect, forwardHeaders, affinityKey }: AttemptPlan, lease: Lease) {
-  return { requestId, lease, dialect, forwardHeaders: { ...forwardHeaders }, affinityKey };
-}
-
-/** A model name as clients sent it, fit for a message. */
-function printable(model: string): string {
-  return JSON.stringify(model.length > 100 ? `${model.slice(0, 100)}…` : model);
 }

@@ -3,23 +3,14 @@ import { fromErrorDetail, GatewayError } from '@gateway/errors';
 import type {
   AdapterService,
   ExecuteHeadSchema,
+  ExecuteOutcome,
   ExecuteRequest,
   ExecuteResponse,
   Usage,
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { type AttemptOutcome, type AttemptOutcomeSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
-
-/** How the first phase of an attempt ended: with an answer that has begun, or with a failure that leaves all open. */
-export type AttemptStart =
-  | { readonly kind: 'answering'; readonly frames: AnswerFrames }
-  | {
-      readonly kind: 'failed';
-      readonly outcome: MessageInitShape<typeof AttemptOutcomeSchema>;
-      readonly error: GatewayError;
-    }
-  /** The adapter itself could not be reached: no other account of its format can help. */
-  | { readonly kind: 'adapter_away'; readonly error: GatewayError };
+import type { AttemptStart, FailedAttempt } from './attempt-start.ts';
 
 /** The frames of an answer from its head on. Close it, whatever happens: that cancels the provider's request. */
 export interface AnswerFrames extends AsyncDisposable {
@@ -39,10 +30,10 @@ export interface AttemptRequest {
 const frameBytes = 256 * 1024;
 
 /** Sends a request to one account and waits for its first content. Throws only what is final for the request. */
-export async function executeAttempt(request: AttemptRequest): Promise<AttemptStart> {
+export async function executeAttempt(request: AttemptRequest): Promise<AttemptStart<AnswerFrames>> {
   const cancel = new AbortController();
   const signal = AbortSignal.any([request.signal, cancel.signal]);
-  const frames = request.adapter.execute(bodyFrames(request), { signal })[Symbol.asyncIterator]();
+  const frames = request.adapter.execute(requestFrames(request), { signal })[Symbol.asyncIterator]();
   const close = async () => {
     cancel.abort();
     await frames.return?.(undefined);
@@ -50,27 +41,16 @@ export async function executeAttempt(request: AttemptRequest): Promise<AttemptSt
   let answering = false;
   try {
     const first = await firstDecisiveFrame(frames, request.onUsage);
-    if (first.head === undefined) return failedStart(first.outcome?.attempt, first);
+    if (first.head === undefined) return failedAttempt(first.outcome);
     answering = true;
-    return { kind: 'answering', frames: answerFrames(first, frames, close) };
+    return { kind: 'answering', value: answerFrames(first, frames, close) };
   } catch (thrown) {
-    if (thrown instanceof RpcError && !request.signal.aborted) {
-      return { kind: 'adapter_away', error: unavailable('The provider could not be reached.', thrown) };
-    }
+    if (isAdapterAway(thrown, request.signal)) return adapterAway(thrown);
     throw thrown;
   } finally {
     if (!answering) await close();
   }
 }
-
-async function* bodyFrames({ head, body }: AttemptRequest): AsyncGenerator<MessageInitShapeOfFrame> {
-  yield { head, body: body.subarray(0, frameBytes) };
-  for (let at = frameBytes; at < body.length; at += frameBytes) yield { body: body.subarray(at, at + frameBytes) };
-}
-
-type MessageInitShapeOfFrame = Partial<Pick<ExecuteRequest, 'body'>> & {
-  head?: MessageInitShape<typeof ExecuteHeadSchema>;
-};
 
 /** Skips frames that only report usage, to the one that decides: a head, or an outcome without one. */
 async function firstDecisiveFrame(
@@ -106,13 +86,35 @@ function answerFrames(
   };
 }
 
-function failedStart(attempt: AttemptOutcome | undefined, { outcome }: ExecuteResponse): AttemptStart {
+/** The failure that an adapter told. */
+export function failedAttempt(outcome: ExecuteOutcome | undefined): FailedAttempt {
   return {
     kind: 'failed',
-    outcome: attempt ?? { result: AttemptResult.SERVER_ERROR },
+    outcome: outcome?.attempt ?? { result: AttemptResult.SERVER_ERROR },
     error: outcome?.error === undefined ? unavailable('The provider failed.') : fromErrorDetail(outcome.error),
+    upstreamAnswer: outcome?.upstreamAnswer,
   };
 }
+
+/** True when a call never reached its adapter, or lost it, and nobody asked for that. */
+export function isAdapterAway(thrown: unknown, signal: AbortSignal): thrown is RpcError {
+  return thrown instanceof RpcError && !signal.aborted;
+}
+
+export function adapterAway(cause: RpcError): AttemptStart<never> {
+  return { kind: 'adapter_away', error: unavailable('The provider could not be reached.', cause) };
+}
+
+/** A request in the frames that adapters take. */
+export async function* requestFrames({
+  head,
+  body,
+}: Pick<AttemptRequest, 'head' | 'body'>): AsyncGenerator<RequestFrame> {
+  yield { head, body: body.subarray(0, frameBytes) };
+  for (let at = frameBytes; at < body.length; at += frameBytes) yield { body: body.subarray(at, at + frameBytes) };
+}
+
+type RequestFrame = Partial<Pick<ExecuteRequest, 'body'>> & { head?: MessageInitShape<typeof ExecuteHeadSchema> };
 
 function unavailable(message: string, cause?: unknown): GatewayError {
   return new GatewayError('providers_unavailable', message, { cause });

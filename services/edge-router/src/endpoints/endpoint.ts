@@ -8,6 +8,7 @@ import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import type { Admission } from '../admission/admit.ts';
 import type { Principal } from '../authentication/principal.ts';
+import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
 import type { BookingPeers } from '../usage/usage-booking.ts';
@@ -18,6 +19,8 @@ export interface AdmittedRequest {
   readonly requestId: string;
   readonly path: string;
   readonly errorDialect: ErrorDialect;
+  /** What the endpoint takes for a body. */
+  readonly bodyRules: BodyRules;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly principal: Principal;

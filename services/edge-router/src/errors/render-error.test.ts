@@ -23,6 +23,24 @@ describe('renderError', () => {
     expect(of(new GatewayError('rate_limit_exceeded', 'No.')).error.type).toBe('rate_limit_error');
   });
 
+  it("answers a provider's error on Messages with its status and a generic body", () => {
+    const error = new GatewayError('upstream_rejected', 'The model provider returned an error.', {
+      upstreamStatus: 529,
+      upstreamCode: 'thread_not_found',
+    });
+    const { status, body } = renderError(error, 'messages', now);
+    expect(status).toBe(529);
+    expect(JSON.parse(body)).toEqual({
+      type: 'error',
+      error: {
+        type: 'api_error',
+        code: 'subscription_upstream_error',
+        message: 'The model provider returned an error.',
+        details: { error_code: 'thread_not_found' },
+      },
+    });
+  });
+
   it('adds the limit, retryAt and a retry-after that is rounded up to a 429', () => {
     const error = new GatewayError('rate_limit_exceeded', 'Too many.', {
       limit: 'requests_per_minute',
@@ -66,9 +84,18 @@ describe('renderStreamError', () => {
   const error = new GatewayError('providers_unavailable', 'The answer broke off.');
 
   it('is one data event on chat streams and an error event on Messages streams', () => {
-    expect(renderStreamError(error, 'chat')).toBe(
+    expect(renderStreamError(error, 'chat', 'r1', now)).toBe(
       'data: {"error":{"code":"providers_unavailable","message":"The answer broke off."}}\n\n',
     );
-    expect(renderStreamError(error, 'messages')).toMatch(/^event: error\ndata: \{"type":"error".*\}\n\n$/);
+    expect(renderStreamError(error, 'messages', 'r1', now)).toMatch(/^event: error\ndata: \{"type":"error".*\}\n\n$/);
+  });
+
+  it('is a failed response on Responses streams', () => {
+    const event = renderStreamError(error, 'responses', 'r1', now);
+    expect(event).toMatch(/^event: response\.failed\ndata: .*\n\n$/);
+    expect(JSON.parse(event.split('data: ')[1] ?? '')).toMatchObject({
+      type: 'response.failed',
+      response: { status: 'failed', error: { code: 'server_error', message: 'The answer broke off.' } },
+    });
   });
 });

@@ -19,11 +19,39 @@ export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: n
 }
 
 /** The event that ends a stream after it has begun. Its text says nothing of the provider. @see spec "Events" */
-export function renderStreamError(error: GatewayError, dialect: ErrorDialect): string {
-  if (dialect === 'messages') {
-    return `event: error\ndata: ${JSON.stringify(messagesBody(error, 500))}\n\n`;
+export function renderStreamError(
+  error: GatewayError,
+  dialect: ErrorDialect,
+  requestId: string,
+  nowMs: number,
+): string {
+  switch (dialect) {
+    case 'chat':
+      return `data: ${JSON.stringify({ error: { code: error.code, message: error.message } })}\n\n`;
+    case 'messages':
+      return `event: error\ndata: ${JSON.stringify(messagesBody(error, 500))}\n\n`;
+    case 'responses':
+      return `event: response.failed\ndata: ${JSON.stringify(failedResponse(error, requestId, nowMs))}\n\n`;
   }
-  return `data: ${JSON.stringify({ error: { code: error.code, message: error.message } })}\n\n`;
+}
+
+/** Codex ignores `error` events: a stream that the gateway must end is ended as the provider ends a failed one. */
+function failedResponse(error: GatewayError, requestId: string, nowMs: number) {
+  return {
+    type: 'response.failed',
+    // After every number that the provider can have used.
+    sequence_number: Number.MAX_SAFE_INTEGER,
+    response: {
+      id: `resp_${requestId}`,
+      object: 'response',
+      created_at: Math.floor(nowMs / 1_000),
+      status: 'failed',
+      error: { code: 'server_error', message: error.message },
+      incomplete_details: null,
+      output: [],
+      usage: null,
+    },
+  };
 }
 
 function statusOf(error: GatewayError): number {
@@ -44,6 +72,15 @@ function chatFields(error: GatewayError, dialect: ErrorDialect) {
 }
 
 function messagesBody(error: GatewayError, status: number) {
+  // A provider's error keeps its status and nothing else, but the codes on which SDKs recover.
+  if (error.upstreamStatus !== undefined) {
+    const { upstreamCode } = error;
+    const details = upstreamCode === undefined ? {} : { details: { error_code: upstreamCode } };
+    return {
+      type: 'error',
+      error: { type: 'api_error', code: 'subscription_upstream_error', message: error.message, ...details },
+    };
+  }
   return { type: 'error', error: { type: messagesTypeOf(status), message: error.message } };
 }
 

@@ -56,7 +56,7 @@ async function answer(route: Route, exchange: Exchange, peers: RequestPeers): Pr
   }
   if ('refusal' in admission && admission.refusal !== undefined) throw admission.refusal;
   await route.endpoint(
-    { ...exchange, path: route.path, errorDialect: route.errorDialect, principal, admission },
+    { ...exchange, path: route.path, errorDialect: route.errorDialect, bodyRules: route.body, principal, admission },
     peers.endpoints,
   );
 }

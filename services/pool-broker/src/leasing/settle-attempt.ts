@@ -4,10 +4,15 @@ import { applyOutcome } from '../health/apply-outcome.ts';
 import { affinityIdOf } from './affinity-id.ts';
 
 /**
- * Takes note of how an attempt ended: frees its lease, changes its account's health, binds its session after a success and
- * unbinds it after a failure. Doing it again for the same lease changes nothing.
+ * Takes note of how an attempt ended: frees its lease, changes its account's health, binds its session (and what later
+ * requests will refer to its answer by) after a success and unbinds the session after a failure. Doing it again for the same lease changes nothing.
  */
-export async function settleAttempt(broker: Broker, attempt: Attempt, affinityKey: string): Promise<void> {
+export async function settleAttempt(
+  broker: Broker,
+  attempt: Attempt,
+  affinityKey: string,
+  answerKeys: readonly string[] = [],
+): Promise<void> {
   const { leaseId, accountId, pool, outcome } = attempt;
   // An account that is no longer configured has nothing to keep.
   if (broker.roster.byId(accountId) === undefined) return;
@@ -17,6 +22,7 @@ export async function settleAttempt(broker: Broker, attempt: Attempt, affinityKe
   await Promise.all([
     changeHealth(broker, attempt, settlement.leasedAtMs),
     affinityKey === '' ? undefined : changeBinding(broker, attempt, affinityKey),
+    ...(outcome.result === 'succeeded' ? answerKeys.map((key) => changeBinding(broker, attempt, key)) : []),
   ]);
 }
 

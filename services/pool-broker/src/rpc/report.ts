@@ -6,9 +6,9 @@ import { fromAttemptMessage } from '../messages/attempt-message.ts';
 
 /** How a request's last attempt ended. */
 export function report(broker: Broker): Handlers<typeof PoolBrokerService>['report'] {
-  return async ({ attempt: message, affinityKey }) => {
+  return async ({ attempt: message, affinityKey, answerKeys }) => {
     const attempt = message === undefined ? undefined : fromAttemptMessage(message);
-    if (attempt !== undefined) await settleAttempt(broker, attempt, affinityKey);
+    if (attempt !== undefined) await settleAttempt(broker, attempt, affinityKey, answerKeys);
     return {};
   };
 }

@@ -1,0 +1,78 @@
+import type { JsonBody } from '@gateway/json';
+import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { relayAnswer } from '../answer/relay-answer.ts';
+import { type AttemptsFailed, attemptUntilAnswering } from '../attempts/attempt-loop.ts';
+import { executeAttempt } from '../attempts/execute-attempt.ts';
+import { UsageBooking } from '../usage/usage-booking.ts';
+import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
+
+/** A request for an answer of a model, in whatever dialect. */
+export interface Generation {
+  readonly body: JsonBody;
+  readonly model: string;
+  readonly dialect: Dialect;
+  /** Formats that the endpoint can speak. */
+  readonly formats: readonly ProviderFormat[];
+  readonly affinityKey: string;
+  readonly allowCandidateFailover: boolean;
+  readonly forwardHeaders: Readonly<Record<string, string>>;
+  /** The key by which later requests will refer to an answer; undefined when they can't. */
+  readonly answerKeyOf?: (answerId: string) => string;
+  /** Tells the client of a request that no account answered: sends an answer, or throws. */
+  readonly onFailed: (failed: AttemptsFailed) => Promise<void> | void;
+}
+
+/** Runs a generation to its end: attempts, relay, books. The one road of all endpoints that ask a model. */
+export async function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
+  const { requestId, signal, response, errorDialect } = request;
+  const { body, model, dialect, formats, affinityKey, allowCandidateFailover, forwardHeaders } = generation;
+  const { rpcTimeoutMs, heartbeatMs } = peers.config;
+  const booking = new UsageBooking({ ...request, endpoint: request.path, bodyBytes: body.bytes.length }, peers.booking);
+  const attempt = (lease: Lease) => {
+    booking.onLease(lease);
+    return executeAttempt({
+      adapter: adapterOf(lease, peers),
+      head: { requestId, lease, dialect, affinityKey, forwardHeaders: { ...forwardHeaders } },
+      body: body.bytes,
+      signal,
+      onUsage: booking.onUsage,
+    });
+  };
+  try {
+    const plan = { requestId, model, formats, affinityKey, allowCandidateFailover, signal, attempt };
+    const end = await attemptUntilAnswering(plan, { broker: peers.broker, rpcTimeoutMs });
+    if (end.kind === 'failed') {
+      await booking.discard();
+      return await generation.onFailed(end);
+    }
+    const { lease, value: frames } = end;
+    await relayAnswer({
+      answering: { lease, frames },
+      response,
+      booking,
+      dialect: errorDialect,
+      requestId,
+      signal,
+      heartbeatMs,
+      clock: peers.clock,
+      report: async (outcome, answerId) => {
+        const answerKeys =
+          answerId === '' || generation.answerKeyOf === undefined ? [] : [generation.answerKeyOf(answerId)];
+        const report = { requestId, affinityKey, answerKeys, attempt: { lease, outcome } };
+        await peers.broker.report(report, { timeoutMs: rpcTimeoutMs }).catch(() => undefined);
+      },
+    });
+  } finally {
+    // Changes nothing when the relay has booked; else no answer was sent, and only a client that left can owe tokens.
+    await (signal.aborted ? booking.end(Outcome.ABORTED) : booking.discard());
+  }
+}
+
+/** The adapter of a lease's format. The broker leases only formats that it was asked for. */
+export function adapterOf(lease: Lease, { adapters }: EndpointPeers) {
+  const adapter = adapters.get(lease.format);
+  if (adapter === undefined) throw new Error(`the broker leased format ${lease.format}, which was not asked for`);
+  return adapter;
+}

@@ -1,0 +1,85 @@
+import { GatewayError } from '@gateway/errors';
+import { JsonBody, JsonSkimmer } from '@gateway/json';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { describe, expect, it } from 'vitest';
+import { messagesError } from './messages-error.ts';
+import { messagesHeaders } from './messages-headers.ts';
+import { continuedAnswerId, usesThread } from './messages-thread.ts';
+
+describe('the version and beta headers of a Messages request', () => {
+  const headersOf = (headersDistinct: Record<string, string[]>) => messagesHeaders({ headersDistinct });
+
+  it('default to the first version and no beta', () => {
+    expect(headersOf({ 'x-other': ['1'] })).toEqual({ 'partner-version': '2023-06-01' });
+  });
+
+  it('are read in both spellings; of two versions the partner’s wins, betas are joined once each', () => {
+    expect(headersOf({ 'anthropic-version': ['2026-10-21'], 'anthropic-beta': ['a, b', 'c'] })).toEqual({
+      'partner-version': '2026-10-21',
+      'partner-beta': 'a,b,c',
+    });
+    expect(
+      headersOf({
+        'partner-version': ['2025-01-01'],
+        'anthropic-version': ['2026-10-21'],
+        'partner-beta': ['b,d'],
+        'anthropic-beta': ['a,b'],
+      }),
+    ).toEqual({ 'partner-version': '2025-01-01', 'partner-beta': 'b,d,a' });
+  });
+});
+
+describe('what a Messages client is told when no account answered', () => {
+  const last = (result: AttemptResult, upstreamStatus: number, upstreamCode?: string) => ({
+    kind: 'failed' as const,
+    outcome: { result, upstreamStatus },
+    error: new GatewayError('providers_unavailable', 'x', { upstreamCode }),
+    upstreamAnswer: undefined,
+  });
+  const failed = { kind: 'failed' as const, error: new GatewayError('providers_unavailable', 'none left') };
+
+  it("is the provider's status, when one answered", () => {
+    expect(messagesError({ ...failed, last: last(AttemptResult.OVERLOADED, 529) })).toMatchObject({
+      upstreamStatus: 529,
+    });
+    const rejected = last(AttemptResult.REJECTED, 404, 'thread_not_found');
+    expect(messagesError({ ...failed, last: rejected })).toMatchObject({
+      upstreamStatus: 404,
+      upstreamCode: 'thread_not_found',
+    });
+  });
+
+  it('is that the pool is unreachable, when none answered or none let us in', () => {
+    const code = 'subscription_unavailable';
+    expect(messagesError({ ...failed, last: undefined })).toMatchObject({ code });
+    expect(messagesError({ ...failed, last: last(AttemptResult.TIMEOUT, 0) })).toMatchObject({ code });
+    expect(messagesError({ ...failed, last: last(AttemptResult.UNAUTHORIZED, 401) })).toMatchObject({ code });
+  });
+
+  it('is the gateway’s own word otherwise', () => {
+    const exhausted = new GatewayError('pool_exhausted', 'limited', { retryAtMs: 5 });
+    const limited = last(AttemptResult.RATE_LIMITED, 429);
+    expect(messagesError({ kind: 'failed', error: exhausted, last: limited })).toBe(exhausted);
+    const unknown = new GatewayError('model_not_found', 'no');
+    expect(messagesError({ kind: 'failed', error: unknown, last: undefined })).toBe(unknown);
+  });
+});
+
+describe('the thread of a Messages request', () => {
+  const bodyOf = (value: unknown) => {
+    const bytes = Buffer.from(JSON.stringify(value));
+    const skimmer = new JsonSkimmer();
+    skimmer.push(bytes);
+    skimmer.end();
+    return new JsonBody(bytes, skimmer);
+  };
+
+  it('names the message that it continues', () => {
+    expect(continuedAnswerId(bodyOf({ thread: { type: 'continue', previous_message_id: 'msg_1' } }))).toBe('msg_1');
+    expect(continuedAnswerId(bodyOf({ thread: { type: 'create' } }))).toBeUndefined();
+    expect(continuedAnswerId(bodyOf({ thread: 'odd' }))).toBeUndefined();
+    expect(continuedAnswerId(bodyOf({}))).toBeUndefined();
+    expect(usesThread(bodyOf({ thread: { type: 'create' } }))).toBe(true);
+    expect(usesThread(bodyOf({}))).toBe(false);
+  });
+});

@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Dialect, type UpstreamAnswer } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { affinityKey } from '../attempts/affinity-key.ts';
+import { type AttemptsFailed, modelNotFound } from '../attempts/attempt-loop.ts';
+import { readBody } from '../body/read-body.ts';
+import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
+import { generate } from './generate.ts';
+import { requireArray, requiredModel, textOf } from './relay-request.ts';
+
+/** Of a client's headers only these reach the Responses pool: Codex does not work without them. */
+const forwardedHeaders = ['x-openai-internal-codex-responses-lite', 'x-codex-turn-state'] as const;
+
+/**
+ * A Responses request, relayed to the Responses pool. Its answer is always a stream; it moves to another account as long as
+ * nothing was sent; other errors of the provider come back unchanged. @see spec "POST /v1/responses"
+ */
+export async function responses(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
+  const body = await readBody(request.request, request.bodyRules);
+  const model = requiredModel(body);
+  requireArray(body, 'input', 'input items, not a string');
+  // Classes are for chat completions and Messages: here the model must be one of the pool's.
+  if (model.startsWith('gateway/')) throw modelNotFound(model);
+  await generate(request, peers, {
+    body,
+    model,
+    dialect: Dialect.RESPONSES,
+    formats: [ProviderFormat.RESPONSES],
+    affinityKey: affinityKey(request.principal.tokenId, request.request.headers, textOf(body, 'prompt_cache_key')),
+    allowCandidateFailover: false,
+    forwardHeaders: codexHeaders(request.request),
+    onFailed: (failed) => passOn(failed, request.response),
+  });
+}
+
+function codexHeaders({ headers }: IncomingMessage): Readonly<Record<string, string>> {
+  const given = forwardedHeaders.flatMap((name) => {
+    const value = headers[name];
+    return typeof value === 'string' ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries(given);
+}
+
+/** The provider's own answer, when it gave one and the pool is not merely exhausted. */
+function passOn({ error, last }: AttemptsFailed, response: ServerResponse): void {
+  const answer = last?.upstreamAnswer;
+  if (answer === undefined || error.code === 'pool_exhausted') throw error;
+  sendUnchanged(answer, response);
+}
+
+function sendUnchanged({ status, contentType, body }: UpstreamAnswer, response: ServerResponse): void {
+  response.writeHead(status, {
+    ...(contentType === '' ? {} : { 'content-type': contentType }),
+    'content-length': body.length,
+  });
+  response.end(body);
+}
