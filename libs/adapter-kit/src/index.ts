@@ -13,6 +13,7 @@ export type {
   AnswerReader,
   ClientRequest,
   PreparedCall,
+  ProviderAnswer,
   ProviderFormat,
   TokenCounter,
   Translator,
@@ -22,3 +23,4 @@ export type {
 export { countTokens } from './rpc/count-tokens.ts';
 export { execute } from './rpc/execute.ts';
 export { listModels } from './rpc/list-models.ts';
+export type { UpstreamHead } from './upstream/upstream-exchange.ts';

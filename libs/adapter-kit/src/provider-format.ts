@@ -1,8 +1,10 @@
 import type { TokenUsage } from '@gateway/chat';
 import type { GatewayError } from '@gateway/errors';
+import type { JsonMember } from '@gateway/json';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { AttemptResult, Lease, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
+import type { UpstreamHead } from './upstream/upstream-exchange.ts';
 
 /** Everything that sets one provider format apart. An adapter is one of these, handed to the kit. */
 export interface ProviderFormat {
@@ -33,6 +35,11 @@ export interface TokenCounter {
 export interface Translator {
   /** Builds the provider's request. Throws `invalid_request` or `unsupported_content` before anything is sent. */
   prepare(request: ClientRequest): PreparedCall;
+  /**
+   * True for a dialect whose clients get the provider's own error answers: the outcome of a failed attempt carries them
+   * then. Default false: provider text goes no further than the adapter.
+   */
+  readonly passesErrorsOn?: boolean;
 }
 
 export interface ClientRequest {
@@ -40,6 +47,8 @@ export interface ClientRequest {
   readonly lease: Lease;
   /** The client's decoded body. */
   readonly body: Uint8Array;
+  /** Where the top-level members of the body stand, when the caller passed that on; else empty. */
+  readonly members: readonly JsonMember[];
   readonly forwardHeaders: Readonly<Record<string, string>>;
   readonly affinityKey: string;
   /** Epoch milliseconds at which the request came, for `created`. */
@@ -56,6 +65,8 @@ export interface PreparedCall {
 
 /** Turns the provider's bytes into the client's. Lives for one attempt. */
 export interface AnswerReader {
+  /** The head of the provider's 2xx answer: told once, before anything else. */
+  onHead?(head: UpstreamHead): void;
   /** Head of the client's answer; read once, at the first content. */
   readonly head: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
   /** Takes the next bytes of a provider's 2xx answer, however they are split. Never throws on bad input: it fails. */
@@ -64,6 +75,8 @@ export interface AnswerReader {
   end(): void;
   /** Client bytes finished since the last call; empty when none. Nothing comes before the first content. */
   take(): Uint8Array;
+  /** The provider's id of the answer, when later requests can refer to it; read once, together with the head. */
+  readonly answerId?: string | undefined;
   /** True once the answer has content: from now on no other attempt may be made. */
   readonly hasContent: boolean;
   /** How the answer ended; undefined while it goes on. */
@@ -96,4 +109,18 @@ export interface UpstreamFailure {
   /** HTTP status; 0 when the failure came inside a stream or without an answer. */
   readonly upstreamStatus: number;
   readonly error: GatewayError;
+  /**
+   * The provider's own words, for dialects that pass errors on; the kit sets it for answers with an error status. A
+   * reader sets it for a failure inside a 2xx that came before the first content: what was held back until then.
+   */
+  readonly answer?: ProviderAnswer | undefined;
+}
+
+/** An answer of a provider, to be passed on as it came. */
+export interface ProviderAnswer {
+  readonly status: number;
+  /** Empty when the provider named none. */
+  readonly contentType: string;
+  /** No more than its first 64 KiB are passed on. */
+  readonly body: Uint8Array;
 }

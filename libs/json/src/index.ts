@@ -1,3 +1,4 @@
-export { JsonBody } from './json-body.ts';
+export type { NamedJsonMember, SkimmedJson } from './json-body.ts';
+export { JsonBody, readJsonBody } from './json-body.ts';
 export type { JsonBounds, JsonMember } from './json-skimmer.ts';
 export { JsonSkimmer } from './json-skimmer.ts';

@@ -1,19 +1,55 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '@gateway/errors';
-import type { JsonMember, JsonSkimmer } from './json-skimmer.ts';
+import { type JsonMember, JsonSkimmer } from './json-skimmer.ts';
+
+/** A member of the top-level object by its key, as JSON.parse would give it, and where it stands. */
+export interface NamedJsonMember extends JsonMember {
+  readonly key: string;
+}
+
+/** What a skimmer has found of a text. */
+export interface SkimmedJson {
+  readonly topLevelIsObject: boolean;
+  readonly members: readonly JsonMember[];
+}
+
+/**
+ * A JSON object with its top-level members found: by `members`, when somebody who skimmed the same bytes passes them on,
+ * else by looking. Throws `invalid_json`, or `invalid_request` when the value is no object.
+ */
+export function readJsonBody(body: Uint8Array, members: readonly JsonMember[] = []): JsonBody {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return new JsonBody(bytes, members.length > 0 ? { topLevelIsObject: true, members } : skim(bytes));
+}
+
+function skim(bytes: Buffer): SkimmedJson {
+  const skimmer = new JsonSkimmer();
+  skimmer.push(bytes);
+  skimmer.end();
+  return skimmer;
+}
 
 /** A JSON object as bytes, known to be well-formed, with its top-level members found but not parsed. */
 export class JsonBody {
   readonly bytes: Buffer;
-  readonly #members: ReadonlyMap<string, JsonMember>;
+  /** The top-level members in the order of the text; a repeated key stands there as often as it was written. */
+  readonly memberList: readonly NamedJsonMember[];
+  readonly #members: ReadonlyMap<string, NamedJsonMember>;
 
   /** Throws `invalid_json` for text that is not UTF-8, `invalid_request` when the value is not an object. */
-  constructor(bytes: Buffer, skimmer: JsonSkimmer) {
+  constructor(bytes: Buffer, skimmed: SkimmedJson) {
     if (!isUtf8(bytes)) throw new GatewayError('invalid_json', 'The body is not valid UTF-8.');
-    if (!skimmer.topLevelIsObject) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
+    if (!skimmed.topLevelIsObject) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
     this.bytes = bytes;
+    this.memberList = skimmed.members.map(({ keyStart, keyEnd, valueStart, valueEnd }) => ({
+      key: keyOf(bytes, keyStart, keyEnd),
+      keyStart,
+      keyEnd,
+      valueStart,
+      valueEnd,
+    }));
     // Of a repeated key the last one counts, as in JSON.parse.
-    this.#members = new Map(skimmer.members.map((member) => [keyOf(bytes, member), member]));
+    this.#members = new Map(this.memberList.map((member) => [member.key, member]));
   }
 
   /** Where a top-level member stands. */
@@ -30,7 +66,7 @@ export class JsonBody {
   }
 }
 
-function keyOf(bytes: Buffer, { keyStart, keyEnd }: JsonMember): string {
+function keyOf(bytes: Buffer, keyStart: number, keyEnd: number): string {
   const quoted = bytes.toString('utf8', keyStart, keyEnd);
   return quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
 }

@@ -108,9 +108,40 @@ describe('JsonSkimmer', () => {
       expect.objectContaining({ code: 'invalid_request' }),
     );
   });
+
+  it('refuses too many members of the top-level object, and only there', () => {
+    const object = `{${Array.from({ length: 4 }, (_, n) => `"k${n}":0`).join()}}`;
+    expect(() => new JsonSkimmer({ maxMembers: 3 }).push(Buffer.from(object))).toThrow(
+      expect.objectContaining({ code: 'invalid_request' }),
+    );
+    new JsonSkimmer({ maxMembers: 3 }).push(Buffer.from(`{"inside":${object}}`));
+  });
+
+  it('refuses control characters in strings, wherever the text is split', () => {
+    for (const character of ['\u0000', '\n', '\u001f']) {
+      for (const chunkBytes of [1, 2, 3, 64]) expect(skims(`{"key":"ab${character}"}`, chunkBytes)).toBe(false);
+    }
+    expect(skims('{"key":"ab\u007f\u0080"}', 1)).toBe(true);
+  });
+
+  it('takes lone surrogates: escapes are not characters yet', () => {
+    expect(skims('{"a":"\\ud800"}')).toBe(true);
+  });
 });
 
 describe('JsonBody', () => {
+  it('lists the members in the order of the text, repeated keys included', () => {
+    const text = Buffer.from('{"b":1, "a": [2], "b":{}}');
+    const { memberList } = new JsonBody(text, skim(text));
+    expect(
+      memberList.map(({ key, valueStart, valueEnd }) => [key, text.toString('utf8', valueStart, valueEnd)]),
+    ).toEqual([
+      ['b', '1'],
+      ['a', '[2]'],
+      ['b', '{}'],
+    ]);
+  });
+
   it('refuses text that is not UTF-8', () => {
     const text = Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]);
     expect(() => new JsonBody(text, skim(text))).toThrow(expect.objectContaining({ code: 'invalid_json' }));

@@ -1,3 +1,5 @@
+export type { EventSplitterOptions } from './event-splitter.ts';
+export { EventSplitter } from './event-splitter.ts';
 export type { SseEvent } from './sse-event.ts';
 export type { SseParserOptions } from './sse-parser.ts';
 export { SseOverflowError, SseParser } from './sse-parser.ts';

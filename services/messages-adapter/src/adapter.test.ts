@@ -139,7 +139,118 @@ describe('the adapter at a simulated provider', () => {
   });
 });
 
+describe('a relayed Messages request', () => {
+  const sent = `{ "model":"gateway/claude", "max_tokens":100,\t"messages":[{"role":"user","content":"Hello"}],
+    "metadata":{"user_id":"u","user_id":"v"}, "x-new":{"n":12345678901234567890,"e":1.0e+2} }`;
+  const streamed = sent.replace('"max_tokens"', '"stream":true, "max_tokens"');
+  const forwardHeaders = { 'partner-version': '2024-01-01', 'partner-beta': 'new-2026' };
+  const relay = (body: string) =>
+    collect(adapter.execute(requestFrames(body, { dialect: Dialect.MESSAGES, forwardHeaders })));
+
+  it('reaches the provider as it was sent, but for the model', async () => {
+    expect((await relay(sent)).result).toBe(AttemptResult.SUCCEEDED);
+    const [request] = simulator.requests();
+    expect(Buffer.from(request?.body ?? []).toString()).toBe(sent.replace('gateway/claude', 'claude-sonnet-5'));
+    expect(request).toMatchObject({ path: '/v1/messages', query: '' });
+    expect(request?.headers).toMatchObject({
+      'anthropic-version': '2024-01-01',
+      'partner-version': '2024-01-01',
+      'anthropic-beta': 'new-2026',
+      'partner-beta': 'new-2026',
+      accept: 'application/json',
+    });
+  });
+
+  it.each([
+    ['whole', sent, 'application/json'],
+    ['streamed', streamed, 'text/event-stream'],
+  ])('is answered as the provider answers, %s', async (_, body, contentType) => {
+    const { text, frames, usage } = await relay(body);
+    const head = frames.find((frame) => frame.head)?.head;
+    expect(head?.headers['content-type']).toContain(contentType);
+    expect(text).toContain(`"id":"${head?.answerId}"`);
+    const billed = simulator.requests()[0]?.billed;
+    expect(usage).toMatchObject({
+      inputTokens: BigInt(billed?.inputTokens ?? -1),
+      outputTokens: BigInt(billed?.outputTokens ?? -1),
+      estimated: false,
+    });
+    expect(withoutId(text)).toBe(withoutId(await directly(body)));
+  });
+
+  it('minds no unusual stream', async () => {
+    const usual = (await relay(streamed)).text;
+    simulator.faults.add({ fault: { kind: 'unknown_events' } });
+    simulator.faults.add({ fault: { kind: 'split_utf8' } });
+    const { text, result } = await relay(streamed);
+    expect(result).toBe(AttemptResult.SUCCEEDED);
+    expect(text.length).toBeGreaterThan(usual.length);
+  });
+
+  it.each([
+    ['error_event', AttemptResult.OVERLOADED],
+    ['reset', AttemptResult.NETWORK_ERROR],
+    ['end', AttemptResult.SERVER_ERROR],
+    ['broken_json', AttemptResult.SERVER_ERROR],
+  ] as const)('can be tried elsewhere after %s before the first content', async (kind, result) => {
+    const error = kind === 'error_event' ? { error: { type: 'overloaded_error' } } : {};
+    simulator.faults.add({ fault: { kind, afterEvents: 1, ...error } });
+    expect(await relay(streamed)).toMatchObject({ result, status: undefined, text: '' });
+  });
+
+  it('ends before the provider’s error, once content went out', async () => {
+    simulator.faults.add({ fault: { kind: 'delay', betweenEventsMs: 50 } });
+    simulator.faults.add({ fault: { kind: 'error_event', afterEvents: 4, error: { message: 'PROVIDER TEXT' } } });
+    const { text, result, outcome } = await relay(streamed);
+    expect(text).toMatch(/^event: message_start\n.*content_block_delta.*\}\n\n$/s);
+    expect(text).not.toContain('event: error');
+    expect([result, outcome?.error?.code]).toEqual([AttemptResult.OVERLOADED, 'providers_unavailable']);
+  });
+
+  it('has its thread’s codes told, and no provider text', async () => {
+    const details = { error_code: 'thread_already_continued' };
+    const error = { type: 'invalid_request_error', message: 'PROVIDER TEXT', details };
+    simulator.faults.add({ fault: { kind: 'status', status: 400, body: { type: 'error', error } } });
+    const { outcome } = await relay(sent);
+    expect(outcome).toMatchObject({
+      attempt: { result: AttemptResult.REJECTED, upstreamStatus: 400 },
+      error: { code: 'upstream_rejected', upstreamStatus: 400, upstreamCode: 'thread_already_continued' },
+    });
+    expect(outcome?.upstreamAnswer).toBeUndefined();
+    expect(outcome?.error?.message).not.toContain('PROVIDER');
+  });
+});
+
+describe('counting tokens', () => {
+  const body =
+    '{"model":"gateway/claude","messages":[{"role":"user","content":"Hello there"}],"seed":12345678901234567890}';
+  const count = () =>
+    adapter.countTokens(requestFrames(body, { dialect: Dialect.MESSAGES, forwardHeaders: { 'partner-beta': 'b' } }));
+
+  it('gives the provider’s count of the body as it was sent', async () => {
+    const { inputTokens, outcome } = await count();
+    expect(inputTokens).toBeGreaterThan(0n);
+    expect(outcome?.attempt).toMatchObject({ result: AttemptResult.SUCCEEDED, upstreamStatus: 200 });
+    const [request] = simulator.requests();
+    expect(request?.path).toBe('/v1/messages/count_tokens');
+    expect(Buffer.from(request?.body ?? []).toString()).toBe(body.replace('gateway/claude', 'claude-sonnet-5'));
+    expect(request?.headers).toMatchObject({ 'anthropic-version': '2023-06-01', 'anthropic-beta': 'b' });
+  });
+
+  it('tells of a limited account', async () => {
+    const path = '/v1/messages/count_tokens';
+    simulator.faults.add({ path, fault: { preset: 'unified_rejected', resetAfterSeconds: 600 } });
+    const { outcome } = await count();
+    expect(outcome).toMatchObject({
+      attempt: { result: AttemptResult.RATE_LIMITED },
+      error: { code: 'pool_exhausted' },
+    });
+    expect(outcome?.attempt?.retryAt).toBeDefined();
+  });
+});
+
 interface Answer {
+  readonly frames: readonly ExecuteResponse[];
   readonly status: number | undefined;
   readonly text: string;
   readonly usage: ExecuteResponse['usage'];
@@ -148,9 +259,14 @@ interface Answer {
 }
 
 async function answerOf(body: object, lease: { readonly model?: string } = {}): Promise<Answer> {
-  const frames = await Array.fromAsync(send(body, lease));
+  return collect(send(body, lease));
+}
+
+async function collect(answer: AsyncIterable<ExecuteResponse>): Promise<Answer> {
+  const frames = await Array.fromAsync(answer);
   const outcome = frames.at(-1)?.outcome;
   return {
+    frames,
     status: frames.find(({ head }) => head)?.head?.status,
     text: Buffer.concat(frames.map((frame) => frame.body)).toString(),
     usage: frames.findLast((frame) => frame.usage)?.usage,
@@ -159,15 +275,37 @@ async function answerOf(body: object, lease: { readonly model?: string } = {}): 
   };
 }
 
-function send(body: object, { model = 'claude-sonnet-5' }: { readonly model?: string }, options: CallOptions = {}) {
+function send(body: object, lease: { readonly model?: string }, options: CallOptions = {}) {
+  const text = JSON.stringify({ model: 'gateway/claude', ...body });
+  return adapter.execute(requestFrames(text, { dialect: Dialect.CHAT_COMPLETIONS, ...lease }), options);
+}
+
+interface Sending {
+  readonly dialect: Dialect;
+  readonly model?: string;
+  readonly forwardHeaders?: Record<string, string>;
+}
+
+function requestFrames(body: string, { dialect, model = 'claude-sonnet-5', forwardHeaders = {} }: Sending) {
   const lease = { leaseId: 'lease-1', accountId: 'messages/a', pool: 'messages', model };
-  const head = { requestId: 'request-1', lease, dialect: Dialect.CHAT_COMPLETIONS };
-  const bytes = Buffer.from(JSON.stringify({ model: 'gateway/claude', ...body }));
-  return adapter.execute(streamOf([{ head }, { body: bytes }]), options);
+  return streamOf([{ head: { requestId: 'request-1', lease, dialect, forwardHeaders } }, { body: Buffer.from(body) }]);
 }
 
 async function* streamOf<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items;
+}
+
+/** What the provider answers to whom it is asked by itself. */
+async function directly(body: string): Promise<string> {
+  const headers = { 'x-api-key': 'account-a', 'anthropic-version': '2024-01-01', 'anthropic-beta': 'new-2026' };
+  const spliced = body.replace('gateway/claude', 'claude-sonnet-5');
+  const answer = await fetch(`${simulator.url}/v1/messages`, { method: 'POST', headers, body: spliced });
+  return answer.text();
+}
+
+/** Every answer of the provider has an id of its own. */
+function withoutId(answer: string): string {
+  return answer.replaceAll(/msg_\w+/g, 'msg');
 }
 
 function user(content: string) {

@@ -1,33 +1,26 @@
-import { create } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
-import type { AdapterPeers } from '@gateway/adapter-kit';
-import { GatewayError } from '@gateway/errors';
-import type { Service } from '@gateway/lifecycle';
-import { AdapterService, Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AttemptResult, LeaseSchema, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { type Client, directClient, type ServiceRoute, serviceRoute } from '@gateway/rpc';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Simulator, startSimulator } from '@gateway/simulator';
-import { createLogger, Metrics } from '@gateway/telemetry';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { readResponsesAdapterConfig } from './config.ts';
-import { createResponsesAdapterService } from './service.ts';
+import {
+  type AdapterUnderTest,
+  type Answer,
+  gather,
+  requestFrames,
+  startAdapter,
+} from './__fixtures__/adapter-under-test.ts';
 
 let simulator: Simulator;
-let service: Service;
-let adapter: Client<typeof AdapterService>;
-/** What the broker was told of models. */
-const reports: object[] = [];
+let adapter: AdapterUnderTest;
 
 beforeAll(async () => {
   simulator = await startSimulator({ responsesBackend: 'subscription' });
-  const runtime = { logger: createLogger('responses-adapter', 'silent'), metrics: new Metrics() };
-  service = createResponsesAdapterService(readResponsesAdapterConfig({}), peersOf(simulator.url), runtime);
-  adapter = clientOf(service);
+  adapter = startAdapter(simulator.url);
 });
 beforeEach(() => simulator.reset());
 afterAll(async () => {
-  await service[Symbol.asyncDispose]();
+  await adapter[Symbol.asyncDispose]();
   await simulator[Symbol.asyncDispose]();
 });
 
@@ -150,7 +143,7 @@ describe('the responses adapter', () => {
   it('closes the connection to the provider when the call is cancelled', async () => {
     simulator.faults.add({ fault: { kind: 'delay', betweenEventsMs: 20 } });
     const cancel = new AbortController();
-    const frames = adapter.execute(requestFrames({ messages: [user('#long 1000')], stream: true }), {
+    const frames = adapter.client.execute(chatFrames({ messages: [user('#long 1000')], stream: true }), {
       signal: cancel.signal,
     });
     await expect(readUntilContent(frames, cancel)).rejects.toThrow();
@@ -158,14 +151,14 @@ describe('the responses adapter', () => {
   });
 
   it('lists the models of a pool', async () => {
-    const { models } = await adapter.listModels({ pool: 'responses' });
+    const { models } = await adapter.client.listModels({ pool: 'responses' });
     expect(models.map((model) => model.id)).toEqual(['gpt-5.5', 'gpt-5.5-mini', 'gpt-6']);
   });
 
   it('tells the broker which models its pools offer', async () => {
-    await service.start();
+    await adapter.service.start();
     await expect
-      .poll(() => reports)
+      .poll(() => adapter.reports)
       .toContainEqual({
         pool: 'responses',
         reachable: true,
@@ -174,33 +167,19 @@ describe('the responses adapter', () => {
   });
 
   it('has no count of tokens', async () => {
-    await expect(adapter.countTokens(requestFrames({ messages: [user('Hi')] }))).rejects.toMatchObject({
+    await expect(adapter.client.countTokens(chatFrames({ messages: [user('Hi')] }))).rejects.toMatchObject({
       code: 'model_not_found',
     });
   });
 });
 
-interface Answer {
-  readonly head: ExecuteResponse['head'];
-  readonly outcome: ExecuteResponse['outcome'];
-  readonly usage: ExecuteResponse['usage'];
-  readonly body: string;
-}
-
 async function execute(request: object): Promise<Answer> {
-  const frames = await Array.fromAsync(adapter.execute(requestFrames(request)));
-  return {
-    head: frames.find((frame) => frame.head !== undefined)?.head,
-    outcome: frames.at(-1)?.outcome,
-    usage: frames.findLast((frame) => frame.usage !== undefined)?.usage,
-    body: Buffer.concat(frames.map((frame) => frame.body)).toString(),
-  };
+  return gather(adapter.client.execute(chatFrames(request)));
 }
 
-async function* requestFrames(request: object) {
-  const lease = create(LeaseSchema, { accountId: 'responses/a', pool: 'responses', model: 'gpt-5.5' });
-  yield { head: { requestId: 'r1', lease, dialect: Dialect.CHAT_COMPLETIONS, affinityKey: 'session' } };
-  yield { body: Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request })) };
+function chatFrames(request: object) {
+  const body = JSON.stringify({ model: 'gateway/sterk', ...request });
+  return requestFrames({ dialect: Dialect.CHAT_COMPLETIONS, body });
 }
 
 async function readUntilContent(frames: AsyncIterable<ExecuteResponse>, cancel: AbortController): Promise<void> {
@@ -215,39 +194,4 @@ function deltasOf(body: string): readonly string[] {
 
 function user(content: string): object {
   return { role: 'user', content };
-}
-
-/** The service has one route. */
-function clientOf({ routes: [route] }: Service): Client<typeof AdapterService> {
-  if (route?.service !== AdapterService) throw new Error('The service does not serve AdapterService.');
-  return directClient(route as ServiceRoute<typeof AdapterService>);
-}
-
-function peersOf(providerUrl: string): AdapterPeers {
-  const broker = serviceRoute(PoolBrokerService, {
-    listPools: () => ({ pools: [{ name: 'responses', format: ProviderFormat.RESPONSES, ownedBy: 'provider_a' }] }),
-    reportModels: ({ pool, reachable, models }) => {
-      reports.push({ pool, reachable, models: models.map((model) => model.id) });
-      return {};
-    },
-    acquire: notAsked,
-    report: notAsked,
-    listModels: notAsked,
-    watchCatalog: notAsked,
-    listAccounts: notAsked,
-    explain: notAsked,
-  });
-  const credentials = serviceRoute(CredentialService, {
-    getCredential: () => ({
-      accountId: 'responses/a',
-      baseUrl: `${providerUrl}/v1`,
-      secret: { case: 'bearer', value: 'secret' },
-      cacheableUntil: timestampFromMs(Date.now() + 60_000),
-    }),
-  });
-  return { broker: directClient(broker), credentials: directClient(credentials) };
-}
-
-function notAsked(): never {
-  throw new GatewayError('internal_error', 'Adapters do not ask this.');
 }

@@ -13,11 +13,18 @@ import type {
   ProviderFormat,
   UpstreamFailure,
 } from '../provider-format.ts';
+import type { UpstreamHead } from '../upstream/upstream-exchange.ts';
 
-/** The smallest format there is: `text`, `think`, `usage`, `done`, `fail` and `throw` events. */
+/**
+ * The smallest format there is: `text`, `think`, `usage`, `id`, `done`, `fail` and `throw` events. As messages, it passes
+ * errors on.
+ */
 export const fakeFormat: ProviderFormat = {
   id: ProviderFormatId.MESSAGES,
-  translators: new Map([[Dialect.CHAT_COMPLETIONS, { prepare }]]),
+  translators: new Map([
+    [Dialect.CHAT_COMPLETIONS, { prepare }],
+    [Dialect.MESSAGES, { prepare, passesErrorsOn: true }],
+  ]),
   headers: { 'x-format-version': '7' },
   modelListPath: '/models?limit=9',
   readModelList: (body) => {
@@ -25,7 +32,7 @@ export const fakeFormat: ProviderFormat = {
     return body.map((id) => create(ProviderModelSchema, { id: String(id) }));
   },
   mapUpstreamError: ({ status, body }) => ({
-    result: status === 429 ? AttemptResult.RATE_LIMITED : AttemptResult.SERVER_ERROR,
+    result: results.get(status) ?? AttemptResult.SERVER_ERROR,
     retryAtMs: 5_000,
     modelScoped: true,
     upstreamStatus: status,
@@ -33,10 +40,16 @@ export const fakeFormat: ProviderFormat = {
   }),
 };
 
+const results: ReadonlyMap<number, AttemptResult> = new Map([
+  [402, AttemptResult.UNAUTHORIZED],
+  [429, AttemptResult.RATE_LIMITED],
+]);
+
 export const event = {
   text: (text: string) => sseEvent('text', text),
   think: (text: string) => sseEvent('think', text),
   usage: (usage: TokenUsage) => sseEvent('usage', JSON.stringify(usage)),
+  id: (id: string) => sseEvent('id', id),
   done: sseEvent('done', '{}'),
   fail: sseEvent('fail', '{}'),
   throw: sseEvent('throw', '{}'),
@@ -63,6 +76,8 @@ class FakeAnswerReader implements AnswerReader {
   readonly #answer;
   readonly #parser = new SseParser({ onEvent: ({ event: name, data }) => this.#onEvent(name, data) });
   #thought = 0;
+  #providerHeaders: UpstreamHead['headers'] = {};
+  answerId: string | undefined;
   ending: AnswerEnding | undefined;
   reportedUsage: TokenUsage | undefined;
 
@@ -71,7 +86,9 @@ class FakeAnswerReader implements AnswerReader {
   }
 
   get head() {
-    return this.#answer.head;
+    const { status, headers } = this.#answer.head;
+    const { 'x-turn': turn } = this.#providerHeaders;
+    return { status, headers: turn === undefined ? headers : { ...headers, 'x-turn': turn } };
   }
 
   get hasContent() {
@@ -80,6 +97,10 @@ class FakeAnswerReader implements AnswerReader {
 
   get producedCharacters() {
     return this.#answer.producedCharacters + this.#thought;
+  }
+
+  onHead({ headers }: UpstreamHead): void {
+    this.#providerHeaders = headers;
   }
 
   push(bytes: Uint8Array): void {
@@ -99,10 +120,15 @@ class FakeAnswerReader implements AnswerReader {
     if (name === 'text') this.#answer.text(data);
     if (name === 'think') this.#thought += data.length;
     if (name === 'usage') this.reportedUsage = JSON.parse(data);
-    if (name === 'fail') this.ending = { kind: 'failed', failure: overloaded };
+    if (name === 'id') this.answerId = data;
+    if (name === 'fail') this.ending = { kind: 'failed', failure: { ...overloaded, answer: answerOf(data) } };
     if (name === 'throw') throw new Error('a fault');
     if (name !== 'done') return;
     this.#answer.finish('stop', this.reportedUsage);
     this.ending = { kind: 'finished' };
   }
+}
+
+function answerOf(text: string): UpstreamFailure['answer'] {
+  return { status: 200, contentType: 'text/event-stream', body: Buffer.from(text) };
 }

@@ -16,6 +16,8 @@ export interface FakeProvider extends AsyncDisposable {
   readonly url: string;
   readonly calls: ReceivedCall[];
   answer: (response: ServerResponse, call: ReceivedCall) => void;
+  /** Closes every connection, whatever stands on it. */
+  cutAll(): void;
 }
 
 export async function startFakeProvider(): Promise<FakeProvider> {
@@ -40,6 +42,7 @@ export async function startFakeProvider(): Promise<FakeProvider> {
     url: `http://127.0.0.1:${port}`,
     calls,
     answer: (response) => response.end(),
+    cutAll: () => server.closeAllConnections(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

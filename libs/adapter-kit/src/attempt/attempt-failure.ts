@@ -1,9 +1,9 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError, toErrorDetail } from '@gateway/errors';
-import type { ExecuteOutcomeSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { ExecuteOutcomeSchema, UpstreamAnswerSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import type { UpstreamFailure } from '../provider-format.ts';
+import type { ProviderAnswer, UpstreamFailure } from '../provider-format.ts';
 import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-error.ts';
 
 /** The failure of an exchange that broke off. */
@@ -34,10 +34,14 @@ export function unavailable(cause: unknown): GatewayError {
   return new GatewayError('providers_unavailable', 'The provider did not give a complete answer.', { cause });
 }
 
-/** A failed attempt as the caller is told. `error` is for the client, should no other attempt be made. */
+/**
+ * A failed attempt as the caller is told. `error` is for the client, should no other attempt be made; or
+ * `upstreamAnswer`, where the dialect passes errors on.
+ */
 export function failedOutcome(
   { result, retryAtMs, modelScoped, upstreamStatus }: UpstreamFailure,
   error: GatewayError,
+  upstreamAnswer?: MessageInitShape<typeof UpstreamAnswerSchema>,
 ): MessageInitShape<typeof ExecuteOutcomeSchema> {
   return {
     attempt: {
@@ -47,5 +51,25 @@ export function failedOutcome(
       upstreamStatus,
     },
     error: toErrorDetail(error),
+    upstreamAnswer,
   };
+}
+
+/**
+ * What a client of a dialect that passes errors on may get of a failure. An answer that refuses the account says nothing
+ * of the request, and may name the account: it is kept back.
+ */
+export function answerToPassOn({
+  result,
+  answer,
+}: UpstreamFailure): MessageInitShape<typeof UpstreamAnswerSchema> | undefined {
+  if (answer === undefined || result === AttemptResult.UNAUTHORIZED || refusesAccount(answer)) return undefined;
+  const { status, contentType, body } = answer;
+  return { status, contentType, body: body.subarray(0, maxPassedBytes) };
+}
+
+const maxPassedBytes = 64 * 1024;
+
+function refusesAccount({ status }: ProviderAnswer): boolean {
+  return status === 401 || status === 403;
 }

@@ -1,18 +1,22 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { ExecuteOutcomeSchema, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type {
+  ExecuteOutcomeSchema,
+  ResponseHeadSchema,
+  UsageSchema,
+} from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
 import type { AnswerEnding, ClientRequest, PreparedCall, UpstreamFailure } from '../provider-format.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
-import { failedOutcome, failureOfExchange, unavailable } from './attempt-failure.ts';
+import { answerToPassOn, failedOutcome, failureOfExchange, unavailable } from './attempt-failure.ts';
 import { estimateInputTokens } from './estimate-tokens.ts';
 import { openAnswer } from './open-answer.ts';
 import { finalUsage, toUsageMessage, type UsageReport, usageSoFar } from './usage-report.ts';
 
 /** What the caller of Execute is told at a time: the fields of an ExecuteResponse. */
 export interface ExecuteFrame {
-  readonly head?: { readonly status: number; readonly headers: Record<string, string> };
+  readonly head?: MessageInitShape<typeof ResponseHeadSchema>;
   readonly body?: Uint8Array;
   readonly usage?: MessageInitShape<typeof UsageSchema>;
   readonly outcome?: MessageInitShape<typeof ExecuteOutcomeSchema>;
@@ -22,6 +26,8 @@ export interface AttemptOptions {
   readonly context: AdapterContext;
   readonly request: ClientRequest;
   readonly call: PreparedCall;
+  /** See `Translator.passesErrorsOn`. */
+  readonly passesErrorsOn: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -39,6 +45,7 @@ export class Attempt implements Disposable {
   readonly #context: AdapterContext;
   readonly #request: ClientRequest;
   readonly #call: PreparedCall;
+  readonly #passesErrorsOn: boolean;
   readonly #signal: AbortSignal;
   readonly #inputEstimate: number;
   #exchange: UpstreamExchange | undefined;
@@ -49,10 +56,11 @@ export class Attempt implements Disposable {
   #heldBytes = 0;
   #toldUsage: UsageReport | undefined;
 
-  constructor({ context, request, call, signal }: AttemptOptions) {
+  constructor({ context, request, call, passesErrorsOn, signal }: AttemptOptions) {
     this.#context = context;
     this.#request = request;
     this.#call = call;
+    this.#passesErrorsOn = passesErrorsOn;
     this.#signal = signal;
     this.#inputEstimate = estimateInputTokens(request.body);
   }
@@ -74,10 +82,12 @@ export class Attempt implements Disposable {
   }
 
   async #open(): Promise<ExecuteFrame> {
-    const opened = await openAnswer(this.#context, this.#request, this.#call, this.#signal);
+    const timeoutMs = this.#context.config.firstByteTimeoutMs;
+    const opened = await openAnswer(this.#context, this.#request, this.#call, { timeoutMs, signal: this.#signal });
     if (opened.kind === 'failed') return this.#fail(opened.failure);
     this.#exchange = opened.exchange;
     this.#upstream = opened.head;
+    this.#call.answer.onHead?.(opened.head);
     return this.#usageFrame(usageSoFar(this.#call.answer, this.#inputEstimate));
   }
 
@@ -99,10 +109,8 @@ export class Attempt implements Disposable {
     const { answer } = this.#call;
     try {
       if (chunks === undefined) return answer.end();
-      for (const chunk of chunks) {
-        answer.push(chunk);
-        if (answer.ending !== undefined) return;
-      }
+      // All of them: a relayed stream may say a last word after its end.
+      for (const chunk of chunks) answer.push(chunk);
     } catch (cause) {
       const { requestId } = this.#request;
       this.#context.logger.warn({ requestId, reason: nameOf(cause) }, 'an answer could not be read');
@@ -149,8 +157,8 @@ export class Attempt implements Disposable {
   #headOnce(): ExecuteFrame {
     if (this.#headSent) return {};
     this.#headSent = true;
-    const { status, headers } = this.#call.answer.head;
-    return { head: { status, headers: { ...headers } } };
+    const { head, answerId } = this.#call.answer;
+    return { head: { status: head.status, headers: { ...head.headers }, answerId } };
   }
 
   #conclude(exchange: UpstreamExchange, ending: AnswerEnding): ExecuteFrame {
@@ -171,7 +179,10 @@ export class Attempt implements Disposable {
     this.#exchange?.[Symbol.dispose]();
     this.#end(failure.result);
     const { answer } = this.#call;
-    if (!this.#headSent) return { outcome: failedOutcome(failure, failure.error) };
+    if (!this.#headSent) {
+      const upstreamAnswer = this.#passesErrorsOn ? answerToPassOn(failure) : undefined;
+      return { outcome: failedOutcome(failure, failure.error, upstreamAnswer) };
+    }
     return {
       body: answer.take(),
       ...this.#usageFrame(usageSoFar(answer, this.#inputEstimate)),

@@ -15,6 +15,12 @@ export type OpenedAnswer =
 /** The part of a prepared call that is sent. */
 type Call = Omit<PreparedCall, 'answer'>;
 
+export interface OpenOptions {
+  /** How long the answer may take to begin. See `UpstreamExchange`. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Sends a call with the lease's account, up to the head of the answer. Throws UpstreamError when the exchange broke
  * off, and GatewayError when accounts can't be asked for at all.
@@ -23,15 +29,15 @@ export async function openAnswer(
   context: AdapterContext,
   request: ClientRequest,
   call: Call,
-  signal: AbortSignal,
+  options: OpenOptions,
 ): Promise<OpenedAnswer> {
   const account = await accountOf(context, request);
   if (account === undefined) {
     return { kind: 'failed', failure: plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential') };
   }
-  const first = await send(context, call, account, signal);
+  const first = await send(context, call, account, options);
   const { exchange, head } =
-    first.head.status === 401 ? await retryRefused(context, call, account, first, signal) : first;
+    first.head.status === 401 ? await retryRefused(context, call, account, first, options) : first;
   if (head.status >= 400) return { kind: 'failed', failure: await readFailure(context, exchange, head) };
   if (isProviderAnswer(head)) return { kind: 'answering', exchange, head };
   exchange[Symbol.dispose]();
@@ -61,10 +67,10 @@ interface Sent {
 }
 
 async function send(
-  { upstream, format, config }: AdapterContext,
+  { upstream, format }: AdapterContext,
   { path, headers, body }: Call,
   account: ProviderAccount,
-  signal: AbortSignal,
+  { timeoutMs, signal }: OpenOptions,
 ): Promise<Sent> {
   const exchange = upstream.send({
     account,
@@ -72,7 +78,7 @@ async function send(
     path,
     headers: { ...jsonHeaders, ...format.headers, ...headers },
     body,
-    timeoutMs: config.firstByteTimeoutMs,
+    timeoutMs,
     signal,
   });
   return { exchange, head: await exchange.head() };
@@ -84,13 +90,13 @@ async function retryRefused(
   call: Call,
   refused: ProviderAccount,
   sent: Sent,
-  signal: AbortSignal,
+  options: OpenOptions,
 ): Promise<Sent> {
   context.credentials.drop(refused);
   const fresh = await context.credentials.ofAccount(refused.accountId).catch(() => refused);
-  if (signal.aborted || sameSecret(fresh, refused)) return sent;
+  if (options.signal.aborted || sameSecret(fresh, refused)) return sent;
   sent.exchange.release();
-  const again = await send(context, call, fresh, signal);
+  const again = await send(context, call, fresh, options);
   if (again.head.status === 401) context.credentials.drop(fresh);
   return again;
 }
@@ -107,7 +113,8 @@ async function readFailure(
   using _ = exchange;
   exchange.endWithin(errorBodyTimeoutMs);
   const body = await readBody(exchange, maxErrorBodyBytes);
-  return format.mapUpstreamError({ status, headers, body, nowMs: clock.nowMs() });
+  const answer = { status, contentType: headers['content-type'] ?? '', body };
+  return { answer, ...format.mapUpstreamError({ status, headers, body, nowMs: clock.nowMs() }) };
 }
 
 const errorBodyTimeoutMs = 10_000;

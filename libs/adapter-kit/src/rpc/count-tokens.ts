@@ -1,58 +1,72 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
-import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { AdapterService, CountTokensResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
-import { unavailable } from '../attempt/attempt-failure.ts';
-import type { ClientRequest, TokenCounter } from '../provider-format.ts';
-import { jsonHeaders } from '../upstream/json-headers.ts';
-import { requestAnswer, type UpstreamAnswer } from '../upstream/request-answer.ts';
+import { failedOutcome, failureOfExchange, plainFailure } from '../attempt/attempt-failure.ts';
+import { openAnswer } from '../attempt/open-answer.ts';
+import type { ClientRequest, TokenCounter, UpstreamFailure } from '../provider-format.ts';
+import { readWholeBody } from '../upstream/read-body.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
 import { readClientRequest } from './read-client-request.ts';
 
-/** The handler of AdapterService.CountTokens. Throws `model_not_found` when the format has no count of its own. */
+/**
+ * The handler of AdapterService.CountTokens: one attempt at one account. Throws `model_not_found` when the format has no
+ * count of its own, and what is found wrong with the request; failures of the provider are told as an outcome.
+ */
 export function countTokens(context: AdapterContext): Handlers<typeof AdapterService>['countTokens'] {
   return async (frames, { signal }) => {
     const counter = context.format.countTokens;
     if (counter === undefined) throw new GatewayError('model_not_found', 'Tokens of this model can’t be counted.');
     const { request } = await readClientRequest(frames, context.clock);
-    const answer = await ask(context, counter, request, signal);
-    if (answer.status >= 300) {
-      throw context.format.mapUpstreamError({ ...answer, nowMs: context.clock.nowMs() }).error;
-    }
-    return { inputTokens: BigInt(readCount(counter, answer.body)) };
+    const counted = await countOf(context, counter, request, signal);
+    context.metrics.attemptEnded(counted.kind === 'counted' ? AttemptResult.SUCCEEDED : counted.failure.result);
+    return toResponse(counted);
   };
 }
 
-async function ask(
-  { credentials, upstream, format }: AdapterContext,
+type Counted =
+  | { readonly kind: 'counted'; readonly inputTokens: number; readonly upstreamStatus: number }
+  | { readonly kind: 'failed'; readonly failure: UpstreamFailure };
+
+async function countOf(
+  context: AdapterContext,
   counter: TokenCounter,
   request: ClientRequest,
   signal: AbortSignal,
-): Promise<UpstreamAnswer> {
-  const { path, headers, body } = counter.prepare(request);
+): Promise<Counted> {
+  const { headers, ...call } = counter.prepare(request);
   try {
-    const account = await credentials.ofAccount(request.lease.accountId);
-    const answer = await requestAnswer(upstream, {
-      account,
-      method: 'POST',
-      path,
-      headers: { ...jsonHeaders, accept: 'application/json', ...format.headers, ...headers },
-      body,
-      timeoutMs: countTimeoutMs,
-      signal,
-    });
-    if (answer.status === 401) credentials.drop(account);
-    return answer;
+    const asJson = { ...call, headers: { accept: 'application/json', ...headers } };
+    const opened = await openAnswer(context, request, asJson, { timeoutMs: countTimeoutMs, signal });
+    if (opened.kind === 'failed') return opened;
+    using exchange = opened.exchange;
+    return readCount(counter, await readWholeBody(exchange, maxCountBytes), opened.head.status);
   } catch (thrown) {
-    throw unavailable(thrown);
+    if (!(thrown instanceof UpstreamError)) throw thrown;
+    return { kind: 'failed', failure: failureOfExchange(thrown) };
   }
 }
 
+/** For the whole exchange. */
 const countTimeoutMs = 30_000;
+const maxCountBytes = 64 * 1024;
 
-function readCount(counter: TokenCounter, body: Uint8Array): number {
+function readCount(counter: TokenCounter, body: Uint8Array, upstreamStatus: number): Counted {
   try {
-    return counter.readCount(JSON.parse(Buffer.from(body).toString()));
+    const inputTokens = counter.readCount(JSON.parse(Buffer.from(body).toString()));
+    return { kind: 'counted', inputTokens, upstreamStatus };
   } catch (thrown) {
-    throw unavailable(thrown);
+    return { kind: 'failed', failure: plainFailure(AttemptResult.SERVER_ERROR, thrown) };
   }
+}
+
+function toResponse(counted: Counted): MessageInitShape<typeof CountTokensResponseSchema> {
+  if (counted.kind === 'failed') return { outcome: failedOutcome(counted.failure, counted.failure.error) };
+  const { inputTokens, upstreamStatus } = counted;
+  return {
+    inputTokens: BigInt(inputTokens),
+    outcome: { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus } },
+  };
 }

@@ -129,6 +129,71 @@ describe('a streamed answer', () => {
   });
 });
 
+describe('the head of an answer', () => {
+  it('can hold what the provider’s head says, and names the answer', async () => {
+    adapter.provider.answer = (response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream', 'X-Turn': 't1' })
+        .end(event.id('msg_1') + event.text('Hi') + event.done);
+    await framesOf();
+    expect(received[1]?.head).toMatchObject({ status: 200, answerId: 'msg_1', headers: { 'x-turn': 't1' } });
+  });
+
+  it('names no answer when the provider does not', async () => {
+    adapter.provider.answer = (response) => eventStream(response).end(event.done);
+    await framesOf();
+    expect(received[1]?.head?.answerId).toBe('');
+  });
+});
+
+describe('the provider’s own error answer', () => {
+  const refusal = '{"error":{"message":"The provider’s words."}}';
+  const refuse = (status: number, body = refusal) => {
+    adapter.provider.answer = (response) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  };
+  const passedOn = async (dialect: Dialect) => {
+    await framesOf({ dialect });
+    return received.at(-1)?.outcome?.upstreamAnswer;
+  };
+
+  it('goes along for a dialect that passes errors on, and only there', async () => {
+    refuse(422);
+    const answer = await passedOn(Dialect.MESSAGES);
+    expect(answer).toMatchObject({ status: 422, contentType: 'application/json' });
+    expect(Buffer.from(answer?.body ?? []).toString()).toBe(refusal);
+    expect(await passedOn(Dialect.CHAT_COMPLETIONS)).toBeUndefined();
+  });
+
+  it('goes along up to 64 KiB, with or without a content type', async () => {
+    adapter.provider.answer = (response) => response.writeHead(500).end('x'.repeat(100_000));
+    const answer = await passedOn(Dialect.MESSAGES);
+    expect([answer?.contentType, answer?.body.length]).toEqual(['', 64 * 1024]);
+  });
+
+  it.each([401, 402, 403])('stays here when it refuses the account: %i', async (status) => {
+    refuse(status);
+    expect(await passedOn(Dialect.MESSAGES)).toBeUndefined();
+  });
+
+  it('can stand inside a 200, before the first content', async () => {
+    adapter.provider.answer = (response) => eventStream(response).end(event.ping + event.fail);
+    expect(await passedOn(Dialect.MESSAGES)).toMatchObject({ status: 200, body: Buffer.from('{}') });
+    expect(await passedOn(Dialect.CHAT_COMPLETIONS)).toBeUndefined();
+  });
+
+  it('does not come after the first content, nor where the provider gave none', async () => {
+    adapter.provider.answer = async (response) => {
+      eventStream(response).write(event.text('Hello'));
+      await told(2);
+      response.end(event.fail);
+    };
+    expect(await passedOn(Dialect.MESSAGES)).toBeUndefined();
+    adapter.provider.answer = (response) => response.socket?.resetAndDestroy();
+    expect(await passedOn(Dialect.MESSAGES)).toBeUndefined();
+  });
+});
+
 describe('an assembled answer', () => {
   it('is one frame with everything', async () => {
     adapter.provider.answer = async (response) => {

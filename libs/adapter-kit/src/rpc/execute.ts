@@ -16,7 +16,8 @@ export function execute(context: AdapterContext): Handlers<typeof AdapterService
     if (translator === undefined) {
       throw new GatewayError('model_not_found', 'The model is not offered on this endpoint.');
     }
-    using attempt = new Attempt({ context, request, call: translator.prepare(request), signal });
+    const { passesErrorsOn = false } = translator;
+    using attempt = new Attempt({ context, request, call: translator.prepare(request), passesErrorsOn, signal });
     for (;;) {
       const frame = await attempt.nextFrame();
       if (frame === undefined) return;

@@ -29,8 +29,8 @@ export async function readClientRequest(frames: AsyncIterable<RequestFrame>, clo
   }
   if (head?.lease === undefined)
     throw new GatewayError('invalid_request', 'The first frame must hold a head and a lease.');
-  const { requestId, lease, forwardHeaders, affinityKey } = head;
-  return { head, request: { requestId, lease, body: joined(pieces), forwardHeaders, affinityKey, nowMs } };
+  const { requestId, lease, members, forwardHeaders, affinityKey } = head;
+  return { head, request: { requestId, lease, body: joined(pieces), members, forwardHeaders, affinityKey, nowMs } };
 }
 
 /** The largest body that any endpoint takes. @see spec "Size limits" */

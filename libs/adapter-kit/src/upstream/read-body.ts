@@ -14,6 +14,18 @@ export async function readBody(exchange: UpstreamExchange, maxBytes: number): Pr
   return Buffer.concat(chunks).subarray(0, maxBytes);
 }
 
+/** The whole body. Throws UpstreamError when it breaks off, and `malformed` when it is larger than `maxBytes`. */
+export async function readWholeBody(exchange: UpstreamExchange, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (let next = await exchange.read(); next !== undefined; next = await exchange.read()) {
+    chunks.push(...next);
+    size += next.reduce((sum, chunk) => sum + chunk.length, 0);
+    if (size > maxBytes) throw new UpstreamError('malformed', 'The answer is too large.');
+  }
+  return Buffer.concat(chunks);
+}
+
 async function nextChunks(exchange: UpstreamExchange): Promise<readonly Uint8Array[] | undefined> {
   try {
     return await exchange.read();

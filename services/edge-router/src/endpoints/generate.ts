@@ -34,7 +34,7 @@ export async function generate(request: AdmittedRequest, peers: EndpointPeers, g
     booking.onLease(lease);
     return executeAttempt({
       adapter: adapterOf(lease, peers),
-      head: { requestId, lease, dialect, affinityKey, forwardHeaders: { ...forwardHeaders } },
+      head: { requestId, lease, dialect, affinityKey, forwardHeaders: { ...forwardHeaders }, members: passedOn(body) },
       body: body.bytes,
       signal,
       onUsage: booking.onUsage,
@@ -69,6 +69,13 @@ export async function generate(request: AdmittedRequest, peers: EndpointPeers, g
     await (signal.aborted ? booking.end(Outcome.ABORTED) : booking.discard());
   }
 }
+
+/** Adapters that splice the body need not look for its members again. A body with very many is left to them. */
+function passedOn({ memberList }: JsonBody) {
+  return memberList.length > maxMembers ? [] : [...memberList];
+}
+
+const maxMembers = 100;
 
 /** The adapter of a lease's format. The broker leases only formats that it was asked for. */
 export function adapterOf(lease: Lease, { adapters }: EndpointPeers) {

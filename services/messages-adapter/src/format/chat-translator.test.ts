@@ -69,6 +69,7 @@ function prepare(members: Record<string, unknown>, defaultEffort = ''): Prepared
     lease: create(LeaseSchema, { model: 'claude-sonnet-4-6', defaultEffort }),
     body: Buffer.from(JSON.stringify(body)),
     forwardHeaders: {},
+    members: [],
     affinityKey: '',
     nowMs: 1_700_000_000_999,
   });

@@ -4,6 +4,7 @@ import { toUpstreamFailure } from './upstream-failure.ts';
 
 /** What an `error` event inside a stream means. A type that is not known, or none, is the provider's fault. */
 export function mapStreamError(event: unknown): UpstreamFailure {
-  const meaning = meaningOf(readProviderError(event)) ?? 'server_error';
-  return toUpstreamFailure({ meaning, upstreamStatus: 0, retryAtMs: undefined });
+  const error = readProviderError(event);
+  const meaning = meaningOf(error) ?? 'server_error';
+  return toUpstreamFailure({ meaning, upstreamStatus: 0, upstreamCode: error.code, retryAtMs: undefined });
 }

@@ -87,6 +87,20 @@ describe('mapUpstreamError', () => {
   });
 
   it.each([
+    [404, 'not_found_error', 'thread_not_found'],
+    [400, 'invalid_request_error', 'compaction_signature_invalid'],
+    [429, 'rate_limit_error', 'ramp_limit_exceeded'],
+    [529, 'overloaded_error', 'compaction_unavailable'],
+  ])('keeps a code on which clients act: %i %s %s', (status, type, code) => {
+    const failure = (error_code: unknown) =>
+      mapUpstreamError(answer(status, { type: 'error', error: { type, details: { error_code } } }));
+    expect(failure(code).error).toMatchObject({ upstreamCode: code, upstreamStatus: status });
+    for (const other of ['thread_not_found: of jane@example.com', 'compaction_of_acme', 7, null]) {
+      expect(failure(other).error.upstreamCode).toBeUndefined();
+    }
+  });
+
+  it.each([
     [{ 'content-type': 'text/html; charset=UTF-8' }, 'Attention Required!'],
     [{}, '  <!DOCTYPE html><title>Just a moment...</title>'],
   ])('blames the network, not the account, for a page in place of an answer', (headers, body) => {

@@ -1,5 +1,5 @@
 import type { UpstreamErrorAnswer, UpstreamFailure } from '@gateway/adapter-kit';
-import { type ErrorMeaning, meaningOf, readProviderError } from './provider-error.ts';
+import { type ErrorMeaning, meaningOf, type ProviderError, readProviderError } from './provider-error.ts';
 import { parseJson } from './read-json.ts';
 import { readRateLimit } from './read-retry-at.ts';
 import { toUpstreamFailure } from './upstream-failure.ts';
@@ -10,18 +10,20 @@ import { toUpstreamFailure } from './upstream-failure.ts';
  */
 export function mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure {
   const text = new TextDecoder().decode(answer.body);
-  const meaning = isForeignPage(answer, text) ? 'network' : meaningOfAnswer(answer.status, parseJson(text));
+  const error = readProviderError(parseJson(text));
+  const meaning = isForeignPage(answer, text) ? 'network' : meaningOfAnswer(answer.status, error);
   const limit = readRateLimit(answer);
   return toUpstreamFailure({
     meaning: meaning === 'limited' && limit.modelScoped ? 'model_limited' : meaning,
     upstreamStatus: answer.status,
+    upstreamCode: error.code,
     retryAtMs: limit.retryAtMs,
   });
 }
 
-function meaningOfAnswer(status: number, body: unknown): ErrorMeaning {
+function meaningOfAnswer(status: number, error: ProviderError): ErrorMeaning {
   const rule = ruleOf(status);
-  const typed = meaningOf(readProviderError(body));
+  const typed = meaningOf(error);
   return typed !== undefined && rule.orByType.includes(typed) ? typed : rule.meaning;
 }
 
@@ -39,7 +41,7 @@ const statusRules: ReadonlyMap<number, StatusRule> = new Map([
   [401, { meaning: 'refused_account', orByType: [] }],
   [402, { meaning: 'refused_account', orByType: [] }],
   [403, { meaning: 'refused_account', orByType: [] }],
-  // Chat requests name nothing but the model: any other 404 is an address that is not the provider's API.
+  // A 404 of the provider names the model, or a thread or file of the request; any other is an address that is not its API.
   [404, { meaning: 'server_error', orByType: ['unknown_model'] }],
   [408, { meaning: 'timeout', orByType: [] }],
   [409, { meaning: 'server_error', orByType: [] }],

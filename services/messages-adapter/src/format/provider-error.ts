@@ -4,13 +4,43 @@ import { asObject, asString } from './read-json.ts';
 export interface ProviderError {
   readonly type: string | undefined;
   readonly text: string;
+  /** A code on which client libraries act. Undefined for all that are not known here. */
+  readonly code: string | undefined;
 }
 
 /** The error in a JSON value: `{type: "error", error: {type, message}}`. A value that holds none gives an error without type. */
 export function readProviderError(value: unknown): ProviderError {
   const error = asObject(asObject(value)?.error) ?? {};
-  return { type: asString(error.type), text: asString(error.message) ?? '' };
+  const code = asString(asObject(error.details)?.error_code);
+  return {
+    type: asString(error.type),
+    text: asString(error.message) ?? '',
+    code: code !== undefined && passedCodes.has(code) ? code : undefined,
+  };
 }
+
+/** The official client library makes its error classes from these, and recovers from some of them by itself. */
+const passedCodes: ReadonlySet<string> = new Set([
+  'thread_already_continued',
+  'thread_continue_in_flight',
+  'thread_fingerprint_mismatch',
+  'thread_not_found',
+  'thread_unsupported_request',
+  'tool_name_conflict',
+  'tool_reference_unresolved',
+  'compaction_block_ambiguous',
+  'compaction_block_misplaced',
+  'compaction_content_mismatch',
+  'compaction_incomplete_turn',
+  'compaction_nothing_to_summarize',
+  'compaction_signature_invalid',
+  'compaction_too_many_tool_references',
+  'compaction_tool_changes_mismatch',
+  'compaction_unavailable',
+  'contract_spend_limit_reached',
+  'enforced_spend_limit_reached',
+  'ramp_limit_exceeded',
+]);
 
 /** What an error means for the request, for the account and for who else could serve it. */
 export type ErrorMeaning =

@@ -2,16 +2,22 @@ import type { ProviderFormat } from '@gateway/adapter-kit';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import { chatTranslator } from './chat-translator.ts';
+import { messagesTokenCounter } from './count-tokens.ts';
 import { mapUpstreamError } from './map-upstream-error.ts';
+import { messagesTranslator } from './messages-translator.ts';
 import { readModelList } from './read-model-list.ts';
 
 /** The Messages format. @see https://platform.claude.com/docs/en/api/messages */
 export const messagesFormat: ProviderFormat = {
   id: ProviderFormatId.MESSAGES,
-  translators: new Map([[Dialect.CHAT_COMPLETIONS, chatTranslator]]),
-  // The version that every model takes: later ones refuse requests that older models need.
+  translators: new Map([
+    [Dialect.CHAT_COMPLETIONS, chatTranslator],
+    [Dialect.MESSAGES, messagesTranslator],
+  ]),
+  // The version of requests made here, which every model takes: later ones refuse what older models need.
   headers: { 'anthropic-version': '2023-06-01' },
   modelListPath: '/models?limit=1000',
   readModelList,
   mapUpstreamError,
+  countTokens: messagesTokenCounter,
 };

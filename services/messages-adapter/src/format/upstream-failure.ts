@@ -1,5 +1,5 @@
 import type { UpstreamFailure } from '@gateway/adapter-kit';
-import { GatewayError } from '@gateway/errors';
+import { GatewayError, type GatewayErrorDetails } from '@gateway/errors';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { ErrorMeaning } from './provider-error.ts';
 
@@ -7,6 +7,8 @@ export interface FailureFacts {
   readonly meaning: ErrorMeaning;
   /** HTTP status; 0 when the failure came inside a stream. */
   readonly upstreamStatus: number;
+  /** See `ProviderError.code`. */
+  readonly upstreamCode?: string | undefined;
   /** Epoch milliseconds; undefined when the provider named no moment. */
   readonly retryAtMs: number | undefined;
 }
@@ -46,33 +48,31 @@ const results: Readonly<Record<ErrorMeaning, AttemptResult>> = {
 /** Results that a provider's "come back at" belongs to. */
 const waits: ReadonlySet<AttemptResult> = new Set([AttemptResult.RATE_LIMITED, AttemptResult.OVERLOADED]);
 
-function toGatewayError({ meaning, upstreamStatus, retryAtMs }: FailureFacts): GatewayError {
-  const status = upstreamStatus === 0 ? undefined : upstreamStatus;
+function toGatewayError({ meaning, upstreamStatus, upstreamCode, retryAtMs }: FailureFacts): GatewayError {
+  const details = { upstreamStatus: upstreamStatus === 0 ? undefined : upstreamStatus, upstreamCode };
   switch (meaning) {
     case 'limited':
     case 'model_limited':
       return new GatewayError('pool_exhausted', 'Every account that could serve the request is rate limited.', {
+        ...details,
         retryAtMs,
-        upstreamStatus: status,
       });
     case 'refused_account':
     case 'overloaded':
     case 'server_error':
     case 'network':
     case 'timeout':
-      return new GatewayError('providers_unavailable', 'The provider could not answer the request.', {
-        upstreamStatus: status,
-      });
+      return new GatewayError('providers_unavailable', 'The provider could not answer the request.', details);
     case 'unknown_model':
-      return new GatewayError('model_not_found', 'The provider does not offer this model.', { upstreamStatus: status });
+      return new GatewayError('model_not_found', 'The provider does not offer this model.', details);
     case 'rejected':
-      return rejection('The provider rejected the request.', upstreamStatus);
+      return rejection('The provider rejected the request.', details);
     case 'too_large':
-      return rejection('The provider rejected the request: it is too large.', upstreamStatus || 413);
+      return rejection('The provider rejected the request: it is too large.', details, 413);
     case 'context_too_long':
       return rejection(
         "The provider rejected the request: the conversation is longer than the model's context window.",
-        upstreamStatus,
+        details,
       );
   }
 }
@@ -80,7 +80,8 @@ function toGatewayError({ meaning, upstreamStatus, retryAtMs }: FailureFacts): G
 /** The statuses that a rejection has for clients. @see spec "Codes" */
 const rejectionStatuses: readonly number[] = [400, 413, 422];
 
-function rejection(message: string, upstreamStatus: number): GatewayError {
+function rejection(message: string, details: GatewayErrorDetails, otherwise = 400): GatewayError {
+  const { upstreamStatus = otherwise } = details;
   const status = rejectionStatuses.includes(upstreamStatus) ? upstreamStatus : 400;
-  return new GatewayError('upstream_rejected', message, { upstreamStatus: status });
+  return new GatewayError('upstream_rejected', message, { ...details, upstreamStatus: status });
 }

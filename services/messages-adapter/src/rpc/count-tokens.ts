@@ -1,2 +1,2 @@
-/** The provider's own count of a request's input; `model_not_found` for as long as `messagesFormat` has no counter. */
+/** The provider's own count of a request's input: `messagesFormat` says how to ask for it. */
 export { countTokens } from '@gateway/adapter-kit';

@@ -69,6 +69,7 @@ function prepare(body: object) {
     lease: create(LeaseSchema, { format: ProviderFormatId.RESPONSES, model: 'gpt-5.5', defaultEffort: 'high' }),
     body: Buffer.from(JSON.stringify(body)),
     forwardHeaders: { 'x-codex-turn-state': 'state' },
+    members: [],
     affinityKey: 'session-1',
     nowMs: replayedAtMs,
   });

@@ -4,11 +4,15 @@ import { ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/accou
 import { chatTranslator } from './chat-translator.ts';
 import { mapUpstreamError } from './map-upstream-error.ts';
 import { readModelList } from './read-model-list.ts';
+import { responsesTranslator } from './responses-translator.ts';
 
 /** The Responses format. @see https://platform.openai.com/docs/api-reference/responses */
 export const responsesFormat: ProviderFormat = {
   id: ProviderFormatId.RESPONSES,
-  translators: new Map([[Dialect.CHAT_COMPLETIONS, chatTranslator]]),
+  translators: new Map([
+    [Dialect.CHAT_COMPLETIONS, chatTranslator],
+    [Dialect.RESPONSES, responsesTranslator],
+  ]),
   headers: {},
   modelListPath: '/models',
   readModelList,

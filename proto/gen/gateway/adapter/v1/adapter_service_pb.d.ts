@@ -70,6 +70,14 @@ export declare type ExecuteHead = Message<"gateway.adapter.v1.ExecuteHead"> & {
    * @generated from field: string affinity_key = 5;
    */
   affinityKey: string;
+
+  /**
+   * Where the members of the body's top-level object stand, in order, as the caller has found them while it read the
+   * body. Empty: the adapter looks for itself.
+   *
+   * @generated from field: repeated gateway.adapter.v1.JsonMember members = 6;
+   */
+  members: JsonMember[];
 };
 
 /**
@@ -77,6 +85,39 @@ export declare type ExecuteHead = Message<"gateway.adapter.v1.ExecuteHead"> & {
  * Use `create(ExecuteHeadSchema)` to create a new message.
  */
 export declare const ExecuteHeadSchema: GenMessage<ExecuteHead>;
+
+/**
+ * A member of a JSON object by its byte offsets: [key_start, key_end) with the quotes, and [value_start, value_end).
+ *
+ * @generated from message gateway.adapter.v1.JsonMember
+ */
+export declare type JsonMember = Message<"gateway.adapter.v1.JsonMember"> & {
+  /**
+   * @generated from field: uint32 key_start = 1;
+   */
+  keyStart: number;
+
+  /**
+   * @generated from field: uint32 key_end = 2;
+   */
+  keyEnd: number;
+
+  /**
+   * @generated from field: uint32 value_start = 3;
+   */
+  valueStart: number;
+
+  /**
+   * @generated from field: uint32 value_end = 4;
+   */
+  valueEnd: number;
+};
+
+/**
+ * Describes the message gateway.adapter.v1.JsonMember.
+ * Use `create(JsonMemberSchema)` to create a new message.
+ */
+export declare const JsonMemberSchema: GenMessage<JsonMember>;
 
 /**
  * @generated from message gateway.adapter.v1.ExecuteResponse

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import type { AnswerReader } from '@gateway/adapter-kit';
 import { createChatAnswer } from '@gateway/chat';
 import { ChatAnswerReader } from '../chat-answer-reader.ts';
+import { RelayAnswerReader } from '../relay-answer-reader.ts';
 
 /** Names of all recorded streams. */
 export const fixtureNames: readonly string[] = readdirSync(import.meta.dirname)
@@ -21,6 +23,19 @@ export function newReader(stream: boolean): ChatAnswerReader {
 /** All that a client and the adapter's caller see of an answer that comes in these pieces. */
 export function replay(pieces: readonly Uint8Array[], stream: boolean) {
   const reader = newReader(stream);
+  const text = feed(reader, pieces).toString();
+  return { text, ...seenOf(reader), unknownEvents: reader.unknownEvents };
+}
+
+/** The same of a stream that is relayed. */
+export function replayRelayed(pieces: readonly Uint8Array[]) {
+  const reader = new RelayAnswerReader();
+  const bytes = feed(reader, pieces);
+  return { bytes, ...seenOf(reader), answerId: reader.answerId };
+}
+
+/** The bytes that a reader gives the client, taken after each piece. */
+export function feed(reader: AnswerReader, pieces: readonly Uint8Array[]): Buffer {
   const client: Uint8Array[] = [];
   for (const piece of pieces) {
     reader.push(piece);
@@ -28,7 +43,9 @@ export function replay(pieces: readonly Uint8Array[], stream: boolean) {
   }
   reader.end();
   client.push(reader.take());
-  const { ending, hasContent, reportedUsage, producedCharacters, unknownEvents } = reader;
-  const text = Buffer.concat(client).toString();
-  return { text, ending, hasContent, reportedUsage, producedCharacters, unknownEvents };
+  return Buffer.concat(client);
+}
+
+function seenOf({ ending, hasContent, reportedUsage, producedCharacters }: AnswerReader) {
+  return { ending, hasContent, reportedUsage, producedCharacters };
 }

@@ -1,0 +1,92 @@
+import { create } from '@bufbuild/protobuf';
+import type { ClientRequest } from '@gateway/adapter-kit';
+import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { describe, expect, it } from 'vitest';
+import { messagesTokenCounter } from './count-tokens.ts';
+import { messagesTranslator } from './messages-translator.ts';
+import { RelayAnswerReader } from './relay-answer-reader.ts';
+import { RelayMessageReader } from './relay-message-reader.ts';
+
+const sent = '{"model":"gateway/claude","seed":12345678901234567890, "messages":[{"role":"system"}]}';
+const spliced = sent.replace('gateway/claude', 'claude-sonnet-5');
+
+describe('a Messages request', () => {
+  it('is the client’s bytes with the leased model', () => {
+    expect(messagesTranslator.prepare(request(sent))).toMatchObject({ path: '/messages', body: Buffer.from(spliced) });
+  });
+
+  it.each([
+    ['', RelayMessageReader, 'application/json'],
+    ['"stream":false,', RelayMessageReader, 'application/json'],
+    ['"stream":true,', RelayAnswerReader, 'text/event-stream'],
+    ['"stream":false,"str\\u0065am" : true,', RelayAnswerReader, 'text/event-stream'],
+  ])('with %s is answered by its own reader', (members, reader, accept) => {
+    const { answer, headers } = messagesTranslator.prepare(request(`{${members}"model":"m"}`));
+    expect(answer).toBeInstanceOf(reader);
+    expect(headers.accept).toBe(accept);
+  });
+
+  it('is refused when it names no model', () => {
+    expect(() => messagesTranslator.prepare(request('{}'))).toThrow(
+      expect.objectContaining({ code: 'invalid_request' }),
+    );
+  });
+});
+
+describe('a request for a count', () => {
+  it('is the client’s bytes with the leased model, on its own path', () => {
+    const { path, body } = messagesTokenCounter.prepare(request(sent));
+    expect([path, String(body)]).toEqual(['/messages/count_tokens', spliced]);
+  });
+
+  it('is answered with a count or not at all', () => {
+    expect(messagesTokenCounter.readCount({ input_tokens: 12, context_management: null })).toBe(12);
+    for (const body of [{}, { input_tokens: '12' }, { input_tokens: -1 }, [12], null]) {
+      expect(() => messagesTokenCounter.readCount(body)).toThrow(TypeError);
+    }
+  });
+});
+
+describe.each([
+  ['a Messages request', (forward: Record<string, string>) => messagesTranslator.prepare(request(sent, forward))],
+  ['a request for a count', (forward: Record<string, string>) => messagesTokenCounter.prepare(request(sent, forward))],
+])('the headers of %s', (_, prepare) => {
+  const headersOf = (forward: Record<string, string>) => {
+    const { accept: __, ...headers } = prepare(forward).headers;
+    return headers;
+  };
+
+  it('are the version and the betas under both spellings, and nothing else of the client', () => {
+    const forward = { 'partner-version': '2026-10-21', 'partner-beta': 'a,b', cookie: 'c', 'x-api-key': 'k' };
+    expect(headersOf(forward)).toEqual({
+      'anthropic-version': '2026-10-21',
+      'partner-version': '2026-10-21',
+      'anthropic-beta': 'a,b',
+      'partner-beta': 'a,b',
+    });
+    expect(headersOf({ 'anthropic-version': '2024-01-01', 'anthropic-beta': 'c' })).toEqual({
+      'anthropic-version': '2024-01-01',
+      'partner-version': '2024-01-01',
+      'anthropic-beta': 'c',
+      'partner-beta': 'c',
+    });
+  });
+
+  it('have a version when the client names none, and betas only then', () => {
+    const defaults = { 'anthropic-version': '2023-06-01', 'partner-version': '2023-06-01' };
+    expect(headersOf({})).toEqual(defaults);
+    expect(headersOf({ 'partner-version': '', 'partner-beta': '' })).toEqual(defaults);
+  });
+});
+
+function request(body: string, forwardHeaders: Record<string, string> = {}): ClientRequest {
+  return {
+    requestId: 'request-1',
+    lease: create(LeaseSchema, { model: 'claude-sonnet-5' }),
+    body: Buffer.from(body),
+    forwardHeaders,
+    members: [],
+    affinityKey: '',
+    nowMs: 1_700_000_000_999,
+  };
+}

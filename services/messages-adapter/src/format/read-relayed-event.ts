@@ -1,0 +1,133 @@
+import { readReportedUsage } from './convert-usage.ts';
+import type { ReportedUsage } from './event-types.ts';
+import { producedByBlock, producedByDelta } from './produced-characters.ts';
+import { asObject, asString, type JsonObject, parseJson } from './read-json.ts';
+
+/** What an event says for whoever relays it. */
+export type RelayedEvent =
+  | { readonly kind: 'start'; readonly id: string | undefined; readonly usage: ReportedUsage }
+  /** A part of a content block; `characters` is about what the model wrote of it. */
+  | { readonly kind: 'content'; readonly characters: number }
+  | { readonly kind: 'usage'; readonly usage: ReportedUsage }
+  | { readonly kind: 'stop' }
+  /** Not for the client: the provider's text is in it. */
+  | { readonly kind: 'error'; readonly error: unknown }
+  /** Pings, comments, and what is not known. */
+  | { readonly kind: 'other' }
+  /** It should say something, and its data is no JSON object. */
+  | { readonly kind: 'malformed' };
+
+/**
+ * Reads one event of a stream, given as it came. Deltas, of which nearly all of a stream is made, are known by their
+ * bytes when they are written as providers write them; everything else is parsed.
+ */
+export function readRelayedEvent(event: Buffer): RelayedEvent {
+  const characters = charactersOfPlainDelta(event);
+  return characters === undefined ? parseEvent(event) : { kind: 'content', characters };
+}
+
+/** The name and the data's `type` should be the same. Clients act on either, so that an error is one by either. */
+function parseEvent(event: Buffer): RelayedEvent {
+  const { name, data } = readFields(event);
+  const json = asObject(parseJson(data));
+  if (name === 'error' || isError(json)) return { kind: 'error', error: json };
+  if (json !== undefined) return readData(json, asString(json.type) ?? name);
+  return data === '' || data === endMarker || isUnknown(name) ? other : malformed;
+}
+
+/** What such an event holds is not for us to judge. */
+function isUnknown(name: string): boolean {
+  return name !== '' && !/^(?:message|content_block)_/.test(name);
+}
+
+function isError(json: JsonObject | undefined): boolean {
+  return json?.type === 'error' || (json?.type === undefined && json?.error !== undefined);
+}
+
+function readData(json: JsonObject, type: string): RelayedEvent {
+  switch (type) {
+    case 'message_start': {
+      const message = asObject(json.message);
+      return { kind: 'start', id: asString(message?.id), usage: readReportedUsage(message?.usage) };
+    }
+    case 'content_block_start':
+      return { kind: 'content', characters: producedByBlock(json.content_block) };
+    case 'content_block_delta':
+      return { kind: 'content', characters: producedByDelta(asObject(json.delta) ?? {}) };
+    case 'content_block_stop':
+      return { kind: 'content', characters: 0 };
+    case 'message_delta':
+      return { kind: 'usage', usage: readReportedUsage(json.usage) };
+    case 'message_stop':
+      return { kind: 'stop' };
+    default:
+      return other;
+  }
+}
+
+const other: RelayedEvent = { kind: 'other' };
+const malformed: RelayedEvent = { kind: 'malformed' };
+/** Of no meaning here; some providers that speak this format send it out of habit. */
+const endMarker = '[DONE]';
+
+/** @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation */
+function readFields(event: Buffer): { readonly name: string; readonly data: string } {
+  let name = '';
+  const data: string[] = [];
+  for (const line of event.toString().replace(byteOrderMark, '').split(lineEnd)) {
+    const colon = line.indexOf(':');
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    if (field === 'event') name = value.trim();
+    else if (field === 'data') data.push(value);
+  }
+  return { name, data: data.join('\n').trim() };
+}
+
+const byteOrderMark = /^\ufeff/;
+const lineEnd = /\r\n|\r|\n/;
+
+/** How much text a delta brings, in bytes. Undefined for an event that is not written the usual way, or is no delta. */
+function charactersOfPlainDelta(event: Buffer): number | undefined {
+  if (!startsWith(event, deltaStart, 0)) return undefined;
+  let at = deltaStart.length;
+  while (isDigit(event[at])) at += 1;
+  const text = deltaTexts.find((start) => startsWith(event, start, at));
+  if (text === undefined) return undefined;
+  const start = at + text.length;
+  const end = endOfText(event);
+  return end < start || event.indexOf(lineFeed, start) < end ? undefined : end - start;
+}
+
+const deltaStart = Buffer.from('event: content_block_delta\ndata: {"type":"content_block_delta","index":');
+const deltaTexts: readonly Buffer[] = [
+  Buffer.from(',"delta":{"type":"text_delta","text":"'),
+  Buffer.from(',"delta":{"type":"input_json_delta","partial_json":"'),
+  Buffer.from(',"delta":{"type":"thinking_delta","thinking":"'),
+];
+
+function startsWith(event: Buffer, start: Buffer, at: number): boolean {
+  return event.length >= at + start.length && event.compare(start, 0, start.length, at, at + start.length) === 0;
+}
+
+/** Where the quote stands behind which only two closing braces and space are left; -1 when that is not certain. */
+function endOfText(event: Buffer): number {
+  let braces = 0;
+  for (let at = event.length - 1; at >= 0; at -= 1) {
+    const byte = event[at];
+    if (byte === quote) return braces === 2 && event[at - 1] !== backslash ? at : -1;
+    if (byte === closeBrace) braces += 1;
+    else if (byte !== space && byte !== lineFeed) return -1;
+  }
+  return -1;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
+const lineFeed = 0x0a;
+const space = 0x20;
+const quote = 0x22;
+const backslash = 0x5c;
+const closeBrace = 0x7d;

@@ -1,0 +1,132 @@
+import type { AnswerEnding, AnswerReader, UpstreamFailure, UpstreamHead } from '@gateway/adapter-kit';
+import type { TokenUsage } from '@gateway/chat';
+import { EventSplitter, SseOverflowError } from '@gateway/sse';
+import { convertUsage, nothingReported, replaceUsage } from './convert-usage.ts';
+import { mapStreamError } from './map-stream-error.ts';
+import { type RelayedEvent, readRelayedEvent } from './read-relayed-event.ts';
+import { brokenStream } from './upstream-failure.ts';
+
+/**
+ * Relays a stream of events as it came, whole events at a time: of an `error` event nothing may go out, and what an event
+ * is shows when it has ended. Until the first content everything is held back, so that another account can be tried.
+ * @see spec "Events"
+ */
+export class RelayAnswerReader implements AnswerReader {
+  readonly #splitter = new EventSplitter({
+    maxEventBytes,
+    onEvent: (bytes) => this.#onEvent(bytes, readRelayedEvent(bytes)),
+  });
+  #head: UpstreamHead = { status: 200, headers: {} };
+  /** Whole events that have not been taken. */
+  #events: Buffer[] = [];
+  #hasBegun = false;
+  #usage = nothingReported;
+  answerId: string | undefined;
+  hasContent = false;
+  ending: AnswerEnding | undefined;
+  producedCharacters = 0;
+
+  onHead(head: UpstreamHead): void {
+    this.#head = head;
+  }
+
+  get head(): AnswerReader['head'] {
+    const { status, headers } = this.#head;
+    return {
+      status,
+      headers: {
+        'content-type': headers['content-type'] ?? 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache, no-transform',
+        // Asks reverse proxies to pass events on as they come.
+        'x-accel-buffering': 'no',
+      },
+    };
+  }
+
+  get reportedUsage(): TokenUsage | undefined {
+    return convertUsage(this.#usage);
+  }
+
+  push(bytes: Uint8Array): void {
+    if (this.ending === undefined) this.#split(() => this.#splitter.push(bytes));
+  }
+
+  end(): void {
+    if (this.ending !== undefined) return;
+    this.#onRest(this.#splitter.end());
+    this.#fail(brokenStream());
+  }
+
+  take(): Uint8Array {
+    if (!this.hasContent) return nothing;
+    const [only] = this.#events;
+    const bytes = this.#events.length === 1 && only !== undefined ? only : Buffer.concat(this.#events);
+    this.#events = [];
+    return bytes;
+  }
+
+  /** An event that is too large breaks the stream. */
+  #split(feed: () => void): void {
+    try {
+      feed();
+    } catch (thrown) {
+      if (!(thrown instanceof SseOverflowError)) throw thrown;
+      this.#fail(brokenStream());
+    }
+  }
+
+  /** What a stream breaks off in is no event, unless it ends the answer all the same. */
+  #onRest(bytes: Buffer): void {
+    const event = readRelayedEvent(bytes);
+    if (event.kind === 'stop' || event.kind === 'error') this.#onEvent(bytes, event);
+  }
+
+  #onEvent(bytes: Buffer, event: RelayedEvent): void {
+    if (this.ending !== undefined) return;
+    this.#read(event);
+    if (!this.#hasFailed) this.#events.push(bytes);
+  }
+
+  #read(event: RelayedEvent): void {
+    switch (event.kind) {
+      case 'start':
+        this.#hasBegun = true;
+        this.answerId = event.id ?? this.answerId;
+        this.#usage = replaceUsage(this.#usage, event.usage);
+        break;
+      case 'content':
+        this.hasContent = true;
+        this.producedCharacters += event.characters;
+        break;
+      case 'usage':
+        this.#usage = replaceUsage(this.#usage, event.usage);
+        break;
+      case 'stop':
+        this.#finish();
+        break;
+      case 'error':
+        this.#fail(mapStreamError(event.error));
+        break;
+      case 'malformed':
+        this.#fail(brokenStream());
+        break;
+    }
+  }
+
+  #finish(): void {
+    if (!this.#hasBegun) return this.#fail(brokenStream());
+    this.hasContent = true;
+    this.ending = { kind: 'finished' };
+  }
+
+  get #hasFailed(): boolean {
+    return this.ending?.kind === 'failed';
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    this.ending ??= { kind: 'failed', failure };
+  }
+}
+
+const maxEventBytes = 4 * 1024 * 1024;
+const nothing = Buffer.alloc(0);

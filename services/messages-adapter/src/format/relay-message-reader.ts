@@ -1,0 +1,67 @@
+import type { AnswerEnding, AnswerReader, UpstreamHead } from '@gateway/adapter-kit';
+import type { TokenUsage } from '@gateway/chat';
+import { convertUsage, readReportedUsage } from './convert-usage.ts';
+import { mapStreamError } from './map-stream-error.ts';
+import { producedByBlock } from './produced-characters.ts';
+import { asArray, asObject, asString, type JsonObject, parseJson } from './read-json.ts';
+import { brokenStream } from './upstream-failure.ts';
+
+/**
+ * Relays a message that comes whole, byte for byte, once it has proved to be one. It is read only for its id and usage.
+ * @see spec "Messages object (response of `/v1/messages`)"
+ */
+export class RelayMessageReader implements AnswerReader {
+  #head: UpstreamHead = { status: 200, headers: {} };
+  #pieces: Uint8Array[] = [];
+  answerId: string | undefined;
+  ending: AnswerEnding | undefined;
+  reportedUsage: TokenUsage | undefined;
+  producedCharacters = 0;
+
+  onHead(head: UpstreamHead): void {
+    this.#head = head;
+  }
+
+  get head(): AnswerReader['head'] {
+    const { status, headers } = this.#head;
+    return { status, headers: { 'content-type': headers['content-type'] ?? 'application/json' } };
+  }
+
+  get hasContent(): boolean {
+    return this.ending?.kind === 'finished';
+  }
+
+  push(bytes: Uint8Array): void {
+    if (this.ending === undefined) this.#pieces.push(bytes);
+  }
+
+  end(): void {
+    if (this.ending !== undefined) return;
+    const whole = Buffer.concat(this.#pieces);
+    this.#pieces = [whole];
+    const message = asObject(parseJson(whole.toString()));
+    if (message?.type === 'message') this.#finish(message);
+    else this.#fail(message);
+  }
+
+  take(): Uint8Array {
+    const [whole] = this.#pieces;
+    if (!this.hasContent || whole === undefined) return nothing;
+    this.#pieces = [];
+    return whole;
+  }
+
+  #finish(message: JsonObject): void {
+    this.answerId = asString(message.id);
+    this.reportedUsage = convertUsage(readReportedUsage(message.usage));
+    this.producedCharacters = asArray(message.content).reduce<number>((sum, block) => sum + producedByBlock(block), 0);
+    this.ending = { kind: 'finished' };
+  }
+
+  #fail(answer: JsonObject | undefined): void {
+    const failure = answer?.type === 'error' ? mapStreamError(answer) : brokenStream();
+    this.ending = { kind: 'failed', failure };
+  }
+}
+
+const nothing = new Uint8Array();

@@ -1,0 +1,83 @@
+import { JsonBody, JsonSkimmer } from '@gateway/json';
+import type { RawEvent } from './raw-event.ts';
+
+/** The finished items of a response, as bytes. */
+export class OutputItems {
+  readonly #items = new Map<number, Buffer>();
+  #size = 0;
+  #highestIndex = -1;
+
+  /** Takes a `response.output_item.done`. One without an index comes after those before it. */
+  add(event: RawEvent): void {
+    const json = readObject(event.data);
+    const item = json?.member('item');
+    if (json === undefined || item === undefined || this.#isTooLarge) return;
+    const index = asIndex(json.value('output_index')) ?? this.#highestIndex + 1;
+    this.#highestIndex = Math.max(this.#highestIndex, index);
+    this.#size += item.valueEnd - item.valueStart;
+    if (this.#isTooLarge) this.#items.clear();
+    else this.#items.set(index, onOneLine(json.bytes.subarray(item.valueStart, item.valueEnd)));
+  }
+
+  /** The bytes of an event that ends a response without output, with these items as its output. */
+  fillInto(event: RawEvent): Buffer {
+    const output = this.#items.size === 0 ? undefined : findEmptyOutput(event.data);
+    if (output === undefined) return event.bytes;
+    return Buffer.concat([
+      event.bytes.subarray(0, event.positionOf(output.start)),
+      this.#toArray(),
+      event.bytes.subarray(event.positionOf(output.end)),
+    ]);
+  }
+
+  #toArray(): Buffer {
+    const inOrder = [...this.#items].sort(([a], [b]) => a - b);
+    const parts = inOrder.flatMap(([, item], position) => [position === 0 ? '[' : ',', item]);
+    return Buffer.concat([...parts, ']'].map((part) => Buffer.from(part)));
+  }
+
+  /** Some of the items are worse than none: a client would take them for all. */
+  get #isTooLarge(): boolean {
+    return this.#size > maxKeptBytes;
+  }
+}
+
+/** Images are items too. */
+const maxKeptBytes = 16 * 1024 * 1024;
+
+/** Where the `response.output` of an event stands that is empty: `[]` or `null`. */
+function findEmptyOutput(data: Buffer): { readonly start: number; readonly end: number } | undefined {
+  const response = readObject(data)?.member('response');
+  if (response === undefined) return undefined;
+  const output = readObject(data.subarray(response.valueStart, response.valueEnd))?.member('output');
+  if (output === undefined) return undefined;
+  const start = response.valueStart + output.valueStart;
+  const end = response.valueStart + output.valueEnd;
+  return data[start] === openBracket || data[start] === letterN ? { start, end } : undefined;
+}
+
+const openBracket = 0x5b;
+const letterN = 0x6e;
+
+/** Undefined when the bytes are no JSON object. Size and depth are bounded by what the stream may hold. */
+function readObject(bytes: Buffer): JsonBody | undefined {
+  try {
+    const skimmer = new JsonSkimmer({ maxDepth: 1_024, maxTokens: Number.POSITIVE_INFINITY });
+    skimmer.push(bytes);
+    skimmer.end();
+    return new JsonBody(bytes, skimmer);
+  } catch {
+    return undefined;
+  }
+}
+
+function asIndex(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** A copy without line ends, which stand between the tokens of a JSON text only, never inside of one. */
+function onOneLine(json: Buffer): Buffer {
+  const copy = Buffer.from(json);
+  for (let at = copy.indexOf(0x0a); at >= 0; at = copy.indexOf(0x0a, at + 1)) copy[at] = 0x20;
+  return copy;
+}

@@ -1,0 +1,203 @@
+import type { AnswerEnding, AnswerReader, ProviderAnswer, UpstreamFailure, UpstreamHead } from '@gateway/adapter-kit';
+import type { TokenUsage } from '@gateway/chat';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { EventSplitter, SseOverflowError } from '@gateway/sse';
+import type { ProviderEvent, ResponseEnded } from './event-types.ts';
+import { mapStreamError } from './map-stream-error.ts';
+import { OutputItems } from './output-items.ts';
+import { parseProviderEvent } from './parse-event.ts';
+import { ProducedCharacters } from './produced-characters.ts';
+import { readProviderError } from './provider-error.ts';
+import { RawEvent } from './raw-event.ts';
+import { asObject, asString, parseJson } from './read-json.ts';
+import { RelayBuffer } from './relay-buffer.ts';
+import { relayHead } from './relay-head.ts';
+import { relayedKind } from './relayed-event-types.ts';
+import { brokenStream } from './upstream-failure.ts';
+
+export interface RelayAnswerReaderOptions {
+  /** Epoch milliseconds from which resets that are durations count. */
+  readonly nowMs: number;
+}
+
+/**
+ * Relays the provider's events as they came, whole events at a time. What a response begins with is held back until its
+ * first content: as long as an account has said nothing, another one may take its place. The one change to an event is
+ * an empty `output` at the end, which is filled with the items that were told before: clients read their answer there.
+ */
+export class RelayAnswerReader implements AnswerReader {
+  readonly #nowMs: number;
+  readonly #splitter = new EventSplitter({ maxEventBytes, onEvent: (bytes) => this.#onEvent(new RawEvent(bytes)) });
+  readonly #buffer = new RelayBuffer();
+  readonly #items = new OutputItems();
+  readonly #produced = new ProducedCharacters();
+  #providerHeaders: UpstreamHead['headers'] = {};
+  #errorCame = false;
+  #windowsResetMs: number | undefined;
+  answerId: string | undefined;
+  hasContent = false;
+  ending: AnswerEnding | undefined;
+  reportedUsage: TokenUsage | undefined;
+
+  constructor({ nowMs }: RelayAnswerReaderOptions) {
+    this.#nowMs = nowMs;
+  }
+
+  get head(): AnswerReader['head'] {
+    return relayHead(this.#providerHeaders);
+  }
+
+  get producedCharacters(): number {
+    return this.#produced.total;
+  }
+
+  onHead({ headers }: UpstreamHead): void {
+    this.#providerHeaders = headers;
+  }
+
+  /** An event that is too large breaks the stream. */
+  push(bytes: Uint8Array): void {
+    try {
+      this.#splitter.push(bytes);
+    } catch (thrown) {
+      if (!(thrown instanceof SseOverflowError)) throw thrown;
+      if (this.ending === undefined) this.#fail(brokenStream());
+    }
+  }
+
+  /** A response that has not ended by then is broken, unless an error was its end. Half an event is not relayed. */
+  end(): void {
+    const rest = new RawEvent(this.#splitter.end());
+    if (this.ending !== undefined || relayedKind(rest.type ?? '') === 'last') this.#onEvent(rest);
+    if (this.ending !== undefined) return;
+    if (this.#errorCame) this.#finish();
+    else this.#fail(brokenStream());
+  }
+
+  take(): Uint8Array {
+    return this.#buffer.take();
+  }
+
+  #onEvent(event: RawEvent): void {
+    if (this.ending?.kind === 'finished' && event.isDone) this.#buffer.release(event.bytes);
+    if (this.ending !== undefined) return;
+    if (event.isDone || event.data.length === 0) this.#onAside(event);
+    else this.#onData(event, event.type);
+  }
+
+  #onData(event: RawEvent, type: string | undefined): void {
+    if (type === undefined) return this.#onUnreadable(event);
+    const kind = relayedKind(type);
+    if (kind === 'content') this.#onContent(event, type);
+    else if (kind === 'preamble') this.#onPreamble(event, type);
+    else this.#onLast(event);
+  }
+
+  /** Comments, keep-alives and the like go with what comes next, until there is content and after an error. */
+  #onAside({ bytes }: RawEvent): void {
+    if (this.hasContent && !this.#errorCame) this.#buffer.release(bytes);
+    else this.#buffer.hold(bytes);
+  }
+
+  /** Before the first content another account may do better; after it, what it means is the client's business. */
+  #onUnreadable({ bytes }: RawEvent): void {
+    if (this.hasContent) this.#release(bytes);
+    else this.#fail(brokenStream());
+  }
+
+  #onPreamble(event: RawEvent, type: string): void {
+    this.#onAside(event);
+    if (type === 'codex.rate_limits') this.#onRateLimits(event);
+    else this.answerId ??= readAnswerId(event);
+  }
+
+  #onRateLimits(event: RawEvent): void {
+    const limits = parse(event);
+    if (limits?.kind === 'rate-limits') this.#windowsResetMs = limits.exhaustedUntilMs;
+  }
+
+  #onContent(event: RawEvent, type: string): void {
+    this.#produced.add(event, type);
+    if (type === 'response.output_item.done') this.#items.add(event);
+    this.#release(event.bytes);
+  }
+
+  /** The response has ended, in whatever way. An end that can't be read is none. */
+  #onLast(event: RawEvent): void {
+    const last = parse(event);
+    if (last?.kind === 'response-ended') this.#onResponseEnded(event, last);
+    else if (last?.kind === 'error') this.#onError(event, last.error);
+    else this.#fail(brokenStream());
+  }
+
+  #onResponseEnded(event: RawEvent, { status, usage, output, error }: ResponseEnded): void {
+    this.reportedUsage = usage ?? this.reportedUsage;
+    this.answerId ??= readAnswerId(event);
+    if (status === 'failed' || status === 'cancelled') {
+      const failure = status === 'failed' ? this.#failureOf(error) : brokenStream();
+      if (this.#isFinal(failure)) this.#finish(event.bytes);
+      else this.#failBeforeContent(failure, event);
+    } else {
+      this.#finish(output.length === 0 ? this.#items.fillInto(event) : event.bytes);
+    }
+  }
+
+  /** The end is `response.failed`, where a backend sends it after the error, or else the end of the stream. */
+  #onError(event: RawEvent, error: unknown): void {
+    const failure = this.#failureOf(error);
+    if (!this.#isFinal(failure)) return this.#failBeforeContent(failure, event);
+    this.#errorCame = true;
+    this.hasContent = true;
+    this.#buffer.hold(event.bytes);
+  }
+
+  #failureOf(error: unknown): UpstreamFailure {
+    return mapStreamError(readProviderError(error, this.#nowMs), this.#windowsResetMs);
+  }
+
+  /** True when no other attempt may follow: the client has part of the answer, or the request itself is at fault. */
+  #isFinal(failure: UpstreamFailure): boolean {
+    return this.hasContent || failure.result === AttemptResult.REJECTED;
+  }
+
+  #failBeforeContent(failure: UpstreamFailure, event: RawEvent): void {
+    this.#fail({ ...failure, answer: this.#answerToPassOn(event.bytes) });
+  }
+
+  /** All that came, or at least the failure; undefined when even that is too large to pass on. */
+  #answerToPassOn(failing: Buffer): ProviderAnswer | undefined {
+    const whole = Buffer.concat([...this.#buffer.held, failing]);
+    const body = [whole, failing].find(({ length }) => length <= maxPassedBytes);
+    return body && { status: 200, contentType: this.head.headers['content-type'] ?? '', body };
+  }
+
+  #release(bytes: Buffer): void {
+    this.hasContent = true;
+    this.#errorCame = false;
+    this.#buffer.release(bytes);
+  }
+
+  #finish(...last: readonly Buffer[]): void {
+    this.hasContent = true;
+    this.#buffer.release(...last);
+    this.ending = { kind: 'finished' };
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    this.ending = { kind: 'failed', failure };
+  }
+}
+
+/** The first and the last event repeat the request's instructions and tools, and the last one the whole answer. */
+const maxEventBytes = 32 * 1024 * 1024;
+/** The most that an outcome carries of a provider's answer. */
+const maxPassedBytes = 64 * 1024;
+
+function parse(event: RawEvent): ProviderEvent | undefined {
+  const parsed = parseProviderEvent(parseJson(event.text), event.name);
+  return parsed.kind === 'known' ? parsed.event : undefined;
+}
+
+function readAnswerId(event: RawEvent): string | undefined {
+  return asString(asObject(asObject(parseJson(event.text))?.response)?.id);
+}
