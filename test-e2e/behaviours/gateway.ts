@@ -2,11 +2,16 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import type { Topology } from '../topologies/topology.ts';
 import { badInputBehaviour } from './bad-input.ts';
 import { chatCompletionsBehaviour } from './chat-completions.ts';
+import { contractBehaviour } from './contract.ts';
 import { failoverBehaviour } from './failover.ts';
 import { hangUpBehaviour } from './hang-up.ts';
 import { limitsBehaviour } from './limits.ts';
+import { modelListingBehaviour } from './model-listing.ts';
 import { modelsBehaviour } from './models.ts';
+import { officialSdksBehaviour } from './official-sdks.ts';
+import { relayBytesBehaviour } from './relay-bytes.ts';
 import { usageBehaviour } from './usage.ts';
+import { usagePeriodsBehaviour } from './usage-periods.ts';
 
 /** Everything that a gateway does, whatever it is made of. */
 export function describeGateway<T extends Topology>(
@@ -34,6 +39,11 @@ export function describeGateway<T extends Topology>(
     badInputBehaviour(gateway);
     failoverBehaviour(gateway);
     hangUpBehaviour(gateway);
+    usagePeriodsBehaviour(gateway);
+    modelListingBehaviour(gateway);
+    officialSdksBehaviour(gateway);
+    relayBytesBehaviour(gateway);
+    contractBehaviour(gateway);
     more(gateway);
   });
 }

@@ -1,3 +1,4 @@
+import { internalErrorContract } from '../behaviours/contract.ts';
 import { describeGateway } from '../behaviours/gateway.ts';
 import { killedProcessesBehaviour } from '../behaviours/killed-processes.ts';
 import { limiterOverGrpcBehaviour } from '../behaviours/limiter-over-grpc.ts';
@@ -8,6 +9,7 @@ describeGateway(
   () => startServicesTopology('services'),
   (gateway) => {
     limiterOverGrpcBehaviour(() => gateway().limiterAddress);
+    internalErrorContract(gateway);
     killedProcessesBehaviour(gateway);
   },
 );

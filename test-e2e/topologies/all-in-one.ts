@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
 import { freePorts } from '@gateway/testkit';
-import { writeGatewayFile } from './gateway-file.ts';
+import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { startGatewayctl, untilReady } from './gateway-process.ts';
 import type { Topology } from './topology.ts';
 
@@ -12,7 +12,7 @@ export async function startAllInOne(name: string, env: Readonly<Record<string, s
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const simulator = stack.use(await startSimulator());
+  const simulator = stack.use(await startSimulator({ responsesModels }));
   const [port, adminPort] = await freePorts(2);
   const command = stack.use(
     startGatewayctl(['start'], {
@@ -20,6 +20,7 @@ export async function startAllInOne(name: string, env: Readonly<Record<string, s
       ADMIN_PORT: String(adminPort),
       GATEWAY_DATA: join(folder, 'data'),
       GATEWAY_CONFIG: await writeGatewayFile(folder, simulator.url),
+      MODEL_LIST_REFRESH_SECONDS: '2',
       ...env,
     }),
   );

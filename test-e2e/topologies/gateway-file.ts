@@ -1,5 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defaultModels } from '@gateway/simulator';
+import { contractLines, contractResponsesModels } from '../contract/contract-accounts.ts';
 
 /**
  * Pools of one test each, so that what one test does to its accounts is not felt by another. All are at the simulator,
@@ -13,7 +15,37 @@ const scenarioPools = [
   { name: 'breaking', format: 'responses', accounts: ['a'] },
   { name: 'sticky', format: 'responses', accounts: ['a', 'b', 'c'] },
   { name: 'rejecting', format: 'responses', accounts: ['a', 'b'] },
+  { name: 'resting', format: 'responses', accounts: ['a'] },
+  { name: 'napping', format: 'messages', accounts: ['a'] },
+  { name: 'refusing', format: 'responses', accounts: ['a'] },
+  { name: 'unable', format: 'responses', accounts: ['a'] },
+  { name: 'brittle', format: 'messages', accounts: ['a'] },
+  { name: 'absent', format: 'messages', accounts: ['a'] },
+  { name: 'bytes', format: 'messages', accounts: ['a'] },
+  { name: 'threads', format: 'messages', accounts: ['a', 'b', 'c'] },
+  { name: 'faltering', format: 'messages', accounts: ['a', 'b', 'c', 'd'] },
+  { name: 'leaving', format: 'messages', accounts: ['a'] },
 ] as const;
+
+/**
+ * Models of the Responses pool with accounts of their own, `responses-<model>-<letter>`: `POST /v1/responses` takes no
+ * classes, so a test chooses its accounts by the model that it names.
+ */
+const scenarioModels = [
+  { model: 'gpt-bytes', accounts: ['a'] },
+  { model: 'gpt-sticky', accounts: ['a', 'b', 'c'] },
+  { model: 'gpt-empty', accounts: ['a'] },
+  { model: 'gpt-refusing', accounts: ['a'] },
+  { model: 'gpt-faltering', accounts: ['a', 'b', 'c', 'd'] },
+  { model: 'gpt-leaving', accounts: ['a'] },
+] as const;
+
+/** What the simulated Responses provider offers. */
+export const responsesModels: readonly string[] = [
+  ...defaultModels.responses,
+  ...scenarioModels.map(({ model }) => model),
+  ...contractResponsesModels,
+];
 
 const classes: Readonly<Record<string, readonly string[]>> = {
   sterk: ['responses/gpt-5.5', 'messages/claude-opus-4-8'],
@@ -25,35 +57,75 @@ const classes: Readonly<Record<string, readonly string[]>> = {
   breaking: ['breaking/gpt-5.5'],
   sticky: ['sticky/gpt-5.5'],
   rejecting: ['rejecting/gpt-5.5'],
+  resting: ['resting/gpt-5.5'],
+  napping: ['napping/claude-sonnet-5'],
+  refusing: ['refusing/gpt-5.5'],
+  unable: ['unable/gpt-5.5'],
+  brittle: ['brittle/claude-sonnet-5'],
+  absent: ['absent/claude-sonnet-5'],
+  bytes: ['bytes/claude-sonnet-5'],
+  threads: ['threads/claude-sonnet-5'],
+  faltering: ['faltering/claude-sonnet-5'],
+  leaving: ['leaving/claude-sonnet-5'],
 };
+
+const pools = [
+  { name: 'responses', format: 'responses', accounts: ['a', 'b'] },
+  { name: 'messages', format: 'messages', accounts: ['a', 'b'] },
+  ...scenarioPools,
+] as const;
+
+/** The models that classes name, whatever their pools. */
+export function modelsOfClasses(): ReadonlySet<string> {
+  const ofContract = contractLines('').classes.flatMap((line) => /\[(.*)\]/.exec(line)?.[1]?.split(', ') ?? []);
+  const candidates = [...Object.values(classes).flat(), ...ofContract];
+  return new Set(candidates.map((candidate) => candidate.slice(candidate.indexOf('/') + 1)));
+}
 
 /** Writes a gateway.yaml for the suite and gives its path. */
 export async function writeGatewayFile(folder: string, simulatorUrl: string): Promise<string> {
-  const pools = [
-    { name: 'responses', format: 'responses', accounts: ['a', 'b'] },
-    { name: 'messages', format: 'messages', accounts: ['a', 'b'] },
-    ...scenarioPools,
-  ];
+  const contract = contractLines(simulatorUrl);
   const lines = [
     'pools:',
     ...pools.map(
       ({ name, format }) =>
         `  ${name}: { format: ${format}, owned_by: ${format === 'responses' ? 'provider_a' : 'provider_b'}, base_url: "${simulatorUrl}/v1" }`,
     ),
+    ...contract.pools,
     'accounts:',
     ...pools.flatMap(({ name, format, accounts }) =>
-      accounts.map(
-        (letter) =>
-          `  - { pool: ${name}, name: ${letter}, credential: { ${format === 'responses' ? 'bearer' : 'api_key'}: ${name}-${letter} } }`,
+      accounts.map((letter) =>
+        accountLine({ pool: name, name: letter, key: format === 'responses' ? 'bearer' : 'api_key' }),
       ),
     ),
+    ...scenarioModels.flatMap(({ model, accounts }) =>
+      accounts.map((letter) =>
+        accountLine({ pool: 'responses', name: `${model}-${letter}`, key: 'bearer', models: [model] }),
+      ),
+    ),
+    ...contract.accounts,
     'classes:',
     ...Object.entries(classes).map(
       ([id, candidates]) => `  ${id}: { name: ${id}, effort: low, candidates: [${candidates.join(', ')}] }`,
     ),
+    ...contract.classes,
     '',
   ];
   const path = join(folder, 'gateway.yaml');
   await writeFile(path, lines.join('\n'));
   return path;
+}
+
+interface AccountLine {
+  readonly pool: string;
+  readonly name: string;
+  readonly key: 'bearer' | 'api_key';
+  readonly models?: readonly string[];
+}
+
+/** The accounts of the Responses pool that every test shares leave the scenario models to theirs. */
+function accountLine({ pool, name, key, models }: AccountLine): string {
+  const served = models ?? (pool === 'responses' ? defaultModels.responses : undefined);
+  const restriction = served === undefined ? '' : `, models: [${served.join(', ')}]`;
+  return `  - { pool: ${pool}, name: ${name}, credential: { ${key}: ${pool}-${name} }${restriction} }`;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
 import { type RunningServices, startServices } from '@gateway/testkit';
-import { writeGatewayFile } from './gateway-file.ts';
+import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
 import type { Topology } from './topology.ts';
 
@@ -20,12 +20,13 @@ export async function startServicesTopology(name: string): Promise<ServicesTopol
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const simulator = stack.use(await startSimulator());
+  const simulator = stack.use(await startSimulator({ responsesModels }));
   const lines: string[] = [];
   const running = stack.use(
     await startServices({
       backends: await ownBackends(stack),
       gatewayConfigFile: await writeGatewayFile(folder, simulator.url),
+      env: { MODEL_LIST_REFRESH_SECONDS: '2' },
       onLine: (service, line) => lines.push(`${service} ${line}`),
     }),
   );

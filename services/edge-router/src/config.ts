@@ -17,6 +17,8 @@ export interface EdgeRouterConfig {
   readonly headersTimeoutMs: number;
   /** BODY_TIMEOUT_SECONDS (300): a client that has not sent its whole request by then is cut off. */
   readonly bodyTimeoutMs: number;
+  /** BODY_MEMORY_MAX_MIB (512): most bytes of request bodies that are held at a time; requests beyond it wait, then get 503. */
+  readonly bodyMemoryMaxBytes: number;
   /** HEARTBEAT_SECONDS (15): an SSE comment is sent when a running stream was silent for so long. */
   readonly heartbeatMs: number;
 }
@@ -31,6 +33,7 @@ export function readEdgeRouterConfig(env: Environment): EdgeRouterConfig {
     rpcTimeoutMs: reader.integer('RPC_TIMEOUT_MS', 1_000, { min: 10, max: 60_000 }),
     headersTimeoutMs: reader.integer('HEADERS_TIMEOUT_SECONDS', 15, { min: 1, max: 300 }) * 1_000,
     bodyTimeoutMs: reader.integer('BODY_TIMEOUT_SECONDS', 300, { min: 1, max: 3_600 }) * 1_000,
+    bodyMemoryMaxBytes: reader.integer('BODY_MEMORY_MAX_MIB', 512, { min: 64, max: 1024 * 1024 }) * 1024 * 1024,
     heartbeatMs: reader.integer('HEARTBEAT_SECONDS', 15, { min: 1, max: 300 }) * 1_000,
   };
   reader.done();

@@ -1,107 +1,277 @@
+import { randomBytes } from 'node:crypto';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { toGatewayError } from '@gateway/errors';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendError } from '../http/send-error.ts';
+import { BodyBudget } from './body-budget.ts';
+import { decodeBody } from './decode-body.ts';
 import { readBody } from './read-body.ts';
 
-const rules = { limitBytes: 1_000, acceptsCompression: true };
+const limitBytes = 2_000;
 const json = Buffer.from(JSON.stringify({ model: 'm', text: 'ü'.repeat(100) }));
+const encodings = [
+  { name: 'gzip', encoding: 'gzip', compress: gzipSync },
+  { name: 'x-gzip', encoding: 'x-gzip', compress: gzipSync },
+  { name: 'deflate in a zlib header', encoding: 'deflate', compress: deflateSync },
+  { name: 'bare deflate', encoding: 'deflate', compress: deflateRawSync },
+  { name: 'br', encoding: 'br', compress: brotliCompressSync },
+  { name: 'zstd', encoding: 'zstd', compress: zstdCompressSync },
+] as const;
+const plain = { encoding: 'identity', compress: (bytes: Buffer) => bytes } as const;
+
+interface Answer {
+  readonly status: number;
+  readonly code?: string;
+  readonly bytes?: number;
+}
 
 describe('readBody', () => {
   let server: Server;
   let port: number;
-  let acceptsCompression = true;
+  const budget = new BodyBudget({ limitBytes: 100_000, waitMs: 50 });
+  /** How reading ended, for clients that are not there to see it. */
+  const outcomes: string[] = [];
 
   beforeAll(async () => {
     server = createServer(async (request, response) => {
+      using hold = budget.hold(new AbortController().signal);
       try {
-        const body = await readBody(request, { ...rules, acceptsCompression });
-        response.end(JSON.stringify({ model: body.value('model'), bytes: body.bytes.length }));
+        const acceptsCompression = request.url !== '/plain';
+        const body = await readBody(request, { limitBytes, acceptsCompression, hold });
+        outcomes.push('read');
+        response.end(JSON.stringify({ bytes: body.bytes.equals(json) ? body.bytes.length : body.bytes.toString() }));
       } catch (thrown) {
-        sendError(request, response, { error: toGatewayError(thrown), dialect: 'chat', nowMs: 0 });
+        const error = toGatewayError(thrown);
+        outcomes.push(error.code);
+        sendError(request, response, { error, dialect: 'chat', nowMs: 0 });
       }
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     port = (server.address() as AddressInfo).port;
   });
-  afterAll(() => server.closeAllConnections());
+  afterAll(() => server.close().closeAllConnections());
 
   /** Sends headers and, piece by piece, a body; resolves with the answer even when the upload never ends. */
   function send(
-    pieces: readonly Buffer[],
-    headers: Record<string, string> = {},
-    ends = true,
-  ): Promise<{ status: number; code?: string; bytes?: number }> {
+    pieces: readonly (Buffer | string)[],
+    { headers = {}, path = '/', ends = true }: { headers?: Record<string, string>; path?: string; ends?: boolean } = {},
+  ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const request = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers }, (response) => {
+      const request = httpRequest({ port, host: '127.0.0.1', method: 'POST', path, headers }, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => {
           chunks.push(chunk);
-          try {
-            const answer = JSON.parse(Buffer.concat(chunks).toString());
-            resolve({ status: response.statusCode ?? 0, code: answer.error?.code, bytes: answer.bytes });
-            request.destroy();
-          } catch {
-            // Not whole yet.
-          }
+          if (Buffer.concat(chunks).length < Number(response.headers['content-length'] ?? 0)) return;
+          const answer = JSON.parse(Buffer.concat(chunks).toString());
+          resolve({ status: response.statusCode ?? 0, code: answer.error?.code, bytes: answer.bytes });
+          request.destroy();
         });
       });
-      request.on('error', (fault) => reject(fault));
+      request.on('error', reject);
+      request.setNoDelay(true);
+      request.flushHeaders();
       for (const piece of pieces) request.write(piece);
       if (ends) request.end();
     });
   }
+  const encoded = (encoding: string) => ({ headers: { 'content-encoding': encoding } });
 
-  it.each([
-    ['gzip', gzipSync(json)],
-    ['deflate', deflateSync(json)],
-    ['br', brotliCompressSync(json)],
-    ['zstd', zstdCompressSync(json)],
-    ['identity', json],
-  ])('reads %s', async (encoding, bytes) => {
-    expect(await send([bytes], { 'content-encoding': encoding })).toEqual({ status: 200, bytes: json.length });
+  describe.each(encodings)('with $name', ({ encoding, compress }) => {
+    const packed = compress(json);
+
+    it('reads a body', async () => {
+      expect(await send([packed], encoded(encoding))).toEqual({ status: 200, bytes: json.length });
+    });
+
+    it('refuses one that is cut short, anywhere', async () => {
+      for (const length of [1, 2, packed.length >> 1, packed.length - 1]) {
+        const answer = await send([packed.subarray(0, length)], encoded(encoding));
+        expect(answer).toMatchObject({ status: 400, code: 'invalid_body' });
+      }
+    });
+
+    it('refuses one that is followed by something else, at once or later', async () => {
+      for (const pieces of [[Buffer.concat([packed, Buffer.from('more')])], [packed, 'm', 'ore']]) {
+        expect(await send(pieces, encoded(encoding))).toMatchObject({ status: 400, code: 'invalid_body' });
+      }
+    });
+
+    it('refuses none at all, and what is encoded otherwise', async () => {
+      expect(await send([], encoded(encoding))).toMatchObject({ status: 400, code: 'invalid_body' });
+      expect(await send([json], encoded(encoding))).toMatchObject({ status: 400, code: 'invalid_body' });
+    });
+
+    it('counts decoded bytes, so that a bomb is refused before it has been sent', async () => {
+      const bomb = compress(Buffer.alloc(64 * 1024 * 1024, ' '));
+      const answer = await send([bomb.subarray(0, bomb.length - 4)], { ...encoded(encoding), ends: false });
+      expect(answer).toMatchObject({ status: 413, code: 'body_too_large' });
+    });
+
+    it('takes exactly the limit and not a byte more', async () => {
+      const full = (bytes: number) => Buffer.from(`{"a":"${'x'.repeat(bytes - 8)}"}`);
+      expect(await send([compress(full(limitBytes))], encoded(encoding))).toMatchObject({ status: 200 });
+      expect(await send([compress(full(limitBytes + 1))], encoded(encoding))).toMatchObject({ status: 413 });
+    });
   });
 
-  it('refuses an encoding that it does not know, and any where none is taken', async () => {
-    expect(await send([json], { 'content-encoding': 'lzma' })).toMatchObject({
-      status: 415,
-      code: 'unsupported_encoding',
+  it('reads the same however the bytes are split', async () => {
+    const cuts = fc.array(fc.nat({ max: 300 }), { maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...encodings, plain), cuts, async ({ encoding, compress }, at) => {
+        const packed = compress(json);
+        const places = [0, ...at.toSorted((a, b) => a - b), packed.length];
+        const pieces = places.slice(1).map((end, n) => packed.subarray(places[n], end));
+        expect(await send(pieces, encoded(encoding))).toEqual({ status: 200, bytes: json.length });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('joins the members of a gzip file and the frames of zstd', async () => {
+    const halves = [json.subarray(0, 50), json.subarray(50)];
+    expect(
+      await send(
+        halves.map((half) => gzipSync(half)),
+        encoded('gzip'),
+      ),
+    ).toMatchObject({ status: 200 });
+    expect(await send([Buffer.concat(halves.map((half) => zstdCompressSync(half)))], encoded('zstd'))).toMatchObject({
+      status: 200,
     });
-    acceptsCompression = false;
-    expect(await send([gzipSync(json)], { 'content-encoding': 'gzip' })).toMatchObject({ status: 415 });
-    acceptsCompression = true;
+  });
+
+  it('refuses what is sent without end and never decodes to anything', async () => {
+    const gzipWithEndlessFileName = Buffer.concat([
+      Buffer.from('1f8b0808000000000003', 'hex'),
+      Buffer.alloc(8_000, 'a'),
+    ]);
+    const answer = await send([gzipWithEndlessFileName], { ...encoded('gzip'), ends: false });
+    expect(answer).toMatchObject({ status: 413, code: 'body_too_large' });
+    const declared = { headers: { 'content-encoding': 'gzip', 'content-length': '8000' }, ends: false };
+    expect(await send([gzipWithEndlessFileName.subarray(0, 9)], declared)).toMatchObject({ status: 413 });
+  });
+
+  it('refuses zstd that wants a window over 8 MiB', async () => {
+    const params = { [constants.ZSTD_c_windowLog]: 24, [constants.ZSTD_c_contentSizeFlag]: 0 };
+    const wide = zstdCompressSync(Buffer.alloc(20 * 1024 * 1024, ' '), { params });
+    expect(await send([wide], encoded('zstd'))).toMatchObject({ status: 400, code: 'invalid_body' });
+  });
+
+  it('decodes no more than is read, and stops receiving', async () => {
+    const noise = randomBytes(8 * 1024 * 1024);
+    const packed = zstdCompressSync(noise);
+    const received = await new Promise<number>((resolve) => {
+      const slow = createServer(async (request) => {
+        const rules = { limitBytes: noise.length, acceptsCompression: true };
+        for await (const _chunk of decodeBody(request, 'zstd', rules)) {
+          await new Promise((wait) => setTimeout(wait, 200));
+          break;
+        }
+        resolve(request.socket.bytesRead);
+        slow.close().closeAllConnections();
+      });
+      slow.listen(0, '127.0.0.1', () => {
+        const { port: slowPort } = slow.address() as AddressInfo;
+        const request = httpRequest({ port: slowPort, host: '127.0.0.1', method: 'POST' });
+        request.on('error', () => undefined).end(packed);
+      });
+    });
+    expect(received).toBeLessThan(packed.length / 4);
+  });
+
+  it.each(['lzma', 'compress', 'gzip, gzip', 'identity, gzip', 'aws-chunked'])(
+    'refuses the encoding %s',
+    async (name) => {
+      expect(await send([json], encoded(name))).toMatchObject({ status: 415, code: 'unsupported_encoding' });
+    },
+  );
+
+  it('takes the names of encodings in any case', async () => {
+    expect(await send([gzipSync(json)], encoded(' GZip '))).toMatchObject({ status: 200 });
+    expect(await send([json], encoded('Identity'))).toMatchObject({ status: 200 });
+  });
+
+  it('refuses any encoding where none is taken, before it looks at the size', async () => {
+    const headers = { 'content-encoding': 'gzip', 'content-length': String(limitBytes * 10) };
+    expect(await send(['x'], { headers, path: '/plain', ends: false })).toMatchObject({ status: 415 });
+    expect(await send([json], { path: '/plain' })).toMatchObject({ status: 200 });
   });
 
   it('refuses a declared size before anything is sent', async () => {
-    const answer = await send([Buffer.from('{')], { 'content-length': '1001' }, false);
-    expect(answer).toMatchObject({ status: 413, code: 'body_too_large' });
+    const headers = { 'content-length': String(limitBytes + 1) };
+    expect(await send([], { headers, ends: false })).toMatchObject({ status: 413, code: 'body_too_large' });
   });
 
   it('refuses an undeclared size as soon as it is reached', async () => {
-    const answer = await send([Buffer.from(`{"a":"${'x'.repeat(1_001)}`)], {}, false);
+    const answer = await send([`{"a":"${'x'.repeat(limitBytes)}`], { ends: false });
     expect(answer).toMatchObject({ status: 413, code: 'body_too_large' });
   });
 
-  it('counts decoded bytes, so that a bomb is refused', async () => {
-    const bomb = gzipSync(Buffer.alloc(1024 * 1024, ' '));
-    expect(await send([bomb], { 'content-encoding': 'gzip' })).toMatchObject({ status: 413, code: 'body_too_large' });
-  });
-
-  it('refuses what can not be decoded, and what is cut short', async () => {
-    expect(await send([json], { 'content-encoding': 'gzip' })).toMatchObject({ status: 400, code: 'invalid_body' });
-    const cut = gzipSync(json).subarray(0, -10);
-    expect(await send([cut], { 'content-encoding': 'gzip' })).toMatchObject({ status: 400, code: 'invalid_body' });
-  });
-
-  it('refuses what is no JSON object', async () => {
-    expect(await send([Buffer.from('{"a":')])).toMatchObject({ status: 400, code: 'invalid_json' });
-    expect(await send([])).toMatchObject({ status: 400, code: 'invalid_json' });
-    expect(await send([Buffer.from('[]')])).toMatchObject({ status: 400, code: 'invalid_request' });
-  });
-
   it('names the size when a body is both too large and no JSON', async () => {
-    expect(await send([Buffer.from('x'.repeat(1_001))])).toMatchObject({ status: 413 });
+    expect(await send(['x'.repeat(limitBytes + 1)])).toMatchObject({ status: 413 });
+    expect(await send([gzipSync('x'.repeat(limitBytes + 1))], encoded('gzip'))).toMatchObject({ status: 413 });
+  });
+
+  it('names the encoding when a body is both undecodable and no JSON', async () => {
+    const packed = gzipSync('x'.repeat(1_000));
+    expect(await send([packed.subarray(0, -4)], encoded('gzip'))).toMatchObject({ status: 400, code: 'invalid_body' });
+  });
+
+  it('refuses what is no JSON before the upload ends, when it can not be too large any more', async () => {
+    const headers = { 'content-length': String(limitBytes) };
+    expect(await send(['nonsense'], { headers, ends: false })).toMatchObject({ status: 400, code: 'invalid_json' });
+  });
+
+  it.each([
+    ['half an object', '{"a":', 'invalid_json'],
+    ['nothing', '', 'invalid_json'],
+    ['a byte order mark', '\ufeff{}', 'invalid_json'],
+    ['UTF-16', Buffer.from('{"a":1}', 'utf16le'), 'invalid_json'],
+    ['UTF-16 with a byte order mark', Buffer.from('\ufeff{"a":1}', 'utf16le'), 'invalid_json'],
+    ['Latin-1', Buffer.from('{"a":"\u00fc"}', 'latin1'), 'invalid_json'],
+    ['half a character', Buffer.from(Buffer.from('{"a":"\u00fc"}').filter((byte) => byte !== 0xbc)), 'invalid_json'],
+    ['an encoded surrogate', Buffer.from('7b2261223a22eda080227d', 'hex'), 'invalid_json'],
+    ['two values', '{}{}', 'invalid_json'],
+    ['NaN', '{"a":NaN}', 'invalid_json'],
+    ['an array', '[]', 'invalid_request'],
+    ['a text', '"a"', 'invalid_request'],
+    ['null', 'null', 'invalid_request'],
+    ['deep nesting', `{"a":${'['.repeat(900)}${']'.repeat(900)}}`, 'invalid_request'],
+  ])('refuses %s', async (_what, body, code) => {
+    expect(await send(body.length === 0 ? [] : [body])).toMatchObject({ status: 400, code });
+  });
+
+  it('takes half a surrogate pair as an escape', async () => {
+    expect(await send(['{"a":"\\ud800"}'])).toMatchObject({ status: 200 });
+  });
+
+  it('ends when the client breaks off, whatever the encoding', async () => {
+    for (const [encoding, beginning] of [
+      ['identity', '{"a"'],
+      ['gzip', Buffer.from(gzipSync(json)).subarray(0, 20)],
+      ['deflate', ''],
+    ] satisfies [string, string | Buffer][]) {
+      outcomes.length = 0;
+      const headers = { 'content-encoding': encoding, 'content-length': '500' };
+      const request = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers });
+      request.on('error', () => undefined).write(beginning);
+      request.flushHeaders();
+      setTimeout(() => request.destroy(), 30);
+      await expect.poll(() => outcomes).toEqual(['invalid_body']);
+    }
+  });
+
+  it('answers 503 while there is no room for the body, and lets go of the room in the end', async () => {
+    const hold = budget.hold(new AbortController().signal);
+    await hold.reserve(100_000 - limitBytes);
+    const headers = { 'content-length': String(json.length) };
+    expect(await send([json], { headers })).toMatchObject({ status: 200 });
+    hold.growTo(100_000);
+    expect(await send([json], { headers })).toMatchObject({ status: 503, code: 'providers_unavailable' });
+    hold[Symbol.dispose]();
+    await expect.poll(() => budget.heldBytes).toBe(0);
   });
 });

@@ -1,51 +1,91 @@
 import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
 import { JsonBody, JsonSkimmer } from '@gateway/json';
+import { type BodyRules, encodedLimitBytes, tooLarge } from './body-rules.ts';
 import { bodyEncoding, decodeBody } from './decode-body.ts';
+import { GatheredBytes } from './gathered-bytes.ts';
+import { inviteUpload, uploadFault } from './upload.ts';
 
-export interface BodyRules {
-  /** Counted on decoded bytes. */
-  readonly limitBytes: number;
-  readonly acceptsCompression: boolean;
-}
+export type { BodyRules } from './body-rules.ts';
 
 /**
- * Reads and checks a JSON body: encoding, size, decodability, grammar, in this order. The size is refused as soon as it
- * is certain, before the upload ends. Throws `unsupported_encoding`, `body_too_large`, `invalid_body`, `invalid_json`,
- * `invalid_request`. @see spec "Size limits"
+ * Reads and checks a JSON body: encoding, size, room, decodability, grammar, in this order. The size is refused as soon as
+ * it is certain, before the upload ends; a client that waits to be told to send its body is told only now. Throws
+ * `unsupported_encoding`, `body_too_large`, `providers_unavailable`, `invalid_body`, `invalid_json`, `invalid_request`.
+ * @see spec "Size limits"
  */
 export async function readBody(request: IncomingMessage, rules: BodyRules): Promise<JsonBody> {
   const encoding = bodyEncoding(request, rules.acceptsCompression);
-  if (encoding === 'identity' && Number(request.headers['content-length'] ?? 0) > rules.limitBytes)
-    throw tooLarge(rules);
-  using body = decodeBody(request, encoding);
-  const { bytes, skimmer } = await gather(body.chunks, rules);
-  return new JsonBody(bytes, skimmer);
+  const declaredBytes = declaredLength(request);
+  const isPlain = encoding === 'identity';
+  if ((declaredBytes ?? 0) > (isPlain ? rules.limitBytes : encodedLimitBytes(rules))) throw tooLarge(rules);
+  const expectedBytes = isPlain && declaredBytes !== undefined ? declaredBytes : unknownLengthBytes;
+  await rules.hold?.reserve(expectedBytes);
+  inviteUpload(request);
+  const fault = uploadFault(request);
+  if (fault !== undefined) throw fault;
+  const chunks = undecodableAsInvalidBody(decodeBody(request, encoding, rules));
+  return gather(chunks, { rules, expectedBytes, sizeIsCertain: isPlain && declaredBytes !== undefined });
 }
 
-async function gather(chunks: AsyncIterable<Buffer>, rules: BodyRules) {
-  const kept: Buffer[] = [];
+/** What is set aside for a body that does not say how long it will be. */
+const unknownLengthBytes = 64 * 1024;
+
+interface Expected {
+  readonly rules: BodyRules;
+  readonly expectedBytes: number;
+  /** The body can't turn out too large any more. */
+  readonly sizeIsCertain: boolean;
+}
+
+async function gather(chunks: AsyncIterable<Buffer>, { rules, expectedBytes, sizeIsCertain }: Expected) {
   const skimmer = new JsonSkimmer();
+  const turns = new Turns();
+  let gathered = new GatheredBytes(expectedBytes);
   let size = 0;
   let badJson: unknown;
-  for await (const chunk of undecodableAsInvalidBody(chunks)) {
+  for await (const chunk of chunks) {
     size += chunk.length;
     if (size > rules.limitBytes) throw tooLarge(rules);
+    await turns.spend(chunk.length);
     if (badJson !== undefined) continue;
-    kept.push(chunk);
-    // A text that is no JSON is still read to its end: too large comes first among the errors.
     badJson = failureOf(() => skimmer.push(chunk));
+    if (badJson === undefined) {
+      rules.hold?.growTo(gathered.capacityWith(chunk));
+      gathered.add(chunk);
+    } else if (sizeIsCertain) {
+      throw badJson;
+    } else {
+      // Read on to the end and keep nothing: too large, or undecodable, would come first among the errors.
+      gathered = new GatheredBytes(0);
+    }
   }
   badJson ??= failureOf(() => skimmer.end());
   if (badJson !== undefined) throw badJson;
-  const [only] = kept;
-  return { bytes: only !== undefined && kept.length === 1 ? only : Buffer.concat(kept, size), skimmer };
+  return new JsonBody(gathered.bytes(), skimmer);
+}
+
+/** Bytes after which others get a turn: a fast client brings many reads in one turn of the event loop. */
+const bytesPerTurn = 256 * 1024;
+
+class Turns {
+  #left = bytesPerTurn;
+
+  /** Resolves in the next turn of the event loop when this one has had its share of work. */
+  async spend(bytes: number): Promise<void> {
+    this.#left -= bytes;
+    if (this.#left > 0) return;
+    this.#left = bytesPerTurn;
+    await setImmediate();
+  }
 }
 
 async function* undecodableAsInvalidBody(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* chunks;
   } catch (cause) {
+    if (cause instanceof GatewayError) throw cause;
     throw new GatewayError('invalid_body', 'The body could not be decoded, or it broke off.', { cause });
   }
 }
@@ -59,9 +99,7 @@ function failureOf(act: () => void): unknown {
   }
 }
 
-function tooLarge({ limitBytes }: BodyRules): GatewayError {
-  return new GatewayError(
-    'body_too_large',
-    `The body is over this endpoint's limit of ${limitBytes / 1024 / 1024} MiB.`,
-  );
+/** In bytes as they are sent. The HTTP parser has seen to it that it is a number. */
+function declaredLength({ headers }: IncomingMessage): number | undefined {
+  return headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
 }

@@ -4,6 +4,8 @@ import { toGatewayError } from '@gateway/errors';
 import { type AdmissionPeers, admit } from '../admission/admit.ts';
 import { authenticate } from '../authentication/authenticate.ts';
 import type { TokenCache } from '../authentication/token-cache.ts';
+import type { BodyBudget } from '../body/body-budget.ts';
+import type { BodyRules } from '../body/body-rules.ts';
 import type { EndpointPeers } from '../endpoints/endpoint.ts';
 import type { RequestEvents } from '../events.ts';
 import type { Route } from '../routes.ts';
@@ -14,6 +16,7 @@ export interface RequestPeers {
   readonly admission: AdmissionPeers;
   readonly endpoints: EndpointPeers;
   readonly events: RequestEvents;
+  readonly bodies: BodyBudget;
 }
 
 /** One request from its route to its last byte: authenticate, admit, answer; whatever is thrown is rendered here. */
@@ -26,8 +29,9 @@ export async function handleRequest(
   const requestId = randomUUIDv7();
   const finished = peers.events.requestStarted(route.path);
   const client = clientSignal(response);
+  using hold = peers.bodies.hold(client);
   try {
-    await answer(route, { requestId, request, response, signal: client }, peers);
+    await answer(route, { requestId, request, response, signal: client, bodyRules: { ...route.body, hold } }, peers);
   } catch (thrown) {
     const error = toGatewayError(thrown);
     if (error.code === 'internal_error' && !client.aborted) peers.events.requestFaulted(requestId, route.path, error);
@@ -42,6 +46,7 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly signal: AbortSignal;
+  readonly bodyRules: BodyRules;
 }
 
 async function answer(route: Route, exchange: Exchange, peers: RequestPeers): Promise<void> {
@@ -56,7 +61,7 @@ async function answer(route: Route, exchange: Exchange, peers: RequestPeers): Pr
   }
   if ('refusal' in admission && admission.refusal !== undefined) throw admission.refusal;
   await route.endpoint(
-    { ...exchange, path: route.path, errorDialect: route.errorDialect, bodyRules: route.body, principal, admission },
+    { ...exchange, path: route.path, errorDialect: route.errorDialect, principal, admission },
     peers.endpoints,
   );
 }

@@ -1,29 +1,50 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { Socket } from 'node:net';
-import { GatewayError } from '@gateway/errors';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { breakUpload, holdBackUpload } from '../body/upload.ts';
 import type { EdgeRouterConfig } from '../config.ts';
-import { renderError } from '../errors/render-error.ts';
+import { type Exchange, Exchanges } from './exchanges.ts';
+import { HttpFault, toHttpFault } from './http-fault.ts';
+import { sendRawAnswer } from './raw-answer.ts';
+import { syntaxFault } from './request-syntax.ts';
+import { sendError } from './send-error.ts';
 
-/** The public HTTP listener: timeouts that Node leaves loose, JSON for malformed HTTP, and a drain that cuts nothing. */
+type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeoutMs' | 'bodyTimeoutMs'>;
+
+/**
+ * The public HTTP listener: timeouts that Node leaves loose, rules of HTTP that Node does not check, JSON for requests that
+ * are none, and a drain that cuts nothing.
+ */
 export class HttpServer {
   readonly #server: Server;
-  readonly #config: EdgeRouterConfig;
+  readonly #config: HttpServerConfig;
+  readonly #listener: RequestListener;
+  readonly #exchanges = new Exchanges();
+  /** Connections on which nothing can be understood any more. */
+  readonly #lost = new WeakSet<Duplex>();
+  #draining = false;
 
-  constructor(listener: RequestListener, config: EdgeRouterConfig) {
+  constructor(listener: RequestListener, config: HttpServerConfig) {
+    this.#listener = listener;
     this.#config = config;
-    this.#server = createServer(
-      {
-        headersTimeout: config.headersTimeoutMs,
-        requestTimeout: config.bodyTimeoutMs,
-        // Node looks at its timeouts only so often; its own half a minute would make them meaningless.
-        connectionsCheckingInterval: 1_000,
-        // Longer than the idle time of common load balancers, so that it is they who close.
-        keepAliveTimeout: 75_000,
-        maxHeaderSize: 32 * 1024,
-      },
-      listener,
-    );
-    this.#server.on('clientError', (_fault, socket) => answerMalformed(socket as Socket));
+    const headersTimeout = Math.min(config.headersTimeoutMs, config.bodyTimeoutMs);
+    this.#server = createServer({
+      headersTimeout,
+      requestTimeout: config.bodyTimeoutMs,
+      // Node looks at its timeouts only so often; its own half a minute would make them meaningless.
+      connectionsCheckingInterval: Math.min(1_000, headersTimeout / 2),
+      // Longer than the idle time of common load balancers, so that it is they who close.
+      keepAliveTimeout: 75_000,
+      maxHeaderSize: 32 * 1024,
+      // A missing host is refused in our own words.
+      requireHostHeader: false,
+    });
+    this.#server
+      .on('request', (request, response) => this.#onRequest(request, response))
+      .on('checkContinue', (request, response) => this.#onRequest(request, response, holdBackUpload))
+      .on('checkExpectation', (request, response) => this.#onRequest(request, response, refuseExpectation))
+      .on('connect', (_request, connection) => this.#onConnect(connection))
+      .on('clientError', (fault, connection) => this.#onClientError(fault, connection));
   }
 
   /** Resolves with the port it listens on; rejects when the port is taken. */
@@ -40,6 +61,7 @@ export class HttpServer {
   /** Takes no new connections, lets running requests end, and cuts what is left after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     if (!this.#server.listening) return;
+    this.#draining = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     // Idle keep-alive connections would otherwise hold up the end; ones that finish later become idle later.
     const closeIdle = setInterval(() => this.#server.closeIdleConnections(), 100);
@@ -48,16 +70,58 @@ export class HttpServer {
     clearInterval(closeIdle);
     clearTimeout(cut);
   }
+
+  #onRequest(
+    request: IncomingMessage,
+    response: ServerResponse,
+    before: (request: IncomingMessage, response: ServerResponse) => void = () => undefined,
+  ): void {
+    if (!this.#exchanges.begin({ request, response })) return;
+    // Node drops what comes in one packet with a request to upgrade, also when nothing is upgraded.
+    if (this.#draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    const fault = syntaxFault(request);
+    if (fault !== undefined) {
+      response.shouldKeepAlive = false;
+      sendError(request, response, { error: fault, dialect: 'chat', nowMs: 0 });
+      return;
+    }
+    before(request, response);
+    if (!response.headersSent) this.#listener(request, response);
+  }
+
+  /** No tunnels here. */
+  #onConnect(connection: Duplex): void {
+    connection.on('error', () => connection.destroy());
+    const fault = new HttpFault(405, 'There are no tunnels here.', { allow: 'GET, HEAD, POST' });
+    this.#exchanges.whenAnswered(connection, () => sendRawAnswer(connection, fault));
+  }
+
+  /** What came is no HTTP, not in time, or broken off. Once for each connection: nothing after it can be understood. */
+  #onClientError(fault: NodeJS.ErrnoException, connection: Duplex): void {
+    if (this.#lost.has(connection)) return;
+    this.#lost.add(connection);
+    const latest = this.#exchanges.latest(connection);
+    if (fault.code === 'ECONNRESET') connection.destroy();
+    else if (latest === undefined || latest.request.complete) this.#answerStray(connection, toHttpFault(fault.code));
+    else if (latest.response.writableFinished) connection.destroy();
+    else breakExchange(latest, toHttpFault(fault.code));
+  }
+
+  /** It belongs to no request that is known. A connection on which nothing was ever sent is owed no answer. */
+  #answerStray(connection: Duplex, fault: HttpFault): void {
+    if (connection instanceof Socket && connection.bytesRead === 0) connection.destroy();
+    else this.#exchanges.whenAnswered(connection, () => sendRawAnswer(connection, fault));
+  }
 }
 
-/** An answer to what was no HTTP request, where the connection can still take one. */
-function answerMalformed(socket: Socket): void {
-  if (!socket.writable || socket.bytesWritten > 0) {
-    socket.destroy();
-    return;
-  }
-  const { body } = renderError(new GatewayError('invalid_request', 'The request is not valid HTTP.'), 'chat', 0);
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
+function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
+  response.shouldKeepAlive = false;
+  const error = new HttpFault(417, 'The only expectation that is met is 100-continue.');
+  sendError(request, response, { error, dialect: 'chat', nowMs: 0 });
+}
+
+/** It belongs to the body of a request: whoever handles that request answers. */
+function breakExchange({ request, response }: Exchange, fault: HttpFault): void {
+  if (!response.headersSent) response.shouldKeepAlive = false;
+  breakUpload(request, fault);
 }

@@ -26,6 +26,52 @@ describe('usage periods', () => {
     expect(new Date(lastSevenDays.sinceMs).toISOString()).toBe('2026-10-21T22:00:00.000Z');
   });
 
+  it.each([
+    ['the day of 23 hours', '2026-03-29T12:00:00Z', '2026-03-28T23:00:00Z', '2026-03-22T23:00:00Z'],
+    ['the day after it', '2026-03-30T12:00:00Z', '2026-03-29T22:00:00Z', '2026-03-23T23:00:00Z'],
+    ['the last day of a week with it', '2026-04-04T12:00:00Z', '2026-04-03T22:00:00Z', '2026-03-28T23:00:00Z'],
+    ['the first day after that week', '2026-04-05T12:00:00Z', '2026-04-04T22:00:00Z', '2026-03-29T22:00:00Z'],
+    ['the day of 25 hours', '2026-10-25T12:00:00Z', '2026-10-24T22:00:00Z', '2026-10-18T22:00:00Z'],
+    ['the day after it', '2026-10-26T12:00:00Z', '2026-10-25T23:00:00Z', '2026-10-19T22:00:00Z'],
+    ['the last day of a week with it', '2026-10-31T12:00:00Z', '2026-10-30T23:00:00Z', '2026-10-24T22:00:00Z'],
+    ['the first day after that week', '2026-11-01T12:00:00Z', '2026-10-31T23:00:00Z', '2026-10-25T23:00:00Z'],
+  ])('begin at local midnight on %s', (_what, now, todaySince, weekSince) => {
+    const { today, lastSevenDays } = usagePeriods([], at(now));
+    expect(today.sinceMs).toBe(at(todaySince));
+    expect(lastSevenDays.sinceMs).toBe(at(weekSince));
+  });
+
+  it.each([
+    ['23 hours', '2026-03-29', '2026-03-28T23:00:00.000Z', '2026-03-29T21:59:59.999Z'],
+    ['25 hours', '2026-10-25', '2026-10-24T22:00:00.000Z', '2026-10-25T22:59:59.999Z'],
+  ])('keep a day of %s whole', (_hours, today, first, last) => {
+    expect(daysOfPeriods(at(first) - 1).today).not.toBe(today);
+    expect(daysOfPeriods(at(first)).today).toBe(today);
+    expect(daysOfPeriods(at(last)).today).toBe(today);
+    expect(daysOfPeriods(at(last) + 1).today).not.toBe(today);
+    expect(usagePeriods([day(today)], at(last)).today.totals.requests).toBe(1);
+    expect(usagePeriods([day(today)], at(last) + 1).today.totals.requests).toBe(0);
+  });
+
+  it('begin at what a clock in Amsterdam calls midnight, on seven dates', () => {
+    const clock = new Intl.DateTimeFormat('sv-SE', {
+      timeZone: 'Europe/Amsterdam',
+      dateStyle: 'short',
+      timeStyle: 'medium',
+    });
+    const instants = fc.integer({ min: at('2024-01-01T00:00:00Z'), max: at('2031-01-01T00:00:00Z') });
+    fc.assert(
+      fc.property(instants, (nowMs) => {
+        const { today, lastSevenDays } = usagePeriods([], nowMs);
+        const [date = ''] = clock.format(nowMs).split(' ');
+        expect(clock.format(today.sinceMs)).toBe(`${date} 00:00:00`);
+        const sixDaysBefore = new Date(at(`${date}T00:00:00Z`) - 6 * 86_400_000).toISOString().slice(0, 10);
+        expect(clock.format(lastSevenDays.sinceMs)).toBe(`${sixDaysBefore} 00:00:00`);
+        expect(daysOfPeriods(nowMs)).toEqual({ first: sixDaysBefore, today: date });
+      }),
+    );
+  });
+
   it('change at local midnight', () => {
     expect(daysOfPeriods(at('2026-11-20T22:59:59.999Z'))).toEqual({ first: '2026-11-14', today: '2026-11-20' });
     expect(daysOfPeriods(at('2026-11-20T23:00:00.000Z'))).toEqual({ first: '2026-11-15', today: '2026-11-21' });

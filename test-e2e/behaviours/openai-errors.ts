@@ -1,0 +1,121 @@
+import OpenAI, {
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  RateLimitError,
+  UnprocessableEntityError,
+} from 'openai';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openAiClient, rejectionOf } from '../client/sdk-clients.ts';
+import { issueToken } from '../client/tokens.ts';
+import type { Topology } from '../topologies/topology.ts';
+
+const messages = [{ role: 'user' as const, content: 'hello' }];
+const input = [{ role: 'user' as const, content: 'hello' }];
+
+/** The error classes of the official `openai` package, one for each status of the specification. @see spec "Codes" */
+export function openAiErrorsBehaviour(gateway: () => Topology): void {
+  describe('the errors of the openai package', () => {
+    let client: OpenAI;
+    beforeAll(async () => {
+      client = openAiClient(gateway(), (await issueToken(gateway(), { kind: 'personal' })).text);
+    });
+
+    const chat = (model: string) => client.chat.completions.create({ model, messages });
+    const stream = (model: string, on = client) => on.responses.create({ model, input, stream: true });
+    const strikeOnce = (account: string, status: number) =>
+      gateway().simulator.faults.add({ account, times: 1, fault: { kind: 'status', status, body: { detail: 'no' } } });
+
+    it.each([
+      ['chat', (stranger: OpenAI) => stranger.chat.completions.create({ model: 'gateway/sterk', messages })],
+      ['responses', (stranger: OpenAI) => stream('gpt-5.5', stranger)],
+      ['the models', (stranger: OpenAI) => stranger.models.list()],
+    ])('for an unknown token on %s is AuthenticationError', async (_where, ask) => {
+      const thrown = await rejectionOf(ask(openAiClient(gateway(), 'sk-nobody')));
+      expect(thrown).toBeInstanceOf(AuthenticationError);
+      expect(thrown).toMatchObject({ status: 401, code: 'unauthorized', message: expect.stringContaining('401 ') });
+    });
+
+    it.each([
+      ['chat', () => client.chat.completions.create({ model: 'gateway/sterk', messages: [] })],
+      ['responses', () => client.responses.create({ model: 'gpt-5.5', input: 'a string', stream: true })],
+    ])('for a wrong field on %s is BadRequestError', async (_where, ask) => {
+      const thrown = await rejectionOf(ask());
+      expect(thrown).toBeInstanceOf(BadRequestError);
+      expect(thrown).toMatchObject({ status: 400, code: 'invalid_request' });
+    });
+
+    it.each([
+      ['chat', () => chat('no-such-model')],
+      ['responses', () => stream('no-such-model')],
+      ['responses, for a class', () => stream('gateway/sterk')],
+      ['responses, for a Messages model', () => stream('claude-sonnet-5')],
+    ])('for an unknown model on %s is NotFoundError', async (_where, ask) => {
+      const thrown = await rejectionOf(ask());
+      expect(thrown).toBeInstanceOf(NotFoundError);
+      expect(thrown).toMatchObject({ status: 404, code: 'model_not_found' });
+    });
+
+    it('for an unknown path is NotFoundError', async () => {
+      const thrown = await rejectionOf(client.embeddings.create({ model: 'gpt-5.5', input: 'hello' }));
+      expect(thrown).toBeInstanceOf(NotFoundError);
+      expect(thrown).toMatchObject({ code: 'not_found' });
+    });
+
+    it('for a body that is too large is APIError with status 413', async () => {
+      const content = 'x'.repeat(16 * 1024 * 1024);
+      const thrown = await rejectionOf(
+        client.chat.completions.create({ model: 'gateway/sterk', messages: [{ role: 'user', content }] }),
+      );
+      expect(thrown).toBeInstanceOf(APIError);
+      expect(thrown).toMatchObject({ status: 413, code: 'body_too_large' });
+    });
+
+    it.each([
+      ['chat', (limited: OpenAI) => limited.chat.completions.create({ model: 'gateway/snel', messages })],
+      ['responses', (limited: OpenAI) => stream('gpt-5.5', limited)],
+    ])('for a token over its limit on %s is RateLimitError', async (_where, ask) => {
+      const token = await issueToken(gateway(), { requestsPerMinute: 1 });
+      const limited = openAiClient(gateway(), token.text);
+      await limited.models.list();
+      const thrown = await rejectionOf(ask(limited));
+      expect(thrown).toBeInstanceOf(RateLimitError);
+      expect(thrown).toMatchObject({
+        status: 429,
+        code: 'rate_limit_exceeded',
+        error: { limit: 'requests_per_minute', retryAt: expect.any(String) },
+      });
+    });
+
+    it('for a request that the provider refuses has the class of its status', async () => {
+      strikeOnce('refusing-a', 422);
+      const thrown = await rejectionOf(chat('gateway/refusing'));
+      expect(thrown).toBeInstanceOf(UnprocessableEntityError);
+      expect(thrown).toMatchObject({ status: 422, code: 'upstream_rejected' });
+    });
+
+    it('for providers that are down is InternalServerError', async () => {
+      strikeOnce('unable-a', 500);
+      const thrown = await rejectionOf(chat('gateway/unable'));
+      expect(thrown).toBeInstanceOf(InternalServerError);
+      expect(thrown).toMatchObject({ status: 503, code: 'providers_unavailable' });
+    });
+
+    it('in the middle of a stream is APIError with the code of the gateway', async () => {
+      const faults = [
+        { kind: 'delay', betweenEventsMs: 40 },
+        { kind: 'reset', afterEvents: 12 },
+      ] as const;
+      for (const fault of faults) gateway().simulator.faults.add({ account: 'refusing-a', times: 1, fault });
+      const stream = client.chat.completions.stream({
+        model: 'gateway/refusing',
+        messages: [{ role: 'user', content: '#long 60' }],
+      });
+      const thrown = await rejectionOf(stream.finalContent());
+      expect(thrown).toBeInstanceOf(OpenAI.APIError);
+      expect(thrown).toMatchObject({ code: 'providers_unavailable' });
+    });
+  });
+}

@@ -1,0 +1,22 @@
+import type { Topology } from '../topologies/topology.ts';
+import { relayAffinityBehaviour } from './relay-affinity.ts';
+import { relayAnswersBehaviour } from './relay-answers.ts';
+import { relayFailuresBehaviour } from './relay-failures.ts';
+import { relayHangUpBehaviour } from './relay-hang-up.ts';
+import { relayHeadersBehaviour } from './relay-headers.ts';
+import { relayRequestsBehaviour } from './relay-requests.ts';
+import { relayUsageBehaviour } from './relay-usage.ts';
+
+/**
+ * The endpoints that relay a provider's own format: what reaches the provider, and what comes back, to the byte.
+ * @see spec "POST /v1/messages", "POST /v1/messages/count_tokens", "POST /v1/responses"
+ */
+export function relayBytesBehaviour(gateway: () => Topology): void {
+  relayRequestsBehaviour(gateway);
+  relayAnswersBehaviour(gateway);
+  relayHeadersBehaviour(gateway);
+  relayAffinityBehaviour(gateway);
+  relayFailuresBehaviour(gateway);
+  relayHangUpBehaviour(gateway);
+  relayUsageBehaviour(gateway);
+}

@@ -1,0 +1,14 @@
+import { chatCases } from './chat-cases.ts';
+import type { ContractCase } from './contract-case.ts';
+import { countTokensCases, messagesCases } from './messages-cases.ts';
+import { otherCases } from './other-cases.ts';
+import { responsesCases } from './responses-cases.ts';
+
+/** Every cell of the contract but `internal_error`, for which a part of the gateway has to be taken away. */
+export const contractCases: readonly ContractCase[] = [
+  ...chatCases,
+  ...messagesCases,
+  ...countTokensCases,
+  ...responsesCases,
+  ...otherCases,
+];
