@@ -1,3 +1,4 @@
+import type { ProcessControl } from '@gateway/testkit';
 import { afterAll, describe, expect, it } from 'vitest';
 import { issueToken } from '../client/tokens.ts';
 import { contractCases } from '../contract/cases.ts';
@@ -9,7 +10,6 @@ import { Matrix } from '../contract/matrix.ts';
 import { OpenApiDocument } from '../contract/openapi-document.ts';
 import { FreshAccounts, Scene } from '../contract/scene.ts';
 import { send } from '../contract/send.ts';
-import type { ServicesTopology } from '../topologies/services.ts';
 import type { Topology } from '../topologies/topology.ts';
 
 const document = OpenApiDocument.read();
@@ -52,8 +52,14 @@ export function contractBehaviour(gateway: () => Topology): void {
   });
 }
 
-/** The cells that need a part of the gateway to be away: a token that no cache knows, while identity does not answer. */
-export function internalErrorContract(gateway: () => ServicesTopology): void {
+/**
+ * The cells that need a part of the gateway to be away: a token that no cache knows, while `part`, without which it can't be
+ * looked up, does not run.
+ */
+export function internalErrorContract<T extends Topology>(
+  gateway: () => T,
+  part: (gateway: T) => ProcessControl,
+): void {
   describe('the contract while a part of the gateway is away', () => {
     afterAll(() => print(gateway()));
 
@@ -62,8 +68,8 @@ export function internalErrorContract(gateway: () => ServicesTopology): void {
       async (route) => {
         matrixOf(gateway()).try(route, 'internal_error');
         const { text: token } = await issueToken(gateway(), { requestsPerMinute: 100, tokensPerDay: 1_000_000 });
-        const { identity } = gateway().services;
-        await identity.kill();
+        const away = part(gateway());
+        await away.kill();
         try {
           const answer = await send(gateway(), requestTo(route, token));
           const internalError = { route, cell: 'internal_error', way: '', tokens: [] } as const;
@@ -71,7 +77,7 @@ export function internalErrorContract(gateway: () => ServicesTopology): void {
           checkAnswer(contractCase, 'personal', answer, document);
           matrixOf(gateway()).hold(route, 'internal_error');
         } finally {
-          await identity.restart();
+          await away.restart();
         }
       },
     );

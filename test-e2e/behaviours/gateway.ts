@@ -9,6 +9,7 @@ import { limitsBehaviour } from './limits.ts';
 import { modelListingBehaviour } from './model-listing.ts';
 import { modelsBehaviour } from './models.ts';
 import { officialSdksBehaviour } from './official-sdks.ts';
+import { protocolBehaviour } from './protocol.ts';
 import { relayBytesBehaviour } from './relay-bytes.ts';
 import { usageBehaviour } from './usage.ts';
 import { usagePeriodsBehaviour } from './usage-periods.ts';
@@ -43,6 +44,7 @@ export function describeGateway<T extends Topology>(
     modelListingBehaviour(gateway);
     officialSdksBehaviour(gateway);
     relayBytesBehaviour(gateway);
+    protocolBehaviour(gateway);
     contractBehaviour(gateway);
     more(gateway);
   });

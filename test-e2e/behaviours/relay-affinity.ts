@@ -15,17 +15,17 @@ export function relayAffinityBehaviour(gateway: () => Topology): void {
       token = (await issueToken(gateway(), { kind: 'personal' })).text;
     });
 
-    /** Sends a request and tells which of the accounts got it. */
-    const accountOf = async (prefix: string, send: () => Promise<unknown>) => {
-      const lastIds = () => letters.map((letter) => lastId(`${prefix}-${letter}`));
+    /** Sends a request and tells which of the accounts got it, model lists aside, which are read all the time. */
+    const accountOf = async (prefix: string, path: string, send: () => Promise<unknown>) => {
+      const lastIds = () => letters.map((letter) => lastId(`${prefix}-${letter}`, path));
       const before = lastIds();
       await send();
       return letters.filter((_, index) => lastIds()[index] !== before[index]).join();
     };
-    const lastId = (account: string) => gateway().simulator.requests({ account, limit: 1 })[0]?.id;
+    const lastId = (account: string, path: string) => gateway().simulator.requests({ account, path, limit: 1 })[0]?.id;
 
     const responsesAccount = (more: Record<string, unknown>, headers: Record<string, string> = {}) =>
-      accountOf('responses-gpt-sticky', async () => {
+      accountOf('responses-gpt-sticky', '/v1/responses', async () => {
         const body = responsesBody('gpt-sticky', 'hello', more);
         expect((await relay(gateway(), token, { path: '/v1/responses', body, headers })).status).toBe(200);
       });
@@ -53,7 +53,7 @@ export function relayAffinityBehaviour(gateway: () => Topology): void {
     it('that continue a thread go to the account that made its last message', async () => {
       const say = async (text: string, thread: unknown) => {
         const answer = { id: '' };
-        const account = await accountOf('threads', async () => {
+        const account = await accountOf('threads', '/v1/messages', async () => {
           const body = messagesBody('gateway/threads', text, { thread, stream: text.includes('streamed') });
           const { status, text: answered } = await relay(gateway(), token, {
             path: '/v1/messages',

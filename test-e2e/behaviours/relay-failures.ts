@@ -38,7 +38,8 @@ export function relayFailuresBehaviour(gateway: () => Topology): void {
     ] as const)('a Messages stream that %s ends with one generic error event', async (_what, fault) => {
       const { status, text, record } = await askMessages(slowly, fault);
       expect(status).toBe(200);
-      expect(record.outcome).toBe('faulted');
+      // The gateway hangs up at the error: the provider may see that before it is through with its fault.
+      expect(['faulted', 'cancelled']).toContain(record.outcome);
       const whole = await askAgain(gateway().simulator, record);
       const at = text.indexOf('event: error\n');
       expect(at).toBeGreaterThan(0);

@@ -1,21 +1,33 @@
 import { randomBytes } from 'node:crypto';
+import { startNats, startPostgres, startRedis, type TestServer } from '@gateway/testkit';
+import { internalErrorContract } from '../behaviours/contract.ts';
 import { describeGateway } from '../behaviours/gateway.ts';
 import { startAllInOne } from '../topologies/all-in-one.ts';
-import { ownBackends } from '../topologies/own-backends.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-describeGateway('the all-in-one gateway on Redis, NATS and Postgres', async (): Promise<Topology> => {
-  await using stack = new AsyncDisposableStack();
-  const { redisUrl, natsUrl, postgresUrl } = await ownBackends(stack);
-  const gateway = stack.use(
-    await startAllInOne('shared', {
-      REDIS_URL: redisUrl,
-      NATS_URL: natsUrl,
-      DATABASE_URL: postgresUrl,
-      MIGRATE_AT_START: 'true',
-      TOKEN_HASH_KEY: randomBytes(32).toString('base64'),
-    }),
-  );
-  const open = stack.move();
-  return { ...gateway, [Symbol.asyncDispose]: () => open.disposeAsync() };
-});
+interface SharedTopology extends Topology {
+  readonly postgres: TestServer;
+}
+
+describeGateway(
+  'the all-in-one gateway on Redis, NATS and Postgres',
+  async (): Promise<SharedTopology> => {
+    await using stack = new AsyncDisposableStack();
+    const redis = stack.use(await startRedis());
+    const nats = stack.use(await startNats());
+    // One of its own, because it is killed.
+    const postgres = stack.use(await startPostgres());
+    const gateway = stack.use(
+      await startAllInOne('shared', {
+        REDIS_URL: redis.url,
+        NATS_URL: nats.url,
+        DATABASE_URL: postgres.url,
+        MIGRATE_AT_START: 'true',
+        TOKEN_HASH_KEY: randomBytes(32).toString('base64'),
+      }),
+    );
+    const open = stack.move();
+    return { ...gateway, postgres, [Symbol.asyncDispose]: () => open.disposeAsync() };
+  },
+  (gateway) => internalErrorContract(gateway, ({ postgres }) => postgres),
+);

@@ -9,7 +9,7 @@ describeGateway(
   () => startServicesTopology('services'),
   (gateway) => {
     limiterOverGrpcBehaviour(() => gateway().limiterAddress);
-    internalErrorContract(gateway);
+    internalErrorContract(gateway, ({ services }) => services.identity);
     killedProcessesBehaviour(gateway);
   },
 );

@@ -36,7 +36,14 @@ export async function readClientRequest(frames: AsyncIterable<RequestFrame>, clo
 /** The largest body that any endpoint takes. @see spec "Size limits" */
 const maxBodyBytes = 64 * 1024 * 1024;
 
+/** The pieces as one. In process they are views that follow each other in one buffer: then nothing is copied. */
 function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const [only] = pieces;
-  return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
+  const [first] = pieces;
+  if (first === undefined) return new Uint8Array();
+  let end = first.byteOffset;
+  for (const piece of pieces) {
+    if (piece.buffer !== first.buffer || piece.byteOffset !== end) return Buffer.concat(pieces);
+    end += piece.length;
+  }
+  return new Uint8Array(first.buffer, first.byteOffset, end - first.byteOffset);
 }
