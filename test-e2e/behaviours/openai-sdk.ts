@@ -111,7 +111,9 @@ export function openAiSdkBehaviour(gateway: () => Topology): void {
         const stream = client.responses.stream({ model: 'gpt-empty', input: input('still here #reason 3') });
         const response = await stream.finalResponse();
         gateway().simulator.faults.clear(id);
-        expect(gateway().simulator.requests({ account, limit: 1 })[0]?.faults).toEqual(['empty_output']);
+        expect(gateway().simulator.requests({ account, path: '/v1/responses', limit: 1 })[0]?.faults).toEqual([
+          'empty_output',
+        ]);
         expect(response.output_text).toBe('echo: still here');
         expect(response.output.map(({ type }) => type)).toEqual(['reasoning', 'message']);
       });

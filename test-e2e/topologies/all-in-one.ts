@@ -5,7 +5,7 @@ import { startSimulator } from '@gateway/simulator';
 import { freePorts } from '@gateway/testkit';
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { startGatewayctl, untilReady } from './gateway-process.ts';
-import type { Topology } from './topology.ts';
+import { suiteSettings, type Topology } from './topology.ts';
 
 /** The gateway in one process; on its embedded storage unless `env` names real backends. */
 export async function startAllInOne(name: string, env: Readonly<Record<string, string>> = {}): Promise<Topology> {
@@ -20,7 +20,7 @@ export async function startAllInOne(name: string, env: Readonly<Record<string, s
       ADMIN_PORT: String(adminPort),
       GATEWAY_DATA: join(folder, 'data'),
       GATEWAY_CONFIG: await writeGatewayFile(folder, simulator.url),
-      MODEL_LIST_REFRESH_SECONDS: '2',
+      ...suiteSettings,
       ...env,
     }),
   );

@@ -5,7 +5,7 @@ import { startSimulator } from '@gateway/simulator';
 import { type RunningServices, startServices } from '@gateway/testkit';
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
-import type { Topology } from './topology.ts';
+import { suiteSettings, type Topology } from './topology.ts';
 
 /** Every service a process, on real Redis, NATS and Postgres. */
 export interface ServicesTopology extends Topology {
@@ -26,7 +26,7 @@ export async function startServicesTopology(name: string): Promise<ServicesTopol
     await startServices({
       backends: await ownBackends(stack),
       gatewayConfigFile: await writeGatewayFile(folder, simulator.url),
-      env: { MODEL_LIST_REFRESH_SECONDS: '2' },
+      env: { ...suiteSettings },
       onLine: (service, line) => lines.push(`${service} ${line}`),
     }),
   );
