@@ -19,7 +19,7 @@ export interface NatsUsageConsumerOptions {
 /** Messages asked for at a time. */
 const fetchMessages = 200;
 /** How long one request for messages stays open when none come. */
-const fetchExpiresMs = 5_000;
+const fetchExpiresMs = 1_000;
 /** Messages that could not be stored are offered again, to any replica, after so long. */
 const redeliveryDelayMs = 1_000;
 const maxPauseMs = 10_000;
@@ -53,7 +53,9 @@ export class NatsUsageConsumer implements UsageConsumer {
 
   async drain(): Promise<void> {
     this.#stopping.abort();
-    // What has arrived is still handed out, and stored.
+    // The fetch at hand ends by itself: messages on their way to one that was cut off would come again only when their
+    // acknowledgement is overdue. A server that is away does not end it.
+    await Promise.race([this.#running, sleep(fetchExpiresMs + 500)]);
     this.#fetched?.stop();
     await this.#running;
   }
@@ -121,7 +123,6 @@ export class NatsUsageConsumer implements UsageConsumer {
   async #fetchOnce(consumer: Consumer, sink: UsageSink, maxMessages: number): Promise<boolean> {
     const messages = await consumer.fetch({ max_messages: maxMessages, expires: fetchExpiresMs });
     this.#fetched = messages;
-    if (this.#stopping.signal.aborted) messages.stop();
     let stored = true;
     for await (const batch of messageBatches(messages, this.#options.batchEvents)) {
       stored &&= await this.#store(batch, sink);
