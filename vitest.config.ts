@@ -3,12 +3,6 @@ import { defineConfig } from 'vitest/config';
 /** Starts real Redis, NATS and Postgres once for a project's tests, or uses the ones that are named by URL. */
 const globalSetup = ['libs/testkit/src/global-setup.ts'];
 
-/**
- * Tests against real servers wait for them, and a busy machine can make a wait too short: one more try, which the report
- * shows. What is wrong fails twice.
- */
-const onceMore = 1;
-
 /** Unit tests stand beside the code; what needs servers, the file tree or a whole gateway has projects of its own. */
 export default defineConfig({
   test: {
@@ -25,7 +19,6 @@ export default defineConfig({
           name: 'store',
           include: ['libs/*/test/**/*.test.ts', 'services/*/test/**/*.test.ts'],
           globalSetup,
-          retry: onceMore,
           testTimeout: 60_000,
           hookTimeout: 180_000,
         },
@@ -38,7 +31,6 @@ export default defineConfig({
           globalSetup,
           // Each file runs a whole gateway: one at a time, so that they do not starve each other.
           fileParallelism: false,
-          retry: onceMore,
           testTimeout: 60_000,
           hookTimeout: 240_000,
         },
