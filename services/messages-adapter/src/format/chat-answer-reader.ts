@@ -1,8 +1,7 @@
-import type { AnswerEnding, AnswerReader } from '@gateway/adapter-kit';
+import { type AnswerEnding, type AnswerReader, brokenStream } from '@gateway/adapter-kit';
 import type { ChatAnswer, TokenUsage } from '@gateway/chat';
 import { SseParser } from '@gateway/sse';
 import { EventReader } from './event-reader.ts';
-import { brokenStream } from './upstream-failure.ts';
 
 /** Reads a Messages stream and writes a chat answer, streamed or whole. */
 export class ChatAnswerReader implements AnswerReader {

@@ -1,5 +1,6 @@
 import type { ClientRequest, PreparedCall, Translator } from '@gateway/adapter-kit';
 import { createChatAnswer, parseChatRequest } from '@gateway/chat';
+import { toWellFormedJson } from '@gateway/json';
 import { ChatAnswerReader } from './chat-answer-reader.ts';
 import { toProviderRequest } from './to-provider-request.ts';
 
@@ -17,21 +18,8 @@ export const chatTranslator: Translator = {
     return {
       path: '/messages',
       headers: {},
-      body: toJsonBody(toProviderRequest(request, lease)),
+      body: toWellFormedJson(toProviderRequest(request, lease)),
       answer: new ChatAnswerReader(answer),
     };
   },
 };
-
-/** Half of a surrogate pair, which truncated texts end in, is no character: the provider refuses a body that has one. */
-function toJsonBody(request: object): string {
-  const body = JSON.stringify(request);
-  return loneSurrogate.test(body) ? JSON.stringify(request, replaceLoneSurrogates) : body;
-}
-
-/** JSON.stringify escapes surrogates only when they stand alone. A text that spells such an escape is left as it is. */
-const loneSurrogate = /\\ud[89a-f][\da-f]{2}/;
-
-function replaceLoneSurrogates(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.toWellFormed() : value;
-}

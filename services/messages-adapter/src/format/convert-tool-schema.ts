@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/errors';
+import { asArray, asObject, asString } from '@gateway/json';
 import type { JsonSchema } from './messages-request.ts';
-import { asArray, asObject, asString } from './read-json.ts';
 import { definitionOf } from './schema-references.ts';
 
 /**

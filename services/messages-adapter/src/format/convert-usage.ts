@@ -1,6 +1,6 @@
 import type { TokenUsage } from '@gateway/chat';
+import { asCount, asObject } from '@gateway/json';
 import type { ReportedUsage } from './event-types.ts';
-import { asCount, asObject } from './read-json.ts';
 
 /** The `usage` of one event. Members that are absent, null or no counts are undefined. */
 export function readReportedUsage(value: unknown): ReportedUsage {

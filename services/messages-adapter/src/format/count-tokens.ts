@@ -1,6 +1,5 @@
 import type { TokenCounter } from '@gateway/adapter-kit';
-import { readJsonBody } from '@gateway/json';
-import { asCount, asObject } from './read-json.ts';
+import { asCount, asObject, readJsonBody } from '@gateway/json';
 import { forwardedHeaders } from './relay-headers.ts';
 import { spliceModel } from './splice-request.ts';
 

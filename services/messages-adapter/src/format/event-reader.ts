@@ -1,5 +1,6 @@
-import type { AnswerEnding, UpstreamFailure } from '@gateway/adapter-kit';
+import { type AnswerEnding, brokenStream, type UpstreamFailure } from '@gateway/adapter-kit';
 import type { ChatAnswerSink, TokenUsage } from '@gateway/chat';
+import { type JsonObject, parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
 import { convertUsage, nothingReported, replaceUsage } from './convert-usage.ts';
 import type {
@@ -17,9 +18,6 @@ import type {
 import { mapFinishReason } from './map-finish-reason.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { parseProviderEvent } from './parse-event.ts';
-import type { JsonObject } from './read-json.ts';
-import { parseJson } from './read-json.ts';
-import { brokenStream } from './upstream-failure.ts';
 
 /**
  * Tells a chat answer from the events of a Messages stream: one method per event, each writing what it brings into the

@@ -1,4 +1,4 @@
-import type { JsonObject } from './read-json.ts';
+import type { JsonObject } from '@gateway/json';
 
 /**
  * The events of a Messages stream that say something for a chat answer, as far as they do.

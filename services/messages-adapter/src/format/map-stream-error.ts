@@ -1,6 +1,5 @@
-import type { UpstreamFailure } from '@gateway/adapter-kit';
+import { toUpstreamFailure, type UpstreamFailure } from '@gateway/adapter-kit';
 import { meaningOf, readProviderError } from './provider-error.ts';
-import { toUpstreamFailure } from './upstream-failure.ts';
 
 /** What an `error` event inside a stream means. A type that is not known, or none, is the provider's fault. */
 export function mapStreamError(event: unknown): UpstreamFailure {

@@ -1,8 +1,12 @@
-import type { UpstreamErrorAnswer, UpstreamFailure } from '@gateway/adapter-kit';
-import { type ErrorMeaning, meaningOf, type ProviderError, readProviderError } from './provider-error.ts';
-import { parseJson } from './read-json.ts';
+import {
+  type ErrorMeaning,
+  toUpstreamFailure,
+  type UpstreamErrorAnswer,
+  type UpstreamFailure,
+} from '@gateway/adapter-kit';
+import { parseJson } from '@gateway/json';
+import { meaningOf, type ProviderError, readProviderError } from './provider-error.ts';
 import { readRateLimit } from './read-retry-at.ts';
-import { toUpstreamFailure } from './upstream-failure.ts';
 
 /**
  * What an answer with an error status means: the status says it, unless the error's type says better.

@@ -1,6 +1,6 @@
+import { asCount, asObject, asString, type JsonObject } from '@gateway/json';
 import { readReportedUsage } from './convert-usage.ts';
 import { type ContentBlock, type ProviderEvent, silentTypes } from './event-types.ts';
-import { asCount, asObject, asString, type JsonObject } from './read-json.ts';
 
 export type ParsedEvent =
   | { readonly kind: 'known'; readonly event: ProviderEvent }

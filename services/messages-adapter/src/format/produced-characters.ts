@@ -1,4 +1,4 @@
-import { asObject, asString, type JsonObject } from './read-json.ts';
+import { asObject, asString, type JsonObject } from '@gateway/json';
 
 /** Characters of a content block that the model wrote: its text, its thinking or a tool's arguments. */
 export function producedByBlock(value: unknown): number {

@@ -1,4 +1,5 @@
-import { asObject, asString } from './read-json.ts';
+import type { ErrorMeaning } from '@gateway/adapter-kit';
+import { asObject, asString } from '@gateway/json';
 
 /** An error object of the provider, of an error body or of an event. Its text must reach nobody. */
 export interface ProviderError {
@@ -41,20 +42,6 @@ const passedCodes: ReadonlySet<string> = new Set([
   'enforced_spend_limit_reached',
   'ramp_limit_exceeded',
 ]);
-
-/** What an error means for the request, for the account and for who else could serve it. */
-export type ErrorMeaning =
-  | 'limited'
-  | 'model_limited'
-  | 'refused_account'
-  | 'overloaded'
-  | 'server_error'
-  | 'network'
-  | 'timeout'
-  | Rejection;
-
-/** Why no account would take this request. */
-export type Rejection = 'rejected' | 'too_large' | 'context_too_long' | 'unknown_model';
 
 /** The meaning of an error's type; undefined when it is not known. */
 export function meaningOf({ type = '', text }: ProviderError): ErrorMeaning | undefined {

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
+import { asObject, asString, type JsonObject } from '@gateway/json';
 import { type ProviderModel, ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
-import { asObject, asString, type JsonObject } from './read-json.ts';
 
 /**
  * The models of a list body, each once. Throws `providers_unavailable` for a body that is no model list.

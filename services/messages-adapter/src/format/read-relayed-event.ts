@@ -1,7 +1,7 @@
+import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { readReportedUsage } from './convert-usage.ts';
 import type { ReportedUsage } from './event-types.ts';
 import { producedByBlock, producedByDelta } from './produced-characters.ts';
-import { asObject, asString, type JsonObject, parseJson } from './read-json.ts';
 
 /** What an event says for whoever relays it. */
 export type RelayedEvent =

@@ -1,4 +1,4 @@
-import { asObject, type JsonObject } from './read-json.ts';
+import { asObject, type JsonObject } from '@gateway/json';
 
 /**
  * A tool call's arguments as the object that `tool_use.input` must be. Models write broken JSON at times: what is no

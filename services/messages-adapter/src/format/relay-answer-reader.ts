@@ -1,10 +1,15 @@
-import type { AnswerEnding, AnswerReader, UpstreamFailure, UpstreamHead } from '@gateway/adapter-kit';
+import {
+  type AnswerEnding,
+  type AnswerReader,
+  brokenStream,
+  type UpstreamFailure,
+  type UpstreamHead,
+} from '@gateway/adapter-kit';
 import type { TokenUsage } from '@gateway/chat';
 import { EventSplitter, SseOverflowError } from '@gateway/sse';
 import { convertUsage, nothingReported, replaceUsage } from './convert-usage.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { type RelayedEvent, readRelayedEvent } from './read-relayed-event.ts';
-import { brokenStream } from './upstream-failure.ts';
 
 /**
  * Relays a stream of events as it came, whole events at a time: of an `error` event nothing may go out, and what an event

@@ -1,10 +1,9 @@
-import type { AnswerEnding, AnswerReader, UpstreamHead } from '@gateway/adapter-kit';
+import { type AnswerEnding, type AnswerReader, brokenStream, type UpstreamHead } from '@gateway/adapter-kit';
 import type { TokenUsage } from '@gateway/chat';
+import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { convertUsage, readReportedUsage } from './convert-usage.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { producedByBlock } from './produced-characters.ts';
-import { asArray, asObject, asString, type JsonObject, parseJson } from './read-json.ts';
-import { brokenStream } from './upstream-failure.ts';
 
 /**
  * Relays a message that comes whole, byte for byte, once it has proved to be one. It is read only for its id and usage.

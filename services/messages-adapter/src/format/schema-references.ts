@@ -1,5 +1,5 @@
+import { asObject } from '@gateway/json';
 import type { JsonSchema } from './messages-request.ts';
-import { asObject } from './read-json.ts';
 
 /** Most references followed before a schema counts as too tangled. */
 const maxReferences = 500;

@@ -1,5 +1,5 @@
+import { asArray, asObject, asString } from '@gateway/json';
 import type { JsonSchema } from './messages-request.ts';
-import { asArray, asObject, asString } from './read-json.ts';
 import { hasPlainReferences } from './schema-references.ts';
 
 export interface StructuredSchema {

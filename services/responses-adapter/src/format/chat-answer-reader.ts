@@ -1,8 +1,7 @@
-import type { AnswerEnding, AnswerReader } from '@gateway/adapter-kit';
+import { type AnswerEnding, type AnswerReader, brokenStream } from '@gateway/adapter-kit';
 import type { ChatAnswer, TokenUsage } from '@gateway/chat';
 import { SseOverflowError, SseParser } from '@gateway/sse';
 import { EventReader, type EventReaderOptions } from './event-reader.ts';
-import { brokenStream } from './upstream-failure.ts';
 
 export interface ChatAnswerReaderOptions extends Omit<EventReaderOptions, 'sink'> {
   readonly answer: ChatAnswer;

@@ -1,5 +1,6 @@
 import type { ClientRequest, PreparedCall, Translator } from '@gateway/adapter-kit';
 import { createChatAnswer, parseChatRequest } from '@gateway/chat';
+import { toWellFormedJson } from '@gateway/json';
 import { ChatAnswerReader } from './chat-answer-reader.ts';
 import { toProviderRequest } from './to-provider-request.ts';
 
@@ -18,20 +19,7 @@ function prepare({ requestId, lease, body, affinityKey, nowMs }: ClientRequest):
   return {
     path: '/responses',
     headers: {},
-    body: toJsonBody(toProviderRequest(request, { lease, affinityKey })),
+    body: toWellFormedJson(toProviderRequest(request, { lease, affinityKey })),
     answer: new ChatAnswerReader({ answer, wantsJson: request.responseFormat.type !== 'text', nowMs }),
   };
-}
-
-/** Half of a surrogate pair, which a truncated text ends in, is no character; the provider refuses a body that has one. */
-function toJsonBody(request: object): string {
-  const body = JSON.stringify(request);
-  return loneSurrogate.test(body) ? JSON.stringify(request, replaceLoneSurrogates) : body;
-}
-
-/** JSON.stringify escapes surrogates only when they stand alone. A text that spells such an escape is left as it is. */
-const loneSurrogate = /\\ud[89a-f][\da-f]{2}/;
-
-function replaceLoneSurrogates(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.toWellFormed() : value;
 }

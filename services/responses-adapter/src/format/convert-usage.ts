@@ -1,5 +1,5 @@
 import type { TokenUsage } from '@gateway/chat';
-import { asNumber, asObject } from './read-json.ts';
+import { asNumber, asObject } from '@gateway/json';
 
 /**
  * The provider's `usage`, which counts cached tokens into the input and reasoning tokens into the output already.

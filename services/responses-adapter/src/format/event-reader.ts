@@ -1,5 +1,6 @@
-import type { AnswerEnding, UpstreamFailure } from '@gateway/adapter-kit';
+import { type AnswerEnding, brokenStream, type UpstreamFailure } from '@gateway/adapter-kit';
 import type { ChatAnswerSink, TokenUsage } from '@gateway/chat';
+import { parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
 import type {
   ArgumentsDelta,
@@ -19,9 +20,7 @@ import { mapStreamError } from './map-stream-error.ts';
 import { MessageWriter } from './message-writer.ts';
 import { parseProviderEvent } from './parse-event.ts';
 import { readProviderError } from './provider-error.ts';
-import { parseJson } from './read-json.ts';
 import { ToolCallWriter } from './tool-call-writer.ts';
-import { brokenStream } from './upstream-failure.ts';
 
 export interface EventReaderOptions {
   readonly sink: ChatAnswerSink;

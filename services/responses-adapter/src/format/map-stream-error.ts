@@ -1,6 +1,5 @@
-import type { UpstreamFailure } from '@gateway/adapter-kit';
+import { toUpstreamFailure, type UpstreamFailure } from '@gateway/adapter-kit';
 import { meaningOf, type ProviderError } from './provider-error.ts';
-import { toUpstreamFailure } from './upstream-failure.ts';
 
 /**
  * What an error inside a stream means, that is of `response.failed` or of an `error` event. A code that is not known,

@@ -1,3 +1,4 @@
+import { asArray, asNumber, asObject, asString, type JsonObject } from '@gateway/json';
 import { convertUsage } from './convert-usage.ts';
 import {
   isSilentEvent,
@@ -7,7 +8,6 @@ import {
   type ProviderEvent,
   type ResponseEnded,
 } from './event-types.ts';
-import { asArray, asNumber, asObject, asString, type JsonObject } from './read-json.ts';
 
 export type ParsedEvent =
   | { readonly kind: 'known'; readonly event: ProviderEvent }

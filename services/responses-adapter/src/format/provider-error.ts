@@ -1,4 +1,5 @@
-import { asNumber, asObject, asString, type JsonObject } from './read-json.ts';
+import type { ErrorMeaning } from '@gateway/adapter-kit';
+import { asNumber, asObject, asString, type JsonObject } from '@gateway/json';
 
 /** An error object of the provider, of an error body or of an event. Its text is not read: it must reach nobody. */
 export interface ProviderError {
@@ -18,26 +19,6 @@ export function readProviderError(value: unknown, nowMs: number): ProviderError 
   const codes = [asString(error.code), asString(error.type)].filter((code) => code !== undefined);
   return { codes, resetsAtMs: readReset(error, nowMs) };
 }
-
-/** What an error code means for the request, for the account and for who else could serve it. */
-export type ErrorMeaning =
-  | 'limited'
-  | 'model_limited'
-  | 'refused_account'
-  | 'overloaded'
-  | 'server_error'
-  | 'network'
-  | 'timeout'
-  | Rejection;
-
-/** Why no account would take this request. */
-export type Rejection =
-  | 'rejected'
-  | 'too_large'
-  | 'context_too_long'
-  | 'bad_image'
-  | 'against_policy'
-  | 'unknown_model';
 
 /** The meaning of the first code that has one; undefined when none is known. */
 export function meaningOf(error: ProviderError): ErrorMeaning | undefined {
@@ -85,6 +66,7 @@ const codesByMeaning: Readonly<Record<ErrorMeaning, readonly string[]>> = {
     'image_file_not_found',
   ],
   against_policy: ['bio_policy', 'cyber_policy', 'misalignment_policy_violation', 'image_content_policy_violation'],
+  unreadable_reasoning: ['invalid_encrypted_content'],
   unknown_model: ['model_not_found'],
 };
 

@@ -1,4 +1,4 @@
-import { asObject, asString, parseJson } from './read-json.ts';
+import { asObject, asString, parseJson } from '@gateway/json';
 
 /** A range of bytes: `[start, end)`. */
 interface Range {

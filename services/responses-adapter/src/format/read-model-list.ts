@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
+import { asObject, asString } from '@gateway/json';
 import { type ProviderModel, ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
-import { asObject, asString } from './read-json.ts';
 
 /**
  * The models of a list body that can hold a conversation; the provider lists its speech, image and embedding models

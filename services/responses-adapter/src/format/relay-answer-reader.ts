@@ -1,5 +1,13 @@
-import type { AnswerEnding, AnswerReader, ProviderAnswer, UpstreamFailure, UpstreamHead } from '@gateway/adapter-kit';
+import {
+  type AnswerEnding,
+  type AnswerReader,
+  brokenStream,
+  type ProviderAnswer,
+  type UpstreamFailure,
+  type UpstreamHead,
+} from '@gateway/adapter-kit';
 import type { TokenUsage } from '@gateway/chat';
+import { asObject, asString, parseJson } from '@gateway/json';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { EventSplitter, SseOverflowError } from '@gateway/sse';
 import type { ProviderEvent, ResponseEnded } from './event-types.ts';
@@ -9,11 +17,9 @@ import { parseProviderEvent } from './parse-event.ts';
 import { ProducedCharacters } from './produced-characters.ts';
 import { readProviderError } from './provider-error.ts';
 import { RawEvent } from './raw-event.ts';
-import { asObject, asString, parseJson } from './read-json.ts';
 import { RelayBuffer } from './relay-buffer.ts';
 import { relayHead } from './relay-head.ts';
 import { relayedKind } from './relayed-event-types.ts';
-import { brokenStream } from './upstream-failure.ts';
 
 export interface RelayAnswerReaderOptions {
   /** Epoch milliseconds from which resets that are durations count. */

@@ -1,13 +1,33 @@
-import type { UpstreamFailure } from '@gateway/adapter-kit';
 import { GatewayError, type GatewayErrorDetails } from '@gateway/errors';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import type { ErrorMeaning } from './provider-error.ts';
+import type { UpstreamFailure } from '../provider-format.ts';
+
+/** What a provider's error means for the request, for the account and for who else could serve it. */
+export type ErrorMeaning =
+  | 'limited'
+  | 'model_limited'
+  | 'refused_account'
+  | 'overloaded'
+  | 'server_error'
+  | 'network'
+  | 'timeout'
+  | Rejection;
+
+/** Why no account would take this request. */
+export type Rejection =
+  | 'rejected'
+  | 'too_large'
+  | 'context_too_long'
+  | 'bad_image'
+  | 'against_policy'
+  | 'unreadable_reasoning'
+  | 'unknown_model';
 
 export interface FailureFacts {
   readonly meaning: ErrorMeaning;
   /** HTTP status; 0 when the failure came inside a stream. */
   readonly upstreamStatus: number;
-  /** See `ProviderError.code`. */
+  /** A code of the provider on which client libraries act; undefined for all others. */
   readonly upstreamCode?: string | undefined;
   /** Epoch milliseconds; undefined when the provider named no moment. */
   readonly retryAtMs: number | undefined;
@@ -42,11 +62,23 @@ const results: Readonly<Record<ErrorMeaning, AttemptResult>> = {
   rejected: AttemptResult.REJECTED,
   too_large: AttemptResult.REJECTED,
   context_too_long: AttemptResult.REJECTED,
+  bad_image: AttemptResult.REJECTED,
+  against_policy: AttemptResult.REJECTED,
+  unreadable_reasoning: AttemptResult.REJECTED,
   unknown_model: AttemptResult.REJECTED,
 };
 
 /** Results that a provider's "come back at" belongs to. */
 const waits: ReadonlySet<AttemptResult> = new Set([AttemptResult.RATE_LIMITED, AttemptResult.OVERLOADED]);
+
+const rejectionTexts: Readonly<Record<Exclude<Rejection, 'unknown_model'>, string>> = {
+  rejected: 'The provider rejected the request.',
+  too_large: 'The provider rejected the request: it is too large.',
+  context_too_long: "The provider rejected the request: the conversation is longer than the model's context window.",
+  bad_image: 'The provider rejected the request: it could not use an image of it.',
+  against_policy: 'The provider rejected the request: it is against the policies of the provider.',
+  unreadable_reasoning: 'The provider rejected the request: it could not read the encrypted reasoning in it.',
+};
 
 function toGatewayError({ meaning, upstreamStatus, upstreamCode, retryAtMs }: FailureFacts): GatewayError {
   const details = { upstreamStatus: upstreamStatus === 0 ? undefined : upstreamStatus, upstreamCode };
@@ -65,23 +97,16 @@ function toGatewayError({ meaning, upstreamStatus, upstreamCode, retryAtMs }: Fa
       return new GatewayError('providers_unavailable', 'The provider could not answer the request.', details);
     case 'unknown_model':
       return new GatewayError('model_not_found', 'The provider does not offer this model.', details);
-    case 'rejected':
-      return rejection('The provider rejected the request.', details);
-    case 'too_large':
-      return rejection('The provider rejected the request: it is too large.', details, 413);
-    case 'context_too_long':
-      return rejection(
-        "The provider rejected the request: the conversation is longer than the model's context window.",
-        details,
-      );
+    default:
+      return rejection(meaning, details);
   }
 }
 
-/** The statuses that a rejection has for clients. @see spec "Codes" */
+/** The statuses that a rejection has for clients; any other is a 400. @see spec "Codes" */
 const rejectionStatuses: readonly number[] = [400, 413, 422];
 
-function rejection(message: string, details: GatewayErrorDetails, otherwise = 400): GatewayError {
-  const { upstreamStatus = otherwise } = details;
+function rejection(meaning: Exclude<Rejection, 'unknown_model'>, details: GatewayErrorDetails): GatewayError {
+  const { upstreamStatus = meaning === 'too_large' ? 413 : 400 } = details;
   const status = rejectionStatuses.includes(upstreamStatus) ? upstreamStatus : 400;
-  return new GatewayError('upstream_rejected', message, { ...details, upstreamStatus: status });
+  return new GatewayError('upstream_rejected', rejectionTexts[meaning], { ...details, upstreamStatus: status });
 }
