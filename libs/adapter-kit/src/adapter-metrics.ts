@@ -1,14 +1,17 @@
 import { AttemptResult, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import { durationBucketsSeconds, type Metrics } from '@gateway/telemetry';
 import type { Counter, Gauge, Histogram } from 'prom-client';
+import type { ErrorMeaning } from './failure/upstream-failure.ts';
 
 /** What is counted of an adapter's calls to providers. */
 export class AdapterMetrics {
   readonly #format: string;
   readonly #attempts: Counter<'format' | 'result'>;
+  readonly #amended: Counter<'format' | 'meaning'>;
   // Bound to their labels once: they are used for every request.
   readonly #firstByte: Histogram.Internal<'format'>;
   readonly #openStreams: Gauge.Internal<'format'>;
+  readonly #unknownEvents: Counter.Internal;
 
   constructor(metrics: Metrics, format: ProviderFormatId) {
     this.#format = ProviderFormatId[format].toLowerCase();
@@ -17,6 +20,18 @@ export class AdapterMetrics {
       help: 'Attempts at a provider, by how they ended.',
       labels: ['format', 'result'],
     });
+    this.#amended = metrics.counter({
+      name: 'gateway_upstream_amended_requests_total',
+      help: 'Requests that were sent again at once without what the provider complained of, by the complaint.',
+      labels: ['format', 'meaning'],
+    });
+    this.#unknownEvents = metrics
+      .counter({
+        name: 'gateway_upstream_unknown_events_total',
+        help: 'Events of providers that were skipped because this version of the gateway does not know them.',
+        labels: ['format'],
+      })
+      .labels(this.#format);
     this.#firstByte = metrics
       .histogram({
         name: 'gateway_upstream_first_byte_seconds',
@@ -36,6 +51,14 @@ export class AdapterMetrics {
 
   attemptEnded(result: AttemptResult): void {
     this.#attempts.inc({ format: this.#format, result: AttemptResult[result].toLowerCase() });
+  }
+
+  requestAmended(meaning: ErrorMeaning): void {
+    this.#amended.inc({ format: this.#format, meaning });
+  }
+
+  unknownEventsSkipped(count: number): void {
+    if (count > 0) this.#unknownEvents.inc(count);
   }
 
   answerBegan(sinceStartMs: number): void {

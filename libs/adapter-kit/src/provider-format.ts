@@ -4,6 +4,7 @@ import type { JsonMember } from '@gateway/json';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { AttemptResult, Lease, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
+import type { ErrorMeaning } from './failure/upstream-failure.ts';
 import type { UpstreamHead } from './upstream/upstream-exchange.ts';
 
 /** Everything that sets one provider format apart. An adapter is one of these, handed to the kit. */
@@ -61,6 +62,11 @@ export interface PreparedCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | string;
   readonly answer: AnswerReader;
+  /**
+   * The same call without what this failure complains of, to be sent with the same account at once; undefined when there
+   * is nothing to leave out. Asked at most once per attempt, before the first content.
+   */
+  readonly amend?: (failure: UpstreamFailure) => PreparedCall | undefined;
 }
 
 /** Turns the provider's bytes into the client's. Lives for one attempt. */
@@ -77,6 +83,8 @@ export interface AnswerReader {
   take(): Uint8Array;
   /** The provider's id of the answer, when later requests can refer to it; read once, together with the head. */
   readonly answerId?: string | undefined;
+  /** The digest of the answer's last sealed reasoning, for dialects whose clients send it back; read once, at the end. */
+  readonly sealedReasoning?: string | undefined;
   /** True once the answer has content: from now on no other attempt may be made. */
   readonly hasContent: boolean;
   /** How the answer ended; undefined while it goes on. */
@@ -85,6 +93,8 @@ export interface AnswerReader {
   readonly reportedUsage: TokenUsage | undefined;
   /** Characters of text, refusal, reasoning and tool arguments seen so far: what an estimate is made of. */
   readonly producedCharacters: number;
+  /** Events that were skipped because nobody here knows them. Absent for readers that skip none. */
+  readonly unknownEvents?: number;
 }
 
 export type AnswerEnding =
@@ -102,6 +112,8 @@ export interface UpstreamErrorAnswer {
 /** A failed attempt: what it says of the account, and what the client is told if no other attempt is made. */
 export interface UpstreamFailure {
   readonly result: AttemptResult;
+  /** What the provider complains of; absent when it said nothing. */
+  readonly meaning?: ErrorMeaning | undefined;
   /** Epoch milliseconds at which the provider said the account is free again. */
   readonly retryAtMs: number | undefined;
   /** True when the limit holds for this model only. */

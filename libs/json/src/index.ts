@@ -1,5 +1,6 @@
 export type { NamedJsonMember, SkimmedJson } from './json-body.ts';
 export { JsonBody, readJsonBody } from './json-body.ts';
+export { type JsonRange, jsonElements } from './json-elements.ts';
 export type { JsonBounds, JsonMember } from './json-skimmer.ts';
 export { JsonSkimmer } from './json-skimmer.ts';
 export { asArray, asCount, asNumber, asObject, asString, type JsonObject, parseJson } from './json-value.ts';

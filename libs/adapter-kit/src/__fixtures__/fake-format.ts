@@ -16,8 +16,8 @@ import type {
 import type { UpstreamHead } from '../upstream/upstream-exchange.ts';
 
 /**
- * The smallest format there is: `text`, `think`, `usage`, `id`, `done`, `fail` and `throw` events. As messages, it passes
- * errors on.
+ * The smallest format there is: `text`, `think`, `usage`, `id`, `seal`, `unknown`, `done`, `fail` and `throw` events. As
+ * messages, it passes errors on. It can do without the member `spare` of a request.
  */
 export const fakeFormat: ProviderFormat = {
   id: ProviderFormatId.MESSAGES,
@@ -50,6 +50,8 @@ export const event = {
   think: (text: string) => sseEvent('think', text),
   usage: (usage: TokenUsage) => sseEvent('usage', JSON.stringify(usage)),
   id: (id: string) => sseEvent('id', id),
+  seal: (digest: string) => sseEvent('seal', digest),
+  unknown: sseEvent('unknown', '{}'),
   done: sseEvent('done', '{}'),
   fail: sseEvent('fail', '{}'),
   throw: sseEvent('throw', '{}'),
@@ -64,12 +66,15 @@ export const overloaded: UpstreamFailure = {
   error: new GatewayError('pool_exhausted', 'The words of the reader.'),
 };
 
-function prepare({ body, requestId, lease, nowMs, forwardHeaders }: ClientRequest): PreparedCall {
-  const { stream, refuse } = JSON.parse(Buffer.from(body).toString());
+function prepare(request: ClientRequest): PreparedCall {
+  const { body, requestId, lease, nowMs, forwardHeaders } = request;
+  const { stream, refuse, spare, ...rest } = JSON.parse(Buffer.from(body).toString());
   if (refuse) throw new GatewayError('unsupported_content', 'messages[0] is not for this model');
   const created = Math.floor(nowMs / 1_000);
   const answer = new FakeAnswerReader({ id: requestId, created, model: lease.model, stream, includeUsage: true });
-  return { path: '/answer', headers: { ...forwardHeaders }, body, answer };
+  const amended = () => prepare({ ...request, body: Buffer.from(JSON.stringify({ stream, ...rest })) });
+  const amend = spare === undefined ? undefined : amended;
+  return { path: '/answer', headers: { ...forwardHeaders }, body, answer, ...(amend && { amend }) };
 }
 
 class FakeAnswerReader implements AnswerReader {
@@ -78,6 +83,8 @@ class FakeAnswerReader implements AnswerReader {
   #thought = 0;
   #providerHeaders: UpstreamHead['headers'] = {};
   answerId: string | undefined;
+  sealedReasoning: string | undefined;
+  unknownEvents = 0;
   ending: AnswerEnding | undefined;
   reportedUsage: TokenUsage | undefined;
 
@@ -121,6 +128,8 @@ class FakeAnswerReader implements AnswerReader {
     if (name === 'think') this.#thought += data.length;
     if (name === 'usage') this.reportedUsage = JSON.parse(data);
     if (name === 'id') this.answerId = data;
+    if (name === 'seal') this.sealedReasoning = data;
+    if (name === 'unknown') this.unknownEvents += 1;
     if (name === 'fail') this.ending = { kind: 'failed', failure: { ...overloaded, answer: answerOf(data) } };
     if (name === 'throw') throw new Error('a fault');
     if (name !== 'done') return;

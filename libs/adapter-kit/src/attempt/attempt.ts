@@ -44,13 +44,14 @@ export interface AttemptOptions {
 export class Attempt implements Disposable {
   readonly #context: AdapterContext;
   readonly #request: ClientRequest;
-  readonly #call: PreparedCall;
+  #call: PreparedCall;
   readonly #passesErrorsOn: boolean;
   readonly #signal: AbortSignal;
   readonly #inputEstimate: number;
   #exchange: UpstreamExchange | undefined;
   #upstream: UpstreamHead | undefined;
   #result: AttemptResult | undefined;
+  #amended = false;
   #headSent = false;
   #answerBegan = false;
   #heldBytes = 0;
@@ -69,7 +70,7 @@ export class Attempt implements Disposable {
   async nextFrame(): Promise<ExecuteFrame | undefined> {
     if (this.#result !== undefined) return undefined;
     try {
-      return this.#exchange === undefined ? await this.#open() : await this.#readOn(this.#exchange);
+      return this.#exchange === undefined ? await this.#open(this.#call) : await this.#readOn(this.#exchange);
     } catch (thrown) {
       if (!(thrown instanceof UpstreamError)) throw thrown;
       return thrown.kind === 'cancelled' ? undefined : this.#fail(failureOfExchange(thrown));
@@ -81,14 +82,32 @@ export class Attempt implements Disposable {
     this.#exchange?.[Symbol.dispose]();
   }
 
-  async #open(): Promise<ExecuteFrame> {
+  async #open(call: PreparedCall): Promise<ExecuteFrame> {
     const timeoutMs = this.#context.config.firstByteTimeoutMs;
-    const opened = await openAnswer(this.#context, this.#request, this.#call, { timeoutMs, signal: this.#signal });
-    if (opened.kind === 'failed') return this.#fail(opened.failure);
+    const opened = await openAnswer(this.#context, this.#request, call, { timeoutMs, signal: this.#signal });
+    if (opened.kind === 'failed') return this.#failOrAmend(opened.failure);
     this.#exchange = opened.exchange;
     this.#upstream = opened.head;
-    this.#call.answer.onHead?.(opened.head);
-    return this.#usageFrame(usageSoFar(this.#call.answer, this.#inputEstimate));
+    call.answer.onHead?.(opened.head);
+    return this.#usageFrame(usageSoFar(call.answer, this.#inputEstimate));
+  }
+
+  /** A provider that complains of something which the request can do without gets it once more without. */
+  async #failOrAmend(failure: UpstreamFailure): Promise<ExecuteFrame> {
+    const call = this.#headSent || this.#amended ? undefined : this.#call.amend?.(failure);
+    if (call === undefined) return this.#fail(failure);
+    const { metrics, logger } = this.#context;
+    const { requestId, lease } = this.#request;
+    const { meaning = 'rejected' } = failure;
+    metrics.requestAmended(meaning);
+    logger.info({ requestId, pool: lease.pool, meaning }, 'sent again without what the provider refused');
+    this.#exchange?.[Symbol.dispose]();
+    this.#exchange = undefined;
+    this.#amended = true;
+    this.#call = call;
+    this.#answerBegan = false;
+    this.#heldBytes = 0;
+    return this.#open(call);
   }
 
   async #readOn(exchange: UpstreamExchange): Promise<ExecuteFrame> {
@@ -161,8 +180,8 @@ export class Attempt implements Disposable {
     return { head: { status: head.status, headers: { ...head.headers }, answerId } };
   }
 
-  #conclude(exchange: UpstreamExchange, ending: AnswerEnding): ExecuteFrame {
-    if (ending.kind === 'failed') return this.#fail(ending.failure);
+  async #conclude(exchange: UpstreamExchange, ending: AnswerEnding): Promise<ExecuteFrame> {
+    if (ending.kind === 'failed') return this.#failOrAmend(ending.failure);
     exchange.release();
     this.#end(AttemptResult.SUCCEEDED);
     const { answer } = this.#call;
@@ -170,7 +189,10 @@ export class Attempt implements Disposable {
       ...this.#headOnce(),
       body: answer.take(),
       ...this.#usageFrame(finalUsage(answer, this.#inputEstimate)),
-      outcome: { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus: this.#upstream?.status ?? 0 } },
+      outcome: {
+        attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus: this.#upstream?.status ?? 0 },
+        sealedReasoning: answer.sealedReasoning,
+      },
     };
   }
 
@@ -194,6 +216,7 @@ export class Attempt implements Disposable {
     if (this.#result !== undefined) return;
     this.#result = result;
     this.#context.metrics.attemptEnded(result);
+    this.#context.metrics.unknownEventsSkipped(this.#call.answer.unknownEvents ?? 0);
   }
 }
 

@@ -39,6 +39,7 @@ export function toUpstreamFailure(facts: FailureFacts): UpstreamFailure {
   const retryAtMs = waits.has(result) ? facts.retryAtMs : undefined;
   return {
     result,
+    meaning: facts.meaning,
     retryAtMs,
     modelScoped: facts.meaning === 'model_limited',
     upstreamStatus: facts.upstreamStatus,

@@ -21,8 +21,16 @@ export interface Relay {
   readonly signal: AbortSignal;
   readonly heartbeatMs: number;
   readonly clock: Clock;
-  /** Tells the broker how the attempt ended, and the answer's id (empty: none). Never throws. */
-  readonly report: (outcome: AttemptOutcomeInit, answerId: string) => Promise<void>;
+  /** Tells the broker how the attempt ended, and by what later requests may name a whole answer. Never throws. */
+  readonly report: (outcome: AttemptOutcomeInit, names?: AnswerNames) => Promise<void>;
+}
+
+/** By what later requests may refer to an answer. Empty: not by this. */
+export interface AnswerNames {
+  /** The provider's id of the answer. */
+  readonly answerId: string;
+  /** Digest of the last sealed reasoning in it. */
+  readonly sealedReasoning: string;
 }
 
 type AttemptOutcomeInit = NonNullable<ExecuteOutcome['attempt']> | { readonly result: AttemptResult };
@@ -66,12 +74,15 @@ function writeHead({ status, headers }: ResponseHead, { response, answering }: R
 async function finish(frame: ExecuteResponse, outcome: ExecuteOutcome, relay: Relay, answerId: string): Promise<void> {
   const attempt = outcome.attempt ?? { result: AttemptResult.SUCCEEDED };
   if (attempt.result === AttemptResult.SUCCEEDED) {
-    await Promise.all([relay.booking.end(Outcome.COMPLETED), relay.report(attempt, answerId)]);
+    await Promise.all([
+      relay.booking.end(Outcome.COMPLETED),
+      relay.report(attempt, { answerId, sealedReasoning: outcome.sealedReasoning }),
+    ]);
     relay.response.end(frame.body);
     return;
   }
   await writeWithBackpressure(relay.response, frame.body);
-  await Promise.all([relay.booking.end(Outcome.FAILED), relay.report(attempt, '')]);
+  await Promise.all([relay.booking.end(Outcome.FAILED), relay.report(attempt)]);
   endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error), relay);
 }
 
@@ -80,7 +91,7 @@ async function breakOff(thrown: unknown, relay: Relay): Promise<void> {
   const clientHasGone = relay.signal.aborted;
   await Promise.all([
     relay.booking.end(clientHasGone ? Outcome.ABORTED : Outcome.FAILED),
-    relay.report({ result: AttemptResult.CANCELLED }, ''),
+    relay.report({ result: AttemptResult.CANCELLED }),
   ]);
   if (!clientHasGone) endWithError(brokenOff(thrown), relay);
 }

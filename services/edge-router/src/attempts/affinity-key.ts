@@ -21,6 +21,14 @@ export function answerKey(tokenId: string, answerId: string): string {
 }
 
 /**
+ * What keeps a conversation that names no session with the account that sealed its last reasoning: another account may
+ * not be able to read it.
+ */
+export function reasoningKey(tokenId: string, sealDigest: string): string {
+  return scopedKey(tokenId, `reasoning\n${sealDigest}`);
+}
+
+/**
  * Scoped by token, so that two callers with the same session name do not meet; hashed, so that what clients send stays
  * bounded and unread.
  */

@@ -2,7 +2,7 @@ import type { JsonBody } from '@gateway/json';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { relayAnswer } from '../answer/relay-answer.ts';
+import { type AnswerNames, relayAnswer } from '../answer/relay-answer.ts';
 import { type AttemptsFailed, attemptUntilAnswering } from '../attempts/attempt-loop.ts';
 import { executeAttempt } from '../attempts/execute-attempt.ts';
 import { UsageBooking } from '../usage/usage-booking.ts';
@@ -18,8 +18,8 @@ export interface Generation {
   readonly affinityKey: string;
   readonly allowCandidateFailover: boolean;
   readonly forwardHeaders: Readonly<Record<string, string>>;
-  /** The key by which later requests will refer to an answer; undefined when they can't. */
-  readonly answerKeyOf?: (answerId: string) => string;
+  /** The keys by which later requests will refer to an answer. Absent: they can't. */
+  readonly answerKeysOf?: (answer: AnswerNames) => readonly string[];
   /** Tells the client of a request that no account answered: sends an answer, or throws. */
   readonly onFailed: (failed: AttemptsFailed) => Promise<void> | void;
 }
@@ -57,9 +57,8 @@ export async function generate(request: AdmittedRequest, peers: EndpointPeers, g
       signal,
       heartbeatMs,
       clock: peers.clock,
-      report: async (outcome, answerId) => {
-        const answerKeys =
-          answerId === '' || generation.answerKeyOf === undefined ? [] : [generation.answerKeyOf(answerId)];
+      report: async (outcome, names) => {
+        const answerKeys = names === undefined ? [] : [...(generation.answerKeysOf?.(names) ?? [])];
         const report = { requestId, affinityKey, answerKeys, attempt: { lease, outcome } };
         await peers.broker.report(report, { timeoutMs: rpcTimeoutMs }).catch(() => undefined);
       },

@@ -1,10 +1,11 @@
 import { GatewayError } from '@gateway/errors';
-import { JsonBody, JsonSkimmer } from '@gateway/json';
+import { readJsonBody } from '@gateway/json';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { messagesError } from './messages-error.ts';
 import { messagesHeaders } from './messages-headers.ts';
-import { continuedAnswerId, usesThread } from './messages-thread.ts';
+import { threadAffinity, usesThread } from './messages-thread.ts';
+import type { Affinity } from './relay-affinity.ts';
 
 describe('the version and beta headers of a Messages request', () => {
   const headersOf = (headersDistinct: Record<string, string[]>) => messagesHeaders({ headersDistinct });
@@ -66,19 +67,26 @@ describe('what a Messages client is told when no account answered', () => {
 });
 
 describe('the thread of a Messages request', () => {
-  const bodyOf = (value: unknown) => {
-    const bytes = Buffer.from(JSON.stringify(value));
-    const skimmer = new JsonSkimmer();
-    skimmer.push(bytes);
-    skimmer.end();
-    return new JsonBody(bytes, skimmer);
-  };
+  const bodyOf = (value: unknown) => readJsonBody(Buffer.from(JSON.stringify(value)));
 
-  it('names the message that it continues', () => {
-    expect(continuedAnswerId(bodyOf({ thread: { type: 'continue', previous_message_id: 'msg_1' } }))).toBe('msg_1');
-    expect(continuedAnswerId(bodyOf({ thread: { type: 'create' } }))).toBeUndefined();
-    expect(continuedAnswerId(bodyOf({ thread: 'odd' }))).toBeUndefined();
-    expect(continuedAnswerId(bodyOf({}))).toBeUndefined();
+  const session: Affinity = { affinityKey: 'session', answerKeysOf: () => ['by reasoning'] };
+
+  it('brings a request to the account of the message that it continues', () => {
+    const continued = bodyOf({ thread: { type: 'continue', previous_message_id: 'msg_1' } });
+    const first = bodyOf({ thread: { type: 'create' } });
+    const keys = threadAffinity('token', first, session).answerKeysOf({ answerId: 'msg_1', sealedReasoning: '' });
+    expect(keys).toContain(threadAffinity('token', continued, session).affinityKey);
+    expect(keys).toContain('by reasoning');
+    expect(keys).not.toContain(threadAffinity('another', continued, session).affinityKey);
+  });
+
+  it('leaves a request that continues nothing to its session', () => {
+    for (const thread of [{ type: 'create' }, 'odd', null, { previous_message_id: 7 }]) {
+      expect(threadAffinity('token', bodyOf({ thread }), session).affinityKey).toBe('session');
+    }
+  });
+
+  it('is in use by its member alone', () => {
     expect(usesThread(bodyOf({ thread: { type: 'create' } }))).toBe(true);
     expect(usesThread(bodyOf({}))).toBe(false);
   });

@@ -1,12 +1,13 @@
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import { affinityKey, answerKey } from '../attempts/affinity-key.ts';
+import { affinityKey } from '../attempts/affinity-key.ts';
 import { readBody } from '../body/read-body.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 import { generate } from './generate.ts';
 import { messagesError } from './messages-error.ts';
 import { messagesHeaders } from './messages-headers.ts';
-import { continuedAnswerId, usesThread } from './messages-thread.ts';
+import { threadAffinity, usesThread } from './messages-thread.ts';
+import { relayAffinity } from './relay-affinity.ts';
 import { checkBoolean, requireArray, requiredModel, requireInteger } from './relay-request.ts';
 
 /**
@@ -20,19 +21,16 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
   requireInteger(body, 'max_tokens');
   requireArray(body, 'messages', 'messages');
   checkBoolean(body, 'stream');
-  const continued = continuedAnswerId(body);
+  const sessionKey = affinityKey(tokenId, request.request.headers, undefined);
+  const affinity = relayAffinity({ tokenId, sessionKey, body, seal: 'signature' });
   await generate(request, peers, {
     body,
     model,
     dialect: Dialect.MESSAGES,
     formats: [ProviderFormat.MESSAGES],
-    affinityKey:
-      continued === undefined
-        ? affinityKey(tokenId, request.request.headers, undefined)
-        : answerKey(tokenId, continued),
+    ...(usesThread(body) ? threadAffinity(tokenId, body, affinity) : affinity),
     allowCandidateFailover: false,
     forwardHeaders: messagesHeaders(request.request),
-    ...(usesThread(body) ? { answerKeyOf: (answerId) => answerKey(tokenId, answerId) } : {}),
     onFailed: (failed) => {
       throw messagesError(failed);
     },

@@ -6,6 +6,7 @@ import { type AttemptsFailed, modelNotFound } from '../attempts/attempt-loop.ts'
 import { readBody } from '../body/read-body.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 import { generate } from './generate.ts';
+import { relayAffinity } from './relay-affinity.ts';
 import { requireArray, requiredModel, textOf } from './relay-request.ts';
 
 /** Of a client's headers only these reach the Responses pool: Codex does not work without them. */
@@ -21,12 +22,18 @@ export async function responses(request: AdmittedRequest, peers: EndpointPeers):
   requireArray(body, 'input', 'input items, not a string');
   // Classes are for chat completions and Messages: here the model must be one of the pool's.
   if (model.startsWith('gateway/')) throw modelNotFound(model);
+  const affinity = relayAffinity({
+    tokenId: request.principal.tokenId,
+    sessionKey: affinityKey(request.principal.tokenId, request.request.headers, textOf(body, 'prompt_cache_key')),
+    body,
+    seal: 'encrypted_content',
+  });
   await generate(request, peers, {
     body,
     model,
     dialect: Dialect.RESPONSES,
     formats: [ProviderFormat.RESPONSES],
-    affinityKey: affinityKey(request.principal.tokenId, request.request.headers, textOf(body, 'prompt_cache_key')),
+    ...affinity,
     allowCandidateFailover: false,
     forwardHeaders: codexHeaders(request.request),
     onFailed: (failed) => passOn(failed, request.response),

@@ -6,8 +6,8 @@ import { producedByBlock, producedByDelta } from './produced-characters.ts';
 /** What an event says for whoever relays it. */
 export type RelayedEvent =
   | { readonly kind: 'start'; readonly id: string | undefined; readonly usage: ReportedUsage }
-  /** A part of a content block; `characters` is about what the model wrote of it. */
-  | { readonly kind: 'content'; readonly characters: number }
+  /** A part of a content block; `characters` is about what the model wrote of it, `seal` closes its thinking. */
+  | { readonly kind: 'content'; readonly characters: number; readonly seal?: string | undefined }
   | { readonly kind: 'usage'; readonly usage: ReportedUsage }
   | { readonly kind: 'stop' }
   /** Not for the client: the provider's text is in it. */
@@ -52,8 +52,10 @@ function readData(json: JsonObject, type: string): RelayedEvent {
     }
     case 'content_block_start':
       return { kind: 'content', characters: producedByBlock(json.content_block) };
-    case 'content_block_delta':
-      return { kind: 'content', characters: producedByDelta(asObject(json.delta) ?? {}) };
+    case 'content_block_delta': {
+      const delta = asObject(json.delta) ?? {};
+      return { kind: 'content', characters: producedByDelta(delta), seal: asString(delta.signature) };
+    }
     case 'content_block_stop':
       return { kind: 'content', characters: 0 };
     case 'message_delta':

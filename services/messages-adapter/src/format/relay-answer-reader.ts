@@ -6,6 +6,7 @@ import {
   type UpstreamHead,
 } from '@gateway/adapter-kit';
 import type { TokenUsage } from '@gateway/chat';
+import { digestOfSeal } from '@gateway/sealed-reasoning';
 import { EventSplitter, SseOverflowError } from '@gateway/sse';
 import { convertUsage, nothingReported, replaceUsage } from './convert-usage.ts';
 import { mapStreamError } from './map-stream-error.ts';
@@ -26,6 +27,7 @@ export class RelayAnswerReader implements AnswerReader {
   #events: Buffer[] = [];
   #hasBegun = false;
   #usage = nothingReported;
+  #seal: string | undefined;
   answerId: string | undefined;
   hasContent = false;
   ending: AnswerEnding | undefined;
@@ -50,6 +52,10 @@ export class RelayAnswerReader implements AnswerReader {
 
   get reportedUsage(): TokenUsage | undefined {
     return convertUsage(this.#usage);
+  }
+
+  get sealedReasoning(): string | undefined {
+    return this.#seal === undefined ? undefined : digestOfSeal(this.#seal);
   }
 
   push(bytes: Uint8Array): void {
@@ -102,6 +108,7 @@ export class RelayAnswerReader implements AnswerReader {
       case 'content':
         this.hasContent = true;
         this.producedCharacters += event.characters;
+        this.#seal = event.seal ?? this.#seal;
         break;
       case 'usage':
         this.#usage = replaceUsage(this.#usage, event.usage);

@@ -1,6 +1,7 @@
 import { type AnswerEnding, type AnswerReader, brokenStream, type UpstreamHead } from '@gateway/adapter-kit';
 import type { TokenUsage } from '@gateway/chat';
 import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
+import { lastSealedReasoning } from '@gateway/sealed-reasoning';
 import { convertUsage, readReportedUsage } from './convert-usage.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { producedByBlock } from './produced-characters.ts';
@@ -13,6 +14,7 @@ export class RelayMessageReader implements AnswerReader {
   #head: UpstreamHead = { status: 200, headers: {} };
   #pieces: Uint8Array[] = [];
   answerId: string | undefined;
+  sealedReasoning: string | undefined;
   ending: AnswerEnding | undefined;
   reportedUsage: TokenUsage | undefined;
   producedCharacters = 0;
@@ -39,7 +41,7 @@ export class RelayMessageReader implements AnswerReader {
     const whole = Buffer.concat(this.#pieces);
     this.#pieces = [whole];
     const message = asObject(parseJson(whole.toString()));
-    if (message?.type === 'message') this.#finish(message);
+    if (message?.type === 'message') this.#finish(message, whole);
     else this.#fail(message);
   }
 
@@ -50,8 +52,9 @@ export class RelayMessageReader implements AnswerReader {
     return whole;
   }
 
-  #finish(message: JsonObject): void {
+  #finish(message: JsonObject, bytes: Buffer): void {
     this.answerId = asString(message.id);
+    this.sealedReasoning = lastSealedReasoning(bytes, 'signature');
     this.reportedUsage = convertUsage(readReportedUsage(message.usage));
     this.producedCharacters = asArray(message.content).reduce<number>((sum, block) => sum + producedByBlock(block), 0);
     this.ending = { kind: 'finished' };

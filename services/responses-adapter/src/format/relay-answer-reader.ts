@@ -9,6 +9,7 @@ import {
 import type { TokenUsage } from '@gateway/chat';
 import { asObject, asString, parseJson } from '@gateway/json';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { lastSealedReasoning } from '@gateway/sealed-reasoning';
 import { EventSplitter, SseOverflowError } from '@gateway/sse';
 import type { ProviderEvent, ResponseEnded } from './event-types.ts';
 import { mapStreamError } from './map-stream-error.ts';
@@ -41,6 +42,7 @@ export class RelayAnswerReader implements AnswerReader {
   #errorCame = false;
   #windowsResetMs: number | undefined;
   answerId: string | undefined;
+  sealedReasoning: string | undefined;
   hasContent = false;
   ending: AnswerEnding | undefined;
   reportedUsage: TokenUsage | undefined;
@@ -124,8 +126,13 @@ export class RelayAnswerReader implements AnswerReader {
 
   #onContent(event: RawEvent, type: string): void {
     this.#produced.add(event, type);
-    if (type === 'response.output_item.done') this.#items.add(event);
+    if (type === 'response.output_item.done') this.#onItemDone(event);
     this.#release(event.bytes);
+  }
+
+  #onItemDone(event: RawEvent): void {
+    this.#items.add(event);
+    this.sealedReasoning = lastSealedReasoning(event.data, 'encrypted_content') ?? this.sealedReasoning;
   }
 
   /** The response has ended, in whatever way. An end that can't be read is none. */
@@ -161,9 +168,10 @@ export class RelayAnswerReader implements AnswerReader {
     return mapStreamError(readProviderError(error, this.#nowMs), this.#windowsResetMs);
   }
 
-  /** True when no other attempt may follow: the client has part of the answer, or the request itself is at fault. */
-  #isFinal(failure: UpstreamFailure): boolean {
-    return this.hasContent || failure.result === AttemptResult.REJECTED;
+  /** True when nothing else may follow: the client has part of the answer, or the request itself is at fault. */
+  #isFinal({ result, meaning }: UpstreamFailure): boolean {
+    if (this.hasContent) return true;
+    return result === AttemptResult.REJECTED && meaning !== 'unreadable_reasoning';
   }
 
   #failBeforeContent(failure: UpstreamFailure, event: RawEvent): void {

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { brokenStream, toUpstreamFailure } from '@gateway/adapter-kit';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
@@ -24,6 +25,27 @@ describe('responsesTranslator', () => {
 
   it('passes errors of the provider on', () => {
     expect(translator?.passesErrorsOn).toBe(true);
+  });
+
+  it('leaves sealed reasoning out when the account can’t read it, and gives up when there is none', () => {
+    const unreadable = toUpstreamFailure({
+      meaning: 'unreadable_reasoning',
+      upstreamStatus: 400,
+      retryAtMs: undefined,
+    });
+    const call = prepare(
+      '{"model":"x","input":[{"type":"reasoning","encrypted_content":"s"},{"id":"msg_1","role":"user"}]}',
+    );
+    expect(String(call.amend?.(unreadable)?.body)).toBe(
+      '{"model":"gpt-5.5","input":[{"role":"user"}],"stream":true,"store":false}',
+    );
+    expect(call.amend?.(unreadable)?.answer).not.toBe(call.answer);
+    expect(prepare('{"model":"x","input":[]}').amend?.(unreadable)).toBeUndefined();
+  });
+
+  it('changes nothing for any other failure', () => {
+    const call = prepare('{"model":"x","input":[{"type":"reasoning","encrypted_content":"s"}]}');
+    expect(call.amend?.(brokenStream())).toBeUndefined();
   });
 
   it('refuses a body that is no object', () => {

@@ -256,6 +256,15 @@ export declare type ExecuteOutcome = Message<"gateway.adapter.v1.ExecuteOutcome"
    * @generated from field: gateway.adapter.v1.UpstreamAnswer upstream_answer = 3;
    */
   upstreamAnswer?: UpstreamAnswer | undefined;
+
+  /**
+   * After success: the last sealed reasoning of the answer (`encrypted_content` of a Responses item, `signature` of a
+   * Messages thinking block), which clients send back in the next turn and which only the account that made it may be able
+   * to read: SHA-256 of the text, base64url. Empty: none.
+   *
+   * @generated from field: string sealed_reasoning = 4;
+   */
+  sealedReasoning: string;
 };
 
 /**

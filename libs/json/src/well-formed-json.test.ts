@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest';
+import { toWellFormedJson } from './well-formed-json.ts';
+
+describe('a well-formed JSON text', () => {
+  it('has no half characters, however deep they stand', () => {
+    expect(toWellFormedJson({ text: 'cut \ud83d', parts: ['\udc00 tail'] })).toBe(
+      '{"text":"cut \ufffd","parts":["\ufffd tail"]}',
+    );
+  });
+
+  it('keeps whole characters, and texts that spell an escape', () => {
+    const value = { text: '🌍', spelt: '\\ud83d' };
+    expect(JSON.parse(toWellFormedJson(value))).toEqual(value);
+  });
+});

@@ -1,0 +1,1 @@
+export { digestOfSeal, lastSealedReasoning, type SealMember } from './sealed-reasoning.ts';

@@ -1,0 +1,58 @@
+import { hash } from 'node:crypto';
+
+/**
+ * The member that holds sealed reasoning: of a Responses item, or of a Messages thinking block. A client sends it back in
+ * the next turn, unread.
+ */
+export type SealMember = 'encrypted_content' | 'signature';
+
+/**
+ * The digest of the last seal in a JSON text, wherever in it; undefined when there is none. Looks at bytes only: a text
+ * of another meaning under the same name may be taken for a seal, so that the digest is good for a lookup, no more.
+ */
+export function lastSealedReasoning(json: Buffer, member: SealMember): string | undefined {
+  const key = keys[member];
+  let at = json.lastIndexOf(key);
+  for (let looks = 0; at >= 0 && looks < maxLooks; looks += 1) {
+    const seal = sealAt(json, at + key.length);
+    if (seal !== undefined) return digestOfSeal(seal);
+    at = at === 0 ? -1 : json.lastIndexOf(key, at - 1);
+  }
+  return undefined;
+}
+
+/** A seal by which two places of a program can speak of the same one: SHA-256 of its text, base64url. */
+export function digestOfSeal(seal: string | Buffer): string {
+  return hash('sha256', seal, 'base64url');
+}
+
+/** With their quotes: in a text within the JSON they would be escaped. */
+const keys: Readonly<Record<SealMember, Buffer>> = {
+  encrypted_content: Buffer.from('"encrypted_content"'),
+  signature: Buffer.from('"signature"'),
+};
+
+/** A body that names a seal this often without having one is not worth the time. */
+const maxLooks = 100;
+
+/** The text that follows a key, when it is a seal: base64 of some length, which needs no escapes. */
+function sealAt(json: Buffer, afterKey: number): Buffer | undefined {
+  const colonAt = skipSpace(json, afterKey);
+  const quoteAt = skipSpace(json, colonAt + 1);
+  if (json[colonAt] !== colon || json[quoteAt] !== quote) return undefined;
+  const end = json.indexOf(quote, quoteAt + 1);
+  const seal = json.subarray(quoteAt + 1, end);
+  return end < 0 || seal.length < minSealBytes || seal.includes(backslash) ? undefined : seal;
+}
+
+const minSealBytes = 32;
+
+function skipSpace(json: Buffer, from: number): number {
+  let at = from;
+  while (json[at] === 0x20 || json[at] === 0x0a || json[at] === 0x0d || json[at] === 0x09) at += 1;
+  return at;
+}
+
+const quote = 0x22;
+const colon = 0x3a;
+const backslash = 0x5c;

@@ -1,0 +1,41 @@
+import { readJsonBody } from '@gateway/json';
+import { digestOfSeal } from '@gateway/sealed-reasoning';
+import { describe, expect, it } from 'vitest';
+import { type RelayedConversation, relayAffinity } from './relay-affinity.ts';
+
+const seal = (letter: string) => `gAAAAA${letter.repeat(90)}`;
+const affinityOf = (body: object, more: Partial<RelayedConversation> = {}) =>
+  relayAffinity({
+    tokenId: 'token',
+    sessionKey: '',
+    body: readJsonBody(Buffer.from(JSON.stringify(body))),
+    seal: 'encrypted_content',
+    ...more,
+  });
+const turn = (letter: string) => ({ input: [{ type: 'reasoning', encrypted_content: seal(letter) }] });
+const answerWith = (letter: string) => ({ answerId: 'resp_1', sealedReasoning: digestOfSeal(seal(letter)) });
+
+describe('a relayed conversation', () => {
+  it('that names a session is kept by it, whatever it brings along', () => {
+    const affinity = affinityOf(turn('a'), { sessionKey: 'session' });
+    expect(affinity.affinityKey).toBe('session');
+    expect(affinity.answerKeysOf(answerWith('b'))).toEqual([]);
+  });
+
+  it('that names none goes where its last reasoning was sealed', () => {
+    const [key] = affinityOf({ input: [] }).answerKeysOf(answerWith('a'));
+    expect(key).toBeDefined();
+    expect(affinityOf(turn('a')).affinityKey).toBe(key);
+    expect(affinityOf(turn('b')).affinityKey).not.toBe(key);
+  });
+
+  it('is one of its token', () => {
+    const [key] = affinityOf({ input: [] }).answerKeysOf(answerWith('a'));
+    expect(affinityOf(turn('a'), { tokenId: 'another' }).affinityKey).not.toBe(key);
+  });
+
+  it('without reasoning is free to go anywhere', () => {
+    expect(affinityOf({ input: [] }).affinityKey).toBe('');
+    expect(affinityOf({ input: [] }).answerKeysOf({ answerId: 'resp_1', sealedReasoning: '' })).toEqual([]);
+  });
+});
