@@ -12,6 +12,61 @@ import type { CostKind, Limits, LimitStatus, Refusal } from "./limit_pb.js";
 export declare const file_gateway_limiter_v1_limiter_service: GenFile;
 
 /**
+ * @generated from message gateway.limiter.v1.ReconcileDayRequest
+ */
+export declare type ReconcileDayRequest = Message<"gateway.limiter.v1.ReconcileDayRequest"> & {
+  /**
+   * "token:<id>"
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * "2026-11-20"; today or the day before.
+   *
+   * @generated from field: string local_day = 2;
+   */
+  localDay: string;
+};
+
+/**
+ * Describes the message gateway.limiter.v1.ReconcileDayRequest.
+ * Use `create(ReconcileDayRequestSchema)` to create a new message.
+ */
+export declare const ReconcileDayRequestSchema: GenMessage<ReconcileDayRequest>;
+
+/**
+ * @generated from message gateway.limiter.v1.ReconcileDayResponse
+ */
+export declare type ReconcileDayResponse = Message<"gateway.limiter.v1.ReconcileDayResponse"> & {
+  /**
+   * What the counter stood at; absent when it had forgotten.
+   *
+   * @generated from field: optional int64 used_tokens_before = 1;
+   */
+  usedTokensBefore?: bigint | undefined;
+
+  /**
+   * @generated from field: int64 used_tokens_after = 2;
+   */
+  usedTokensAfter: bigint;
+
+  /**
+   * Tokens in used_tokens_after that the ledger does not have yet.
+   *
+   * @generated from field: int64 pending_tokens = 3;
+   */
+  pendingTokens: bigint;
+};
+
+/**
+ * Describes the message gateway.limiter.v1.ReconcileDayResponse.
+ * Use `create(ReconcileDayResponseSchema)` to create a new message.
+ */
+export declare const ReconcileDayResponseSchema: GenMessage<ReconcileDayResponse>;
+
+/**
  * @generated from message gateway.limiter.v1.AdmitRequest
  */
 export declare type AdmitRequest = Message<"gateway.limiter.v1.AdmitRequest"> & {
@@ -245,6 +300,25 @@ export declare const LimiterService: GenService<{
     methodKind: "bidi_streaming";
     input: typeof AdmitStreamRequestSchema;
     output: typeof AdmitStreamResponseSchema;
+  },
+}>;
+
+/**
+ * For operators.
+ *
+ * @generated from service gateway.limiter.v1.LimiterOperatorService
+ */
+export declare const LimiterOperatorService: GenService<{
+  /**
+   * Brings a key's day counter to what the ledger says plus what the ledger does not have yet. Happens by itself all the
+   * time; a difference before and after means that the store had lost or kept something.
+   *
+   * @generated from rpc gateway.limiter.v1.LimiterOperatorService.ReconcileDay
+   */
+  reconcileDay: {
+    methodKind: "unary";
+    input: typeof ReconcileDayRequestSchema;
+    output: typeof ReconcileDayResponseSchema;
   },
 }>;
 

@@ -9,63 +9,77 @@ import { file_gateway_limiter_v1_limit } from "./limit_pb.js";
  * Describes the file gateway/limiter/v1/limiter_service.proto.
  */
 export const file_gateway_limiter_v1_limiter_service = /*@__PURE__*/
-  fileDesc("CihnYXRld2F5L2xpbWl0ZXIvdjEvbGltaXRlcl9zZXJ2aWNlLnByb3RvEhJnYXRld2F5LmxpbWl0ZXIudjEijAEKDEFkbWl0UmVxdWVzdBILCgNrZXkYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIqCgZsaW1pdHMYAyABKAsyGi5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXRzEi8KCWNvc3Rfa2luZBgEIAEoDjIcLmdhdGV3YXkubGltaXRlci52MS5Db3N0S2luZCJuCg1BZG1pdFJlc3BvbnNlEi8KBnN0YXR1cxgBIAEoCzIfLmdhdGV3YXkubGltaXRlci52MS5MaW1pdFN0YXR1cxIsCgdyZWZ1c2FsGAIgASgLMhsuZ2F0ZXdheS5saW1pdGVyLnYxLlJlZnVzYWwiUwoNU2V0dGxlUmVxdWVzdBILCgNrZXkYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIRCglsb2NhbF9kYXkYAyABKAkSDgoGdG9rZW5zGAQgASgDIiUKDlNldHRsZVJlc3BvbnNlEhMKC3VzZWRfdG9rZW5zGAEgASgDIkYKC1BlZWtSZXF1ZXN0EgsKA2tleRgBIAEoCRIqCgZsaW1pdHMYAiABKAsyGi5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXRzIj8KDFBlZWtSZXNwb25zZRIvCgZzdGF0dXMYASABKAsyHy5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXRTdGF0dXMiRgoSQWRtaXRTdHJlYW1SZXF1ZXN0EjAKBmNoZWNrcxgBIAMoCzIgLmdhdGV3YXkubGltaXRlci52MS5BZG1pdFJlcXVlc3QiSwoTQWRtaXRTdHJlYW1SZXNwb25zZRI0CglkZWNpc2lvbnMYASADKAsyIS5nYXRld2F5LmxpbWl0ZXIudjEuQWRtaXRSZXNwb25zZTLeAgoOTGltaXRlclNlcnZpY2USTAoFQWRtaXQSIC5nYXRld2F5LmxpbWl0ZXIudjEuQWRtaXRSZXF1ZXN0GiEuZ2F0ZXdheS5saW1pdGVyLnYxLkFkbWl0UmVzcG9uc2USTwoGU2V0dGxlEiEuZ2F0ZXdheS5saW1pdGVyLnYxLlNldHRsZVJlcXVlc3QaIi5nYXRld2F5LmxpbWl0ZXIudjEuU2V0dGxlUmVzcG9uc2USSQoEUGVlaxIfLmdhdGV3YXkubGltaXRlci52MS5QZWVrUmVxdWVzdBogLmdhdGV3YXkubGltaXRlci52MS5QZWVrUmVzcG9uc2USYgoLQWRtaXRTdHJlYW0SJi5nYXRld2F5LmxpbWl0ZXIudjEuQWRtaXRTdHJlYW1SZXF1ZXN0GicuZ2F0ZXdheS5saW1pdGVyLnYxLkFkbWl0U3RyZWFtUmVzcG9uc2UoATABYgZwcm90bzM", [file_gateway_limiter_v1_limit]);
+  fileDesc("CihnYXRld2F5L2xpbWl0ZXIvdjEvbGltaXRlcl9zZXJ2aWNlLnByb3RvEhJnYXRld2F5LmxpbWl0ZXIudjEiNQoTUmVjb25jaWxlRGF5UmVxdWVzdBILCgNrZXkYASABKAkSEQoJbG9jYWxfZGF5GAIgASgJIoEBChRSZWNvbmNpbGVEYXlSZXNwb25zZRIfChJ1c2VkX3Rva2Vuc19iZWZvcmUYASABKANIAIgBARIZChF1c2VkX3Rva2Vuc19hZnRlchgCIAEoAxIWCg5wZW5kaW5nX3Rva2VucxgDIAEoA0IVChNfdXNlZF90b2tlbnNfYmVmb3JlIowBCgxBZG1pdFJlcXVlc3QSCwoDa2V5GAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSKgoGbGltaXRzGAMgASgLMhouZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0cxIvCgljb3N0X2tpbmQYBCABKA4yHC5nYXRld2F5LmxpbWl0ZXIudjEuQ29zdEtpbmQibgoNQWRtaXRSZXNwb25zZRIvCgZzdGF0dXMYASABKAsyHy5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXRTdGF0dXMSLAoHcmVmdXNhbBgCIAEoCzIbLmdhdGV3YXkubGltaXRlci52MS5SZWZ1c2FsIlMKDVNldHRsZVJlcXVlc3QSCwoDa2V5GAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSEQoJbG9jYWxfZGF5GAMgASgJEg4KBnRva2VucxgEIAEoAyIlCg5TZXR0bGVSZXNwb25zZRITCgt1c2VkX3Rva2VucxgBIAEoAyJGCgtQZWVrUmVxdWVzdBILCgNrZXkYASABKAkSKgoGbGltaXRzGAIgASgLMhouZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0cyI/CgxQZWVrUmVzcG9uc2USLwoGc3RhdHVzGAEgASgLMh8uZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0U3RhdHVzIkYKEkFkbWl0U3RyZWFtUmVxdWVzdBIwCgZjaGVja3MYASADKAsyIC5nYXRld2F5LmxpbWl0ZXIudjEuQWRtaXRSZXF1ZXN0IksKE0FkbWl0U3RyZWFtUmVzcG9uc2USNAoJZGVjaXNpb25zGAEgAygLMiEuZ2F0ZXdheS5saW1pdGVyLnYxLkFkbWl0UmVzcG9uc2Uy3gIKDkxpbWl0ZXJTZXJ2aWNlEkwKBUFkbWl0EiAuZ2F0ZXdheS5saW1pdGVyLnYxLkFkbWl0UmVxdWVzdBohLmdhdGV3YXkubGltaXRlci52MS5BZG1pdFJlc3BvbnNlEk8KBlNldHRsZRIhLmdhdGV3YXkubGltaXRlci52MS5TZXR0bGVSZXF1ZXN0GiIuZ2F0ZXdheS5saW1pdGVyLnYxLlNldHRsZVJlc3BvbnNlEkkKBFBlZWsSHy5nYXRld2F5LmxpbWl0ZXIudjEuUGVla1JlcXVlc3QaIC5nYXRld2F5LmxpbWl0ZXIudjEuUGVla1Jlc3BvbnNlEmIKC0FkbWl0U3RyZWFtEiYuZ2F0ZXdheS5saW1pdGVyLnYxLkFkbWl0U3RyZWFtUmVxdWVzdBonLmdhdGV3YXkubGltaXRlci52MS5BZG1pdFN0cmVhbVJlc3BvbnNlKAEwATJ7ChZMaW1pdGVyT3BlcmF0b3JTZXJ2aWNlEmEKDFJlY29uY2lsZURheRInLmdhdGV3YXkubGltaXRlci52MS5SZWNvbmNpbGVEYXlSZXF1ZXN0GiguZ2F0ZXdheS5saW1pdGVyLnYxLlJlY29uY2lsZURheVJlc3BvbnNlYgZwcm90bzM", [file_gateway_limiter_v1_limit]);
+
+/**
+ * Describes the message gateway.limiter.v1.ReconcileDayRequest.
+ * Use `create(ReconcileDayRequestSchema)` to create a new message.
+ */
+export const ReconcileDayRequestSchema = /*@__PURE__*/
+  messageDesc(file_gateway_limiter_v1_limiter_service, 0);
+
+/**
+ * Describes the message gateway.limiter.v1.ReconcileDayResponse.
+ * Use `create(ReconcileDayResponseSchema)` to create a new message.
+ */
+export const ReconcileDayResponseSchema = /*@__PURE__*/
+  messageDesc(file_gateway_limiter_v1_limiter_service, 1);
 
 /**
  * Describes the message gateway.limiter.v1.AdmitRequest.
  * Use `create(AdmitRequestSchema)` to create a new message.
  */
 export const AdmitRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 0);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 2);
 
 /**
  * Describes the message gateway.limiter.v1.AdmitResponse.
  * Use `create(AdmitResponseSchema)` to create a new message.
  */
 export const AdmitResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 1);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 3);
 
 /**
  * Describes the message gateway.limiter.v1.SettleRequest.
  * Use `create(SettleRequestSchema)` to create a new message.
  */
 export const SettleRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 2);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 4);
 
 /**
  * Describes the message gateway.limiter.v1.SettleResponse.
  * Use `create(SettleResponseSchema)` to create a new message.
  */
 export const SettleResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 3);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 5);
 
 /**
  * Describes the message gateway.limiter.v1.PeekRequest.
  * Use `create(PeekRequestSchema)` to create a new message.
  */
 export const PeekRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 4);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 6);
 
 /**
  * Describes the message gateway.limiter.v1.PeekResponse.
  * Use `create(PeekResponseSchema)` to create a new message.
  */
 export const PeekResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 5);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 7);
 
 /**
  * Describes the message gateway.limiter.v1.AdmitStreamRequest.
  * Use `create(AdmitStreamRequestSchema)` to create a new message.
  */
 export const AdmitStreamRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 6);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 8);
 
 /**
  * Describes the message gateway.limiter.v1.AdmitStreamResponse.
  * Use `create(AdmitStreamResponseSchema)` to create a new message.
  */
 export const AdmitStreamResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 7);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 9);
 
 /**
  * Requests per minute and tokens per day of any key, exactly.
@@ -76,4 +90,12 @@ export const AdmitStreamResponseSchema = /*@__PURE__*/
  */
 export const LimiterService = /*@__PURE__*/
   serviceDesc(file_gateway_limiter_v1_limiter_service, 0);
+
+/**
+ * For operators.
+ *
+ * @generated from service gateway.limiter.v1.LimiterOperatorService
+ */
+export const LimiterOperatorService = /*@__PURE__*/
+  serviceDesc(file_gateway_limiter_v1_limiter_service, 1);
 

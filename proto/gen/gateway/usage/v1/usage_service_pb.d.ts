@@ -165,6 +165,13 @@ export declare type GetDayTotalRequest = Message<"gateway.usage.v1.GetDayTotalRe
    * @generated from field: string local_day = 2;
    */
   localDay: string;
+
+  /**
+   * Requests of that token and day of which the caller wants to know whether the total holds them. At most 10 000.
+   *
+   * @generated from field: repeated string request_ids = 3;
+   */
+  requestIds: string[];
 };
 
 /**
@@ -183,6 +190,13 @@ export declare type GetDayTotalResponse = Message<"gateway.usage.v1.GetDayTotalR
    * @generated from field: int64 total_tokens = 1;
    */
   totalTokens: bigint;
+
+  /**
+   * Those of request_ids that are in the total. Read in one snapshot with it.
+   *
+   * @generated from field: repeated string included_request_ids = 2;
+   */
+  includedRequestIds: string[];
 };
 
 /**
