@@ -4,6 +4,7 @@ import { relayAnswersBehaviour } from './relay-answers.ts';
 import { relayFailuresBehaviour } from './relay-failures.ts';
 import { relayHangUpBehaviour } from './relay-hang-up.ts';
 import { relayHeadersBehaviour } from './relay-headers.ts';
+import { relayReasoningBehaviour } from './relay-reasoning.ts';
 import { relayRequestsBehaviour } from './relay-requests.ts';
 import { relayUsageBehaviour } from './relay-usage.ts';
 
@@ -16,6 +17,7 @@ export function relayBytesBehaviour(gateway: () => Topology): void {
   relayAnswersBehaviour(gateway);
   relayHeadersBehaviour(gateway);
   relayAffinityBehaviour(gateway);
+  relayReasoningBehaviour(gateway);
   relayFailuresBehaviour(gateway);
   relayHangUpBehaviour(gateway);
   relayUsageBehaviour(gateway);

@@ -30,6 +30,6 @@ export function withoutIds(text: string): string {
   return text
     .replaceAll(/sim[0-9a-f]{21}/g, 'sim')
     .replaceAll(/req_\d{16}/g, 'req')
-    .replaceAll(/"signature":"[^"]*"/g, '"signature":""')
+    .replaceAll(/"(signature|encrypted_content)":"[^"]*"/g, '"$1":""')
     .replaceAll(/"(created_at|completed_at)":\d+/g, '"$1":0');
 }

@@ -38,6 +38,7 @@ const scenarioModels = [
   { model: 'gpt-refusing', accounts: ['a'] },
   { model: 'gpt-faltering', accounts: ['a', 'b', 'c', 'd'] },
   { model: 'gpt-leaving', accounts: ['a'] },
+  { model: 'gpt-sealed', accounts: ['a', 'b'] },
 ] as const;
 
 /** What the simulated Responses provider offers. */

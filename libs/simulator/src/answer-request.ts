@@ -44,6 +44,7 @@ function prepareAnswer(exchange: Exchange, request: UnderstoodRequest, settings:
   const input = inputUsage(exchange, request, settings);
   return {
     id: `sim${exchange.record.id.toString(16).padStart(21, '0')}`,
+    account: request.account,
     createdAtSeconds: Math.floor(settings.nowMs() / 1000),
     request: request.body,
     conversation,

@@ -41,6 +41,8 @@ export interface ProviderRequest {
 export interface Answer {
   /** Without the provider's prefix; unlike any other answer's. */
   readonly id: string;
+  /** Whose reasoning it is to read again. */
+  readonly account: string;
   readonly createdAtSeconds: number;
   readonly request: JsonObject;
   readonly conversation: Conversation;

@@ -105,6 +105,26 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
     },
   );
 
+  it.each(['failed', 'error_event'] as const)(
+    'sends reasoning that can’t be read no second time, told by %s',
+    async (kind) => {
+      const error = { code: 'invalid_encrypted_content', message: 'The encrypted content could not be verified.' };
+      simulator.faults.add({ times: 1, fault: { kind, error } });
+      const input = [
+        { type: 'reasoning', encrypted_content: 'opaque', summary: [] },
+        { role: 'user', content: 'Hello' },
+      ];
+      const { outcome, body } = await execute(JSON.stringify({ model: 'x', input }));
+      expect(outcome?.attempt?.result).toBe(AttemptResult.SUCCEEDED);
+      expect(body).toContain('response.completed');
+      expect(body).not.toContain('invalid_encrypted_content');
+      expect(simulator.requests().map(({ json }) => (json as { input: unknown }).input)).toEqual([
+        input,
+        input.slice(1),
+      ]);
+    },
+  );
+
   it.each(['failed', 'error_event'] as const)('relays %s as the end when the request is at fault', async (kind) => {
     simulator.faults.add({ fault: { kind, error: { code: 'context_length_exceeded', message: 'Too long.' } } });
     const { outcome, body } = await execute(request('Hello'));

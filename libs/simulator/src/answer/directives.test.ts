@@ -4,7 +4,12 @@ import { readDirectives } from './directives.ts';
 describe('readDirectives', () => {
   it('takes every directive out of the text', () => {
     const text = 'Say #reason 12 this #long 3 #cached 5 #json now';
-    expect(readDirectives(text)).toMatchObject({ reasoningTokens: 12, words: 3, cachedTokens: 5, json: true });
+    expect(readDirectives(text)).toMatchObject({
+      reasoning: [{ tokens: 12, redacted: false }],
+      words: 3,
+      cachedTokens: 5,
+      json: true,
+    });
     expect(readDirectives(text).rest.split(/\s+/)).toEqual(['Say', 'this', 'now']);
   });
 
@@ -31,8 +36,25 @@ describe('readDirectives', () => {
     expect(readDirectives('#incomplete content_filter').incomplete).toBe('content_filter');
   });
 
+  it('takes reasoning as often as it is asked for, in that order', () => {
+    expect(readDirectives('#reason 3 Hi #redacted 4\n#reason 5')).toMatchObject({
+      reasoning: [
+        { tokens: 3, redacted: false },
+        { tokens: 4, redacted: true },
+        { tokens: 5, redacted: false },
+      ],
+      rest: 'Hi',
+    });
+  });
+
   it('leaves everything else as it is', () => {
     const text = '#include <json> #longer x#refuse #reason';
-    expect(readDirectives(text)).toMatchObject({ rest: text, refuse: false, words: undefined, toolCalls: [] });
+    expect(readDirectives(text)).toMatchObject({
+      rest: text,
+      refuse: false,
+      words: undefined,
+      toolCalls: [],
+      reasoning: [],
+    });
   });
 });

@@ -1,8 +1,8 @@
 /** What the last user message tells the simulator to do. */
 export interface Directives {
   readonly toolCalls: readonly ToolDirective[];
-  /** Tokens to spend on reasoning. */
-  readonly reasoningTokens: number;
+  /** What to reason before anything else, in this order. */
+  readonly reasoning: readonly ReasoningDirective[];
   /** How many words to say. */
   readonly words: number | undefined;
   /** End the answer early, for this reason. */
@@ -21,13 +21,19 @@ export interface ToolDirective {
   readonly argumentsText: string | undefined;
 }
 
+export interface ReasoningDirective {
+  readonly tokens: number;
+  /** Whether even its text, where there would be one, is sealed. */
+  readonly redacted: boolean;
+}
+
 const maximumWords = 1_000_000;
 
-/** Reads `#tool`, `#reason`, `#long`, `#incomplete`, `#refuse`, `#json` and `#cached`; anything else is plain text. */
+/** Reads `#tool`, `#reason`, `#redacted`, `#long`, `#incomplete`, `#refuse`, `#json`, `#cached`; the rest is plain text. */
 export function readDirectives(text: string): Directives {
   const { toolCalls, rest } = takeToolDirectives(text);
   const remaining = new DirectiveText(rest);
-  const reasoningTokens = remaining.takeNumber('reason') ?? 0;
+  const reasoning = remaining.takeReasoning();
   const words = remaining.takeNumber('long');
   const cachedTokens = remaining.takeNumber('cached');
   const incomplete = remaining.takeIncomplete();
@@ -35,7 +41,7 @@ export function readDirectives(text: string): Directives {
   const json = remaining.takeFlag('json');
   return {
     toolCalls,
-    reasoningTokens,
+    reasoning,
     words: words === undefined ? undefined : Math.min(words, maximumWords),
     incomplete,
     refuse,
@@ -54,6 +60,13 @@ class DirectiveText {
 
   get text(): string {
     return this.#text.trim();
+  }
+
+  takeReasoning(): readonly ReasoningDirective[] {
+    const pattern = /(?<!\S)#(reason|redacted)[ \t]+(\d+)(?!\S)/g;
+    const found = [...this.#text.matchAll(pattern)];
+    this.#text = this.#text.replaceAll(pattern, '');
+    return found.map(([, name, digits]) => ({ tokens: Number(digits), redacted: name === 'redacted' }));
   }
 
   takeNumber(name: string): number | undefined {

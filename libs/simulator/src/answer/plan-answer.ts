@@ -13,7 +13,7 @@ export interface AnswerPlan {
 }
 
 export type AnswerPart =
-  | { readonly kind: 'reasoning'; readonly text: string; readonly tokens: number }
+  | { readonly kind: 'reasoning'; readonly text: string; readonly redacted: boolean; readonly tokens: number }
   | { readonly kind: 'text'; readonly text: string; readonly tokens: number }
   | { readonly kind: 'refusal'; readonly text: string; readonly tokens: number }
   | { readonly kind: 'tool_call'; readonly name: string; readonly argumentsText: string; readonly tokens: number };
@@ -41,12 +41,17 @@ function plannedEnding(directives: Directives, calls: readonly AnswerPart[]): An
   return calls.length > 0 ? { kind: 'tool_calls' } : { kind: 'finished' };
 }
 
-function planReasoning(conversation: Conversation, { reasoningTokens }: Directives): readonly AnswerPart[] {
-  if (reasoningTokens === 0 || conversation.reasoning === 'off') return [];
-  const text =
-    conversation.reasoning === 'shown' ? 'The user wants an answer. The answer follows from the request.' : '';
-  return [{ kind: 'reasoning', text, tokens: reasoningTokens }];
+function planReasoning({ reasoning }: Conversation, directives: Directives): readonly AnswerPart[] {
+  if (reasoning === 'off') return [];
+  return directives.reasoning
+    .filter(({ tokens }) => tokens > 0)
+    .map(({ tokens, redacted }) => {
+      const text = reasoning === 'shown' && !redacted ? thought : '';
+      return { kind: 'reasoning', text, redacted, tokens };
+    });
 }
+
+const thought = 'The user wants an answer. The answer follows from the request.';
 
 function planToolCalls(conversation: Conversation, directives: Directives): readonly AnswerPart[] {
   if (directives.refuse || conversation.toolChoice.kind === 'none') return [];

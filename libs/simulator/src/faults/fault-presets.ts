@@ -1,4 +1,6 @@
+import { invalidSignature } from '../messages/errors.ts';
 import type { FormatName, ProviderError } from '../provider-format.ts';
+import { unreadableContent } from '../responses/errors.ts';
 import {
   codexWindowHeaders,
   millisecondsLeft,
@@ -30,6 +32,7 @@ export const presetNames = [
   'forbidden_html',
   'invalid_request',
   'context_length_exceeded',
+  'invalid_encrypted_content',
   'too_large',
 ] as const;
 
@@ -94,6 +97,7 @@ const presets: Readonly<Record<PresetName, (moment: PresetMoment) => PresetAnswe
   }),
   invalid_request: () => ({ error: { status: 400, code: 'invalid_value', message: 'Simulated: invalid request.' } }),
   context_length_exceeded: ({ format }) => contextLengthExceeded(format),
+  invalid_encrypted_content: ({ format }) => ({ error: unreadableReasoning(format) }),
   too_large: () => ({ error: { status: 413, message: 'Request exceeds the maximum size' } }),
 };
 
@@ -125,6 +129,11 @@ function contextLengthExceeded(format: FormatName): PresetAnswer {
   }
   const message = 'Your input exceeds the context window of this model. Please adjust your input and try again.';
   return { error: { status: 400, code: 'context_length_exceeded', param: 'input', message } };
+}
+
+function unreadableReasoning(format: FormatName): ProviderError {
+  if (format === 'messages') return invalidSignature('messages.1.content.0', 'signature').refusal;
+  return unreadableContent('other_account');
 }
 
 function page(title: string): string {

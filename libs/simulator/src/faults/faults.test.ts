@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Simulator, startSimulator } from '../simulator.ts';
-import { postMessages, postResponses, readEvents, readJson } from '../test-requests.ts';
-import { type PresetName, presetNames } from './fault-presets.ts';
+import { postMessages, postResponses, readEvents } from '../test-requests.ts';
 import type { Fault } from './fault-script.ts';
 
 const nowMs = 1_800_000_000_000;
@@ -60,89 +59,6 @@ describe('faults that replace the answer', () => {
     const list = () => fetch(`${simulator.url}/v1/models`, { headers: { authorization: 'Bearer a' } });
     expect([(await postResponses(simulator)).status, (await list()).status]).toEqual([200, 503]);
   });
-});
-
-describe('presets', () => {
-  const responses: Readonly<Partial<Record<PresetName, object>>> = {
-    rate_limited: [429, { error: { type: 'rate_limit_exceeded', code: 'rate_limit_exceeded' } }, {}],
-    rate_limited_retry_after: [429, {}, { 'retry-after': '30' }],
-    rate_limited_retry_after_ms: [429, {}, { 'retry-after-ms': '30000' }],
-    rate_limited_retry_after_date: [429, {}, { 'retry-after': new Date(nowMs + 30_000).toUTCString() }],
-    rate_limited_ratelimit_headers: [429, {}, { 'x-ratelimit-reset-requests': '30s' }],
-    usage_limit_reached: [
-      429,
-      { error: { type: 'usage_limit_reached', resets_at: nowMs / 1000 + 30, resets_in_seconds: 30 } },
-      {},
-    ],
-    codex_window_exhausted: [
-      429,
-      {},
-      { 'x-codex-primary-used-percent': '100.0', 'x-codex-primary-reset-at': `${nowMs / 1000 + 30}` },
-    ],
-    insufficient_quota: [429, { error: { code: 'insufficient_quota' } }, {}],
-    overloaded: [503, { error: { code: 'server_is_overloaded' } }, {}],
-    server_error: [500, { error: { type: 'server_error' } }, {}],
-    unavailable: [503, {}, {}],
-    unauthorized: [401, { error: { code: 'invalid_api_key' } }, {}],
-    forbidden: [403, {}, {}],
-    invalid_request: [400, { error: { type: 'invalid_request_error' } }, {}],
-    context_length_exceeded: [400, { error: { code: 'context_length_exceeded' } }, {}],
-    too_large: [413, {}, {}],
-  };
-
-  const messages: typeof responses = {
-    rate_limited: [429, { error: { type: 'rate_limit_error' } }, {}],
-    rate_limited_ratelimit_headers: [
-      429,
-      {},
-      { 'anthropic-ratelimit-requests-reset': new Date(nowMs + 30_000).toISOString() },
-    ],
-    unified_rejected: [
-      429,
-      {},
-      {
-        'anthropic-ratelimit-unified-status': 'rejected',
-        'anthropic-ratelimit-unified-reset': `${nowMs / 1000 + 30}`,
-      },
-    ],
-    unified_transient: [429, {}, { 'anthropic-ratelimit-unified-status': 'allowed', 'retry-after': '30' }],
-    overloaded: [529, { error: { type: 'overloaded_error' } }, {}],
-    server_error: [500, { error: { type: 'api_error' } }, {}],
-    unauthorized: [401, { error: { type: 'authentication_error' } }, {}],
-    forbidden: [403, { error: { type: 'permission_error' } }, {}],
-    too_large: [413, { error: { type: 'request_too_large' } }, {}],
-  };
-
-  it.each(Object.entries(responses))('%s on Responses', async (preset, expected) => {
-    expect(await seen(preset, postResponses)).toMatchObject(expected);
-  });
-
-  it.each(Object.entries(messages))('%s on Messages', async (preset, expected) => {
-    expect(await seen(preset, postMessages)).toMatchObject(expected);
-  });
-
-  it.each([
-    ['bad_gateway_html' as const, 502],
-    ['forbidden_html' as const, 403],
-  ])('%s is a page, not JSON', async (preset, status) => {
-    simulator.faults.add({ fault: { preset } });
-    const answer = await postResponses(simulator);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html']);
-    expect(await answer.text()).toContain('<html>');
-  });
-
-  it('are recorded by name', async () => {
-    simulator.faults.add({ fault: { preset: 'overloaded' } });
-    await postMessages(simulator);
-    expect(lastRequest()).toMatchObject({ outcome: 'faulted', faults: ['overloaded'] });
-  });
-
-  async function seen(name: string, send: typeof postResponses) {
-    const preset = presetNames.find((candidate) => candidate === name) ?? 'rate_limited';
-    simulator.faults.add({ fault: { preset, resetAfterSeconds: 30 } });
-    const answer = await send(simulator);
-    return [answer.status, await readJson(answer), Object.fromEntries(answer.headers)];
-  }
 });
 
 describe('faults of streams', () => {
@@ -218,6 +134,17 @@ describe('faults of streams', () => {
       status: 'failed',
       error: { code: 'rate_limit_exceeded', message: 'Slow down' },
     });
+  });
+
+  it('fail with any code of the provider, which may be that sealed reasoning is of another account', async () => {
+    const error = {
+      code: 'invalid_encrypted_content',
+      message: 'The encrypted content gAAA... could not be verified.',
+    };
+    strike({ kind: 'failed', error });
+    const answer = await postResponses(simulator);
+    const last = JSON.parse((await readEvents(answer)).at(-1)?.data ?? '');
+    expect([answer.status, last]).toMatchObject([200, { type: 'response.failed', response: { error } }]);
   });
 
   it('break the JSON of one event and go on', async () => {

@@ -27,6 +27,12 @@ export function invalidRequest(message: string): ProviderRefusal {
   return new ProviderRefusal({ status: 400, message });
 }
 
+/** Thinking that was made for another account, or is not as it was. */
+export function invalidSignature(path: string, member: 'signature' | 'data'): ProviderRefusal {
+  const type = member === 'signature' ? 'thinking' : 'redacted_thinking';
+  return invalidRequest(`${path}: Invalid \`${member}\` in \`${type}\` block`);
+}
+
 function errorObject({ status, type, message, extra }: ProviderError): JsonObject {
   return { type: type ?? typesOfStatuses[status] ?? 'api_error', message, ...extra };
 }

@@ -46,8 +46,7 @@ class MessageStream {
   *#deltas(part: AnswerPart, index: number): Generator<JsonObject> {
     switch (part.kind) {
       case 'reasoning':
-        for (const thinking of splitText(part.text)) yield { type: 'thinking_delta', thinking };
-        yield { type: 'signature_delta', signature: signatureOf(this.#answer, index) };
+        if (!part.redacted) yield* this.#thinkingDeltas(part.text, index);
         return;
       case 'tool_call':
         yield* this.#argumentDeltas(part);
@@ -55,6 +54,11 @@ class MessageStream {
       default:
         for (const text of this.#counted(splitText(part.text), 0)) yield { type: 'text_delta', text };
     }
+  }
+
+  *#thinkingDeltas(text: string, index: number): Generator<JsonObject> {
+    for (const thinking of splitText(text)) yield { type: 'thinking_delta', thinking };
+    yield { type: 'signature_delta', signature: signatureOf(text, this.#answer, index) };
   }
 
   /** The first delta is always empty, and for a call without arguments it is the only one. */

@@ -1,4 +1,5 @@
 import type { AnswerEnding, AnswerPart } from '../answer/plan-answer.ts';
+import { sealReasoning } from '../answer/reasoning-seal.ts';
 import { isJsonObject, type JsonObject } from '../json-value.ts';
 import type { Answer } from '../provider-format.ts';
 
@@ -100,22 +101,30 @@ export function reasoningTokens({ plan }: Answer): number {
   return plan.parts.reduce((sum, part) => sum + (part.kind === 'reasoning' ? part.tokens : 0), 0);
 }
 
-/** A block as it is announced: nothing of its content yet. */
+/** A block as it is announced: nothing of its content yet, unless it is redacted, which comes whole. */
 export function startedBlock(part: AnswerPart, answer: Answer, index: number): JsonObject {
+  if (part.kind === 'reasoning' && part.redacted) return redactedBlock(answer, index);
   if (part.kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
   if (part.kind === 'tool_call') return toolUse(part.name, {}, answer, index);
   return { type: 'text', text: '', citations: null };
 }
 
 function finishedBlock(part: AnswerPart, answer: Answer, index: number): JsonObject {
-  if (part.kind === 'reasoning')
-    return { type: 'thinking', thinking: part.text, signature: signatureOf(answer, index) };
+  if (part.kind === 'reasoning' && part.redacted) return redactedBlock(answer, index);
+  if (part.kind === 'reasoning') {
+    return { type: 'thinking', thinking: part.text, signature: signatureOf(part.text, answer, index) };
+  }
   if (part.kind === 'tool_call') return toolUse(part.name, parsedArguments(part.argumentsText), answer, index);
   return { type: 'text', text: part.text, citations: null };
 }
 
-export function signatureOf({ id }: Answer, index: number): string {
-  return Buffer.from(`signature of ${id} ${index}`).toString('base64');
+function redactedBlock(answer: Answer, index: number): JsonObject {
+  return { type: 'redacted_thinking', data: signatureOf('', answer, index) };
+}
+
+/** Seals a thinking block of that text. */
+export function signatureOf(content: string, { id, account, createdAtSeconds }: Answer, index: number): string {
+  return sealReasoning({ account, id: `${id} ${index}`, content, createdAtSeconds });
 }
 
 function toolUse(name: string, input: JsonObject, { id }: Answer, index: number): JsonObject {

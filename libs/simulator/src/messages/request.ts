@@ -10,15 +10,17 @@ import { isJsonObject, type JsonObject, toArray, toObjects, toText } from '../js
 import type { ProviderRequest } from '../provider-format.ts';
 import { checkMessages } from './check-messages.ts';
 import { checkParameters } from './check-parameters.ts';
+import { checkThinking } from './check-thinking.ts';
 import { messagesSegments } from './input-segments.ts';
 
 /** @throws {ProviderRefusal} when the provider would not accept the request. */
 export function readMessagesRequest(
-  { body, headers, models }: ProviderRequest,
+  { account, body, headers, models }: ProviderRequest,
   purpose: 'generate' | 'count_tokens',
 ): Conversation {
   checkParameters(body, { headers, models, purpose });
   checkMessages(body);
+  checkThinking(body.messages, account);
   const choice = isJsonObject(body.tool_choice) ? body.tool_choice : {};
   return {
     model: String(body.model),

@@ -1,3 +1,4 @@
+import type { SealVerdict } from '../answer/reasoning-seal.ts';
 import type { JsonObject } from '../json-value.ts';
 import { type NamedEvent, type ProviderError, ProviderRefusal } from '../provider-format.ts';
 
@@ -35,6 +36,19 @@ export function missingParameter(param: string): ProviderRefusal {
 /** The short body with which a subscription backend refuses what it does not take. */
 export function refusedDetail(detail: string): ProviderRefusal {
   return new ProviderRefusal({ status: 400, message: detail }, { detail });
+}
+
+/** Sealed content that the account can't read: it was made for another one, or is broken. */
+export function unreadableContent(verdict: Exclude<SealVerdict, 'accepted'>): ProviderError {
+  const reason =
+    verdict === 'other_account'
+      ? 'Encrypted content organization_id did not match the target organization.'
+      : 'Encrypted content could not be decrypted or parsed.';
+  return {
+    status: 400,
+    code: 'invalid_encrypted_content',
+    message: `The encrypted content gAAA... could not be verified. Reason: ${reason}`,
+  };
 }
 
 function errorObject({ status, type, code, message, param, extra }: ProviderError): JsonObject {

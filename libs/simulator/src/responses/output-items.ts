@@ -1,6 +1,8 @@
 import type { AnswerPart } from '../answer/plan-answer.ts';
+import { sealReasoning } from '../answer/reasoning-seal.ts';
 import type { JsonObject } from '../json-value.ts';
 import type { Answer } from '../provider-format.ts';
+import { itemIdOf } from './item-ids.ts';
 
 type PartOf<Kind extends AnswerPart['kind']> = Extract<AnswerPart, { kind: Kind }>;
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -19,23 +21,16 @@ export function outputItemsOf(answer: Answer): readonly OutputItem[] {
   const cut = ending.kind === 'length' || ending.kind === 'content_filter';
   return parts.map((part, index) => ({
     index,
-    id: `${prefixes[part.kind]}_${answer.id}${index.toString(16).padStart(4, '0')}`,
+    id: itemIdOf(answer, part, index),
     part,
     finalStatus: cut && index === parts.length - 1 ? 'incomplete' : 'completed',
   }));
 }
 
-const prefixes: Readonly<Record<AnswerPart['kind'], string>> = {
-  reasoning: 'rs',
-  text: 'msg',
-  refusal: 'msg',
-  tool_call: 'fc',
-};
-
 /** The item as it is announced: nothing of its content yet. */
 export function startedItem(item: OutputItem, answer: Answer): JsonObject {
   const { part } = item;
-  if (part.kind === 'reasoning') return reasoningItem(item, []);
+  if (part.kind === 'reasoning') return reasoningItem(item, answer, []);
   if (part.kind === 'tool_call') return functionCallItem(item, part, { status: 'in_progress', argumentsText: '' });
   return messageItem(item, answer, { status: 'in_progress', content: [] });
 }
@@ -43,7 +38,7 @@ export function startedItem(item: OutputItem, answer: Answer): JsonObject {
 /** The whole item. */
 export function finishedItem(item: OutputItem, answer: Answer): JsonObject {
   const { part, finalStatus: status } = item;
-  if (part.kind === 'reasoning') return reasoningItem(item, summaryOf(part));
+  if (part.kind === 'reasoning') return reasoningItem(item, answer, summaryOf(part));
   if (part.kind === 'tool_call') return functionCallItem(item, part, { status, argumentsText: part.argumentsText });
   return messageItem(item, answer, { status, content: [contentPart(part, part.text)] });
 }
@@ -58,8 +53,13 @@ function summaryOf({ text }: PartOf<'reasoning'>): readonly JsonObject[] {
   return text === '' ? [] : [{ type: 'summary_text', text }];
 }
 
-function reasoningItem({ id }: OutputItem, summary: readonly JsonObject[]): JsonObject {
-  return { id, type: 'reasoning', encrypted_content: `sealed-${id}`, summary };
+function reasoningItem(
+  { id }: OutputItem,
+  { account, createdAtSeconds }: Answer,
+  summary: readonly JsonObject[],
+): JsonObject {
+  const seal = sealReasoning({ account, id, content: id, createdAtSeconds });
+  return { id, type: 'reasoning', encrypted_content: seal, summary };
 }
 
 function messageItem(

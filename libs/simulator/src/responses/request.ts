@@ -13,12 +13,14 @@ import { isJsonObject, type JsonObject, toObjects, toText } from '../json-value.
 import type { ProviderRequest } from '../provider-format.ts';
 import { checkInput } from './check-input.ts';
 import { checkParameters, type ResponsesBackend } from './check-parameters.ts';
+import { checkReasoning } from './check-reasoning.ts';
 
 /** @throws {ProviderRefusal} when the provider would not accept the request. */
 export function readResponsesRequest(request: ProviderRequest, backend: ResponsesBackend): Conversation {
   const { body } = request;
   checkParameters(body, request.models, backend);
   checkInput(body);
+  checkReasoning(body, request.account);
   const items = itemsOf(body.input);
   return {
     model: String(body.model),
