@@ -1,4 +1,5 @@
-import OpenAI, {
+import type OpenAI from 'openai';
+import {
   APIError,
   AuthenticationError,
   BadRequestError,
@@ -103,19 +104,65 @@ export function openAiErrorsBehaviour(gateway: () => Topology): void {
       expect(thrown).toMatchObject({ status: 503, code: 'providers_unavailable' });
     });
 
-    it('in the middle of a stream is APIError with the code of the gateway', async () => {
-      const faults = [
-        { kind: 'delay', betweenEventsMs: 40 },
-        { kind: 'reset', afterEvents: 12 },
-      ] as const;
-      for (const fault of faults) gateway().simulator.faults.add({ account: 'refusing-a', times: 1, fault });
-      const stream = client.chat.completions.stream({
-        model: 'gateway/refusing',
-        messages: [{ role: 'user', content: '#long 60' }],
+    const faultyModels = [
+      ['gpt-faltering', { model: 'gpt-faltering' }],
+      ['gateway/faltering', { path: '/v1/messages' }],
+    ] as const;
+    const message = 'account 4711 of the provider';
+    const breaks = [
+      ['breaks off', { kind: 'reset', afterEvents: 12 }],
+      ['ends too early', { kind: 'end', afterEvents: 12 }],
+      ['reports an error', { kind: 'error_event', afterEvents: 12, error: { type: 'secret_error', message } }],
+      ['fails', { kind: 'failed', afterEvents: 12, error: { code: 'rate_limit_exceeded', message } }],
+      ['turns into nonsense', { kind: 'broken_json', afterEvents: 12 }],
+    ] as const;
+    /** Slow enough that the answer has begun for the client before it goes wrong. */
+    const slowly = { kind: 'delay', betweenEventsMs: 40 } as const;
+    const story = [{ role: 'user' as const, content: '#long 60' }];
+
+    describe.each(faultyModels)('in the middle of a stream of %s', (model, whom) => {
+      it.each(breaks)('that %s are APIError with the code of the gateway', async (_what, fault) => {
+        for (const each of [slowly, fault]) gateway().simulator.faults.add({ ...whom, times: 1, fault: each });
+        const stream = client.chat.completions.stream({ model, messages: story });
+        const contents: string[] = [];
+        stream.on('content.delta', ({ delta }) => contents.push(delta));
+        const thrown = await rejectionOf(stream.finalContent());
+        expect(thrown).toBeInstanceOf(APIError);
+        expect(thrown).toMatchObject({ code: 'providers_unavailable' });
+        expect(contents.join('')).toMatch(/^the gateway/);
+        expect(String(thrown)).not.toContain('4711');
       });
-      const thrown = await rejectionOf(stream.finalContent());
-      expect(thrown).toBeInstanceOf(OpenAI.APIError);
-      expect(thrown).toMatchObject({ code: 'providers_unavailable' });
+
+      it('are thrown in the loop over its chunks, after those that came', async () => {
+        const fault = { kind: 'reset', afterEvents: 12 } as const;
+        for (const each of [slowly, fault]) gateway().simulator.faults.add({ ...whom, times: 1, fault: each });
+        const finishReasons: unknown[] = [];
+        const read = async () => {
+          const stream = await client.chat.completions.create({ model, messages: story, stream: true });
+          for await (const { choices } of stream) finishReasons.push(choices[0]?.finish_reason);
+        };
+        expect(await rejectionOf(read())).toMatchObject({ code: 'providers_unavailable' });
+        expect(finishReasons.length).toBeGreaterThan(1);
+        expect(finishReasons.every((reason) => reason === null)).toBe(true);
+      });
     });
+
+    it.each(faultyModels)(
+      'in the middle of a completion of %s are none: another account answers',
+      async (model, whom) => {
+        const lastId = gateway().simulator.requests({ limit: 1 })[0]?.id;
+        for (const fault of [slowly, { kind: 'reset', afterEvents: 12 } as const]) {
+          gateway().simulator.faults.add({ ...whom, times: 1, fault });
+        }
+        const { choices } = await client.chat.completions.create({ model, messages: story });
+        expect(choices[0]?.message.content?.split(' ')).toHaveLength(60);
+        expect(choices[0]?.finish_reason).toBe('stop');
+        const accounts = gateway()
+          .simulator.requests({ afterId: lastId })
+          .filter(({ path }) => path !== '/v1/models')
+          .map(({ account }) => account);
+        expect(new Set(accounts).size).toBe(2);
+      },
+    );
   });
 }

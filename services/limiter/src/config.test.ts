@@ -9,6 +9,7 @@ describe('the limiter’s settings', () => {
       localMaxMs: 3_600_000,
       redisTimeoutMs: 100,
       memoryMaxKeys: 100_000,
+      reconcileEveryMs: 10_000,
     });
   });
 

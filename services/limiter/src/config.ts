@@ -14,6 +14,8 @@ export interface LimiterConfig {
   readonly redisTimeoutMs: number;
   /** LIMITER_MEMORY_MAX_KEYS (100000): keys kept in memory; beyond it the least recently used begin anew. */
   readonly memoryMaxKeys: number;
+  /** LIMITER_RECONCILE_SECONDS (10): how often a day counter in use is compared with the usage ledger. */
+  readonly reconcileEveryMs: number;
 }
 
 /** What a limiter of its own, apart from the one in the all-in-one process, needs besides. */
@@ -52,5 +54,6 @@ function readSettings(reader: EnvReader): LimiterConfig {
     localMaxMs: reader.integer('LIMITER_LOCAL_MAX_SECONDS', 3_600, { max: 86_400 }) * 1_000,
     redisTimeoutMs: reader.integer('LIMITER_REDIS_TIMEOUT_MS', 100, { min: 10, max: 10_000 }),
     memoryMaxKeys: reader.integer('LIMITER_MEMORY_MAX_KEYS', 100_000, { min: 1, max: 10_000_000 }),
+    reconcileEveryMs: reader.integer('LIMITER_RECONCILE_SECONDS', 10, { min: 1, max: 3_600 }) * 1_000,
   };
 }

@@ -13,6 +13,8 @@ export interface LimiterEvents {
   settlesPending(count: number): void;
   settleDropped(): void;
   dayTotalLoadFailed(reason: string): void;
+  /** A day counter differed from the ledger and was put right; by how many tokens. */
+  dayCorrected(tokens: number): void;
 }
 
 export function createLimiterEvents({ logger, metrics }: ServiceRuntime): LimiterEvents {
@@ -41,6 +43,10 @@ export function createLimiterEvents({ logger, metrics }: ServiceRuntime): Limite
     name: 'gateway_limiter_day_total_load_failures_total',
     help: 'Day totals that could not be loaded from the usage ledger.',
   });
+  const corrections = metrics.counter({
+    name: 'gateway_limiter_day_corrections_total',
+    help: 'Day counters that differed from the usage ledger and were put right.',
+  });
   return {
     decided: (decision) =>
       decisions.inc({ outcome: decision.kind === 'admitted' ? 'admitted' : decision.refusal.limit }),
@@ -55,6 +61,10 @@ export function createLimiterEvents({ logger, metrics }: ServiceRuntime): Limite
     dayTotalLoadFailed(reason) {
       loadFailures.inc();
       logger.warn({ reason }, 'a day total could not be loaded: its budget counts from zero for now');
+    },
+    dayCorrected(tokens) {
+      corrections.inc();
+      logger.info({ tokens }, 'a day counter differed from the usage ledger and was put right');
     },
   };
 }

@@ -1,9 +1,10 @@
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import type { Limiter } from './admission/limiter.ts';
 import { admit } from './rpc/admit.ts';
 import { admitStream } from './rpc/admit-stream.ts';
 import { peek } from './rpc/peek.ts';
+import { reconcileDay } from './rpc/reconcile-day.ts';
 import { settle } from './rpc/settle.ts';
 
 export function limiterRoutes(limiter: Limiter, draining: AbortSignal): readonly ServiceRoute[] {
@@ -14,5 +15,6 @@ export function limiterRoutes(limiter: Limiter, draining: AbortSignal): readonly
       peek: (request) => peek(limiter, request),
       admitStream: (requests) => admitStream(limiter, requests, draining),
     }),
+    serviceRoute(LimiterOperatorService, { reconcileDay: (request) => reconcileDay(limiter, request) }),
   ];
 }

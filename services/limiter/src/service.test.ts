@@ -1,8 +1,8 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Service } from '@gateway/lifecycle';
 import { CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { type Client, directClient, type ServiceRoute } from '@gateway/rpc';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { type Client, directClient, directClientOf, type ServiceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -33,6 +33,7 @@ describe('the limiter service', () => {
   }
   beforeEach(() => open());
 
+  const operator = () => directClientOf(service.routes, LimiterOperatorService);
   const valid = { key: 'token:1', requestId: 'a', limits: { requestsPerMinute: 2, tokensPerDay: 100n } };
 
   it('admits, settles and peeks', async () => {
@@ -144,9 +145,10 @@ describe('the limiter service', () => {
 
   describe('with a usage ledger', () => {
     const getDayTotal = vi.fn<NonNullable<LimiterPeers['usageQuery']>['getDayTotal']>();
-    const total = (totalTokens: bigint) => ({
+    const total = (totalTokens: bigint, includedRequestIds: string[] = []) => ({
       $typeName: 'gateway.usage.v1.GetDayTotalResponse' as const,
       totalTokens,
+      includedRequestIds,
     });
     beforeEach(() => {
       getDayTotal.mockReset();
@@ -161,7 +163,10 @@ describe('the limiter service', () => {
         LimitName.TOKENS_PER_DAY,
       ]);
       await limiter.peek(valid);
-      expect(getDayTotal).toHaveBeenCalledExactlyOnceWith({ tokenId: '1', localDay: today }, { timeoutMs: 500 });
+      expect(getDayTotal).toHaveBeenCalledExactlyOnceWith(
+        { tokenId: '1', localDay: today, requestIds: [] },
+        { timeoutMs: 500 },
+      );
     });
 
     it('keeps what is settled while the total is being loaded', async () => {
@@ -183,6 +188,44 @@ describe('the limiter service', () => {
       expect((await limiter.admit({ ...valid, requestId: 'b' })).status?.tokens?.remaining).toBe(3n);
       const failures = await metrics.registry.getSingleMetric('gateway_limiter_day_total_load_failures_total')?.get();
       expect(failures?.values[0]?.value).toBe(1);
+    });
+
+    it('puts a counter right that counts what the ledger has by now, and what it has not', async () => {
+      getDayTotal.mockResolvedValue(total(50n));
+      await limiter.settle({ ...valid, requestId: 'a', localDay: today, tokens: 30n });
+      await limiter.settle({ ...valid, requestId: 'b', localDay: today, tokens: 5n });
+      // Of the 50 that were loaded, 30 were those of the request itself: the ledger was faster.
+      getDayTotal.mockResolvedValue(total(50n, ['a']));
+      expect((await limiter.peek(valid)).status?.tokens?.remaining).toBe(15n);
+      clock.advanceMs(1_000);
+      await limiter.admit(valid);
+      await expect.poll(async () => (await limiter.peek(valid)).status?.tokens?.remaining).toBe(45n);
+      expect(getDayTotal).toHaveBeenLastCalledWith(
+        { tokenId: '1', localDay: today, requestIds: ['a', 'b'] },
+        { timeoutMs: 500 },
+      );
+      const corrected = await metrics.registry.getSingleMetric('gateway_limiter_day_corrections_total')?.get();
+      expect(corrected?.values[0]?.value).toBe(1);
+    });
+
+    it('lets an operator have a counter compared at once', async () => {
+      getDayTotal.mockResolvedValue(total(10n));
+      await limiter.settle({ ...valid, localDay: today, tokens: 7n });
+      getDayTotal.mockResolvedValue(total(3n));
+      const request = { key: valid.key, localDay: today };
+      expect(await operator().reconcileDay(request)).toMatchObject({
+        usedTokensBefore: 17n,
+        usedTokensAfter: 10n,
+        pendingTokens: 7n,
+      });
+      await expect(operator().reconcileDay({ ...request, key: 'tenant:1' })).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+      await expect(operator().reconcileDay({ ...request, localDay: '2026-11-01' })).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+      getDayTotal.mockRejectedValue(new Error('down'));
+      await expect(operator().reconcileDay(request)).rejects.toMatchObject({ code: 'internal_error' });
     });
 
     it('asks it for no other keys, and for no key without a day budget', async () => {

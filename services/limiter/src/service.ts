@@ -3,6 +3,7 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
+import { DayReconciler } from './admission/day-reconciler.ts';
 import { noLedger, usageLedger } from './admission/day-total-source.ts';
 import { DayTotals } from './admission/day-totals.ts';
 import { Limiter } from './admission/limiter.ts';
@@ -37,9 +38,10 @@ export function createLimiterService(
     clock,
     onFailure: (thrown) => events.dayTotalLoadFailed(reasonOf(thrown)),
   });
+  const reconciler = new DayReconciler({ store, dayTotals, clock, events, everyMs: config.reconcileEveryMs });
   const draining = new AbortController();
   return {
-    routes: limiterRoutes(new Limiter({ store, dayTotals, clock, events }), draining.signal),
+    routes: limiterRoutes(new Limiter({ store, dayTotals, reconciler, clock, events }), draining.signal),
     start: async () => store.start?.(),
     notReady: async () => store.notReady?.(),
     drain: async () => draining.abort(),

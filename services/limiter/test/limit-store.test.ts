@@ -37,7 +37,6 @@ describe.each([
       localDay: today,
       tokens,
       dayBase: () => 0,
-      replayed: false,
       ...other,
     });
 
@@ -115,6 +114,14 @@ describe.each([
     expect(await admit('a', { tokensPerDay: 0 })).toMatchObject({ kind: 'refused' });
   });
 
+  it('knows a settled request of a key without a ledger again for two minutes', async () => {
+    await settle('a', 5);
+    opened.clock.advanceMs(119_999);
+    expect(await settle('a', 5)).toMatchObject({ usedTokens: 5 });
+    opened.clock.advanceMs(1);
+    expect(await settle('a', 5)).toMatchObject({ usedTokens: 10 });
+  });
+
   it('charges the day budget once per request and lets the crossing request through', async () => {
     expect(await admit('a', { tokensPerDay: 100 })).toMatchObject({
       status: { tokens: { limit: 100, remaining: 100, resetsAtMs: midnightMs }, requests: undefined },
@@ -187,12 +194,61 @@ describe.each([
     expect(await peek({ tokensPerDay: 100, dayBase: 10 })).toMatchObject({ status: { tokens: { remaining: 90 } } });
   });
 
-  it('leaves a replayed settle to the ledger when it lost the base of the day', async () => {
-    const replayed = { replayed: true, dayBase: () => undefined };
-    expect(await settle('a', 30, replayed)).toEqual({ usedTokens: 0, baseKnown: false });
-    await opened.store.rememberDayBase(opened.key, today, 50);
-    expect(await settle('b', 30, replayed)).toEqual({ usedTokens: 80, baseKnown: true });
-    expect(await settle('c', 30, { replayed: true })).toEqual({ usedTokens: 110, baseKnown: true });
+  describe('compared with a ledger', () => {
+    const covered = { dayBase: () => undefined };
+    const begin = (force = false) => opened.store.beginReconciliation(opened.key, today, { pauseMs: 10_000, force });
+    const finish = (ticket = '', totalTokens = 0, includedIds: readonly string[] = [], force = false) =>
+      opened.store.finishReconciliation(opened.key, today, ticket, { totalTokens, includedIds, force });
+    const used = async () => {
+      const answer = await peek({ tokensPerDay: 1_000, dayBase: 0 });
+      return answer.kind === 'status' ? 1_000 - (answer.status.tokens?.remaining ?? 0) : answer.kind;
+    };
+
+    it('stands at the ledger’s total and what the ledger does not have yet', async () => {
+      for (const [requestId, tokens] of [
+        ['a', 10],
+        ['b', 20],
+        ['c', 30],
+      ] as const)
+        await settle(requestId, tokens, covered);
+      const begun = await begin();
+      expect(begun?.pendingIds.toSorted()).toEqual(['a', 'b', 'c']);
+      await settle('d', 40, covered);
+      expect(await finish(begun?.ticket, 37, ['a', 'b'])).toEqual({
+        usedTokensBefore: undefined,
+        usedTokensAfter: 107,
+        pendingTokens: 70,
+      });
+      expect(await used()).toBe(107);
+      expect((await begin(true))?.pendingIds.toSorted()).toEqual(['c', 'd']);
+    });
+
+    it('counts no request again that the ledger has, for two minutes', async () => {
+      await settle('a', 10, covered);
+      await finish((await begin())?.ticket, 10, ['a']);
+      opened.clock.advanceMs(119_999);
+      expect(await settle('a', 10, covered)).toEqual({ usedTokens: 10, baseKnown: true });
+      opened.clock.advanceMs(1);
+      expect(await settle('a', 10, covered)).toEqual({ usedTokens: 20, baseKnown: true });
+      expect(await finish((await begin(true))?.ticket, 10, ['a'])).toMatchObject({ usedTokensAfter: 10 });
+    });
+
+    it('is compared by one at a time, and by nobody else for a while', async () => {
+      const begun = await begin();
+      expect(await begin()).toBeUndefined();
+      const forced = await begin(true);
+      expect(await finish(begun?.ticket, 99)).toBeUndefined();
+      expect(await finish(forced?.ticket, 5)).toMatchObject({ usedTokensAfter: 5 });
+    });
+
+    it('believes a total below its own only when it must', async () => {
+      await finish((await begin())?.ticket, 50);
+      expect(await finish((await begin(true))?.ticket, 40)).toMatchObject({ usedTokensAfter: 50 });
+      expect(await finish((await begin(true))?.ticket, 40, [], true)).toMatchObject({
+        usedTokensBefore: 50,
+        usedTokensAfter: 40,
+      });
+    });
   });
 
   it('puts no entry before an older one when its clock is set back', async () => {
@@ -226,7 +282,7 @@ describe.each([
         kind: 'admitted',
         status: { requests: { remaining: 0 } },
       });
-      expect(await opened.store.settle({ ...request, localDay: today, tokens: 3, replayed: false })).toMatchObject({
+      expect(await opened.store.settle({ ...request, localDay: today, tokens: 3 })).toMatchObject({
         usedTokens: 3,
       });
     }

@@ -36,7 +36,6 @@ describe('the Redis limit store', () => {
     localDay: '2026-11-20',
     tokens,
     dayBase: () => 0,
-    replayed: false,
   });
 
   it('admits exactly the limit over several limiters on Redis’ own clock', async () => {
@@ -60,7 +59,7 @@ describe('the Redis limit store', () => {
     await store.settle(settlement(key, 'a', 5));
     await store.rememberDayBase(key, '2026-11-20', 7);
     const names = await driver.keys(`rl:{${key}}*`);
-    expect(names.toSorted()).toEqual([`rl:{${key}}:d:2026-11-20`, `rl:{${key}}:d:2026-11-20:ids`, `rl:{${key}}:m`]);
+    expect(names.toSorted()).toEqual([`rl:{${key}}:d:2026-11-20`, `rl:{${key}}:d:2026-11-20:told`, `rl:{${key}}:m`]);
     const lifetimes = await Promise.all(names.toSorted().map((name) => driver.pttl(name)));
     for (const lifetimeMs of lifetimes) expect(lifetimeMs).toBeGreaterThan(0);
     expect(Math.max(...lifetimes)).toBeLessThanOrEqual(7 * 3_600_000);

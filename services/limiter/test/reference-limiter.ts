@@ -5,7 +5,10 @@ import type { CostKind, Limits } from '../src/windows/limits.ts';
 /** The limits as the specification words them: a list of instants and a sum, with no thought for speed. */
 export class ReferenceLimiter {
   readonly #entries: { readonly requestId: string; readonly atMs: number }[] = [];
-  readonly #settled = new Map<LocalDay, Map<string, number>>();
+  readonly #settled = new Map<
+    LocalDay,
+    { readonly requestId: string; readonly tokens: number; readonly atMs: number }[]
+  >();
   readonly #bases = new Map<LocalDay, number>();
 
   admit(requestId: string, limits: Limits, costKind: CostKind, nowMs: number) {
@@ -47,10 +50,11 @@ export class ReferenceLimiter {
     };
   }
 
-  settle(requestId: string, day: LocalDay, tokens: number): number {
-    const settled = this.#settled.get(day) ?? new Map<string, number>();
+  settle(requestId: string, day: LocalDay, tokens: number, nowMs: number): number {
+    const settled = this.#settled.get(day) ?? [];
     this.#settled.set(day, settled);
-    if (tokens > 0 && !settled.has(requestId)) settled.set(requestId, tokens);
+    const repeated = settled.some((one) => one.requestId === requestId && one.atMs > nowMs - 120_000);
+    if (tokens > 0 && !repeated) settled.push({ requestId, tokens, atMs: nowMs });
     return this.used(day);
   }
 
@@ -60,10 +64,8 @@ export class ReferenceLimiter {
   }
 
   used(day: LocalDay): number {
-    return [...(this.#settled.get(day)?.values() ?? [])].reduce(
-      (sum, tokens) => sum + tokens,
-      this.#bases.get(day) ?? 0,
-    );
+    const settled = this.#settled.get(day) ?? [];
+    return settled.reduce((sum, { tokens }) => sum + tokens, this.#bases.get(day) ?? 0);
   }
 
   #live(nowMs: number) {

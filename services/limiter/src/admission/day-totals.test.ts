@@ -1,10 +1,12 @@
 import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { DayTotalSource } from './day-total-source.ts';
 import { DayTotals } from './day-totals.ts';
 
 describe('day totals', () => {
   let clock: ManualClock;
-  const loadDayTotal = vi.fn<(key: string, day: string) => Promise<number>>();
+  const loadDayTotal = vi.fn<DayTotalSource['loadDayTotal']>();
+  const total = (totalTokens: number) => ({ totalTokens, includedIds: [] });
   const onFailure = vi.fn();
   let totals: DayTotals;
 
@@ -19,7 +21,7 @@ describe('day totals', () => {
   });
 
   it('are loaded once for many who ask at a time, and apart for each key and day', async () => {
-    loadDayTotal.mockImplementation(async (key) => key.length);
+    loadDayTotal.mockImplementation(async ({ key }) => total(key.length));
     const asked = ['k', 'k', 'kk', 'k'].map((key) => totals.load(key, '2026-11-20'));
     expect(await Promise.all([...asked, totals.load('k', '2026-11-21')])).toEqual([1, 1, 2, 1, 1]);
     expect(loadDayTotal).toHaveBeenCalledTimes(3);
@@ -39,7 +41,7 @@ describe('day totals', () => {
     expect(await totals.load('b', '2026-11-20')).toBeUndefined();
     expect(loadDayTotal).toHaveBeenCalledTimes(1);
     clock.advanceMs(1_000);
-    loadDayTotal.mockResolvedValue(7);
+    loadDayTotal.mockResolvedValue(total(7));
     const tried = totals.load('a', '2026-11-20');
     expect(await totals.load('b', '2026-11-20')).toBeUndefined();
     expect(await tried).toBe(7);

@@ -1,5 +1,6 @@
 import type { Clock, LocalDay } from '@gateway/time';
-import type { DayTotalSource } from './day-total-source.ts';
+import type { LedgerSnapshot } from '../store/limit-store.ts';
+import type { DayTotalQuestion, DayTotalSource } from './day-total-source.ts';
 
 export interface DayTotalsOptions {
   readonly source: DayTotalSource;
@@ -36,15 +37,22 @@ export class DayTotals {
     return this.#source.covers(key);
   }
 
-  /** Tokens of the key on that day; undefined when they can't be learnt now. */
+  /** Tokens of the key on that day; undefined when they can't be learnt now. Many who ask at a time share one answer. */
   async load(key: string, day: LocalDay): Promise<number | undefined> {
     const name = `${day}/${key}`;
     const running = this.#loading.get(name);
     if (running !== undefined) return running;
     if (!this.#mayTry()) return undefined;
-    const loading = this.#attempt(key, day).finally(() => this.#loading.delete(name));
+    const loading = this.#attempt({ key, day, requestIds: [] })
+      .then((snapshot) => snapshot?.totalTokens)
+      .finally(() => this.#loading.delete(name));
     this.#loading.set(name, loading);
     return loading;
+  }
+
+  /** What the ledger has of the key's day, and of these requests; undefined when it can't be learnt now. */
+  async snapshot(question: DayTotalQuestion): Promise<LedgerSnapshot | undefined> {
+    return this.#mayTry() ? this.#attempt(question) : undefined;
   }
 
   #mayTry(): boolean {
@@ -54,11 +62,11 @@ export class DayTotals {
     return true;
   }
 
-  async #attempt(key: string, day: LocalDay): Promise<number | undefined> {
+  async #attempt(question: DayTotalQuestion): Promise<LedgerSnapshot | undefined> {
     try {
-      const total = await this.#inTime(this.#source.loadDayTotal(key, day, this.#timeoutMs));
+      const snapshot = await this.#inTime(this.#source.loadDayTotal(question, this.#timeoutMs));
       this.#retryAtMs = undefined;
-      return total;
+      return snapshot;
     } catch (thrown) {
       this.#retryAtMs = this.#clock.nowMs() + this.#retryEveryMs;
       this.#onFailure(thrown);
@@ -66,7 +74,7 @@ export class DayTotals {
     }
   }
 
-  #inTime(loading: Promise<number>): Promise<number> {
+  #inTime<T>(loading: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const late = () => reject(new Error(`the usage ledger took longer than ${this.#timeoutMs} ms`));
       const timer = setTimeout(late, this.#timeoutMs);

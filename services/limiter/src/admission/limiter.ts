@@ -1,10 +1,11 @@
 import { GatewayError } from '@gateway/errors';
 import { type Clock, type LocalDay, localDayOf } from '@gateway/time';
 import type { LimiterEvents } from '../limiter-events.ts';
-import type { DayBaseUnknown, KnownDayBase, LimitStore } from '../store/limit-store.ts';
+import type { DayBaseUnknown, KnownDayBase, LimitStore, ReconciledDay } from '../store/limit-store.ts';
 import { dayState } from '../windows/day-budget.ts';
 import type { Decision, LimitStatus } from '../windows/limit-status.ts';
 import { areUnlimited, type CostKind, type Limits } from '../windows/limits.ts';
+import type { DayReconciler } from './day-reconciler.ts';
 import type { DayTotals } from './day-totals.ts';
 
 export interface AdmissionRequest {
@@ -24,6 +25,7 @@ export interface SettleRequest {
 export interface LimiterParts {
   readonly store: LimitStore;
   readonly dayTotals: DayTotals;
+  readonly reconciler: DayReconciler;
   readonly clock: Clock;
   readonly events: LimiterEvents;
 }
@@ -32,10 +34,12 @@ export interface LimiterParts {
 export class Limiter {
   readonly #store: LimitStore;
   readonly #dayTotals: DayTotals;
+  readonly #reconciler: DayReconciler;
   readonly #clock: Clock;
   readonly #events: LimiterEvents;
 
-  constructor({ store, dayTotals, clock, events }: LimiterParts) {
+  constructor({ store, dayTotals, reconciler, clock, events }: LimiterParts) {
+    this.#reconciler = reconciler;
     this.#store = store;
     this.#dayTotals = dayTotals;
     this.#clock = clock;
@@ -46,6 +50,7 @@ export class Limiter {
     if (areUnlimited(request.limits)) return { kind: 'admitted', status: this.#unlimited() };
     const decision = await this.#withDayBase(request.key, (dayBase) => this.#store.admit({ ...request, dayBase }));
     this.#events.decided(decision);
+    if (request.limits.tokensPerDay !== undefined) this.#reconciler.noteUse(request.key, decision.status.localDay);
     return decision;
   }
 
@@ -62,11 +67,28 @@ export class Limiter {
     if (state === 'over') return request.tokens;
     const { key, localDay } = request;
     const dayBase = this.#dayTotals.covers(key) ? unknownBase : zeroBase;
-    const { usedTokens, baseKnown } = await this.#store.settle({ ...request, dayBase, replayed: false });
-    if (baseKnown) return usedTokens;
-    // Now rather than at the next admission: by then the ledger may hold these tokens and they would count twice.
+    const { usedTokens, baseKnown } = await this.#store.settle({ ...request, dayBase });
+    if (baseKnown) {
+      this.#reconciler.noteUse(key, localDay);
+      return usedTokens;
+    }
+    // Now rather than at the next admission, which would have to wait for it.
     const base = await this.#dayTotals.load(key, localDay);
-    return base === undefined ? usedTokens : this.#store.rememberDayBase(key, localDay, base);
+    return base === undefined ? usedTokens : this.#rememberBase(key, localDay, base);
+  }
+
+  /** Compares a day's counter with the ledger and puts it right. */
+  async reconcile(key: string, localDay: LocalDay): Promise<ReconciledDay> {
+    if (!this.#dayTotals.covers(key)) {
+      throw new GatewayError('invalid_request', 'key must be of the form token:<id>: no ledger knows of others.');
+    }
+    if (dayState(localDay, this.#clock.nowMs()) !== 'open') {
+      throw new GatewayError('invalid_request', 'local_day must be today or the day before.');
+    }
+    const reconciled = await this.#reconciler.reconcile(key, localDay);
+    if (reconciled === undefined)
+      throw new GatewayError('internal_error', 'The counter or the ledger does not answer.');
+    return reconciled;
   }
 
   /** Asks the store; loads the day's base when it lacks one. Without an answer in time the day counts from zero. */
@@ -81,10 +103,15 @@ export class Limiter {
       if (!isBaseUnknown(answer)) return answer;
       const { localDay } = answer;
       const base = await this.#dayTotals.load(key, localDay);
-      if (base !== undefined) await this.#store.rememberDayBase(key, localDay, base);
+      if (base !== undefined) await this.#rememberBase(key, localDay, base);
       dayBase = (day) => (day === localDay ? (base ?? 0) : undefined);
     }
     throw new Error('the local day changes with every call');
+  }
+
+  #rememberBase(key: string, localDay: LocalDay, tokens: number): Promise<number> {
+    this.#reconciler.noteBaseLoaded(key, localDay);
+    return this.#store.rememberDayBase(key, localDay, tokens);
   }
 
   #unlimited(): LimitStatus {

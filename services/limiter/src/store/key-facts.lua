@@ -42,3 +42,15 @@ local function used_tokens(day_key, known_base)
   end
   return base + tonumber(counter[2] or 0)
 end
+
+-- For how long a request that counts already is known again when it is settled once more.
+local TOLD_MS = 120000
+
+local function remember_told(told_key, request_id, now)
+  redis.call('ZADD', told_key, as_text(now), request_id)
+  redis.call('PEXPIRE', told_key, TOLD_MS)
+end
+
+local function forget_told(told_key, now)
+  redis.call('ZREMRANGEBYSCORE', told_key, '-inf', as_text(now - TOLD_MS))
+end

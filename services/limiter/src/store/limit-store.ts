@@ -25,12 +25,30 @@ export interface Settlement {
   /** The day of the request's admission. */
   readonly localDay: LocalDay;
   readonly tokens: number;
+  /** When nothing is known of the day's base, a ledger is: the tokens count as pending until it has the request. */
   readonly dayBase: KnownDayBase;
-  /**
-   * True when it is told again after an outage. If the store lost the day's base in it, the base will be loaded from a
-   * ledger that has this request by then: it must not be added here too.
-   */
-  readonly replayed: boolean;
+}
+
+/** A reconciliation under way: no other one of the same day may begin until it has finished or was given up. */
+export interface OpenReconciliation {
+  readonly ticket: string;
+  /** Settled requests of which the store does not know that the ledger has them; some of them, when there are very many. */
+  readonly pendingIds: readonly string[];
+}
+
+/** What a ledger says of a day, read in one snapshot. */
+export interface LedgerSnapshot {
+  readonly totalTokens: number;
+  /** Those of the pending requests that are in the total. */
+  readonly includedIds: readonly string[];
+}
+
+export interface ReconciledDay {
+  /** Undefined when the store knew no base. */
+  readonly usedTokensBefore: number | undefined;
+  readonly usedTokensAfter: number;
+  /** Settled tokens that the ledger does not have yet. */
+  readonly pendingTokens: number;
 }
 
 export interface DayTotal {
@@ -47,7 +65,8 @@ export interface DayBaseUnknown {
 
 /**
  * Where windows and day counters live. Each verb is one atomic step on the store's own clock, and each may be repeated:
- * the same request id takes no second slot while its entry is in the window and adds its tokens once.
+ * the same request id takes no second slot while its entry is in the window, and adds its tokens once while it is pending
+ * and for two minutes.
  */
 export interface LimitStore {
   /** Decides both limits and takes a slot when it admits. A refused request leaves no trace. */
@@ -58,6 +77,26 @@ export interface LimitStore {
   peek(question: KeyQuestion): Promise<{ readonly kind: 'status'; readonly status: LimitStatus } | DayBaseUnknown>;
   /** Gives a day's counter the base that it lacks; settled tokens stay, a base that is there wins. Answers the total. */
   rememberDayBase(key: string, day: LocalDay, tokens: number): Promise<number>;
+  /**
+   * Begins to compare a day's counter with the ledger. Undefined when another limiter did so less than `pauseMs` ago;
+   * with `force` that one's result is refused instead.
+   */
+  beginReconciliation(
+    key: string,
+    day: LocalDay,
+    options: { readonly pauseMs: number; readonly force?: boolean },
+  ): Promise<OpenReconciliation | undefined>;
+  /**
+   * Makes the ledger's total the base, and takes what it holds out of the pending tokens. Undefined, and nothing changes,
+   * when the ticket is no longer the latest. A total below the base is believed only when forced: a replica of the ledger
+   * may lag.
+   */
+  finishReconciliation(
+    key: string,
+    day: LocalDay,
+    ticket: string,
+    ledger: LedgerSnapshot & { readonly force?: boolean },
+  ): Promise<ReconciledDay | undefined>;
   /** Connects, if there is something to connect to. */
   start?(): Promise<void>;
   /** Why nothing can be decided now; undefined when it can. */

@@ -15,7 +15,6 @@ const settlement = (key: string, requestId: string) => ({
   ...request(key, requestId),
   localDay: '2026-11-20',
   tokens: 1,
-  replayed: false,
 });
 
 describe('the memory limit store', () => {

@@ -22,7 +22,7 @@ export function openSharedLimitStore(
   return resources.use(
     new OutageTolerantStore({
       remote: new RedisLimitStore({ redis, clock }),
-      local: new MemoryLimitStore({ clock, maxKeys: memoryMaxKeys }),
+      local: new MemoryLimitStore({ clock, maxKeys: memoryMaxKeys, isReconciled: false }),
       clock,
       events: createLimiterEvents(runtime),
       failureMode,

@@ -51,6 +51,7 @@ function watchedEvents() {
     settlesPending: vi.fn<LimiterEvents['settlesPending']>(),
     settleDropped: vi.fn<LimiterEvents['settleDropped']>(),
     dayTotalLoadFailed: vi.fn<LimiterEvents['dayTotalLoadFailed']>(),
+    dayCorrected: vi.fn<LimiterEvents['dayCorrected']>(),
   };
 }
 
@@ -78,7 +79,7 @@ describe('a store whose remote goes away', () => {
   });
   const admit = (requestId: string) => store.admit({ ...question(), requestId, costKind: 'request_and_tokens' });
   const settle = (requestId: string, tokens: number, dayBase: () => number | undefined = () => 0) =>
-    store.settle({ key: 'key', requestId, localDay: today, tokens, dayBase, replayed: false });
+    store.settle({ key: 'key', requestId, localDay: today, tokens, dayBase });
   const usedIn = async (asked: { peek: MemoryLimitStore['peek'] }) => {
     const answer = await asked.peek(question());
     return answer.kind === 'status' ? 100 - (answer.status.tokens?.remaining ?? 0) : answer.kind;
@@ -160,12 +161,16 @@ describe('a store whose remote goes away', () => {
     expect(events.settlesPending).toHaveBeenLastCalledWith(0);
   });
 
-  it('leaves the settles of an outage to the ledger when the remote came back without its memory', async () => {
+  it('tells the settles of an outage as pending when the remote came back without its memory: the ledger may have them', async () => {
     remote.away = 'before the call';
     await settle('a', 20, () => undefined);
     remote.away = 'no';
     await vi.advanceTimersByTimeAsync(250);
     await remote.rememberDayBase('key', today, 20);
+    expect(await usedIn(remote)).toBe(40);
+    const begun = await store.beginReconciliation('key', today, { pauseMs: 1 });
+    expect(begun?.pendingIds).toEqual(['a']);
+    await store.finishReconciliation('key', today, begun?.ticket ?? '', { totalTokens: 20, includedIds: ['a'] });
     expect(await usedIn(remote)).toBe(20);
   });
 

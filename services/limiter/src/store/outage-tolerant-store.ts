@@ -104,6 +104,15 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     return total ?? this.#options.local.rememberDayBase(key, day, tokens);
   }
 
+  /** Only the shared counters are compared with the ledger; those of an outage end with it. */
+  beginReconciliation(...parameters: Parameters<LimitStore['beginReconciliation']>) {
+    return this.#tryRemote((store) => store.beginReconciliation(...parameters));
+  }
+
+  finishReconciliation(...parameters: Parameters<LimitStore['finishReconciliation']>) {
+    return this.#tryRemote((store) => store.finishReconciliation(...parameters));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#recovery);

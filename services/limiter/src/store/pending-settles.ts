@@ -16,7 +16,7 @@ export class PendingSettles {
   }
 
   add(settlement: Settlement): void {
-    this.#settlements.set(nameOf(settlement), { ...settlement, replayed: true });
+    this.#settlements.set(nameOf(settlement), settlement);
     if (this.#settlements.size <= this.#maxEntries) return;
     const oldest = this.#settlements.keys().next().value;
     if (oldest !== undefined) this.#settlements.delete(oldest);

@@ -1,9 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock, LocalDay } from '@gateway/time';
 import { type DaySpan, dayForgottenAtMs, daySpanAt } from '../windows/day-budget.ts';
 import type { KeyFacts } from '../windows/key-facts.ts';
 import { admittedWith, type Decision, refusedWith, statusOf } from '../windows/limit-status.ts';
 import type { Limits } from '../windows/limits.ts';
-import type { AdmitCheck, DayBaseUnknown, DayTotal, KeyQuestion, LimitStore, Settlement } from './limit-store.ts';
+import type {
+  AdmitCheck,
+  DayBaseUnknown,
+  DayTotal,
+  KeyQuestion,
+  LimitStore,
+  ReconciledDay,
+  Settlement,
+} from './limit-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { type RedisScript, readRedisScript } from './redis-script.ts';
 
@@ -20,6 +29,8 @@ const scripts = {
   peek: readRedisScript('peek.lua'),
   settle: readRedisScript('settle.lua'),
   rememberDayBase: readRedisScript('remember-day-base.lua'),
+  beginReconciliation: readRedisScript('begin-reconciliation.lua'),
+  finishReconciliation: readRedisScript('finish-reconciliation.lua'),
 };
 
 /**
@@ -68,11 +79,11 @@ export class RedisLimitStore implements LimitStore {
     return { kind: 'status', status: statusOf(question.limits, answer.facts) };
   }
 
-  async settle({ key, requestId, localDay, tokens, dayBase, replayed }: Settlement): Promise<DayTotal> {
+  async settle({ key, requestId, localDay, tokens, dayBase }: Settlement): Promise<DayTotal> {
     const [usedTokens = 0, baseKnown] = await this.#run(
       scripts.settle,
-      [dayKey(key, localDay), `${dayKey(key, localDay)}:ids`],
-      [requestId, tokens, dayForgottenAtMs(localDay), dayBase(localDay) ?? '', replayed ? '1' : ''],
+      [dayKey(key, localDay), pendingKey(key, localDay), toldKey(key, localDay)],
+      [requestId, tokens, dayForgottenAtMs(localDay), dayBase(localDay) ?? ''],
     );
     return { usedTokens, baseKnown: baseKnown === 1 };
   }
@@ -84,6 +95,29 @@ export class RedisLimitStore implements LimitStore {
       [tokens, dayForgottenAtMs(day)],
     );
     return usedTokens;
+  }
+
+  async beginReconciliation(...[key, day, { pauseMs, force }]: Parameters<LimitStore['beginReconciliation']>) {
+    const ticket = randomUUID();
+    const reply = await this.#redis.run(
+      scripts.beginReconciliation,
+      [pendingKey(key, day), ticketKey(key, day)],
+      [ticket, Math.max(1, pauseMs), force ? '1' : '', maxReconciledIds],
+    );
+    return reply === null ? undefined : { ticket, pendingIds: readTexts(reply) };
+  }
+
+  async finishReconciliation(
+    ...[key, day, ticket, { totalTokens, includedIds, force }]: Parameters<LimitStore['finishReconciliation']>
+  ): Promise<ReconciledDay | undefined> {
+    const reply = await this.#redis.run(
+      scripts.finishReconciliation,
+      [dayKey(key, day), pendingKey(key, day), toldKey(key, day), ticketKey(key, day)],
+      [ticket, totalTokens, dayForgottenAtMs(day), force ? '1' : '', this.#redisClock?.nowMs() ?? '', ...includedIds],
+    );
+    const [finished, before = -1, usedTokensAfter = 0, pendingTokens = 0] = readNumbers(reply);
+    if (finished !== 1) return undefined;
+    return { usedTokensBefore: before === -1 ? undefined : before, usedTokensAfter, pendingTokens };
   }
 
   async #ask(script: RedisScript, question: KeyQuestion, parameters: readonly string[]): Promise<OfTheDay> {
@@ -126,6 +160,14 @@ function readNumbers(reply: unknown): readonly number[] {
   throw new Error('a script answered something else than numbers');
 }
 
+function readTexts(reply: unknown): readonly string[] {
+  if (Array.isArray(reply) && reply.every((value): value is string => typeof value === 'string')) return reply;
+  throw new Error('a script answered something else than texts');
+}
+
+/** As many as the ledger is asked for at a time. The others' turn comes with the next reconciliation. */
+const maxReconciledIds = 5_000;
+
 function limitTexts({ requestsPerMinute, tokensPerDay }: Limits): readonly string[] {
   return [requestsPerMinute?.toString() ?? '', tokensPerDay?.toString() ?? ''];
 }
@@ -136,6 +178,18 @@ function windowKey(key: string): string {
 
 function dayKey(key: string, day: LocalDay): string {
   return `rl:{${hashTag(key)}}:d:${day}`;
+}
+
+function pendingKey(key: string, day: LocalDay): string {
+  return `${dayKey(key, day)}:pending`;
+}
+
+function toldKey(key: string, day: LocalDay): string {
+  return `${dayKey(key, day)}:told`;
+}
+
+function ticketKey(key: string, day: LocalDay): string {
+  return `${dayKey(key, day)}:ticket`;
 }
 
 /** All keys of one limited key lie in one slot of a cluster: braces in it would end the tag early. */

@@ -1,24 +1,27 @@
--- KEYS: day counter, ids settled on that day.
--- ARGV: request id, tokens, when the day is forgotten, known base ('' for none), '1' when told again after an outage,
---   time of a test.
+-- KEYS: day counter, pending requests (id to tokens), requests that count without being pending (id by when they began to).
+-- ARGV: request id, tokens, when the day is forgotten, known base ('' when a ledger will have the request), time of a test.
 -- Answers {used tokens, 1 when the base is known}.
 
-local day_key, settled_key = KEYS[1], KEYS[2]
-local request_id, tokens = ARGV[1], ARGV[2]
+local day_key, pending_key, told_key = KEYS[1], KEYS[2], KEYS[3]
+local request_id, tokens, known_base = ARGV[1], ARGV[2], ARGV[4]
 
--- Without a base after an outage, the base that is loaded later holds this request: adding it would count it twice.
-local left_to_ledger = ARGV[5] == '1' and not used_tokens(day_key, ARGV[4])
+local now = clock_ms(ARGV[5])
+forget_told(told_key, now)
 
-if tokens ~= '0' and not left_to_ledger and redis.call('SISMEMBER', settled_key, request_id) == 0 then
-  local lifetime = as_text(tonumber(ARGV[3]) - clock_ms(ARGV[6]))
+if tokens ~= '0' and redis.call('HEXISTS', pending_key, request_id) == 0 and not redis.call('ZSCORE', told_key, request_id) then
+  local lifetime = as_text(tonumber(ARGV[3]) - now)
   -- First what can fail: a script that stops half-way is not undone.
   redis.call('HINCRBY', day_key, 'settled', tokens)
-  redis.call('SADD', settled_key, request_id)
   redis.call('PEXPIRE', day_key, lifetime)
-  redis.call('PEXPIRE', settled_key, lifetime)
+  if known_base == '' then
+    redis.call('HSET', pending_key, request_id, tokens)
+    redis.call('PEXPIRE', pending_key, lifetime)
+  else
+    remember_told(told_key, request_id, now)
+  end
 end
 
-local used, settled = used_tokens(day_key, ARGV[4])
+local used, settled = used_tokens(day_key, known_base)
 if not used then
   return { settled, 0 }
 end

@@ -272,7 +272,8 @@ export declare const LimiterService: GenService<{
     output: typeof AdmitResponseSchema;
   },
   /**
-   * Adds the tokens that a request used to its day's budget, once per request id.
+   * Adds the tokens that a request used to its day's budget, once per request id: a repeated call is known again for two
+   * minutes. Where a usage ledger knows the key, it corrects the budget whatever was repeated or lost.
    *
    * @generated from rpc gateway.limiter.v1.LimiterService.Settle
    */

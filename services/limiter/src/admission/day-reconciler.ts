@@ -1,0 +1,107 @@
+import type { Clock, LocalDay } from '@gateway/time';
+import type { LimiterEvents } from '../limiter-events.ts';
+import { BoundedMap } from '../store/bounded-map.ts';
+import type { LimitStore, ReconciledDay } from '../store/limit-store.ts';
+import type { DayTotals } from './day-totals.ts';
+
+export interface DayReconcilerParts {
+  readonly store: LimitStore;
+  readonly dayTotals: DayTotals;
+  readonly clock: Clock;
+  readonly events: LimiterEvents;
+  /** How often a day in use is compared with the ledger; ten seconds unless told. */
+  readonly everyMs?: number;
+}
+
+/**
+ * Keeps day counters and ledger in agreement, while requests go on. A counter is the ledger's total plus the settled
+ * tokens that the ledger does not have yet; whatever a store lost (its memory, its last writes before a failover) or
+ * counted twice is put right by the next comparison, as soon as the ledger has heard of it.
+ *
+ * Only days in use are compared, each by one limiter at a time, a few at once, behind the requests.
+ */
+export class DayReconciler {
+  readonly #parts: Required<DayReconcilerParts>;
+  readonly #days: BoundedMap<DayInUse>;
+  #running = 0;
+
+  constructor(parts: DayReconcilerParts) {
+    this.#parts = { everyMs: 10_000, ...parts };
+    this.#days = new BoundedMap({ maxEntries: maxDays, isIdle: ({ dueAtMs }, nowMs) => dueAtMs + idleMs <= nowMs });
+  }
+
+  /** A counter was asked for or added to. */
+  noteUse(key: string, day: LocalDay): void {
+    const { clock, dayTotals } = this.#parts;
+    const nowMs = clock.nowMs();
+    if (!dayTotals.covers(key) || this.#running >= maxAtOnce) return;
+    const used = this.#dayInUse(key, day, nowMs);
+    if (nowMs < used.dueAtMs) return;
+    const pauseMs = this.#pauseMs(used, nowMs);
+    used.dueAtMs = nowMs + pauseMs;
+    this.#running += 1;
+    void this.#reconcileQuietly(key, day, pauseMs).finally(() => {
+      this.#running -= 1;
+    });
+  }
+
+  /** A counter had no base and was given one. What was on its way to the ledger just then is found soon after. */
+  noteBaseLoaded(key: string, day: LocalDay): void {
+    const nowMs = this.#parts.clock.nowMs();
+    const used = this.#dayInUse(key, day, nowMs);
+    used.dueAtMs = nowMs + unsettledPauseMs;
+    used.unsettledUntilMs = nowMs + unsettledMs;
+  }
+
+  /** Compares now, whoever else does. Undefined when store or ledger do not answer. */
+  async reconcile(key: string, day: LocalDay): Promise<ReconciledDay | undefined> {
+    return this.#reconcile(key, day, { pauseMs: this.#parts.everyMs, force: true });
+  }
+
+  async #reconcileQuietly(key: string, day: LocalDay, pauseMs: number): Promise<void> {
+    const reconciled = await this.#reconcile(key, day, { pauseMs }).catch(() => undefined);
+    if (reconciled?.usedTokensBefore === undefined) return;
+    const correction = reconciled.usedTokensAfter - reconciled.usedTokensBefore;
+    if (correction !== 0) this.#parts.events.dayCorrected(correction);
+  }
+
+  async #reconcile(
+    key: string,
+    day: LocalDay,
+    { pauseMs, force = false }: { readonly pauseMs: number; readonly force?: boolean },
+  ): Promise<ReconciledDay | undefined> {
+    const { store, dayTotals } = this.#parts;
+    const begun = await store.beginReconciliation(key, day, { pauseMs, force });
+    if (begun === undefined) return undefined;
+    const snapshot = await dayTotals.snapshot({ key, day, requestIds: begun.pendingIds });
+    return snapshot && store.finishReconciliation(key, day, begun.ticket, { ...snapshot, force });
+  }
+
+  #pauseMs({ unsettledUntilMs }: DayInUse, nowMs: number): number {
+    const { everyMs } = this.#parts;
+    return nowMs < unsettledUntilMs ? Math.min(everyMs, unsettledPauseMs) : everyMs;
+  }
+
+  #dayInUse(key: string, day: LocalDay, nowMs: number): DayInUse {
+    this.#days.forgetIdle(nowMs);
+    const name = `${day}/${key}`;
+    const known = this.#days.get(name);
+    if (known !== undefined) return known;
+    const used: DayInUse = { dueAtMs: nowMs + this.#parts.everyMs, unsettledUntilMs: 0 };
+    this.#days.set(name, used);
+    return used;
+  }
+}
+
+interface DayInUse {
+  /** When the day is to be compared, should it be used then. */
+  dueAtMs: number;
+  /** Until then it is compared more often. */
+  unsettledUntilMs: number;
+}
+
+const maxDays = 100_000;
+const maxAtOnce = 8;
+const idleMs = 60_000;
+const unsettledMs = 30_000;
+const unsettledPauseMs = 1_000;
