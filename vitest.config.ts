@@ -27,7 +27,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['test-e2e/suite/**/*.test.ts'],
+          include: ['test-e2e/suite/**/*.test.ts', 'test-e2e/faults/**/*.test.ts'],
           globalSetup,
           // Each file runs a whole gateway: one at a time, so that they do not starve each other.
           fileParallelism: false,
