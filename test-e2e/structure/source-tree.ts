@@ -39,5 +39,10 @@ function isLeftOut(path: string): boolean {
 
 /** Whether a file only runs in tests. */
 export function isTest(path: string): boolean {
-  return /\.test\.ts$/.test(path) || /^(libs|services)\/[^/]+\/test\//.test(path) || path.startsWith('test-e2e/');
+  return (
+    /\.test\.ts$/.test(path) ||
+    /\/(__fixtures__|src\/testing)\//.test(path) ||
+    /^(libs|services)\/[^/]+\/test\//.test(path) ||
+    path.startsWith('test-e2e/')
+  );
 }

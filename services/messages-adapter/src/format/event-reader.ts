@@ -59,7 +59,7 @@ export class EventReader {
 
   /** Reads the next event. Never throws: what can't be read fails the answer. */
   read({ event, data }: SseEvent): void {
-    if (this.#ending !== undefined || data === '' || data === endMarker) return;
+    if (this.#ending !== undefined || saysNothing(data)) return;
     const parsed = parseProviderEvent(parseJson(data), event);
     if (parsed.kind === 'known') this.#on(parsed.event);
     else if (parsed.kind === 'malformed') this.fail(brokenStream());
@@ -109,6 +109,8 @@ export class EventReader {
   }
 
   #onContentBlockStart({ index, block }: ContentBlockStart): void {
+    // Some providers never stop a block: the next one in its place ends it.
+    this.#endBlock(index);
     if (block.type === 'tool_use') {
       this.#beginToolCall(index, block);
       return;
@@ -141,6 +143,10 @@ export class EventReader {
   }
 
   #onContentBlockStop({ index }: ContentBlockStop): void {
+    this.#endBlock(index);
+  }
+
+  #endBlock(index: number): void {
     const block = this.#openBlocks.get(index);
     this.#openBlocks.delete(index);
     if (block?.type === 'tool_use') this.#completeArguments(block);
@@ -172,8 +178,11 @@ export class EventReader {
   }
 }
 
-/** Of no meaning here; some providers that speak this format send it out of habit. */
-const endMarker = '[DONE]';
+/** Empty data, and the end marker of another format that some providers send out of habit. Either may be padded. */
+function saysNothing(data: string): boolean {
+  const text = data.trim();
+  return text === '' || text === '[DONE]';
+}
 
 type OpenBlock = OpenToolCall | { readonly type: 'text' | 'other' };
 

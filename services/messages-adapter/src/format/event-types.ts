@@ -115,6 +115,7 @@ export const silentTypes = {
     'advisor_tool_result',
     'mcp_tool_use',
     'mcp_tool_result',
+    'mcp_tool_listing',
     'container_upload',
     'compaction',
     'fallback',

@@ -11,12 +11,13 @@ export type ParsedEvent =
   | { readonly kind: 'malformed' };
 
 /**
- * Reads the JSON value of an event. Its `type` member counts; the name on the `event:` line only where that is missing.
+ * Reads the JSON value of an event. Its `type` member counts; the name on the `event:` line only where that is missing,
+ * or where it says error: the official client library takes any such event as one.
  */
 export function parseProviderEvent(value: unknown, eventName: string): ParsedEvent {
   const json = asObject(value);
   if (json === undefined) return malformed;
-  const type = asString(json.type) ?? eventName;
+  const type = eventName === 'error' ? eventName : (asString(json.type) ?? eventName);
   switch (type) {
     case 'message_start':
       return known({ kind: 'message-start', usage: readReportedUsage(asObject(json.message)?.usage) });
@@ -79,7 +80,7 @@ function parseBlockDelta(json: JsonObject): ParsedEvent {
         withIndex(json, (index) => ({ kind: 'input-json-delta', index, json: text })),
       );
     case 'thinking_delta':
-      return withText(delta.thinking, (thinking) => known({ kind: 'thinking-delta', thinking }));
+      return known({ kind: 'thinking-delta', thinking: asString(delta.thinking) ?? '' });
     default:
       return silentTypes.deltas.has(type) ? silent : unknown;
   }

@@ -1,0 +1,144 @@
+import type { FinishReason, TokenUsage } from '@gateway/chat';
+import type { GatewayErrorCode } from '@gateway/errors';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { describe, expect, it } from 'vitest';
+import type { AnswerReader } from '../provider-format.ts';
+import { assemble, type Delta } from './delta.ts';
+import { readCompletion, readStreamedAnswer } from './read-client-answer.ts';
+
+/** A provider's answer, and what a chat client gets of it. */
+export interface AnswerCase<Event extends { readonly type: string }> {
+  /** What is special about it: "text in several deltas". */
+  readonly name: string;
+  /** The provider's events in order. A string goes over the wire as it stands. */
+  readonly events: readonly (Event | string)[];
+  /** True when the client asked for JSON (`response_format`). */
+  readonly wantsJson?: true;
+  /** True for streams that are tried at every place at which they can be cut in two. */
+  readonly everySplit?: true;
+  /** What the client gets, piece by piece, up to the end or the failure. */
+  readonly deltas: readonly Delta[];
+  readonly ending: FinishReason | ExpectedFailure;
+  /** What the provider reported, failed or not. Absent: nothing. */
+  readonly usage?: TokenUsage;
+  /** Events that were skipped because they are not known; 0 when absent. */
+  readonly unknownEvents?: number;
+}
+
+export interface ExpectedFailure {
+  readonly failed: keyof typeof AttemptResult;
+  /** What the client is told if no other attempt is made. */
+  readonly code: GatewayErrorCode;
+  /** Epoch milliseconds. */
+  readonly retryAtMs?: number;
+  readonly modelScoped?: boolean;
+}
+
+export interface GoldenReader extends AnswerReader {
+  readonly unknownEvents: number;
+}
+
+export type OpenReader = (options: { readonly stream: boolean; readonly wantsJson: boolean }) => GoldenReader;
+
+/** Tests that every case comes out as it says: streamed and assembled, whole and cut in all ways. */
+export function describeGoldenAnswers<Event extends { readonly type: string }>(
+  cases: readonly AnswerCase<Event>[],
+  openReader: OpenReader,
+): void {
+  describe.each(cases)('$name', (answer) => {
+    const bytes = Buffer.from(framed(answer.events));
+    const replayed = (pieces: readonly Uint8Array[], stream = true) =>
+      replay(openReader({ stream, wantsJson: answer.wantsJson ?? false }), pieces);
+
+    it('is streamed', () => {
+      const { text, ...seen } = replayed([bytes]);
+      expect(readStreamedAnswer(text)).toEqual(expectedStream(answer));
+      expect(seen).toMatchObject(expectedOutcome(answer));
+    });
+
+    it('is assembled, and the same as streamed', () => {
+      const { text, ...seen } = replayed([bytes], false);
+      const { text: streamed, hasContent: _, ...seenStreamed } = replayed([bytes]);
+      if (typeof answer.ending === 'string') {
+        const assembled = { ...assemble(readStreamedAnswer(streamed)), usage: answer.usage };
+        expect(readCompletion(text)).toEqual(assembled);
+      } else expect(text).toBe('');
+      expect(seen).toMatchObject(seenStreamed);
+    });
+
+    it('is the same byte by byte', () => {
+      expect(replayed(singleBytes(bytes))).toEqual(replayed([bytes]));
+      expect(replayed(singleBytes(bytes), false)).toEqual(replayed([bytes], false));
+    });
+
+    it('is the same with other line ends and padded lines', () => {
+      const text = bytes.toString();
+      const carriageReturns = text.replaceAll(/\r?\n/g, '\r\n');
+      const padded = text.replaceAll('\n\n', '   \n\n').replaceAll(/^data: /gm, 'data:');
+      expect(replayed([Buffer.from(carriageReturns)])).toEqual(replayed([bytes]));
+      expect(replayed([Buffer.from(padded)])).toEqual(replayed([bytes]));
+    });
+
+    if (answer.everySplit !== true) return;
+    it('is the same wherever it is cut in two', () => {
+      const whole = replayed([bytes]);
+      for (let at = 1; at < bytes.length; at += 1) {
+        expect(replayed([bytes.subarray(0, at), bytes.subarray(at)]), `cut at byte ${at}`).toEqual(whole);
+      }
+    });
+  });
+}
+
+/** Events as providers frame them. */
+export function framed(events: readonly ({ readonly type: string } | string)[]): string {
+  return events
+    .map((event) => (typeof event === 'string' ? event : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
+    .join('');
+}
+
+/** All that a client and the caller of the adapter see of an answer that comes in these pieces. */
+export function replay(reader: GoldenReader, pieces: readonly Uint8Array[]) {
+  const taken: Uint8Array[] = [];
+  for (const piece of pieces) {
+    reader.push(piece);
+    taken.push(reader.take());
+  }
+  reader.end();
+  taken.push(reader.take());
+  const { ending, hasContent, reportedUsage, producedCharacters, unknownEvents } = reader;
+  const failure = ending?.kind === 'failed' ? ending.failure : undefined;
+  return {
+    text: Buffer.concat(taken).toString(),
+    finished: ending?.kind === 'finished',
+    failure: failure && { ...failure, error: { code: failure.error.code, message: failure.error.message } },
+    hasContent,
+    reportedUsage,
+    producedCharacters,
+    unknownEvents,
+  };
+}
+
+function expectedStream<Event extends { readonly type: string }>({ deltas, ending, usage }: AnswerCase<Event>) {
+  const isFinished = typeof ending === 'string';
+  return { deltas, finishReason: isFinished ? ending : undefined, usage: isFinished ? usage : undefined };
+}
+
+function expectedOutcome<Event extends { readonly type: string }>(answer: AnswerCase<Event>) {
+  const { deltas, ending, usage, unknownEvents = 0 } = answer;
+  const isFinished = typeof ending === 'string';
+  return {
+    finished: isFinished,
+    hasContent: isFinished || deltas.length > 0,
+    reportedUsage: usage,
+    unknownEvents,
+    failure: isFinished ? undefined : expectedFailure(ending),
+  };
+}
+
+function expectedFailure({ failed, code, retryAtMs, modelScoped = false }: ExpectedFailure) {
+  return { result: AttemptResult[failed], retryAtMs, modelScoped, upstreamStatus: 0, error: { code } };
+}
+
+function singleBytes(bytes: Buffer): readonly Buffer[] {
+  return Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
+}

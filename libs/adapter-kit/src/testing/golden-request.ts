@@ -1,0 +1,53 @@
+import type { GatewayErrorCode } from '@gateway/errors';
+import { describe, expect, it } from 'vitest';
+
+/** A chat request, and the provider's request that it becomes. */
+export interface RequestCase<ProviderRequest> {
+  /** What is special about it: "an image by data URL". */
+  readonly name: string;
+  /** The client's body without `model`, which the lease names. */
+  readonly request: object;
+  /** The provider's model; the suite's own when absent. */
+  readonly model?: string;
+  /** The effort of the class. Empty when absent: none. */
+  readonly defaultEffort?: string;
+  /** Empty when absent: the request belongs to no session. */
+  readonly affinityKey?: string;
+  /** Every member of the provider's request besides the suite's fixed ones, or why there is none. */
+  readonly becomes: ProviderRequest | RefusedRequest;
+}
+
+/** Nothing is sent: the client gets this error. */
+export interface RefusedRequest {
+  readonly refused: Extract<GatewayErrorCode, 'invalid_request' | 'unsupported_content'>;
+  /** The message names this field. */
+  readonly field: string;
+}
+
+export interface GoldenRequestSuite<ProviderRequest> {
+  readonly cases: readonly RequestCase<ProviderRequest>[];
+  /** The provider's request as the adapter writes it: JSON. Throws GatewayError. */
+  readonly translate: (request: RequestCase<ProviderRequest>) => string;
+  /** Members that every request of the suite has. */
+  readonly fixed: (request: RequestCase<ProviderRequest>) => object;
+}
+
+/** Tests that every case becomes what it says, member by member, or is refused before anything is sent. */
+export function describeGoldenRequests<ProviderRequest>(suite: GoldenRequestSuite<ProviderRequest>): void {
+  describe('a chat request', () => {
+    it.each(suite.cases)('with $name', (request) => {
+      const { becomes } = request;
+      if (isRefusal(becomes)) {
+        expect(() => suite.translate(request)).toThrow(
+          expect.objectContaining({ code: becomes.refused, message: expect.stringContaining(becomes.field) }),
+        );
+      } else {
+        expect(JSON.parse(suite.translate(request))).toStrictEqual({ ...suite.fixed(request), ...becomes });
+      }
+    });
+  });
+}
+
+export function isRefusal(becomes: unknown): becomes is RefusedRequest {
+  return typeof becomes === 'object' && becomes !== null && 'refused' in becomes;
+}

@@ -1,0 +1,186 @@
+import { args, call, type Delta, text } from '@gateway/adapter-kit/testing';
+import type { FinishReason } from '@gateway/chat';
+import {
+  broken,
+  type Events,
+  end,
+  errorEvent,
+  type MessagesAnswer,
+  messageDelta,
+  oddEvent,
+  type StopReason,
+  start,
+  startUsage,
+  stop,
+  textBlock,
+  tokens,
+  toolBlock,
+  usualUsage,
+} from './events.ts';
+
+const said = textBlock(0, 'Yes');
+const called = toolBlock(0, 'toolu_01', 'look', '{}');
+const calledDeltas: readonly Delta[] = [call(0, 'toolu_01', 'look'), args(0, '{}')];
+
+const textEndings = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  compaction: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  refusal: 'content_filter',
+  tool_use: 'tool_calls',
+} as const satisfies Record<StopReason, FinishReason>;
+
+export const endingCases: readonly MessagesAnswer[] = [
+  ...Object.entries(textEndings).map(([stopReason, ending]) =>
+    ended(`text that ends with ${stopReason}`, said, messageDeltaOf(stopReason), ending),
+  ),
+  ended(
+    'a stop sequence that is named',
+    said,
+    [messageDelta('stop_sequence', undefined, { stop_sequence: '###' })],
+    'stop',
+  ),
+  ended('a reason that is not known, after text', said, messageDeltaOf('novelty'), 'stop'),
+  ended('a reason that is not known, after a call', called, messageDeltaOf('novelty'), 'tool_calls'),
+  ended('the reason null, after text', said, [messageDelta(null)], 'stop'),
+  ended('the reason null, after a call', called, [messageDelta(null)], 'tool_calls'),
+  ended('a reason that is no text', said, [rawMessageDelta({ stop_reason: 7 })], 'stop'),
+  ended(
+    'a message delta without a delta',
+    said,
+    [oddEvent({ type: 'message_delta', usage: { output_tokens: 5 } })],
+    'stop',
+  ),
+  ended('a call that ends with max_tokens', called, messageDeltaOf('max_tokens'), 'length'),
+  ended('a call that ends with end_turn', called, messageDeltaOf('end_turn'), 'stop'),
+  ended('a reason, then null: the reason stays', said, [messageDelta('max_tokens'), messageDelta(null)], 'length'),
+  ended('null, then a reason', said, [messageDelta(null, { output_tokens: 2 }), messageDelta('max_tokens')], 'length'),
+  ended(
+    'two reasons: the last one counts',
+    said,
+    [messageDelta('pause_turn'), messageDelta('refusal')],
+    'content_filter',
+  ),
+  {
+    name: 'the reason comes before the last block stops',
+    events: [start(), ...said.slice(0, -1), messageDelta('max_tokens'), ...said.slice(-1), stop],
+    deltas: [text('Yes')],
+    ending: 'length',
+    usage: usualUsage,
+  },
+  {
+    name: 'nothing is read after the end',
+    everySplit: true,
+    events: [
+      start(),
+      ...said,
+      ...end('end_turn'),
+      errorEvent('overloaded_error'),
+      ...textBlock(1, 'no'),
+      ...end('refusal'),
+    ],
+    deltas: [text('Yes')],
+    ending: 'stop',
+    usage: usualUsage,
+  },
+  {
+    name: 'an end marker after the end',
+    everySplit: true,
+    events: [start(), ...said, ...end('end_turn'), 'data: [DONE]\n\n'],
+    deltas: [text('Yes')],
+    ending: 'stop',
+    usage: usualUsage,
+  },
+  {
+    name: 'a second message after the end',
+    events: [
+      start(),
+      ...said,
+      ...end('end_turn'),
+      start({ input_tokens: 99 }),
+      ...textBlock(0, 'no'),
+      ...end('end_turn'),
+    ],
+    deltas: [text('Yes')],
+    ending: 'stop',
+    usage: usualUsage,
+  },
+  {
+    name: 'no bytes at all: broken',
+    events: [],
+    deltas: [],
+    ending: broken,
+  },
+  {
+    name: 'a start and nothing more: broken, and another attempt can be made',
+    everySplit: true,
+    events: [start()],
+    deltas: [],
+    ending: broken,
+    usage: startUsage,
+  },
+  {
+    name: 'text that is not ended: broken, never a finish reason',
+    everySplit: true,
+    events: [start(), ...said],
+    deltas: [text('Yes')],
+    ending: broken,
+    usage: startUsage,
+  },
+  {
+    name: 'a stop reason without the end of the message: broken all the same',
+    events: [start(), ...said, messageDelta('end_turn')],
+    deltas: [text('Yes')],
+    ending: broken,
+    usage: usualUsage,
+  },
+  {
+    name: 'an end marker in the place of the end: broken',
+    everySplit: true,
+    events: [start(), ...said, messageDelta('end_turn'), 'data: [DONE]\n\n'],
+    deltas: [text('Yes')],
+    ending: broken,
+    usage: usualUsage,
+  },
+  {
+    name: 'a call that the end of the stream cuts off: broken, its arguments are not completed',
+    events: [start(), ...called.slice(0, 1)],
+    deltas: [call(0, 'toolu_01', 'look')],
+    ending: broken,
+    usage: startUsage,
+  },
+  {
+    name: 'an end without a beginning: broken',
+    events: [stop],
+    deltas: [],
+    ending: broken,
+  },
+  {
+    name: 'an end of which only the reason came: broken',
+    events: end('end_turn'),
+    deltas: [],
+    ending: broken,
+    usage: tokens({ output: 5 }),
+  },
+];
+
+function ended(name: string, blocks: Events, deltas: Events, ending: FinishReason): MessagesAnswer {
+  return {
+    name,
+    events: [start(), ...blocks, ...deltas, stop],
+    deltas: blocks === said ? [text('Yes')] : calledDeltas,
+    ending,
+    usage: usualUsage,
+  };
+}
+
+function messageDeltaOf(stopReason: string): Events {
+  return [rawMessageDelta({ stop_reason: stopReason, stop_sequence: null })];
+}
+
+function rawMessageDelta(delta: object): string {
+  return oddEvent({ type: 'message_delta', delta, usage: { output_tokens: 5 } });
+}

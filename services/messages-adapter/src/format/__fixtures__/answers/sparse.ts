@@ -1,0 +1,176 @@
+import { args, call, text } from '@gateway/adapter-kit/testing';
+import {
+  blockDelta,
+  blockStart,
+  blockStop,
+  end,
+  jsonDelta,
+  type MessagesAnswer,
+  messageDelta,
+  oddEvent,
+  start,
+  startUsage,
+  stop,
+  textBlock,
+  textDelta,
+  texts,
+  thinkingDelta,
+  tokens,
+  toolBlock,
+  toolUse,
+  usual,
+  usualCalls,
+  usualUsage,
+} from './events.ts';
+
+/** Backends that speak the format in part: what they leave out is not missed as long as the answer can be told. */
+export const sparseCases: readonly MessagesAnswer[] = [
+  {
+    name: 'a start with nothing but usage',
+    everySplit: true,
+    events: [
+      oddEvent({ type: 'message_start', message: { usage: { input_tokens: 3 } } }),
+      blockDelta(0, textDelta('Grüße')),
+      stop,
+    ],
+    deltas: [text('Grüße')],
+    ending: 'stop',
+    usage: tokens({ input: 3 }),
+  },
+  {
+    name: 'a start without a message',
+    events: [oddEvent({ type: 'message_start' }), ...textBlock(0, 'Yes.'), ...end('end_turn')],
+    deltas: [text('Yes.')],
+    ending: 'stop',
+    usage: tokens({ output: 5 }),
+  },
+  {
+    name: 'a start whose message is no object',
+    events: [oddEvent({ type: 'message_start', message: 'hello' }), ...textBlock(0, 'Yes.'), ...end('end_turn')],
+    deltas: [text('Yes.')],
+    ending: 'stop',
+    usage: tokens({ output: 5 }),
+  },
+  {
+    name: 'no message delta, after text',
+    events: [start(), ...textBlock(0, 'Yes.'), stop],
+    deltas: [text('Yes.')],
+    ending: 'stop',
+    usage: startUsage,
+  },
+  {
+    name: 'no message delta, after a call',
+    events: [start(), ...toolBlock(0, 'toolu_01', 'look', '{"at":1}'), stop],
+    deltas: [call(0, 'toolu_01', 'look'), args(0, '{"at":1}')],
+    ending: 'tool_calls',
+    usage: startUsage,
+  },
+  {
+    name: 'the start after the first text',
+    events: [...textBlock(0, 'Yes'), start(), ...textBlock(1, '.'), ...end('end_turn')],
+    deltas: texts('Yes', '.'),
+    ending: 'stop',
+    usage: usualUsage,
+  },
+  usual({
+    name: 'text without the start and stop of its block',
+    blocks: [blockDelta(0, textDelta('Ye')), blockDelta(0, textDelta('s.'))],
+    deltas: texts('Ye', 's.'),
+  }),
+  usual({
+    name: 'a text block that is not stopped',
+    blocks: textBlock(0, 'Yes.').slice(0, -1),
+    deltas: [text('Yes.')],
+  }),
+  usual({
+    name: 'thinking without the start of its block',
+    blocks: [blockDelta(0, thinkingDelta('Hm.')), ...textBlock(1, 'Yes.')],
+    deltas: [text('Yes.')],
+  }),
+  usual({
+    name: 'a stop for a block that has not begun',
+    blocks: [blockStop(7), ...textBlock(0, 'Yes.'), blockStop(0)],
+    deltas: [text('Yes.')],
+  }),
+  usual({
+    name: 'a text block without its text member',
+    blocks: [
+      oddEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text' } }),
+      ...textBlock(1, 'Yes.'),
+    ],
+    deltas: [text('Yes.')],
+  }),
+  usualCalls({
+    name: 'a call without its input member',
+    blocks: [
+      oddEvent({
+        type: 'content_block_start',
+        index: 0,
+        content_block: { type: 'tool_use', id: 'toolu_01', name: 'look' },
+      }),
+      blockStop(0),
+    ],
+    deltas: [call(0, 'toolu_01', 'look'), args(0, '{}')],
+  }),
+  usualCalls({
+    name: 'a call that is not stopped',
+    blocks: toolBlock(0, 'toolu_01', 'look', '{"at":1}').slice(0, -1),
+    deltas: [call(0, 'toolu_01', 'look'), args(0, '{"at":1}')],
+  }),
+  usualCalls({
+    name: 'a call without arguments that is not stopped: an empty object at the end',
+    blocks: [blockStart(0, toolUse('toolu_01', 'get_time'))],
+    deltas: [call(0, 'toolu_01', 'get_time'), args(0, '{}')],
+  }),
+  usualCalls({
+    name: 'a whole call that is not stopped: its arguments at the end',
+    blocks: [blockStart(0, toolUse('toolu_01', 'look', { at: 1 }))],
+    deltas: [call(0, 'toolu_01', 'look'), args(0, '{"at":1}')],
+  }),
+  usualCalls({
+    name: 'whole calls at one index that are not stopped: each ends the one before',
+    blocks: [
+      blockStart(0, toolUse('toolu_a', 'look', { at: 1 })),
+      blockStart(0, toolUse('toolu_b', 'look', { at: 2 })),
+      blockStart(0, toolUse('toolu_c', 'get_time')),
+    ],
+    deltas: [
+      call(0, 'toolu_a', 'look'),
+      args(0, '{"at":1}'),
+      call(1, 'toolu_b', 'look'),
+      args(1, '{"at":2}'),
+      call(2, 'toolu_c', 'get_time'),
+      args(2, '{}'),
+    ],
+  }),
+  usualCalls({
+    name: 'a text block that begins at the index of a call that is not stopped',
+    blocks: [blockStart(0, toolUse('toolu_01', 'look', { at: 1 })), ...textBlock(0, 'Done.')],
+    deltas: [call(0, 'toolu_01', 'look'), args(0, '{"at":1}'), text('Done.')],
+  }),
+  usual({
+    name: 'arguments without the start of a call are no call',
+    blocks: [blockDelta(0, jsonDelta('{"at":1}')), ...textBlock(1, 'Yes.')],
+    deltas: [text('Yes.')],
+  }),
+  usual({
+    name: 'arguments after the stop of their call',
+    blocks: [...toolBlock(0, 'toolu_01', 'look', '{"at":1}'), blockDelta(0, jsonDelta('}'))],
+    stopReason: 'tool_use',
+    deltas: [call(0, 'toolu_01', 'look'), args(0, '{"at":1}')],
+    ending: 'tool_calls',
+  }),
+  {
+    name: 'nothing but a start and an end',
+    events: [oddEvent({ type: 'message_start' }), stop],
+    deltas: [],
+    ending: 'stop',
+  },
+  {
+    name: 'a message delta before any content',
+    events: [start(), messageDelta('end_turn'), ...textBlock(0, 'Yes.'), stop],
+    deltas: [text('Yes.')],
+    ending: 'stop',
+    usage: usualUsage,
+  },
+];

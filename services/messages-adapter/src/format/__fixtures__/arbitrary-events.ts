@@ -1,0 +1,153 @@
+import { assemble, type Delta, type StreamedAnswer } from '@gateway/adapter-kit/testing';
+import type { FinishReason, TokenUsage } from '@gateway/chat';
+import fc from 'fast-check';
+import { type Events, messageDelta, oddEvent, ping, type StopReason, start, stop } from './answers/events.ts';
+import { arbitraryBlock, type BlockStep } from './arbitrary-blocks.ts';
+
+/** A valid Messages stream and what a client must get of it. */
+export interface ExpectedStream {
+  /** Frames, to be put one behind the other. */
+  readonly frames: readonly string[];
+  readonly expected: StreamedAnswer;
+  /** The arguments of each call as the provider meant them. */
+  readonly callArguments: readonly string[];
+  readonly unknownEvents: number;
+}
+
+/** Any valid stream: blocks in a row or interleaved, with pings, comments and unknown events in between. */
+export const arbitraryStream: fc.Arbitrary<ExpectedStream> = fc
+  .record({
+    blocks: fc.array(arbitraryBlock, { maxLength: 6 }),
+    firstIndex: fc.nat(2),
+    schedule: fc.option(fc.array(fc.nat(), { maxLength: 60 })),
+    first: arbitraryReport(fc.nat(100_000)),
+    later: fc.array(arbitraryReport(fc.option(fc.nat(100_000))), { minLength: 1, maxLength: 3 }),
+    stopReason: fc.constantFrom(...stopReasons().keys()),
+    noise: fc.array(fc.tuple(fc.nat(), arbitraryNoise()), { maxLength: 8 }),
+    isAscii: fc.boolean(),
+  })
+  .map(({ blocks, firstIndex, schedule, first, later, stopReason, noise, isAscii }) => {
+    const steps = interleaved(
+      blocks.map((block, at) => block(firstIndex + at)),
+      schedule,
+    );
+    const events: Events = [
+      start(first),
+      ...steps.map(({ event }) => event),
+      ...later.map((report, at) => messageDelta(at === later.length - 1 ? stopReason : null, report)),
+      stop,
+    ];
+    const frames = events.map((event) => (typeof event === 'string' ? event : oddEvent({ ...event })));
+    const noisy = withNoise(isAscii ? frames.map(toAscii) : frames, noise);
+    const { deltas, callArguments } = told(steps);
+    const finishReason = stopReasons().get(stopReason);
+    return {
+      frames: noisy,
+      expected: { deltas, finishReason, usage: usageOf([first, ...later]) },
+      callArguments,
+      unknownEvents:
+        steps.filter((step) => step.isUnknown).length + noise.filter(([, { isUnknown }]) => isUnknown).length,
+    };
+  });
+
+/** What the client of such a stream gets if it asked for one object. */
+export function expectedCompletion({ expected, callArguments }: ExpectedStream) {
+  const { toolCalls, ...rest } = assemble(expected);
+  return { ...rest, toolCalls: toolCalls.map((call, at) => ({ ...call, arguments: callArguments[at] })) };
+}
+
+type Report = NonNullable<Parameters<typeof messageDelta>[1]>;
+
+function stopReasons(): ReadonlyMap<StopReason, FinishReason> {
+  return new Map<StopReason, FinishReason>([
+    ['end_turn', 'stop'],
+    ['max_tokens', 'length'],
+    ['tool_use', 'tool_calls'],
+    ['refusal', 'content_filter'],
+  ]);
+}
+
+/** Usage of one event. What is null there is as it was told before. */
+function arbitraryReport<Count>(inputTokens: fc.Arbitrary<Count>) {
+  const count = fc.option(fc.nat(100_000));
+  return fc.record({
+    input_tokens: inputTokens,
+    cache_creation_input_tokens: count,
+    cache_read_input_tokens: count,
+    output_tokens: fc.nat(100_000),
+    output_tokens_details: fc.option(fc.record({ thinking_tokens: fc.nat(200_000) })),
+  });
+}
+
+type CountKey = 'input_tokens' | 'cache_creation_input_tokens' | 'cache_read_input_tokens' | 'output_tokens';
+
+/** Counts are totals: the last one that was told counts. */
+function usageOf(reports: readonly Report[]): TokenUsage | undefined {
+  const last = (key: CountKey) => reports.map((report) => report[key]).findLast((count) => count != null) ?? 0;
+  const thinking = reports.map((report) => report.output_tokens_details).findLast((details) => details != null);
+  const inputTokens = last('input_tokens') + last('cache_creation_input_tokens') + last('cache_read_input_tokens');
+  const outputTokens = last('output_tokens');
+  if (inputTokens + outputTokens === 0) return undefined;
+  const reasoningTokens = Math.min(thinking?.thinking_tokens ?? 0, outputTokens);
+  return { inputTokens, cachedTokens: last('cache_read_input_tokens'), outputTokens, reasoningTokens };
+}
+
+/** The blocks' steps one after the other, or mixed as the schedule says; each block's own steps stay in order. */
+function interleaved(
+  blocks: readonly (readonly BlockStep[])[],
+  schedule: readonly number[] | null,
+): readonly BlockStep[] {
+  const waiting = blocks.map((steps) => [...steps]);
+  const mixed: BlockStep[] = [];
+  for (const turn of schedule ?? []) {
+    const unfinished = waiting.filter((steps) => steps.length > 0);
+    const step = unfinished[turn % unfinished.length]?.shift();
+    if (step !== undefined) mixed.push(step);
+  }
+  return [...mixed, ...waiting.flat()];
+}
+
+/** What the steps tell a client, calls numbered as they begin. */
+function told(steps: readonly BlockStep[]): { deltas: readonly Delta[]; callArguments: readonly string[] } {
+  const indexes = new Map<number, number>();
+  const callArguments: string[] = [];
+  const deltas = steps.flatMap(({ block, tells }): readonly Delta[] => {
+    if (tells === undefined) return [];
+    if (tells.kind === 'text') return tells.text === '' ? [] : [tells];
+    if (tells.kind === 'call') {
+      indexes.set(block, callArguments.push(tells.arguments) - 1);
+      return [{ kind: 'call', index: callArguments.length - 1, id: tells.id, name: tells.name }];
+    }
+    return tells.text === '' ? [] : [{ kind: 'arguments', index: indexes.get(block) ?? -1, text: tells.text }];
+  });
+  return { deltas, callArguments };
+}
+
+interface Noise {
+  readonly frame: string;
+  readonly isUnknown: boolean;
+}
+
+function arbitraryNoise(): fc.Arbitrary<Noise> {
+  return fc.oneof(
+    fc
+      .constantFrom(ping, ': comment\n\n', '\n', 'event: ping\ndata:\n\n', 'data: [DONE]\n\n', 'retry: 1\n\n')
+      .map((frame) => ({
+        frame,
+        isUnknown: false,
+      })),
+    fc.jsonValue().map((novelty) => ({ frame: oddEvent({ type: 'novelty', novelty }), isUnknown: true })),
+  );
+}
+
+/** Noise anywhere but after the end, where nothing is read any more. */
+function withNoise(frames: readonly string[], noise: readonly (readonly [number, Noise])[]): readonly string[] {
+  const noisy = [...frames];
+  for (const [place, { frame }] of noise) noisy.splice(place % noisy.length, 0, frame);
+  return noisy;
+}
+
+/** The same JSON with escapes for all that is not ASCII. */
+function toAscii(frame: string): string {
+  return frame.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

@@ -1,0 +1,19 @@
+import { describeGoldenAnswers } from '@gateway/adapter-kit/testing';
+import { createChatAnswer } from '@gateway/chat';
+import { describe, expect, it } from 'vitest';
+import { answerCases } from './__fixtures__/answers/index.ts';
+import { ChatAnswerReader } from './chat-answer-reader.ts';
+
+describe('a Messages answer to a chat client', () => {
+  describeGoldenAnswers(answerCases, ({ stream }) => {
+    const identity = { id: 'request-1', created: 1, model: 'claude-opus-4-8' };
+    return new ChatAnswerReader(createChatAnswer({ ...identity, stream, includeUsage: true }));
+  });
+
+  it('is known in many shapes, of which the trickiest are cut everywhere', () => {
+    expect(new Set(answerCases.map(({ name }) => name)).size).toBe(answerCases.length);
+    expect(new Set(answerCases.map(({ events }) => JSON.stringify(events))).size).toBe(answerCases.length);
+    expect(answerCases.length).toBeGreaterThanOrEqual(250);
+    expect(answerCases.filter(({ everySplit }) => everySplit).length).toBeGreaterThanOrEqual(40);
+  });
+});
