@@ -1,4 +1,5 @@
 import type { ImagePart } from '@gateway/chat';
+import { GatewayError } from '@gateway/errors';
 
 /** An image of a user message, https or data URL unchanged. */
 export interface InputImage {
@@ -7,7 +8,21 @@ export interface InputImage {
   readonly detail: 'auto' | 'low' | 'high' | 'original';
 }
 
-/** Chat nests URL and detail in an object; Responses has both in the part, and its type wants the detail. */
-export function convertImage(image: ImagePart): InputImage {
+/**
+ * Chat nests URL and detail in an object; Responses has both in the part, and its type wants the detail. Which kind of
+ * image it is the provider sees for itself, whatever a data URL says. Throws `unsupported_content` for a data URL that is
+ * no image in base64; `path` is where the part stands.
+ */
+export function convertImage(image: ImagePart, path: string): InputImage {
+  if (/^data:/i.test(image.url) && !isImageInBase64(image.url)) {
+    throw new GatewayError('unsupported_content', `${path}.image_url must be an image in base64 when it is a data URL`);
+  }
   return { type: 'input_image', image_url: image.url, detail: image.detail ?? 'auto' };
+}
+
+function isImageInBase64(dataUrl: string): boolean {
+  const comma = dataUrl.indexOf(',');
+  const [mediaType = '', ...parameters] = dataUrl.slice('data:'.length, comma).toLowerCase().split(';');
+  const hasData = comma >= 0 && comma + 1 < dataUrl.length;
+  return hasData && mediaType.startsWith('image/') && parameters.some((parameter) => parameter.trim() === 'base64');
 }

@@ -1,4 +1,6 @@
 import type { AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage, UserPart } from '@gateway/chat';
+import { GatewayError } from '@gateway/errors';
+import { checkToolCalls } from './check-tool-calls.ts';
 import { convertImage, type InputImage } from './convert-images.ts';
 import { convertToolId } from './convert-tool-ids.ts';
 
@@ -61,14 +63,20 @@ interface Refusal {
 
 /**
  * Messages in their order. System messages that open the conversation become `instructions`, later ones developer items
- * where they stand: subscription backends refuse the role `system`. When there are only system messages they all become
- * items, since a request needs input.
+ * where they stand: subscription backends refuse the role `system`. When nothing else is said they become items as well,
+ * since a request needs input. Throws `invalid_request` when there is none at all, and when tool calls and results do not
+ * match.
  */
 export function convertMessages(messages: readonly ChatMessage[]): Conversation {
+  checkToolCalls(messages);
   const firstOther = messages.findIndex((message) => message.role !== 'system');
   const opening = messages.slice(0, Math.max(firstOther, 0)).filter((message) => message.role === 'system');
-  const rest = messages.slice(opening.length);
-  return { instructions: toInstructions(opening), input: rest.flatMap(toInputItems) };
+  const items = messages.map(toInputItems);
+  const input = items.slice(opening.length).flat();
+  if (input.length > 0) return { instructions: toInstructions(opening), input };
+  const instructionsAsInput = items.flat();
+  if (instructionsAsInput.length > 0) return { instructions: undefined, input: instructionsAsInput };
+  throw new GatewayError('invalid_request', 'messages must hold at least one message with content');
 }
 
 /** A system text as an item of its own. */
@@ -81,12 +89,12 @@ function toInstructions(messages: readonly SystemMessage[]): string | undefined 
   return texts.length === 0 ? undefined : texts.join('\n\n');
 }
 
-function toInputItems(message: ChatMessage): readonly InputItem[] {
+function toInputItems(message: ChatMessage, index: number): readonly InputItem[] {
   switch (message.role) {
     case 'system':
       return message.text.length === 0 ? [] : [toDeveloperItem(message.text)];
     case 'user':
-      return message.parts.length === 0 ? [] : [toUserItem(message)];
+      return message.parts.length === 0 ? [] : [toUserItem(message, `messages[${index}]`)];
     case 'assistant':
       return toAssistantItems(message);
     case 'tool':
@@ -94,12 +102,13 @@ function toInputItems(message: ChatMessage): readonly InputItem[] {
   }
 }
 
-function toUserItem(message: UserMessage): UserItem {
-  return { type: 'message', role: 'user', content: message.parts.map(toUserPart) };
+function toUserItem(message: UserMessage, path: string): UserItem {
+  const content = message.parts.map((part, index) => toUserPart(part, `${path}.content[${index}]`));
+  return { type: 'message', role: 'user', content };
 }
 
-function toUserPart(part: UserPart): InputText | InputImage {
-  return part.type === 'image' ? convertImage(part) : toInputText(part.text);
+function toUserPart(part: UserPart, path: string): InputText | InputImage {
+  return part.type === 'image' ? convertImage(part, path) : toInputText(part.text);
 }
 
 /** The text first, then one item per call. A message without text has no message item. */

@@ -1,4 +1,5 @@
 import type { ResponseFormat } from '@gateway/chat';
+import { checkName } from './check-name.ts';
 import { type Conversation, toDeveloperItem } from './convert-messages.ts';
 
 /** `text` of a Responses request; absent for plain text. */
@@ -14,11 +15,15 @@ export interface TextMember {
       };
 }
 
-/** Chat nests a schema's members one level deeper than Responses, and may leave the schema out. */
+/**
+ * Chat nests a schema's members one level deeper than Responses, and may leave the schema out. Throws `invalid_request`
+ * for a name that no schema can have.
+ */
 export function convertResponseFormat(format: ResponseFormat): TextMember | undefined {
   if (format.type === 'text') return undefined;
   if (format.type === 'json_object') return { format: { type: 'json_object' } };
   const { name, description, schema, strict } = format;
+  checkName(name, 'response_format.json_schema.name');
   return { format: { type: 'json_schema', name, description, schema: schema ?? { type: 'object' }, strict } };
 }
 

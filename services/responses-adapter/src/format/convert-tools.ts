@@ -1,4 +1,6 @@
 import type { ChatRequest, FunctionTool, ToolChoice } from '@gateway/chat';
+import { GatewayError } from '@gateway/errors';
+import { checkName } from './check-name.ts';
 
 /** The members of a request that concern tools; all absent when there are none. */
 export interface ToolMembers {
@@ -17,27 +19,34 @@ export interface ResponsesTool {
 
 type ResponsesToolChoice = 'none' | 'auto' | 'required' | { readonly type: 'function'; readonly name: string };
 
-/** The tools and how they may be called. Without tools the other two members are refused, so they are left out. */
+/**
+ * The tools and how they may be called. Without tools the other two members are refused, so they are left out. Throws
+ * `invalid_request` for a name that no tool can have, and for a choice that is none of the tools.
+ */
 export function convertTools({ tools, toolChoice, parallelToolCalls }: ChatRequest): ToolMembers {
   if (tools.length === 0) return {};
   return {
     tools: tools.map(convertTool),
-    tool_choice: toolChoice === undefined ? undefined : convertToolChoice(toolChoice),
+    tool_choice: toolChoice === undefined ? undefined : convertToolChoice(toolChoice, tools),
     parallel_tool_calls: parallelToolCalls,
   };
 }
 
 /** `strict` is always said: chat means false by leaving it out, Responses would try true. */
-function convertTool({ name, description, parameters, strict }: FunctionTool): ResponsesTool {
-  return {
-    type: 'function',
-    name,
-    description,
-    parameters: parameters ?? { type: 'object', properties: {} },
-    strict: strict ?? false,
-  };
+function convertTool({ name, description, parameters, strict = false }: FunctionTool, index: number): ResponsesTool {
+  checkName(name, `tools[${index}].function.name`);
+  return { type: 'function', name, description, parameters: parameters ?? noParameters(strict), strict };
 }
 
-function convertToolChoice(choice: ToolChoice): ResponsesToolChoice {
-  return typeof choice === 'string' ? choice : { type: 'function', name: choice.functionName };
+/** The schema of a function without parameters; strict mode refuses one that leaves room for more. */
+function noParameters(strict: boolean): Readonly<Record<string, unknown>> {
+  const schema = { type: 'object', properties: {} };
+  return strict ? { ...schema, required: [], additionalProperties: false } : schema;
+}
+
+function convertToolChoice(choice: ToolChoice, tools: readonly FunctionTool[]): ResponsesToolChoice {
+  if (typeof choice === 'string') return choice;
+  const { functionName } = choice;
+  if (tools.some(({ name }) => name === functionName)) return { type: 'function', name: functionName };
+  throw new GatewayError('invalid_request', 'tool_choice.function.name must be the name of one of the tools');
 }

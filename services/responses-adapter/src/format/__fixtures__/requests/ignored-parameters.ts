@@ -1,0 +1,108 @@
+import { question } from './client-messages.ts';
+import { userItem } from './input-items.ts';
+import type { ResponsesRequestCase } from './provider-members.ts';
+
+/** Parameters without effect on the provider's request, which has no place for them or refuses them. */
+const ignored: Readonly<Record<string, object>> = {
+  'an output limit': { max_completion_tokens: 100 },
+  'an output limit by its old name': { max_tokens: 100 },
+  'both output limits': { max_completion_tokens: 100, max_tokens: 7 },
+  'a large output limit': { max_completion_tokens: 10_000_000 },
+  'output limits that are null': { max_completion_tokens: null, max_tokens: null },
+  'a stop sequence': { stop: '###' },
+  'stop sequences': { stop: ['###', '\n\n', 'END'] },
+  'no stop sequences': { stop: [] },
+  'an empty stop sequence': { stop: '' },
+  'a stop sequence that is null': { stop: null },
+  'a temperature': { temperature: 0.7 },
+  'temperature zero': { temperature: 0 },
+  'a temperature that is null': { temperature: null },
+  'a top_p': { top_p: 0.9 },
+  'temperature and top_p': { temperature: 2, top_p: 1 },
+  'one answer wanted': { n: 1 },
+  'an n that is null': { n: null },
+  'a stream wanted': { stream: true },
+  'no stream wanted': { stream: false },
+  'a stream that is null': { stream: null },
+  'usage wanted at the end of a stream': { stream: true, stream_options: { include_usage: true } },
+  'stream options without a stream': { stream_options: { include_usage: true, include_obfuscation: false } },
+  'stream options that are null': { stream_options: null },
+  'a seed': { seed: 42 },
+  'log probabilities': { logprobs: true, top_logprobs: 5 },
+  'a logit bias': { logit_bias: { '50256': -100 } },
+  penalties: { frequency_penalty: 0.5, presence_penalty: -0.5 },
+  'a user': { user: 'user-1', safety_identifier: 'hash-1' },
+  metadata: { metadata: { trace: '1' } },
+  'a service tier': { service_tier: 'flex' },
+  'a verbosity': { verbosity: 'low' },
+  modalities: { modalities: ['text'] },
+  'audio wanted': { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } },
+  'a prediction': { prediction: { type: 'content', content: 'Hello.' } },
+  'storage wanted': { store: true },
+  'no storage wanted': { store: false },
+  'a web search': { web_search_options: { search_context_size: 'low' } },
+  'functions by their old name': { functions: [{ name: 'f' }], function_call: 'auto' },
+  'a moderation': { moderation: { model: 'omni' } },
+  'a retention of the prompt cache': { prompt_cache_retention: '24h', prompt_cache_options: { ttl: '1h' } },
+  'parameters of Responses': {
+    input: 'Hello',
+    instructions: 'Be terse.',
+    include: ['reasoning.encrypted_content'],
+    previous_response_id: 'resp_1',
+    conversation: 'conv_1',
+    max_output_tokens: 5,
+    truncation: 'auto',
+    background: true,
+    text: { verbosity: 'low' },
+    client_metadata: {},
+  },
+  'parameters of Messages': { system: 'Be terse.', thinking: { type: 'enabled', budget_tokens: 1024 }, top_k: 5 },
+  'parameters of other servers': {
+    enable_thinking: true,
+    chat_template_kwargs: { thinking: true },
+    repetition_penalty: 1.1,
+    min_p: 0.1,
+    guided_json: {},
+    extra_body: { model: 'other' },
+  },
+};
+
+/** Parameters with a value that is none. */
+const refused: readonly { readonly what: string; readonly members: object; readonly field: string }[] = [
+  { what: 'several answers wanted', members: { n: 2 }, field: 'n must be 1' },
+  { what: 'no answer wanted', members: { n: 0 }, field: 'n must be 1' },
+  { what: 'an n that is a text', members: { n: '1' }, field: 'n must' },
+  { what: 'an output limit of zero', members: { max_completion_tokens: 0 }, field: 'max_completion_tokens' },
+  { what: 'an output limit below zero', members: { max_tokens: -1 }, field: 'max_tokens' },
+  { what: 'half a token as output limit', members: { max_tokens: 1.5 }, field: 'max_tokens' },
+  { what: 'an output limit that is a text', members: { max_tokens: '100' }, field: 'max_tokens' },
+  {
+    what: 'a wrong output limit beside a right one',
+    members: { max_completion_tokens: 5, max_tokens: 0 },
+    field: 'max_tokens',
+  },
+  { what: 'a stop sequence that is a number', members: { stop: 5 }, field: 'stop' },
+  { what: 'a list of stop sequences with a number', members: { stop: ['a', 5] }, field: 'stop[1]' },
+  { what: 'a temperature that is a text', members: { temperature: 'hot' }, field: 'temperature' },
+  { what: 'a top_p that is a list', members: { top_p: [1] }, field: 'top_p' },
+  { what: 'a stream that is a text', members: { stream: 'true' }, field: 'stream' },
+  { what: 'stream options that are a list', members: { stream_options: [] }, field: 'stream_options' },
+  {
+    what: 'usage wanted by a number',
+    members: { stream: true, stream_options: { include_usage: 1 } },
+    field: 'stream_options.include_usage',
+  },
+];
+
+export const ignoredParameterCases: readonly ResponsesRequestCase[] = [
+  ...Object.entries(ignored).map(([name, members]) => ({
+    name,
+    request: { messages: [question], ...members },
+    becomes: { input: [userItem('Hi')] },
+  })),
+  ...refused.map(({ what, members, field }) => ({
+    name: what,
+    request: { messages: [question], ...members },
+    becomes: { refused: 'invalid_request', field } as const,
+  })),
+];
