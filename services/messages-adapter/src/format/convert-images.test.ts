@@ -8,7 +8,7 @@ const webp = 'UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA';
 
 describe('convertImage', () => {
   it.each(['https://example.com/cat.png?size=1', 'HTTP://example.com/cat'])('passes %s on', (url) => {
-    expect(convertImage(url)).toEqual({ type: 'image', source: { type: 'url', url } });
+    expect(convertImage(url, 'image_url.url')).toEqual({ type: 'image', source: { type: 'url', url } });
   });
 
   it.each([
@@ -20,7 +20,7 @@ describe('convertImage', () => {
     ['application/octet-stream', png, 'image/png'],
     ['image/jpg', 'AAAAAAAA', 'image/jpeg'],
   ])('declared %s: trusts the first bytes more', (declared, data, actual) => {
-    expect(convertImage(`data:${declared};base64,${data}`).source).toEqual({
+    expect(convertImage(`data:${declared};base64,${data}`, 'image_url.url').source).toEqual({
       type: 'base64',
       media_type: actual,
       data,
@@ -29,7 +29,7 @@ describe('convertImage', () => {
 
   it('reads a data URL with other parameters, other case and line breaks', () => {
     const url = `DATA:image/png;charset=utf-8;BASE64,${png.slice(0, 40)}\r\n${png.slice(40)}`;
-    expect(convertImage(url).source).toEqual({ type: 'base64', media_type: 'image/png', data: png });
+    expect(convertImage(url, 'image_url.url').source).toEqual({ type: 'base64', media_type: 'image/png', data: png });
   });
 
   it.each([
@@ -43,6 +43,6 @@ describe('convertImage', () => {
     ['invalid_request', 'data:image/png;base64,'],
     ['invalid_request', 'data:image/png;base64,not base64!'],
   ])('answers %s to %s', (code, url) => {
-    expect(() => convertImage(url)).toThrow(expect.objectContaining({ code }));
+    expect(() => convertImage(url, 'image_url.url')).toThrow(expect.objectContaining({ code }));
   });
 });

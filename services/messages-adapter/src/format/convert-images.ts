@@ -2,38 +2,38 @@ import { GatewayError } from '@gateway/errors';
 import type { ImageBlock, ImageMediaType } from './messages-request.ts';
 
 /**
- * An `image_url` of a chat message as an image block. Throws `unsupported_content` for a scheme or a media type that the
- * Messages format does not take, `invalid_request` for a data URL that holds no image data.
+ * An image's URL in a chat message, which stands in `field`, as an image block. Throws `unsupported_content` for a scheme
+ * or a media type that the Messages format does not take, `invalid_request` for a data URL that holds no image data.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/vision
  */
-export function convertImage(url: string): ImageBlock {
+export function convertImage(url: string, field: string): ImageBlock {
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0].toLowerCase();
-  if (scheme === 'data') return convertDataUrl(url);
+  if (scheme === 'data') return convertDataUrl(url, field);
   if ((scheme === 'http' || scheme === 'https') && URL.canParse(url)) {
     return { type: 'image', source: { type: 'url', url } };
   }
-  throw new GatewayError('unsupported_content', 'image_url.url: must be an http, https or data URL');
+  throw new GatewayError('unsupported_content', `${field}: must be an http, https or data URL`);
 }
 
-function convertDataUrl(url: string): ImageBlock {
+function convertDataUrl(url: string, field: string): ImageBlock {
   const comma = url.indexOf(',');
   const [declaredType = '', ...parameters] = url.slice('data:'.length, Math.max(comma, 0)).toLowerCase().split(';');
   if (comma < 0 || !parameters.some((parameter) => parameter.trim() === 'base64')) {
-    throw new GatewayError('unsupported_content', 'image_url.url: a data URL must be base64');
+    throw new GatewayError('unsupported_content', `${field}: a data URL must be base64`);
   }
-  const data = readBase64(url.slice(comma + 1));
+  const data = readBase64(url.slice(comma + 1), field);
   const mediaType = sniffMediaType(data) ?? knownMediaType(declaredType.trim());
   if (mediaType === undefined) {
-    throw new GatewayError('unsupported_content', 'image_url.url: images must be JPEG, PNG, GIF or WebP');
+    throw new GatewayError('unsupported_content', `${field}: images must be JPEG, PNG, GIF or WebP`);
   }
   return { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
 }
 
-function readBase64(text: string): string {
+function readBase64(text: string, field: string): string {
   const data = /\s/.test(text) ? text.replace(/\s+/g, '') : text;
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data)) {
-    throw new GatewayError('invalid_request', 'image_url.url: the data URL holds no valid base64');
+    throw new GatewayError('invalid_request', `${field}: the data URL holds no valid base64`);
   }
   return data;
 }

@@ -2,8 +2,8 @@ import type { ChatMessage, UserPart } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { expectMessageRules } from './__fixtures__/requests/provider-rules.ts';
 import { type ConvertedConversation, convertMessages } from './convert-messages.ts';
-import type { ProviderMessage } from './messages-request.ts';
 
 describe('convertMessages', () => {
   it('takes system texts out of the conversation, wherever they stand', () => {
@@ -68,6 +68,24 @@ describe('convertMessages', () => {
     expect(messages).toEqual([{ role: 'user', content: [text('Say hi.\n\nLoudly.')] }]);
   });
 
+  it('answers what the system says after the last answer', () => {
+    const { system, messages, endsWithUserInput } = convertMessages([
+      systemMessage('a'),
+      user('q'),
+      assistant('r'),
+      systemMessage('b', 'c'),
+    ]);
+    expect(system).toEqual(['a']);
+    expect(messages.at(-1)).toEqual({ role: 'user', content: [text('b\n\nc')] });
+    expect(endsWithUserInput).toBe(true);
+  });
+
+  it('leaves what the system says before the last answer where it is', () => {
+    const { system, messages } = convertMessages([user('q'), assistant('r'), systemMessage('a'), assistant('s')]);
+    expect(system).toEqual(['a']);
+    expect(messages.at(-1)?.role).toBe('assistant');
+  });
+
   it('ends a begun answer without white space', () => {
     const { messages } = convertMessages([user('count'), assistant(' one, two, \n')]);
     expect(messages[1]).toEqual({ role: 'assistant', content: [text(' one, two,')] });
@@ -102,10 +120,23 @@ describe('convertMessages', () => {
       /^messages\[2\]: every/,
     ],
     ['no content at all', [user(''), assistant('')], /^messages: at least one/],
+    [
+      'a call of a tool that can have no such name',
+      [user('q'), assistant('', { ...call('a'), name: 'a.b' }), tool('a', 'x')],
+      /^messages\[1\]\.tool_calls\[0\]\.function\.name: /,
+    ],
   ])('refuses %s', (_, messages, problem) => {
     const error = thrownBy(() => convertMessages(messages));
     expect(error).toMatchObject({ code: 'invalid_request' });
     expect(String(error.message)).toMatch(problem);
+  });
+
+  it('names the image that it can not send', () => {
+    const image: UserPart = { type: 'image', url: 'data:image/svg+xml;base64,PHN2Zy8+', detail: undefined };
+    const parts: UserPart[] = [{ type: 'text', text: 'see' }, image];
+    expect(() => convertMessages([user('q'), { role: 'user', parts }])).toThrow(
+      /^messages\[1\]\.content\[1\]\.image_url\.url: /,
+    );
   });
 
   it('takes more parts than a function call takes arguments', () => {
@@ -119,7 +150,7 @@ describe('any conversation', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 12 }), (messages) => {
         const converted = convertOrRefuse(messages);
-        if (converted !== undefined) expectMessagesRules(converted.messages);
+        if (converted !== undefined) expectMessageRules(converted.messages);
       }),
     );
   });
@@ -128,7 +159,7 @@ describe('any conversation', () => {
     fc.assert(
       fc.property(anyMatchedConversation, (messages) => {
         const converted = convertMessages(messages);
-        expectMessagesRules(converted.messages);
+        expectMessageRules(converted.messages);
         expect(textsOf(converted)).toEqual(expect.arrayContaining([...meaningfulTextsOf(messages)]));
         const inputs = converted.messages.flatMap(({ content }) =>
           content.flatMap((b) => ('input' in b ? [b.input] : [])),
@@ -139,30 +170,6 @@ describe('any conversation', () => {
     );
   });
 });
-
-/** The rules that the provider checks. */
-function expectMessagesRules(messages: readonly ProviderMessage[]): void {
-  expect(messages.map(({ role }) => role)).toEqual(
-    messages.map((_, index) => (index % 2 === 0 ? 'user' : 'assistant')),
-  );
-  const seen = new Set<string>();
-  let calls: string[] = [];
-  for (const { content } of messages) {
-    expect(content.length).toBeGreaterThan(0);
-    const results = content.flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : []));
-    expect([...results].sort()).toEqual(calls.sort());
-    expect(content.slice(0, results.length).every((block) => block.type === 'tool_result')).toBe(true);
-    calls = content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
-    expect(calls.every((id) => /^[a-zA-Z0-9_-]{1,64}$/.test(id) && !seen.has(id))).toBe(true);
-    for (const id of calls) seen.add(id);
-    expect(content.slice(content.length - calls.length).every((block) => block.type !== 'text')).toBe(true);
-    for (const block of content) if (block.type === 'text') expect(block.text).toMatch(/\S/);
-    for (const block of content) if (block.type === 'tool_use') expect(JSON.stringify(block.input)).toMatch(/^\{/);
-  }
-  expect(calls).toEqual([]);
-  const last = messages.at(-1)?.content.at(-1);
-  if (messages.at(-1)?.role === 'assistant' && last?.type === 'text') expect(last.text).not.toMatch(/\s$/);
-}
 
 function convertOrRefuse(messages: readonly ChatMessage[]): ConvertedConversation | undefined {
   try {

@@ -1,5 +1,6 @@
 import type { AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
+import { checkToolName } from './check-tool-name.ts';
 import { convertImage } from './convert-images.ts';
 import { ConversationToolIds } from './convert-tool-ids.ts';
 import type {
@@ -26,7 +27,8 @@ export interface ConvertedConversation {
 /**
  * A chat conversation in the shape that the Messages format insists on: the user begins, roles alternate, all results of a
  * turn's tool calls come first in the very next message, text precedes calls, and no text is blank.
- * Throws `invalid_request` when calls and results don't match or nothing is left to send.
+ * Throws `invalid_request` when calls and results don't match, for a call's name that the format has no letters for, and
+ * when nothing is left to send; `unsupported_content` for an image that it does not take.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/working-with-messages
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls
@@ -54,6 +56,8 @@ interface AssistantTurn {
 
 class Conversation {
   readonly #system: string[] = [];
+  /** How many system texts stand before the last message of the assistant. */
+  #systemTextsBeforeAnswer = 0;
   readonly #turns: (UserTurn | AssistantTurn)[] = [];
   readonly #toolIds = new ConversationToolIds();
   readonly #calledTools = new Set<string>();
@@ -64,7 +68,7 @@ class Conversation {
         this.#addSystem(message);
         break;
       case 'user':
-        this.#addUser(message);
+        this.#addUser(message, index);
         break;
       case 'assistant':
         this.#addAssistant(message, index);
@@ -77,7 +81,10 @@ class Conversation {
 
   finish(): ConvertedConversation {
     if (this.#toolIds.hasUnanswered) throw unansweredCalls('messages');
-    if (this.#turns.length === 0) return this.#systemAsInput();
+    this.#sayClosingSystemTexts();
+    if (this.#turns.length === 0) {
+      throw new GatewayError('invalid_request', 'messages: at least one message must have content');
+    }
     const [first, last] = [this.#turns[0], this.#turns.at(-1)];
     if (first?.role === 'assistant') this.#turns.unshift({ role: 'user', results: [], input: [missingBeginning] });
     if (last?.role === 'assistant') trimEnd(last);
@@ -93,10 +100,13 @@ class Conversation {
     for (const text of message.text) if (hasText(text)) this.#system.push(text);
   }
 
-  #addUser(message: UserMessage): void {
-    for (const part of message.parts) {
-      if (part.type === 'image') this.#userTurn().input.push(convertImage(part.url));
-      else if (hasText(part.text)) this.#userTurn().input.push({ type: 'text', text: part.text });
+  #addUser(message: UserMessage, index: number): void {
+    for (const [partIndex, part] of message.parts.entries()) {
+      if (part.type === 'image') {
+        this.#userTurn().input.push(convertImage(part.url, `messages[${index}].content[${partIndex}].image_url.url`));
+      } else if (hasText(part.text)) {
+        this.#userTurn().input.push({ type: 'text', text: part.text });
+      }
     }
   }
 
@@ -105,7 +115,8 @@ class Conversation {
     if (texts.length === 0 && message.toolCalls.length === 0) return;
     const turn = this.#assistantTurn(index);
     for (const { text } of texts) turn.text.push({ type: 'text', text });
-    for (const call of message.toolCalls) {
+    for (const [callIndex, call] of message.toolCalls.entries()) {
+      checkToolName(call.name, `messages[${index}].tool_calls[${callIndex}].function.name`);
       this.#calledTools.add(call.name);
       const id = this.#toolIds.call(call.id);
       turn.calls.push({ type: 'tool_use', id, name: call.name, input: readToolArguments(call.arguments) });
@@ -130,6 +141,7 @@ class Conversation {
   }
 
   #assistantTurn(index: number): AssistantTurn {
+    this.#systemTextsBeforeAnswer = this.#system.length;
     const last = this.#turns.at(-1);
     if (last?.role === 'assistant') return last;
     if (this.#toolIds.hasUnanswered) throw unansweredCalls(`messages[${index}]`);
@@ -138,12 +150,14 @@ class Conversation {
     return turn;
   }
 
-  /** The format has no conversation without a user: instructions alone are what the user says. */
-  #systemAsInput(): ConvertedConversation {
-    const text = this.#system.join('\n\n');
-    if (text === '') throw new GatewayError('invalid_request', 'messages: at least one message must have content');
-    const messages: readonly ProviderMessage[] = [{ role: 'user', content: [{ type: 'text', text }] }];
-    return { system: [], messages, calledTools: this.#calledTools, endsWithUserInput: true };
+  /**
+   * The user has the last word: instructions that follow the last answer, or are all there is, become what the user says.
+   * Among the other instructions they would leave that answer as one to continue, or nothing to answer.
+   */
+  #sayClosingSystemTexts(): void {
+    if (this.#turns.at(-1)?.role === 'user') return;
+    const texts = this.#system.splice(this.#systemTextsBeforeAnswer);
+    if (texts.length > 0) this.#userTurn().input.push({ type: 'text', text: texts.join('\n\n') });
   }
 }
 

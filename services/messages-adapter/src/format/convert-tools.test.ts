@@ -47,6 +47,14 @@ describe('the tools', () => {
     expect(() => convert({ tools })).toThrow(/"count" must be a schema of type object/);
   });
 
+  it.each([
+    ['a name with a dot', [tool('one'), tool('files.read')], /^tools\[1\]\.function\.name: must be 1 to 128/],
+    ['a name that is too long', [tool('x'.repeat(129))], /^tools\[0\]\.function\.name: must be 1 to 128/],
+    ['a name twice', [tool('one'), tool('one')], /^tools\[1\]\.function\.name: must not be the name of another/],
+  ])('are refused with %s', (_, tools, problem) => {
+    expect(() => convert({ tools })).toThrow(problem);
+  });
+
   it('stay strict where the model and the schema allow it', () => {
     const strict = {
       parameters: { type: 'object', properties: { n: { type: 'integer', minimum: 1 } }, required: ['n'] },

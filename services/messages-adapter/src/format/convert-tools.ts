@@ -1,5 +1,6 @@
 import type { ChatRequest, FunctionTool, ToolChoice } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
+import { checkToolName } from './check-tool-name.ts';
 import { convertToolSchema } from './convert-tool-schema.ts';
 import type { ProviderTool, ProviderToolChoice } from './messages-request.ts';
 import type { ModelFamily } from './model-families.ts';
@@ -14,7 +15,8 @@ export interface ToolSettings {
 
 /**
  * Tools and the choice among them. A choice that the model's family refuses to be forced into becomes an instruction.
- * `calledTools` are those that the conversation used before. Throws `invalid_request` for a choice that is no tool.
+ * `calledTools` are those that the conversation used before. Throws `invalid_request` for a name that the format does not
+ * take or that two tools have, and for a choice that is no tool.
  *
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
  */
@@ -24,6 +26,7 @@ export function convertTools(
   calledTools: ReadonlySet<string>,
 ): ToolSettings {
   if (request.tools.length === 0) return standInTools(calledTools);
+  checkNames(request.tools);
   const choice = request.toolChoice ?? 'auto';
   requireKnownTool(choice, request.tools);
   const oneAtATime = request.parallelToolCalls === false;
@@ -85,6 +88,16 @@ function convertEach(tools: readonly FunctionTool[], family: ModelFamily): reado
       ? { name, description, input_schema: convertToolSchema(name, tool.parameters) }
       : { name, description, input_schema: schema, strict: true };
   });
+}
+
+function checkNames(tools: readonly FunctionTool[]): void {
+  const names = new Set<string>();
+  for (const [index, { name }] of tools.entries()) {
+    const field = `tools[${index}].function.name`;
+    checkToolName(name, field);
+    if (names.has(name)) throw new GatewayError('invalid_request', `${field}: must not be the name of another tool`);
+    names.add(name);
+  }
 }
 
 function requireKnownTool(choice: ToolChoice, tools: readonly FunctionTool[]): void {

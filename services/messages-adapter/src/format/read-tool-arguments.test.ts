@@ -19,6 +19,20 @@ describe('readToolArguments', () => {
     expect(JSON.stringify(readToolArguments(text))).toBe(text);
   });
 
+  it('keeps the sign of zero', () => {
+    expect(JSON.stringify(readToolArguments('{"a":-0}'))).toBe('{"a":-0}');
+  });
+
+  it.each([1_000, 1_000_000])('keeps as text what is %i levels deep', (levels) => {
+    const text = `{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+    expect(readToolArguments(text)).toEqual({ _arguments: text });
+  });
+
+  it('takes as many levels as anybody needs', () => {
+    const text = `{"a":${'['.repeat(199)}${']'.repeat(199)}}`;
+    expect(JSON.stringify(readToolArguments(text))).toBe(text);
+  });
+
   it('gives back any object as it was', () => {
     fc.assert(
       fc.property(fc.object(), (value) => {
