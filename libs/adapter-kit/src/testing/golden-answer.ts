@@ -45,7 +45,7 @@ export function describeGoldenAnswers<Event extends { readonly type: string }>(
   cases: readonly AnswerCase<Event>[],
   openReader: OpenReader,
 ): void {
-  describe.each(cases)('$name', (answer) => {
+  describe.each(cases.map((answer) => [answer.name, answer] as const))('%s', (_name, answer) => {
     const bytes = Buffer.from(framed(answer.events));
     const replayed = (pieces: readonly Uint8Array[], stream = true) =>
       replay(openReader({ stream, wantsJson: answer.wantsJson ?? false }), pieces);

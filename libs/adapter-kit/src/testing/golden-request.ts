@@ -35,7 +35,7 @@ export interface GoldenRequestSuite<ProviderRequest> {
 /** Tests that every case becomes what it says, member by member, or is refused before anything is sent. */
 export function describeGoldenRequests<ProviderRequest>(suite: GoldenRequestSuite<ProviderRequest>): void {
   describe('a chat request', () => {
-    it.each(suite.cases)('with $name', (request) => {
+    it.each(suite.cases.map((request) => [request.name, request] as const))('with %s', (_name, request) => {
       const { becomes } = request;
       if (isRefusal(becomes)) {
         expect(() => suite.translate(request)).toThrow(

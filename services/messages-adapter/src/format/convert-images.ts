@@ -13,19 +13,19 @@ export function convertImage(url: string, field: string): ImageBlock {
   if ((scheme === 'http' || scheme === 'https') && URL.canParse(url)) {
     return { type: 'image', source: { type: 'url', url } };
   }
-  throw new GatewayError('unsupported_content', `${field}: must be an http, https or data URL`);
+  throw new GatewayError('unsupported_content', `${field} must be an http, https or data URL`);
 }
 
 function convertDataUrl(url: string, field: string): ImageBlock {
   const comma = url.indexOf(',');
   const [declaredType = '', ...parameters] = url.slice('data:'.length, Math.max(comma, 0)).toLowerCase().split(';');
   if (comma < 0 || !parameters.some((parameter) => parameter.trim() === 'base64')) {
-    throw new GatewayError('unsupported_content', `${field}: a data URL must be base64`);
+    throw new GatewayError('unsupported_content', `${field} must be base64 when it is a data URL`);
   }
   const data = readBase64(url.slice(comma + 1), field);
   const mediaType = sniffMediaType(data) ?? knownMediaType(declaredType.trim());
   if (mediaType === undefined) {
-    throw new GatewayError('unsupported_content', `${field}: images must be JPEG, PNG, GIF or WebP`);
+    throw new GatewayError('unsupported_content', `${field} must be a JPEG, PNG, GIF or WebP image`);
   }
   return { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
 }
@@ -33,7 +33,7 @@ function convertDataUrl(url: string, field: string): ImageBlock {
 function readBase64(text: string, field: string): string {
   const data = /\s/.test(text) ? text.replace(/\s+/g, '') : text;
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data)) {
-    throw new GatewayError('invalid_request', `${field}: the data URL holds no valid base64`);
+    throw new GatewayError('invalid_request', `${field} must hold valid base64 when it is a data URL`);
   }
   return data;
 }

@@ -107,23 +107,23 @@ describe('convertMessages', () => {
   });
 
   it.each<[string, readonly ChatMessage[], RegExp]>([
-    ['a result without a call', [user('q'), tool('a', 'x')], /^messages\[1\]\.tool_call_id: /],
+    ['a result without a call', [user('q'), tool('a', 'x')], /^messages\[1\]\.tool_call_id must/],
     [
       'a second result of a call',
       [user('q'), assistant('', call('a')), tool('a', 'x'), tool('a', 'y')],
       /^messages\[3\]/,
     ],
-    ['a call that is never answered', [user('q'), assistant('', call('a'))], /^messages: every tool call/],
+    ['a call that is never answered', [user('q'), assistant('', call('a'))], /^messages must not go on/],
     [
       'an assistant that goes on before',
       [assistant('', call('a')), user('x'), assistant('y')],
-      /^messages\[2\]: every/,
+      /^messages\[2\] must not/,
     ],
-    ['no content at all', [user(''), assistant('')], /^messages: at least one/],
+    ['no content at all', [user(''), assistant('')], /^messages must hold at least one/],
     [
       'a call of a tool that can have no such name',
       [user('q'), assistant('', { ...call('a'), name: 'a.b' }), tool('a', 'x')],
-      /^messages\[1\]\.tool_calls\[0\]\.function\.name: /,
+      /^messages\[1\]\.tool_calls\[0\]\.function\.name must/,
     ],
   ])('refuses %s', (_, messages, problem) => {
     const error = thrownBy(() => convertMessages(messages));
@@ -135,7 +135,7 @@ describe('convertMessages', () => {
     const image: UserPart = { type: 'image', url: 'data:image/svg+xml;base64,PHN2Zy8+', detail: undefined };
     const parts: UserPart[] = [{ type: 'text', text: 'see' }, image];
     expect(() => convertMessages([user('q'), { role: 'user', parts }])).toThrow(
-      /^messages\[1\]\.content\[1\]\.image_url\.url: /,
+      /^messages\[1\]\.content\[1\]\.image_url\.url must/,
     );
   });
 

@@ -83,7 +83,7 @@ class Conversation {
     if (this.#toolIds.hasUnanswered) throw unansweredCalls('messages');
     this.#sayClosingSystemTexts();
     if (this.#turns.length === 0) {
-      throw new GatewayError('invalid_request', 'messages: at least one message must have content');
+      throw new GatewayError('invalid_request', 'messages must hold at least one message with content');
     }
     const [first, last] = [this.#turns[0], this.#turns.at(-1)];
     if (first?.role === 'assistant') this.#turns.unshift({ role: 'user', results: [], input: [missingBeginning] });
@@ -126,8 +126,8 @@ class Conversation {
   #addToolResult(message: ToolMessage, index: number): void {
     const id = this.#toolIds.result(message.toolCallId);
     if (id === undefined) {
-      const problem = 'no tool call of the assistant message before it is waiting for this result';
-      throw new GatewayError('invalid_request', `messages[${index}].tool_call_id: ${problem}`);
+      const problem = 'must be the id of a tool call before it that has no result yet';
+      throw new GatewayError('invalid_request', `messages[${index}].tool_call_id ${problem}`);
     }
     this.#userTurn().results.push({ type: 'tool_result', tool_use_id: id, ...resultContent(message.text) });
   }
@@ -185,6 +185,6 @@ function hasText(text: string): boolean {
 }
 
 function unansweredCalls(where: string): GatewayError {
-  const problem = 'every tool call must be answered by a tool message with its id before the assistant goes on';
-  return new GatewayError('invalid_request', `${where}: ${problem}`);
+  const problem = 'must not go on before every tool call has its result: a tool message with its id';
+  return new GatewayError('invalid_request', `${where} ${problem}`);
 }

@@ -14,7 +14,10 @@ export function convertToolSchema(toolName: string, parameters: JsonSchema | und
   if (parameters === undefined) return { type: 'object', properties: {} };
   const { oneOf, anyOf, allOf, ...schema } = parameters;
   if (!isObjectType(schema.type)) {
-    throw new GatewayError('invalid_request', `tools: the parameters of "${toolName}" must be a schema of type object`);
+    throw new GatewayError(
+      'invalid_request',
+      `tools must have parameters of type object, which those of the tool "${toolName}" are not`,
+    );
   }
   const branches: Branches = {
     alternatives: [...asArray(oneOf), ...asArray(anyOf)].map((branch) => resolve(branch, parameters)),

@@ -44,13 +44,13 @@ describe('the tools', () => {
 
   it('are refused by name when they take no object', () => {
     const tools = [tool('count', { parameters: { type: 'array', items: { type: 'string' } } })];
-    expect(() => convert({ tools })).toThrow(/"count" must be a schema of type object/);
+    expect(() => convert({ tools })).toThrow(/of type object, which those of the tool "count" are not/);
   });
 
   it.each([
-    ['a name with a dot', [tool('one'), tool('files.read')], /^tools\[1\]\.function\.name: must be 1 to 128/],
-    ['a name that is too long', [tool('x'.repeat(129))], /^tools\[0\]\.function\.name: must be 1 to 128/],
-    ['a name twice', [tool('one'), tool('one')], /^tools\[1\]\.function\.name: must not be the name of another/],
+    ['a name with a dot', [tool('one'), tool('files.read')], /^tools\[1\]\.function\.name must be 1 to 128/],
+    ['a name that is too long', [tool('x'.repeat(129))], /^tools\[0\]\.function\.name must be 1 to 128/],
+    ['a name twice', [tool('one'), tool('one')], /^tools\[1\]\.function\.name must not be the name of another/],
   ])('are refused with %s', (_, tools, problem) => {
     expect(() => convert({ tools })).toThrow(problem);
   });

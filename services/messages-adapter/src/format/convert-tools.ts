@@ -95,12 +95,12 @@ function checkNames(tools: readonly FunctionTool[]): void {
   for (const [index, { name }] of tools.entries()) {
     const field = `tools[${index}].function.name`;
     checkToolName(name, field);
-    if (names.has(name)) throw new GatewayError('invalid_request', `${field}: must not be the name of another tool`);
+    if (names.has(name)) throw new GatewayError('invalid_request', `${field} must not be the name of another tool`);
     names.add(name);
   }
 }
 
 function requireKnownTool(choice: ToolChoice, tools: readonly FunctionTool[]): void {
   if (typeof choice !== 'object' || tools.some(({ name }) => name === choice.functionName)) return;
-  throw new GatewayError('invalid_request', 'tool_choice.function.name: must be the name of one of the tools');
+  throw new GatewayError('invalid_request', 'tool_choice.function.name must be the name of one of the tools');
 }

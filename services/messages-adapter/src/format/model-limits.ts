@@ -10,7 +10,7 @@ const defaultMaxOutputTokens = 32_000;
  */
 export function maxTokensFor(family: ModelFamily, requested: number | undefined): number {
   if (requested !== undefined && requested < 1) {
-    throw new GatewayError('invalid_request', 'max_completion_tokens: must be at least 1');
+    throw new GatewayError('invalid_request', 'max_completion_tokens must be at least 1');
   }
   return Math.min(requested ?? defaultMaxOutputTokens, family.maxOutputTokens ?? Number.POSITIVE_INFINITY);
 }

@@ -1,6 +1,5 @@
 import { type AnswerEnding, brokenStream, type UpstreamFailure } from '@gateway/adapter-kit';
 import type { ChatAnswerSink, TokenUsage } from '@gateway/chat';
-import { parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
 import type {
   ArgumentsDelta,
@@ -18,8 +17,8 @@ import type {
 import { type AnsweredStatus, mapFinishReason } from './map-finish-reason.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { MessageWriter } from './message-writer.ts';
-import { parseProviderEvent } from './parse-event.ts';
-import { readProviderError } from './provider-error.ts';
+import { parseEventData } from './parse-event.ts';
+import { readProviderError, toFutureMs } from './provider-error.ts';
 import { ToolCallWriter } from './tool-call-writer.ts';
 
 export interface EventReaderOptions {
@@ -66,8 +65,8 @@ export class EventReader {
 
   /** Takes the next event. After the ending, events are skipped. Never throws on what the provider sends. */
   read({ event: name, data }: SseEvent): void {
-    if (this.ending !== undefined || data === '' || data === '[DONE]') return;
-    const parsed = parseProviderEvent(parseJson(data), name);
+    if (this.ending !== undefined) return;
+    const parsed = parseEventData(data, name);
     if (parsed.kind === 'known') this.#on(parsed.event);
     else if (parsed.kind === 'unknown') this.unknownEvents += 1;
     else if (parsed.kind === 'malformed') this.fail(brokenStream());
@@ -152,11 +151,11 @@ export class EventReader {
   }
 
   #onRateLimits({ exhaustedUntilMs }: RateLimits): void {
-    this.#windowsResetMs = exhaustedUntilMs;
+    this.#windowsResetMs = exhaustedUntilMs === undefined ? undefined : toFutureMs(exhaustedUntilMs, this.#nowMs);
   }
 
   #onResponseEnded(event: ResponseEnded): void {
-    this.usage = event.usage ?? this.usage;
+    this.usage = event.usage;
     if (event.status === 'failed') this.#onError(event);
     else if (event.status === 'cancelled') this.fail(brokenStream());
     else this.#onAnswered(event, event.status);

@@ -119,13 +119,13 @@ export interface OtherItem {
   readonly type: 'other';
 }
 
-/** True for known events that say nothing for a chat answer: they repeat others, or are of tools and media that chat can't ask for. */
+/** True for known events that say nothing for a chat answer. One that is in neither list is new: it is skipped and counted. */
 export function isSilentEvent(type: string): boolean {
-  return silentTypes.has(type) || silentPrefixes.some((prefix) => type.startsWith(prefix));
+  return silentTypes.has(type);
 }
 
 const silentTypes: ReadonlySet<string> = new Set([
-  'keepalive',
+  // What a response or a part begins with, and what repeats other events.
   'response.content_part.added',
   'response.created',
   'response.in_progress',
@@ -135,18 +135,47 @@ const silentTypes: ReadonlySet<string> = new Set([
   'response.reasoning_summary_part.done',
   'response.reasoning_summary_text.done',
   'response.reasoning_text.done',
+  // Of tools and media that chat can't ask for.
+  'response.audio.delta',
+  'response.audio.done',
+  'response.audio.transcript.delta',
+  'response.audio.transcript.done',
+  'response.code_interpreter_call.completed',
+  'response.code_interpreter_call.in_progress',
+  'response.code_interpreter_call.interpreting',
+  'response.code_interpreter_call_code.delta',
+  'response.code_interpreter_call_code.done',
+  'response.compaction.compacting',
+  'response.custom_tool_call_input.delta',
+  'response.custom_tool_call_input.done',
+  'response.file_search_call.completed',
+  'response.file_search_call.in_progress',
+  'response.file_search_call.searching',
+  'response.image_generation_call.completed',
+  'response.image_generation_call.generating',
+  'response.image_generation_call.in_progress',
+  'response.image_generation_call.partial_image',
+  'response.mcp_call.completed',
+  'response.mcp_call.failed',
+  'response.mcp_call.in_progress',
+  'response.mcp_call_arguments.delta',
+  'response.mcp_call_arguments.done',
+  'response.mcp_list_tools.completed',
+  'response.mcp_list_tools.failed',
+  'response.mcp_list_tools.in_progress',
+  'response.shell_call_command.added',
+  'response.shell_call_command.delta',
+  'response.shell_call_command.done',
+  'response.shell_call_output_content.delta',
+  'response.shell_call_output_content.done',
+  'response.web_search_call.completed',
+  'response.web_search_call.in_progress',
+  'response.web_search_call.searching',
+  // Of responses that are steered while they run.
+  'response.steer.accepted',
+  'response.steer.failed',
+  'response.steer.pending',
+  // Signs of life that backends send besides.
+  'keepalive',
+  'ping',
 ]);
-
-const silentPrefixes: readonly string[] = [
-  'response.audio.',
-  'response.code_interpreter_call',
-  'response.compaction.',
-  'response.custom_tool_call_input.',
-  'response.file_search_call.',
-  'response.image_generation_call.',
-  'response.mcp_call',
-  'response.mcp_list_tools.',
-  'response.shell_call',
-  'response.steer',
-  'response.web_search_call.',
-];

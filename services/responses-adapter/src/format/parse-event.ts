@@ -1,4 +1,4 @@
-import { asArray, asNumber, asObject, asString, type JsonObject } from '@gateway/json';
+import { asArray, asNumber, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { convertUsage } from './convert-usage.ts';
 import {
   isSilentEvent,
@@ -16,6 +16,12 @@ export type ParsedEvent =
   | { readonly kind: 'unknown' }
   /** Known, but without what it is there for: the answer can't be told any more. */
   | { readonly kind: 'malformed' };
+
+/** Reads the data of an event. Some backends pad it, and end their streams with the marker of the chat format. */
+export function parseEventData(data: string, eventName: string): ParsedEvent {
+  const text = data.trim();
+  return text === '' || text === '[DONE]' ? silent : parseProviderEvent(parseJson(text), eventName);
+}
 
 /**
  * Reads the JSON value of an event. Its `type` member counts; the name on the `event:` line only where that is missing.

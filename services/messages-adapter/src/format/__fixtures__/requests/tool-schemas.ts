@@ -118,7 +118,10 @@ export const toolSchemaCases: RequestCases = [
   }).map(([what, parameters]) => ({
     name: `a tool that takes a ${what}`,
     request: { messages: hi, tools: [{ type: 'function', function: { name: 'count', parameters } }] },
-    becomes: { refused: 'invalid_request' as const, field: 'tools: the parameters of "count"' },
+    becomes: {
+      refused: 'invalid_request' as const,
+      field: 'parameters of type object, which those of the tool "count" are not',
+    },
   })),
 ];
 

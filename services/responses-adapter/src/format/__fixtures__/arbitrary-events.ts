@@ -1,0 +1,170 @@
+import { type AssembledAnswer, args, assemble, call, type Delta, refusal, text } from '@gateway/adapter-kit/testing';
+import type { FinishReason, TokenUsage } from '@gateway/chat';
+import fc from 'fast-check';
+import { errorEvent, type ProviderStreamEvent } from './answers/events.ts';
+import { completed, created, failed, incomplete, type ProviderResponse, usageReport } from './answers/responses.ts';
+import {
+  type AnyCall,
+  type AnyItem,
+  type AnyMessage,
+  anyItems,
+  itemEvents,
+  nameOf,
+  wireItem,
+} from './arbitrary-items.ts';
+
+/** Events of a provider in an order that its format allows, and what a chat client must get of them. */
+export interface ArbitraryAnswer {
+  readonly events: readonly ProviderStreamEvent[];
+  readonly wantsJson: boolean;
+  /** Without a finish reason and usage when it failed. */
+  readonly expected: AssembledAnswer;
+  readonly reportedUsage: TokenUsage | undefined;
+  readonly producedCharacters: number;
+}
+
+interface Plan {
+  readonly items: readonly AnyItem[];
+  readonly wantsJson: boolean;
+  /** Which of the items that are under way speaks next; empty when each ends before the next begins. */
+  readonly turns: readonly number[];
+  readonly outputIsFilled: boolean;
+  readonly ending: 'completed' | 'max_output_tokens' | 'content_filter' | 'failed' | 'error' | 'cut off';
+  readonly usage: TokenUsage | undefined;
+}
+
+const anyCount = fc.oneof(fc.nat(200), fc.nat(2_000_000));
+
+/** Cached tokens are part of the input, reasoning tokens of the output. */
+const anyUsage: fc.Arbitrary<TokenUsage> = fc
+  .tuple(anyCount, anyCount, anyCount, anyCount)
+  .map(([cachedTokens, fresh, reasoningTokens, said]) => ({
+    inputTokens: cachedTokens + fresh,
+    cachedTokens,
+    outputTokens: reasoningTokens + said,
+    reasoningTokens,
+  }));
+
+export const anyAnswer: fc.Arbitrary<ArbitraryAnswer> = fc
+  .record<Plan>({
+    items: anyItems,
+    wantsJson: fc.boolean(),
+    turns: fc.oneof(fc.constant([]), fc.array(fc.nat(5), { minLength: 60, maxLength: 60 })),
+    outputIsFilled: fc.boolean(),
+    ending: fc.oneof(
+      { weight: 3, arbitrary: fc.constant('completed' as const) },
+      fc.constantFrom('max_output_tokens', 'content_filter', 'failed', 'error', 'cut off'),
+    ),
+    usage: fc.option(anyUsage, { nil: undefined }),
+  })
+  .map(toAnswer);
+
+function toAnswer(plan: Plan): ArbitraryAnswer {
+  const said = toldInTurns(plan);
+  const finishReason = finishReasonOf(plan);
+  return {
+    events: [created(), ...said, ...endingEvents(plan)],
+    wantsJson: plan.wantsJson,
+    expected: assemble({
+      deltas: expectedDeltas(plan, said),
+      finishReason,
+      usage: finishReason === undefined ? undefined : plan.usage,
+    }),
+    reportedUsage: plan.ending === 'error' || plan.ending === 'cut off' ? undefined : plan.usage,
+    producedCharacters: plan.items.reduce((sum, item) => sum + charactersOf(item), 0),
+  };
+}
+
+/** Items may be told of at the same time, but for messages: they are one text to a chat client. */
+function toldInTurns({ items, turns }: Plan): readonly ProviderStreamEvent[] {
+  const told = items.map((item, index) => ({ item, events: itemEvents(item, index) }));
+  if (turns.length === 0) return told.flatMap(({ events }) => events);
+  const messages = told.filter(({ item }) => item.kind === 'message').flatMap(({ events }) => events);
+  const others = told.filter(({ item }) => item.kind !== 'message').map(({ events }) => [...events]);
+  let waiting = [[...messages], ...others];
+  const inOrder: ProviderStreamEvent[] = [];
+  for (let turn = 0; ; turn += 1) {
+    waiting = waiting.filter((events) => events.length > 0);
+    const next = waiting[(turns[turn % turns.length] ?? 0) % waiting.length]?.shift();
+    if (next === undefined) return inOrder;
+    inOrder.push(next);
+  }
+}
+
+function endingEvents({ items, ending, outputIsFilled, usage }: Plan): readonly ProviderStreamEvent[] {
+  const members: Partial<ProviderResponse> = {
+    output: outputIsFilled ? items.map(wireItem) : [],
+    usage: usage && usageReport(toTokens(usage)),
+  };
+  switch (ending) {
+    case 'completed':
+      return [completed(members)];
+    case 'max_output_tokens':
+    case 'content_filter':
+      return [incomplete(ending, members)];
+    case 'failed':
+      return [failed('server_error', members)];
+    case 'error':
+      return [errorEvent('slow_down')];
+    case 'cut off':
+      return [];
+  }
+}
+
+function toTokens({ inputTokens, cachedTokens, outputTokens, reasoningTokens }: TokenUsage) {
+  return { input: inputTokens, cached: cachedTokens, output: outputTokens, reasoning: reasoningTokens };
+}
+
+function finishReasonOf({ ending, items }: Plan): FinishReason | undefined {
+  if (ending === 'completed') return items.some(({ kind }) => kind === 'call') ? 'tool_calls' : 'stop';
+  if (ending === 'max_output_tokens') return 'length';
+  return ending === 'content_filter' ? ending : undefined;
+}
+
+/** What the client gets in all; how it is cut into deltas is left open. */
+function expectedDeltas(plan: Plan, told: readonly ProviderStreamEvent[]): readonly Delta[] {
+  const messages = plan.items.filter((item) => item.kind === 'message');
+  return [
+    text(plan.wantsJson ? onlyMessage(messages, finishReasonOf(plan) !== undefined) : asOneText(messages)),
+    refusal(messages.map((item) => saidBy(item, 'refusal')).join('')),
+    ...callsInOrder(plan, told).flatMap((item, index) => [
+      call(index, item.id, nameOf(item)),
+      args(index, item.pieces.join('') || noArguments(item, plan)),
+    ]),
+  ];
+}
+
+function asOneText(messages: readonly AnyMessage[]): string {
+  const texts = messages.map((item) => saidBy(item, 'text'));
+  return texts.filter((said) => said !== '').join('\n\n');
+}
+
+/** The first that is no commentary. A commentary is held back until nothing better can come. */
+function onlyMessage(messages: readonly AnyMessage[], isFinished: boolean): string {
+  const speaking = messages.filter((item) => saidBy(item, 'text') !== '');
+  const chosen = speaking.find(({ phase }) => phase !== 'commentary') ?? (isFinished ? speaking.at(-1) : undefined);
+  return chosen === undefined ? '' : saidBy(chosen, 'text');
+}
+
+/** Calls count in the order in which their names come. */
+function callsInOrder({ items }: Plan, told: readonly ProviderStreamEvent[]): readonly AnyCall[] {
+  const namedAt = ({ id }: AnyCall) =>
+    told.findIndex((event) => 'item' in event && event.item.type === 'function_call' && event.item.call_id === id);
+  return items.filter((item) => item.kind === 'call').toSorted((a, b) => namedAt(a) - namedAt(b));
+}
+
+/** An empty object of them stands in, at the end of the item or of the answer. */
+function noArguments({ told }: AnyCall, plan: Plan): string {
+  return told.itemDone || finishReasonOf(plan) !== undefined ? '{}' : '';
+}
+
+function saidBy({ parts }: AnyMessage, kind: 'text' | 'refusal'): string {
+  return parts.map((part) => (part.kind === kind ? part.pieces.join('') : '')).join('');
+}
+
+function charactersOf(item: AnyItem): number {
+  if (item.kind === 'search') return 0;
+  return item.kind === 'message'
+    ? saidBy(item, 'text').length + saidBy(item, 'refusal').length
+    : item.pieces.join('').length;
+}

@@ -1,0 +1,212 @@
+import fc from 'fast-check';
+import {
+  argumentsDelta,
+  argumentsDone,
+  itemAdded,
+  itemDone,
+  type Place,
+  type ProviderStreamEvent,
+  partAdded,
+  partDone,
+  reasoningDelta,
+  refusalDelta,
+  refusalDone,
+  summaryDelta,
+  textDelta,
+  textDone,
+} from './answers/events.ts';
+import { functionCall, message, type OutputItem, reasoning, refusalPart, textPart } from './answers/items.ts';
+import { cutUp } from './cut-up.ts';
+
+/** An item of a response, and which events tell of it. */
+export type AnyItem = AnyMessage | AnyCall | AnyReasoning | AnySearch;
+
+export interface AnyMessage {
+  readonly kind: 'message';
+  readonly phase: 'commentary' | 'final_answer' | undefined;
+  readonly parts: readonly AnyPart[];
+  readonly told: Told;
+}
+
+export interface AnyPart {
+  readonly kind: 'text' | 'refusal';
+  readonly pieces: readonly string[];
+}
+
+export interface AnyCall {
+  readonly kind: 'call';
+  readonly id: string;
+  readonly pieces: readonly string[];
+  readonly told: Told;
+}
+
+export interface AnyReasoning {
+  readonly kind: 'reasoning';
+  readonly isSummary: boolean;
+  readonly pieces: readonly string[];
+  readonly told: Told;
+}
+
+export interface AnySearch {
+  readonly kind: 'search';
+}
+
+/** Which events tell of an item. At least one tells the whole of it. */
+interface Told {
+  readonly added: boolean;
+  /** Deltas may stop before the end, where a later event tells the rest. */
+  readonly deltas: 'all' | 'first' | 'none';
+  readonly done: boolean;
+  readonly itemDone: boolean;
+}
+
+const anyTold: fc.Arbitrary<Told> = fc
+  .record({
+    added: fc.boolean(),
+    deltas: fc.constantFrom('all', 'first', 'none'),
+    done: fc.boolean(),
+    itemDone: fc.boolean(),
+  })
+  .map((told) => ({ ...told, itemDone: told.itemDone || !(told.added && (told.deltas === 'all' || told.done)) }));
+
+/** Unicode of all kinds, escapes, and what could be taken for the protocol itself. */
+const anyText = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 30 }),
+  fc.string({ unit: 'binary', maxLength: 30 }),
+  fc.constantFrom('', '\\u0041\\"\\', '\n\n', '\r\ndata:{}', '[DONE]', '\u2028\ufeff\u0000', '{"type":"error"}'),
+);
+
+const anyArguments = fc.oneof(
+  fc.json({ maxDepth: 3 }),
+  fc.constantFrom('', '{}', '[', '12345678901234567890'),
+  anyText,
+);
+
+/** Cut at any place, within characters too; some of the pieces are empty. */
+function inPieces(whole: fc.Arbitrary<string>): fc.Arbitrary<readonly string[]> {
+  return fc.tuple(whole, fc.array(fc.nat(100), { maxLength: 4 })).map(([said, cuts]) => cutUp(said, cuts));
+}
+
+const anyMessage: fc.Arbitrary<AnyMessage> = fc
+  .record({
+    kind: fc.constant('message' as const),
+    phase: fc.constantFrom('commentary', 'final_answer', undefined),
+    parts: fc.array(
+      fc.record({ kind: fc.constantFrom('text', 'text', 'text', 'refusal'), pieces: inPieces(anyText) }),
+      { maxLength: 3 },
+    ),
+    told: anyTold,
+  })
+  .map((item) => ({ ...item, told: toldInOrder(item) }));
+
+/**
+ * The phase counts from the beginning of a message on: one that has a phase is told of there. A part is told to its end
+ * before the next begins.
+ */
+function toldInOrder({ told, phase, parts }: AnyMessage): Told {
+  return {
+    ...told,
+    added: told.added || phase !== undefined,
+    done: told.done || (told.deltas === 'first' && parts.length > 1),
+  };
+}
+
+const anyCall: fc.Arbitrary<AnyCall> = fc.record({
+  kind: fc.constant('call'),
+  id: fc.string({ unit: 'grapheme-ascii', maxLength: 70 }),
+  pieces: inPieces(anyArguments),
+  told: anyTold,
+});
+
+const anyReasoning: fc.Arbitrary<AnyReasoning> = fc.record({
+  kind: fc.constant('reasoning'),
+  isSummary: fc.boolean(),
+  pieces: inPieces(anyText),
+  told: anyTold,
+});
+
+/** Calls have ids of their own. */
+export const anyItems: fc.Arbitrary<readonly AnyItem[]> = fc
+  .array(fc.oneof(anyMessage, anyMessage, anyCall, anyCall, anyReasoning, fc.constant({ kind: 'search' as const })), {
+    maxLength: 6,
+  })
+  .map((items) => items.map((item, index) => (item.kind === 'call' ? { ...item, id: `${index}_${item.id}` } : item)));
+
+export function nameOf(call: AnyCall): string {
+  return `function_${call.id.split('_')[0]}`;
+}
+
+/** The events that tell of an item, in their order. */
+export function itemEvents(item: AnyItem, at: number): readonly ProviderStreamEvent[] {
+  switch (item.kind) {
+    case 'message':
+      return around(
+        item,
+        at,
+        item.parts.flatMap((part, index) => partEvents(part, { item: at, part: index }, item.told)),
+      );
+    case 'call':
+      return around(item, at, [
+        ...deltasTold(item).map((delta) => argumentsDelta(delta, at)),
+        ...(item.told.done ? [argumentsDone(item.pieces.join(''), at)] : []),
+      ]);
+    case 'reasoning':
+      return around(
+        item,
+        at,
+        item.pieces.map((delta) => (item.isSummary ? summaryDelta(delta, at) : reasoningDelta(delta, at))),
+      );
+    case 'search':
+      return [{ type: 'response.web_search_call.completed', sequence_number: 0, item_id: 'ws', output_index: at }];
+  }
+}
+
+/** The whole item as the provider lists it. */
+export function wireItem(item: AnyItem): OutputItem {
+  switch (item.kind) {
+    case 'message':
+      return message(item.parts.map(wirePart), { phase: item.phase });
+    case 'call':
+      return functionCall(item.id, nameOf(item), item.pieces.join(''));
+    case 'reasoning':
+      return reasoning();
+    case 'search':
+      return { type: 'web_search_call', id: 'ws', status: 'completed', action: { type: 'search', query: 'x' } };
+  }
+}
+
+function around(
+  item: Exclude<AnyItem, AnySearch>,
+  at: number,
+  events: readonly ProviderStreamEvent[],
+): readonly ProviderStreamEvent[] {
+  return [
+    ...(item.told.added ? [itemAdded(begun(item), at)] : []),
+    ...events,
+    ...(item.told.itemDone ? [itemDone(wireItem(item), at)] : []),
+  ];
+}
+
+function begun(item: Exclude<AnyItem, AnySearch>): OutputItem {
+  if (item.kind === 'message') return message([], { status: 'in_progress', phase: item.phase });
+  return item.kind === 'call' ? functionCall(item.id, nameOf(item)) : reasoning();
+}
+
+function partEvents({ kind, pieces }: AnyPart, place: Place, told: Told): readonly ProviderStreamEvent[] {
+  const whole = pieces.join('');
+  const [delta, done] = kind === 'text' ? [textDelta, textDone] : [refusalDelta, refusalDone];
+  return [
+    ...(told.added ? [partAdded(wirePart({ kind, pieces: [] }), place)] : []),
+    ...deltasTold({ pieces, told }).map((piece) => delta(piece, place)),
+    ...(told.done ? [done(whole, place), partDone(wirePart({ kind, pieces }), place)] : []),
+  ];
+}
+
+function wirePart({ kind, pieces }: AnyPart) {
+  return kind === 'text' ? textPart(pieces.join('')) : refusalPart(pieces.join(''));
+}
+
+function deltasTold({ pieces, told }: { readonly pieces: readonly string[]; readonly told: Told }): readonly string[] {
+  if (told.deltas === 'none') return [];
+  return told.deltas === 'all' ? pieces : pieces.slice(0, 1);
+}

@@ -1,0 +1,120 @@
+import { assemble, framed, readCompletion, readStreamedAnswer, replay } from '@gateway/adapter-kit/testing';
+import { createChatAnswer } from '@gateway/chat';
+import { asObject, parseJson } from '@gateway/json';
+import { type SseEvent, SseParser } from '@gateway/sse';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { anyDamage, damaged } from './__fixtures__/arbitrary-damage.ts';
+import { anyAnswer } from './__fixtures__/arbitrary-events.ts';
+import { anyFraming, frameEvents } from './__fixtures__/arbitrary-framing.ts';
+import { cutUp } from './__fixtures__/cut-up.ts';
+import { ChatAnswerReader } from './chat-answer-reader.ts';
+
+describe('any answer of the provider', () => {
+  it('reaches the client whole, streamed and assembled, however it is told and framed', () => {
+    fc.assert(
+      fc.property(anyAnswer, anyFraming, ({ events, wantsJson, expected, ...reported }, framing) => {
+        const { pieces, unknownEvents } = frameEvents(events, framing);
+        const streamed = read(pieces, { wantsJson });
+        expect(assemble(readStreamedAnswer(streamed.text))).toEqual(expected);
+        expect(streamed).toMatchObject({ ...reported, unknownEvents });
+        expect(streamed.finished).toBe(expected.finishReason !== undefined);
+        const assembled = read(pieces, { wantsJson, stream: false });
+        if (streamed.finished) expect(readCompletion(assembled.text)).toEqual(expected);
+        else expect(assembled.text).toBe('');
+        expect(assembled).toMatchObject({ ...reported, unknownEvents, finished: streamed.finished });
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is the same in whatever pieces its bytes come', () => {
+    fc.assert(
+      fc.property(anyAnswer, anyFraming, fc.boolean(), ({ events, wantsJson }, framing, stream) => {
+        const { bytes, pieces } = frameEvents(events, framing);
+        expect(read(pieces, { wantsJson, stream })).toEqual(read([bytes], { wantsJson, stream }));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('that is cut off gives the beginning of what it would have given, and finishes only if its end had come', () => {
+    fc.assert(
+      fc.property(anyAnswer, fc.nat(20_000), ({ events, wantsJson }, cut) => {
+        const bytes = Buffer.from(framed(events));
+        const [beginning = bytes] = cutUp(bytes, [cut]);
+        const whole = read([bytes], { wantsJson });
+        const part = read([beginning], { wantsJson });
+        expect(whole.text.startsWith(part.text)).toBe(true);
+        expect(part.finished).toBe(whole.finished && saysTheEnd(beginning));
+        expect(part.producedCharacters).toBeLessThanOrEqual(whole.producedCharacters);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('anything else than an answer', () => {
+  it('ends in what a client can read, and finishes only after an event that ends a response', () => {
+    fc.assert(
+      fc.property(anyAnswer, anyDamage, fc.array(fc.nat(20_000), { maxLength: 6 }), (answer, damage, cuts) => {
+        expectSense(cutUp(damaged(answer.events, damage), cuts), answer.wantsJson);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('of arbitrary bytes is a failure without content', () => {
+    const piece = fc.oneof(
+      fc.uint8Array({ maxLength: 40 }),
+      fc.string({ unit: 'binary' }).map((text) => new TextEncoder().encode(text)),
+      fc.json().map((json) => new TextEncoder().encode(`data: ${json}\n\n`)),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        expectSense(pieces, false);
+        expect(read(pieces)).toMatchObject({ text: '', finished: false, hasContent: false });
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+interface ReadOptions {
+  readonly stream?: boolean;
+  readonly wantsJson?: boolean;
+}
+
+/** Everything that a client and the caller of the adapter see. */
+function read(pieces: readonly Uint8Array[], { stream = true, wantsJson = false }: ReadOptions = {}) {
+  const answer = createChatAnswer({ id: 'request-1', created: 1, model: 'gpt-5.5', stream, includeUsage: true });
+  return replay(new ChatAnswerReader({ answer, wantsJson, nowMs: 0 }), pieces);
+}
+
+function expectSense(pieces: readonly Uint8Array[], wantsJson: boolean): void {
+  const bytes = Buffer.concat(pieces);
+  const streamed = read(pieces, { wantsJson });
+  const { deltas, finishReason, usage } = readStreamedAnswer(streamed.text);
+  expect(streamed.finished).toBe(finishReason !== undefined);
+  expect(streamed.finished).toBe(streamed.failure === undefined);
+  if (streamed.finished) expect(saysTheEnd(bytes)).toBe(true);
+  expect(streamed.hasContent).toBe(streamed.finished || deltas.length > 0);
+  const assembled = read(pieces, { wantsJson, stream: false });
+  if (streamed.finished) expect(readCompletion(assembled.text)).toEqual(assemble({ deltas, finishReason, usage }));
+  else expect(assembled.text).toBe('');
+  expect(read([bytes], { wantsJson })).toEqual(streamed);
+}
+
+/** True when the stream holds a whole event with which the provider ends an answer. */
+function saysTheEnd(bytes: Uint8Array): boolean {
+  const events: SseEvent[] = [];
+  const parser = new SseParser({ onEvent: (event) => events.push(event) });
+  parser.push(bytes);
+  parser.end();
+  return events.some(({ event, data }) => {
+    const json = asObject(parseJson(data));
+    return json !== undefined && [json.type, event].some((type) => ends.includes(type));
+  });
+}
+
+const ends: readonly unknown[] = ['response.completed', 'response.incomplete'];
