@@ -120,11 +120,12 @@ async function readFailure(
 const errorBodyTimeoutMs = 10_000;
 const maxErrorBodyBytes = 64 * 1024;
 
-/** Redirects and pages are not a provider's answer: a proxy or a captive network gave them. */
+/** Redirects, pages and encoded bytes are not a provider's answer: a proxy or a captive network gave them. */
 function isProviderAnswer({ status, headers }: UpstreamHead): boolean {
-  const contentType = headers['content-type'] ?? '';
+  const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = headers;
   return (
     status < 300 &&
+    encoding.toLowerCase() === 'identity' &&
     (contentType === '' || /^(?:text\/event-stream|application\/(?:[\w.-]+\+)?json)\b/i.test(contentType))
   );
 }

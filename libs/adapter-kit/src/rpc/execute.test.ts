@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { create } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
@@ -39,6 +40,7 @@ describe('what the provider is sent', () => {
       'content-type': 'application/json',
       'content-length': '15',
       accept: 'text/event-stream',
+      'accept-encoding': 'identity',
       'user-agent': 'model-gateway',
       authorization: 'Bearer secret-1',
       'x-format-version': '7',
@@ -246,6 +248,12 @@ describe('a failure before the first content', () => {
     ['a redirect', 302, 'text/event-stream', ''],
   ])('is an answer that is not the provider’s: %s', async (_name, status, contentType, body) => {
     adapter.provider.answer = (response) => response.writeHead(status, { 'content-type': contentType }).end(body);
+    expect(await framesOf()).toEqual([{ result: 'NETWORK_ERROR', error: 'providers_unavailable' }]);
+  });
+
+  it('is an answer that comes compressed, though nobody asked for that', async () => {
+    const headers = { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' };
+    adapter.provider.answer = (response) => response.writeHead(200, headers).end(gzipSync(event.done));
     expect(await framesOf()).toEqual([{ result: 'NETWORK_ERROR', error: 'providers_unavailable' }]);
   });
 

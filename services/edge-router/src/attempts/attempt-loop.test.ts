@@ -81,7 +81,8 @@ function setUp(acquired: readonly Acquired[], frames: Readonly<Record<string, re
     }),
   );
   const bodyBytes = 600_000;
-  const { signal } = new AbortController();
+  const client = new AbortController();
+  const { signal } = client;
   const run = () =>
     attemptUntilAnswering(
       {
@@ -107,7 +108,7 @@ function setUp(acquired: readonly Acquired[], frames: Readonly<Record<string, re
     if (end.kind === 'failed') throw end.error;
     return { lease: end.lease, frames: end.value };
   };
-  return { run: answer, end: run, asked, reported, cancelled: () => cancelled };
+  return { run: answer, end: run, asked, reported, cancelled: () => cancelled, leave: () => client.abort() };
 }
 
 describe('attemptUntilAnswering', () => {
@@ -174,10 +175,39 @@ describe('attemptUntilAnswering', () => {
     });
   });
 
+  it('tries a candidate of another format when the first can’t be asked this', async () => {
+    const refusal = new GatewayError('unsupported_content', 'messages[0] is not for this provider');
+    const second = lease('b', ProviderFormat.MESSAGES);
+    const { run, asked } = setUp([lease('a'), second], { a: refusal, b: [answering] });
+    const { lease: taken, frames } = await run();
+    expect(taken.accountId).toBe('b');
+    expect(asked.map(({ formats }) => formats)).toEqual([
+      [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
+      [ProviderFormat.MESSAGES],
+    ]);
+    expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
+    await frames[Symbol.asyncDispose]();
+  });
+
+  it('tells the first refusal when no candidate can be asked this', async () => {
+    const first = new GatewayError('unsupported_content', 'the first');
+    const other = new GatewayError('invalid_request', 'the other');
+    const none = { case: 'unknownModel', value: {} } as const;
+    const both = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES)], { a: first, b: other });
+    await expect(both.run()).rejects.toMatchObject({ message: 'the first' });
+    await expect(setUp([lease('a'), none], { a: first }).run()).rejects.toMatchObject({ message: 'the first' });
+  });
+
+  it('says that the candidate which could be asked this is limited, when it is', async () => {
+    const exhausted = { case: 'exhausted', value: {} } as const;
+    const { run } = setUp([lease('a'), exhausted], { a: new GatewayError('unsupported_content', 'not here') });
+    await expect(run()).rejects.toMatchObject({ code: 'pool_exhausted' });
+  });
+
   it('frees the lease when the adapter refuses the request', async () => {
-    const { run, reported } = setUp([lease('a')], { a: new GatewayError('unsupported_content', 'no audio') });
+    const { run, asked } = setUp([lease('a')], { a: new GatewayError('unsupported_content', 'no audio') });
     await expect(run()).rejects.toMatchObject({ code: 'unsupported_content' });
-    expect(reported[0]?.attempt?.outcome?.result).toBe(AttemptResult.CANCELLED);
+    expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
   });
 
   it('leaves out the format whose adapter is away', async () => {
@@ -188,6 +218,21 @@ describe('attemptUntilAnswering', () => {
     expect((await run()).lease.accountId).toBe('b');
     expect(asked[1]?.formats).toEqual([ProviderFormat.MESSAGES]);
     expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
+  });
+
+  it('makes no further attempt for a client that has gone', async () => {
+    const client = { leave: (): void => undefined };
+    const leaving: Record<string, readonly Frame[]> = { b: [answering] };
+    Object.defineProperty(leaving, 'a', {
+      get: () => {
+        client.leave();
+        return [limited];
+      },
+    });
+    const { run, asked, leave } = setUp([lease('a'), lease('b')], leaving);
+    client.leave = leave;
+    await expect(run()).rejects.toBeDefined();
+    expect(asked).toHaveLength(1);
   });
 
   it('cancels the adapter of every attempt that did not answer', async () => {

@@ -7,11 +7,7 @@ import {
   type Lease,
   type ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
-import type {
-  AcquireResponse,
-  PoolBrokerService,
-  PoolExhausted,
-} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { PoolBrokerService, PoolExhausted } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { AttemptStart, FailedAttempt } from './attempt-start.ts';
 
@@ -52,19 +48,21 @@ const attemptCeiling = 50;
 /**
  * The only loop over attempts: asks the broker for an account, tries it, and goes on until an answer has begun or the
  * broker has nothing left. The broker decides order and number; after the first content there is no other attempt.
- * Throws what an adapter finds wrong with the request.
+ * Throws what an adapter finds wrong with the request, where no other candidate may be tried.
  */
 export async function attemptUntilAnswering<T>(plan: AttemptPlan<T>, peers: AttemptPeers): Promise<AttemptsEnd<T>> {
   const attempts: Attempt[] = [];
   const formats = new Set(plan.formats);
   let last: FailedAttempt | undefined;
+  let refusal: GatewayError | undefined;
   while (attempts.length < attemptCeiling && formats.size > 0) {
-    const acquired = await acquire(plan, { attempts, formats }, peers);
+    const acquired = await acquire(plan, { attempts, formats, refusal }, peers);
     if (acquired instanceof GatewayError) return { kind: 'failed', error: acquired, last };
     const start = await attemptWith(acquired, plan, peers);
     if (start.kind === 'answering') return { kind: 'answering', lease: acquired, value: start.value };
     if (start.kind === 'failed') last = start;
     else formats.delete(acquired.format);
+    if (start.kind === 'refused') refusal ??= start.error;
     const ended = { lease: acquired, outcome: start.kind === 'failed' ? start.outcome : cancelled };
     if (ended.outcome.result === AttemptResult.REJECTED) {
       await report(plan, ended, peers);
@@ -74,7 +72,7 @@ export async function attemptUntilAnswering<T>(plan: AttemptPlan<T>, peers: Atte
   }
   const unreported = attempts.at(-1);
   if (unreported !== undefined) await report(plan, unreported, peers);
-  return { kind: 'failed', error: noneAvailable(), last };
+  return { kind: 'failed', error: refusal ?? noneAvailable(), last };
 }
 
 /** Says nothing of the account. */
@@ -83,11 +81,13 @@ const cancelled = { result: AttemptResult.CANCELLED };
 interface SoFar {
   readonly attempts: readonly Attempt[];
   readonly formats: ReadonlySet<ProviderFormat>;
+  /** Why the first format that was tried can't be asked this; undefined when all could. */
+  readonly refusal: GatewayError | undefined;
 }
 
 async function acquire<T>(
   { requestId, model, affinityKey, allowCandidateFailover, signal }: AttemptPlan<T>,
-  { attempts, formats }: SoFar,
+  { attempts, formats, refusal }: SoFar,
   { broker, rpcTimeoutMs }: AttemptPeers,
 ): Promise<Lease | GatewayError> {
   const request = {
@@ -99,29 +99,41 @@ async function acquire<T>(
     attempts: [...attempts],
   };
   try {
-    return leaseOrError(await broker.acquire(request, { timeoutMs: rpcTimeoutMs, signal }), model, attempts.length);
+    const { result } = await broker.acquire(request, { timeoutMs: rpcTimeoutMs, signal });
+    if (result.case === 'lease') return result.value;
+    if (result.case === 'exhausted') return exhausted(result.value);
+    if (refusal !== undefined) return refusal;
+    // A model that the first attempt knew has not become unknown because an adapter went away since.
+    return result.case === 'unknownModel' && attempts.length === 0 ? modelNotFound(model) : noneAvailable();
   } catch (thrown) {
     if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
     return noneAvailable(thrown);
   }
 }
 
-function leaseOrError({ result }: AcquireResponse, model: string, attemptsMade: number): Lease | GatewayError {
-  if (result.case === 'lease') return result.value;
-  if (result.case === 'exhausted') return exhausted(result.value);
-  // A model that the first attempt knew has not become unknown because an adapter went away since.
-  if (result.case === 'unknownModel' && attemptsMade === 0) return modelNotFound(model);
-  return noneAvailable();
-}
-
-/** One attempt. Its lease is freed when it throws. */
-async function attemptWith<T>(lease: Lease, plan: AttemptPlan<T>, peers: AttemptPeers): Promise<AttemptStart<T>> {
+/** One attempt. Its lease is freed when it throws, which ends the request: no candidate of another format may be tried. */
+async function attemptWith<T>(
+  lease: Lease,
+  plan: AttemptPlan<T>,
+  peers: AttemptPeers,
+): Promise<AttemptStart<T> | RefusedAttempt> {
   try {
     return await plan.attempt(lease);
   } catch (thrown) {
+    if (plan.allowCandidateFailover && isRefusal(thrown)) return { kind: 'refused', error: thrown };
     await report(plan, { lease, outcome: cancelled }, peers);
     throw thrown;
   }
+}
+
+/** A format that can't be asked what the client asks; another one may. */
+interface RefusedAttempt {
+  readonly kind: 'refused';
+  readonly error: GatewayError;
+}
+
+function isRefusal(thrown: unknown): thrown is GatewayError {
+  return thrown instanceof GatewayError && (thrown.code === 'invalid_request' || thrown.code === 'unsupported_content');
 }
 
 /** A lease that is not freed runs out by itself, so a broker that is away does no harm here. */
