@@ -22,8 +22,18 @@ export async function retryingConflicts<T>(transaction: () => Promise<T>, attemp
 export function isRefusedData(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   if ('errcode' in thrown) return typeof thrown.errcode === 'number' && sqliteRefusals.has(thrown.errcode & 0xff);
-  return /^(22|23)[0-9A-Z]{3}$/.test(sqlStateOf(thrown));
+  return /^(22|23)[0-9A-Z]{3}$/.test(sqlStateOf(thrown)) && !isMissingPartition(thrown);
 }
+
+/** True when Postgres has no partition for a row. One can be made. */
+export function isMissingPartition(thrown: unknown): boolean {
+  // It has the code of a violated check; only the place in the server that said so tells the two apart.
+  return (
+    sqlStateOf(thrown) === '23514' && thrown instanceof Error && 'routine' in thrown && thrown.routine === noPartition
+  );
+}
+
+const noPartition = 'ExecFindPartition';
 
 /** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH. @see https://www.sqlite.org/rescode.html */
 const sqliteRefusals: ReadonlySet<number> = new Set([18, 19, 20]);

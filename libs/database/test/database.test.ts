@@ -10,7 +10,15 @@ describe.each(testDatabases)('the database in $name', ({ open }) => {
     await using opened = await open();
     expect(await pendingMigrations(opened.database)).toEqual([]);
     expect(await migrate(opened.database)).toEqual([]);
-    const tables = ['tokens', 'sequences', 'usage_events', 'usage_daily', 'dead_letters', 'audit_log'] as const;
+    const tables = [
+      'tokens',
+      'sequences',
+      'usage_events',
+      'usage_daily',
+      'usage_retention',
+      'dead_letters',
+      'audit_log',
+    ] as const;
     for (const table of tables) {
       expect(await opened.database.selectFrom(table).selectAll().execute()).toEqual([]);
     }

@@ -95,7 +95,7 @@ export async function composeGateway(
   return {
     edge,
     identity: directClientOf(identity.routes, IdentityService),
-    adminRoutes: [identity, query, limiter, broker].flatMap(({ adminRoutes, routes }: Service) => [
+    adminRoutes: [identity, query, ingest, limiter, broker].flatMap(({ adminRoutes, routes }: Service) => [
       ...(adminRoutes ?? routes),
     ]),
     notReady: () => firstReason(services),

@@ -4,6 +4,7 @@ import { accountCommand } from './commands/account.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { startCommand } from './commands/start.ts';
 import { tokenCommand } from './commands/token.ts';
+import { usageCommand } from './commands/usage.ts';
 
 /** The whole command line. */
 export function buildProgram(env: Environment): Command {
@@ -15,5 +16,6 @@ export function buildProgram(env: Environment): Command {
     .addCommand(migrateCommand(env))
     .addCommand(tokenCommand(env))
     .addCommand(accountCommand(env))
+    .addCommand(usageCommand(env))
     .showHelpAfterError();
 }

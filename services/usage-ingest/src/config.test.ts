@@ -4,7 +4,14 @@ import { readUsageIngestConfig, readUsageIngestProcessConfig } from './config.ts
 
 describe('usage-ingest settings', () => {
   it('have defaults for everything when embedded', () => {
-    expect(readUsageIngestConfig({})).toEqual({ batchEvents: 500 });
+    expect(readUsageIngestConfig({})).toEqual({ batchEvents: 500, retentionDays: 90 });
+  });
+
+  it('keep events for ever, or longer than any repetition may come late', () => {
+    const read = (days: string) => readUsageIngestConfig({ USAGE_EVENT_RETENTION_DAYS: days }).retentionDays;
+    expect(read('0')).toBe(0);
+    expect(read('31')).toBe(31);
+    for (const days of ['30', '1', '-1', 'long']) expect(() => read(days)).toThrow('USAGE_EVENT_RETENTION_DAYS');
   });
 
   it('name both URLs that a process needs', () => {

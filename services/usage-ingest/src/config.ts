@@ -5,6 +5,8 @@ import type { UsageStreamSettings } from '@gateway/usage-stream';
 export interface UsageIngestConfig {
   /** USAGE_BATCH_EVENTS (500): events stored in one transaction at most. */
   readonly batchEvents: number;
+  /** USAGE_EVENT_RETENTION_DAYS (90): events of today and of so many days before it are kept. 0: all are. */
+  readonly retentionDays: number;
 }
 
 /** What it needs besides to read the usage stream. */
@@ -23,14 +25,14 @@ export interface UsageIngestProcessConfig extends UsageStreamConfig {
 
 export function readUsageIngestConfig(env: Environment): UsageIngestConfig {
   const reader = new EnvReader(env);
-  const config = readBatch(reader);
+  const config = readLedger(reader);
   reader.done();
   return Object.freeze(config);
 }
 
 export function readUsageStreamConfig(env: Environment): UsageStreamConfig {
   const reader = new EnvReader(env);
-  const config: UsageStreamConfig = { ...readBatch(reader), stream: readStreamSettings(reader) };
+  const config: UsageStreamConfig = { ...readLedger(reader), stream: readStreamSettings(reader) };
   reader.done();
   return Object.freeze(config);
 }
@@ -38,7 +40,7 @@ export function readUsageStreamConfig(env: Environment): UsageStreamConfig {
 export function readUsageIngestProcessConfig(env: Environment): UsageIngestProcessConfig {
   const reader = new EnvReader(env);
   const config: UsageIngestProcessConfig = {
-    ...readBatch(reader),
+    ...readLedger(reader),
     databaseUrl: reader.requiredUrl('DATABASE_URL', 'The ledger lives there.', 'postgres://127.0.0.1:5432/gateway', [
       'postgres',
       'postgresql',
@@ -50,9 +52,18 @@ export function readUsageIngestProcessConfig(env: Environment): UsageIngestProce
   return Object.freeze(config);
 }
 
-function readBatch(reader: EnvReader): UsageIngestConfig {
-  return { batchEvents: reader.integer('USAGE_BATCH_EVENTS', 500, { min: 1, max: 2_000 }) };
+function readLedger(reader: EnvReader): UsageIngestConfig {
+  const retentionDays = reader.integer('USAGE_EVENT_RETENTION_DAYS', 90, { max: 36_500 });
+  if (retentionDays > 0 && retentionDays < shortestRetentionDays) {
+    reader.problem(
+      `USAGE_EVENT_RETENTION_DAYS must be 0 (keep all) or at least ${shortestRetentionDays}, not ${retentionDays}. Default: 90`,
+    );
+  }
+  return { batchEvents: reader.integer('USAGE_BATCH_EVENTS', 500, { min: 1, max: 2_000 }), retentionDays };
 }
+
+/** A repetition that comes later than its event is kept can't be told from a new event, and is not counted. */
+const shortestRetentionDays = 31;
 
 function readStreamSettings(reader: EnvReader): UsageStreamSettings {
   return {

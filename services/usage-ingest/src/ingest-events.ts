@@ -1,3 +1,4 @@
+import type { RemovedDays } from '@gateway/database';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { durationBucketsSeconds } from '@gateway/telemetry';
 
@@ -16,6 +17,10 @@ export interface IngestEvents {
   trimmed(messages: number): void;
   /** The stream or its consumer could not be worked with. */
   consumerFailed(thrown: unknown): void;
+  /** Days whose events are no longer kept were removed with them. */
+  daysRemoved(removed: RemovedDays): void;
+  /** Room for coming days could not be made, or old days not be removed. */
+  retentionFailed(thrown: unknown): void;
 }
 
 export function createIngestEvents({ logger, metrics }: ServiceRuntime): IngestEvents {
@@ -37,6 +42,18 @@ export function createIngestEvents({ logger, metrics }: ServiceRuntime): IngestE
     name: 'gateway_usage_backlog_messages',
     help: 'Usage messages in the stream that were not delivered yet.',
   });
+  const removedDays = metrics.counter({
+    name: 'gateway_usage_days_removed_total',
+    help: 'Local days whose events were removed, because they are no longer kept.',
+  });
+  const removedEvents = metrics.counter({
+    name: 'gateway_usage_events_removed_total',
+    help: 'Events that were removed with their days; on Postgres an estimate.',
+  });
+  const retentionFailures = metrics.counter({
+    name: 'gateway_usage_retention_failures_total',
+    help: 'Attempts to make room for coming days, or to remove old ones, that failed.',
+  });
 
   return {
     recorded(fresh, repeated) {
@@ -55,5 +72,14 @@ export function createIngestEvents({ logger, metrics }: ServiceRuntime): IngestE
     backlog: (messages) => backlog.set(messages),
     trimmed: (messages) => logger.info({ messages }, 'removed stored messages from the usage stream'),
     consumerFailed: (thrown) => logger.warn({ err: thrown }, 'the usage stream can not be read; trying on'),
+    daysRemoved({ days, events: count }) {
+      removedDays.inc(days);
+      removedEvents.inc(count);
+      logger.info({ days, events: count }, 'removed events of days that are no longer kept');
+    },
+    retentionFailed(thrown) {
+      retentionFailures.inc();
+      logger.warn({ err: thrown }, 'days of the ledger could not be made or removed; trying on');
+    },
   };
 }

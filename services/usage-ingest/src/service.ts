@@ -1,12 +1,16 @@
 import type { Environment } from '@gateway/config';
-import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
+import { createDatabaseProbe, eventDaysOf, type GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { readUsageIngestProcessConfig, type UsageIngestConfig } from './config.ts';
 import type { UsageConsumer } from './consumer/usage-consumer.ts';
 import { createIngestEvents } from './ingest-events.ts';
 import { UsageRecorder } from './recording/usage-recorder.ts';
-import { usageIngestRoute } from './routes.ts';
+import { DeadLetterReplay } from './replay/dead-letter-replay.ts';
+import { EventRetention } from './retention/event-retention.ts';
+import { usageIngestRoute, usageLedgerRoute } from './routes.ts';
+import { DeadLetterStore } from './store/dead-letter-store.ts';
+import { LedgerCheck } from './store/ledger-check.ts';
 import { UsageLedger } from './store/usage-ledger.ts';
 
 export interface UsageIngestPeers {
@@ -27,19 +31,30 @@ export function createUsageIngestService(
   runtime: ServiceRuntime,
   { clock = systemClock }: UsageIngestOptions = {},
 ): Service {
-  const recorder = new UsageRecorder({
-    ledger: new UsageLedger(database),
-    clock,
-    events: createIngestEvents(runtime),
-    batchEvents: config.batchEvents,
-  });
+  const { batchEvents, retentionDays } = config;
+  const events = createIngestEvents(runtime);
+  const parts = { database, days: eventDaysOf(database) };
+  const recorder = new UsageRecorder({ ledger: new UsageLedger(parts), clock, events, batchEvents });
+  const retention = new EventRetention({ days: parts.days, clock, events, retentionDays });
+  const operators = usageLedgerRoute(new LedgerCheck(parts.days), new DeadLetterReplay(new DeadLetterStore(parts)));
   const databaseProblem = createDatabaseProbe(database);
+  const stopping = new AbortController();
+  let tending: Promise<void> = Promise.resolve();
   return {
-    routes: [usageIngestRoute(recorder)],
-    start: async () => consumer?.start(recorder),
+    routes: [usageIngestRoute(recorder), operators],
+    // Usage is what requests make it, and no person's to write.
+    adminRoutes: [operators],
+    async start() {
+      tending = retention.run(stopping.signal);
+      consumer?.start(recorder);
+    },
     notReady: async () => (await databaseProblem()) ?? consumer?.problem(),
     drain: async () => consumer?.drain(),
-    [Symbol.asyncDispose]: async () => consumer?.[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await consumer?.[Symbol.asyncDispose]();
+      await tending;
+    },
   };
 }
 

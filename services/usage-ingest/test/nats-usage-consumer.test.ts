@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type GatewayDatabase, migrate } from '@gateway/database';
+import { eventDaysOf, type GatewayDatabase, migrate } from '@gateway/database';
 import { openPostgres } from '@gateway/database/postgres';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -226,7 +226,7 @@ async function openMigrated(stack: AsyncDisposableStack): Promise<GatewayDatabas
 
 function sinkOf(database: GatewayDatabase): UsageSink {
   const recorder = new UsageRecorder({
-    ledger: new UsageLedger(database),
+    ledger: new UsageLedger({ database, days: eventDaysOf(database) }),
     clock: systemClock,
     events,
     batchEvents: 50,

@@ -146,7 +146,7 @@ describe('several writers on one Postgres', () => {
 
 function record(database: GatewayDatabase, ...events: ReturnType<typeof usageEvent>[]): Promise<number> {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const service = createUsageIngestService({ batchEvents: 3 }, { database }, runtime, {
+  const service = createUsageIngestService({ batchEvents: 3, retentionDays: 90 }, { database }, runtime, {
     clock: new ManualClock(1_000),
   });
   return directClientOf(service.routes, UsageIngestService)

@@ -3,8 +3,9 @@ import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { readUsageQueryProcessConfig, type UsageQueryConfig } from './config.ts';
-import { usageQueryRoute } from './routes.ts';
+import { usageQueryRoutes } from './routes.ts';
 import { UsageReader } from './store/usage-reader.ts';
+import { UsageReport } from './store/usage-report.ts';
 
 export interface UsageQueryPeers {
   /** Stays the caller's: the service does not close it. */
@@ -23,7 +24,7 @@ export function createUsageQueryService(
   { clock = systemClock }: UsageQueryOptions = {},
 ): Service {
   return {
-    routes: [usageQueryRoute({ reader: new UsageReader(database), clock, waitMs })],
+    routes: usageQueryRoutes({ reader: new UsageReader(database), clock, waitMs }, new UsageReport(database)),
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
     [Symbol.asyncDispose]: async () => undefined,

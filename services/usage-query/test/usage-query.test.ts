@@ -1,5 +1,5 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import type { GatewayDatabase } from '@gateway/database';
+import { eventDaysOf, type GatewayDatabase } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
@@ -37,14 +37,14 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
 
   it('waits for requests that are about to be recorded', async () => {
     await using opened = await open();
-    await addRequest(opened.database, 'early');
+    await addRequest(opened.database, { request_id: 'early' });
     const asking = clientOf(opened.database, 30_000).getUsage({
       tokenId: 'token',
       includeRequestIds: ['early', 'late'],
     });
     await opened.database.transaction().execute(async (transaction) => {
       await addDay(transaction, { local_day: '2026-11-20' });
-      await addRequest(transaction, 'late');
+      await addRequest(transaction, { request_id: 'late' });
     });
     const { today, missingRequestIds } = await asking;
     expect(missingRequestIds).toEqual([]);
@@ -53,7 +53,7 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
 
   it('names requests that did not come in time', async () => {
     await using opened = await open();
-    await addRequest(opened.database, 'here');
+    await addRequest(opened.database, { request_id: 'here' });
     const { missingRequestIds } = await clientOf(opened.database, 50).getUsage({
       tokenId: 'token',
       includeRequestIds: ['gone', 'here'],
@@ -73,12 +73,69 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     expect(await total('2026-11-18')).toBe(0n);
   });
 
+  it('finds a request that was admitted just before midnight, or by a clock that is ahead', async () => {
+    await using opened = await open();
+    await addRequest(opened.database, { request_id: 'yesterday', local_day: '2026-11-19' });
+    await addRequest(opened.database, { request_id: 'tomorrow', local_day: '2026-11-21' });
+    const includeRequestIds = ['yesterday', 'tomorrow'];
+    const { missingRequestIds } = await clientOf(opened.database, 50).getUsage({ tokenId: 'token', includeRequestIds });
+    expect(missingRequestIds).toEqual([]);
+  });
+
+  it('of one day says which requests are in it: of that token, on that day, and in the ledger', async () => {
+    await using opened = await open();
+    await addDay(opened.database, { local_day: '2026-11-20' });
+    await addRequest(opened.database, { request_id: 'b' });
+    await addRequest(opened.database, { request_id: 'a' });
+    await addRequest(opened.database, { request_id: 'other day', local_day: '2026-11-19' });
+    await addRequest(opened.database, { request_id: 'other token', token_id: 'another' });
+    const requestIds = ['not there', 'b', 'other day', 'a', 'other token', 'b'];
+    const request = { tokenId: 'token', localDay: '2026-11-20', requestIds };
+    expect(await clientOf(opened.database).getDayTotal(request)).toMatchObject({
+      totalTokens: 15n,
+      includedRequestIds: ['b', 'a'],
+    });
+  });
+
+  it('of one day takes ten thousand requests, and not one more', async () => {
+    await using opened = await open();
+    await addRequest(opened.database, { request_id: 'r9999' });
+    const requestIds = Array.from({ length: 10_000 }, (_, index) => `r${index}`);
+    const request = { tokenId: 'token', localDay: '2026-11-20', requestIds };
+    const client = clientOf(opened.database);
+    expect(await client.getDayTotal(request)).toMatchObject({ totalTokens: 0n, includedRequestIds: ['r9999'] });
+    const tooMany = client.getDayTotal({ ...request, requestIds: [...requestIds, 'r10000'] });
+    await expect(tooMany).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  it('of one day never has a total without the requests in it, or the other way round', async () => {
+    await using opened = await open();
+    const client = clientOf(opened.database);
+    await eventDaysOf(opened.database).open(['2026-11-20']);
+    const requestIds = Array.from({ length: 30 }, (_, index) => `r${index}`);
+    const recording = (async () => {
+      for (const [index, request_id] of requestIds.entries()) {
+        await opened.database.transaction().execute(async (transaction) => {
+          await addRequest(transaction, { request_id });
+          await addDay(transaction, { local_day: '2026-11-20', model: `m${index}` });
+        });
+      }
+    })();
+    for (let included = 0; included < requestIds.length; ) {
+      const answer = await client.getDayTotal({ tokenId: 'token', localDay: '2026-11-20', requestIds });
+      included = answer.includedRequestIds.length;
+      expect(answer.totalTokens).toBe(BigInt(included * 15));
+    }
+    await recording;
+  });
+
   it('is refused without a token, for a day that is none, and for too many requests', async () => {
     await using opened = await open();
     const client = clientOf(opened.database);
     const refused = { code: 'invalid_request' };
     await expect(client.getUsage({})).rejects.toMatchObject(refused);
     await expect(client.getDayTotal({ tokenId: 'token', localDay: 'today' })).rejects.toMatchObject(refused);
+    await expect(client.getDayTotal({ tokenId: 'token', localDay: '2026-02-30' })).rejects.toMatchObject(refused);
     const includeRequestIds = Array.from({ length: 1_001 }, (_, index) => `r${index}`);
     await expect(client.getUsage({ tokenId: 'token', includeRequestIds })).rejects.toMatchObject(refused);
   });
@@ -114,11 +171,17 @@ async function addDay(database: GatewayDatabase, day: Day): Promise<void> {
     .execute();
 }
 
-async function addRequest(database: GatewayDatabase, requestId: string): Promise<void> {
+interface Request {
+  readonly request_id: string;
+  readonly token_id?: string;
+  readonly local_day?: string;
+}
+
+async function addRequest(database: GatewayDatabase, request: Request): Promise<void> {
+  if (!database.isTransaction) await eventDaysOf(database).open([request.local_day ?? '2026-11-20']);
   await database
     .insertInto('usage_events')
     .values({
-      request_id: requestId,
       token_id: 'token',
       admitted_at_ms: nowMs,
       local_day: '2026-11-20',
@@ -131,6 +194,7 @@ async function addRequest(database: GatewayDatabase, requestId: string): Promise
       reasoning_tokens: 0,
       estimated: 0,
       outcome: 'completed',
+      ...request,
     })
     .execute();
 }

@@ -1,6 +1,7 @@
 import type { Migration } from 'kysely/migration';
 import * as tokens from './20261120090000-tokens.ts';
 import * as usage from './20261120090100-usage.ts';
+import * as usageByDay from './20261121090000-usage-by-day.ts';
 
 /**
  * All migrations by name; the timestamp in front is their order. One that has run anywhere is never changed: a new
@@ -9,4 +10,5 @@ import * as usage from './20261120090100-usage.ts';
 export const migrations: Readonly<Record<string, Migration>> = {
   '20261120090000-tokens': tokens,
   '20261120090100-usage': usage,
+  '20261121090000-usage-by-day': usageByDay,
 };

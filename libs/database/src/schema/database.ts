@@ -5,6 +5,7 @@ import type { SequencesTable } from './sequences.ts';
 import type { TokensTable } from './tokens.ts';
 import type { UsageDailyTable } from './usage-daily.ts';
 import type { UsageEventsTable } from './usage-events.ts';
+import type { UsageRetentionTable } from './usage-retention.ts';
 
 /**
  * Every table. Only types that Postgres and SQLite share: text, and bigint for every number. A bigint arrives as a
@@ -15,6 +16,7 @@ export interface Database {
   readonly sequences: SequencesTable;
   readonly usage_events: UsageEventsTable;
   readonly usage_daily: UsageDailyTable;
+  readonly usage_retention: UsageRetentionTable;
   readonly dead_letters: DeadLettersTable;
   readonly audit_log: AuditLogTable;
 }

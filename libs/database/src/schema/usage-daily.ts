@@ -1,4 +1,4 @@
-/** Sums over `usage_events` per token, local day, provider and model. Changed only in the transaction that adds the events. */
+/** Sums over `usage_events` per token, local day, provider and model. Changed only in the transaction that adds the events. Kept for ever. */
 export interface UsageDailyTable {
   readonly token_id: string;
   /** "2026-11-20", in Europe/Amsterdam. */

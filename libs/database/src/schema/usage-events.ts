@@ -1,6 +1,9 @@
 export type StoredOutcome = 'completed' | 'aborted' | 'failed' | 'lost';
 
-/** The ledger: one row for each request that passed admission, written once and never changed. */
+/**
+ * The ledger: one row for each request that passed admission, written once and never changed. Its key is day and id; a
+ * request has one day for ever, so that it has one row. Removed by whole days: see `EventDays`.
+ */
 export interface UsageEventsTable {
   readonly request_id: string;
   readonly token_id: string;

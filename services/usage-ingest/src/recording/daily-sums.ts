@@ -12,9 +12,32 @@ export function dailySums(entries: readonly LedgerEntry[]): readonly DailySum[] 
   const sums = new Map<string, DailySum>();
   for (const entry of entries) {
     const key = keyOf(entry);
-    const sum = added(sums.get(key) ?? emptySum(entry), entry);
+    const sum = added(sums.get(key) ?? emptySum(entry), entry, countsAsRequest(entry) ? 1 : 0);
     if (!isEmpty(sum)) sums.set(key, sum);
   }
+  return inOrder(sums);
+}
+
+/** Several sums of one key become one. In the order of the key. */
+export function sumOfSums(sums: readonly DailySum[]): readonly DailySum[] {
+  const totals = new Map<string, DailySum>();
+  for (const sum of sums) {
+    const key = keyOf(sum);
+    const known = totals.get(key);
+    totals.set(key, known === undefined ? sum : added(known, sum, sum.requests));
+  }
+  return inOrder(totals);
+}
+
+/** NUL can't be in a text of the ledger, so that no two keys look alike. */
+export function keyOf({ token_id, local_day, provider, model }: SumKey): string {
+  return [token_id, local_day, provider, model].join('\0');
+}
+
+type SumKey = Pick<DailySum, 'token_id' | 'local_day' | 'provider' | 'model'>;
+type Tokens = Pick<DailySum, 'input_tokens' | 'cached_tokens' | 'output_tokens'>;
+
+function inOrder(sums: ReadonlyMap<string, DailySum>): readonly DailySum[] {
   return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
 }
 
@@ -23,12 +46,7 @@ function countsAsRequest({ provider, outcome }: LedgerEntry): boolean {
   return provider !== '' && outcome !== 'lost';
 }
 
-/** NUL can't be in a text of the ledger, so that no two keys look alike. */
-function keyOf({ token_id, local_day, provider, model }: LedgerEntry): string {
-  return [token_id, local_day, provider, model].join('\0');
-}
-
-function emptySum({ token_id, local_day, provider, model }: LedgerEntry): DailySum {
+function emptySum({ token_id, local_day, provider, model }: SumKey): DailySum {
   return {
     token_id,
     local_day,
@@ -41,13 +59,13 @@ function emptySum({ token_id, local_day, provider, model }: LedgerEntry): DailyS
   };
 }
 
-function added(sum: DailySum, entry: LedgerEntry): DailySum {
+function added(sum: DailySum, tokens: Tokens, requests: number): DailySum {
   return {
     ...sum,
-    requests: sum.requests + (countsAsRequest(entry) ? 1 : 0),
-    input_tokens: sum.input_tokens + entry.input_tokens,
-    cached_tokens: sum.cached_tokens + entry.cached_tokens,
-    output_tokens: sum.output_tokens + entry.output_tokens,
+    requests: sum.requests + requests,
+    input_tokens: sum.input_tokens + tokens.input_tokens,
+    cached_tokens: sum.cached_tokens + tokens.cached_tokens,
+    output_tokens: sum.output_tokens + tokens.output_tokens,
   };
 }
 

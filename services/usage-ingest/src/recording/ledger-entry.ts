@@ -20,6 +20,13 @@ export function readEvent(event: UsageRecorded): ReadEvent {
   return { kind: 'entry', entry: toEntry(event, outcome, admittedAtMs) };
 }
 
+/** Whether a text is a day of the calendar, such as 2026-11-20. */
+export function isLocalDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
+
 /** More than any request can use; sums of a day stay far within the safe integers. */
 const maxTokens = 1_000_000_000_000n;
 const maxTextLength = 512;
@@ -49,12 +56,6 @@ const countFields = ['inputTokens', 'cachedTokens', 'outputTokens', 'reasoningTo
 /** Postgres takes no NUL in a text. */
 function isStorableText(text: string): boolean {
   return text.length <= maxTextLength && !text.includes('\0') && text.isWellFormed();
-}
-
-function isLocalDay(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const date = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
 function toEntry(event: UsageRecorded, outcome: StoredOutcome, admittedAtMs: number): LedgerEntry {

@@ -15,6 +15,10 @@ interface UsageRecorderParts {
   readonly batchEvents: number;
 }
 
+export const refusedReason = 'the database refuses it';
+export const tooOldReason =
+  'events of its day are no longer kept (USAGE_EVENT_RETENTION_DAYS): it may have been counted already';
+
 /**
  * The one way into the ledger. An event that can never be stored becomes a dead letter and does not hold up the
  * others; anything else that goes wrong is thrown, and the whole call can be repeated.
@@ -28,15 +32,15 @@ export class UsageRecorder {
 
   /** Stores events and gives how many were new. They are committed when it returns. */
   async record(events: readonly UsageRecorded[]): Promise<number> {
-    const entries: LedgerEntry[] = [];
+    const readable: Readable[] = [];
     for (const event of events) {
       const read = readEvent(event);
-      if (read.kind === 'entry') entries.push(read.entry);
-      else await this.bury(toBinary(UsageRecordedSchema, event), read.reason);
+      if (read.kind === 'entry') readable.push({ event, entry: read.entry });
+      else await this.#buryEvent(event, read.reason);
     }
-    const fresh = await this.#addInBatches(entries);
-    this.#parts.events.recorded(fresh, entries.length - fresh);
-    return fresh;
+    const result = await this.#addInBatches(readable);
+    this.#parts.events.recorded(result.fresh, readable.length - result.fresh - result.buried);
+    return result.fresh;
   }
 
   /** Keeps bytes that can't be understood for a person to look at. */
@@ -47,31 +51,56 @@ export class UsageRecorder {
     events.buried(letter.dead_letter_id, reason);
   }
 
-  async #addInBatches(entries: readonly LedgerEntry[]): Promise<number> {
+  async #addInBatches(readable: readonly Readable[]): Promise<Result> {
     const { batchEvents } = this.#parts;
-    let fresh = 0;
-    for (let start = 0; start < entries.length; start += batchEvents) {
-      fresh += await this.#add(entries.slice(start, start + batchEvents));
+    const results: Result[] = [];
+    for (let start = 0; start < readable.length; start += batchEvents) {
+      results.push(await this.#add(readable.slice(start, start + batchEvents)));
     }
-    return fresh;
+    return results.reduce(sumOf, nothing);
   }
 
   /** When the database refuses a batch for its data, finds the entry that is to blame. */
-  async #add(entries: readonly LedgerEntry[]): Promise<number> {
+  async #add(readable: readonly Readable[]): Promise<Result> {
     try {
-      return await this.#parts.ledger.add(entries);
+      const { fresh, tooOld } = await this.#parts.ledger.add(readable.map(({ entry }) => entry));
+      const old = new Set(tooOld);
+      const late = readable.filter(({ entry }) => old.has(entry));
+      for (const { event } of late) await this.#buryEvent(event, tooOldReason);
+      return { fresh, buried: late.length };
     } catch (thrown) {
       if (!isRefusedData(thrown)) throw thrown;
-      const [entry] = entries;
-      if (entries.length > 1) return await this.#addOneByOne(entries);
-      await this.bury(Buffer.from(JSON.stringify(entry)), 'the database refuses it');
-      return 0;
+      const [first] = readable;
+      if (readable.length > 1 || first === undefined) return await this.#addOneByOne(readable);
+      await this.#buryEvent(first.event, refusedReason);
+      return { fresh: 0, buried: 1 };
     }
   }
 
-  async #addOneByOne(entries: readonly LedgerEntry[]): Promise<number> {
-    let fresh = 0;
-    for (const entry of entries) fresh += await this.#add([entry]);
-    return fresh;
+  async #addOneByOne(readable: readonly Readable[]): Promise<Result> {
+    const results: Result[] = [];
+    for (const each of readable) results.push(await this.#add([each]));
+    return results.reduce(sumOf, nothing);
   }
+
+  async #buryEvent(event: UsageRecorded, reason: string): Promise<void> {
+    await this.bury(toBinary(UsageRecordedSchema, event), reason);
+  }
+}
+
+/** An event with what the ledger keeps of it. */
+interface Readable {
+  readonly event: UsageRecorded;
+  readonly entry: LedgerEntry;
+}
+
+interface Result {
+  readonly fresh: number;
+  readonly buried: number;
+}
+
+const nothing: Result = { fresh: 0, buried: 0 };
+
+function sumOf(a: Result, b: Result): Result {
+  return { fresh: a.fresh + b.fresh, buried: a.buried + b.buried };
 }

@@ -50,6 +50,15 @@ export function totalTokens({ inputTokens, outputTokens }: UsageTotals): number 
   return inputTokens + outputTokens;
 }
 
+export function sumOf(a: UsageTotals, b: UsageTotals): UsageTotals {
+  return {
+    requests: a.requests + b.requests,
+    inputTokens: a.inputTokens + b.inputTokens,
+    cachedTokens: a.cachedTokens + b.cachedTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+  };
+}
+
 function periodOf(days: readonly DailyUsage[], first: LocalDay, last: LocalDay): UsagePeriod {
   const within = days.filter(({ localDay }) => localDay >= first && localDay <= last);
   return {
@@ -60,15 +69,6 @@ function periodOf(days: readonly DailyUsage[], first: LocalDay, last: LocalDay):
 }
 
 const nothing: UsageTotals = { requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0 };
-
-function sumOf(a: UsageTotals, b: UsageTotals): UsageTotals {
-  return {
-    requests: a.requests + b.requests,
-    inputTokens: a.inputTokens + b.inputTokens,
-    cachedTokens: a.cachedTokens + b.cachedTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-  };
-}
 
 function modelUsages(days: readonly DailyUsage[]): ModelUsage[] {
   const byModel = Map.groupBy(days, ({ provider, model }) => JSON.stringify([provider, model]));

@@ -1,12 +1,18 @@
 import { GatewayError } from '@gateway/errors';
 import type { GetDayTotalRequest } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { UsageQuery } from '../usage-query.ts';
+import { requireLocalDay } from './require-local-day.ts';
+
+/** More than a limiter has of one token and day between the end of a request and its place in the ledger. */
+const maxRequestIds = 10_000;
 
 /** Tokens of one token on one local day: what the limiter's counter must stand at. */
-export async function getDayTotal({ reader }: UsageQuery, { tokenId, localDay }: GetDayTotalRequest) {
+export async function getDayTotal({ reader }: UsageQuery, { tokenId, localDay, requestIds }: GetDayTotalRequest) {
   if (tokenId === '') throw new GatewayError('invalid_request', 'token_id is empty.');
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(localDay)) {
-    throw new GatewayError('invalid_request', 'local_day must be a day such as 2026-11-20.');
+  requireLocalDay('local_day', localDay);
+  if (requestIds.length > maxRequestIds) {
+    throw new GatewayError('invalid_request', `request_ids takes ${maxRequestIds} ids at most.`);
   }
-  return { totalTokens: BigInt(await reader.dayTotal(tokenId, localDay)) };
+  const { totalTokens, included } = await reader.dayTotal(tokenId, localDay, [...new Set(requestIds)]);
+  return { totalTokens: BigInt(totalTokens), includedRequestIds: [...included] };
 }

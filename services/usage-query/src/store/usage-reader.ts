@@ -1,12 +1,23 @@
 import type { GatewayDatabase } from '@gateway/database';
-import type { LocalDay } from '@gateway/time';
+import { addLocalDays, type LocalDay } from '@gateway/time';
 import { sql } from 'kysely';
 import type { DailyUsage } from '../periods/usage-periods.ts';
 
-export interface DaysOfToken {
-  readonly tokenId: string;
+/** Local days, first and last. */
+export interface DayRange {
   readonly first: LocalDay;
   readonly last: LocalDay;
+}
+
+export interface DaysOfToken extends DayRange {
+  readonly tokenId: string;
+}
+
+export interface DayTotal {
+  /** Input plus output. */
+  readonly totalTokens: number;
+  /** Those of the requests asked for whose tokens are in the total, in the order given. */
+  readonly included: readonly string[];
 }
 
 /** Reads the ledger and its daily sums, in SQLite or Postgres. */
@@ -39,26 +50,50 @@ export class UsageReader {
     }));
   }
 
-  /** Input plus output tokens of a token on one day. */
-  async dayTotal(tokenId: string, localDay: LocalDay): Promise<number> {
-    const { total } = await this.#database
+  /** The tokens of a token on one day, and which of its requests are among them: as one statement saw it. */
+  async dayTotal(tokenId: string, localDay: LocalDay, requestIds: readonly string[]): Promise<DayTotal> {
+    const rows = await this.#database
       .selectFrom('usage_daily')
-      .select(sql<number>`cast(coalesce(sum(input_tokens + output_tokens), 0) as bigint)`.as('total'))
+      .select([sql<string | null>`null`.as('request_id'), totalOfDay.as('total')])
       .where('token_id', '=', tokenId)
       .where('local_day', '=', localDay)
-      .executeTakeFirstOrThrow();
-    return total;
+      .$if(requestIds.length > 0, (query) =>
+        query.unionAll((included) =>
+          included
+            .selectFrom('usage_events')
+            .select(['request_id', sql<number>`0`.as('total')])
+            .where('token_id', '=', tokenId)
+            .where('local_day', '=', localDay)
+            .where('request_id', 'in', requestIds),
+        ),
+      )
+      .execute();
+    const present = new Set(rows.map(({ request_id }) => request_id));
+    return {
+      totalTokens: rows.find(({ request_id }) => request_id === null)?.total ?? 0,
+      included: requestIds.filter((id) => present.has(id)),
+    };
   }
 
-  /** Those of the requests that are not in the ledger, in the order given. */
-  async missingRequests(requestIds: readonly string[]): Promise<readonly string[]> {
+  /** Those of the requests that are not in the ledger on any of the days, in the order given. */
+  async missingRequests(requestIds: readonly string[], { first, last }: DayRange): Promise<readonly string[]> {
     if (requestIds.length === 0) return [];
     const rows = await this.#database
       .selectFrom('usage_events')
       .select('request_id')
+      .where('local_day', 'in', daysOf({ first, last }))
       .where('request_id', 'in', requestIds)
       .execute();
     const present = new Set(rows.map(({ request_id }) => request_id));
     return requestIds.filter((id) => !present.has(id));
   }
+}
+
+const totalOfDay = sql<number>`cast(coalesce(sum(input_tokens + output_tokens), 0) as bigint)`;
+
+/** Every day by name: each is looked up in its key. */
+function daysOf({ first, last }: DayRange): LocalDay[] {
+  const days: LocalDay[] = [];
+  for (let day = first; day <= last; day = addLocalDays(day, 1)) days.push(day);
+  return days;
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { UsageReader } from './usage-reader.ts';
+import type { DayRange, UsageReader } from './usage-reader.ts';
 
-export interface Patience {
+/** How long to wait for requests of which days. */
+export interface Patience extends DayRange {
   /** How long to wait at most. */
   readonly waitMs: number;
   /** The caller has gone: stop. */
@@ -18,13 +19,13 @@ const pollMs = 15;
 export async function waitForRequests(
   reader: Pick<UsageReader, 'missingRequests'>,
   requestIds: readonly string[],
-  { waitMs, signal }: Patience,
+  { waitMs, signal, ...days }: Patience,
 ): Promise<readonly string[]> {
   const deadlineMs = performance.now() + waitMs;
-  let missing = await reader.missingRequests(requestIds);
+  let missing = await reader.missingRequests(requestIds, days);
   while (missing.length > 0 && performance.now() < deadlineMs) {
     await sleep(pollMs, undefined, { signal });
-    missing = await reader.missingRequests(missing);
+    missing = await reader.missingRequests(missing, days);
   }
   return missing;
 }

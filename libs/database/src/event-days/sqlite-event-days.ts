@@ -1,0 +1,69 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
+import type { GatewayDatabase } from '../schema/database.ts';
+import type { EventDays, ReadThenChange, RemovedDays } from './event-days.ts';
+import { raiseFirstKeptDay } from './first-kept-day.ts';
+
+/** Deleted at a time: SQLite runs in the thread that serves requests. */
+const batchEvents = 500;
+
+/** In SQLite the days share one table, in the order of days. */
+export class SqliteEventDays implements EventDays {
+  readonly #database: GatewayDatabase;
+
+  constructor(database: GatewayDatabase) {
+    this.#database = database;
+  }
+
+  async open(): Promise<void> {}
+
+  async adding<T>(_days: readonly string[], transaction: () => Promise<T>): Promise<T> {
+    return await transaction();
+  }
+
+  async removeBefore(first: string, signal: AbortSignal): Promise<RemovedDays> {
+    await raiseFirstKeptDay(this.#database, first);
+    let removed: RemovedDays = { days: 0, events: 0 };
+    while (!signal.aborted) {
+      const day = await this.#oldestDay();
+      if (day === undefined || day >= first) return removed;
+      removed = { days: removed.days + 1, events: removed.events + (await this.#removeDay(day, signal)) };
+    }
+    return removed;
+  }
+
+  /** One transaction, which keeps all other writers out. */
+  async undisturbed<T>({ read, change }: ReadThenChange<T>): Promise<T> {
+    return await this.#database.transaction().execute(async (transaction) => {
+      const found = await read(transaction);
+      await change(transaction, found);
+      return found;
+    });
+  }
+
+  async #oldestDay(): Promise<string | undefined> {
+    const row = await this.#database
+      .selectFrom('usage_events')
+      .select('local_day')
+      .orderBy('local_day')
+      .limit(1)
+      .executeTakeFirst();
+    return row?.local_day;
+  }
+
+  async #removeDay(day: string, signal: AbortSignal): Promise<number> {
+    let events = 0;
+    while (!signal.aborted) {
+      const { numDeletedRows } = await this.#database
+        .deleteFrom('usage_events')
+        .where('local_day', '=', day)
+        .where('request_id', 'in', (query) =>
+          query.selectFrom('usage_events').select('request_id').where('local_day', '=', day).limit(batchEvents),
+        )
+        .executeTakeFirstOrThrow();
+      events += Number(numDeletedRows);
+      if (numDeletedRows < batchEvents) return events;
+      await otherWork();
+    }
+    return events;
+  }
+}

@@ -1,0 +1,63 @@
+import type { Environment } from '@gateway/config';
+import { systemClock } from '@gateway/time';
+import { Command, Option } from 'commander';
+import { openUsagePlane } from '../control-plane/usage-plane.ts';
+import { formatNames } from '../output/row-format.ts';
+import { processTerminal } from '../output/terminal.ts';
+import { localDay } from './usage/local-day-flag.ts';
+import { type ReconcileFlags, reconcileUsage } from './usage/reconcile.ts';
+import { replayDeadLetters } from './usage/replay-dead-letters.ts';
+import { groupingNames, type ReportFlags, reportUsage } from './usage/report.ts';
+
+/** `gatewayctl usage …` */
+export function usageCommand(env: Environment): Command {
+  return new Command('usage')
+    .description('Report usage, check the ledger, and record what could not be recorded.')
+    .addCommand(report(env))
+    .addCommand(reconcile(env))
+    .addCommand(replay(env));
+}
+
+function report(env: Environment): Command {
+  return new Command('report')
+    .description(
+      'Sums of local days (Europe/Amsterdam), both ends included. Standard output has the report and nothing else. A stand-alone usage-query answers it.',
+    )
+    .requiredOption('--from <day>', 'first day, such as 2026-11-01', localDay)
+    .requiredOption('--to <day>', 'last day', localDay)
+    .option('--token <id>', 'only this token')
+    .addOption(new Option('--by <key>', 'what a row sums up').choices(groupingNames).default('day'))
+    .addOption(new Option('--format <format>', 'json is one object a line').choices([...formatNames]).default('table'))
+    .action(async (flags: ReportFlags) => {
+      await using plane = await openUsagePlane(env);
+      await reportUsage(plane, flags, processTerminal());
+    });
+}
+
+function reconcile(env: Environment): Command {
+  return new Command('reconcile')
+    .description(
+      "Compare each day's sums with its events, as long as those are kept, and the limiter's counters of today and yesterday with the ledger. The limiter mends its counters by itself; the sums are mended with --repair only. Exits 1 when differences are left. A stand-alone usage-ingest answers it.",
+    )
+    .option('--from <day>', 'first day; six days before the last one unless given', localDay)
+    .option('--to <day>', 'last day; today unless given', localDay)
+    .option('--repair', 'bring the sums to what the events say; usage may be recorded meanwhile')
+    .option('--limiter <url>', "admin address of a limiter; the running gateway's unless given")
+    .action(async (flags: ReconcileFlags & { readonly limiter?: string }) => {
+      await using plane = await openUsagePlane(env, flags.limiter);
+      const { differencesLeft } = await reconcileUsage(plane, flags, processTerminal(), systemClock);
+      if (differencesLeft) process.exitCode = 1;
+    });
+}
+
+function replay(env: Environment): Command {
+  return new Command('replay-dead-letters')
+    .description(
+      'Read usage again that could not be recorded when it came. What can be recorded now is, once, and is a dead letter no longer. Lists those that stay, with the reason. A stand-alone usage-ingest answers it.',
+    )
+    .option('--dry-run', 'only say what would happen')
+    .action(async (flags: { readonly dryRun?: boolean }) => {
+      await using plane = await openUsagePlane(env);
+      await replayDeadLetters(plane, flags, processTerminal());
+    });
+}

@@ -1,0 +1,118 @@
+import { create } from '@bufbuild/protobuf';
+import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import {
+  type LimiterOperatorService,
+  type ReconcileDayRequest,
+  ReconcileDayResponseSchema,
+} from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { type Client, RpcError } from '@gateway/rpc';
+import { ManualClock } from '@gateway/time';
+import { describe, expect, it } from 'vitest';
+import { openUsageWorld, unimplemented, usageEvent } from './__fixtures__/usage-world.ts';
+import { reconcileUsage } from './reconcile.ts';
+
+const clock = new ManualClock(Date.parse('2026-11-20T10:00:00Z'));
+
+describe('gatewayctl usage reconcile', () => {
+  it('finds nothing in a ledger that adds up, and tells how far it is', async () => {
+    await using world = await openUsageWorld();
+    await world.record(usageEvent('a', '2026-11-19'), usageEvent('a', '2026-11-20'));
+    const result = await reconcileUsage(world.plane, {}, world.terminal, clock);
+    expect(result).toEqual({ differencesLeft: false });
+    expect(world.terminal.lines).toHaveLength(1);
+    expect(world.terminal.printed).toMatch(/7 days compared, no differences\. Limiter: not asked/);
+    expect(world.terminal.notes[0]).toBe('2026-11-14 (day 1 of 7)');
+    expect(world.terminal.notes.at(-1)).toBe('2026-11-20 (day 7 of 7)');
+  });
+
+  it('finds planted differences and leaves them, until it is told to mend them', async () => {
+    await using world = await openUsageWorld();
+    await world.record(usageEvent('a', '2026-11-18'), usageEvent('b', '2026-11-18'));
+    await world.database.updateTable('usage_daily').set({ input_tokens: 99 }).where('token_id', '=', 'b').execute();
+    const check = (repair: boolean) =>
+      reconcileUsage(world.plane, { from: '2026-11-17', to: '2026-11-18', repair }, world.terminal, clock);
+    expect(await check(false)).toEqual({ differencesLeft: true });
+    expect(world.terminal.lines[0]).toBe('2026-11-18  token b, provider_a gpt-5.5: input 99 instead of 10');
+    expect(world.terminal.lines.at(-1)).toMatch(/1 sums differ: mend them with --repair/);
+    expect(await check(false)).toEqual({ differencesLeft: true });
+    expect(await check(true)).toEqual({ differencesLeft: false });
+    expect(world.terminal.lines.at(-1)).toMatch(/1 sums mended/);
+    expect(await check(false)).toEqual({ differencesLeft: false });
+    expect(world.terminal.lines.at(-1)).toMatch(/no differences/);
+  });
+
+  it("has the limiter compare today's and yesterday's counters of service tokens", async () => {
+    await using world = await openUsageWorld();
+    const issue = async (kind: TokenKind) => {
+      const { token } = await world.plane.identity.issue({ kind, label: 'x' });
+      return token?.tokenId ?? '';
+    };
+    const service = await issue(TokenKind.SERVICE);
+    await issue(TokenKind.PERSONAL);
+    const { limiter, asked } = answeringLimiter(({ localDay }) =>
+      localDay === '2026-11-19'
+        ? { usedTokensBefore: 10n, usedTokensAfter: 25n, pendingTokens: 5n }
+        : { usedTokensAfter: 7n },
+    );
+    const flags = { from: '2026-11-10', to: '2026-11-21' };
+    const result = await reconcileUsage({ ...world.plane, limiter }, flags, world.terminal, clock);
+    expect(asked).toEqual([`token:${service} 2026-11-19`, `token:${service} 2026-11-20`]);
+    expect(world.terminal.lines[0]).toContain(`token ${service}: the limiter had counted 10 tokens instead of 25, 5`);
+    expect(world.terminal.lines.at(-1)).toMatch(/Limiter: 2 counters compared, 1 mended by itself\.$/);
+    // The limiter mended it: nothing is left to do.
+    expect(result).toEqual({ differencesLeft: false });
+  });
+
+  it('asks for the tokens that used something where nobody can list them', async () => {
+    await using world = await openUsageWorld();
+    await world.record(usageEvent('a', '2026-11-20'), usageEvent('b', '2026-11-12'));
+    const { limiter, asked } = answeringLimiter(() => ({ usedTokensBefore: 15n, usedTokensAfter: 15n }));
+    const plane = { ...world.plane, limiter, identity: { ...world.plane.identity, list: unimplemented } };
+    await reconcileUsage(plane, {}, world.terminal, clock);
+    expect(asked).toEqual(['token:a 2026-11-20']);
+    expect(world.terminal.printed).toMatch(/1 counters compared, no differences/);
+  });
+
+  it('says that the limiter was not asked when it can not be', async () => {
+    await using world = await openUsageWorld();
+    await world.plane.identity.issue({ kind: TokenKind.SERVICE, label: 'x' });
+    const says = async (limiter: Client<typeof LimiterOperatorService>, flags = {}) => {
+      await reconcileUsage({ ...world.plane, limiter }, flags, world.terminal, clock);
+      return world.terminal.lines.at(-1);
+    };
+    expect(await says({ reconcileDay: unimplemented })).toMatch(/Limiter: not asked, that address does not serve it/);
+    const away = () => Promise.reject(new RpcError('unavailable', 'connection refused'));
+    expect(await says({ reconcileDay: away })).toMatch(/not asked to the end \(connection refused\)/);
+    expect(await says({ reconcileDay: away }, { to: '2026-11-18' })).toMatch(
+      /not asked, it counts today and yesterday/,
+    );
+  });
+
+  it('does not fail for days whose events are no longer kept', async () => {
+    await using world = await openUsageWorld();
+    await world.database
+      .insertInto('usage_retention')
+      .values({ table_name: 'usage_events', first_day: '2026-11-19' })
+      .execute();
+    expect(await reconcileUsage(world.plane, {}, world.terminal, clock)).toEqual({ differencesLeft: false });
+    expect(world.terminal.printed).toMatch(/2 days compared \(5 more are older than their events are kept\)/);
+  });
+});
+
+function answeringLimiter(answer: (request: ReconcileDayRequest) => Partial<Answer>) {
+  const asked: string[] = [];
+  const limiter: Client<typeof LimiterOperatorService> = {
+    async reconcileDay({ key = '', localDay = '' }) {
+      asked.push(`${key} ${localDay}`);
+      const fields = answer({ $typeName: 'gateway.limiter.v1.ReconcileDayRequest', key, localDay });
+      return create(ReconcileDayResponseSchema, fields);
+    },
+  };
+  return { limiter, asked };
+}
+
+interface Answer {
+  readonly usedTokensBefore: bigint;
+  readonly usedTokensAfter: bigint;
+  readonly pendingTokens: bigint;
+}

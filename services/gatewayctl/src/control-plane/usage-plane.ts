@@ -1,0 +1,30 @@
+import { ConfigError, type Environment } from '@gateway/config';
+import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { LimiterOperatorService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { Client } from '@gateway/rpc';
+import { findGateway } from './find-gateway.ts';
+
+/** What the commands on usage work on: the services of a running gateway, or its database when none runs. */
+export interface UsagePlane extends AsyncDisposable {
+  readonly report: Client<typeof UsageReportService>;
+  readonly ledger: Client<typeof UsageLedgerService>;
+  /** Any of its calls may be unimplemented: see `isUnimplemented`. */
+  readonly identity: Client<typeof IdentityService>;
+  /** Undefined when nobody knows of a limiter; else, its calls may be unimplemented. */
+  readonly limiter: Client<typeof LimiterOperatorService> | undefined;
+}
+
+/** @param limiterUrl the admin address of a limiter; by default it is the running gateway's. */
+export async function openUsagePlane(env: Environment, limiterUrl?: string): Promise<UsagePlane> {
+  if (limiterUrl !== undefined && !/^https?:\/\//.test(limiterUrl)) {
+    throw new ConfigError(['--limiter is not a URL. For example: --limiter http://127.0.0.1:9090']);
+  }
+  const gatewayUrl = await findGateway(env);
+  if (gatewayUrl !== undefined) {
+    const { openRunningUsage } = await import('./running-usage.ts');
+    return openRunningUsage(gatewayUrl, limiterUrl);
+  }
+  const { openLocalUsage } = await import('./local-usage.ts');
+  return openLocalUsage(env, limiterUrl);
+}

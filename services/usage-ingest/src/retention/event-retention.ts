@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventDays } from '@gateway/database';
+import { addLocalDays, type Clock, localDayOf } from '@gateway/time';
+import type { IngestEvents } from '../ingest-events.ts';
+
+interface EventRetentionParts {
+  readonly days: EventDays;
+  readonly clock: Clock;
+  readonly events: IngestEvents;
+  /** Events of today and of so many days before it are kept; 0: all. */
+  readonly retentionDays: number;
+}
+
+/** Days whose room is made before they begin. Longer than any outage that nobody notices. */
+const daysAhead = 3;
+const intervalMs = 3_600_000;
+const retryMs = 60_000;
+
+/** Makes room for the events of the coming days, and removes those of days that nobody needs any more. */
+export class EventRetention {
+  readonly #parts: EventRetentionParts;
+
+  constructor(parts: EventRetentionParts) {
+    this.#parts = parts;
+  }
+
+  /** Once an hour until the signal is aborted. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const pauseMs = await this.tendOnce(signal).then(
+        () => intervalMs,
+        (thrown: unknown) => {
+          if (!signal.aborted) this.#parts.events.retentionFailed(thrown);
+          return retryMs;
+        },
+      );
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async tendOnce(signal: AbortSignal): Promise<void> {
+    const { days, clock, events, retentionDays } = this.#parts;
+    const today = localDayOf(clock.nowMs());
+    await days.open(Array.from({ length: daysAhead + 1 }, (_, ahead) => addLocalDays(today, ahead)));
+    if (retentionDays === 0) return;
+    const removed = await days.removeBefore(addLocalDays(today, -retentionDays), signal);
+    if (removed.days > 0) events.daysRemoved(removed);
+  }
+}

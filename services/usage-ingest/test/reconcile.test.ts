@@ -1,0 +1,133 @@
+import { eventDaysOf, type GatewayDatabase, type UsageDailyTable } from '@gateway/database';
+import { testDatabases } from '@gateway/database/testing';
+import { UsageLedgerService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { directClientOf } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createUsageIngestService } from '../src/service.ts';
+import { LedgerCheck } from '../src/store/ledger-check.ts';
+import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
+
+const localDay = '2026-11-20';
+
+describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
+  it('finds nothing when sums and events agree, whatever the events', async () => {
+    await using opened = await open();
+    const { record, ledger } = clientsOf(opened.database);
+    const outcomes = [Outcome.COMPLETED, Outcome.ABORTED, Outcome.FAILED, Outcome.LOST];
+    const event = fc.record({
+      tokenId: fc.constantFrom('t1', 't2', 'é'),
+      provider: fc.constantFrom('', 'provider_a'),
+      model: fc.constantFrom('', 'm1', 'm2'),
+      inputTokens: fc.bigInt({ min: 0n, max: 10n }),
+      cachedTokens: fc.constant(0n),
+      outputTokens: fc.bigInt({ min: 0n, max: 10n }),
+      outcome: fc.constantFrom(...outcomes),
+    });
+    const [events = []] = fc.sample(fc.array(event, { minLength: 200, maxLength: 300, size: 'max' }), 1);
+    await record(...events.map((fields) => usageEvent(fields)));
+    expect(await ledger.reconcileDay({ localDay })).toMatchObject({ eventsKept: true, differenceCount: 0 });
+    // In many slices as in one.
+    const sliced = await new LedgerCheck(eventDaysOf(opened.database), 7).day(localDay, { repair: false });
+    expect(sliced.differences).toEqual([]);
+  });
+
+  it('finds sums that are too large, too small, missing, and of nothing', async () => {
+    await using opened = await open();
+    const { record, ledger } = clientsOf(opened.database);
+    const tokens = ['large', 'missing', 'right', 'small'];
+    await record(...tokens.map((tokenId) => usageEvent({ tokenId })));
+    await plant(opened.database, 'large', { requests: 2 });
+    await plant(opened.database, 'small', { output_tokens: 1 });
+    await opened.database.deleteFrom('usage_daily').where('token_id', '=', 'missing').execute();
+    await opened.database.insertInto('usage_daily').values(sumOf('invented')).execute();
+    const { differences, differenceCount, repaired } = await ledger.reconcileDay({ localDay });
+    expect({ differenceCount, repaired }).toEqual({ differenceCount: 4, repaired: false });
+    expect(differences).toMatchObject([
+      { tokenId: 'invented', recorded: { requests: 1n }, counted: { requests: 0n, inputTokens: 0n } },
+      { tokenId: 'large', recorded: { requests: 2n }, counted: { requests: 1n } },
+      { tokenId: 'missing', recorded: { requests: 0n, outputTokens: 0n }, counted: { requests: 1n, outputTokens: 5n } },
+      { tokenId: 'small', recorded: { outputTokens: 1n }, counted: { outputTokens: 5n } },
+    ]);
+    expect((await ledger.reconcileDay({ localDay })).differenceCount).toBe(4);
+  });
+
+  it('mends what differs when told to, and nothing else', async () => {
+    await using opened = await open();
+    const { record, ledger } = clientsOf(opened.database);
+    const events = ['a', 'b', 'c'].map((tokenId) => usageEvent({ tokenId }));
+    const otherDay = usageEvent({ localDay: '2026-11-19' });
+    await record(...events, otherDay);
+    await plant(opened.database, 'a', { input_tokens: 7 });
+    await opened.database.deleteFrom('usage_daily').where('token_id', '=', 'b').execute();
+    expect(await ledger.reconcileDay({ localDay, repair: true })).toMatchObject({ differenceCount: 2, repaired: true });
+    expect(await ledger.reconcileDay({ localDay, repair: true })).toMatchObject({
+      differenceCount: 0,
+      repaired: false,
+    });
+    expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([...events, otherDay]));
+  });
+
+  it('mends exactly while events are being recorded, and while others mend', async () => {
+    await using opened = await open();
+    const { record, ledger } = clientsOf(opened.database);
+    const events = Array.from({ length: 300 }, (_, index) => usageEvent({ tokenId: `t${index % 3}` }));
+    await record(...events.slice(0, 30));
+    await plant(opened.database, 't0', { requests: 1_000, output_tokens: 1 });
+    await plant(opened.database, 't1', { requests: 0, input_tokens: 0 });
+    const recording = (async () => {
+      for (let start = 30; start < events.length; start += 10) await record(...events.slice(start, start + 10));
+    })();
+    await Promise.all(Array.from({ length: 5 }, () => ledger.reconcileDay({ localDay, repair: true })));
+    await recording;
+    expect(await ledgerTotals(opened.database)).toEqual(expectedTotals(events));
+  });
+
+  it('compares nothing, and mends nothing, of a day whose events are no longer kept', async () => {
+    await using opened = await open();
+    const { record, ledger } = clientsOf(opened.database);
+    await record(usageEvent({ localDay: '2026-08-01' }));
+    await eventDaysOf(opened.database).removeBefore('2026-08-02', new AbortController().signal);
+    const answer = await ledger.reconcileDay({ localDay: '2026-08-01', repair: true });
+    expect(answer).toMatchObject({ eventsKept: false, differenceCount: 0, repaired: false });
+    const [sum] = await opened.database.selectFrom('usage_daily').select('requests').execute();
+    expect(sum).toEqual({ requests: 1 });
+  });
+
+  it('is refused for a day that is none', async () => {
+    await using opened = await open();
+    const { ledger } = clientsOf(opened.database);
+    const refused = { code: 'invalid_request' };
+    await expect(ledger.reconcileDay({ localDay: 'yesterday' })).rejects.toMatchObject(refused);
+  });
+});
+
+function clientsOf(database: GatewayDatabase) {
+  const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+  const { routes } = createUsageIngestService({ batchEvents: 50, retentionDays: 90 }, { database }, runtime);
+  const ingest = directClientOf(routes, UsageIngestService);
+  return {
+    ledger: directClientOf(routes, UsageLedgerService),
+    record: (...events: ReturnType<typeof usageEvent>[]) => ingest.record({ events }),
+  };
+}
+
+async function plant(database: GatewayDatabase, tokenId: string, wrong: Partial<UsageDailyTable>): Promise<void> {
+  await database.updateTable('usage_daily').set(wrong).where('token_id', '=', tokenId).execute();
+}
+
+function sumOf(token_id: string): UsageDailyTable {
+  return {
+    token_id,
+    local_day: localDay,
+    provider: 'provider_a',
+    model: 'gpt-5.5',
+    requests: 1,
+    input_tokens: 10,
+    cached_tokens: 4,
+    output_tokens: 5,
+  };
+}
