@@ -1,6 +1,6 @@
 import type { AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
-import { checkToolName } from './check-tool-name.ts';
+import { checkName } from './check-name.ts';
 import { convertImage } from './convert-images.ts';
 import { ConversationToolIds } from './convert-tool-ids.ts';
 import type {
@@ -116,7 +116,7 @@ class Conversation {
     const turn = this.#assistantTurn(index);
     for (const { text } of texts) turn.text.push({ type: 'text', text });
     for (const [callIndex, call] of message.toolCalls.entries()) {
-      checkToolName(call.name, `messages[${index}].tool_calls[${callIndex}].function.name`);
+      checkName(call.name, `messages[${index}].tool_calls[${callIndex}].function.name`);
       this.#calledTools.add(call.name);
       const id = this.#toolIds.call(call.id);
       turn.calls.push({ type: 'tool_use', id, name: call.name, input: readToolArguments(call.arguments) });

@@ -1,6 +1,6 @@
 import type { ChatRequest, FunctionTool, ToolChoice } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
-import { checkToolName } from './check-tool-name.ts';
+import { checkName } from './check-name.ts';
 import { convertToolSchema } from './convert-tool-schema.ts';
 import type { ProviderTool, ProviderToolChoice } from './messages-request.ts';
 import type { ModelFamily } from './model-families.ts';
@@ -94,7 +94,7 @@ function checkNames(tools: readonly FunctionTool[]): void {
   const names = new Set<string>();
   for (const [index, { name }] of tools.entries()) {
     const field = `tools[${index}].function.name`;
-    checkToolName(name, field);
+    checkName(name, field);
     if (names.has(name)) throw new GatewayError('invalid_request', `${field} must not be the name of another tool`);
     names.add(name);
   }

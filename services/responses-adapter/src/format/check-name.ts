@@ -6,6 +6,6 @@ import { GatewayError } from '@gateway/errors';
  */
 export function checkName(name: string, path: string): void {
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return;
-  const rule = 'must be letters, digits, underscores and dashes, 64 at most';
+  const rule = 'must be 1 to 64 letters, digits, underscores and dashes';
   throw new GatewayError('invalid_request', `${path} ${rule}`);
 }
