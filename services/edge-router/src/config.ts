@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Environment, EnvReader } from '@gateway/config';
+import { type JournalSync, journalSyncs } from './journal/journal-segment.ts';
 
 /** Settings of the edge. Every one has a default that is safe in production. */
 export interface EdgeRouterConfig {
@@ -9,6 +10,10 @@ export interface EdgeRouterConfig {
   readonly port: number;
   /** GATEWAY_DATA (./data): the usage journal lives in its folder `journal`. */
   readonly journalFolder: string;
+  /** EDGE_JOURNAL_SYNC (interval): when the journal is forced onto the disk: `none`, `interval` (once a second) or `always`. */
+  readonly journalSync: JournalSync;
+  /** EDGE_JOURNAL_MEMORY_EVENTS (10000): most unconfirmed usage events in memory; further ones are on disk only. */
+  readonly journalMemoryEvents: number;
   /** TOKEN_CACHE_SECONDS (30): how long a resolved token is believed without asking again. */
   readonly tokenCacheMs: number;
   /** RPC_TIMEOUT_MS (1000): deadline of every short call to another service. */
@@ -29,6 +34,8 @@ export function readEdgeRouterConfig(env: Environment): EdgeRouterConfig {
     host: reader.string('HOST', '127.0.0.1'),
     port: reader.port('PORT', 8080),
     journalFolder: join(reader.string('GATEWAY_DATA', './data'), 'journal'),
+    journalSync: reader.oneOf('EDGE_JOURNAL_SYNC', journalSyncs, 'interval'),
+    journalMemoryEvents: reader.integer('EDGE_JOURNAL_MEMORY_EVENTS', 10_000, { min: 100, max: 1_000_000 }),
     tokenCacheMs: reader.integer('TOKEN_CACHE_SECONDS', 30, { max: 30 }) * 1_000,
     rpcTimeoutMs: reader.integer('RPC_TIMEOUT_MS', 1_000, { min: 10, max: 60_000 }),
     headersTimeoutMs: reader.integer('HEADERS_TIMEOUT_SECONDS', 15, { min: 1, max: 300 }) * 1_000,

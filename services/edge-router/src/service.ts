@@ -16,6 +16,7 @@ import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } f
 import { createEvents } from './events.ts';
 import { createApp } from './http/create-app.ts';
 import { HttpServer } from './http/http-server.ts';
+import { createJournalEvents } from './journal/journal-events.ts';
 import { UsageDelivery, type UsageSink } from './journal/usage-delivery.ts';
 import { UsageJournal } from './journal/usage-journal.ts';
 import { routes } from './routes.ts';
@@ -53,7 +54,10 @@ export async function createEdgeRouterService(
     await UsageJournal.open({
       folder: config.journalFolder,
       delivery,
-      onFault: (fault) => events.faulted('journal', fault),
+      events: createJournalEvents(runtime.metrics, (fault) => events.faulted('journal', fault)),
+      sync: config.journalSync,
+      memoryEvents: config.journalMemoryEvents,
+      clock,
     }),
   );
   const charger = stack.use(

@@ -6,50 +6,44 @@ import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto
  * - `open`: it was handed to a provider; holds what to book should this process die before the end. A later line of the
  *   same request replaces it.
  * - `final`: how it ended; to be delivered to the ledger.
- * - `void`: it ended without a provider's answer; nothing is booked.
+ * - `void`: nothing is to be booked for its open line. It ended without a provider's answer, or the ledger has it.
  */
 export type JournalRecord =
   | { readonly kind: 'open'; readonly event: UsageRecorded }
   | { readonly kind: 'final'; readonly event: UsageRecorded }
   | { readonly kind: 'void'; readonly requestId: string };
 
-const marks = { open: 'O', final: 'F', void: 'V' } as const;
+const marks = { open: 'O ', final: 'F ', void: 'V ' } as const;
 
 export function encodeRecord(record: JournalRecord): string {
   const text = record.kind === 'void' ? record.requestId : toJsonString(UsageRecordedSchema, record.event);
-  return `${marks[record.kind]} ${text}\n`;
+  return `${marks[record.kind]}${text}\n`;
 }
 
-/** The record of a line; undefined for a line that a dying process left half written. */
+/** What a line is about, by its mark; undefined for what is no line of a journal. */
+export function kindOfLine(line: string): JournalRecord['kind'] | undefined {
+  if (line.startsWith(marks.final)) return 'final';
+  if (line.startsWith(marks.open)) return 'open';
+  return line.startsWith(marks.void) ? 'void' : undefined;
+}
+
+/** The record of a line, without the line's end; undefined for one that is damaged. */
 export function decodeRecord(line: string): JournalRecord | undefined {
+  const kind = kindOfLine(line);
+  if (kind === undefined) return undefined;
   const text = line.slice(2);
+  if (kind === 'void') return text === '' ? undefined : { kind, requestId: text };
   try {
-    if (line.startsWith('V ')) return { kind: 'void', requestId: text };
-    if (!line.startsWith('O ') && !line.startsWith('F ')) return undefined;
-    const event = fromJson(UsageRecordedSchema, JSON.parse(text));
-    return { kind: line.startsWith('O ') ? 'open' : 'final', event };
+    // A later version of this program may have written more than this one knows.
+    const event = fromJson(UsageRecordedSchema, JSON.parse(text), { ignoreUnknownFields: true });
+    return event.requestId === '' ? undefined : { kind, event };
   } catch {
     return undefined;
   }
 }
 
-/** The events that a dead process still owes the ledger: its finals, and its open requests as far as they are known. */
-export function owedEvents(lines: Iterable<string>): readonly UsageRecorded[] {
-  const open = new Map<string, UsageRecorded>();
-  const finals = new Map<string, UsageRecorded>();
-  for (const line of lines) {
-    const record = decodeRecord(line);
-    if (record === undefined) continue;
-    if (record.kind === 'open') open.set(record.event.requestId, record.event);
-    else if (record.kind === 'final') finals.set(record.event.requestId, record.event);
-    else open.delete(record.requestId);
-  }
-  const cut = [...open.values()].filter(({ requestId }) => !finals.has(requestId));
-  return [...finals.values(), ...cut.map(asCut)];
-}
-
-/** A request that its edge did not live to end: failed when its provider was answering, else lost. */
-function asCut(event: UsageRecorded): UsageRecorded {
+/** What is booked for a request that its edge did not live to end: failed when its provider was answering, else lost. */
+export function asCut(event: UsageRecorded): UsageRecorded {
   const outcome = event.outcome === Outcome.UNSPECIFIED ? Outcome.LOST : event.outcome;
   return create(UsageRecordedSchema, { ...event, outcome, estimated: true });
 }

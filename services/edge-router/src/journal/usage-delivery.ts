@@ -3,14 +3,8 @@ import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js
 
 /** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
 export interface UsageSink {
-  /** Resolves when the events are safe on the other side. May be repeated with the same events. */
+  /** Resolves when the events are safe on the other side. May be repeated with the same events, and be called again meanwhile. */
   record(events: readonly UsageRecorded[], signal: AbortSignal): Promise<void>;
-}
-
-interface Waiting {
-  readonly event: UsageRecorded;
-  readonly delivered: () => void;
-  readonly stopped: (reason: unknown) => void;
 }
 
 export interface UsageDeliveryOptions {
@@ -20,73 +14,90 @@ export interface UsageDeliveryOptions {
   readonly retryMs?: number;
 }
 
-const batchSize = 100;
+/** Events that go to the sink in one call at most. */
+export const batchEvents = 500;
 const maxRetryMs = 5_000;
 const sendTimeoutMs = 10_000;
 
-/** Hands events to the sink in batches, again and again until each is confirmed. */
-export class UsageDelivery implements AsyncDisposable {
+/** Hands batches to the sink, again and again until each is confirmed. */
+export class UsageDelivery implements Disposable {
   readonly #options: UsageDeliveryOptions;
   readonly #stop = new AbortController();
-  readonly #waiting: Waiting[] = [];
-  #running: Promise<void> | undefined;
+  #retryMs: number;
+  #pause: Promise<void> | undefined;
+  #pauseEnd = new AbortController();
+  #away: PromiseWithResolvers<void> | undefined;
 
   constructor(options: UsageDeliveryOptions) {
     this.#options = options;
-  }
-
-  /** Events that are not confirmed yet. */
-  get backlog(): number {
-    return this.#waiting.length;
+    this.#retryMs = options.retryMs ?? 100;
   }
 
   /** Resolves when every event is confirmed; rejects when delivery stops before. */
   async deliver(events: readonly UsageRecorded[]): Promise<void> {
-    await Promise.all(events.map((event) => this.#enqueue(event)));
-  }
-
-  /** One last try for what waits, then stops. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
-    await this.#sendBatch(AbortSignal.timeout(1_000)).catch(() => undefined);
-    for (const { stopped } of this.#waiting.splice(0)) stopped(new Error('delivery was stopped'));
-  }
-
-  #enqueue(event: UsageRecorded): Promise<void> {
-    if (this.#stop.signal.aborted) return Promise.reject(new Error('delivery was stopped'));
-    return new Promise((delivered, stopped) => {
-      this.#waiting.push({ event, delivered, stopped });
-      this.#running ??= this.#run().finally(() => {
-        this.#running = undefined;
-      });
-    });
-  }
-
-  async #run(): Promise<void> {
-    let retryMs = this.#options.retryMs ?? 100;
-    // Lets events of the same tick share a batch.
-    await Promise.resolve();
-    while (this.#waiting.length > 0 && !this.#stop.signal.aborted) {
+    for (;;) {
+      while (this.#pause !== undefined) await this.#pause;
+      this.#stop.signal.throwIfAborted();
       try {
-        await this.#sendBatch(AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendTimeoutMs)]));
-        retryMs = this.#options.retryMs ?? 100;
+        await this.#send(events);
+        return this.#succeeded();
       } catch (fault) {
-        if (!this.#stop.signal.aborted) this.#options.onFault(fault);
-        await sleep(retryMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
-        retryMs = Math.min(retryMs * 2, maxRetryMs);
+        this.#stop.signal.throwIfAborted();
+        this.#options.onFault(fault);
+        this.#failed();
       }
     }
   }
 
-  async #sendBatch(signal: AbortSignal): Promise<void> {
-    const batch = this.#waiting.slice(0, batchSize);
-    if (batch.length === 0) return;
-    await this.#options.sink.record(
-      batch.map(({ event }) => event),
-      signal,
-    );
-    this.#waiting.splice(0, batch.length);
-    for (const { delivered } of batch) delivered();
+  /** Resolves as soon as the sink takes events, as far as is known: at once, or when a try succeeds. False once stopped. */
+  async whenTaking(): Promise<boolean> {
+    await this.#away?.promise;
+    return !this.#stop.signal.aborted;
+  }
+
+  /** Ends the pause after a failure. */
+  retryNow(): void {
+    this.#pauseEnd.abort();
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop.abort(new Error('delivery was stopped'));
+    this.retryNow();
+    this.#away?.resolve();
+  }
+
+  async #send(events: readonly UsageRecorded[]): Promise<void> {
+    const limit = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendTimeoutMs)]);
+    await beforeAborted(this.#options.sink.record(events, limit), limit);
+  }
+
+  #succeeded(): void {
+    this.#retryMs = this.#options.retryMs ?? 100;
+    this.#away?.resolve();
+    this.#away = undefined;
+  }
+
+  #failed(): void {
+    this.#away ??= Promise.withResolvers();
+    if (this.#pause !== undefined) return;
+    this.#pauseEnd = new AbortController();
+    this.#pause = sleep(this.#retryMs, undefined, { signal: this.#pauseEnd.signal })
+      .catch(() => undefined)
+      .finally(() => {
+        this.#pause = undefined;
+      });
+    this.#retryMs = Math.min(this.#retryMs * 2, maxRetryMs);
+  }
+}
+
+/** A sink that does not heed the signal must not hold up the retry, or the end of the process. */
+async function beforeAborted(sent: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await Promise.race([sent, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }

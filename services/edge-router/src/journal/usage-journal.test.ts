@@ -1,40 +1,24 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { create } from '@bufbuild/protobuf';
-import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { encodeRecord } from './journal-record.ts';
-import { UsageDelivery } from './usage-delivery.ts';
-import { UsageJournal } from './usage-journal.ts';
-
-const event = (requestId: string, outcome = Outcome.COMPLETED): UsageRecorded =>
-  create(UsageRecordedSchema, { requestId, tokenId: 't', localDay: '2026-11-20', inputTokens: 3n, outcome });
-
-/** A ledger that can be cut off, and that keeps each request once. */
-class FakeLedger {
-  readonly rows = new Map<string, UsageRecorded>();
-  away = false;
-
-  async record(events: readonly UsageRecorded[]): Promise<void> {
-    if (this.away) throw new Error('away');
-    for (const each of events) if (!this.rows.has(each.requestId)) this.rows.set(each.requestId, each);
-  }
-}
+import { FakeLedger } from './__fixtures__/fake-ledger.ts';
+import { TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
+import type { UsageJournalOptions } from './usage-journal.ts';
 
 describe('UsageJournal', () => {
   let folder: string;
   let ledger: FakeLedger;
-  const openJournal = (segmentBytes?: number) =>
-    UsageJournal.open({
-      folder,
-      delivery: new UsageDelivery({ sink: ledger, onFault: () => undefined, retryMs: 5 }),
-      onFault: (fault) => {
-        throw fault;
-      },
-      ...(segmentBytes === undefined ? {} : { segmentBytes }),
-    });
-  const files = () => readdir(folder);
+  const startEdge = (options: Partial<UsageJournalOptions> = {}) =>
+    TestEdge.start({ folder, sink: ledger, ...options });
+  const segments = async () => (await readdir(folder)).filter((name) => name.endsWith('.journal')).sort();
+  const textOf = async (name = '') => readFile(join(folder, name), 'utf8');
+  const finish = async (edge: TestEdge, count: number, prefix = 'r') => {
+    for (let n = 0; n < count; n++) await edge.journal.finish(usageEvent(`${prefix}${n}`));
+  };
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'journal-'));
@@ -43,72 +27,173 @@ describe('UsageJournal', () => {
   afterEach(() => rm(folder, { recursive: true }));
 
   it('has a finished request on disk before it is delivered, and delivers it', async () => {
-    await using journal = await openJournal();
     ledger.away = true;
-    journal.open(event('r1'));
-    await journal.finish(event('r1'));
-    const [name = ''] = await files();
-    expect(await readFile(join(folder, name), 'utf8')).toMatch(/^O .*\nF .*\n$/);
+    await using edge = await startEdge();
+    edge.journal.open(usageEvent('r1'));
+    await edge.journal.finish(usageEvent('r1'));
+    const [name] = await segments();
+    expect(await textOf(name)).toMatch(/^O .*\nF .*\n$/);
     ledger.away = false;
     await expect.poll(() => [...ledger.rows.keys()]).toEqual(['r1']);
   });
 
   it('leaves nothing behind when everything was delivered', async () => {
-    const journal = await openJournal();
-    journal.open(event('r1'));
-    await journal.finish(event('r1'));
-    await expect.poll(() => ledger.rows.size).toBe(1);
-    await journal[Symbol.asyncDispose]();
-    expect(await files()).toEqual([]);
+    const edge = await startEdge();
+    edge.journal.open(usageEvent('r1'));
+    await edge.journal.finish(usageEvent('r1'));
+    await edge.stop();
+    expect([...ledger.rows.keys()]).toEqual(['r1']);
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it('keeps what could not be delivered for the next process', async () => {
     ledger.away = true;
-    const first = await openJournal();
-    await first.finish(event('r1'));
-    await first[Symbol.asyncDispose]();
+    const first = await startEdge();
+    await first.journal.finish(usageEvent('r1'));
+    await first.stop();
+    expect(ledger.rows.size).toBe(0);
     ledger.away = false;
-    await using _second = await openJournal();
+    await using _second = await startEdge();
     await expect.poll(() => [...ledger.rows.keys()]).toEqual(['r1']);
-    await expect.poll(async () => (await files()).length).toBe(1);
+    await expect.poll(async () => (await readdir(folder)).length).toBe(2);
   });
 
   it('books an open request of a killed process as failed or lost, unless it had ended', async () => {
-    const lines = [
-      encodeRecord({ kind: 'open', event: event('unanswered', Outcome.UNSPECIFIED) }),
-      encodeRecord({ kind: 'open', event: event('cut', Outcome.UNSPECIFIED) }),
-      encodeRecord({ kind: 'open', event: event('cut', Outcome.FAILED) }),
-      encodeRecord({ kind: 'open', event: event('refused') }),
-      encodeRecord({ kind: 'void', requestId: 'refused' }),
-      encodeRecord({ kind: 'open', event: event('done') }),
-      encodeRecord({ kind: 'final', event: event('done') }),
-      'F {"requestId":"half writ',
-    ];
-    await writeFile(join(folder, '999999999-x.journal'), lines.join(''));
-    await using _journal = await openJournal();
+    const killed = await startEdge();
+    const { journal } = killed;
+    journal.open(usageEvent('unanswered', Outcome.UNSPECIFIED));
+    journal.open(usageEvent('cut', Outcome.UNSPECIFIED));
+    journal.open(usageEvent('cut', Outcome.FAILED));
+    journal.open(usageEvent('refused', Outcome.UNSPECIFIED));
+    journal.void('refused');
+    journal.open(usageEvent('done', Outcome.UNSPECIFIED));
+    ledger.away = true;
+    await journal.finish(usageEvent('done'));
+    killed.kill();
+    ledger.away = false;
+    await using _next = await startEdge();
     await expect.poll(() => ledger.rows.size).toBe(3);
-    expect(ledger.rows.get('done')?.outcome).toBe(Outcome.COMPLETED);
+    expect(ledger.rows.get('done')).toMatchObject({ outcome: Outcome.COMPLETED, estimated: false });
     expect(ledger.rows.get('cut')).toMatchObject({ outcome: Outcome.FAILED, estimated: true });
     expect(ledger.rows.get('unanswered')).toMatchObject({ outcome: Outcome.LOST, estimated: true });
   });
 
-  it('leaves the files of a living process alone', async () => {
-    const name = `${process.ppid}-x.journal`;
-    await writeFile(join(folder, name), encodeRecord({ kind: 'final', event: event('r1') }));
-    await using _journal = await openJournal();
-    expect(await files()).toContain(name);
-    expect(ledger.rows.size).toBe(0);
+  it('starts new files as it grows, removes delivered ones, and carries open requests along', async () => {
+    await using edge = await startEdge({ segmentBytes: 200 });
+    edge.journal.open(usageEvent('long'));
+    await finish(edge, 20);
+    await expect.poll(() => ledger.rows.size).toBe(20);
+    await expect.poll(segments).toHaveLength(1);
+    const [name] = await segments();
+    expect(name).not.toMatch(/-00000000\.journal$/);
+    expect(await textOf(name)).toContain('"long"');
   });
 
-  it('starts new files as it grows, drops delivered ones, and carries open requests along', async () => {
-    const journal = await openJournal(200);
-    journal.open(event('long'));
-    for (let n = 0; n < 20; n++) await journal.finish(event(`r${n}`));
-    await expect.poll(() => ledger.rows.size).toBe(20);
-    await expect.poll(async () => (await files()).length).toBe(1);
-    const [name = ''] = await files();
-    expect(await readFile(join(folder, name), 'utf8')).toContain('"long"');
-    await journal[Symbol.asyncDispose]();
-    expect(await files()).toHaveLength(1);
+  it('does not take requests for cut whose beginning and end stand in different files', async () => {
+    const killed = await startEdge({ segmentBytes: 1 });
+    ledger.away = true;
+    killed.journal.open(usageEvent('refused', Outcome.UNSPECIFIED));
+    killed.journal.open(usageEvent('done', Outcome.UNSPECIFIED));
+    await killed.journal.finish(usageEvent('first'));
+    await expect.poll(segments).toHaveLength(2);
+    killed.journal.void('refused');
+    await killed.journal.finish(usageEvent('done'));
+    killed.kill();
+    ledger.away = false;
+    await using _next = await startEdge();
+    await expect.poll(segments).toHaveLength(1);
+    expect([...ledger.rows.keys()].sort()).toEqual(['done', 'first']);
+    expect(ledger.rows.get('done')).toMatchObject({ outcome: Outcome.COMPLETED, estimated: false });
+  });
+
+  it('keeps a file until all older ones are gone: it may hold the ends of requests that began there', async () => {
+    const killed = await startEdge({ segmentBytes: 1, memoryEvents: 1 });
+    ledger.away = true;
+    killed.journal.open(usageEvent('refused', Outcome.UNSPECIFIED));
+    await killed.journal.finish(usageEvent('stuck'));
+    await expect.poll(segments).toHaveLength(2);
+    killed.journal.void('refused');
+    await killed.disk.whenQuiet();
+    await killed.tend();
+    expect(await segments()).toHaveLength(2);
+    killed.kill();
+    ledger.away = false;
+    await using _next = await startEdge();
+    await expect.poll(segments).toHaveLength(1);
+    expect([...ledger.rows.keys()]).toEqual(['stuck']);
+  });
+
+  it('does not fill file after file with open requests when there are more than fit into one', async () => {
+    ledger.away = true;
+    await using edge = await startEdge({ segmentBytes: 1_000 });
+    for (let n = 0; n < 100; n++) edge.journal.open(usageEvent(`long${n}`));
+    await finish(edge, 200);
+    expect((await segments()).length).toBeLessThan(10);
+  });
+
+  describe('while the ledger is away', () => {
+    it('holds no more events in memory than it may, and delivers the others from disk afterwards', async () => {
+      ledger.away = true;
+      await using edge = await startEdge({ memoryEvents: 10, segmentBytes: 2_000 });
+      await finish(edge, 300);
+      expect(edge.journal.backlog).toMatchObject({ events: 300, heldEvents: 10 });
+      expect((await segments()).length).toBeGreaterThan(5);
+      ledger.away = false;
+      await edge.tend();
+      await expect.poll(() => ledger.rows.size).toBe(300);
+      await expect.poll(() => edge.journal.backlog).toMatchObject({ events: 0, heldEvents: 0, segments: 1 });
+      expect(await segments()).toHaveLength(1);
+      expect(edge.told).toMatchObject({ drained: 290, lost: [], damage: [], faults: [] });
+    });
+
+    it('does not read back what it could only hold in memory', async () => {
+      ledger.away = true;
+      const killed = await startEdge({ segmentBytes: 20_000 });
+      await finish(killed, 2_000);
+      killed.kill();
+      await using edge = await startEdge();
+      await edge.tend();
+      expect(ledger.rows.size).toBe(0);
+      ledger.away = false;
+      await expect.poll(() => ledger.rows.size).toBe(2_000);
+      expect(ledger.largestBatch).toBeLessThanOrEqual(500);
+      expect(ledger.callsAtATime).toBeLessThanOrEqual(8);
+    });
+
+    it('goes on delivering new events while the others come from disk', async () => {
+      ledger.away = true;
+      await using edge = await startEdge({ memoryEvents: 10, segmentBytes: 50_000 });
+      await finish(edge, 2_000, 'old');
+      ledger.away = false;
+      await edge.tend();
+      await finish(edge, 100, 'new');
+      await expect.poll(() => ledger.rows.size).toBe(2_100);
+    });
+
+    it('is not stopped by an answer that gets lost', async () => {
+      ledger.mute = true;
+      await using edge = await startEdge({ memoryEvents: 10, segmentBytes: 2_000 });
+      await finish(edge, 50);
+      await sleep(20);
+      ledger.mute = false;
+      await edge.tend();
+      await expect.poll(() => edge.journal.backlog.events).toBe(0);
+      expect(ledger.rows.size).toBe(50);
+    });
+
+    it('says how old the oldest unconfirmed event is', async () => {
+      const clock = new ManualClock(1_000_000);
+      ledger.away = true;
+      await using edge = await startEdge({ clock, memoryEvents: 1 });
+      expect(edge.journal.backlog.oldestSeconds).toBe(0);
+      await edge.journal.finish(usageEvent('held'));
+      clock.advanceMs(10_000);
+      await edge.journal.finish(usageEvent('spilled'));
+      clock.advanceMs(5_000);
+      expect(edge.journal.backlog).toMatchObject({ events: 2, oldestSeconds: 15 });
+      ledger.away = false;
+      await edge.tend();
+      await expect.poll(() => edge.journal.backlog.oldestSeconds).toBe(0);
+    });
   });
 });

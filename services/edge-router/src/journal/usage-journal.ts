@@ -1,163 +1,201 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants } from 'node:fs';
+import { access, mkdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { encodeRecord, owedEvents } from './journal-record.ts';
-import { JournalSegment } from './journal-segment.ts';
+import { type Clock, systemClock } from '@gateway/time';
+import { BacklogDrain } from './backlog-drain.ts';
+import { type HeldEvent, HeldEvents } from './held-events.ts';
+import { type JournalBacklog, measureBacklog } from './journal-backlog.ts';
+import { type JournalDisk, localDisk } from './journal-disk.ts';
+import type { JournalEvents } from './journal-events.ts';
+import { encodeRecord } from './journal-record.ts';
+import type { JournalSync } from './journal-segment.ts';
+import { LeftJournals } from './left-journals.ts';
+import { OpenRequests } from './open-requests.ts';
+import type { OwnSegment } from './own-segment.ts';
+import { OwnSegments } from './own-segments.ts';
 import type { UsageDelivery } from './usage-delivery.ts';
 
 export interface UsageJournalOptions {
   readonly folder: string;
   readonly delivery: UsageDelivery;
+  readonly events: JournalEvents;
+  /** So many unconfirmed events wait in memory at most; further ones are on disk only. 10 000 unless told. */
+  readonly memoryEvents?: number;
+  /** `interval` unless told. */
+  readonly sync?: JournalSync;
   /** A segment is followed by a new one at this size; 4 MiB unless told. */
   readonly segmentBytes?: number;
-  readonly onFault: (fault: unknown) => void;
+  readonly clock?: Clock;
+  readonly disk?: JournalDisk;
+  /** How often it looks after itself; a second unless told. */
+  readonly tendMs?: number;
+  /** How long it goes on delivering what waits in memory when it is closed; a second unless told. */
+  readonly lastDeliveryMs?: number;
 }
 
-interface Segment {
-  readonly file: JournalSegment;
-  /** Requests whose final line stands here and whose delivery is not confirmed. */
-  undelivered: number;
-}
+/** Dead owners are looked for at every so many rounds. */
+const roundsPerClaim = 5;
 
 /**
  * The edge's memory on disk of what it owes the ledger. A request is `open` before its provider is called, and `final`
  * or `void` before its client has the last byte; finals are delivered until the ledger's side confirms them. Killing
- * the process, or cutting it off from the ledger for hours, loses nothing: the next process delivers what is left,
- * under the same request ids.
+ * the process, or cutting it off from the ledger for hours, loses nothing and takes no more memory: the rest is read
+ * back from disk, by this process or the next one of the folder, under the same request ids.
  */
 export class UsageJournal implements AsyncDisposable {
   readonly #options: UsageJournalOptions;
-  readonly #segments = new Set<Segment>();
-  /** Open lines that a new segment must repeat before an older one may go. */
-  readonly #open = new Map<string, UsageRecorded>();
-  #active: Segment;
-  #rotating: Promise<void> | undefined;
+  readonly #clock: Clock;
+  readonly #open = new OpenRequests();
+  readonly #held: HeldEvents;
+  readonly #segments: OwnSegments;
+  readonly #left: LeftJournals;
+  readonly #drain: BacklogDrain;
+  readonly #tending: NodeJS.Timeout;
+  #rounds = 0;
 
-  /** Opens the journal and hands over what earlier processes of this folder left behind. */
+  /**
+   * Opens the journal and takes over what dead owners left in its folder. A folder that can't be written at all is a
+   * mistake in the settings and rejects; a disk that is full or fails does not.
+   */
   static async open(options: UsageJournalOptions): Promise<UsageJournal> {
     await mkdir(options.folder, { recursive: true });
-    const left = await claimLeftSegments(options.folder);
-    const journal = new UsageJournal(options, await createSegment(options.folder));
-    for (const path of left) void journal.#deliverLeft(path);
+    await access(options.folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    const journal = new UsageJournal(options);
+    await journal.tend();
     return journal;
   }
 
-  private constructor(options: UsageJournalOptions, active: Segment) {
+  private constructor(options: UsageJournalOptions) {
+    const { folder, delivery, events, disk = localDisk } = options;
     this.#options = options;
-    this.#active = active;
-    this.#segments.add(active);
+    this.#clock = options.clock ?? systemClock;
+    const onBacklog = () => this.#drain.wake();
+    this.#held = new HeldEvents({
+      delivery,
+      maxEvents: options.memoryEvents ?? 10_000,
+      onConfirmed: (confirmed) => this.#onConfirmed(confirmed),
+    });
+    this.#segments = new OwnSegments({
+      folder,
+      disk,
+      sync: options.sync ?? 'interval',
+      segmentBytes: options.segmentBytes ?? 4 * 1024 * 1024,
+      events,
+      beginSegment: (segment) => this.#beginSegment(segment),
+      onBacklog,
+    });
+    this.#left = new LeftJournals({ folder, disk, events, onBacklog });
+    this.#drain = new BacklogDrain({
+      delivery,
+      next: () => this.#left.nextBacklog() ?? this.#segments.nextBacklog(),
+      onDelivered: events.drained,
+      onFault: events.faulted,
+    });
+    this.#tending = setInterval(() => void this.tend(), options.tendMs ?? 1_000).unref();
+  }
+
+  get backlog(): JournalBacklog {
+    const parts = { held: this.#held, own: this.#segments.all, left: this.#left.segments };
+    return measureBacklog(parts, this.#clock.nowMs());
   }
 
   /** Notes that a provider is about to be called. Not awaited on the way of a request. */
   open(event: UsageRecorded): void {
-    this.#open.set(event.requestId, event);
-    this.#append(encodeRecord({ kind: 'open', event }));
+    const { active } = this.#segments;
+    this.#open.begin(event, active !== undefined);
+    void active?.file.append(encodeRecord({ kind: 'open', event }));
   }
 
   /** Notes that a request ended without a provider's answer. */
   void(requestId: string): void {
-    if (this.#open.delete(requestId)) this.#append(encodeRecord({ kind: 'void', requestId }));
+    if (this.#open.end(requestId)) void this.#writeVoid(requestId);
   }
 
-  /** Notes how a request ended. Resolves when this survives the death of the process; delivery goes on behind it. */
+  /**
+   * Notes how a request ended. Resolves when this survives the death of the process, or when the disk has been found not
+   * to take it; delivery goes on behind it. Never rejects.
+   */
   async finish(event: UsageRecorded): Promise<void> {
-    const segment = this.#active;
-    segment.undelivered += 1;
-    this.#open.delete(event.requestId);
-    const written = segment.file.append(encodeRecord({ kind: 'final', event }));
-    void this.#options.delivery.deliver([event]).then(
-      () => this.#confirmed(segment),
-      () => undefined, // Stopped: the next process delivers it.
-    );
-    await written.catch(this.#options.onFault);
-    if (segment.file.sizeBytes >= (this.#options.segmentBytes ?? 4 * 1024 * 1024)) await this.#rotate();
+    const openOnDisk = this.#open.end(event.requestId);
+    const { active } = this.#segments;
+    const written = active === undefined ? this.#holdWithoutLine(event) : await this.#write(event, active);
+    if (!written && openOnDisk) this.#open.endNotWritten(event.requestId);
+  }
+
+  /** Looks after everything that is not done at once. It does so by itself, once a second. */
+  async tend(): Promise<void> {
+    this.#options.events.backlogIs(this.backlog);
+    if (this.#rounds++ % roundsPerClaim === 0) await this.#left.claim(this.#segments.owner);
+    await this.#segments.tend();
+    // The disk takes lines again: it is told what it could not be told.
+    if (this.#open.owesVoids || this.#held.homeless().length > 0) await this.#segments.beginNext();
   }
 
   /** Stops delivering and closes the files; what is not delivered stays for the next process. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#options.delivery[Symbol.asyncDispose]();
-    await this.#rotating;
-    for (const segment of this.#segments) {
-      const done = segment.undelivered === 0 && (segment !== this.#active || this.#open.size === 0);
-      await (done ? segment.file.remove() : segment.file.close());
+    clearInterval(this.#tending);
+    this.#options.delivery.retryNow();
+    await Promise.race([
+      this.#held.whenEmpty(),
+      sleep(this.#options.lastDeliveryMs ?? 1_000, undefined, { ref: false }),
+    ]);
+    this.#options.delivery[Symbol.dispose]();
+    await this.#drain[Symbol.asyncDispose]();
+    await this.#left.close();
+    await this.#segments.tend();
+    await this.#segments.close(!this.#open.isEmpty);
+  }
+
+  /** False when the event's line could not be written; it then waits in memory without one. */
+  async #write(event: UsageRecorded, segment: OwnSegment): Promise<boolean> {
+    const nowMs = this.#clock.nowMs();
+    const held = segment.spill === undefined ? this.#held.offer(event, nowMs, segment) : undefined;
+    if (held === undefined) segment.addToSpill(nowMs);
+    else segment.hold();
+    const written = await segment.file.append(encodeRecord({ kind: 'final', event }));
+    this.#segments.relieve(segment);
+    if (written) return true;
+    if (held === undefined) {
+      segment.takeFromSpill();
+      return this.#holdWithoutLine(event);
     }
+    this.#loseLine(held, segment);
+    return false;
   }
 
-  #append(line: string): void {
-    this.#active.file.append(line).catch(this.#options.onFault);
+  #holdWithoutLine(event: UsageRecorded): false {
+    const held = this.#held.offer(event, this.#clock.nowMs(), undefined);
+    if (held === undefined) this.#options.events.lost(event);
+    return false;
   }
 
-  #confirmed(segment: Segment): void {
-    segment.undelivered -= 1;
-    this.#removeIfDone(segment);
+  async #writeVoid(requestId: string): Promise<void> {
+    const written = await this.#segments.active?.file.append(encodeRecord({ kind: 'void', requestId }));
+    if (written !== true) this.#open.endNotWritten(requestId);
   }
 
-  #removeIfDone(segment: Segment): void {
-    if (segment === this.#active || segment.undelivered > 0 || !this.#segments.delete(segment)) return;
-    segment.file.remove().catch(this.#options.onFault);
-  }
-
-  #rotate(): Promise<void> {
-    this.#rotating ??= this.#startSegment().finally(() => {
-      this.#rotating = undefined;
-    });
-    return this.#rotating;
-  }
-
-  async #startSegment(): Promise<void> {
-    const next = await createSegment(this.#options.folder);
-    const previous = this.#active;
-    this.#segments.add(next);
-    this.#active = next;
-    // The older segment may go as soon as its finals are delivered, so open requests move along.
-    const repeated = [...this.#open.values()].map((event) => encodeRecord({ kind: 'open', event }));
-    if (repeated.length > 0) await next.file.append(repeated.join(''));
-    this.#removeIfDone(previous);
-  }
-
-  async #deliverLeft(path: string): Promise<void> {
-    try {
-      const events = owedEvents((await readFile(path, 'utf8')).split('\n'));
-      await this.#options.delivery.deliver(events);
-      await unlink(path);
-    } catch (fault) {
-      this.#options.onFault(fault);
+  /** What has not ended, and what has no line anywhere, stands in the new segment first. */
+  async #beginSegment(segment: OwnSegment): Promise<void> {
+    const handedOver = this.#open.handOver();
+    const homeless = this.#held.homeless();
+    for (const held of homeless) {
+      held.home = segment;
+      segment.hold();
     }
+    const finals = homeless.map(({ event }) => encodeRecord({ kind: 'final', event }));
+    if (await segment.begin(handedOver.lines + finals.join(''))) handedOver.onWritten();
+    else for (const held of homeless) this.#loseLine(held, segment);
   }
-}
 
-/** `<pid>-<random>.journal` while its process lives; `left-….journal` once another has taken it over. */
-function segmentPath(folder: string): string {
-  return join(folder, `${process.pid}-${randomUUID()}.journal`);
-}
+  #loseLine(held: HeldEvent, segment: OwnSegment): void {
+    if (held.confirmed || held.home !== segment) return;
+    held.home = undefined;
+    segment.letGo();
+  }
 
-async function createSegment(folder: string): Promise<Segment> {
-  return { file: await JournalSegment.create(segmentPath(folder)), undelivered: 0 };
-}
-
-/** Takes over the segments of processes that are gone. Renaming decides when several start at once. */
-async function claimLeftSegments(folder: string): Promise<readonly string[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.journal') && !isOwnedByOther(name));
-  const claimed = names.map(async (name) => {
-    const path = join(folder, `${process.pid}-left-${randomUUID()}.journal`);
-    return rename(join(folder, name), path).then(
-      () => path,
-      () => undefined,
-    );
-  });
-  return (await Promise.all(claimed)).filter((path) => path !== undefined);
-}
-
-/** True when the process named in a segment's file name lives and is not this one. */
-function isOwnedByOther(name: string): boolean {
-  const pid = Number.parseInt(name, 10);
-  if (!Number.isInteger(pid) || pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (fault) {
-    // EPERM: it lives, under another user.
-    return fault instanceof Error && 'code' in fault && fault.code === 'EPERM';
+  #onConfirmed(confirmed: readonly HeldEvent[]): void {
+    for (const { home } of confirmed) home?.letGo();
+    void this.#segments.removeDelivered();
   }
 }

@@ -94,4 +94,14 @@ describe('UsageBooking', () => {
     for (const output of [0n, 10n, 999n, 1_000n, 1_999n, 2_500n]) booking.onUsage(usage(5n, output));
     expect(lines).toEqual(['open UNSPECIFIED 0', 'open FAILED 0', 'open FAILED 1000', 'open FAILED 2500']);
   });
+
+  it('does not open a request again that has ended', async () => {
+    const { booking, lines, finals } = setUp();
+    booking.onLease(lease);
+    await booking.end(Outcome.ABORTED);
+    booking.onUsage(usage(5n, 2_000n));
+    booking.onLease(lease);
+    expect(lines).toEqual(['open UNSPECIFIED 0', 'void r1']);
+    expect(finals).toEqual([]);
+  });
 });

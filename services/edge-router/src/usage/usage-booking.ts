@@ -49,6 +49,7 @@ export class UsageBooking {
 
   /** A provider is about to be called with this lease. */
   readonly onLease = (lease: Lease): void => {
+    if (this.#ended !== undefined) return;
     this.#lease = lease;
     this.#usage = undefined;
     this.#outputAtCheckpoint = undefined;
@@ -60,6 +61,8 @@ export class UsageBooking {
    * and how much at least, should this process die.
    */
   readonly onUsage = (usage: Usage): void => {
+    // The journal would take a request that is opened again for one that never ends.
+    if (this.#ended !== undefined) return;
     this.#usage = usage;
     const booked = this.#outputAtCheckpoint;
     if (booked !== undefined && usage.outputTokens - booked < checkpointTokens) return;

@@ -1,0 +1,41 @@
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { lockFile } from './lock-file.ts';
+
+/** What the journal asks of the disk that it writes to. */
+export interface JournalDisk {
+  /** Makes a file that is only ever appended to. Fails when there is one already. */
+  createFile(path: string): Promise<AppendOnlyFile>;
+  /** Locks a file, which is made if need be, for as long as this process lives; undefined when another one has it. */
+  lockFile(path: string): Disposable | undefined;
+}
+
+export interface AppendOnlyFile {
+  /** Resolves when the operating system has the text: from then on it survives the death of this process. */
+  append(text: string): Promise<void>;
+  /** Resolves when what was appended survives the loss of power. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const localDisk: JournalDisk = { createFile, lockFile };
+
+async function createFile(path: string): Promise<AppendOnlyFile> {
+  const file = await open(path, 'ax', 0o600);
+  let nameSynced = false;
+  return {
+    append: (text) => file.appendFile(text),
+    sync: async () => {
+      await file.datasync();
+      if (!nameSynced) await syncFolder(dirname(path));
+      nameSynced = true;
+    },
+    close: () => file.close(),
+  };
+}
+
+/** The names in a folder are written apart from the files. */
+async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, 'r');
+  await folder.sync();
+}
