@@ -7,6 +7,7 @@ describe('the limiter’s settings', () => {
     expect(readLimiterConfig({})).toEqual({
       failureMode: 'local',
       localMaxMs: 3_600_000,
+      replicas: 1,
       redisTimeoutMs: 100,
       memoryMaxKeys: 100_000,
       reconcileEveryMs: 10_000,

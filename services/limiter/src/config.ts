@@ -10,9 +10,17 @@ export interface LimiterConfig {
   readonly failureMode: (typeof failureModes)[number];
   /** LIMITER_LOCAL_MAX_SECONDS (3600): how long one outage may be bridged by local windows before it fails as `closed`. */
   readonly localMaxMs: number;
+  /**
+   * LIMITER_REPLICAS (1): among how many limiters the requests per minute are divided while Redis is away: each admits its
+   * part, rounded down, but at least one. With 1 each admits as many as the limit says.
+   */
+  readonly replicas: number;
   /** LIMITER_REDIS_TIMEOUT_MS (100): how long a call to Redis may take, its one repetition included. */
   readonly redisTimeoutMs: number;
-  /** LIMITER_MEMORY_MAX_KEYS (100000): keys kept in memory; beyond it the least recently used begin anew. */
+  /**
+   * LIMITER_MEMORY_MAX_KEYS (100000): keys kept in memory; beyond it the least recently used begin anew. Also how many
+   * admissions of the last minute, and how many settles, are kept for an outage of Redis.
+   */
   readonly memoryMaxKeys: number;
   /** LIMITER_RECONCILE_SECONDS (10): how often a day counter in use is compared with the usage ledger. */
   readonly reconcileEveryMs: number;
@@ -52,6 +60,7 @@ function readSettings(reader: EnvReader): LimiterConfig {
   return {
     failureMode: reader.oneOf('LIMITER_FAILURE_MODE', failureModes, 'local'),
     localMaxMs: reader.integer('LIMITER_LOCAL_MAX_SECONDS', 3_600, { max: 86_400 }) * 1_000,
+    replicas: reader.integer('LIMITER_REPLICAS', 1, { min: 1, max: 1_000 }),
     redisTimeoutMs: reader.integer('LIMITER_REDIS_TIMEOUT_MS', 100, { min: 10, max: 10_000 }),
     memoryMaxKeys: reader.integer('LIMITER_MEMORY_MAX_KEYS', 100_000, { min: 1, max: 10_000_000 }),
     reconcileEveryMs: reader.integer('LIMITER_RECONCILE_SECONDS', 10, { min: 1, max: 3_600 }) * 1_000,

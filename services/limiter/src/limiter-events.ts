@@ -9,6 +9,8 @@ export interface LimiterEvents {
   /** The shared store failed; `reason` is the driver's text. */
   outageBegan(reason: string): void;
   outageEnded(durationMs: number): void;
+  /** The shared store was told of requests that this process had admitted in the last minute. */
+  admissionsHandedOver(count: number): void;
   /** Settles that wait for the shared store, as it stands now. */
   settlesPending(count: number): void;
   settleDropped(): void;
@@ -30,6 +32,14 @@ export function createLimiterEvents({ logger, metrics }: ServiceRuntime): Limite
   const outages = metrics.counter({
     name: 'gateway_limiter_store_outages_total',
     help: 'Times that the shared store stopped answering.',
+  });
+  const away = metrics.gauge({
+    name: 'gateway_limiter_store_away',
+    help: '1 while the shared store does not answer, else 0.',
+  });
+  const handedOver = metrics.counter({
+    name: 'gateway_limiter_handed_over_admissions_total',
+    help: 'Admissions of the last minute that the shared store was told of when it answered again.',
   });
   const pending = metrics.gauge({
     name: 'gateway_limiter_pending_settles',
@@ -53,9 +63,14 @@ export function createLimiterEvents({ logger, metrics }: ServiceRuntime): Limite
     degraded: () => degraded.inc(),
     outageBegan(reason) {
       outages.inc();
+      away.set(1);
       logger.warn({ reason }, 'the shared store does not answer');
     },
-    outageEnded: (durationMs) => logger.info({ durationMs }, 'the shared store answers again'),
+    outageEnded(durationMs) {
+      away.set(0);
+      logger.info({ durationMs }, 'the shared store answers again');
+    },
+    admissionsHandedOver: (count) => handedOver.inc(count),
     settlesPending: (count) => pending.set(count),
     settleDropped: () => dropped.inc(),
     dayTotalLoadFailed(reason) {

@@ -228,6 +228,14 @@ describe('the limiter service', () => {
       await expect(operator().reconcileDay(request)).rejects.toMatchObject({ code: 'internal_error' });
     });
 
+    it('does not take a key that no ledger can know for a ledger that fails', async () => {
+      getDayTotal.mockResolvedValue(total(95n));
+      for (const key of ['token:', 'token:\0', 'token:é'])
+        expect((await limiter.admit({ ...valid, key })).status?.tokens?.remaining).toBe(100n);
+      expect(getDayTotal).not.toHaveBeenCalled();
+      expect((await limiter.admit(valid)).status?.tokens?.remaining).toBe(5n);
+    });
+
     it('asks it for no other keys, and for no key without a day budget', async () => {
       expect((await limiter.admit({ ...valid, key: 'tenant:1' })).refusal).toBeUndefined();
       await limiter.settle({ ...valid, key: 'tenant:1', localDay: today, tokens: 3n });

@@ -1,43 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { GatewayError } from '@gateway/errors';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { type Client, directClient, type ServiceRoute } from '@gateway/rpc';
-import { createLogger, Metrics } from '@gateway/telemetry';
 import { freePort, startRedis, type TestServer } from '@gateway/testkit';
-import { localDayOf } from '@gateway/time';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLimiterFromEnvironment } from '../src/service.ts';
+import { admitMany, deadline, freshKey, startLimiter, today } from './limiter-under-test.ts';
 
 const patience = { timeout: 15_000, interval: 50 };
-
-/** A limiter as it runs by itself, on a Redis of the test's own. */
-async function startLimiter(redisUrl: string, env: Readonly<Record<string, string>> = {}) {
-  const metrics = new Metrics();
-  const runtime = { logger: createLogger('limiter', 'silent'), metrics };
-  const service = await createLimiterFromEnvironment(
-    // More than the default: on a busy test machine a healthy Redis must not look like one that is away.
-    { REDIS_URL: redisUrl, LIMITER_REDIS_TIMEOUT_MS: '1000', ...env },
-    runtime,
-  );
-  await service.start();
-  const [route] = service.routes;
-  if (route?.service !== LimiterService) throw new Error('the limiter serves something else');
-  const client: Client<typeof LimiterService> = directClient(route as ServiceRoute<typeof LimiterService>);
-  const metric = async (name: string) => (await metrics.registry.getSingleMetric(name)?.get())?.values[0]?.value;
-  return { service, client, metric, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
-}
-
 const limits = { requestsPerMinute: 5, tokensPerDay: 1_000n };
-const freshKey = () => `test:${randomUUID()}`;
-const today = () => localDayOf(Date.now());
-// A call that hung would fail by this deadline, far above the time that Redis is given.
-const deadline = { timeoutMs: 5_000 };
-
-function admitMany(client: Client<typeof LimiterService>, key: string, count: number) {
-  return Promise.all(
-    Array.from({ length: count }, () => client.admit({ key, requestId: randomUUID(), limits }, deadline)),
-  );
-}
 
 describe('a limiter whose Redis goes away', () => {
   let redis: TestServer;
@@ -56,16 +23,17 @@ describe('a limiter whose Redis goes away', () => {
     ).toBe(900n);
 
     await redis.pause();
-    const decisions = await admitMany(client, key, 20);
-    expect(decisions.filter(({ refusal }) => refusal === undefined)).toHaveLength(5);
+    const decisions = await admitMany(limiter, key, 20);
+    expect(decisions.filter(({ isAdmitted }) => isAdmitted)).toHaveLength(4);
     expect(decisions.every(({ status }) => status?.degraded)).toBe(true);
     expect(decisions[0]?.status?.tokens?.remaining).toBe(100n);
     expect(await service.notReady()).toBeUndefined();
-    expect(await metric('gateway_limiter_degraded_total')).toBe(20);
+    expect(await metric('degraded_total')).toBe(20);
+    expect(await metric('store_away')).toBe(1);
 
     const settled = await client.settle({ key, requestId: 'during', localDay: today(), tokens: 100n }, deadline);
     expect(settled.usedTokens).toBe(1_000n);
-    expect(await metric('gateway_limiter_pending_settles')).toBe(1);
+    expect(await metric('pending_settles')).toBe(1);
 
     await redis.resume();
     await expect
@@ -73,28 +41,53 @@ describe('a limiter whose Redis goes away', () => {
       .toMatchObject({
         degraded: false,
         tokens: { remaining: 0n },
+        requests: { remaining: 0 },
       });
-    expect(await metric('gateway_limiter_pending_settles')).toBe(0);
+    expect(await metric('pending_settles')).toBe(0);
+    expect(await metric('store_away')).toBe(0);
     expect(
       (await client.settle({ key, requestId: 'during', localDay: today(), tokens: 100n }, deadline)).usedTokens,
     ).toBe(1_000n);
   });
 
-  it('goes on without Redis after it was killed, and with it when it is back, empty', async () => {
+  it('admits no more than the limit when Redis is killed and comes back empty', async () => {
     await using limiter = await startLimiter(redis.url);
     const key = freshKey();
-    await admitMany(limiter.client, key, 5);
+    const admitted = async (count: number) =>
+      (await admitMany(limiter, key, count)).filter(({ isAdmitted }) => isAdmitted).length;
+    expect(await admitted(3)).toBe(3);
     await redis.kill();
-    const decisions = await admitMany(limiter.client, key, 20);
-    expect(decisions.filter(({ refusal }) => refusal === undefined)).toHaveLength(5);
+    expect(await admitted(1)).toBe(1);
     await redis.restart();
+    const { client, metric } = limiter;
     await expect
-      .poll(async () => (await limiter.client.peek({ key, limits }, deadline)).status, patience)
-      .toMatchObject({ degraded: false, requests: { remaining: 5 } });
+      .poll(async () => (await client.peek({ key, limits }, deadline)).status, patience)
+      .toMatchObject({ degraded: false, requests: { remaining: 1 } });
+    expect(await admitted(20)).toBe(1);
+    expect(await metric('handed_over_admissions_total')).toBeGreaterThanOrEqual(4);
+  });
+
+  it('puts the windows of several limiters together again in a Redis that comes back empty', async () => {
+    await using first = await startLimiter(redis.url);
+    await using second = await startLimiter(redis.url);
+    const key = freshKey();
+    await admitMany(first, key, 2);
+    await admitMany(second, key, 2);
+    await redis.kill();
+    for (const limiter of [first, second]) expect((await admitMany(limiter, key, 1))[0]?.status?.degraded).toBe(true);
+    await redis.restart();
+    for (const { client } of [first, second])
+      await expect
+        .poll(async () => (await client.peek({ key, limits }, deadline)).status?.degraded, patience)
+        .toBe(false);
+    // Six were admitted: each of the two knew of its own only.
+    const lifted = { requestsPerMinute: 10 };
+    expect((await first.client.peek({ key, limits: lifted }, deadline)).status?.requests?.remaining).toBe(4);
+    expect((await admitMany(second, key, 5)).some(({ isAdmitted }) => isAdmitted)).toBe(false);
   });
 
   it('fails with internal_error instead when it is told to', async () => {
-    await using limiter = await startLimiter(redis.url, { LIMITER_FAILURE_MODE: 'closed' });
+    await using limiter = await startLimiter(redis.url, { env: { LIMITER_FAILURE_MODE: 'closed' } });
     const request = { key: freshKey(), requestId: 'a', limits };
     await limiter.client.admit(request, deadline);
     await redis.pause();

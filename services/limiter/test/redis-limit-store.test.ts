@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RedisConnection } from '../src/store/redis-connection.ts';
 import { RedisLimitStore } from '../src/store/redis-limit-store.ts';
-import { cuttingProxy } from './cutting-proxy.ts';
+import { redisProxy } from './redis-proxy.ts';
 import { openRedis } from './store-under-test.ts';
 
 const midnightMs = Date.parse('2026-11-20T23:00:00Z');
@@ -100,7 +100,7 @@ describe('the Redis limit store', () => {
   });
 
   it('takes one slot when the answer is lost on its way and the call is made again', async () => {
-    await using proxy = await cuttingProxy((await testBackends()).redisUrl);
+    await using proxy = await redisProxy((await testBackends()).redisUrl);
     await using lossy = await openRedis(proxy.url);
     const store = new RedisLimitStore({ redis: lossy, clock: systemClock });
     const key = limitedKey();

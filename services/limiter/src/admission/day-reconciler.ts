@@ -2,6 +2,7 @@ import type { Clock, LocalDay } from '@gateway/time';
 import type { LimiterEvents } from '../limiter-events.ts';
 import { BoundedMap } from '../store/bounded-map.ts';
 import type { LimitStore, ReconciledDay } from '../store/limit-store.ts';
+import { maxPendingIds } from '../store/max-pending-ids.ts';
 import type { DayTotals } from './day-totals.ts';
 
 export interface DayReconcilerParts {
@@ -40,17 +41,17 @@ export class DayReconciler {
     const pauseMs = this.#pauseMs(used, nowMs);
     used.dueAtMs = nowMs + pauseMs;
     this.#running += 1;
-    void this.#reconcileQuietly(key, day, pauseMs).finally(() => {
-      this.#running -= 1;
-    });
+    // A ticket that was still valid at the next turn would make every second turn idle.
+    void this.#reconcile(key, day, { pauseMs: Math.floor(0.9 * pauseMs) })
+      .catch(() => undefined)
+      .finally(() => {
+        this.#running -= 1;
+      });
   }
 
   /** A counter had no base and was given one. What was on its way to the ledger just then is found soon after. */
   noteBaseLoaded(key: string, day: LocalDay): void {
-    const nowMs = this.#parts.clock.nowMs();
-    const used = this.#dayInUse(key, day, nowMs);
-    used.dueAtMs = nowMs + unsettledPauseMs;
-    used.unsettledUntilMs = nowMs + unsettledMs;
+    this.#compareOften(key, day);
   }
 
   /** Compares now, whoever else does. Undefined when store or ledger do not answer. */
@@ -58,23 +59,28 @@ export class DayReconciler {
     return this.#reconcile(key, day, { pauseMs: this.#parts.everyMs, force: true });
   }
 
-  async #reconcileQuietly(key: string, day: LocalDay, pauseMs: number): Promise<void> {
-    const reconciled = await this.#reconcile(key, day, { pauseMs }).catch(() => undefined);
-    if (reconciled?.usedTokensBefore === undefined) return;
-    const correction = reconciled.usedTokensAfter - reconciled.usedTokensBefore;
-    if (correction !== 0) this.#parts.events.dayCorrected(correction);
-  }
-
-  async #reconcile(
-    key: string,
-    day: LocalDay,
-    { pauseMs, force = false }: { readonly pauseMs: number; readonly force?: boolean },
-  ): Promise<ReconciledDay | undefined> {
+  async #reconcile(key: string, day: LocalDay, { pauseMs, force = false }: Pace): Promise<ReconciledDay | undefined> {
     const { store, dayTotals } = this.#parts;
     const begun = await store.beginReconciliation(key, day, { pauseMs, force });
     if (begun === undefined) return undefined;
+    if (begun.pendingIds.length * 2 > maxPendingIds) this.#compareOften(key, day);
     const snapshot = await dayTotals.snapshot({ key, day, requestIds: begun.pendingIds });
-    return snapshot && store.finishReconciliation(key, day, begun.ticket, { ...snapshot, force });
+    if (snapshot === undefined) return undefined;
+    const reconciled = await store.finishReconciliation(key, day, begun.ticket, { ...snapshot, force });
+    if (reconciled !== undefined) this.#noteCorrection(reconciled);
+    return reconciled;
+  }
+
+  #noteCorrection({ usedTokensBefore, usedTokensAfter }: ReconciledDay): void {
+    const correction = usedTokensAfter - (usedTokensBefore ?? usedTokensAfter);
+    if (correction !== 0) this.#parts.events.dayCorrected(correction);
+  }
+
+  #compareOften(key: string, day: LocalDay): void {
+    const nowMs = this.#parts.clock.nowMs();
+    const used = this.#dayInUse(key, day, nowMs);
+    used.dueAtMs = nowMs + unsettledPauseMs;
+    used.unsettledUntilMs = nowMs + unsettledMs;
   }
 
   #pauseMs({ unsettledUntilMs }: DayInUse, nowMs: number): number {
@@ -91,6 +97,13 @@ export class DayReconciler {
     this.#days.set(name, used);
     return used;
   }
+}
+
+interface Pace {
+  /** For how long no other limiter begins. */
+  readonly pauseMs: number;
+  /** Whoever else has begun, and even if the ledger has less than it had. */
+  readonly force?: boolean;
 }
 
 interface DayInUse {

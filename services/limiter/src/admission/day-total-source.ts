@@ -19,11 +19,13 @@ export interface DayTotalSource {
 }
 
 const tokenPrefix = 'token:';
+/** Ids that tokens can have. What no ledger can know must not look like a ledger that fails. */
+const tokenKey = /^token:[!-~]+$/;
 
 /** The usage ledger. It knows the keys of the form `token:<id>`. */
 export function usageLedger(usageQuery: Client<typeof UsageQueryService>): DayTotalSource {
   return {
-    covers: (key) => key.startsWith(tokenPrefix),
+    covers: (key) => tokenKey.test(key),
     async loadDayTotal({ key, day: localDay, requestIds }, timeoutMs) {
       const question = { tokenId: key.slice(tokenPrefix.length), localDay, requestIds: [...requestIds] };
       const { totalTokens, includedRequestIds } = await usageQuery.getDayTotal(question, { timeoutMs });

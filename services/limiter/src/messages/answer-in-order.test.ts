@@ -1,7 +1,14 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { answerInOrder } from './answer-in-order.ts';
 
 const never = new AbortController().signal;
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+}
 
 async function* numbers(count: number) {
   for (let n = 0; n < count; n++) yield n;
@@ -62,6 +69,27 @@ describe('answers in order', () => {
     };
     await expect(run()).rejects.toThrow('second');
     expect(seen).toEqual([0]);
+  });
+
+  it('hold on to no request that was answered, however long the stream lasts', async () => {
+    const read: WeakRef<object>[] = [];
+    const rest = Promise.withResolvers<void>();
+    async function* requests() {
+      for (let n = 0; n < 1_000; n++) {
+        const request = { n };
+        read.push(new WeakRef(request));
+        yield request;
+      }
+      await rest.promise;
+    }
+    const stopping = new AbortController().signal;
+    const answers = answerInOrder({ requests: requests(), answer: async ({ n }) => n, maxAtOnce: 4, stopping });
+    for (let n = 0; n < 1_000; n++) await answers.next();
+    await new Promise((resolve) => setImmediate(resolve));
+    collectGarbage();
+    expect(read.slice(0, 900).filter((request) => request.deref() !== undefined)).toHaveLength(0);
+    rest.resolve();
+    expect(await answers.next()).toMatchObject({ done: true });
   });
 
   it('end with the failure of their source', async () => {

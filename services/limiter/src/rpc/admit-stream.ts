@@ -1,11 +1,18 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { AdmitStreamRequest, AdmitStreamResponseSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type {
+  AdmitRequest,
+  AdmitResponseSchema,
+  AdmitStreamRequest,
+  AdmitStreamResponseSchema,
+} from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { Limiter } from '../admission/limiter.ts';
 import { answerInOrder } from '../messages/answer-in-order.ts';
 import { admit } from './admit.ts';
 
 /** How many batches of one stream are decided at once; the caller's further ones wait in the transport. */
 const maxBatchesAtOnce = 64;
+/** How many checks of one batch are: a batch may hold hundreds of thousands. */
+const maxChecksAtOnce = 1_000;
 
 /**
  * Decides batches of checks, all at once, and answers them in order. When the service drains it answers the batches it
@@ -18,8 +25,17 @@ export function admitStream(
 ): AsyncGenerator<MessageInitShape<typeof AdmitStreamResponseSchema>> {
   return answerInOrder({
     requests,
-    answer: async ({ checks }) => ({ decisions: await Promise.all(checks.map((check) => admit(limiter, check))) }),
+    answer: async ({ checks }) => ({ decisions: await decideAll(limiter, checks) }),
     maxAtOnce: maxBatchesAtOnce,
     stopping: draining,
   });
+}
+
+async function decideAll(limiter: Limiter, checks: readonly AdmitRequest[]) {
+  const decisions: MessageInitShape<typeof AdmitResponseSchema>[] = [];
+  for (let start = 0; start < checks.length; start += maxChecksAtOnce) {
+    const some = checks.slice(start, start + maxChecksAtOnce);
+    decisions.push(...(await Promise.all(some.map((check) => admit(limiter, check)))));
+  }
+  return decisions;
 }

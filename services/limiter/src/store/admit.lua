@@ -28,7 +28,7 @@ end
 
 -- After a failover the clock may lag behind entries that are there already: the window's time never goes back.
 local clock = now
-local newest = entry_at(window_key, -1)
+local newest = newest_entry(window_key, clock)
 if newest then
   now = math.max(clock, newest)
   redis.call('ZREMRANGEBYSCORE', window_key, '-inf', expired_until(now))

@@ -3,6 +3,8 @@ export interface BoundedMapOptions<V> {
   readonly maxEntries: number;
   /** Whether an entry holds nothing worth keeping at that time. */
   readonly isIdle: (value: V, nowMs: number) => boolean;
+  /** Is told of each value that the map gives up by itself. */
+  readonly onForgotten?: (value: V) => void;
 }
 
 /** A map in order of last use that forgets idle entries a few at a time, as it is used: no timer, no long sweep. */
@@ -41,14 +43,23 @@ export class BoundedMap<V> {
   forgetIdle(nowMs: number): void {
     for (const [key, value] of this.#entries) {
       if (!this.#options.isIdle(value, nowMs)) return;
-      this.#entries.delete(key);
+      this.#forget(key, value);
     }
   }
 
+  [Symbol.iterator](): Iterator<[string, V]> {
+    return this.#entries[Symbol.iterator]();
+  }
+
   #dropOldest(): void {
-    for (const key of this.#entries.keys()) {
-      this.#entries.delete(key);
+    for (const [key, value] of this.#entries) {
+      this.#forget(key, value);
       return;
     }
+  }
+
+  #forget(key: string, value: V): void {
+    this.#entries.delete(key);
+    this.#options.onForgotten?.(value);
   }
 }

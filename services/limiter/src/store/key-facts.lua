@@ -1,6 +1,8 @@
 -- What every script shares; it is put before each of them. All times are epoch milliseconds.
 
 local WINDOW_MS = 60000
+-- What a counter stands at when it can't be exact any more; larger numbers are not.
+local MOST_TOKENS = 9007199254740991
 
 -- Redis' own clock, so that every limiter agrees. Tests give a time of their own.
 local function clock_ms(given)
@@ -18,6 +20,19 @@ end
 local function entry_at(window_key, index)
   local entry = redis.call('ZRANGE', window_key, index, index, 'WITHSCORES')
   return tonumber(entry[2])
+end
+
+-- Instant of the newest entry; nil in an empty window. Entries further ahead of the clock than a replica lags behind were
+-- made before the clock was set back. When that was is not known, but not after now: they count as made now.
+local function newest_entry(window_key, clock)
+  local newest = entry_at(window_key, -1)
+  if not newest or newest <= clock + WINDOW_MS then
+    return newest
+  end
+  for _, request_id in ipairs(redis.call('ZRANGEBYSCORE', window_key, '(' .. as_text(clock), '+inf')) do
+    redis.call('ZADD', window_key, as_text(clock), request_id)
+  end
+  return clock
 end
 
 local function expired_until(now)
@@ -41,6 +56,11 @@ local function used_tokens(day_key, known_base)
     return nil, tonumber(counter[2] or 0)
   end
   return base + tonumber(counter[2] or 0)
+end
+
+local function add_tokens(day_key, field, tokens)
+  local counted = tonumber(redis.call('HGET', day_key, field) or 0)
+  redis.call('HSET', day_key, field, as_text(math.min(MOST_TOKENS, counted + tokens)))
 end
 
 -- For how long a request that counts already is known again when it is settled once more.

@@ -29,10 +29,16 @@ export interface Settlement {
   readonly dayBase: KnownDayBase;
 }
 
+/** A request that took its slot elsewhere, so many milliseconds ago. */
+export interface RecordedAdmission {
+  readonly requestId: string;
+  readonly ageMs: number;
+}
+
 /** A reconciliation under way: no other one of the same day may begin until it has finished or was given up. */
 export interface OpenReconciliation {
   readonly ticket: string;
-  /** Settled requests of which the store does not know that the ledger has them; some of them, when there are very many. */
+  /** Settled requests of which the store does not know that the ledger has them. */
   readonly pendingIds: readonly string[];
 }
 

@@ -4,7 +4,7 @@ import { dayForgottenAtMs, daySpanAt } from '../windows/day-budget.ts';
 import { decide } from '../windows/decide.ts';
 import type { KeyFacts } from '../windows/key-facts.ts';
 import { admittedWith, type Decision, refusedWith, statusOf } from '../windows/limit-status.ts';
-import { emptyWindow, MinuteWindow } from '../windows/minute-window.ts';
+import { emptyWindow } from '../windows/minute-window.ts';
 import { BoundedMap } from './bounded-map.ts';
 import type {
   AdmitCheck,
@@ -13,8 +13,11 @@ import type {
   KeyQuestion,
   LimitStore,
   ReconciledDay,
+  RecordedAdmission,
   Settlement,
 } from './limit-store.ts';
+import { maxPendingIds } from './max-pending-ids.ts';
+import { MinuteWindows, type SeenWindow } from './minute-windows.ts';
 
 export interface MemoryLimitStoreOptions {
   readonly clock: Clock;
@@ -24,21 +27,29 @@ export interface MemoryLimitStoreOptions {
   readonly maxSettledIds?: number;
   /** False for a store that is never reconciled with a ledger: no request is kept as pending. Default true. */
   readonly isReconciled?: boolean;
+  /** Admissions that windows may hold for others to be recorded too; unlimited unless told. */
+  readonly maxRecorded?: number;
+  /** For tests only. */
+  readonly maxPendingIds?: number;
 }
 
 /** Windows and counters of one process. Exact, bounded, and empty after a restart. */
 export class MemoryLimitStore implements LimitStore {
   readonly #clock: Clock;
   readonly #isReconciled: boolean;
-  readonly #windows: BoundedMap<MinuteWindow>;
+  readonly #maxRecorded: number;
+  readonly #maxPendingIds: number;
+  readonly #windows: MinuteWindows;
   readonly #days: BoundedMap<DayCounter>;
   /** Requests that count without being pending, and until when they are known again. */
   readonly #toldIds: BoundedMap<number>;
 
-  constructor({ clock, maxKeys, maxSettledIds = 100_000, isReconciled = true }: MemoryLimitStoreOptions) {
-    this.#isReconciled = isReconciled;
+  constructor({ clock, maxKeys, maxSettledIds = 100_000, ...options }: MemoryLimitStoreOptions) {
+    this.#isReconciled = options.isReconciled ?? true;
+    this.#maxRecorded = options.maxRecorded ?? Infinity;
+    this.#maxPendingIds = options.maxPendingIds ?? maxPendingIds;
     this.#clock = clock;
-    this.#windows = new BoundedMap({ maxEntries: maxKeys, isIdle: (window, nowMs) => window.isIdle(nowMs) });
+    this.#windows = new MinuteWindows(maxKeys);
     this.#days = new BoundedMap({ maxEntries: maxKeys, isIdle: (day, nowMs) => day.forgottenAtMs <= nowMs });
     this.#toldIds = new BoundedMap({ maxEntries: maxSettledIds, isIdle: (untilMs, nowMs) => untilMs <= nowMs });
   }
@@ -56,8 +67,7 @@ export class MemoryLimitStore implements LimitStore {
     if (window?.has(requestId)) return admittedWith(limits, facts);
     if (decide({ limits, costKind, facts }) !== undefined) return refusedWith(limits, costKind, facts);
     if (limits.requestsPerMinute === undefined) return admittedWith(limits, facts);
-    const taken = window ?? this.#newWindow(check.key);
-    taken.take(requestId, facts.nowMs);
+    const taken = this.#windows.take(check.key, requestId, facts.nowMs);
     return admittedWith(limits, { ...facts, requests: taken.facts(limits.requestsPerMinute) });
   }
 
@@ -66,9 +76,8 @@ export class MemoryLimitStore implements LimitStore {
     const known = this.#days.get(dayKey(key, localDay))?.base ?? dayBase(localDay);
     if (tokens !== 0 && !this.#hasSettled(key, localDay, requestId)) {
       const day = this.#day(key, localDay);
-      day.settled += tokens;
-      const isPending = this.#isReconciled && dayBase(localDay) === undefined && day.pending.size < maxPendingIds;
-      if (isPending) day.pending.set(requestId, tokens);
+      day.settled = Math.min(Number.MAX_SAFE_INTEGER, day.settled + tokens);
+      if (this.#isReconciled && dayBase(localDay) === undefined) this.#notePending(day, key, { requestId, tokens });
       else this.#noteTold(key, localDay, requestId);
     }
     const settled = this.#days.get(dayKey(key, localDay))?.settled ?? 0;
@@ -92,7 +101,7 @@ export class MemoryLimitStore implements LimitStore {
     if (nowMs < day.pausedUntilMs && !force) return undefined;
     day.pausedUntilMs = nowMs + pauseMs;
     day.ticket = randomUUID();
-    return { ticket: day.ticket, pendingIds: [...day.pending.keys().take(maxReconciledIds)] };
+    return { ticket: day.ticket, pendingIds: [...day.pending.keys()] };
   }
 
   async finishReconciliation(
@@ -106,7 +115,26 @@ export class MemoryLimitStore implements LimitStore {
       day.settled -= day.pending.get(requestId) ?? 0;
       if (day.pending.delete(requestId)) this.#noteTold(key, localDay, requestId);
     }
+    if (day.pending.size * 2 <= this.#maxPendingIds) {
+      day.settled -= day.unlisted;
+      day.unlisted = 0;
+    }
+    day.settled = Math.max(0, day.settled);
     return { usedTokensBefore, usedTokensAfter: day.base + day.settled, pendingTokens: day.settled };
+  }
+
+  /** Takes note of requests that took their slots elsewhere, as far as there is room for them. */
+  async recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void> {
+    const clockMs = this.#clock.nowMs();
+    this.#windows.forgetIdle(clockMs);
+    for (const admission of admissions) {
+      if (this.#windows.admissions < this.#maxRecorded) this.#windows.record(key, admission, clockMs);
+    }
+  }
+
+  /** What was admitted at `fromMs` or after it, by key. */
+  admittedSince(fromMs: number): Iterable<readonly [string, readonly RecordedAdmission[]]> {
+    return this.#windows.admittedSince(fromMs, this.#clock.nowMs());
   }
 
   /** Forgets what was used, so that it is asked for anew; who settled stays known, and so do the windows. */
@@ -117,6 +145,15 @@ export class MemoryLimitStore implements LimitStore {
   #hasSettled(key: string, localDay: LocalDay, requestId: string): boolean {
     if (this.#days.get(dayKey(key, localDay))?.pending.has(requestId)) return true;
     return (this.#toldIds.get(`${dayKey(key, localDay)}/${requestId}`) ?? 0) > this.#clock.nowMs();
+  }
+
+  #notePending(day: DayCounter, key: string, { requestId, tokens }: Pick<Settlement, 'requestId' | 'tokens'>): void {
+    if (day.pending.size < this.#maxPendingIds) {
+      day.pending.set(requestId, tokens);
+      return;
+    }
+    day.unlisted = Math.min(Number.MAX_SAFE_INTEGER, day.unlisted + tokens);
+    this.#noteTold(key, day.localDay, requestId);
   }
 
   #noteTold(key: string, localDay: LocalDay, requestId: string): void {
@@ -135,9 +172,7 @@ export class MemoryLimitStore implements LimitStore {
     if (limits.requestsPerMinute === undefined) {
       return { window: undefined, facts: { nowMs: clockMs, localDay: day, requests: emptyWindow, usedTokens } };
     }
-    const window = this.#windows.get(key);
-    const nowMs = window?.now(clockMs) ?? clockMs;
-    window?.dropExpired(nowMs);
+    const { window, nowMs = clockMs }: Partial<SeenWindow> = this.#windows.look(key, clockMs) ?? {};
     const requests = window?.facts(limits.requestsPerMinute) ?? emptyWindow;
     return { window, facts: { nowMs, localDay: day, requests, usedTokens } };
   }
@@ -148,19 +183,15 @@ export class MemoryLimitStore implements LimitStore {
     return base === undefined ? undefined : base + (counter?.settled ?? 0);
   }
 
-  #newWindow(key: string): MinuteWindow {
-    const window = new MinuteWindow();
-    this.#windows.set(key, window);
-    return window;
-  }
-
   #day(key: string, day: LocalDay): DayCounter {
     const known = this.#days.get(dayKey(key, day));
     if (known !== undefined) return known;
     const counter: DayCounter = {
+      localDay: day,
       base: undefined,
       settled: 0,
       pending: new Map(),
+      unlisted: 0,
       ticket: undefined,
       pausedUntilMs: 0,
       forgottenAtMs: dayForgottenAtMs(day),
@@ -172,24 +203,23 @@ export class MemoryLimitStore implements LimitStore {
 
 /** For how long a request that counts already is known again when it is settled once more. */
 const toldMs = 120_000;
-/** Of one key and day. A ledger that is so far behind will have the others counted twice for a while. */
-const maxPendingIds = 100_000;
-/** As many as the ledger is asked for at a time. The others' turn comes with the next reconciliation. */
-const maxReconciledIds = 5_000;
 
 interface Seen {
   /** Undefined when the key has none yet, or its requests are not limited. */
-  readonly window: MinuteWindow | undefined;
+  readonly window: SeenWindow['window'] | undefined;
   readonly facts: KeyFacts;
 }
 
 interface DayCounter {
+  readonly localDay: LocalDay;
   /** What the ledger said; tokens from before the store began to count, to begin with. */
   base: number | undefined;
   /** Tokens that are not in the base. */
   settled: number;
   /** Of the settled ones, those that the ledger will have: tokens by request. */
   readonly pending: Map<string, number>;
+  /** Of the settled ones, those of requests that came when too many were pending. */
+  unlisted: number;
   /** Of the reconciliation that was begun last. */
   ticket: string | undefined;
   /** Until then no other may begin. */

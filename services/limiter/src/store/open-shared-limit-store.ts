@@ -15,18 +15,19 @@ export function openSharedLimitStore(
   resources: AsyncDisposableStack,
 ): LimitStore {
   const clock = systemClock;
-  const { redisUrl, redisTimeoutMs, failureMode, localMaxMs, memoryMaxKeys } = config;
+  const { redisUrl, redisTimeoutMs, failureMode, localMaxMs, memoryMaxKeys, replicas } = config;
   const redis = resources.use(
     new RedisConnection({ url: redisUrl, commandTimeoutMs: redisTimeoutMs, logger: runtime.logger }),
   );
   return resources.use(
     new OutageTolerantStore({
       remote: new RedisLimitStore({ redis, clock }),
-      local: new MemoryLimitStore({ clock, maxKeys: memoryMaxKeys, isReconciled: false }),
+      local: new MemoryLimitStore({ clock, maxKeys: memoryMaxKeys, isReconciled: false, maxRecorded: memoryMaxKeys }),
       clock,
       events: createLimiterEvents(runtime),
       failureMode,
       localMaxMs,
+      replicas,
       maxKept: memoryMaxKeys,
     }),
   );

@@ -1,59 +1,13 @@
 import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { LimiterEvents } from '../limiter-events.ts';
+import { FlakyStore } from '../../test/flaky-store.ts';
+import { watchedEvents } from '../../test/watched-events.ts';
+import type { LimitStore } from './limit-store.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
-import {
-  OutageTolerantStore,
-  type OutageTolerantStoreOptions,
-  type RemoteLimitStore,
-} from './outage-tolerant-store.ts';
+import { OutageTolerantStore, type OutageTolerantStoreOptions } from './outage-tolerant-store.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const today = '2026-11-20';
-
-/** A remote store in memory that a test takes away. */
-class FlakyStore extends MemoryLimitStore implements RemoteLimitStore {
-  away: 'no' | 'before the call' | 'after the call' = 'no';
-
-  override admit(...[check]: Parameters<MemoryLimitStore['admit']>) {
-    return this.#unlessAway(() => super.admit(check));
-  }
-  override settle(...[settlement]: Parameters<MemoryLimitStore['settle']>) {
-    return this.#unlessAway(() => super.settle(settlement));
-  }
-  override peek(...[question]: Parameters<MemoryLimitStore['peek']>) {
-    return this.#unlessAway(() => super.peek(question));
-  }
-  override rememberDayBase(...[key, day, tokens]: Parameters<MemoryLimitStore['rememberDayBase']>) {
-    return this.#unlessAway(() => super.rememberDayBase(key, day, tokens));
-  }
-  start() {
-    return this.probe();
-  }
-  probe() {
-    return this.#unlessAway(async () => undefined);
-  }
-
-  async #unlessAway<T>(call: () => Promise<T>): Promise<T> {
-    if (this.away === 'before the call') throw new Error('away');
-    const answer = await call();
-    if (this.away === 'after the call') throw new Error('answer lost');
-    return answer;
-  }
-}
-
-function watchedEvents() {
-  return {
-    decided: vi.fn<LimiterEvents['decided']>(),
-    degraded: vi.fn<LimiterEvents['degraded']>(),
-    outageBegan: vi.fn<LimiterEvents['outageBegan']>(),
-    outageEnded: vi.fn<LimiterEvents['outageEnded']>(),
-    settlesPending: vi.fn<LimiterEvents['settlesPending']>(),
-    settleDropped: vi.fn<LimiterEvents['settleDropped']>(),
-    dayTotalLoadFailed: vi.fn<LimiterEvents['dayTotalLoadFailed']>(),
-    dayCorrected: vi.fn<LimiterEvents['dayCorrected']>(),
-  };
-}
 
 describe('a store whose remote goes away', () => {
   let clock: ManualClock;
@@ -80,7 +34,7 @@ describe('a store whose remote goes away', () => {
   const admit = (requestId: string) => store.admit({ ...question(), requestId, costKind: 'request_and_tokens' });
   const settle = (requestId: string, tokens: number, dayBase: () => number | undefined = () => 0) =>
     store.settle({ key: 'key', requestId, localDay: today, tokens, dayBase });
-  const usedIn = async (asked: { peek: MemoryLimitStore['peek'] }) => {
+  const usedIn = async (asked: Pick<LimitStore, 'peek'>) => {
     const answer = await asked.peek(question());
     return answer.kind === 'status' ? 100 - (answer.status.tokens?.remaining ?? 0) : answer.kind;
   };
@@ -88,7 +42,7 @@ describe('a store whose remote goes away', () => {
   beforeEach(() => {
     vi.useFakeTimers();
     clock = new ManualClock(noonMs);
-    remote = new FlakyStore({ clock, maxKeys: 100 });
+    remote = new FlakyStore(clock);
     events = watchedEvents();
     store = open();
   });
@@ -129,6 +83,69 @@ describe('a store whose remote goes away', () => {
     expect(admitted).toBe(3);
   });
 
+  it('goes on from what it had admitted before, and a repeated request takes no second slot', async () => {
+    await admit('a');
+    await admit('b');
+    remote.away = 'before the call';
+    expect(await admit('a')).toMatchObject({ kind: 'admitted', status: { requests: { limit: 3, remaining: 1 } } });
+    expect(await admit('c')).toMatchObject({ kind: 'admitted', status: { requests: { remaining: 0 } } });
+    expect(await admit('d')).toMatchObject({ kind: 'refused', refusal: { retryAtMs: noonMs + 60_000 } });
+  });
+
+  it('tells the remote what it admitted, so that no slot is given away twice, even if the remote forgot everything', async () => {
+    await admit('a');
+    clock.advanceMs(10_000);
+    remote.away = 'before the call';
+    await admit('b');
+    remote.forgetEverything();
+    remote.away = 'no';
+    clock.advanceMs(5_000);
+    await vi.advanceTimersByTimeAsync(250);
+    expect(await admit('c')).toMatchObject({
+      kind: 'admitted',
+      status: { degraded: false, requests: { remaining: 0, nextSlotAtMs: noonMs + 60_000 } },
+    });
+    expect(await admit('d')).toMatchObject({ kind: 'refused', status: { degraded: false } });
+    expect(events.admissionsHandedOver.mock.calls.flat()).toContain(2);
+  });
+
+  it('asks the remote nothing before it has told it the last admissions', async () => {
+    remote.away = 'before the call';
+    await admit('a');
+    remote.away = 'no';
+    let recordings = 0;
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    remote.beforeRecording = () => gates[recordings++]?.promise;
+    await vi.advanceTimersByTimeAsync(250);
+    // While the first part is told, it still decides alone; this one is told afterwards.
+    expect(await admit('b')).toMatchObject({ status: { degraded: true } });
+    gates[0]?.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    const asked = admit('c');
+    gates[1]?.resolve();
+    expect(await asked).toMatchObject({ status: { degraded: false, requests: { remaining: 0 } } });
+  });
+
+  it('keeps only so many admissions for an outage', async () => {
+    store = open({ local: new MemoryLimitStore({ clock, maxKeys: 100, maxRecorded: 2 }) });
+    for (const requestId of ['a', 'b', 'c']) await admit(requestId);
+    remote.away = 'before the call';
+    expect(await admit('d')).toMatchObject({ kind: 'admitted', status: { requests: { remaining: 0 } } });
+  });
+
+  it('admits only its part of the limit when it is one of several, and still names the whole limit', async () => {
+    store = open({ replicas: 2 });
+    remote.away = 'before the call';
+    expect(await admit('a')).toMatchObject({ kind: 'admitted', status: { requests: { limit: 3, remaining: 0 } } });
+    expect(await admit('b')).toMatchObject({ kind: 'refused', status: { requests: { limit: 3, remaining: 0 } } });
+    store = open({ replicas: 10 });
+    expect(await admit('a')).toMatchObject({ kind: 'admitted' });
+    const none = { ...question(), limits: { requestsPerMinute: 0, tokensPerDay: undefined } };
+    expect(await store.admit({ ...none, requestId: 'x', costKind: 'request_and_tokens' })).toMatchObject({
+      kind: 'refused',
+    });
+  });
+
   it('starts from the day total that it saw last', async () => {
     await settle('a', 60);
     await admit('b');
@@ -136,6 +153,28 @@ describe('a store whose remote goes away', () => {
     expect(await admit('c')).toMatchObject({ kind: 'admitted', status: { tokens: { remaining: 40 } } });
     await settle('c', 40);
     expect(await admit('d')).toMatchObject({ kind: 'refused', refusal: { limit: 'tokens_per_day' } });
+  });
+
+  it('starts from a total that was put right downwards, too', async () => {
+    await settle('a', 90, () => undefined);
+    await remote.rememberDayBase('key', today, 90);
+    await admit('b');
+    const begun = await store.beginReconciliation('key', today, { pauseMs: 1 });
+    await store.finishReconciliation('key', today, begun?.ticket ?? '', { totalTokens: 90, includedIds: ['a'] });
+    clock.advanceMs(1_000);
+    await admit('c');
+    remote.away = 'before the call';
+    expect(await admit('b')).toMatchObject({ status: { degraded: true, tokens: { remaining: 10 } } });
+  });
+
+  it('starts a second outage from the settles of the first', async () => {
+    await settle('a', 60);
+    remote.away = 'before the call';
+    await settle('b', 30);
+    remote.away = 'no';
+    await vi.advanceTimersByTimeAsync(250);
+    remote.away = 'before the call';
+    expect(await admit('c')).toMatchObject({ status: { degraded: true, tokens: { remaining: 10 } } });
   });
 
   it('starts from the newest total in a second outage of the day', async () => {

@@ -1,17 +1,18 @@
 import { GatewayError } from '@gateway/errors';
 import type { Clock, LocalDay } from '@gateway/time';
 import type { LimiterEvents } from '../limiter-events.ts';
-import { dayForgottenAtMs } from '../windows/day-budget.ts';
 import type { LimitStatus } from '../windows/limit-status.ts';
-import { BoundedMap } from './bounded-map.ts';
+import type { Limits } from '../windows/limits.ts';
 import { reasonOf } from './failure-reason.ts';
+import { type AdmissionRecorder, handOverAdmissions } from './hand-over-admissions.ts';
 import type { AdmitCheck, DayTotal, KeyQuestion, LimitStore, Settlement } from './limit-store.ts';
 import type { MemoryLimitStore } from './memory-limit-store.ts';
 import { PendingSettles } from './pending-settles.ts';
+import { SeenTotals } from './seen-totals.ts';
 
-/** A store that can be away, and be asked whether it still is. */
-export interface RemoteLimitStore extends LimitStore {
-  /** Fails while the store is away. */
+/** A store that can be away, be asked whether it still is, and be told what was admitted meanwhile. */
+export interface RemoteLimitStore extends LimitStore, AdmissionRecorder {
+  /** Fails while the store is away, and while it takes nothing new. */
   probe(): Promise<void>;
 }
 
@@ -25,6 +26,8 @@ export interface OutageTolerantStoreOptions {
   readonly failureMode: 'local' | 'closed';
   /** How long the local windows may decide in one outage; then it fails as `closed`. */
   readonly localMaxMs: number;
+  /** Among how many processes like this one a limit is divided meanwhile; 1 unless told. */
+  readonly replicas?: number;
   /** How many keys' day totals, and how many settles, are kept for an outage. */
   readonly maxKept: number;
   /** How often a store that is away is asked. */
@@ -36,23 +39,24 @@ export interface OutageTolerantStoreOptions {
  * the day totals that it saw last; settles are kept and told again, with the same request ids, when the store answers.
  * The first call that fails is answered locally too, so no caller waits longer than the remote store's own deadline.
  *
- * The local windows outlive an outage: a store that comes and goes does not open a fresh window each time.
+ * The local windows hold all that this process admitted in the last minute, whoever decided it, and the store is told of it
+ * before it is asked again. So no process admits more than the limit in any 60 seconds, whatever happens to the store: one
+ * that comes and goes, or comes back empty, does not open a fresh window.
  */
 export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   readonly #options: OutageTolerantStoreOptions;
-  readonly #lastSeen: BoundedMap<SeenTotal>;
+  readonly #lastSeen: SeenTotals;
   readonly #pending: PendingSettles;
   #awaySinceMs: number | undefined;
   #wasReached = false;
   #recovery: NodeJS.Timeout | undefined;
+  /** The last of what the store is told after an outage; nothing else is asked before. */
+  #handingOver: Promise<void> | undefined;
   #closed = false;
 
   constructor(options: OutageTolerantStoreOptions) {
     this.#options = options;
-    this.#lastSeen = new BoundedMap({
-      maxEntries: options.maxKept,
-      isIdle: ({ day }, nowMs) => dayForgottenAtMs(day) <= nowMs,
-    });
+    this.#lastSeen = new SeenTotals(options.clock, options.maxKept);
     this.#pending = new PendingSettles(options.maxKept, options.events.settleDropped);
   }
 
@@ -66,6 +70,11 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     }
   }
 
+  /** Whether each process decides alone now. */
+  get isAway(): boolean {
+    return this.#awaySinceMs !== undefined;
+  }
+
   notReady(): string | undefined {
     if (this.#awaySinceMs === undefined) return undefined;
     // Each of several limiters with a wrong address would admit the whole limit by itself: none may start so.
@@ -74,13 +83,18 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   }
 
   async admit(check: AdmitCheck): ReturnType<LimitStore['admit']> {
-    const decision = await this.#decide(check.key, (store) => store.admit(check));
-    if (decision.kind !== 'day_base_unknown') this.#noteStatus(check.key, decision.status);
+    const decision = await this.#decide(check, (store, asked) => store.admit(asked));
+    if (decision.kind === 'day_base_unknown') return decision;
+    this.#noteStatus(check.key, decision.status);
+    const { degraded, requests } = decision.status;
+    if (decision.kind === 'admitted' && requests !== undefined && !degraded) {
+      await this.#options.local.recordAdmissions(check.key, [{ requestId: check.requestId, ageMs: 0 }]);
+    }
     return decision;
   }
 
   async peek(question: KeyQuestion): ReturnType<LimitStore['peek']> {
-    const answer = await this.#decide(question.key, (store) => store.peek(question));
+    const answer = await this.#decide(question, (store, asked) => store.peek(asked));
     if (answer.kind !== 'day_base_unknown') this.#noteStatus(question.key, answer.status);
     return answer;
   }
@@ -89,7 +103,7 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     const { key, localDay } = settlement;
     const told = await this.#tryRemote((store) => store.settle(settlement));
     if (told !== undefined) {
-      if (told.baseKnown) this.#noteTotal(key, localDay, told.usedTokens);
+      if (told.baseKnown) this.#lastSeen.note(key, localDay, told.usedTokens);
       return told;
     }
     this.#pending.add(settlement);
@@ -120,21 +134,23 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   }
 
   /** The remote store's answer, else the local one, marked as degraded. */
-  async #decide<T extends { readonly kind: string; readonly status?: LimitStatus }>(
-    key: string,
-    ask: (store: LimitStore) => Promise<T>,
+  async #decide<Q extends KeyQuestion, T extends { readonly kind: string; readonly status?: LimitStatus }>(
+    question: Q,
+    ask: (store: LimitStore, asked: Q) => Promise<T>,
   ): Promise<T> {
-    const answer = await this.#tryRemote(ask);
+    const answer = await this.#tryRemote((store) => ask(store, question));
     if (answer !== undefined) return answer;
     if (!this.#mayDecideLocally()) throw new GatewayError('internal_error', 'Limits can not be checked at the moment.');
-    await this.#giveLocalBase(key);
+    await this.#giveLocalBase(question.key);
     this.#options.events.degraded();
-    const local = await ask(this.#options.local);
-    return local.status === undefined ? local : { ...local, status: { ...local.status, degraded: true } };
+    const limits = shareOf(question.limits, this.#options.replicas ?? 1);
+    const local = await ask(this.#options.local, { ...question, limits });
+    return local.status === undefined ? local : { ...local, status: degraded(local.status, question.limits) };
   }
 
   /** Undefined when the remote store is away, or turns out to be. */
   async #tryRemote<T>(ask: (store: LimitStore) => Promise<T>): Promise<T | undefined> {
+    if (this.#handingOver !== undefined) await this.#handingOver;
     if (this.#awaySinceMs !== undefined) return undefined;
     try {
       const answer = await ask(this.#options.remote);
@@ -152,16 +168,7 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   }
 
   #noteStatus(key: string, { tokens, localDay, degraded }: LimitStatus): void {
-    if (tokens !== undefined && !degraded) this.#noteTotal(key, localDay, tokens.limit - tokens.remaining);
-  }
-
-  /** Totals only grow within a day, and answers may overtake each other. */
-  #noteTotal(key: string, day: LocalDay, usedTokens: number): void {
-    this.#lastSeen.forgetIdle(this.#options.clock.nowMs());
-    const seen = this.#lastSeen.get(key);
-    if (seen === undefined || seen.day < day || (seen.day === day && seen.usedTokens < usedTokens)) {
-      this.#lastSeen.set(key, { day, usedTokens });
-    }
+    if (tokens !== undefined && !degraded) this.#lastSeen.note(key, localDay, tokens.limit - tokens.remaining);
   }
 
   async #giveLocalBase(key: string): Promise<void> {
@@ -187,7 +194,7 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   async #recover(): Promise<void> {
     if (await this.#isAnswering()) {
       await this.#tellPending();
-      this.#endOutage();
+      if (this.#awaySinceMs !== undefined) await this.#handOver();
     }
     this.#recovery = undefined;
     if (this.#awaySinceMs !== undefined || this.#pending.size > 0) this.#planRecovery();
@@ -203,8 +210,36 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   }
 
   async #tellPending(): Promise<void> {
-    await this.#pending.tell((settlement) => this.#options.remote.settle(settlement));
+    await this.#pending.tell(async (settlement) => {
+      const { usedTokens, baseKnown } = await this.#options.remote.settle(settlement);
+      if (baseKnown) this.#lastSeen.note(settlement.key, settlement.localDay, usedTokens);
+    });
     this.#options.events.settlesPending(this.#pending.size);
+  }
+
+  /** Tells the store what this process admitted in the last minute, while it still decides alone, and then the rest. */
+  async #handOver(): Promise<void> {
+    const beganMs = this.#options.clock.nowMs();
+    try {
+      await this.#tellAdmissions(Number.NEGATIVE_INFINITY);
+    } catch {
+      // Away again: it is asked again.
+      return;
+    }
+    this.#endOutage();
+    this.#handingOver = this.#tellAdmissions(beganMs)
+      .catch((thrown: unknown) => this.#beginOutage(thrown))
+      .finally(() => {
+        this.#handingOver = undefined;
+      });
+    await this.#handingOver;
+  }
+
+  async #tellAdmissions(fromMs: number): Promise<void> {
+    const { local, remote, events } = this.#options;
+    // All of them now: the windows move on while the store is told.
+    const admissions = [...local.admittedSince(fromMs)];
+    events.admissionsHandedOver(await handOverAdmissions(admissions, remote));
   }
 
   #endOutage(): void {
@@ -215,7 +250,16 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   }
 }
 
-interface SeenTotal {
-  readonly day: LocalDay;
-  readonly usedTokens: number;
+/** The part of the limits that one of several processes may admit by itself. */
+function shareOf(limits: Limits, replicas: number): Limits {
+  const { requestsPerMinute } = limits;
+  if (requestsPerMinute === undefined || requestsPerMinute === 0) return limits;
+  return { ...limits, requestsPerMinute: Math.max(1, Math.floor(requestsPerMinute / replicas)) };
+}
+
+/** What callers are told of a local decision: the limit is still theirs, not this process' part. */
+function degraded(status: LimitStatus, { requestsPerMinute }: Limits): LimitStatus {
+  const { requests } = status;
+  if (requests === undefined || requestsPerMinute === undefined) return { ...status, degraded: true };
+  return { ...status, requests: { ...requests, limit: requestsPerMinute }, degraded: true };
 }

@@ -1,4 +1,4 @@
--- Reads what admit.lua reads and changes nothing.
+-- Reads what admit.lua reads and takes nothing.
 -- KEYS: window, day counter.
 -- ARGV: requests per minute ('' for no limit), tokens per day ('' for no limit), start and end of the local day that the
 --   caller took the keys of, known base ('' for none), time of a test.
@@ -23,7 +23,7 @@ end
 if not requests_per_minute then
   return { 2, now, 0, -1, -1, used }
 end
-local newest = entry_at(window_key, -1)
+local newest = newest_entry(window_key, now)
 now = math.max(now, newest or now)
 local all = redis.call('ZCARD', window_key)
 local count = all - redis.call('ZCOUNT', window_key, '-inf', expired_until(now))

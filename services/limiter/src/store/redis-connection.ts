@@ -54,9 +54,12 @@ export class RedisConnection implements AsyncDisposable {
     await this.#warnIfKeysCanBeEvicted();
   }
 
-  /** Fails when Redis does not answer in time. */
-  async ping(): Promise<void> {
-    await within(this.#timeoutMs, this.#redis.ping());
+  /**
+   * Fails when Redis does not answer in time, or can't keep anything: its memory is full, it is a replica, its disk fails.
+   * A ping would be answered all the same.
+   */
+  async tryWrite(key: string): Promise<void> {
+    await within(this.#timeoutMs, this.#redis.set(key, '', 'PX', 1_000));
   }
 
   /** Runs a script. Repeats it once when the connection broke and comes back in time. */

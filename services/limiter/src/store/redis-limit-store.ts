@@ -11,8 +11,10 @@ import type {
   KeyQuestion,
   LimitStore,
   ReconciledDay,
+  RecordedAdmission,
   Settlement,
 } from './limit-store.ts';
+import { maxPendingIds } from './max-pending-ids.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { type RedisScript, readRedisScript } from './redis-script.ts';
 
@@ -22,12 +24,15 @@ export interface RedisLimitStoreOptions {
   readonly clock: Clock;
   /** For tests only: takes the place of Redis' clock in every script. */
   readonly redisClock?: Clock;
+  /** For tests only. */
+  readonly maxPendingIds?: number;
 }
 
 const scripts = {
   admit: readRedisScript('admit.lua'),
   peek: readRedisScript('peek.lua'),
   settle: readRedisScript('settle.lua'),
+  recordAdmissions: readRedisScript('record-admissions.lua'),
   rememberDayBase: readRedisScript('remember-day-base.lua'),
   beginReconciliation: readRedisScript('begin-reconciliation.lua'),
   finishReconciliation: readRedisScript('finish-reconciliation.lua'),
@@ -44,10 +49,12 @@ export class RedisLimitStore implements LimitStore {
   readonly #redis: RedisConnection;
   readonly #clock: Clock;
   readonly #redisClock: Clock | undefined;
+  readonly #maxPendingIds: number;
   /** By how much Redis' clock is ahead of ours, learnt from wrong guesses. */
   #aheadMs = 0;
 
-  constructor({ redis, clock, redisClock }: RedisLimitStoreOptions) {
+  constructor({ redis, clock, redisClock, maxPendingIds: maxPending }: RedisLimitStoreOptions) {
+    this.#maxPendingIds = maxPending ?? maxPendingIds;
     this.#redis = redis;
     this.#clock = clock;
     this.#redisClock = redisClock;
@@ -57,9 +64,9 @@ export class RedisLimitStore implements LimitStore {
     return this.#redis.start();
   }
 
-  /** Fails when Redis does not answer. */
+  /** Fails when Redis does not answer, or takes nothing new. */
   probe(): Promise<void> {
-    return this.#redis.ping();
+    return this.#redis.tryWrite(probeKey);
   }
 
   async admit(check: AdmitCheck): Promise<Decision | DayBaseUnknown> {
@@ -83,9 +90,14 @@ export class RedisLimitStore implements LimitStore {
     const [usedTokens = 0, baseKnown] = await this.#run(
       scripts.settle,
       [dayKey(key, localDay), pendingKey(key, localDay), toldKey(key, localDay)],
-      [requestId, tokens, dayForgottenAtMs(localDay), dayBase(localDay) ?? ''],
+      [requestId, tokens, dayForgottenAtMs(localDay), dayBase(localDay) ?? '', this.#maxPendingIds],
     );
     return { usedTokens, baseKnown: baseKnown === 1 };
+  }
+
+  async recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void> {
+    const texts = admissions.flatMap(({ requestId, ageMs }) => [requestId, ageMs]);
+    await this.#redis.run(scripts.recordAdmissions, [windowKey(key)], [this.#testTime(), ...texts]);
   }
 
   async rememberDayBase(key: string, day: LocalDay, tokens: number): Promise<number> {
@@ -102,7 +114,7 @@ export class RedisLimitStore implements LimitStore {
     const reply = await this.#redis.run(
       scripts.beginReconciliation,
       [pendingKey(key, day), ticketKey(key, day)],
-      [ticket, Math.max(1, pauseMs), force ? '1' : '', maxReconciledIds],
+      [ticket, Math.max(1, pauseMs), force ? '1' : ''],
     );
     return reply === null ? undefined : { ticket, pendingIds: readTexts(reply) };
   }
@@ -113,7 +125,15 @@ export class RedisLimitStore implements LimitStore {
     const reply = await this.#redis.run(
       scripts.finishReconciliation,
       [dayKey(key, day), pendingKey(key, day), toldKey(key, day), ticketKey(key, day)],
-      [ticket, totalTokens, dayForgottenAtMs(day), force ? '1' : '', this.#redisClock?.nowMs() ?? '', ...includedIds],
+      [
+        ticket,
+        totalTokens,
+        dayForgottenAtMs(day),
+        force ? '1' : '',
+        this.#maxPendingIds,
+        this.#testTime(),
+        ...includedIds,
+      ],
     );
     const [finished, before = -1, usedTokensAfter = 0, pendingTokens = 0] = readNumbers(reply);
     if (finished !== 1) return undefined;
@@ -134,8 +154,12 @@ export class RedisLimitStore implements LimitStore {
   }
 
   async #run(script: RedisScript, keys: readonly string[], parameters: readonly (string | number)[]) {
-    const reply = await this.#redis.run(script, keys, [...parameters, this.#redisClock?.nowMs() ?? '']);
+    const reply = await this.#redis.run(script, keys, [...parameters, this.#testTime()]);
     return readNumbers(reply);
+  }
+
+  #testTime(): number | '' {
+    return this.#redisClock?.nowMs() ?? '';
   }
 }
 
@@ -165,8 +189,8 @@ function readTexts(reply: unknown): readonly string[] {
   throw new Error('a script answered something else than texts');
 }
 
-/** As many as the ledger is asked for at a time. The others' turn comes with the next reconciliation. */
-const maxReconciledIds = 5_000;
+/** Written to see whether Redis takes anything; belongs to no limited key. */
+const probeKey = 'rl:probe';
 
 function limitTexts({ requestsPerMinute, tokensPerDay }: Limits): readonly string[] {
   return [requestsPerMinute?.toString() ?? '', tokensPerDay?.toString() ?? ''];

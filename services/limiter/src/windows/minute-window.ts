@@ -24,20 +24,29 @@ export function blockingIndex(count: number, limit: number): number | undefined 
 /** The exact log of one key's admissions. Entries are request ids, so that the same request never counts twice. */
 export class MinuteWindow {
   // In order of time: now() never goes back behind the newest entry.
-  readonly #entries = new Map<string, number>();
+  #entries = new Map<string, number>();
   #newestMs = Number.NEGATIVE_INFINITY;
+
+  get size(): number {
+    return this.#entries.size;
+  }
 
   /** The window's time: a clock that was set back must not put new entries before old ones. */
   now(clockMs: number): number {
-    return this.#entries.size === 0 ? clockMs : Math.max(clockMs, this.#newestMs);
+    if (this.#entries.size === 0) return clockMs;
+    if (this.#newestMs > clockMs + WINDOW_MS) this.#pullBack(clockMs);
+    return Math.max(clockMs, this.#newestMs);
   }
 
-  /** Drops the entries that are 60 seconds old. Call it with now() before anything else is asked. */
-  dropExpired(nowMs: number): void {
+  /** Drops the entries that are 60 seconds old and answers how many. Call it with now() before anything else is asked. */
+  dropExpired(nowMs: number): number {
+    let dropped = 0;
     for (const [requestId, enteredMs] of this.#entries) {
-      if (enteredMs > nowMs - WINDOW_MS) return;
+      if (enteredMs > nowMs - WINDOW_MS) break;
       this.#entries.delete(requestId);
+      dropped += 1;
     }
+    return dropped;
   }
 
   has(requestId: string): boolean {
@@ -47,6 +56,21 @@ export class MinuteWindow {
   take(requestId: string, nowMs: number): void {
     this.#entries.set(requestId, nowMs);
     this.#newestMs = nowMs;
+  }
+
+  /** Puts an entry where it belongs in time. False, and nothing changes, when the request has one already. */
+  insert(requestId: string, enteredMs: number): boolean {
+    if (this.#entries.has(requestId)) return false;
+    const isNewest = this.#entries.size === 0 || enteredMs >= this.#newestMs;
+    if (isNewest) this.take(requestId, enteredMs);
+    else this.#entries = inOrder([...this.#entries, [requestId, enteredMs]]);
+    return true;
+  }
+
+  /** The entries of that instant and of those after it: request ids, and when they entered. */
+  entriesSince(fromMs: number): readonly (readonly [string, number])[] {
+    if (this.#newestMs < fromMs) return [];
+    return [...this.#entries].filter(([, enteredMs]) => enteredMs >= fromMs);
   }
 
   facts(limit: number): WindowFacts {
@@ -60,4 +84,19 @@ export class MinuteWindow {
   isIdle(nowMs: number): boolean {
     return this.#newestMs + WINDOW_MS <= nowMs;
   }
+
+  /**
+   * The clock was set back by more than any lag of a replica. When the entries ahead of it were made is not known any more,
+   * but not after now: they count as made now, and none of them holds a slot for longer than a minute.
+   */
+  #pullBack(clockMs: number): void {
+    for (const [requestId, enteredMs] of this.#entries) {
+      if (enteredMs > clockMs) this.#entries.set(requestId, clockMs);
+    }
+    this.#newestMs = clockMs;
+  }
+}
+
+function inOrder(entries: readonly (readonly [string, number])[]): Map<string, number> {
+  return new Map(entries.toSorted(([, a], [, b]) => a - b));
 }

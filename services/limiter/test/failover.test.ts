@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { startRedis } from '@gateway/testkit';
+import { Redis } from 'ioredis';
+import { describe, expect, it } from 'vitest';
+import { deadline, startLimiter, today } from './limiter-under-test.ts';
+import { redisProxy } from './redis-proxy.ts';
+import { UsageLedger } from './usage-ledger.ts';
+
+const recovery = { timeout: 2_000, interval: 20 };
+const limits = { requestsPerMinute: 60, tokensPerDay: 1_000_000n };
+
+async function startPair(stack: AsyncDisposableStack) {
+  const [primary, replica] = await Promise.all([startRedis(), startRedis()]);
+  stack.use(primary);
+  stack.use(replica);
+  const link = stack.use(await redisProxy(primary.url));
+  const address = stack.use(await redisProxy(primary.url));
+  const toPrimary = stack.adopt(new Redis(primary.url), (driver) => driver.disconnect());
+  const toReplica = stack.adopt(new Redis(replica.url), (driver) => driver.disconnect());
+  toPrimary.on('error', () => undefined);
+  await toReplica.replicaof('127.0.0.1', link.port);
+  await expect
+    .poll(() => toReplica.info('replication'), { timeout: 20_000, interval: 50 })
+    .toContain('master_link_status:up');
+  return { primary, replica, link, address, toPrimary, toReplica };
+}
+
+describe('a failover to a Redis that had not heard of the latest', () => {
+  it('takes no window back in time, gives no slot away twice, and the day total is the ledger’s again', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { primary, replica, link, address, toPrimary, toReplica } = await startPair(stack);
+    const ledger = new UsageLedger();
+    const env = { LIMITER_RECONCILE_SECONDS: '1', LIMITER_REDIS_TIMEOUT_MS: '500' };
+    await using limiter = await startLimiter(address.url, { env, usageQuery: ledger.usageQuery });
+    const { client, metric } = limiter;
+    const key = `token:${randomUUID()}`;
+    const admitted: string[] = [];
+    let emptyAtMs = 0;
+    /** One request. Fails when the limiter does, hangs, or tells of a window that is older than the one before. */
+    const request = async (tokens: number) => {
+      const requestId = randomUUID();
+      const { status, refusal } = await client.admit({ key, requestId, limits }, deadline);
+      if (status?.requests?.emptyAt === undefined) throw new Error('a window was asked for');
+      const nowEmptyAtMs = timestampMs(status.requests.emptyAt);
+      expect(nowEmptyAtMs).toBeGreaterThanOrEqual(emptyAtMs);
+      emptyAtMs = nowEmptyAtMs;
+      if (refusal !== undefined) return status;
+      admitted.push(requestId);
+      await client.settle({ key, requestId, localDay: today(), tokens: BigInt(tokens) }, deadline);
+      ledger.ingest(requestId, tokens);
+      return status;
+    };
+
+    for (let n = 0; n < 10; n++) await request(10);
+    await toPrimary.wait(1, 5_000);
+    link.cut(true);
+    for (let n = 0; n < 10; n++) await request(100);
+    expect(await toReplica.zcard(`rl:{${key}}:m`)).toBe(10);
+
+    await primary.kill();
+    for (let n = 0; n < 5; n++) expect(await request(1_000)).toMatchObject({ degraded: true });
+    await toReplica.replicaof('NO', 'ONE');
+    address.switchTo(replica.url);
+    await expect.poll(async () => (await request(0))?.degraded, recovery).toBe(false);
+
+    expect(await toReplica.zrange(`rl:{${key}}:m`, '0', '-1')).toHaveLength(admitted.length);
+    while (admitted.length < 60) await request(10_000);
+    expect((await request(1))?.requests?.remaining).toBe(0);
+    expect(admitted).toHaveLength(60);
+    await expect
+      .poll(async () => 1_000_000 - Number((await request(0))?.tokens?.remaining), { timeout: 4_000, interval: 50 })
+      .toBe(ledger.total);
+    expect(await metric('store_outages_total')).toBe(1);
+    expect(await metric('store_away')).toBe(0);
+    expect(await metric('pending_settles')).toBe(0);
+  });
+});

@@ -1,0 +1,128 @@
+import { ManualClock } from '@gateway/time';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MemoryLimitStore } from '../src/store/memory-limit-store.ts';
+import { OutageTolerantStore } from '../src/store/outage-tolerant-store.ts';
+import { FlakyStore } from './flaky-store.ts';
+import { watchedEvents } from './watched-events.ts';
+
+const noonMs = Date.parse('2026-11-20T11:00:00Z');
+const probeEveryMs = 250;
+
+const step = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ verb: fc.constant('admit'), limiter: fc.nat(2), repeats: fc.boolean() }) },
+  { weight: 5, arbitrary: fc.record({ verb: fc.constant('wait'), ms: fc.integer({ min: 1, max: 25_000 }) }) },
+  { weight: 2, arbitrary: fc.record({ verb: fc.constant('take away'), how: fc.constantFrom('before', 'after') }) },
+  { weight: 2, arbitrary: fc.record({ verb: fc.constant('give back'), empty: fc.boolean() }) },
+);
+const plan = fc.record({
+  requestsPerMinute: fc.integer({ min: 1, max: 6 }),
+  steps: fc.array(step, { minLength: 1, maxLength: 80 }),
+});
+type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
+
+interface Admitted {
+  readonly atMs: number;
+  readonly limiter: number;
+}
+
+/** Runs a plan on some limiters over one store that comes and goes, and answers what was admitted, by whom. */
+async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number, replicas = 1) {
+  const clock = new ManualClock(noonMs);
+  const remote = new FlakyStore(clock);
+  await using stores = new AsyncDisposableStack();
+  const opened = Array.from({ length: limiters }, () =>
+    stores.use(
+      new OutageTolerantStore({
+        remote,
+        local: new MemoryLimitStore({ clock, maxKeys: 100, isReconciled: false, maxRecorded: 1_000 }),
+        clock,
+        events: watchedEvents(),
+        failureMode: 'local',
+        localMaxMs: Infinity,
+        replicas,
+        maxKept: 1_000,
+        probeEveryMs,
+      }),
+    ),
+  );
+  const admitted = new Map<string, Admitted>();
+  let requests = 0;
+  const admit = async (limiter: number, repeats: boolean) => {
+    if (!repeats) requests += 1;
+    const requestId = `request-${limiter}-${requests}`;
+    const decision = await opened[limiter]?.admit({
+      key: 'key',
+      requestId,
+      limits: { requestsPerMinute, tokensPerDay: undefined },
+      costKind: 'request_and_tokens',
+      dayBase: () => 0,
+    });
+    if (decision?.kind === 'admitted' && !admitted.has(requestId))
+      admitted.set(requestId, { atMs: clock.nowMs(), limiter });
+  };
+  for (const one of steps) {
+    if (one.verb === 'admit') await admit(one.limiter % limiters, one.repeats);
+    if (one.verb === 'take away') remote.away = one.how === 'before' ? 'before the call' : 'after the call';
+    if (one.verb === 'wait') {
+      clock.advanceMs(one.ms);
+      await vi.advanceTimersByTimeAsync(one.ms);
+    }
+    if (one.verb === 'give back') {
+      // Only a store that was seen away is told of anything: one that forgets in silence begins new windows.
+      if (one.empty && opened.every((store) => store.isAway)) remote.forgetEverything();
+      remote.away = 'no';
+      clock.advanceMs(probeEveryMs);
+      await vi.advanceTimersByTimeAsync(probeEveryMs);
+    }
+  }
+  remote.away = 'no';
+  return [...admitted.values()];
+}
+
+function mostInAnyMinute(admitted: readonly Admitted[]): number {
+  const inMinuteFrom = ({ atMs }: Admitted) =>
+    admitted.filter((other) => other.atMs >= atMs && other.atMs < atMs + 60_000).length;
+  return Math.max(0, ...admitted.map(inMinuteFrom));
+}
+
+describe('over a store that comes, goes, and comes back empty', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('one limiter never admits more than the limit in any 60 seconds', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, async (one) => {
+        expect(mostInAnyMinute(await admissionsOf(one, 1))).toBeLessThanOrEqual(one.requestsPerMinute);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('none of several limiters does', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, async (one) => {
+        const admitted = await admissionsOf(one, 3);
+        for (const limiter of [0, 1, 2]) {
+          const own = admitted.filter((each) => each.limiter === limiter);
+          expect(mostInAnyMinute(own)).toBeLessThanOrEqual(one.requestsPerMinute);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('all of them together admit at most the limit once more than they shared it out for', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, async (one) => {
+        const shares = 3 * Math.max(1, Math.floor(one.requestsPerMinute / 3));
+        expect(mostInAnyMinute(await admissionsOf(one, 3, 3))).toBeLessThanOrEqual(one.requestsPerMinute + shares);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { openMemoryStore, openRedisStore, type StoreUnderTest } from './store-under-test.ts';
+
+const noonMs = Date.parse('2026-11-20T11:00:00Z');
+const day = '2026-11-20';
+const maxPendingIds = 3;
+
+const requestId = fc.integer({ min: 0, max: 9 }).map((n) => `request-${n}`);
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ verb: fc.constant('admit'), requestId, limit: fc.integer({ min: 0, max: 4 }) }) },
+  { weight: 2, arbitrary: fc.record({ verb: fc.constant('record'), requestId, ageMs: fc.nat(70_000) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ verb: fc.constant('settle'), requestId, tokens: fc.nat(9), hasLedger: fc.boolean() }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      verb: fc.constant('compare'),
+      total: fc.nat(50),
+      ids: fc.array(requestId),
+      force: fc.boolean(),
+    }),
+  },
+  {
+    weight: 4,
+    // A clock that is corrected, that lags behind after a failover, and that was wrong by an hour.
+    arbitrary: fc.record({
+      verb: fc.constant('move clock'),
+      ms: fc.oneof(fc.integer({ min: 0, max: 70_000 }), fc.constantFrom(-1, -5_000, -60_000, -60_001, -3_600_000)),
+    }),
+  },
+);
+const schedule = fc.array(step, { minLength: 1, maxLength: 40 });
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+/** Does one step and answers all that a caller learns by it. */
+async function take(one: Step, { store, clock, key }: Omit<StoreUnderTest, keyof AsyncDisposable>): Promise<unknown> {
+  switch (one.verb) {
+    case 'admit': {
+      const limits = { requestsPerMinute: one.limit, tokensPerDay: 40 };
+      const costKind = 'request_and_tokens';
+      return store.admit({ key, requestId: one.requestId, limits, costKind, dayBase: () => 0 });
+    }
+    case 'record':
+      return store.recordAdmissions(key, [one]);
+    case 'settle': {
+      const dayBase = () => (one.hasLedger ? undefined : 0);
+      return store.settle({ key, requestId: one.requestId, localDay: day, tokens: one.tokens, dayBase });
+    }
+    case 'compare': {
+      const begun = await store.beginReconciliation(key, day, { pauseMs: 10_000, force: true });
+      const ledger = { totalTokens: one.total, includedIds: one.ids, force: one.force };
+      const finished = await store.finishReconciliation(key, day, begun?.ticket ?? '', ledger);
+      return { pendingIds: begun?.pendingIds.toSorted(), finished };
+    }
+    case 'move clock':
+      clock.advanceMs(one.ms);
+      return undefined;
+  }
+}
+
+describe('the limit stores', () => {
+  it('answer alike, whatever the clock does, and however much is pending', async () => {
+    await using redis = await openRedisStore(noonMs, { maxPendingIds });
+    await fc.assert(
+      fc.asyncProperty(schedule, async (steps) => {
+        await using memory = await openMemoryStore(noonMs, { maxPendingIds });
+        redis.clock.setMs(noonMs);
+        const key = `agreement:${randomUUID()}`;
+        for (const one of steps) {
+          const { store, clock } = redis;
+          expect(await take(one, { store, clock, key })).toEqual(await take(one, { ...memory, key }));
+        }
+      }),
+      { numRuns: 1_500 },
+    );
+  });
+});

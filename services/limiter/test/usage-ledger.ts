@@ -1,0 +1,29 @@
+import { create } from '@bufbuild/protobuf';
+import { GetDayTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { LimiterPeers } from '../src/service.ts';
+
+/** A usage service whose ledger a test fills: of one token, on one day. */
+export class UsageLedger {
+  readonly #tokens = new Map<string, number>();
+  /** How many ids it was asked for in its largest question. */
+  mostAsked = 0;
+
+  get total(): number {
+    return this.#tokens.values().reduce((sum, tokens) => sum + tokens, 0);
+  }
+
+  ingest(requestId: string, tokens: number): void {
+    this.#tokens.set(requestId, tokens);
+  }
+
+  readonly usageQuery: NonNullable<LimiterPeers['usageQuery']> = {
+    getDayTotal: async ({ requestIds = [] }) => {
+      this.mostAsked = Math.max(this.mostAsked, requestIds.length);
+      return create(GetDayTotalResponseSchema, {
+        totalTokens: BigInt(this.total),
+        includedRequestIds: requestIds.filter((id) => this.#tokens.has(id)),
+      });
+    },
+    getUsage: () => Promise.reject(new Error('not asked for')),
+  };
+}

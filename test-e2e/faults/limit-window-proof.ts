@@ -1,0 +1,100 @@
+import type { Answer } from './limit-window-load.ts';
+
+const windowMs = 60_000;
+/** Clients and Redis read one clock, each to the millisecond. */
+const clockStepMs = 1;
+
+export interface WindowProof {
+  readonly requests: number;
+  /** Answers to requests that were let in. */
+  readonly admitted: number;
+  readonly refused: number;
+  /** Entries of the log. */
+  readonly entries: number;
+  readonly mostInAnyWindow: number;
+  /** The start of that window. */
+  readonly mostFromMs: number;
+  /** By how much the closest entry came after it could come at the earliest; negative: too early. Undefined: none had to wait. */
+  readonly smallestSlackMs: number | undefined;
+  /** How long a slot was free until somebody took it, for slots that were freed while there was demand. */
+  readonly freeForMs: { readonly slots: number; readonly median: number; readonly p99: number; readonly most: number };
+  /** Refusals at no moment of which the window was full, or which named another moment than that of the next slot. */
+  readonly refusalsWithFreeSlot: number;
+}
+
+export interface Evidence {
+  readonly limit: number;
+  /** Instants of all entries, in order. */
+  readonly instants: readonly number[];
+  readonly answers: readonly Answer[];
+  /** Between these there was always somebody who asked. */
+  readonly demand: { readonly fromMs: number; readonly untilMs: number };
+}
+
+export function proveWindow({ limit, instants, answers, demand }: Evidence): WindowProof {
+  const refusals = answers.filter(({ status }) => status === 429);
+  const waits = instants.slice(limit).map((atMs, n) => ({ freedMs: (instants[n] ?? 0) + windowMs, takenMs: atMs }));
+  const free = waits
+    .filter(({ freedMs }) => freedMs >= demand.fromMs && freedMs <= demand.untilMs)
+    .map(({ freedMs, takenMs }) => takenMs - freedMs)
+    .toSorted((a, b) => a - b);
+  const most = mostCrowded(instants);
+  return {
+    requests: answers.length,
+    admitted: answers.length - refusals.length,
+    refused: refusals.length,
+    entries: instants.length,
+    mostInAnyWindow: most.count,
+    mostFromMs: most.fromMs,
+    smallestSlackMs: waits.length === 0 ? undefined : Math.min(...waits.map((wait) => wait.takenMs - wait.freedMs)),
+    freeForMs: { slots: free.length, median: at(free, 0.5), p99: at(free, 0.99), most: at(free, 1) },
+    refusalsWithFreeSlot: refusals.filter((refusal) => !wasFull(refusal, instants, limit)).length,
+  };
+}
+
+/** What the log says that the answers had to say was left, from the least to the most; entries before `fromMs` gave no answer. */
+export function expectedRemaining(instants: readonly number[], limit: number, fromMs: number): readonly number[] {
+  let oldest = 0;
+  const remaining = instants.map((atMs, n) => {
+    while ((instants[oldest] ?? atMs) <= atMs - windowMs) oldest += 1;
+    return limit - (n - oldest + 1);
+  });
+  return remaining.filter((_, n) => (instants[n] ?? 0) >= fromMs).toSorted((a, b) => a - b);
+}
+
+function mostCrowded(instants: readonly number[]): { readonly count: number; readonly fromMs: number } {
+  let most = { count: 0, fromMs: 0 };
+  let end = 0;
+  for (const [start, fromMs] of instants.entries()) {
+    while (end < instants.length && (instants[end] ?? 0) < fromMs + windowMs) end += 1;
+    if (end - start > most.count) most = { count: end - start, fromMs };
+  }
+  return most;
+}
+
+/**
+ * A refusal names when its oldest entry leaves. From the last of the `limit` entries that begin with that one, until that
+ * moment, the window was full: the refusal must have been made then.
+ */
+function wasFull({ retryAtMs = 0, sentMs, receivedMs }: Answer, instants: readonly number[], limit: number): boolean {
+  const oldest = firstAt(instants, retryAtMs - windowMs);
+  const newestMs = oldest === undefined ? undefined : instants[oldest + limit - 1];
+  if (newestMs === undefined) return false;
+  return Math.max(sentMs - clockStepMs, newestMs) <= Math.min(receivedMs + clockStepMs, retryAtMs);
+}
+
+/** The index of the first entry of that instant. */
+function firstAt(instants: readonly number[], atMs: number): number | undefined {
+  let low = 0;
+  let high = instants.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((instants[middle] ?? 0) < atMs) low = middle + 1;
+    else high = middle;
+  }
+  return instants[low] === atMs ? low : undefined;
+}
+
+function at(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
+}

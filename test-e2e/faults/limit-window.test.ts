@@ -1,0 +1,162 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startSimulator } from '@gateway/simulator';
+import { type RunningServices, startServices, type TestBackends } from '@gateway/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { issueToken } from '../client/tokens.ts';
+import { responsesModels, writeGatewayFile } from '../topologies/gateway-file.ts';
+import { ownBackends } from '../topologies/own-backends.ts';
+import { suiteSettings } from '../topologies/topology.ts';
+import { openBalancer } from './limit-window-balancer.ts';
+import { type Answer, ask, runLoad } from './limit-window-load.ts';
+import { AdmissionLog } from './limit-window-log.ts';
+import { expectedRemaining, proveWindow } from './limit-window-proof.ts';
+
+const isLong = process.env.FAULTS === 'long';
+/** The short form starts with a full window, so that slots are freed all the time; the long one with an empty one. */
+const form = isLong
+  ? { calmMs: 240_000, killedMs: 130_000, startsFull: false }
+  : { calmMs: 10_000, killedMs: 9_000, startsFull: true };
+const limit = 600;
+const clientsPerEdge = 200;
+
+/** Four edges and two limiters behind one address, and eight hundred clients of one token. */
+describe('requests per minute, over many processes', () => {
+  const stack = new AsyncDisposableStack();
+  let backends: TestBackends;
+  let running: RunningServices;
+
+  beforeAll(async () => {
+    const balancer = stack.use(await openBalancer());
+    const folder = await mkdtemp(join(tmpdir(), 'gateway-faults-'));
+    stack.defer(() => rm(folder, { recursive: true, force: true }));
+    const simulator = stack.use(await startSimulator({ responsesModels }));
+    backends = await ownBackends(stack);
+    running = stack.use(
+      await startServices({
+        backends,
+        gatewayConfigFile: await writeGatewayFile(folder, simulator.url),
+        replicas: { 'edge-router': 4, limiter: 2 },
+        env: { ...suiteSettings, LOG_LEVEL: 'error' },
+        envOf: { 'edge-router': { LIMITER_URL: balancer.url } },
+        drainTimeoutSeconds: 3,
+      }),
+    );
+    balancer.leadTo(running.replicas.limiter.map(({ grpcUrl }) => grpcUrl));
+  });
+  afterAll(() => stack.disposeAsync());
+
+  const edges = () => running.replicas['edge-router'];
+  const edgeUrls = () => edges().map(({ publicUrl = '' }) => publicUrl);
+
+  /** What all processes of a service have counted together. */
+  async function counted(service: 'edge-router' | 'limiter', name: string): Promise<number> {
+    const values = await Promise.all(running.replicas[service].map(({ adminUrl }) => readMetric(adminUrl, name)));
+    return values.reduce((sum, value) => sum + value, 0);
+  }
+
+  /** Runs the clients on a token of its own, does something meanwhile, and answers what was asked, answered and logged. */
+  async function underLoad(durationMs: number, meanwhile: () => Promise<void> = async () => undefined) {
+    const token = await issueToken({ adminUrl: running.adminUrls.identity }, { requestsPerMinute: limit });
+    await using log = await AdmissionLog.open(backends.redisUrl, token.tokenId);
+    if (form.startsFull) await log.fill(limit);
+    log.follow();
+    const stop = new AbortController();
+    const fromMs = Date.now();
+    const load = runLoad({
+      urls: edgeUrls(),
+      token: token.text,
+      clientsPerUrl: clientsPerEdge,
+      pauseMs: 1_000,
+      signal: stop.signal,
+    });
+    const timer = setTimeout(() => stop.abort(), durationMs);
+    await meanwhile();
+    const answers = await load;
+    clearTimeout(timer);
+    await log.read();
+    const demand = { fromMs: fromMs + 1_500, untilMs: fromMs + durationMs - 1_500 };
+    return { token, fromMs, answers, instants: log.instants, demand };
+  }
+
+  it('admits at most the limit in any 60 seconds, and refuses nobody for whom there was a slot', async () => {
+    const { token, fromMs, answers, instants, demand } = await underLoad(form.calmMs);
+    const proof = proveWindow({ limit, instants, answers, demand });
+    tell('4 edges, 2 limiters, 800 clients', proof);
+
+    expect(proof.mostInAnyWindow).toBe(limit);
+    expect(proof.smallestSlackMs).toBeGreaterThanOrEqual(0);
+    expect(proof.refusalsWithFreeSlot).toBe(0);
+    expect(proof.freeForMs.slots).toBeGreaterThan(50);
+    expect(proof.freeForMs.most).toBeLessThan(2_000);
+
+    const admitted = answers.filter(({ status }) => status === 400);
+    const fresh = instants.filter((atMs) => atMs >= fromMs);
+    expect(answers.filter(({ status }) => status !== 400 && status !== 429)).toEqual([]);
+    expect(admitted).toHaveLength(fresh.length);
+    const remaining = admitted.map((answer) => answer.remaining).toSorted((a, b) => a - b);
+    expect(remaining).toEqual(expectedRemaining(instants, limit, fromMs));
+    expect(answers.filter(isUntruthfulRefusal)).toEqual([]);
+
+    for (const { adminUrl } of running.replicas.limiter)
+      expect(await readMetric(adminUrl, 'gateway_limiter_decisions_total')).toBeGreaterThan(100);
+    expect(await counted('limiter', 'gateway_limiter_degraded_total')).toBe(0);
+    expect(await counted('edge-router', 'gateway_edge_local_admissions_total')).toBe(0);
+
+    await obeyARefusal(token.text);
+  });
+
+  it('goes on answering, and keeps to the limit in Redis, while one limiter after the other is killed', async () => {
+    const localBefore = await counted('edge-router', 'gateway_edge_local_admissions_total');
+    const { answers, instants, demand } = await underLoad(form.killedMs, async () => {
+      for (const limiter of running.replicas.limiter) {
+        await sleep(form.killedMs / 6);
+        await limiter.kill();
+        await sleep(form.killedMs / 12);
+        await limiter.restart();
+      }
+    });
+    const local = (await counted('edge-router', 'gateway_edge_local_admissions_total')) - localBefore;
+    const proof = proveWindow({ limit, instants, answers, demand });
+    tell(`the same, both limiters killed in turn; ${local} decisions by edges alone`, proof);
+
+    expect(answers.filter(({ status }) => status !== 400 && status !== 429)).toEqual([]);
+    expect(proof.mostInAnyWindow).toBeLessThanOrEqual(limit);
+    expect(proof.smallestSlackMs ?? 0).toBeGreaterThanOrEqual(0);
+    expect(proof.refusalsWithFreeSlot).toBeLessThanOrEqual(local);
+    // Beyond what Redis admitted there is only what edges decided while no limiter answered them.
+    const earlier = form.startsFull ? limit : 0;
+    expect(Math.abs(proof.admitted - (proof.entries - earlier))).toBeLessThanOrEqual(local);
+    expect(Math.max(...answers.map(({ receivedMs, sentMs }) => receivedMs - sentMs))).toBeLessThan(10_000);
+  });
+
+  /** Nobody else asks: who waits as long as he was told is let in. */
+  async function obeyARefusal(token: string): Promise<void> {
+    const [url = ''] = edgeUrls();
+    let refusal: Answer | undefined;
+    while (refusal?.status !== 429) refusal = await ask(url, token);
+    await sleep((refusal.retryAfterSeconds ?? 0) * 1_000);
+    expect((await ask(url, token)).status).toBe(400);
+  }
+});
+
+/** A refusal says that nothing is left, and for how long: never less than until the slot is free, and less than a second more. */
+function isUntruthfulRefusal({ status, remaining, retryAfterSeconds = 0, retryAtMs = 0, ...times }: Answer): boolean {
+  if (status !== 429) return remaining < 0;
+  const waitsMs = retryAfterSeconds * 1_000;
+  const isTooShort = times.receivedMs + waitsMs < retryAtMs - 1;
+  const isTooLong = retryAfterSeconds > 1 && times.sentMs + waitsMs >= retryAtMs + 1_001;
+  return remaining !== 0 || retryAfterSeconds < 1 || isTooShort || isTooLong;
+}
+
+async function readMetric(adminUrl: string, name: string): Promise<number> {
+  const text = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+  const lines = text.split('\n').filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}
+
+function tell(what: string, proof: ReturnType<typeof proveWindow>): void {
+  process.stderr.write(`limit window, ${what}: ${JSON.stringify(proof)}\n`);
+}
