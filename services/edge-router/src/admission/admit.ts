@@ -78,10 +78,25 @@ async function decide(request: AdmissionRequest, { limiter, local, timeoutMs }: 
     costKind: request.cost === 'request_only' ? CostKind.REQUEST_ONLY : CostKind.REQUEST_AND_TOKENS,
   };
   try {
-    return await limiter.admit(check, { timeoutMs });
+    return await askTwice((timeLeftMs) => limiter.admit(check, { timeoutMs: timeLeftMs }), timeoutMs);
   } catch (thrown) {
     if (!(thrown instanceof RpcError)) throw thrown;
     return local.admit(check, thrown);
+  }
+}
+
+/**
+ * When the connection broke, another limiter may be behind the address: it is asked once more, in the time that is left.
+ * A repeated admission takes no second slot.
+ */
+async function askTwice<T>(ask: (timeLeftMs: number) => Promise<T>, timeoutMs: number): Promise<T> {
+  const deadlineMs = performance.now() + timeoutMs;
+  try {
+    return await ask(timeoutMs);
+  } catch (thrown) {
+    const timeLeftMs = Math.floor(deadlineMs - performance.now());
+    if (!(thrown instanceof RpcError) || thrown.status !== 'unavailable' || timeLeftMs < 1) throw thrown;
+    return await ask(timeLeftMs);
   }
 }
 
