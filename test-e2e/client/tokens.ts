@@ -12,7 +12,10 @@ export interface TokenOptions {
 }
 
 /** Issues a token the way an operator's HTTP client would: a JSON call on the admin port. */
-export async function issueToken({ adminUrl }: Topology, options: TokenOptions = {}): Promise<TestToken> {
+export async function issueToken(
+  { adminUrl }: Pick<Topology, 'adminUrl'>,
+  options: TokenOptions = {},
+): Promise<TestToken> {
   const { kind = 'service', requestsPerMinute, tokensPerDay } = options;
   const answer = await callIdentity(adminUrl, 'Issue', {
     kind: kind === 'service' ? 'TOKEN_KIND_SERVICE' : 'TOKEN_KIND_PERSONAL',

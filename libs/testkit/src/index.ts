@@ -13,5 +13,5 @@ export type { TestDatabase } from './test-database.ts';
 export { createTestDatabase } from './test-database.ts';
 export type { ServiceName } from './topology/service-environment.ts';
 export { serviceNames } from './topology/service-environment.ts';
-export type { RunningServices, ServicesOptions } from './topology/start-services.ts';
+export type { RunningServices, ServiceReplica, ServicesOptions } from './topology/start-services.ts';
 export { startServices } from './topology/start-services.ts';

@@ -16,21 +16,18 @@ export function finalUsage(answer: Produced, inputEstimate: number): UsageReport
   return reportedUsage === undefined ? usageSoFar(answer, inputEstimate) : { ...reportedUsage, estimated: false };
 }
 
-/** The usage of an answer that is not done. Providers report output at the end: until then it is at least what was seen. */
+/**
+ * The usage of an answer that is not done. Providers report output at the end, and some a first count at the start: until
+ * the end it is at least what was seen, and never known.
+ */
 export function usageSoFar({ reportedUsage, producedCharacters }: Produced, inputEstimate: number): UsageReport {
-  const outputEstimate = estimateOutputTokens(producedCharacters);
-  if (reportedUsage === undefined) {
-    return {
-      inputTokens: inputEstimate,
-      cachedTokens: 0,
-      outputTokens: outputEstimate,
-      reasoningTokens: 0,
-      estimated: true,
-    };
-  }
-  return reportedUsage.outputTokens >= outputEstimate
-    ? { ...reportedUsage, estimated: false }
-    : { ...reportedUsage, outputTokens: outputEstimate, estimated: true };
+  const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = reportedUsage ?? nothingReported(inputEstimate);
+  const seenTokens = Math.max(outputTokens, estimateOutputTokens(producedCharacters));
+  return { inputTokens, cachedTokens, outputTokens: seenTokens, reasoningTokens, estimated: true };
+}
+
+function nothingReported(inputEstimate: number): TokenUsage {
+  return { inputTokens: inputEstimate, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 }
 
 export function toUsageMessage(usage: UsageReport): MessageInitShape<typeof UsageSchema> {

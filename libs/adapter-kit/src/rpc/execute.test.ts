@@ -80,7 +80,7 @@ describe('a streamed answer', () => {
     const frames = await framesOf();
     expect(frames.map(({ body, ...rest }) => rest)).toEqual([
       { usage: '4 in, 0 out, estimated' },
-      { usage: '10 in, 1 out' },
+      { usage: '10 in, 1 out, estimated' },
       { status: 200, usage: '10 in, 2 out, estimated' },
       { usage: '10 in, 3 out', result: 'SUCCEEDED' },
     ]);

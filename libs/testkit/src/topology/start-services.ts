@@ -29,6 +29,8 @@ export interface ServicesOptions {
   readonly dataFolder?: string | undefined;
   /** Default: a random one, which makes tokens of earlier runs unknown. */
   readonly tokenHashKey?: string | undefined;
+  /** How many processes of a service there are; one of each unless told. */
+  readonly replicas?: Partial<Readonly<Record<ServiceName, number>>> | undefined;
   /** Further settings of every service. */
   readonly env?: NodeJS.ProcessEnv | undefined;
   /** Settings of single services, which win over all others: a peer behind a proxy, for example. */
@@ -41,7 +43,19 @@ export interface ServicesOptions {
   readonly onUnexpectedEnd?: ((service: ServiceName, how: string) => void) | undefined;
 }
 
-/** All services, each in a process of its own on loopback. Disposing stops them, callers before those they call. */
+/** One process of a service. Restarts keep its ports and its folder. */
+export interface ServiceReplica extends ProcessControl {
+  /** Liveness, readiness, metrics, and the RPCs as JSON over HTTP. */
+  readonly adminUrl: string;
+  /** `http://127.0.0.1:<port>` for gRPC. */
+  readonly grpcUrl: string;
+  /** `http://127.0.0.1:<port>` of the public API; only the edge has one. */
+  readonly publicUrl: string | undefined;
+  /** What it keeps on disk; only the edge has such a folder. */
+  readonly dataFolder: string | undefined;
+}
+
+/** All services, each in processes of its own on loopback. Disposing stops them, callers before those they call. */
 export interface RunningServices extends AsyncDisposable {
   /** `http://127.0.0.1:<port>` of the public API. */
   readonly baseUrl: string;
@@ -49,8 +63,10 @@ export interface RunningServices extends AsyncDisposable {
   readonly adminUrls: Readonly<Record<ServiceName, string>>;
   /** `http://127.0.0.1:<port>` for gRPC. */
   readonly grpcUrls: Readonly<Record<ServiceName, string>>;
-  /** Restarts keep the ports. */
+  /** The first process of each service. Restarts keep the ports. */
   readonly services: Readonly<Record<ServiceName, ProcessControl>>;
+  /** Every process of each service, the first one included. The second of a service calls the second of its peers, if there is one. */
+  readonly replicas: Readonly<Record<ServiceName, readonly ServiceReplica[]>>;
 }
 
 /**
@@ -62,32 +78,83 @@ export async function startServices(options: ServicesOptions): Promise<RunningSe
   await using stack = new AsyncDisposableStack();
   const addresses = await chooseAddresses(options, stack);
   await migrate(options);
-  const services = mapServices((name) => new ManagedProcess(planOf(name, addresses, options), undertakerOf(stack)));
-  stack.defer(() => stopInOrder(services));
-  const starts = await Promise.allSettled(serviceNames.map((name) => services[name].restart()));
+  const replicas = mapServices((name) =>
+    addresses.slice(0, replicaCount(name, options)).map((each) => replicaOf(name, each, options, undertakerOf(stack))),
+  );
+  stack.defer(() => stopInOrder(replicas));
+  const starts = await Promise.allSettled(serviceNames.flatMap((name) => replicas[name].map((each) => each.restart())));
   const failures = starts.flatMap((start) => (start.status === 'rejected' ? [start.reason] : []));
   if (failures.length > 0) throw new AggregateError(failures, failures.map((failure) => failure.message).join('\n'));
   const running = stack.move();
+  const services = mapServices((name) => firstOf(replicas[name]));
   return {
-    baseUrl: `http://127.0.0.1:${addresses.edgePort}`,
-    adminUrls: mapServices((name) => adminUrl(addresses, name)),
-    grpcUrls: mapServices((name) => grpcUrl(addresses, name)),
+    baseUrl: services['edge-router'].publicUrl ?? '',
+    adminUrls: mapServices((name) => services[name].adminUrl),
+    grpcUrls: mapServices((name) => services[name].grpcUrl),
     services,
+    replicas,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-async function chooseAddresses(options: ServicesOptions, stack: AsyncDisposableStack): Promise<TopologyAddresses> {
-  const free = [...(await freePorts(serviceNames.length * 2 + 1))];
+/** The addresses that the first processes of all services use, those that the second ones use, and so on. */
+async function chooseAddresses(
+  options: ServicesOptions,
+  stack: AsyncDisposableStack,
+): Promise<readonly TopologyAddresses[]> {
+  const counts = mapServices((name) => replicaCount(name, options));
+  const most = Math.max(...serviceNames.map((name) => counts[name]));
+  const free = [...(await freePorts(serviceNames.length * most * 2 + most))];
   const takePort = () => free.pop() ?? 0;
+  const ports = mapServices((name) =>
+    Array.from({ length: counts[name] }, (): ServicePorts => ({ grpc: takePort(), admin: takePort() })),
+  );
+  const tokenHashKey = options.tokenHashKey ?? randomBytes(32).toString('base64');
+  const isFirst = (index: number) => index === 0;
+  return Promise.all(
+    Array.from({ length: most }, async (_, index) => ({
+      ports: mapServices((name) => ports[name][index % counts[name]] ?? { grpc: 0, admin: 0 }),
+      edgePort: (isFirst(index) ? options.port : undefined) ?? takePort(),
+      backends: options.backends,
+      dataFolder: (isFirst(index) ? options.dataFolder : undefined) ?? (await temporaryFolder(stack)),
+      tokenHashKey,
+      gatewayConfigFile: options.gatewayConfigFile,
+    })),
+  );
+}
+
+function replicaCount(name: ServiceName, { replicas }: ServicesOptions): number {
+  return Math.max(1, replicas?.[name] ?? 1);
+}
+
+function replicaOf(
+  name: ServiceName,
+  addresses: TopologyAddresses,
+  options: ServicesOptions,
+  undertaker: Undertaker,
+): ServiceReplica {
+  const process = new ManagedProcess(planOf(name, addresses, options), undertaker);
+  const isEdge = name === 'edge-router';
   return {
-    ports: mapServices((): ServicePorts => ({ grpc: takePort(), admin: takePort() })),
-    edgePort: options.port ?? takePort(),
-    backends: options.backends,
-    dataFolder: options.dataFolder ?? (await temporaryFolder(stack)),
-    tokenHashKey: options.tokenHashKey ?? randomBytes(32).toString('base64'),
-    gatewayConfigFile: options.gatewayConfigFile,
+    adminUrl: adminUrl(addresses, name),
+    grpcUrl: grpcUrl(addresses, name),
+    publicUrl: isEdge ? `http://127.0.0.1:${addresses.edgePort}` : undefined,
+    dataFolder: isEdge ? addresses.dataFolder : undefined,
+    get pid() {
+      return process.pid;
+    },
+    stop: () => process.stop(),
+    kill: () => process.kill(),
+    pause: () => process.pause(),
+    resume: () => process.resume(),
+    restart: () => process.restart(),
   };
+}
+
+function firstOf(replicas: readonly ServiceReplica[]): ServiceReplica {
+  const [first] = replicas;
+  if (first === undefined) throw new Error('Every service has a process.');
+  return first;
 }
 
 async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
@@ -142,8 +209,10 @@ function undertakerOf(stack: AsyncDisposableStack): Undertaker {
   return stack.adopt(new Undertaker(), (undertaker) => undertaker.dismiss());
 }
 
-async function stopInOrder(services: Readonly<Record<ServiceName, ProcessControl>>): Promise<void> {
-  for (const group of serviceGroups) await Promise.all(group.map((name) => services[name].stop()));
+async function stopInOrder(replicas: RunningServices['replicas']): Promise<void> {
+  for (const group of serviceGroups) {
+    await Promise.all(group.flatMap((name) => replicas[name].map((each) => each.stop())));
+  }
 }
 
 function mapServices<T>(valueFor: (name: ServiceName) => T): Record<ServiceName, T> {

@@ -13,7 +13,7 @@ import {
 import type { IngestEvents } from '../ingest-events.ts';
 
 /** Longer than any batch takes to store: before it ends, no other replica is given the messages. */
-const ackWaitMs = 60_000;
+const ackWaitMs = 30_000;
 /** Messages that all replicas together may have at hand. */
 const maxAckPending = 4_000;
 const tendIntervalMs = 15_000;

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Battlefield } from '../strikes/strike.ts';
+import { owedBy, readJournals } from './read-journals.ts';
+
+export interface Quiet {
+  readonly afterMs: number;
+  /** What had not come to rest in time; empty when everything had. */
+  readonly restless: readonly string[];
+}
+
+/** Resolves when nothing is on its way any more: no journal, stream or provider has anything left to say. */
+export async function waitForQuiet(field: Battlefield, timeoutMs: number): Promise<Quiet> {
+  const startMs = Date.now();
+  let rowsBefore = -1;
+  for (;;) {
+    const { restless, rows } = await lookAround(field).catch((thrown: unknown) => ({
+      restless: [`it can't be told yet: ${String(thrown)}`],
+      rows: -1,
+    }));
+    const isStill = restless.length === 0 && rows === rowsBefore;
+    const afterMs = Date.now() - startMs;
+    if (isStill || afterMs > timeoutMs) return { afterMs, restless };
+    rowsBefore = rows;
+    await sleep(500);
+  }
+}
+
+async function lookAround({ gateway, stream, ledger, deeds }: Battlefield) {
+  const backlog = await stream.backlog();
+  const rows = await ledger.rows();
+  const stored = new Set(rows.map(({ requestId }) => requestId));
+  const owed = owedBy(await readJournals(dataFoldersOf(gateway.replicas['edge-router'])));
+  const missing = owed.filter((requestId) => !stored.has(requestId) && !deeds.wiped.has(requestId));
+  const running = gateway.simulator.requests({ outcome: 'running' }).length;
+  const restless = [
+    ...(backlog > 0 ? [`${backlog} messages in the stream`] : []),
+    ...(missing.length > 0 ? [`${missing.length} requests in journals: ${missing.slice(0, 5).join(', ')}`] : []),
+    ...(running > 0 ? [`${running} requests at the providers`] : []),
+  ];
+  return { restless, rows: rows.length };
+}
+
+export function dataFoldersOf(edges: readonly { readonly dataFolder: string | undefined }[]): readonly string[] {
+  return edges.flatMap(({ dataFolder }) => dataFolder ?? []);
+}

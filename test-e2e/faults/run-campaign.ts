@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { issueToken } from '../client/tokens.ts';
+import { type ReplicatedServices, startReplicatedServices } from '../topologies/replicated-services.ts';
+import { compareTotals, type TokenTotals, tokensPerDay } from './audit/compare-totals.ts';
+import { type Judgement, judgeRequests } from './audit/judge-requests.ts';
+import { conservationReport, struckLine } from './audit/report.ts';
+import { findTraces, tellStory } from './audit/tell-story.ts';
+import { type Quiet, waitForQuiet } from './audit/wait-for-quiet.ts';
+import { Load, type LoadClient } from './load/clients.ts';
+import { RandomNumbers } from './random-numbers.ts';
+import { LedgerTap } from './strikes/ledger-tap.ts';
+import { carryOut, type Struck } from './strikes/schedule.ts';
+import type { Battlefield, Deeds, Strike } from './strikes/strike.ts';
+import { UsageStreamTap } from './strikes/usage-stream-tap.ts';
+
+export interface CampaignOptions {
+  readonly seed: number;
+  readonly strikes: (random: RandomNumbers) => readonly Strike[];
+  readonly clients: number;
+  /** Between two requests of a client, on average. */
+  readonly clientPauseMs: number;
+  /** Between two strikes, on average. */
+  readonly strikePauseMs: number;
+  readonly quietTimeoutMs: number;
+}
+
+/** What is left when all is over. */
+export interface CampaignResult {
+  readonly struck: readonly Struck[];
+  readonly judgement: Judgement;
+  readonly quiet: Quiet;
+  readonly totals: readonly TokenTotals[];
+  readonly deeds: Deeds;
+  readonly deadLetters: number;
+  /** Services that ended without being told to. */
+  readonly unexpectedEnds: readonly string[];
+  /** Of every request that went wrong. */
+  readonly stories: readonly string[];
+}
+
+/** Load, strikes while it runs, quiet, and the audit. Says what happens while it happens. */
+export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
+  const random = new RandomNumbers(options.seed);
+  await using gateway = await startReplicatedServices({
+    replicas: { 'edge-router': 2, 'usage-ingest': 2, limiter: 2 },
+    eventDelayMs: 15,
+    env: quickSettings,
+  });
+  const ledger = new LedgerTap(gateway.postgres.url);
+  await ledger.buildCommitGate();
+  await using stream = await UsageStreamTap.open(gateway.nats.url);
+  const clients = await issueTokens(gateway, options.clients);
+  const load = new Load({
+    clients,
+    edges: gateway.replicas['edge-router'].map(({ publicUrl }) => publicUrl ?? ''),
+    random: new RandomNumbers(options.seed + 1),
+    pauseMs: options.clientPauseMs,
+  });
+  const deeds: Deeds = { poisons: 0, repeated: 0, committedByTheDead: 0, wiped: new Map() };
+  const field: Battlefield = { gateway, stream, ledger, load, random, deeds };
+  say(`conservation: seed ${options.seed}, ${clients.length} clients`);
+  // Before the first strike there is something to lose, and after the last one something to go well.
+  await sleep(warmUpMs);
+  const struck = await carryOut(options.strikes(random), field, {
+    pauseMs: options.strikePauseMs,
+    onStruck: (each) => say(struckLine(each)),
+  });
+  await sleep(warmUpMs);
+  await load.stop();
+  return await audit(field, clients, struck, options);
+}
+
+const warmUpMs = 2_500;
+
+/** What heals by itself does so within seconds here, so that nobody has to wait for it. */
+const quickSettings = {
+  LIMITER_RECONCILE_SECONDS: '1',
+  // Repetitions are the ledger's to recognise, not the stream's.
+  USAGE_STREAM_DUPLICATE_WINDOW_SECONDS: '1',
+  LIMITER_REDIS_TIMEOUT_MS: '300',
+  REDIS_COMMAND_TIMEOUT_MS: '300',
+  RPC_TIMEOUT_MS: '2000',
+};
+
+async function issueTokens({ adminUrls }: ReplicatedServices, count: number): Promise<readonly LoadClient[]> {
+  const identity = { adminUrl: adminUrls.identity };
+  return Promise.all(
+    Array.from({ length: count }, async (_, index): Promise<LoadClient> => {
+      if (index % 4 === 3) return { kind: 'personal', token: await issueToken(identity, { kind: 'personal' }) };
+      return { kind: 'service', token: await issueToken(identity, { requestsPerMinute: 100_000, tokensPerDay }) };
+    }),
+  );
+}
+
+async function audit(
+  field: Battlefield,
+  clients: readonly LoadClient[],
+  struck: readonly Struck[],
+  { seed, quietTimeoutMs }: CampaignOptions,
+): Promise<CampaignResult> {
+  const { stream, ledger, load, gateway, deeds } = field;
+  await stream.hurryRedelivery();
+  const first = await waitForQuiet(field, quietTimeoutMs);
+  // Counters are compared with the ledger while they are in use: each of them is used twice more.
+  for (let round = 0; round < 2; round++) {
+    await load.askOnceMore();
+    await sleep(1_100);
+  }
+  const quiet = await waitForQuiet(field, quietTimeoutMs);
+  const totals = await compareTotals(field, clients, 10_000);
+  const judgement = judgeRequests({
+    requests: load.requests,
+    recorded: gateway.simulator.requests(),
+    rows: await ledger.rows(),
+    wiped: [...deeds.wiped.values()],
+  });
+  say(conservationReport(judgement, { struck, seed }));
+  say(`\nquiet after ${first.afterMs} ms`);
+  const stories = await storiesOf(judgement, field);
+  for (const story of stories) say(story);
+  const deadLetters = await ledger.deadLetters();
+  return { struck, judgement, quiet, totals, deeds, deadLetters, stories, unexpectedEnds: [...gateway.unexpectedEnds] };
+}
+
+const mostStories = 40;
+
+async function storiesOf({ requests, unknownRows }: Judgement, field: Battlefield): Promise<readonly string[]> {
+  const suspects = requests.filter(
+    ({ verdict, request }) =>
+      verdict === 'lost' || verdict === 'doubled' || verdict === 'wrong' || request.problem !== undefined,
+  );
+  if (suspects.length + unknownRows.length === 0) return [];
+  const traces = await findTraces(field);
+  return [
+    ...suspects.map((suspect) => tellStory(suspect, traces)),
+    ...unknownRows.map((row) => `unknown: ${JSON.stringify(row)}`),
+  ].slice(0, mostStories);
+}
+
+/** Vitest's own output comes at the end only, and a test that hangs would say nothing. */
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

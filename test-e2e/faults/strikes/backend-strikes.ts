@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Battlefield, Family, Strike } from './strike.ts';
+
+type Backend = 'redis' | 'nats' | 'postgres';
+const familyOf: Readonly<Record<Backend, Family>> = { redis: 'Redis', nats: 'NATS', postgres: 'Postgres' };
+
+/** A server dies, and comes back after a while with what is on its disk: Redis with nothing. */
+export function backendKilled(name: Backend, awayMs: number): Strike {
+  return {
+    name: `${name} kill -9`,
+    family: familyOf[name],
+    async strike({ gateway }) {
+      await gateway[name].kill();
+      await sleep(awayMs);
+      await gateway[name].restart();
+      return `away for ${awayMs} ms`;
+    },
+  };
+}
+
+/** A server stands still, with its connections open, and goes on. */
+export function backendFrozen(name: Backend, durationMs: number): Strike {
+  return {
+    name: `${name} SIGSTOP`,
+    family: familyOf[name],
+    async strike({ gateway }) {
+      await gateway[name].pause();
+      await sleep(durationMs);
+      await gateway[name].resume();
+      return `stood still for ${durationMs} ms`;
+    },
+  };
+}
+
+/** What `pg_ctl -m immediate` does: no goodbye, no checkpoint, recovery at the next start. */
+export const postgresStoppedAtOnce: Strike = {
+  name: 'postgres immediate restart',
+  family: 'Postgres',
+  async strike({ gateway: { postgres } }) {
+    if (postgres.pid === undefined) await postgres.kill();
+    else process.kill(postgres.pid, 'SIGQUIT');
+    await until(() => postgres.pid === undefined);
+    await postgres.restart();
+    return 'restarted, with recovery';
+  },
+};
+
+/** One connection of an ingest gets no answer: the rest of Postgres is well. */
+export function postgresBackendFrozen(durationMs: number): Strike {
+  return {
+    name: 'a Postgres backend SIGSTOP',
+    family: 'Postgres',
+    async strike({ ledger, random }: Battlefield) {
+      const pids = await ledger.backendsOf('usage-ingest');
+      if (pids.length === 0) return 'no connection of an ingest was open';
+      const pid = random.pick(pids);
+      process.kill(pid, 'SIGSTOP');
+      await sleep(durationMs);
+      process.kill(pid, 'SIGCONT');
+      return `one of ${pids.length} connections stood still for ${durationMs} ms`;
+    },
+  };
+}
+
+export const redisFlushed: Strike = {
+  name: 'redis FLUSHALL',
+  family: 'Redis',
+  async strike({ gateway: { redis } }) {
+    const socket = connect({ host: '127.0.0.1', port: redis.port });
+    socket.write('FLUSHALL\r\n');
+    const [answer] = await once(socket, 'data');
+    socket.destroy();
+    return `it answered ${String(answer).trim()}`;
+  },
+};
+
+async function until(holds: () => boolean): Promise<void> {
+  for (const giveUpAt = Date.now() + 15_000; !holds(); await sleep(50)) {
+    if (Date.now() > giveUpAt) throw new Error('the server has not ended in 15 s');
+  }
+}

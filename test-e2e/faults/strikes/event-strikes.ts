@@ -1,0 +1,56 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Outcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RecordRequestSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { Strike } from './strike.ts';
+
+const mostRepeated = 300;
+
+/** What was recorded comes again, in another order, under ids that the stream doesn't know. */
+export const repeatedEvents: Strike = {
+  name: 'duplicates and disorder',
+  family: 'events',
+  async strike({ stream, random, deeds }) {
+    const { last_seq: last } = await stream.state();
+    const messages = await stream.read(last - mostRepeated + 1, last);
+    const shuffled = random.shuffled([...messages, ...messages]);
+    for (const message of shuffled) await stream.publish(message);
+    deeds.repeated += shuffled.length;
+    return `${shuffled.length} messages published again, shuffled`;
+  },
+};
+
+/** Messages that can never be recorded, among those that can. */
+export const poisonedEvents: Strike = {
+  name: 'poison events',
+  family: 'events',
+  async strike({ stream, deeds }) {
+    const poisons = [
+      Buffer.from(`{"no":"protobuf ${crypto.randomUUID()}"}`),
+      crypto.getRandomValues(new Uint8Array(200)),
+      unusable({ localDay: 'yesterday' }),
+      unusable({ model: 'with\0nul' }),
+      unusable({ inputTokens: -1n }),
+      unusable({ outcome: Outcome.UNSPECIFIED }),
+    ];
+    for (const poison of poisons) await stream.publish(poison);
+    deeds.poisons += poisons.length;
+    return `${poisons.length} messages that can't be recorded`;
+  },
+};
+
+function unusable(flaw: { localDay?: string; model?: string; inputTokens?: bigint; outcome?: Outcome }): Uint8Array {
+  const event = create(UsageRecordedSchema, {
+    requestId: crypto.randomUUID(),
+    tokenId: 'poison',
+    admittedAt: timestampFromMs(Date.now()),
+    localDay: '2026-11-20',
+    endpoint: '/v1/messages',
+    provider: 'poison',
+    model: 'poison',
+    inputTokens: 1n,
+    outcome: Outcome.COMPLETED,
+    ...flaw,
+  });
+  return toBinary(RecordRequestSchema, create(RecordRequestSchema, { events: [event] }));
+}

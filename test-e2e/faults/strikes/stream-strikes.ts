@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Battlefield, Strike } from './strike.ts';
+import { eventsIn } from './usage-stream-tap.ts';
+
+/** The stream takes nothing more for a while: edges keep what they have. */
+export function fullStream(durationMs: number): Strike {
+  return {
+    name: 'stream full',
+    family: 'stream',
+    async strike({ stream }) {
+      await stream.limitTo(3);
+      await sleep(durationMs);
+      await stream.limitTo(undefined);
+      return `nothing taken for ${durationMs} ms`;
+    },
+  };
+}
+
+/**
+ * What the stream holds is gone while nobody ingests. This is the one loss that can't be helped: the stream said it had
+ * it. It is noted, event by event.
+ */
+export function purgedStream(durationMs: number): Strike {
+  return {
+    name: 'stream purged',
+    family: 'stream',
+    async strike(field) {
+      const ingests = field.gateway.replicas['usage-ingest'];
+      await Promise.all(ingests.map((ingest) => ingest.pause()));
+      await sleep(durationMs);
+      const { last_seq: last } = await field.stream.state();
+      const events = await noteUningested(field, last);
+      await field.stream.purgeTo(last);
+      await Promise.all(ingests.map((ingest) => ingest.resume()));
+      return `purged; ${events} events in it were not in the ledger`;
+    },
+  };
+}
+
+/** Stream and consumer are gone, as after the loss of the server's disk. */
+export function deletedStream(durationMs: number): Strike {
+  return {
+    name: 'stream deleted',
+    family: 'stream',
+    async strike(field) {
+      await field.stream.limitTo(0);
+      await sleep(durationMs);
+      const { last_seq: last } = await field.stream.state();
+      const events = await noteUningested(field, last);
+      await field.stream.delete();
+      const madeAgainMs = await timeUntil(() => field.stream.consumerInfo(), 60_000);
+      return `deleted; ${events} events in it were not in the ledger; made again after ${madeAgainMs} ms`;
+    },
+  };
+}
+
+/** Of what is about to go, notes the events that the ledger does not have. */
+async function noteUningested({ stream, ledger, deeds }: Battlefield, last: number): Promise<number> {
+  const { ack_floor: floor } = await stream.consumerInfo();
+  const messages = await stream.read(floor.stream_seq + 1, last);
+  const stored = new Set((await ledger.rows()).map(({ requestId }) => requestId));
+  const events = messages.flatMap((message) => eventsIn(message)).filter(({ requestId }) => !stored.has(requestId));
+  for (const event of events) deeds.wiped.set(event.requestId, event);
+  return events.length;
+}
+
+async function timeUntil(succeeds: () => Promise<unknown>, timeoutMs: number): Promise<number> {
+  const startMs = Date.now();
+  while (Date.now() - startMs < timeoutMs) {
+    const succeeded = await succeeds().then(
+      () => true,
+      () => false,
+    );
+    if (succeeded) return Date.now() - startMs;
+    await sleep(200);
+  }
+  throw new Error(`not within ${timeoutMs} ms`);
+}

@@ -1,0 +1,101 @@
+import { fromUsageMessage, usageStreamNames } from '@gateway/usage-stream';
+import { type ConsumerInfo, connect, type NatsConnection, type StreamState } from 'nats';
+
+/** A usage event as it stands on its way, in the stream or in a journal. */
+export interface TappedEvent {
+  readonly requestId: string;
+  readonly tokenId: string;
+  readonly tokens: number;
+  readonly admittedAtMs: number;
+}
+
+const { stream, subject, consumer } = usageStreamNames;
+
+/** An operator's hand in the usage stream: reads, repeats, spoils, fills and wipes it. */
+export class UsageStreamTap implements AsyncDisposable {
+  readonly #connection: NatsConnection;
+
+  static async open(url: string): Promise<UsageStreamTap> {
+    const servers = new URL(url).host;
+    return new UsageStreamTap(await connect({ servers, maxReconnectAttempts: -1, reconnectTimeWait: 250 }));
+  }
+
+  private constructor(connection: NatsConnection) {
+    this.#connection = connection;
+  }
+
+  async state(): Promise<StreamState> {
+    const manager = await this.#connection.jetstreamManager();
+    return (await manager.streams.info(stream)).state;
+  }
+
+  async consumerInfo(): Promise<ConsumerInfo> {
+    const manager = await this.#connection.jetstreamManager();
+    return manager.consumers.info(stream, consumer);
+  }
+
+  /** Messages that are stored and neither delivered nor, as far as the server knows, done with. */
+  async backlog(): Promise<number> {
+    const { num_pending: waiting, num_ack_pending: unacknowledged } = await this.consumerInfo();
+    return waiting + unacknowledged;
+  }
+
+  /** The bytes of the messages of a range, both ends included. Those that are gone are left out. */
+  async read(fromSequence: number, toSequence: number): Promise<readonly Uint8Array[]> {
+    const manager = await this.#connection.jetstreamManager();
+    const messages: Uint8Array[] = [];
+    for (let seq = Math.max(1, fromSequence); seq <= toSequence; seq++) {
+      const message = await manager.streams.getMessage(stream, { seq }).catch(() => undefined);
+      if (message !== undefined) messages.push(message.data);
+    }
+    return messages;
+  }
+
+  /** Resolves when the stream has the bytes, under no id that it could know them by. */
+  async publish(data: Uint8Array): Promise<void> {
+    await this.#connection.jetstream().publish(subject, data);
+  }
+
+  /** From now on the stream takes so many messages more; undefined: as many as it likes. */
+  async limitTo(further: number | undefined): Promise<void> {
+    const manager = await this.#connection.jetstreamManager();
+    // -1 is JetStream's word for "no limit".
+    const limit = further === undefined ? -1 : (await this.state()).messages + further;
+    await manager.streams.update(stream, { max_msgs: limit });
+  }
+
+  async purgeTo(sequence: number): Promise<void> {
+    const manager = await this.#connection.jetstreamManager();
+    await manager.streams.purge(stream, { seq: sequence + 1 });
+  }
+
+  async delete(): Promise<void> {
+    const manager = await this.#connection.jetstreamManager();
+    await manager.streams.delete(stream);
+  }
+
+  /** What a killed ingest had in its hands comes again after seconds instead of a minute. */
+  async hurryRedelivery(): Promise<void> {
+    const manager = await this.#connection.jetstreamManager();
+    // Nanoseconds.
+    await manager.consumers.update(stream, consumer, { ack_wait: 3_000_000_000 });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+/** The events of a message; none when it holds something else. */
+export function eventsIn(data: Uint8Array): readonly TappedEvent[] {
+  try {
+    return fromUsageMessage(data).map(({ requestId, tokenId, inputTokens, outputTokens, admittedAt }) => ({
+      requestId,
+      tokenId,
+      tokens: Number(inputTokens + outputTokens),
+      admittedAtMs: Number(admittedAt?.seconds ?? 0n) * 1_000 + (admittedAt?.nanos ?? 0) / 1e6,
+    }));
+  } catch {
+    return [];
+  }
+}

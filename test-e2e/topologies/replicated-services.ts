@@ -1,0 +1,105 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Simulator, startSimulator } from '@gateway/simulator';
+import {
+  type RunningServices,
+  type ServiceName,
+  type ServicesOptions,
+  startNats,
+  startPostgres,
+  startRedis,
+  startServices,
+  type TestServer,
+} from '@gateway/testkit';
+import { suiteSettings } from './topology.ts';
+
+/** All services as processes, some of them twice, on servers of their own that may be broken at will. */
+export interface ReplicatedServices extends AsyncDisposable {
+  readonly replicas: RunningServices['replicas'];
+  readonly adminUrls: RunningServices['adminUrls'];
+  readonly redis: TestServer;
+  readonly nats: TestServer;
+  readonly postgres: TestServer;
+  readonly simulator: Simulator;
+  /** Services that ended without being told to, each with its last words. */
+  readonly unexpectedEnds: readonly string[];
+}
+
+export interface ReplicatedServicesOptions {
+  readonly replicas: NonNullable<ServicesOptions['replicas']>;
+  /** The pace of the providers' streams. */
+  readonly eventDelayMs: number;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export async function startReplicatedServices(options: ReplicatedServicesOptions): Promise<ReplicatedServices> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-faults-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const simulator = stack.use(await startSimulator({ eventDelayMs: options.eventDelayMs, maximumRequests: 200_000 }));
+  const [redis, nats, postgres] = await Promise.all([startRedis(), startNats(), startPostgres()]);
+  for (const server of [redis, nats, postgres]) stack.use(server);
+  const lastWords = new LastWords();
+  const unexpectedEnds: string[] = [];
+  const running = stack.use(
+    await startServices({
+      backends: { redisUrl: redis.url, natsUrl: nats.url, postgresUrl: postgres.url },
+      gatewayConfigFile: await writeTwoPools(folder, simulator.url),
+      replicas: options.replicas,
+      env: { ...suiteSettings, ...options.env },
+      drainTimeoutSeconds: 3,
+      onLine: (service, line) => lastWords.note(service, line),
+      onUnexpectedEnd: (service, how) => unexpectedEnds.push(`${service} ${how}:\n${lastWords.of(service)}`),
+    }),
+  );
+  const open = stack.move();
+  return {
+    replicas: running.replicas,
+    adminUrls: running.adminUrls,
+    redis,
+    nats,
+    postgres,
+    simulator,
+    unexpectedEnds,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/** Two accounts in each pool, and a class of each kind: one that may fail over to the other format, and one that can't. */
+async function writeTwoPools(folder: string, simulatorUrl: string): Promise<string> {
+  const path = join(folder, 'gateway.yaml');
+  await writeFile(
+    path,
+    `pools:
+  responses: { format: responses, owned_by: provider_a, base_url: "${simulatorUrl}/v1" }
+  messages: { format: messages, owned_by: provider_b, base_url: "${simulatorUrl}/v1" }
+accounts:
+  - { pool: responses, name: a, credential: { bearer: responses-a } }
+  - { pool: responses, name: b, credential: { bearer: responses-b } }
+  - { pool: messages, name: a, credential: { api_key: messages-a } }
+  - { pool: messages, name: b, credential: { api_key: messages-b } }
+classes:
+  sterk: { name: Sterk, effort: low, candidates: [responses/gpt-5.5, messages/claude-opus-4-8] }
+  claude: { name: Claude, effort: low, candidates: [messages/claude-sonnet-5] }
+`,
+  );
+  return path;
+}
+
+/** The newest lines that each service has logged. */
+class LastWords {
+  readonly #lines = new Map<ServiceName, string[]>();
+
+  note(service: ServiceName, line: string): void {
+    const lines = this.#lines.get(service) ?? [];
+    lines.push(line);
+    this.#lines.set(service, lines.slice(-keptLines));
+  }
+
+  of(service: ServiceName): string {
+    return (this.#lines.get(service) ?? []).join('\n');
+  }
+}
+
+const keptLines = 20;
