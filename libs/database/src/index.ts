@@ -5,6 +5,8 @@ export { type EventDays, eventDaysOf, type ReadThenChange, type RemovedDays } fr
 export { EventDaysBusyError } from './event-days/event-days-busy-error.ts';
 export { firstKeptDay } from './event-days/first-kept-day.ts';
 export { migrate, pendingMigrations } from './migrate.ts';
+export type { AccountGrantsTable } from './schema/account-grants.ts';
+export type { AccountsTable, StoredAccountState, StoredCredentialKind } from './schema/accounts.ts';
 export type { AuditLogTable } from './schema/audit-log.ts';
 export type { Database, GatewayDatabase } from './schema/database.ts';
 export type { DeadLettersTable } from './schema/dead-letters.ts';

@@ -17,6 +17,8 @@ describe.each(testDatabases)('the database in $name', ({ open }) => {
       'usage_daily',
       'usage_retention',
       'dead_letters',
+      'accounts',
+      'account_grants',
       'audit_log',
     ] as const;
     for (const table of tables) {

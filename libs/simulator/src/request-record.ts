@@ -46,7 +46,7 @@ export type RequestOutcome = 'running' | 'completed' | 'refused' | 'cancelled' |
 
 /** What changes about a request while it is served. */
 type Change = Partial<
-  Pick<RecordedRequest, 'model' | 'stream' | 'status' | 'faults' | 'eventsSent' | 'body' | 'bodyBytes'>
+  Pick<RecordedRequest, 'account' | 'model' | 'stream' | 'status' | 'faults' | 'eventsSent' | 'body' | 'bodyBytes'>
 >;
 
 /** The record of one request, written while it is served. */

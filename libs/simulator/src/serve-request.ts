@@ -5,6 +5,8 @@ import { Exchange } from './exchange.ts';
 import type { FaultBook } from './faults/fault-book.ts';
 import { countInputTokens } from './messages/format.ts';
 import { type Models, modelList } from './models.ts';
+import { serveToken, tokenPath } from './oauth/serve-token.ts';
+import type { TokenFamilies } from './oauth/token-families.ts';
 import { type FormatName, type ProviderFormat, ProviderRefusal } from './provider-format.ts';
 import { readBody } from './read-body.ts';
 import type { Recorder } from './record.ts';
@@ -21,6 +23,7 @@ import {
 export interface Provider {
   readonly formats: Readonly<Record<FormatName, ProviderFormat>>;
   readonly accounts: Accounts;
+  readonly tokens: TokenFamilies;
   readonly models: Models;
   readonly faults: FaultBook;
   readonly recorder: Recorder;
@@ -49,9 +52,16 @@ function openExchange(provider: Provider, request: IncomingMessage, response: Se
     path,
     query,
     headers: maskCredentials(request.headers),
-    account: credentialOf(request.headers, format.name) ?? null,
+    account: accountOf(provider, credentialOf(request.headers, format.name)),
   });
   return new Exchange({ request, response, format, path, record });
+}
+
+/** A credential is its account's id, but for access tokens, which come and go. */
+function accountOf({ tokens }: Provider, credential: string | undefined): string | null {
+  const holder = credential === undefined ? undefined : tokens.accountOf(credential);
+  if (holder === undefined) return credential ?? null;
+  return holder === 'refused' ? null : holder.account;
 }
 
 /** The path decides; for the list of models, which both providers have, the headers that only Messages clients send. */
@@ -63,6 +73,7 @@ function formatOf(path: string, { headers }: IncomingMessage): FormatName {
 
 async function serve(provider: Provider, exchange: Exchange): Promise<void> {
   const bytes = await readBody(exchange.request, maximumBodyBytes[exchange.format.name]);
+  if (exchange.path === tokenPath && exchange.request.method === 'POST') return serveToken(provider, exchange, bytes);
   provider.recorder.keepBody(exchange.record, bytes);
   const route = routes[exchange.path];
   if (route === undefined) throw new ProviderRefusal({ status: 404, message: 'Not found' });
@@ -94,12 +105,14 @@ const routes: Readonly<Record<string, Route>> = {
   '/v1/models': { method: 'GET', serve: listModels },
 };
 
-function authenticate({ accounts }: Provider, { record, format }: Exchange): string {
-  const { account } = record;
-  if (account !== null && accounts.accepts(account)) return account;
+function authenticate({ accounts, tokens }: Provider, { request, format }: Exchange): string {
+  const credential = credentialOf(request.headers, format.name);
+  const holder = credential === undefined ? undefined : tokens.accountOf(credential);
+  if (holder !== undefined && holder !== 'refused') return holder.account;
+  if (credential !== undefined && holder === undefined && accounts.accepts(credential)) return credential;
   const known = format.name === 'messages' ? 'invalid x-api-key' : 'Incorrect API key provided.';
   const missing = format.name === 'messages' ? 'x-api-key header is required' : 'Missing bearer authentication.';
-  const message = account === null ? missing : known;
+  const message = credential === undefined ? missing : known;
   throw new ProviderRefusal({ status: 401, code: 'invalid_api_key', message });
 }
 

@@ -9,6 +9,7 @@ import { type ActiveFault, FaultBook } from './faults/fault-book.ts';
 import { type FaultScript, faultScriptSchema } from './faults/fault-script.ts';
 import { messagesFormat } from './messages/format.ts';
 import { Models, type ModelsChange, type ModelsState } from './models.ts';
+import { type TokenEndpointOptions, TokenFamilies, type TokenFamily } from './oauth/token-families.ts';
 import { Recorder, type RecordLimits, type RequestFilter } from './record.ts';
 import type { RecordedRequest } from './request-record.ts';
 import type { ResponsesBackend } from './responses/check-parameters.ts';
@@ -33,6 +34,8 @@ export interface SimulatorOptions extends Partial<RecordLimits> {
   /** Between two events of a stream. Default 0: as fast as the client reads. */
   readonly eventDelayMs?: number | undefined;
   readonly faults?: readonly FaultScript[] | undefined;
+  /** The token endpoint, `POST /oauth/token`. */
+  readonly oauth?: TokenEndpointOptions | undefined;
   /** Epoch milliseconds. Default: the system's clock. */
   readonly nowMs?: (() => number) | undefined;
 }
@@ -56,7 +59,17 @@ export interface Simulator extends AsyncDisposable {
     get(): ModelsState;
     set(change: ModelsChange): void;
   };
-  /** Forgets requests, bills, faults and caches, and brings the models back. */
+  readonly oauth: {
+    /** A new grant for the account of that name; returns its refresh token, which is made up unless given. */
+    grant(account: string, refreshToken?: string): string;
+    /** Ends every token of the account, as its owner could. */
+    revoke(account: string): void;
+    /** Ends the access tokens of the account; its refresh token stays good. */
+    expire(account: string): void;
+    /** One for each grant. */
+    families(): readonly TokenFamily[];
+  };
+  /** Forgets requests, bills, faults and caches, and brings the models back. Grants stay. */
   reset(): void;
 }
 
@@ -86,6 +99,7 @@ function createProvider(options: SimulatorOptions): Provider {
   return {
     formats: { responses: responsesFormat(options.responsesBackend ?? 'api'), messages: messagesFormat },
     accounts: new Accounts(options.accounts ?? [], options.acceptUnknownAccounts ?? true),
+    tokens: new TokenFamilies(options.oauth ?? {}, nowMs),
     models: new Models({ responses: options.responsesModels, messages: options.messagesModels }),
     faults,
     recorder: new Recorder(recordLimits(options), nowMs),
@@ -107,9 +121,9 @@ function recordLimits(options: SimulatorOptions): RecordLimits {
 }
 
 /** What can be asked of a simulator, in process as over HTTP. */
-export type SimulatorVerbs = Pick<Simulator, 'requests' | 'billed' | 'faults' | 'models' | 'reset'>;
+export type SimulatorVerbs = Pick<Simulator, 'requests' | 'billed' | 'faults' | 'models' | 'oauth' | 'reset'>;
 
-function verbsOf({ recorder, faults, models, settings }: Provider): SimulatorVerbs {
+function verbsOf({ recorder, faults, models, tokens, settings }: Provider): SimulatorVerbs {
   return {
     requests: (filter) => recorder.requests(filter),
     billed: () => recorder.billed(),
@@ -119,6 +133,12 @@ function verbsOf({ recorder, faults, models, settings }: Provider): SimulatorVer
       list: () => faults.list(),
     },
     models: { get: () => models.state, set: (change) => models.set(change) },
+    oauth: {
+      grant: (account, refreshToken) => tokens.grant(account, refreshToken),
+      revoke: (account) => tokens.revoke(account),
+      expire: (account) => tokens.expire(account),
+      families: () => tokens.list,
+    },
     reset: () => {
       recorder.reset();
       faults.clear();

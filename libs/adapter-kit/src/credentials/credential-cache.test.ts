@@ -1,7 +1,11 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
-import { CredentialService, GetCredentialResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import {
+  CredentialService,
+  type GetCredentialRequest,
+  GetCredentialResponseSchema,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient, serviceRoute } from '@gateway/rpc';
 import { ManualClock } from '@gateway/time';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -9,21 +13,27 @@ import { CredentialCache } from './credential-cache.ts';
 
 const clock = new ManualClock(0);
 let asked: string[];
+let refused: string[];
+let versions: boolean;
 let failing: boolean;
 let cache: CredentialCache;
 
 beforeEach(() => {
   clock.setMs(1_000);
   asked = [];
+  refused = [];
+  versions = false;
   failing = false;
-  const getCredential = async ({ target }: { readonly target: { readonly value?: string | undefined } }) => {
+  const getCredential = async ({ target, refusedVersion }: GetCredentialRequest) => {
     asked.push(target.value ?? '');
+    refused.push(refusedVersion);
     if (failing) throw new GatewayError('not_found', 'no such account');
     return create(GetCredentialResponseSchema, {
       accountId: target.value ?? '',
       baseUrl: 'https://provider.test:8443/v1',
       secret: { case: 'bearer', value: `secret-${asked.length}` },
       cacheableUntil: timestampFromMs(clock.nowMs() + 500),
+      version: versions ? `v${asked.length}` : '',
     });
   };
   cache = new CredentialCache(directClient(serviceRoute(CredentialService, { getCredential })), clock);
@@ -60,6 +70,34 @@ describe('CredentialCache', () => {
     cache.drop(refused);
     expect(await cache.ofAccount('p/a')).toBe(fresh);
     expect(asked).toHaveLength(2);
+  });
+
+  it('tells which version was refused, until another one is there', async () => {
+    versions = true;
+    cache.drop(await cache.ofAccount('p/a'));
+    failing = true;
+    await expect(cache.ofAccount('p/a')).rejects.toMatchObject({ code: 'not_found' });
+    failing = false;
+    await cache.ofAccount('p/a');
+    clock.advanceMs(500);
+    await cache.ofAccount('p/a');
+    await cache.ofAccount('p/b');
+    expect(refused).toEqual(['', 'v1', 'v1', '', '']);
+  });
+
+  it('tells of no version when there is only one secret, or when a newer one is there already', async () => {
+    cache.drop(await cache.ofAccount('p/a'));
+    await cache.ofAccount('p/a');
+    expect(refused).toEqual(['', '']);
+    versions = true;
+    clock.advanceMs(500);
+    const old = await cache.ofAccount('p/a');
+    clock.advanceMs(500);
+    await cache.ofAccount('p/a');
+    cache.drop(old);
+    clock.advanceMs(500);
+    await cache.ofAccount('p/a');
+    expect(refused).toEqual(['', '', '', '', '']);
   });
 
   it('does not keep a failure', async () => {

@@ -14,6 +14,8 @@ export interface ProviderAccount {
   readonly secretHeader: Readonly<Record<string, string>>;
   /** Epoch milliseconds until which this may be used without asking again. */
   readonly cacheableUntilMs: number;
+  /** Tells the secret from the account's others. Empty: there is only this one. */
+  readonly version: string;
 }
 
 /** The accounts' secrets, each asked for once while it may be cached. */
@@ -22,6 +24,8 @@ export class CredentialCache {
   readonly #clock: Clock;
   readonly #accounts = new Map<string, ProviderAccount>();
   readonly #underWay = new Map<string, Promise<ProviderAccount>>();
+  /** Versions of secrets that a provider refused, by account, until they have been told of. */
+  readonly #refused = new Map<string, string>();
 
   constructor(client: Client<typeof CredentialService>, clock: Clock) {
     this.#client = client;
@@ -41,9 +45,11 @@ export class CredentialCache {
     return toProviderAccount(await this.#client.getCredential({ target: { case: 'pool', value: pool } }, deadline));
   }
 
-  /** The provider refused this secret: the next call asks anew. */
+  /** The provider refused this secret: the next call asks for another one. */
   drop(account: ProviderAccount): void {
-    if (this.#accounts.get(account.accountId) === account) this.#accounts.delete(account.accountId);
+    const { accountId, version } = account;
+    if (this.#accounts.get(accountId) === account) this.#accounts.delete(accountId);
+    if (!this.#accounts.has(accountId) && version !== '') this.#refused.set(accountId, version);
   }
 
   #fetchOnce(accountId: string): Promise<ProviderAccount> {
@@ -53,10 +59,12 @@ export class CredentialCache {
   }
 
   async #fetch(accountId: string): Promise<ProviderAccount> {
-    const response = await this.#client.getCredential({ target: { case: 'accountId', value: accountId } }, deadline);
-    const account = toProviderAccount(response);
+    const refusedVersion = this.#refused.get(accountId) ?? '';
+    const target = { case: 'accountId' as const, value: accountId };
+    const account = toProviderAccount(await this.#client.getCredential({ target, refusedVersion }, deadline));
     this.#dropExpired();
     this.#accounts.set(accountId, account);
+    if (this.#refused.get(accountId) === refusedVersion) this.#refused.delete(accountId);
     return account;
   }
 
@@ -71,7 +79,8 @@ export class CredentialCache {
 
 const deadline = { timeoutMs: 5_000 };
 
-function toProviderAccount({ accountId, baseUrl, secret, cacheableUntil }: GetCredentialResponse): ProviderAccount {
+function toProviderAccount(response: GetCredentialResponse): ProviderAccount {
+  const { accountId, baseUrl, secret, cacheableUntil, version } = response;
   const url = new URL(baseUrl);
   return {
     accountId,
@@ -79,6 +88,7 @@ function toProviderAccount({ accountId, baseUrl, secret, cacheableUntil }: GetCr
     basePath: url.pathname.replace(/\/+$/, ''),
     secretHeader: toSecretHeader(secret),
     cacheableUntilMs: cacheableUntil === undefined ? 0 : timestampMs(cacheableUntil),
+    version,
   };
 }
 

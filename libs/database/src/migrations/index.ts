@@ -2,6 +2,7 @@ import type { Migration } from 'kysely/migration';
 import * as tokens from './20261120090000-tokens.ts';
 import * as usage from './20261120090100-usage.ts';
 import * as usageByDay from './20261121090000-usage-by-day.ts';
+import * as accounts from './20261121100000-accounts.ts';
 
 /**
  * All migrations by name; the timestamp in front is their order. One that has run anywhere is never changed: a new
@@ -11,4 +12,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261120090000-tokens': tokens,
   '20261120090100-usage': usage,
   '20261121090000-usage-by-day': usageByDay,
+  '20261121100000-accounts': accounts,
 };

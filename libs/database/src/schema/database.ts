@@ -1,4 +1,6 @@
 import type { Kysely } from 'kysely';
+import type { AccountGrantsTable } from './account-grants.ts';
+import type { AccountsTable } from './accounts.ts';
 import type { AuditLogTable } from './audit-log.ts';
 import type { DeadLettersTable } from './dead-letters.ts';
 import type { SequencesTable } from './sequences.ts';
@@ -18,6 +20,8 @@ export interface Database {
   readonly usage_daily: UsageDailyTable;
   readonly usage_retention: UsageRetentionTable;
   readonly dead_letters: DeadLettersTable;
+  readonly accounts: AccountsTable;
+  readonly account_grants: AccountGrantsTable;
   readonly audit_log: AuditLogTable;
 }
 

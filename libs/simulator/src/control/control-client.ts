@@ -3,6 +3,7 @@ import type { BilledReport } from '../billing.ts';
 import type { ActiveFault } from '../faults/fault-book.ts';
 import { type FaultScript, faultScriptSchema } from '../faults/fault-script.ts';
 import type { ModelsChange, ModelsState } from '../models.ts';
+import type { TokenFamily } from '../oauth/token-families.ts';
 import type { RequestFilter } from '../record.ts';
 import type { RecordedRequest } from '../request-record.ts';
 import { controlPrefix } from './control-routes.ts';
@@ -20,6 +21,11 @@ export interface SimulatorControl {
   readonly models: {
     get(): Promise<ModelsState>;
     set(change: ModelsChange): Promise<void>;
+  };
+  readonly oauth: {
+    grant(account: string, refreshToken?: string): Promise<string>;
+    revoke(account: string): Promise<void>;
+    families(): Promise<readonly TokenFamily[]>;
   };
   reset(): Promise<void>;
 }
@@ -42,6 +48,12 @@ export function simulatorControl(url: string): SimulatorControl {
     models: {
       get: async () => modelsSchema.parse(await call.get('models')),
       set: async (change) => void (await call.send('POST', 'models', change)),
+    },
+    oauth: {
+      grant: async (account, refreshToken) =>
+        grantSchema.parse(await call.send('POST', 'oauth', { account, refreshToken })).refreshToken,
+      revoke: async (account) => void (await call.send('DELETE', `oauth?${new URLSearchParams({ account })}`)),
+      families: async () => familiesSchema.parse(await call.get('oauth')).families,
     },
     reset: async () => void (await call.send('POST', 'reset')),
   };
@@ -89,6 +101,20 @@ const modelsSchema = z.object({
   responses: z.array(z.string()),
   messages: z.array(z.string()),
   unreachable: z.array(formatName),
+});
+
+const grantSchema = z.object({ refreshToken: z.string() });
+
+const familiesSchema = z.object({
+  families: z.array(
+    z.object({
+      account: z.string(),
+      revoked: z.boolean(),
+      refreshes: z.number(),
+      reuses: z.number(),
+      mostAtOnce: z.number(),
+    }),
+  ),
 });
 
 const faultsSchema = z.object({

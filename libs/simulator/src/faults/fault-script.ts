@@ -70,12 +70,12 @@ const presetSchema = z.strictObject({
 
 /** One thing that goes wrong, and for whom, where, and how often. */
 export const faultScriptSchema = z.strictObject({
-  /** The account's credential; absent: all accounts. */
+  /** The account's credential, or its name if it has an OAuth grant; absent: all accounts. */
   account: z.string().optional(),
   /** Absent: all models. */
   model: z.string().optional(),
-  /** Absent: the two paths that generate. Listing models and counting tokens fail only when named. */
-  path: z.enum(['/v1/responses', '/v1/messages', '/v1/messages/count_tokens', '/v1/models']).optional(),
+  /** Absent: the two paths that generate. Listing models, counting tokens and refreshing them fail only when named. */
+  path: z.enum(['/v1/responses', '/v1/messages', '/v1/messages/count_tokens', '/v1/models', '/oauth/token']).optional(),
   /** How many requests it strikes; absent: all, until cleared. */
   times: z.int().min(1).optional(),
   /** How long it lasts; absent: until cleared. */

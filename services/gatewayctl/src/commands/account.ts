@@ -1,55 +1,109 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Environment } from '@gateway/config';
-import { type Account, AccountState, AttemptResult, type Cooldown } from '@gateway/proto/pool/v1/account_pb.js';
-import { Command } from 'commander';
-import { callOptions, openControlPlane } from '../control-plane/control-plane.ts';
-import { formatTable } from '../output/table.ts';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { processTerminal } from '../output/terminal.ts';
+import { type AddFlags, addAccount, credentialKinds } from './account/add-account.ts';
+import { changeAccount, removeAccount } from './account/change-account.ts';
+import { type ListFlags, listAccounts } from './account/list-accounts.ts';
+import { standardInput } from './account/read-secret.ts';
+import { rotateAccountKeys } from './account/rotate-account-keys.ts';
 
 /** `gatewayctl account …` */
 export function accountCommand(env: Environment): Command {
-  return new Command('account').description('Look at provider accounts.').addCommand(listAccounts(env));
+  return new Command('account')
+    .description(
+      "Look at provider accounts, and manage those in the gateway's database. Running gateways notice within seconds. Accounts of gateway.yaml are changed there.",
+    )
+    .addCommand(list(env))
+    .addCommand(add(env))
+    .addCommand(remove(env))
+    .addCommand(
+      change(env, 'enable', 'active', 'Use an account again. A refresh token that was refused is tried once more.'),
+    )
+    .addCommand(
+      change(env, 'drain', 'draining', 'Give an account nothing new. What runs with it ends as it would have.'),
+    )
+    .addCommand(change(env, 'disable', 'disabled', 'Use an account no more.'))
+    .addCommand(rotate(env));
 }
 
-function listAccounts(env: Environment): Command {
+function list(env: Environment): Command {
   return new Command('list')
     .description(
       'List accounts with their health. Without a running gateway health is not known and all count as available.',
     )
     .option('--pool <name>', 'only this pool')
     .option('--json', 'as JSON, one account a line')
-    .action(async (flags: { readonly pool?: string; readonly json?: boolean }) => {
-      await using plane = await openControlPlane(env);
-      const { accounts } = await plane.broker.listAccounts({ pool: flags.pool ?? '' }, callOptions);
-      const rows = accounts.map(toRow);
-      if (flags.json) for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`);
-      else
-        process.stdout.write(
-          formatTable(
-            Object.keys(emptyRow),
-            rows.map((row) => Object.values(row)),
-          ),
-        );
+    .action(async (flags: ListFlags) => listAccounts(env, flags, processTerminal()));
+}
+
+function add(env: Environment): Command {
+  return new Command('add')
+    .description(
+      'Add an account. Its secret (for oauth: the refresh token) is read from standard input or a file, kept sealed with ACCOUNT_KEYS, and never shown. Pooling accounts must be allowed by the provider.',
+    )
+    .argument('<pool/name>', 'such as responses/team-b', accountId)
+    .addOption(
+      new Option('--kind <kind>', 'bearer: Authorization: Bearer; api_key: x-api-key; oauth: by refresh token')
+        .choices(credentialKinds)
+        .default('bearer'),
+    )
+    .option('--secret-file <path>', 'read the secret from this file; "-" or nothing: standard input')
+    .option('--max-concurrency <number>', 'requests at a time; not limited unless given', wholeNumber)
+    .option('--models <ids>', 'model ids it may serve, with commas; * stands for any text', commaList)
+    .option('--token-url <url>', "oauth: the provider's token endpoint")
+    .option('--client-id <id>', 'oauth: who asks')
+    .option('--client-secret-file <path>', "oauth: read the client's secret from this file, if it has one")
+    .option('--scopes <names>', 'oauth: scopes to ask for, with commas', commaList)
+    .action(async (id: string, flags: AddFlags) => addAccount(env, id, flags, standardInput, processTerminal()));
+}
+
+function remove(env: Environment): Command {
+  return new Command('remove')
+    .description('Forget an account and its tokens. What runs with it ends as it would have.')
+    .argument('<pool/name>', 'as in the list', accountId)
+    .action(async (id: string) => removeAccount(env, id, processTerminal()));
+}
+
+function change(
+  env: Environment,
+  name: string,
+  state: 'active' | 'draining' | 'disabled',
+  description: string,
+): Command {
+  return new Command(name)
+    .description(description)
+    .argument('<pool/name>', 'as in the list', accountId)
+    .action(async (id: string) => changeAccount(env, id, state, processTerminal()));
+}
+
+function rotate(env: Environment): Command {
+  return new Command('rotate-keys')
+    .description(
+      'Seal everything anew with the first of ACCOUNT_KEYS. Every broker must have that key before. Exits 1 when something could not be opened. Safe to repeat.',
+    )
+    .action(async () => {
+      const { refused } = await rotateAccountKeys(env, processTerminal());
+      if (refused.length > 0) process.exitCode = 1;
     });
 }
 
-const emptyRow = { pool: '', account: '', state: '', inFlight: '', cooldowns: '' };
-
-function toRow({ pool, name, state, inFlight, cooldowns }: Account): typeof emptyRow {
-  return {
-    pool,
-    account: name,
-    state: wordOf(AccountState, state),
-    inFlight: String(inFlight),
-    cooldowns: cooldowns.map(describe).join('; '),
-  };
+function accountId(text: string): string {
+  if (/^[A-Za-z][A-Za-z0-9._-]*\/[A-Za-z0-9][A-Za-z0-9._@-]*$/.test(text)) return text;
+  throw new InvalidArgumentError('It is written pool/name, such as responses/team-b.');
 }
 
-function describe({ until, model, reason }: Cooldown): string {
-  const scope = model === '' ? 'all models' : model;
-  return `${scope} until ${until === undefined ? 'further notice' : timestampDate(until).toISOString()} (${wordOf(AttemptResult, reason)})`;
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new InvalidArgumentError('It must be a whole number, 1 or more.');
+  return value;
 }
 
-/** The name of an enum's value in lower case: `rate_limited`. */
-function wordOf(names: Readonly<Record<number, string>>, value: number): string {
-  return (names[value] ?? 'unknown').toLowerCase();
+function commaList(text: string): readonly string[] {
+  const parts = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  if (parts.length === 0) throw new InvalidArgumentError('It is empty.');
+  return parts;
 }

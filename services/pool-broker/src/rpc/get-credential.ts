@@ -8,24 +8,22 @@ import { usableAccount } from '../leasing/usable-account.ts';
 
 /** How to reach an account's provider and what to authenticate with. */
 export function getCredential(broker: Broker): Handlers<typeof CredentialService>['getCredential'] {
-  return async ({ target }) => {
+  return async ({ target, refusedVersion }) => {
     const account = await accountOf(broker, target);
     const pool = broker.catalog.pools.find(({ name }) => name === account?.pool);
     if (account === undefined || account.state === 'disabled' || pool === undefined) {
       throw new GatewayError('providers_unavailable', 'There is no such account, or it may not be used.');
     }
-    const { kind, secret } = account.credential;
+    const { kind, text, version, cacheableUntilMs } = await broker.credentials.secretOf(account, refusedVersion);
     return {
       accountId: account.id,
       baseUrl: pool.baseUrl,
-      secret: { case: kind === 'bearer' ? 'bearer' : 'apiKey', value: secret.reveal() },
-      cacheableUntil: timestampFromMs(broker.clock.nowMs() + cacheableForMs),
+      secret: { case: kind === 'bearer' ? 'bearer' : 'apiKey', value: text },
+      cacheableUntil: timestampFromMs(Math.floor(cacheableUntilMs)),
+      version,
     };
   };
 }
-
-// How long a credential that was taken away may still be used.
-const cacheableForMs = 60_000;
 
 async function accountOf(broker: Broker, target: GetCredentialRequest['target']): Promise<Account | undefined> {
   if (target.case === 'accountId') return broker.roster.byId(target.value);

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+
+export interface TokenEndpointOptions {
+  /** How long an access token lives. Default 3600. */
+  readonly accessTokenSeconds?: number | undefined;
+  /** Whether every refresh gives a new refresh token and ends the one before. Default true. */
+  readonly rotate?: boolean | undefined;
+  /** Secrets of clients by their ids. A client that is not named here needs none. */
+  readonly clientSecrets?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The tokens that descend from one grant of an account's owner. */
+export interface TokenFamily {
+  readonly account: string;
+  /** True once a refresh token was used twice, or the owner took the grant back: none of its tokens is good any more. */
+  readonly revoked: boolean;
+  /** Answered with a new access token. */
+  readonly refreshes: number;
+  /** How often a refresh token came that had been replaced. */
+  readonly reuses: number;
+  /** Requests for a token that were under way at the same time, at most. */
+  readonly mostAtOnce: number;
+}
+
+export interface TokenAnswer {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly expiresInSeconds: number;
+}
+
+interface Family {
+  readonly account: string;
+  refreshToken: string;
+  revoked: boolean;
+  refreshes: number;
+  reuses: number;
+  atOnce: number;
+  mostAtOnce: number;
+}
+
+const accessTokenPrefix = 'sim_at_';
+
+/** Who holds which tokens. A refresh token that comes twice revokes everything that its grant gave, as providers do. */
+export class TokenFamilies {
+  readonly #options: TokenEndpointOptions;
+  readonly #nowMs: () => number;
+  readonly #byRefreshToken = new Map<string, Family>();
+  readonly #byAccessToken = new Map<string, { readonly family: Family; readonly expiresAtMs: number }>();
+
+  constructor(options: TokenEndpointOptions, nowMs: () => number) {
+    this.#options = options;
+    this.#nowMs = nowMs;
+  }
+
+  get clientSecrets(): Readonly<Record<string, string>> {
+    return this.#options.clientSecrets ?? {};
+  }
+
+  /** A new grant for an account, and its first refresh token. */
+  grant(account: string, refreshToken = `sim_rt_${randomText()}`): string {
+    const none = { refreshes: 0, reuses: 0, atOnce: 0, mostAtOnce: 0 };
+    this.#byRefreshToken.set(refreshToken, { account, refreshToken, revoked: false, ...none });
+    return refreshToken;
+  }
+
+  /** The account's owner takes every grant back. */
+  revoke(account: string): void {
+    for (const family of this.#byRefreshToken.values()) if (family.account === account) family.revoked = true;
+  }
+
+  /** The families, oldest first. */
+  get list(): readonly TokenFamily[] {
+    return [...new Set(this.#byRefreshToken.values())].map(({ account, revoked, refreshes, reuses, mostAtOnce }) => ({
+      account,
+      revoked,
+      refreshes,
+      reuses,
+      mostAtOnce,
+    }));
+  }
+
+  /** The account that a refresh token is for. */
+  accountOfRefreshToken(refreshToken: string): string | undefined {
+    return this.#byRefreshToken.get(refreshToken)?.account;
+  }
+
+  /** Counts a request for a token as under way until the returned function is called. */
+  begin(refreshToken: string): () => void {
+    const family = this.#byRefreshToken.get(refreshToken);
+    if (family === undefined) return () => undefined;
+    family.atOnce++;
+    family.mostAtOnce = Math.max(family.mostAtOnce, family.atOnce);
+    return () => {
+      family.atOnce--;
+    };
+  }
+
+  /** New tokens for a refresh token; undefined when it is not good (any more). */
+  refresh(refreshToken: string): TokenAnswer | undefined {
+    const family = this.#byRefreshToken.get(refreshToken);
+    if (family === undefined || family.revoked) return undefined;
+    if (family.refreshToken !== refreshToken) {
+      family.reuses++;
+      family.revoked = true;
+      return undefined;
+    }
+    family.refreshes++;
+    if (this.#options.rotate !== false) {
+      family.refreshToken = `sim_rt_${randomText()}`;
+      this.#byRefreshToken.set(family.refreshToken, family);
+    }
+    return this.#answerFor(family);
+  }
+
+  /** Whose access token it is; `refused` when it has expired or was revoked; undefined when it is none of these tokens. */
+  accountOf(credential: string): { readonly account: string } | 'refused' | undefined {
+    if (!credential.startsWith(accessTokenPrefix)) return undefined;
+    const known = this.#byAccessToken.get(credential);
+    if (known === undefined || known.family.revoked || this.#nowMs() >= known.expiresAtMs) return 'refused';
+    return { account: known.family.account };
+  }
+
+  /** Makes every access token of an account expire now. */
+  expire(account: string): void {
+    for (const [token, { family }] of this.#byAccessToken) {
+      if (family.account === account) this.#byAccessToken.delete(token);
+    }
+  }
+
+  #answerFor(family: Family): TokenAnswer {
+    const expiresInSeconds = this.#options.accessTokenSeconds ?? 3_600;
+    const accessToken = `${accessTokenPrefix}${randomText()}`;
+    this.#byAccessToken.set(accessToken, { family, expiresAtMs: this.#nowMs() + expiresInSeconds * 1_000 });
+    return { accessToken, refreshToken: family.refreshToken, expiresInSeconds };
+  }
+}
+
+function randomText(): string {
+  return randomBytes(24).toString('base64url');
+}

@@ -1,0 +1,158 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Environment } from '@gateway/config';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openStoredAccounts } from '../../control-plane/stored-accounts.ts';
+import { type AddFlags, addAccount } from './add-account.ts';
+import { changeAccount, removeAccount } from './change-account.ts';
+import { listAccounts } from './list-accounts.ts';
+import { rotateAccountKeys } from './rotate-account-keys.ts';
+
+const keyOf = (id: string) => `${id}:${Buffer.alloc(32, id).toString('base64')}`;
+
+let folder: string;
+let env: Environment;
+let printed: string[];
+let noted: string[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gatewayctl-account-'));
+  // Nothing listens at port 1.
+  env = { ADMIN_PORT: '1', GATEWAY_DATA: folder, ACCOUNT_KEYS: keyOf('k1'), OPENAI_API_KEY: 'of-the-default-account' };
+  printed = [];
+  noted = [];
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const terminal = {
+  print: async (text: string) => void printed.push(text),
+  note: (line: string) => void noted.push(line),
+};
+const input = (text: string) => ({ isTerminal: false, read: async () => text });
+const add = (id: string, flags: Partial<AddFlags> = {}, secret = 'sk-canary\n') =>
+  addAccount(env, id, { kind: 'bearer', ...flags }, input(secret), terminal);
+
+async function rows(): Promise<readonly Readonly<Record<string, string>>[]> {
+  printed = [];
+  await listAccounts(env, { json: true }, terminal);
+  return printed
+    .join('')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+async function stored() {
+  await using accounts = await openStoredAccounts(env);
+  return await accounts.table.list();
+}
+
+describe('gatewayctl account', () => {
+  it('adds an account that the list then has, and shows its secret nowhere', async () => {
+    await add('responses/b', { models: ['gpt-*'], maxConcurrency: 5 });
+    expect(await rows()).toMatchObject([
+      { pool: 'responses', account: 'default', state: 'available' },
+      { pool: 'responses', account: 'b', state: 'available', note: '' },
+    ]);
+    const [account] = await stored();
+    expect(account).toMatchObject({ models: ['gpt-*'], maxConcurrency: 5, credential: { keyId: 'k1' } });
+    expect([...printed, ...noted, JSON.stringify(account)].join()).not.toContain('canary');
+  });
+
+  it('takes the secret from a file, and oauth with where its tokens come from', async () => {
+    const file = join(folder, 'secret');
+    await writeFile(file, 'rt-canary\n');
+    const oauth = { tokenUrl: 'https://auth.example/token', clientId: 'me', scopes: ['a'] };
+    await add('messages/o', { kind: 'oauth', secretFile: file, clientSecretFile: file, ...oauth }, 'not read');
+    expect((await stored())[0]).toMatchObject({ id: 'messages/o', credentialKind: 'oauth' });
+  });
+
+  it('enables, drains, disables and removes it', async () => {
+    await add('responses/b');
+    const stateOfB = async () => (await rows()).find(({ account }) => account === 'b')?.state;
+    await changeAccount(env, 'responses/b', 'draining', terminal);
+    expect(await stateOfB()).toBe('draining');
+    await changeAccount(env, 'responses/b', 'disabled', terminal);
+    expect(await stateOfB()).toBe('disabled');
+    await changeAccount(env, 'responses/b', 'active', terminal);
+    expect(await stateOfB()).toBe('available');
+    await removeAccount(env, 'responses/b', terminal);
+    expect(await stateOfB()).toBeUndefined();
+  });
+
+  it.each<[string, string, Partial<AddFlags>, RegExp]>([
+    ['a name of gateway.yaml', 'responses/default', {}, /already, in gateway\.yaml or in the database/],
+    ['a pool that is not there', 'nowhere/b', {}, /no pool nowhere .* responses, messages/],
+    ['oauth without an endpoint', 'responses/b', { kind: 'oauth' }, /needs --token-url.*\n.*needs --client-id/],
+    [
+      'an endpoint in the clear',
+      'responses/b',
+      { kind: 'oauth', clientId: 'c', tokenUrl: 'http://auth.example' },
+      /--token-url must start with https/,
+    ],
+    ['flags of another kind', 'responses/b', { clientId: 'c' }, /--client-id is for --kind oauth only/],
+    ['a file that is not there', 'responses/b', { secretFile: '/nowhere/secret' }, /can't be read \(ENOENT\)/],
+  ])('refuses %s, and changes nothing', async (_what, id, flags, message) => {
+    await expect(add(id, flags)).rejects.toThrow(message);
+    expect(await stored()).toEqual([]);
+  });
+
+  it.each([
+    ['empty', '\n'],
+    ['of two lines', 'sk-canary\nmore-canary'],
+  ])('refuses a secret that is %s, without repeating it', async (_what, secret) => {
+    const refusal = await add('responses/b', {}, secret).catch(String);
+    expect(refusal).toMatch(/The secret/);
+    expect(refusal).not.toContain('canary');
+  });
+
+  it('reads no secret from a terminal', async () => {
+    const typing = { isTerminal: true, read: async () => expect.fail('it was read') };
+    await expect(addAccount(env, 'responses/b', { kind: 'bearer' }, typing, terminal)).rejects.toThrow(/Pipe it in/);
+  });
+
+  it('adds none twice', async () => {
+    await add('responses/b');
+    await expect(add('responses/b')).rejects.toThrow(/already/);
+  });
+
+  it('says what to do without a key, before a secret is read', async () => {
+    env = { ...env, ACCOUNT_KEYS: '' };
+    const unread = { isTerminal: false, read: async () => expect.fail('it was read') };
+    const adding = addAccount(env, 'responses/b', { kind: 'bearer' }, unread, terminal);
+    await expect(adding).rejects.toThrow(/ACCOUNT_KEYS is not set.*openssl rand -base64 32/s);
+  });
+
+  it('changes no database of which it can only guess', async () => {
+    const elsewhere = { GATEWAY_ADMIN_URL: 'http://127.0.0.1:1', ACCOUNT_KEYS: keyOf('k1') };
+    await expect(changeAccount(elsewhere, 'responses/b', 'disabled', terminal)).rejects.toThrow(/Set DATABASE_URL/);
+  });
+
+  it('says that an account is none of the database', async () => {
+    await expect(changeAccount(env, 'responses/default', 'disabled', terminal)).rejects.toThrow(
+      /One of gateway\.yaml is changed there/,
+    );
+    await expect(removeAccount(env, 'responses/default', terminal)).rejects.toThrow(/no account responses\/default/);
+  });
+
+  it('lists what can not be opened as not used', async () => {
+    await add('responses/b');
+    env = { ...env, ACCOUNT_KEYS: keyOf('k2') };
+    expect((await rows()).find(({ account }) => account === 'b')).toMatchObject({
+      state: 'not used',
+      note: expect.stringMatching(/sealed with k1/),
+    });
+  });
+
+  it('rotates keys, and tells what it could not open', async () => {
+    await add('responses/b');
+    await add('responses/c');
+    noted = [];
+    env = { ...env, ACCOUNT_KEYS: `${keyOf('k2')},${keyOf('k1')}` };
+    expect((await rotateAccountKeys(env, terminal)).refused).toEqual([]);
+    expect(noted).toEqual(['0 of 2 are sealed with k2', '2 of 2 are sealed with k2']);
+    env = { ...env, ACCOUNT_KEYS: keyOf('k3') };
+    expect((await rotateAccountKeys(env, terminal)).refused).toHaveLength(2);
+    expect(noted.at(-1)).toMatch(/can't be opened .* responses\/c \(credential\)/);
+  });
+});

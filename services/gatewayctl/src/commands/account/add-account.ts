@@ -1,0 +1,103 @@
+import { ConfigError, type Credential, type Environment, isTokenUrl, type Secret } from '@gateway/config';
+import { readRequiredKeys } from '@gateway/pool-broker/credentials/credential-config';
+import { Sealer } from '@gateway/pool-broker/credentials/sealing/sealer';
+import { toCredentialText } from '@gateway/pool-broker/credentials/stored-accounts/credential-text';
+import { callOptions, openControlPlane } from '../../control-plane/control-plane.ts';
+import { openStoredAccounts } from '../../control-plane/stored-accounts.ts';
+import { servedBy } from '../../control-plane/unimplemented.ts';
+import type { Terminal } from '../../output/terminal.ts';
+import { readSecret, type SecretInput } from './read-secret.ts';
+
+export const credentialKinds = ['bearer', 'api_key', 'oauth'] as const;
+
+export interface AddFlags {
+  readonly kind: (typeof credentialKinds)[number];
+  readonly secretFile?: string;
+  readonly maxConcurrency?: number;
+  readonly models?: readonly string[];
+  readonly tokenUrl?: string;
+  readonly clientId?: string;
+  readonly clientSecretFile?: string;
+  readonly scopes?: readonly string[];
+}
+
+/** Seals a credential and keeps it with its account. @throws ConfigError that says what is wrong, before anything is changed. */
+export async function addAccount(
+  env: Environment,
+  id: string,
+  flags: AddFlags,
+  input: SecretInput,
+  terminal: Pick<Terminal, 'note'>,
+): Promise<void> {
+  const sealer = new Sealer(readRequiredKeys(env));
+  checkFlags(flags);
+  await checkName(env, id);
+  await using stored = await openStoredAccounts(env);
+  const credential = toCredential(
+    flags,
+    await readSecret(flags.secretFile, input),
+    await readClientSecret(flags, input),
+  );
+  const [pool = '', name = ''] = id.split('/');
+  const added = await stored.table.add({
+    id,
+    pool,
+    name,
+    models: flags.models,
+    maxConcurrency: flags.maxConcurrency,
+    credentialKind: flags.kind,
+    credential: sealer.seal({ accountId: id, field: 'credential' }, toCredentialText(credential)),
+    state: 'active',
+  });
+  if (!added) throw new ConfigError([`There is an account ${id} in the database already. Remove it first.`]);
+  terminal.note(`added ${id} (${flags.kind}), sealed with the key ${sealer.currentKeyId}`);
+}
+
+function checkFlags({ kind, tokenUrl, clientId, clientSecretFile, scopes }: AddFlags): void {
+  const ofOAuth = Object.entries({
+    '--token-url': tokenUrl,
+    '--client-id': clientId,
+    '--client-secret-file': clientSecretFile,
+    '--scopes': scopes,
+  });
+  const problems =
+    kind === 'oauth'
+      ? ofOAuth.slice(0, 2).flatMap(([flag, value]) => (value === undefined ? [`--kind oauth needs ${flag}.`] : []))
+      : ofOAuth.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} is for --kind oauth only.`]));
+  if (tokenUrl !== undefined && !isTokenUrl(tokenUrl)) {
+    problems.push(
+      '--token-url must start with https:// (http:// only at an address of this machine) and hold no user.',
+    );
+  }
+  if (clientSecretFile === '-')
+    problems.push('--client-secret-file must be a file: standard input has the refresh token.');
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
+/** The pool must be there, and the name free in gateway.yaml as well. */
+async function checkName(env: Environment, id: string): Promise<void> {
+  await using plane = await openControlPlane(env);
+  const { pools } = await servedBy('pool-broker', plane.broker.listPools({}, callOptions));
+  const { accounts } = await plane.broker.listAccounts({}, callOptions);
+  const pool = id.split('/', 1)[0];
+  if (!pools.some(({ name }) => name === pool)) {
+    throw new ConfigError([
+      `There is no pool ${pool} in the gateway's configuration; the pools are ${pools.map(({ name }) => name).join(', ')}.`,
+    ]);
+  }
+  if (accounts.some((account) => account.id === id)) {
+    throw new ConfigError([`There is an account ${id} already, in gateway.yaml or in the database.`]);
+  }
+}
+
+async function readClientSecret({ clientSecretFile }: AddFlags, input: SecretInput): Promise<Secret | undefined> {
+  return clientSecretFile === undefined ? undefined : readSecret(clientSecretFile, input);
+}
+
+function toCredential(
+  { kind, tokenUrl = '', clientId = '', scopes = [] }: AddFlags,
+  secret: Secret,
+  clientSecret: Secret | undefined,
+): Credential {
+  return kind === 'oauth' ? { kind, tokenUrl, clientId, clientSecret, refreshToken: secret, scopes } : { kind, secret };
+}

@@ -1,0 +1,67 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Environment } from '@gateway/config';
+import type { StoredAccount } from '@gateway/pool-broker/credentials/stored-accounts/stored-account';
+import { type Account, AccountState, AttemptResult, type Cooldown } from '@gateway/proto/pool/v1/account_pb.js';
+import { callOptions, openControlPlane } from '../../control-plane/control-plane.ts';
+import { knowsTheDatabase, openStoredAccounts } from '../../control-plane/stored-accounts.ts';
+import { formatTable } from '../../output/table.ts';
+import type { Terminal } from '../../output/terminal.ts';
+
+export interface ListFlags {
+  readonly pool?: string;
+  readonly json?: boolean;
+}
+
+/** Prints what the gateway knows of its accounts, and which accounts of the database it does not use. */
+export async function listAccounts(
+  env: Environment,
+  { pool = '', json = false }: ListFlags,
+  terminal: Pick<Terminal, 'print'>,
+): Promise<void> {
+  await using plane = await openControlPlane(env);
+  const { accounts } = await plane.broker.listAccounts({ pool }, callOptions);
+  const stored = (await readStored(env)).filter((account) => pool === '' || account.pool === pool);
+  const known = new Set(accounts.map(({ id }) => id));
+  const rows = [...accounts.map(toRow), ...stored.filter(({ id }) => !known.has(id)).map(toUnusedRow)];
+  const text = json
+    ? rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+    : formatTable(
+        Object.keys(emptyRow),
+        rows.map((row) => Object.values(row)),
+      );
+  await terminal.print(text);
+}
+
+async function readStored(env: Environment): Promise<readonly StoredAccount[]> {
+  if (!knowsTheDatabase(env)) return [];
+  await using stored = await openStoredAccounts(env);
+  return await stored.table.list();
+}
+
+const emptyRow = { pool: '', account: '', state: '', inFlight: '', cooldowns: '', note: '' };
+
+function toRow({ pool, name, state, inFlight, cooldowns, note }: Account): typeof emptyRow {
+  return {
+    pool,
+    account: name,
+    state: wordOf(AccountState, state),
+    inFlight: String(inFlight),
+    cooldowns: cooldowns.map(describe).join('; '),
+    note,
+  };
+}
+
+function toUnusedRow({ pool, name, credential }: StoredAccount): typeof emptyRow {
+  const note = `in the database, sealed with ${credential.keyId}, but not in use: just added, no such pool, or it can't be opened`;
+  return { pool, account: name, state: 'not used', inFlight: '0', cooldowns: '', note };
+}
+
+function describe({ until, model, reason }: Cooldown): string {
+  const scope = model === '' ? 'all models' : model;
+  return `${scope} until ${until === undefined ? 'further notice' : timestampDate(until).toISOString()} (${wordOf(AttemptResult, reason)})`;
+}
+
+/** The name of an enum's value in lower case: `rate_limited`. */
+function wordOf(names: Readonly<Record<number, string>>, value: number): string {
+  return (names[value] ?? 'unknown').toLowerCase();
+}

@@ -1,0 +1,151 @@
+import { Secret } from '@gateway/config';
+import { describe, expect, it } from 'vitest';
+import {
+  sampleOAuthAccount as account,
+  type ScriptedAnswer,
+  tokensNumbered,
+  worldOf,
+} from './__fixtures__/refresher-under-test.ts';
+import { AccountCredentials } from './account-credentials.ts';
+import type { TokenAnswer } from './oauth/token-answer.ts';
+
+const hourMs = 3_600_000;
+const settings = { refreshAheadMs: 300_000, requestTimeoutMs: 1_000, pollMs: 5_000 };
+
+function credentialsWith(answers: ScriptedAnswer[], random = 0) {
+  const world = worldOf(answers);
+  const problems: string[] = [];
+  const replica = (jitter = random) =>
+    new AccountCredentials({
+      refresher: world.refresher(),
+      settings,
+      clock: world.clock,
+      random: () => jitter,
+      onProblem: (id) => problems.push(id),
+    });
+  return { ...world, problems, replica };
+}
+
+const texts = async (credentials: AccountCredentials, refused?: string) =>
+  (await credentials.secretOf(account, refused)).text;
+
+describe('a plain secret', () => {
+  it('is given as it is, for a minute, whatever was refused', async () => {
+    const { replica } = credentialsWith([]);
+    const plain = { id: 'p/a', pool: 'p', credential: { kind: 'api_key' as const, secret: new Secret('k') } };
+    const secret = { kind: 'api_key', text: 'k', version: '', cacheableUntilMs: 60_000 };
+    expect(await replica().secretOf(plain)).toEqual(secret);
+    expect(await replica().secretOf(plain, 'v1')).toEqual(secret);
+  });
+});
+
+describe('an access token', () => {
+  it('is given until shortly before its end, without asking anybody', async () => {
+    const { replica, asked, clock, store } = credentialsWith([tokensNumbered(1, hourMs)]);
+    const credentials = replica();
+    await credentials.secretOf(account);
+    store.read = () => Promise.reject(new Error('away'));
+    clock.setMs(hourMs - settings.refreshAheadMs - 1);
+    expect(await credentials.secretOf(account)).toMatchObject({
+      kind: 'bearer',
+      text: 'at-1',
+      cacheableUntilMs: hourMs - settings.refreshAheadMs,
+    });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('is replaced ahead of its end, and is used meanwhile', async () => {
+    const { replica, asked, clock } = credentialsWith([tokensNumbered(1, hourMs), tokensNumbered(2, 2 * hourMs)]);
+    const credentials = replica();
+    await credentials.secretOf(account);
+    clock.setMs(hourMs - settings.refreshAheadMs);
+    const { text, cacheableUntilMs } = await credentials.secretOf(account);
+    expect(text).toBe('at-1');
+    expect(cacheableUntilMs).toBe(clock.nowMs() + 1_000);
+    await expect.poll(() => texts(credentials)).toBe('at-2');
+    expect(asked).toEqual(['rt-0', 'rt-1']);
+  });
+
+  it('is replaced at other moments by other replicas', async () => {
+    const { replica } = credentialsWith([tokensNumbered(1, 60_000)]);
+    const [early, late] = [replica(0), replica(0.999)];
+    const [{ cacheableUntilMs: earlyMs }, { cacheableUntilMs: lateMs }] = [
+      await early.secretOf(account),
+      await late.secretOf(account),
+    ];
+    expect(earlyMs).toBe(45_000);
+    expect(lateMs).toBeGreaterThan(49_000);
+  });
+
+  it('is never given once it is about to end', async () => {
+    const { replica, clock } = credentialsWith([
+      tokensNumbered(1, hourMs),
+      { kind: 'unavailable', reason: 'HTTP 503', retryAfterMs: undefined, mayHaveCounted: false },
+    ]);
+    const credentials = replica();
+    await credentials.secretOf(account);
+    clock.setMs(hourMs - 5_000);
+    await expect(credentials.secretOf(account)).rejects.toMatchObject({ code: 'providers_unavailable' });
+  });
+
+  it('is kept while its refresh fails ahead of its end', async () => {
+    const { replica, clock, told } = credentialsWith([
+      tokensNumbered(1, hourMs),
+      { kind: 'refused', reason: 'HTTP 401, invalid_client' },
+    ]);
+    const credentials = replica();
+    await credentials.secretOf(account);
+    clock.setMs(hourMs - 60_000);
+    expect(await texts(credentials)).toBe('at-1');
+    await expect.poll(() => told).toEqual(['refreshed', 'failed']);
+    expect(await texts(credentials)).toBe('at-1');
+  });
+
+  it('that was refused is replaced, unless it is of a moment ago or replaced already', async () => {
+    const { replica, asked, clock } = credentialsWith([tokensNumbered(1, hourMs), tokensNumbered(2, hourMs)]);
+    const credentials = replica();
+    const { version } = await credentials.secretOf(account);
+    clock.setMs(29_999);
+    expect(await texts(credentials, version)).toBe('at-1');
+    clock.setMs(30_000);
+    expect(await texts(credentials, 'another version')).toBe('at-1');
+    expect(await texts(credentials, version)).toBe('at-2');
+    expect(await texts(credentials, version)).toBe('at-2');
+    expect(asked).toHaveLength(2);
+  });
+
+  it('of an account that needs a person is none, and somebody is told', async () => {
+    const { replica, problems } = credentialsWith([{ kind: 'invalid_grant' }]);
+    const credentials = replica();
+    await expect(credentials.secretOf(account)).rejects.toThrow(/invalid_grant/);
+    await expect(credentials.secretOf(account)).rejects.toThrow(/invalid_grant/);
+    expect(problems).toContain('p/a');
+  });
+
+  it('is not asked for with the configured refresh token once what was stored is lost', async () => {
+    const { replica, asked, clock, store } = credentialsWith([tokensNumbered(1, hourMs)]);
+    const credentials = replica();
+    await credentials.secretOf(account);
+    store.read = async () => undefined;
+    clock.setMs(hourMs);
+    await expect(credentials.secretOf(account)).rejects.toThrow(/could not be refreshed/);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('begins anew when what was stored is lost, if the provider never replaced the refresh token', async () => {
+    const same = (text: string, expiresAtMs: number): TokenAnswer => {
+      return { kind: 'tokens', accessToken: new Secret(text), refreshToken: undefined, expiresAtMs };
+    };
+    const { replica, asked, clock, store } = credentialsWith([same('at-1', hourMs), same('at-2', 2 * hourMs)]);
+    const credentials = replica();
+    await credentials.secretOf(account);
+    const read = store.read.bind(store);
+    store.read = async () => undefined;
+    clock.setMs(hourMs);
+    await expect(credentials.secretOf(account)).rejects.toThrow(/could not be refreshed/);
+    store.read = read;
+    clock.advanceMs(2_000);
+    expect(await texts(credentials)).toBe('at-2');
+    expect(asked).toEqual(['rt-0', 'rt-0']);
+  });
+});

@@ -1,0 +1,176 @@
+import type { Credential } from '@gateway/config';
+import { GatewayError } from '@gateway/errors';
+import type { Clock } from '@gateway/time';
+import type { RefreshSettings } from './credential-config.ts';
+import { type Grant, originOf } from './grants/grant.ts';
+import type { OAuthAccount } from './oauth/oauth-account.ts';
+import { GrantGoneError } from './oauth/refresh-failed-error.ts';
+import type { TokenRefresher } from './oauth/token-refresher.ts';
+
+/** What a provider is sent. */
+export interface UsableSecret {
+  readonly kind: 'bearer' | 'api_key';
+  readonly text: string;
+  /** Tells it from those before and after it, without telling anything of it. Empty: there is only this one. */
+  readonly version: string;
+  /** Epoch milliseconds until which it may be used without asking again. */
+  readonly cacheableUntilMs: number;
+}
+
+export interface CredentialOwner {
+  readonly id: string;
+  readonly pool: string;
+  readonly credential: Credential;
+}
+
+export interface AccountCredentialsParts {
+  readonly refresher: TokenRefresher;
+  readonly settings: RefreshSettings;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  /** The provider refuses an account's refresh token. */
+  readonly onProblem: (accountId: string) => void;
+}
+
+interface KnownGrant {
+  readonly grant: Grant;
+  /** The credential that it descends from. */
+  readonly origin: string;
+  /** When its access token is to be replaced, though it lives on for a while. Replicas differ, so that they do not come together. */
+  readonly refreshAtMs: number;
+  /** When its access token is of no use any more. */
+  readonly endsAtMs: number;
+}
+
+/** The secrets of accounts, as providers take them at the moment. */
+export class AccountCredentials {
+  readonly #parts: AccountCredentialsParts;
+  readonly #known = new Map<string, KnownGrant>();
+
+  constructor(parts: AccountCredentialsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * @param refused the version of a secret that the provider does not take any more: this gives another one if there can be one.
+   * @throws GatewayError when there is no usable secret now.
+   */
+  async secretOf({ id, pool, credential }: CredentialOwner, refused = ''): Promise<UsableSecret> {
+    if (credential.kind === 'oauth') return this.#accessTokenOf({ id, pool, credential }, refused);
+    const { kind, secret } = credential;
+    return { kind, text: secret.reveal(), version: '', cacheableUntilMs: this.#nowMs() + longestCacheMs };
+  }
+
+  /** Forgets the tokens of accounts that are not among these, once they have ended: requests may still run with them. */
+  retain(accountIds: ReadonlySet<string>): void {
+    for (const [id, { endsAtMs }] of this.#known) {
+      if (!accountIds.has(id) && endsAtMs <= this.#nowMs()) this.#known.delete(id);
+    }
+  }
+
+  async #accessTokenOf(account: OAuthAccount, refused: string): Promise<UsableSecret> {
+    const known = this.#remembered(account) ?? this.#remember(account, await this.#read(account));
+    if (known.grant.problem !== undefined) throw unusable(known.grant.problem);
+    const isRefused = refused === versionOf(known) && this.#mayBeReplaced(known.grant);
+    if (!isRefused && this.#nowMs() < known.endsAtMs) {
+      if (this.#nowMs() >= known.refreshAtMs) this.#refreshBehind(account, known.grant.version);
+      return this.#usable(known);
+    }
+    const refreshed = this.#remember(account, await this.#newerThan(account, known.grant));
+    if (refreshed.grant.problem !== undefined) throw unusable(refreshed.grant.problem);
+    return this.#usable(refreshed);
+  }
+
+  #remembered({ id, credential }: OAuthAccount): KnownGrant | undefined {
+    const known = this.#known.get(id);
+    // With another credential in the configuration everything begins anew; a problem may have been solved elsewhere.
+    return known?.origin === originOf(credential) && known.grant.problem === undefined ? known : undefined;
+  }
+
+  async #read(account: OAuthAccount): Promise<Grant> {
+    try {
+      return await this.#parts.refresher.read(account);
+    } catch (thrown) {
+      throw unusable('What is stored of its tokens can not be read.', thrown);
+    }
+  }
+
+  async #newerThan(account: OAuthAccount, { version, refreshToken }: Grant): Promise<Grant> {
+    try {
+      return await this.#parts.refresher.newerThan(account, version);
+    } catch (thrown) {
+      const isUnchanged = refreshToken.reveal() === account.credential.refreshToken.reveal();
+      // A refresh token that was never replaced can be sent again: the next call begins anew.
+      if (thrown instanceof GrantGoneError && isUnchanged) this.#known.delete(account.id);
+      throw unusable('Its access token could not be refreshed.', thrown);
+    }
+  }
+
+  /** The one at hand is used meanwhile; a failure has been reported, and the next call tries again. */
+  #refreshBehind(account: OAuthAccount, version: number): void {
+    this.#parts.refresher.newerThan(account, version).then(
+      (grant) => void this.#remember(account, grant),
+      () => undefined,
+    );
+  }
+
+  #remember({ id, credential }: OAuthAccount, grant: Grant): KnownGrant {
+    if (grant.problem !== undefined) this.#parts.onProblem(id);
+    const known = { grant, origin: originOf(credential), ...this.#timesOf(grant) };
+    this.#known.set(id, known);
+    return known;
+  }
+
+  #timesOf({ access }: Grant): Pick<KnownGrant, 'refreshAtMs' | 'endsAtMs'> {
+    if (access === undefined) return { refreshAtMs: 0, endsAtMs: 0 };
+    const { settings, random } = this.#parts;
+    const lifetimeMs = access.expiresAtMs - access.issuedAtMs;
+    const aheadMs = Math.min(settings.refreshAheadMs, lifetimeMs / 4) * (1 - jitter * random());
+    return {
+      refreshAtMs: access.expiresAtMs - aheadMs,
+      // A request that is on its way when the token ends would be refused.
+      endsAtMs: access.expiresAtMs - Math.min(longestLeewayMs, lifetimeMs / 10),
+    };
+  }
+
+  #usable(known: KnownGrant): UsableSecret {
+    const { grant, refreshAtMs, endsAtMs } = known;
+    const nowMs = this.#nowMs();
+    const untilMs = nowMs < refreshAtMs ? refreshAtMs : nowMs + refreshingCacheMs;
+    return {
+      kind: 'bearer',
+      text: grant.access?.token.reveal() ?? '',
+      version: versionOf(known),
+      cacheableUntilMs: Math.min(untilMs, endsAtMs, nowMs + longestCacheMs),
+    };
+  }
+
+  /** A token that was got a moment ago and is refused all the same will not get better by another one. */
+  #mayBeReplaced({ access }: Grant): boolean {
+    return access === undefined || this.#nowMs() - access.issuedAtMs >= leastAgeMs;
+  }
+
+  #nowMs(): number {
+    return this.#parts.clock.nowMs();
+  }
+}
+
+// How long a credential that was taken away may still be used.
+const longestCacheMs = 60_000;
+
+// While a token is being replaced, the new one is soon asked for.
+const refreshingCacheMs = 1_000;
+
+const jitter = 0.3;
+const longestLeewayMs = 5_000;
+const leastAgeMs = 30_000;
+
+function versionOf({ grant, origin }: KnownGrant): string {
+  return `${origin.slice(0, 8)}.${grant.version}`;
+}
+
+/** For the adapter, which moves on to another account. */
+function unusable(reason: string, cause?: unknown): GatewayError {
+  return new GatewayError('providers_unavailable', `The account has no usable credential. ${reason}`, { cause });
+}

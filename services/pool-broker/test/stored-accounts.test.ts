@@ -1,0 +1,258 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Credential, type GatewayConfig, Secret } from '@gateway/config';
+import type { GatewayDatabase } from '@gateway/database';
+import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
+import { directClient } from '@gateway/rpc';
+import { startSimulator } from '@gateway/simulator';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { systemClock } from '@gateway/time';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
+import { readCredentialConfig } from '../src/credentials/credential-config.ts';
+import { credentialStorage } from '../src/credentials/credential-storage.ts';
+import type { AccountKey } from '../src/credentials/sealing/account-key.ts';
+import { Sealer } from '../src/credentials/sealing/sealer.ts';
+import { AccountTable } from '../src/credentials/stored-accounts/account-table.ts';
+import { toCredentialText } from '../src/credentials/stored-accounts/credential-text.ts';
+import { rotateKeys } from '../src/credentials/stored-accounts/rotate-keys.ts';
+import type { StoredAccount } from '../src/credentials/stored-accounts/stored-account.ts';
+import { createPoolBrokerService } from '../src/service.ts';
+import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
+import { databaseOfTest, keysOf } from './__fixtures__/credential-backends.ts';
+
+const settings = { ...readCredentialConfig({}).settings, pollMs: 100 };
+const soon = { timeout: 12_000 };
+
+/** A gateway with one account of its file, which is in no test's way. */
+const onlyFile = gatewayWith([sampleAccount('messages', 'of-file')]);
+
+function accountOf(
+  id: string,
+  rest: Partial<StoredAccount> = {},
+  credential = bearer(`secret of ${id}`),
+): StoredAccount {
+  const [pool = '', name = ''] = id.split('/');
+  return {
+    id,
+    pool,
+    name,
+    models: undefined,
+    maxConcurrency: undefined,
+    credentialKind: credential.kind,
+    credential: new Sealer(keysOf('k1')).seal({ accountId: id, field: 'credential' }, toCredentialText(credential)),
+    state: 'active',
+    ...rest,
+  };
+}
+
+function bearer(secret: string): Credential {
+  return { kind: 'bearer', secret: new Secret(secret) };
+}
+
+async function brokerOn(
+  database: GatewayDatabase,
+  {
+    keys = keysOf('k1'),
+    gateway = onlyFile,
+  }: { readonly keys?: readonly AccountKey[]; readonly gateway?: GatewayConfig } = {},
+) {
+  const metrics = new Metrics();
+  const runtime = { logger: createLogger('test', 'silent'), metrics };
+  const credentials = credentialStorage({ keys, settings }, { database }, systemClock);
+  const store = new MemoryPoolStore(systemClock);
+  const service = createPoolBrokerService({ gateway }, runtime, { store, credentials });
+  await service.start();
+  onTestFinished(() => service[Symbol.asyncDispose]());
+  const [pools, secrets] = [directClient(service.routes[0]), directClient(service.routes[1])];
+  return {
+    states: async () => {
+      const { accounts } = await pools.listAccounts({});
+      return accounts.map(({ id, state }) => `${id} ${AccountState[state]}`).toSorted();
+    },
+    secretOf: async (id: string) => {
+      const { secret } = await secrets.getCredential({ target: { case: 'accountId', value: id } });
+      return secret.value;
+    },
+    refused: async () =>
+      [...(await metrics.exposition()).matchAll(/^gateway_accounts_refused\{reason="(\w+)"\} ([1-9]\d*)$/gm)].map(
+        ([, reason, count]) => `${reason} ${count}`,
+      ),
+  };
+}
+
+const databases = ['SQLite', 'Postgres'] as const;
+
+describe.each(databases)('accounts in %s', (kind) => {
+  it('are used beside those of gateway.yaml from the start', async () => {
+    const database = await databaseOfTest(kind);
+    await new AccountTable(database, systemClock).add(
+      accountOf('responses/a', { models: ['gpt-*'], maxConcurrency: 3 }),
+    );
+    const broker = await brokerOn(database);
+    expect(await broker.states()).toEqual(['messages/of-file AVAILABLE', 'responses/a AVAILABLE']);
+    expect(await broker.secretOf('responses/a')).toBe('secret of responses/a');
+    expect((await new AccountTable(database, systemClock).list())[0]).toMatchObject({
+      models: ['gpt-*'],
+      maxConcurrency: 3,
+    });
+  });
+
+  it('come, change and go while the gateway runs', async () => {
+    const database = await databaseOfTest(kind);
+    const table = new AccountTable(database, systemClock);
+    const broker = await brokerOn(database);
+    const stateOfA = async () => (await broker.states()).find((text) => text.startsWith('responses/a'));
+    await table.add(accountOf('responses/a'));
+    await expect.poll(stateOfA, soon).toBe('responses/a AVAILABLE');
+    await table.setState('responses/a', 'disabled');
+    await expect.poll(stateOfA, soon).toBe('responses/a DISABLED');
+    await expect(broker.secretOf('responses/a')).rejects.toThrow(/may not be used/);
+    await table.setState('responses/a', 'active');
+    await expect.poll(stateOfA, soon).toBe('responses/a AVAILABLE');
+    await table.remove('responses/a');
+    // For as long as requests that began with it may run.
+    await expect.poll(stateOfA, soon).toBe('responses/a DRAINING');
+  });
+
+  it('are refused one by one and counted, whatever was done to their rows', async () => {
+    const database = await databaseOfTest(kind);
+    const table = new AccountTable(database, systemClock);
+    for (const name of ['good', 'swapped-1', 'swapped-2', 'changed', 'moved', 'garbage', 'other-key', 'odd-models']) {
+      await table.add(accountOf(`responses/${name}`));
+    }
+    await table.add(accountOf('messages/of-file'));
+    await table.add(accountOf('nowhere/a'));
+    const change = (id: string, set: Record<string, string>) =>
+      database.updateTable('accounts').set(set).where('account_id', '=', `responses/${id}`).execute();
+    const textOf = async (id: string) => (await table.find(`responses/${id}`))?.credential.text ?? expect.fail();
+    const [one, two] = [await textOf('swapped-1'), await textOf('swapped-2')];
+    await change('swapped-1', { credential: two });
+    await change('swapped-2', { credential: one });
+    await change('changed', { credential: `${(await textOf('changed')).slice(0, -2)}AA` });
+    await change('moved', { name: 'elsewhere' });
+    await change('garbage', { credential: '' });
+    await change('other-key', { key_id: 'k9' });
+    await change('odd-models', { models: 'none' });
+    const broker = await brokerOn(database);
+    expect(await broker.states()).toEqual([
+      'messages/of-file AVAILABLE',
+      'responses/good AVAILABLE',
+      'responses/odd-models AVAILABLE',
+    ]);
+    expect(await broker.secretOf('responses/good')).toBe('secret of responses/good');
+    expect(await broker.secretOf('messages/of-file')).toBe('secret-of-messages-of-file');
+    expect(await broker.refused()).toEqual(['unknown_key 1', 'damaged 5', 'unknown_pool 1', 'name_in_file 1']);
+  });
+
+  it('are all refused without a key, and the others work on', async () => {
+    const database = await databaseOfTest(kind);
+    await new AccountTable(database, systemClock).add(accountOf('responses/a'));
+    const broker = await brokerOn(database, { keys: [] });
+    expect(await broker.states()).toEqual(['messages/of-file AVAILABLE']);
+    expect(await broker.refused()).toEqual(['unknown_key 1']);
+  });
+
+  it('have one name each, and leave a trace of what was done to them, without secrets', async () => {
+    const database = await databaseOfTest(kind);
+    const table = new AccountTable(database, systemClock);
+    expect(await table.add(accountOf('responses/a', {}, bearer('canary')))).toBe(true);
+    expect(await table.add(accountOf('responses/a'))).toBe(false);
+    expect(await table.setState('responses/b', 'disabled')).toBe(false);
+    expect(await table.setState('responses/a', 'draining')).toBe(true);
+    expect(await table.remove('responses/a')).toBe(true);
+    expect(await table.remove('responses/a')).toBe(false);
+    const audit = await database.selectFrom('audit_log').select(['action', 'subject', 'details']).execute();
+    expect(audit.map(({ action, subject }) => `${action} ${subject}`).toSorted()).toEqual([
+      'account.added responses/a',
+      'account.removed responses/a',
+      'account.state_set responses/a',
+    ]);
+    expect(JSON.stringify(audit)).not.toContain('canary');
+  });
+
+  it('whose refresh token was refused get another try when they are enabled', async () => {
+    await using simulator = await startSimulator();
+    const database = await databaseOfTest(kind);
+    const table = new AccountTable(database, systemClock);
+    const refreshToken = new Secret(simulator.oauth.grant('a'));
+    await table.add(
+      accountOf(
+        'responses/a',
+        {},
+        {
+          kind: 'oauth',
+          tokenUrl: `${simulator.url}/oauth/token`,
+          clientId: 'c',
+          clientSecret: undefined,
+          refreshToken,
+          scopes: [],
+        },
+      ),
+    );
+    const refusal = { kind: 'status' as const, status: 400, body: { error: 'invalid_grant' } };
+    simulator.faults.add({ path: '/oauth/token', times: 1, fault: refusal });
+    const broker = await brokerOn(database);
+    const stateOfA = async () => (await broker.states()).find((text) => text.startsWith('responses/a'));
+    await expect.poll(stateOfA, soon).toBe('responses/a DISABLED');
+    await table.setState('responses/a', 'active');
+    await expect.poll(stateOfA, soon).toBe('responses/a AVAILABLE');
+    expect(await broker.secretOf('responses/a')).toMatch(/^sim_at_/);
+  });
+});
+
+describe.each(databases)('rotating keys in %s', (kind) => {
+  const all = async (database: GatewayDatabase, sealer: Sealer) => {
+    const steps = await Array.fromAsync(rotateKeys(database, sealer));
+    return steps.at(-1) ?? expect.fail();
+  };
+
+  it('seals everything with the first key, tells how far it is, and leaves what it can not open', async () => {
+    const database = await databaseOfTest(kind);
+    const table = new AccountTable(database, systemClock);
+    for (const name of ['a', 'b', 'c']) await table.add(accountOf(`responses/${name}`));
+    await database.updateTable('accounts').set({ key_id: 'lost' }).where('account_id', '=', 'responses/c').execute();
+    const steps = await Array.fromAsync(rotateKeys(database, new Sealer(keysOf('k2', 'k1'))));
+    expect(steps.map(({ total, done }) => [total, done])).toEqual([
+      [3, 0],
+      [3, 1],
+      [3, 2],
+      [3, 2],
+    ]);
+    expect(steps.at(-1)?.refused).toEqual(['responses/c (credential)']);
+    const broker = await brokerOn(database, { keys: keysOf('k2') });
+    expect(await broker.secretOf('responses/b')).toBe('secret of responses/b');
+    expect(await all(database, new Sealer(keysOf('k2', 'k1')))).toMatchObject({ total: 3, done: 2 });
+  });
+
+  it('loses no token that is refreshed meanwhile', async () => {
+    await using simulator = await startSimulator({ oauth: { accessTokenSeconds: 1 } });
+    const database = await databaseOfTest(kind);
+    const credential: Credential = {
+      kind: 'oauth',
+      tokenUrl: `${simulator.url}/oauth/token`,
+      clientId: 'c',
+      clientSecret: undefined,
+      refreshToken: new Secret(simulator.oauth.grant('a')),
+      scopes: [],
+    };
+    await new AccountTable(database, systemClock).add(accountOf('responses/a', {}, credential));
+    const broker = await brokerOn(database, { keys: keysOf('k1', 'k2') });
+    const endsAtMs = performance.now() + 3_000;
+    const asking = async () => {
+      while (performance.now() < endsAtMs) {
+        expect(await broker.secretOf('responses/a')).toMatch(/^sim_at_/);
+        await sleep(5);
+      }
+    };
+    const rotating = async () => {
+      for (let n = 0; performance.now() < endsAtMs; n++) {
+        const [first = '', second = ''] = n % 2 === 0 ? ['k2', 'k1'] : ['k1', 'k2'];
+        expect((await all(database, new Sealer(keysOf(first, second)))).refused).toEqual([]);
+        await sleep(1);
+      }
+    };
+    await Promise.all([asking(), rotating()]);
+    expect(simulator.oauth.families()).toMatchObject([{ reuses: 0, revoked: false }]);
+    expect(simulator.oauth.families()[0]?.refreshes).toBeGreaterThanOrEqual(3);
+  });
+});
