@@ -13,11 +13,13 @@ export function resolveEnvReferences(value: unknown, env: Environment): Resolved
   return { value: resolve(value, [], env, problems), problems };
 }
 
-/** A place in a file as people write it: `accounts[1].credential.bearer`. */
+/** A place in a file as people write it: `accounts[1].credential.bearer`, `pools.a.models["gpt-5.5*"].efforts`. */
 export function pathText(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;
-    return text === '' ? String(part) : `${text}.${String(part)}`;
+    const key = String(part);
+    if (text === '') return key;
+    return /[^A-Za-z0-9_-]/.test(key) ? `${text}[${JSON.stringify(key)}]` : `${text}.${key}`;
   }, '');
 }
 

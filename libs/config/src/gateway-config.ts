@@ -14,6 +14,19 @@ export interface GatewayConfig {
   /** In the order of the file, which is the order of the public listing. */
   readonly classes: readonly ClassConfig[];
   readonly settings: PoolSettings;
+  /** The file that says all this. Undefined for what is built in, which never changes. */
+  readonly source: GatewaySource | undefined;
+}
+
+/** A `gateway.yaml` that was read, and that may say something else by now. */
+export interface GatewaySource {
+  readonly path: string;
+  /** Tells the text that was read from every other text. */
+  readonly digest: string;
+  /** The digest of the text that the file has now. Throws ConfigError when it can't be read. */
+  readonly digestNow: () => string;
+  /** What the file says now, with the environment of now. Throws ConfigError with every problem. */
+  readonly load: () => GatewayConfig;
 }
 
 /** A set of accounts at one provider. */
@@ -26,7 +39,41 @@ export interface PoolConfig {
   readonly baseUrl: string;
   /** Model ids ("*" stands for any text) that belong to this pool while its provider's list is not known. */
   readonly modelPatterns: readonly string[];
+  /** In the order of the file: of several that fit a model, the first one counts. */
+  readonly modelTraits: readonly ModelTraitsConfig[];
 }
+
+/** What the models take whose ids fit a pattern. */
+export interface ModelTraitsConfig {
+  /** A model id; "*" stands for any text. */
+  readonly pattern: string;
+  readonly traits: ModelTraits;
+}
+
+/** What a model takes. Undefined: as the adapter's own tables say. */
+export interface ModelTraits {
+  /** Reasoning efforts, in no particular order. Empty: the model takes none. */
+  readonly efforts: readonly ModelEffort[] | undefined;
+  readonly thinking: ThinkingMode | undefined;
+  /** Whether a model with adaptive thinking thinks when the request says nothing. */
+  readonly thinkingByDefault: boolean | undefined;
+  readonly leastThinking: LeastThinking | undefined;
+  /** Whether the model can be made to call a tool. */
+  readonly forcedToolChoice: boolean | undefined;
+  /** Whether the model takes JSON schemas for its answer, and strict tools. */
+  readonly structuredOutput: boolean | undefined;
+  /** Most tokens of one answer. */
+  readonly maxOutputTokens: number | undefined;
+}
+
+/** An effort as providers name it: "ultra" is a client's word only. */
+export type ModelEffort = Exclude<Effort, 'ultra'>;
+
+/** How a Messages model is asked to think: not at all, with a budget of tokens, or as much as it needs. */
+export type ThinkingMode = 'none' | 'budget' | 'adaptive';
+
+/** What comes closest to no thinking, of a model with adaptive thinking. */
+export type LeastThinking = 'disabled' | 'between_tools' | 'low_effort';
 
 export interface AccountConfig {
   readonly pool: string;
@@ -39,12 +86,31 @@ export interface AccountConfig {
   readonly models: readonly string[] | undefined;
   /** `draining` takes nothing new, `disabled` is not used at all. */
   readonly state: 'active' | 'draining' | 'disabled';
+  /** What a person should know of it, such as why it is disabled. Never a secret. */
+  readonly note?: string | undefined;
 }
 
-/** What an account authenticates with: `Authorization: Bearer` or `x-api-key`. */
-export interface Credential {
+/** What an account authenticates with. */
+export type Credential = StaticCredential | OAuthCredential;
+
+/** A secret that is sent as it is: `Authorization: Bearer` or `x-api-key`. */
+export interface StaticCredential {
   readonly kind: 'bearer' | 'api_key';
   readonly secret: Secret;
+}
+
+/**
+ * A refresh token, for which the provider's token endpoint gives access tokens that live for a while.
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-6
+ */
+export interface OAuthCredential {
+  readonly kind: 'oauth';
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: Secret | undefined;
+  /** The first one: the endpoint may give another with each access token. */
+  readonly refreshToken: Secret;
+  readonly scopes: readonly string[];
 }
 
 /** A model that the gateway defines. */

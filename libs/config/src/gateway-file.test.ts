@@ -5,6 +5,7 @@ import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError } from './config-error.ts';
 import type { Environment } from './env-reader.ts';
+import type { AccountConfig } from './gateway-config.ts';
 import { loadGatewayFile } from './gateway-file.ts';
 
 const env = { OPENAI_API_KEY: 'sk-openai-canary\n', ANTHROPIC_API_KEY: 'sk-anthropic-canary', HOST_B: 'b.example' };
@@ -34,6 +35,10 @@ function load(text: string, environment: Environment = env) {
   return loadGatewayFile(path, environment);
 }
 
+function staticSecretOf(account: AccountConfig | undefined): string | undefined {
+  return account === undefined || account.credential.kind === 'oauth' ? undefined : account.credential.secret.reveal();
+}
+
 function problemsOf(text: string, environment: Environment = env): readonly string[] {
   try {
     load(text, environment);
@@ -54,6 +59,7 @@ describe('gateway.yaml', () => {
         ownedBy: 'provider_a',
         baseUrl: 'https://api.openai.com/v1',
         modelPatterns: ['gpt-*', 'o1*', 'o3*', 'o4*', 'codex-*'],
+        modelTraits: [],
       },
       {
         name: 'messages',
@@ -61,6 +67,7 @@ describe('gateway.yaml', () => {
         ownedBy: 'provider_b',
         baseUrl: 'https://b.example/v1',
         modelPatterns: ['claude-*', 'my-*'],
+        modelTraits: [],
       },
     ]);
     expect(
@@ -91,17 +98,13 @@ describe('gateway.yaml', () => {
   it('takes secrets from the environment, without the line end they often carry', () => {
     const [first, second] = load(goodFile).accounts;
     expect(first?.credential.kind).toBe('bearer');
-    expect(first?.credential.secret.reveal()).toBe('sk-openai-canary');
-    expect(second?.credential.secret.reveal()).toBe('sk-anthropic-canary');
+    expect(staticSecretOf(first)).toBe('sk-openai-canary');
+    expect(staticSecretOf(second)).toBe('sk-anthropic-canary');
   });
 
   it('never shows a secret when printed', () => {
     const config = load(goodFile);
-    const printed = [
-      JSON.stringify(config),
-      inspect(config, { depth: null }),
-      `${config.accounts[0]?.credential.secret}`,
-    ];
+    const printed = [JSON.stringify(config), inspect(config, { depth: null }), `${config.accounts[0]?.credential}`];
     expect(printed.join()).toContain('[redacted]');
     expect(printed.join()).not.toContain('canary');
   });
@@ -143,7 +146,7 @@ settings: { error_threshold: 2 }
       'pools.responses.base_url: must be a URL that starts with http:// or https://',
       'pools.responses.wheels: there is no such key',
       'pools.2b: must begin with a letter and hold only letters, digits, ".", "_" and "-"',
-      `accounts[2].credential: must be either { bearer: "\${NAME}" } or { api_key: "\${NAME}" }`,
+      `accounts[2].credential: must be { bearer: "\${NAME}" }, { api_key: "\${NAME}" } or { oauth: { … } }`,
       'accounts[2].max_concurrency: must be a value of type number',
       'accounts[3].name: is missing',
       'accounts[3].colour: there is no such key',
@@ -155,6 +158,18 @@ settings: { error_threshold: 2 }
       'accounts[1].name: accounts[0] has the same name in the same pool',
       'classes.sterk.candidates[0]: there is no such pool; the pools are responses, 2b',
     ]);
+  });
+
+  it('drains an account that is to be drained, unless it is not used at all', () => {
+    const { accounts } = load(`
+pools: { p: { format: responses, owned_by: o, base_url: "http://x" } }
+accounts:
+  - { pool: p, name: a, credential: { bearer: k }, drain: true }
+  - { pool: p, name: b, credential: { bearer: k }, drain: false }
+  - { pool: p, name: c, credential: { bearer: k }, drain: true, state: disabled }
+  - { pool: p, name: d, credential: { bearer: k }, drain: false, state: draining }
+`);
+    expect(accounts.map(({ state }) => state)).toEqual(['draining', 'active', 'disabled', 'draining']);
   });
 
   it('says where bad YAML is, without quoting it', () => {
@@ -179,6 +194,88 @@ settings: { error_threshold: 2 }
     expect(problemsOf('pools: {}')).toEqual(['pools: must hold at least one pool']);
     expect(() => loadGatewayFile(join(folder, 'absent.yaml'), env)).toThrow(
       /absent\.yaml: the file can't be read \(ENOENT\)/,
+    );
+  });
+});
+
+describe('the source of a configuration', () => {
+  it('tells whether the file says something else by now', () => {
+    const { source } = load(goodFile);
+    expect(source?.digestNow()).toBe(source?.digest);
+    writeFileSync(join(folder, 'gateway.yaml'), `${goodFile}# more`);
+    expect(source?.digestNow()).not.toBe(source?.digest);
+    writeFileSync(join(folder, 'gateway.yaml'), goodFile);
+    expect(source?.digestNow()).toBe(source?.digest);
+  });
+
+  it('reads the file and the environment again', () => {
+    const environment = { ...env, OPENAI_API_KEY: 'before' };
+    const { source } = load(goodFile, environment);
+    writeFileSync(join(folder, 'gateway.yaml'), goodFile.replace('name: Sterk', 'name: Sterker'));
+    environment.OPENAI_API_KEY = 'after';
+    const again = source?.load();
+    expect(again?.classes[0]?.name).toBe('Sterker');
+    expect(staticSecretOf(again?.accounts[0])).toBe('after');
+    expect(again?.source?.digest).toBe(source?.digestNow());
+  });
+
+  it('says so when the file is gone or broken', () => {
+    const { source } = load(goodFile);
+    writeFileSync(join(folder, 'gateway.yaml'), 'pools: {}');
+    expect(() => source?.load()).toThrow('pools: must hold at least one pool');
+    rmSync(join(folder, 'gateway.yaml'));
+    expect(() => source?.digestNow()).toThrow(/can't be read \(ENOENT\)/);
+  });
+});
+
+describe('an OAuth credential in gateway.yaml', () => {
+  const withOAuth = (members: string) => `
+pools: { p: { format: responses, owned_by: o, base_url: "https://x" } }
+accounts: [{ pool: p, name: a, credential: { oauth: { ${members} } } }]`;
+  const secrets = { REFRESH: 'rt-canary', CLIENT: 'cs-canary' };
+
+  it('names the endpoint, the client, and where the refresh token is', () => {
+    const [account] = load(
+      withOAuth(
+        `token_url: "https://auth.example/token", client_id: me, client_secret: "\${CLIENT}", refresh_token: "\${REFRESH}", scopes: [a, b]`,
+      ),
+      secrets,
+    ).accounts;
+    expect(account?.credential).toMatchObject({
+      kind: 'oauth',
+      tokenUrl: 'https://auth.example/token',
+      clientId: 'me',
+      scopes: ['a', 'b'],
+    });
+    if (account?.credential.kind !== 'oauth') expect.fail('it is another kind');
+    expect(account.credential.refreshToken.reveal()).toBe('rt-canary');
+    expect(account.credential.clientSecret?.reveal()).toBe('cs-canary');
+    expect(inspect(account, { depth: null })).not.toContain('canary');
+  });
+
+  it('is refused with the place of each problem, and without a secret', () => {
+    const problems = problemsOf(
+      withOAuth(`token_url: "http://auth.example/canary", refresh_token: "\${REFRESH}", colour: canary`),
+      secrets,
+    );
+    expect(problems).toEqual([
+      'accounts[0].credential.oauth.token_url: must be a URL that starts with https://, without a user name; http:// only at an address of this machine',
+      'accounts[0].credential.oauth.client_id: is missing',
+      'accounts[0].credential.oauth.colour: there is no such key',
+    ]);
+    expect(problems.join()).not.toContain('canary');
+  });
+
+  it.each(['https://me:secret@auth.example/token', 'https://auth.example/token#x', 'ftp://auth.example', 'auth'])(
+    'has no token endpoint such as %s',
+    (url) => {
+      expect(problemsOf(withOAuth(`token_url: "${url}", client_id: me, refresh_token: "x"`))).toHaveLength(1);
+    },
+  );
+
+  it('may be at an address of this machine without TLS', () => {
+    expect(problemsOf(withOAuth('token_url: "http://127.0.0.1:8090/t", client_id: me, refresh_token: "x"'))).toEqual(
+      [],
     );
   });
 });

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
@@ -7,6 +8,7 @@ import { pathText, resolveEnvReferences } from './env-references.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import { referenceProblems } from './gateway-references.ts';
 import { gatewayFileSchema } from './gateway-schema.ts';
+import { modelTraitsProblems } from './model-traits-problems.ts';
 import { toGatewayConfig } from './to-gateway-config.ts';
 
 /**
@@ -14,15 +16,26 @@ import { toGatewayConfig } from './to-gateway-config.ts';
  * credential or a line of the file.
  */
 export function loadGatewayFile(path: string, env: Environment): GatewayConfig {
-  const { value, problems } = resolveEnvReferences(parseYaml(readText(path), path), env);
+  const text = readText(path);
+  const { value, problems } = resolveEnvReferences(parseYaml(text, path), env);
   const parsed = gatewayFileSchema.safeParse(value);
   const all = [
     ...[...problems].map(([place, text]) => `${place}: ${text}`),
     ...schemaProblems(parsed.error?.issues ?? [], problems),
     ...referenceProblems(value, problems),
+    ...modelTraitsProblems(value, problems),
   ];
   if (all.length > 0 || !parsed.success) throw new ConfigError(all);
-  return toGatewayConfig(parsed.data);
+  return toGatewayConfig(parsed.data, {
+    path,
+    digest: digestOf(text),
+    digestNow: () => digestOf(readText(path)),
+    load: () => loadGatewayFile(path, env),
+  });
+}
+
+function digestOf(text: string): string {
+  return hash('sha256', text);
 }
 
 function readText(path: string): string {
@@ -61,6 +74,10 @@ function schemaProblems(issues: readonly z.core.$ZodIssue[], known: ReadonlyMap<
     // A value that could not be filled in has been reported already; a union fails for a part of it.
     if (known.has(place)) return [];
     if (issue.code === 'invalid_union' && [...known.keys()].some((path) => path.startsWith(`${place}.`))) return [];
+    if (issue.code === 'invalid_union') {
+      const meant = meantOption(issue);
+      if (meant !== undefined) return schemaProblems(meant, known);
+    }
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => `${pathText([...issue.path, key])}: there is no such key`);
     }
@@ -68,10 +85,16 @@ function schemaProblems(issues: readonly z.core.$ZodIssue[], known: ReadonlyMap<
   });
 }
 
+/** The problems of the one option that the value has the keys of, at their places in the file. */
+function meantOption({ errors, path }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | undefined {
+  const options = errors.filter((issues) => issues.every((issue) => issue.path.length > 0));
+  return options.length === 1 ? options[0]?.map((issue) => ({ ...issue, path: [...path, ...issue.path] })) : undefined;
+}
+
 function issueText(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_union':
-      return `must be either { bearer: "\${NAME}" } or { api_key: "\${NAME}" }`;
+      return `must be { bearer: "\${NAME}" }, { api_key: "\${NAME}" } or { oauth: { … } }`;
     case 'invalid_type':
       return issue.message.endsWith('received undefined') ? 'is missing' : `must be a value of type ${issue.expected}`;
     case 'invalid_value':

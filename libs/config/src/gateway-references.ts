@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pathText } from './env-references.ts';
 
 /**
  * What is wrong between the parts of a `gateway.yaml`: pools that do not exist, accounts named twice. Takes the file
@@ -13,7 +14,7 @@ export function referenceProblems(value: unknown, known: ReadonlyMap<string, str
     ...duplicateAccounts(accounts),
     ...Object.entries(classes).flatMap(([name, { candidates }]) =>
       candidates.flatMap((candidate, index) =>
-        unknownPool(`classes.${name}.candidates[${index}]`, poolOf(candidate), poolNames),
+        unknownPool(pathText(['classes', name, 'candidates', index]), poolOf(candidate), poolNames),
       ),
     ),
   ];

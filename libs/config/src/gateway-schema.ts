@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { modelTraitsSchema } from './model-traits-schema.ts';
+import { oauthCredentialSchema, secretText } from './oauth-credential-schema.ts';
 
 const name = z
   .string()
@@ -25,12 +27,11 @@ const pool = z.strictObject({
   model_patterns: modelPatterns
     .optional()
     .describe('Model ids, with * for any text, that belong to this pool while its model list is not known.'),
+  models: z
+    .record(modelId, modelTraitsSchema)
+    .default({})
+    .describe('What models take, by their ids, with * for any text. Of several that fit, the first one counts.'),
 });
-
-const secretText = z
-  .string()
-  .min(1, 'must not be empty')
-  .regex(/^[\x21-\x7e]*$/, 'must be visible ASCII without spaces');
 
 const account = z.strictObject({
   pool: name.describe('The name of one of the pools.'),
@@ -39,8 +40,14 @@ const account = z.strictObject({
     .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]*$/, 'must hold only letters, digits, ".", "_", "@" and "-"')
     .describe('Unique within its pool.'),
   credential: z
-    .union([z.strictObject({ bearer: secretText }), z.strictObject({ api_key: secretText })])
-    .describe(`Only by reference: { bearer: "\${OPENAI_API_KEY}" } or { api_key: "\${ANTHROPIC_API_KEY}" }.`),
+    .union([
+      z.strictObject({ bearer: secretText }),
+      z.strictObject({ api_key: secretText }),
+      z.strictObject({ oauth: oauthCredentialSchema }),
+    ])
+    .describe(
+      `Secrets only by reference: { bearer: "\${OPENAI_API_KEY}" }, { api_key: "\${ANTHROPIC_API_KEY}" } or { oauth: { token_url, client_id, refresh_token: "\${REFRESH_TOKEN}" } }.`,
+    ),
   max_concurrency: z.int().min(1).max(100_000).optional().describe('Requests at a time. Absent: no cap.'),
   models: modelPatterns
     .optional()
@@ -49,6 +56,7 @@ const account = z.strictObject({
     .enum(['active', 'draining', 'disabled'])
     .default('active')
     .describe('draining: takes nothing new. disabled: not used at all.'),
+  drain: z.boolean().default(false).describe('Takes nothing new, like state: draining.'),
 });
 
 const modelClass = z.strictObject({

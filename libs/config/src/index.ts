@@ -9,10 +9,19 @@ export type {
   Credential,
   Effort,
   GatewayConfig,
+  GatewaySource,
+  LeastThinking,
+  ModelEffort,
+  ModelTraits,
+  ModelTraitsConfig,
+  OAuthCredential,
   PoolConfig,
   PoolFormat,
   PoolSettings,
+  StaticCredential,
+  ThinkingMode,
 } from './gateway-config.ts';
 export { loadGatewayFile } from './gateway-file.ts';
 export { gatewayJsonSchema } from './gateway-schema.ts';
+export { isTokenUrl } from './oauth-credential-schema.ts';
 export { Secret } from './secret.ts';

@@ -1,21 +1,26 @@
 import type {
   AccountConfig,
   ClassConfig,
+  Credential,
   GatewayConfig,
+  GatewaySource,
+  ModelTraits,
   PoolConfig,
   PoolFormat,
   PoolSettings,
 } from './gateway-config.ts';
 import type { GatewayFile } from './gateway-schema.ts';
+import type { ModelTraitsInput } from './model-traits-schema.ts';
 import { Secret } from './secret.ts';
 
 /** A checked file as the services know it: lists in the order of the file, milliseconds, secrets wrapped. Frozen. */
-export function toGatewayConfig(file: GatewayFile): GatewayConfig {
+export function toGatewayConfig(file: GatewayFile, source?: GatewaySource): GatewayConfig {
   return deepFreeze({
     pools: Object.entries(file.pools).map(([name, pool]) => toPool(name, pool)),
     accounts: file.accounts.map(toAccount),
     classes: Object.entries(file.classes).map(([name, modelClass]) => toClass(name, modelClass)),
     settings: toSettings(file.settings),
+    source,
   });
 }
 
@@ -31,6 +36,19 @@ function toPool(name: string, pool: GatewayFile['pools'][string]): PoolConfig {
     ownedBy: pool.owned_by,
     baseUrl: pool.base_url.replace(/\/+$/, ''),
     modelPatterns: pool.model_patterns ?? defaultModelPatterns[pool.format],
+    modelTraits: Object.entries(pool.models).map(([pattern, traits]) => ({ pattern, traits: toModelTraits(traits) })),
+  };
+}
+
+function toModelTraits(traits: ModelTraitsInput): ModelTraits {
+  return {
+    efforts: traits.efforts,
+    thinking: traits.thinking,
+    thinkingByDefault: traits.thinking_by_default,
+    leastThinking: traits.thinking_least,
+    forcedToolChoice: traits.forced_tool_choice,
+    structuredOutput: traits.structured_output,
+    maxOutputTokens: traits.max_output_tokens,
   };
 }
 
@@ -41,17 +59,29 @@ function toAccount({
   max_concurrency,
   models,
   state,
+  drain,
 }: GatewayFile['accounts'][number]): AccountConfig {
   return {
     pool,
     name,
-    credential:
-      'bearer' in credential
-        ? { kind: 'bearer', secret: new Secret(credential.bearer) }
-        : { kind: 'api_key', secret: new Secret(credential.api_key) },
+    credential: toCredential(credential),
     maxConcurrency: max_concurrency,
     models,
-    state,
+    state: drain && state === 'active' ? 'draining' : state,
+  };
+}
+
+function toCredential(credential: GatewayFile['accounts'][number]['credential']): Credential {
+  if ('bearer' in credential) return { kind: 'bearer', secret: new Secret(credential.bearer) };
+  if ('api_key' in credential) return { kind: 'api_key', secret: new Secret(credential.api_key) };
+  const { token_url, client_id, client_secret, refresh_token, scopes } = credential.oauth;
+  return {
+    kind: 'oauth',
+    tokenUrl: token_url,
+    clientId: client_id,
+    clientSecret: client_secret === undefined ? undefined : new Secret(client_secret),
+    refreshToken: new Secret(refresh_token),
+    scopes,
   };
 }
 

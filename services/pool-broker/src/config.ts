@@ -6,6 +6,7 @@ import {
   type GatewayConfig,
   loadGatewayFile,
 } from '@gateway/config';
+import { type CredentialConfig, readCredentialConfig } from './credentials/credential-config.ts';
 
 /** What a broker needs to know, wherever it runs. */
 export interface PoolBrokerConfig {
@@ -19,6 +20,9 @@ export interface StandAloneConfig extends PoolBrokerConfig {
   readonly redisUrl: string;
   /** REDIS_COMMAND_TIMEOUT_MS (100): how long a call waits for Redis before it goes by the memory of this process. */
   readonly redisCommandTimeoutMs: number;
+  /** DATABASE_URL (none): Postgres with the accounts that operators manage and the tokens that are refreshed. */
+  readonly databaseUrl: string | undefined;
+  readonly credentials: CredentialConfig;
 }
 
 export const defaultRedisCommandTimeoutMs = 100;
@@ -36,10 +40,17 @@ export function readPoolBrokerConfig(env: Environment): StandAloneConfig {
     min: 1,
     max: 1_000,
   });
-  const gateway = readGateway(env, reader);
+  const databaseUrl = reader.optionalUrl('DATABASE_URL', 'postgres://127.0.0.1:5432/gateway', [
+    'postgres',
+    'postgresql',
+  ]);
+  const credentials = reporting(reader, () => readCredentialConfig(env));
+  const gateway = reporting(reader, () => readGatewayConfig(env));
+  // With a database they may be there, or come there while the broker runs.
+  if (gateway?.accounts.length === 0 && databaseUrl === undefined) reader.problem(noAccount);
   reader.done();
-  if (gateway === undefined) throw new ConfigError(['gateway.yaml could not be read.']);
-  return Object.freeze({ gateway, redisUrl, redisCommandTimeoutMs });
+  if (gateway === undefined || credentials === undefined) throw new ConfigError(['gateway.yaml could not be read.']);
+  return Object.freeze({ gateway, redisUrl, redisCommandTimeoutMs, databaseUrl, credentials });
 }
 
 /** The gateway that the environment names, with or without accounts. Throws ConfigError with every problem of the file. */
@@ -48,12 +59,10 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
   return path === undefined ? defaultGatewayConfig(env) : loadGatewayFile(path, env);
 }
 
-/** Problems go to the reader, to be reported with the others; then there is no gateway. */
-function readGateway(env: Environment, reader: EnvReader): GatewayConfig | undefined {
+/** Problems go to the reader, to be reported with the others; then there is nothing. */
+function reporting<T>(reader: EnvReader, read: () => T): T | undefined {
   try {
-    const gateway = readGatewayConfig(env);
-    if (gateway.accounts.length === 0) reader.problem(noAccount);
-    return gateway;
+    return read();
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
     for (const problem of thrown.problems) reader.problem(problem);
@@ -62,4 +71,4 @@ function readGateway(env: Environment, reader: EnvReader): GatewayConfig | undef
 }
 
 const noAccount =
-  'There is no provider account. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or list accounts in a gateway.yaml and set GATEWAY_CONFIG to its path. For example: GATEWAY_CONFIG=./gateway.yaml';
+  'There is no provider account. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or list accounts in a gateway.yaml and set GATEWAY_CONFIG to its path. For example: GATEWAY_CONFIG=./gateway.yaml. Or set DATABASE_URL, and add accounts with gatewayctl account add.';

@@ -7,6 +7,7 @@ import { mapReasoningEffort, readDefaultEffort } from './map-reasoning-effort.ts
 import type { MessagesRequest, OutputConfig } from './messages-request.ts';
 import { modelFamilyOf } from './model-families.ts';
 import { maxTokensFor } from './model-limits.ts';
+import { withTraits } from './model-traits.ts';
 
 /**
  * The Messages request for a chat request. Sampling parameters never go along: current models refuse them.
@@ -14,9 +15,9 @@ import { maxTokensFor } from './model-limits.ts';
  */
 export function toProviderRequest(
   request: ChatRequest,
-  lease: Pick<Lease, 'model' | 'defaultEffort'>,
+  lease: Pick<Lease, 'model' | 'defaultEffort' | 'traits'>,
 ): MessagesRequest {
-  const family = modelFamilyOf(lease.model);
+  const family = withTraits(modelFamilyOf(lease.model), lease.traits);
   const maxTokens = maxTokensFor(family, request.maxOutputTokens);
   const conversation = convertMessages(request.messages);
   const tools = convertTools(request, family, conversation.calledTools);

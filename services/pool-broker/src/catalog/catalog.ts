@@ -1,5 +1,6 @@
 import type { ClassConfig, GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
 import type { Clock } from '@gateway/time';
+import { neededAt, type Removed } from '../configuration/removed.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import { ChangeSignal } from './change-signal.ts';
 import { type ListedModel, listModels } from './list-models.ts';
@@ -8,24 +9,39 @@ import { type Candidate, resolveModel } from './resolve-model.ts';
 
 /** What model ids mean now. Answers from memory; reports of other replicas come in by `refresh`. */
 export class Catalog {
-  /** All configured pools. */
-  readonly pools: readonly PoolConfig[];
-  readonly #poolsWithAccounts: readonly PoolConfig[];
-  readonly #classes: readonly ClassConfig[];
-  readonly #refreshMs: number;
+  #pools: readonly PoolConfig[] = [];
+  #removedPools: readonly Removed<PoolConfig>[] = [];
+  #poolsWithAccounts: readonly PoolConfig[] = [];
+  #classes: readonly ClassConfig[] = [];
+  #refreshMs = 0;
   readonly #store: PoolStore;
   readonly #clock: Clock;
   readonly #reports = new Map<string, ModelReport>();
   readonly #changes = new ChangeSignal();
 
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    this.configure(gateway);
+  }
+
+  /** Goes over to another configuration. `removedPools` are those that leases may still be out for. */
+  configure(gateway: GatewayConfig, removedPools: readonly Removed<PoolConfig>[] = []): void {
     const used = new Set(gateway.accounts.map(({ pool }) => pool));
-    this.pools = gateway.pools;
+    this.#pools = gateway.pools;
+    this.#removedPools = removedPools;
     this.#poolsWithAccounts = gateway.pools.filter(({ name }) => used.has(name));
     this.#classes = gateway.classes;
     this.#refreshMs = gateway.settings.modelListRefreshMs;
-    this.#store = store;
-    this.#clock = clock;
+    const names = new Set(this.pools.map(({ name }) => name));
+    for (const pool of this.#reports.keys()) if (!names.has(pool)) this.#reports.delete(pool);
+    this.#changes.notify();
+  }
+
+  /** All configured pools, and those that were removed a while ago: requests that began with them still need to be told where. */
+  get pools(): readonly PoolConfig[] {
+    const removed = neededAt(this.#removedPools, this.#clock.nowMs());
+    return removed.length === 0 ? this.#pools : [...this.#pools, ...removed.map(({ value }) => value)];
   }
 
   /** The candidates of a model id, in order of preference. `formats` empty: any. */

@@ -9,6 +9,7 @@ const pool = (name: string, format: PoolFormat): PoolConfig => ({
   ownedBy: `owner of ${name}`,
   baseUrl: 'http://127.0.0.1:1',
   modelPatterns: [],
+  modelTraits: [],
 });
 
 const offering = (config: PoolConfig, ...ids: string[]): PoolModels => ({

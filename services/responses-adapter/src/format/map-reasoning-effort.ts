@@ -1,4 +1,5 @@
 import { type ReasoningEffort, reasoningEfforts } from '@gateway/chat';
+import type { ModelTraits } from '@gateway/proto/pool/v1/account_pb.js';
 
 /** Every effort the provider knows, weakest first. `ultra` is a client's word for the strongest one. */
 const wireEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -7,11 +8,15 @@ export type WireEffort = (typeof wireEfforts)[number];
 /**
  * The provider's effort that comes nearest to the wanted one on this model; undefined when none is wanted or the model
  * takes none. Never an error: a level that a model lacks gives way to a weaker one among the strong levels, and to a
- * stronger one among the weak levels.
+ * stronger one among the weak levels. Traits that name efforts are believed over what is known of the model's family.
  */
-export function mapReasoningEffort(wanted: ReasoningEffort | undefined, model: string): WireEffort | undefined {
+export function mapReasoningEffort(
+  wanted: ReasoningEffort | undefined,
+  model: string,
+  traits?: ModelTraits,
+): WireEffort | undefined {
   if (wanted === undefined) return undefined;
-  return nearestEffort(wanted === 'ultra' ? 'max' : wanted, acceptedEfforts(model));
+  return nearestEffort(wanted === 'ultra' ? 'max' : wanted, traits?.efforts?.levels ?? effortsOfFamily(model));
 }
 
 /** A class's default effort as the lease has it; undefined for a text that is no effort. */
@@ -38,11 +43,11 @@ const families: readonly ModelFamily[] = [
 /** Of a model that no family matches: the levels that every reasoning model takes. */
 const commonEfforts: readonly WireEffort[] = ['low', 'medium', 'high'];
 
-function acceptedEfforts(model: string): readonly WireEffort[] {
+function effortsOfFamily(model: string): readonly WireEffort[] {
   return families.find((family) => family.models.test(model))?.efforts ?? commonEfforts;
 }
 
-function nearestEffort(wanted: WireEffort, accepted: readonly WireEffort[]): WireEffort | undefined {
+function nearestEffort(wanted: WireEffort, accepted: readonly string[]): WireEffort | undefined {
   const position = wireEfforts.indexOf(wanted);
   const weaker = wireEfforts.slice(0, position).reverse();
   const stronger = wireEfforts.slice(position + 1);

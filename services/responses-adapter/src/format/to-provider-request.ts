@@ -23,7 +23,7 @@ export interface ResponsesRequest extends ToolMembers {
 }
 
 export interface RequestContext {
-  readonly lease: Pick<Lease, 'model' | 'defaultEffort'>;
+  readonly lease: Pick<Lease, 'model' | 'defaultEffort' | 'traits'>;
   /** Empty when the request belongs to no group. */
   readonly affinityKey: string;
 }
@@ -31,7 +31,8 @@ export interface RequestContext {
 /** The provider's request for a chat request. Members that are undefined are not sent. */
 export function toProviderRequest(request: ChatRequest, { lease, affinityKey }: RequestContext): ResponsesRequest {
   const conversation = mentionJson(convertMessages(request.messages), request.responseFormat);
-  const effort = mapReasoningEffort(request.reasoningEffort ?? readEffort(lease.defaultEffort), lease.model);
+  const wanted = request.reasoningEffort ?? readEffort(lease.defaultEffort);
+  const effort = mapReasoningEffort(wanted, lease.model, lease.traits);
   return {
     model: lease.model,
     stream: true,

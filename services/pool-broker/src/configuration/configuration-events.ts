@@ -1,0 +1,58 @@
+import type { ServiceRuntime } from '@gateway/lifecycle';
+import type { ConfigurationChange, Difference } from './configuration-change.ts';
+
+/** What operators learn of a configuration that is read again. Pools and classes are named, accounts never. */
+export interface ConfigurationEvents {
+  /** The configuration of the start. */
+  started(): void;
+  applied(change: ConfigurationChange): void;
+  /** Nothing has changed. Each problem has its place in the file. */
+  refused(problems: readonly string[]): void;
+  /** The pauses of accounts that are new, or have new credentials, could not be ended; they end by themselves. */
+  pausesKept(thrown: unknown): void;
+}
+
+export function configurationEvents({ logger, metrics }: ServiceRuntime, path: string): ConfigurationEvents {
+  const reloads = metrics.counter({
+    name: 'gateway_configuration_reloads_total',
+    help: 'Times gateway.yaml was read again: applied, or refused, which changes nothing.',
+    labels: ['result'],
+  });
+  const lastSuccess = metrics.gauge({
+    name: 'gateway_configuration_last_success_timestamp_seconds',
+    help: 'When the configuration in use was taken over.',
+  });
+  const isCurrent = metrics.gauge({
+    name: 'gateway_configuration_last_reload_successful',
+    help: '1 when the configuration in use is what gateway.yaml says, 0 when the file was refused since.',
+  });
+  const succeeded = () => {
+    lastSuccess.setToCurrentTime();
+    isCurrent.set(1);
+  };
+  reloads.inc({ result: 'applied' }, 0);
+  reloads.inc({ result: 'refused' }, 0);
+  return {
+    started: succeeded,
+    applied({ pools, accounts, classes, newCredentials }) {
+      reloads.inc({ result: 'applied' });
+      succeeded();
+      const changes = { pools, classes, accounts: countsOf(accounts), newCredentials: newCredentials.length };
+      logger.info({ path, ...changes }, 'gateway.yaml was read again and is in use');
+    },
+    refused(problems) {
+      reloads.inc({ result: 'refused' });
+      isCurrent.set(0);
+      logger.error({ path, problems }, 'gateway.yaml was read again and can not be used: nothing has changed');
+    },
+    pausesKept: (thrown) =>
+      logger.warn(
+        { err: thrown },
+        'accounts that were refused with other credentials pause as long as they would have with those',
+      ),
+  };
+}
+
+function countsOf({ added, removed, changed }: Difference) {
+  return { added: added.length, removed: removed.length, changed: changed.length };
+}

@@ -1,0 +1,84 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { describeGoldenRequests } from '@gateway/adapter-kit/testing';
+import { reasoningEfforts } from '@gateway/chat';
+import { LeaseSchema, type ModelTraitsSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import type OpenAI from 'openai';
+import { describe } from 'vitest';
+import { question } from './__fixtures__/requests/client-messages.ts';
+import { userItem } from './__fixtures__/requests/input-items.ts';
+import type { ProviderMembers, ResponsesRequestCase } from './__fixtures__/requests/provider-members.ts';
+import { chatTranslator } from './chat-translator.ts';
+
+type Traits = MessageInitShape<typeof ModelTraitsSchema>;
+type SentEffort = OpenAI.ReasoningEffort;
+
+const input = [userItem('Hi')];
+
+describe('to a model with some efforts configured,', () => {
+  // What becomes of none, minimal, low, medium, high, xhigh, max and ultra.
+  const sent: readonly SentEffort[] = ['low', 'low', 'low', 'high', 'high', 'high', 'max', 'max'];
+  describeWithTraits('gpt-7', { efforts: { levels: ['max', 'low', 'high'] } }, [
+    ...reasoningEfforts.map((effort, index) => withEffort(effort, { reasoning: { effort: sent[index] ?? null } })),
+    withEffort(undefined, {}),
+    {
+      name: 'the effort of its class',
+      defaultEffort: 'medium',
+      request: { messages: [question] },
+      becomes: { input, reasoning: { effort: 'high' } },
+    },
+  ]);
+});
+
+describe('to a model of which every effort is configured,', () => {
+  const levels: readonly SentEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'max'];
+  describeWithTraits(
+    'gpt-4.1',
+    { efforts: { levels: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] } },
+    reasoningEfforts.map((effort, index) => withEffort(effort, { reasoning: { effort: levels[index] ?? null } })),
+  );
+});
+
+describe('to a model that is configured to take no effort,', () => {
+  describeWithTraits(
+    'gpt-6',
+    { efforts: { levels: [] } },
+    reasoningEfforts.map((effort) => withEffort(effort, {})),
+  );
+});
+
+describe('to a model with efforts that nobody knows besides one,', () => {
+  describeWithTraits('gpt-6', { efforts: { levels: ['enormous', 'medium'] } }, [
+    withEffort('none', { reasoning: { effort: 'medium' } }),
+    withEffort('ultra', { reasoning: { effort: 'medium' } }),
+  ]);
+});
+
+describe('to a model of which other things are configured,', () => {
+  describeWithTraits('gpt-6', { structuredOutput: false }, [
+    withEffort('max', { reasoning: { effort: 'max' } }),
+    withEffort('none', { reasoning: { effort: 'low' } }),
+  ]);
+});
+
+function describeWithTraits(model: string, traits: Traits, cases: readonly ResponsesRequestCase[]): void {
+  describeGoldenRequests({
+    cases,
+    translate: (asked) => translate(asked, model, traits),
+    fixed: () => ({ model, stream: true, store: false }),
+  });
+}
+
+function withEffort(effort: string | undefined, sent: Pick<ProviderMembers, 'reasoning'>): ResponsesRequestCase {
+  return {
+    name: effort === undefined ? 'no effort' : `the effort ${effort}`,
+    request: { messages: [question], ...(effort !== undefined && { reasoning_effort: effort }) },
+    becomes: { input, ...sent },
+  };
+}
+
+function translate({ request, defaultEffort = '' }: ResponsesRequestCase, model: string, traits: Traits): string {
+  const body = Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }));
+  const lease = create(LeaseSchema, { model, defaultEffort, traits });
+  const more = { requestId: 'request-1', members: [], forwardHeaders: {}, affinityKey: '', nowMs: 0 };
+  return String(chatTranslator.prepare({ body, lease, ...more }).body);
+}
