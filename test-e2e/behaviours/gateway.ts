@@ -11,6 +11,7 @@ import { modelsBehaviour } from './models.ts';
 import { officialSdksBehaviour } from './official-sdks.ts';
 import { protocolBehaviour } from './protocol.ts';
 import { relayBytesBehaviour } from './relay-bytes.ts';
+import { tracesBehaviour } from './traces.ts';
 import { usageBehaviour } from './usage.ts';
 import { usagePeriodsBehaviour } from './usage-periods.ts';
 
@@ -45,6 +46,7 @@ export function describeGateway<T extends Topology>(
     officialSdksBehaviour(gateway);
     relayBytesBehaviour(gateway);
     protocolBehaviour(gateway);
+    tracesBehaviour(gateway);
     contractBehaviour(gateway);
     more(gateway);
   });

@@ -1,6 +1,14 @@
 import type { GatewayError } from '@gateway/errors';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { durationBucketsSeconds } from '@gateway/telemetry';
+import { isPlainSuccess } from './trace/request-ending.ts';
+import type { RequestStory } from './trace/request-story.ts';
+import { toLogFields } from './trace/trace-log.ts';
+
+/** Requests without a token of ours come from anybody, and as many as he likes. */
+function isWorthALine(story: RequestStory, slowMs: number): boolean {
+  return story.tokenId !== '' && !isPlainSuccess(story, slowMs);
+}
 
 /** Everything the edge tells operators, one function per event. */
 export type RequestEvents = ReturnType<typeof createEvents>;
@@ -30,27 +38,27 @@ export function createEvents({ logger, metrics }: ServiceRuntime) {
 
   return {
     /** Returns the function to call when the request has ended. */
-    requestStarted(endpoint: string): (status: number, requestId: string) => void {
-      const startedAt = process.hrtime.bigint();
+    requestStarted(endpoint: string): (story: RequestStory, slowMs: number) => void {
       running.inc();
-      return (status, requestId) => {
-        const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9;
+      return (story, slowMs) => {
         running.dec();
-        requests.inc({ endpoint, status: String(status) });
-        durations.observe({ endpoint }, seconds);
-        logger.debug({ requestId, endpoint, status, seconds }, 'request finished');
+        requests.inc({ endpoint, status: String(story.end?.status) });
+        durations.observe({ endpoint }, (story.moments.ended ?? 0) / 1_000);
+        const level = isWorthALine(story, slowMs) ? 'info' : 'debug';
+        if (logger.isLevelEnabled(level)) logger[level](toLogFields(story), 'request finished');
       };
     },
     requestFaulted(requestId: string, endpoint: string, error: GatewayError): void {
       logger.error({ requestId, endpoint, err: error.cause ?? error }, 'a request failed by a fault of ours');
     },
-    admittedLocally(fault: unknown): void {
+    admittedLocally(fault: unknown, requestId: string): void {
       degraded.inc();
-      logger.warn({ err: fault }, 'the limiter did not answer; this edge decided alone');
+      logger.warn({ requestId, err: fault }, 'the limiter did not answer; this edge decided alone');
     },
-    faulted(part: 'journal' | 'delivery' | 'charge' | 'identity', fault: unknown): void {
+    /** `requestId` where the fault is about one request. */
+    faulted(part: 'journal' | 'delivery' | 'charge' | 'identity', fault: unknown, requestId?: string): void {
       faults.inc({ part });
-      logger.warn({ part, err: fault }, 'a part behind the edge failed; it is tried again');
+      logger.warn({ part, requestId, err: fault }, 'a part behind the edge failed; it is tried again');
     },
   };
 }

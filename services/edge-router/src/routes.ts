@@ -1,3 +1,5 @@
+import { RequestTraceService } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
+import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import type { AuthHeader } from './authentication/credentials.ts';
 import type { BodyRules } from './body/read-body.ts';
 import { chatCompletions } from './endpoints/chat-completions.ts';
@@ -8,6 +10,9 @@ import { models } from './endpoints/models.ts';
 import { responses } from './endpoints/responses.ts';
 import { usage } from './endpoints/usage.ts';
 import type { ErrorDialect } from './errors/error-dialect.ts';
+import { getTrace } from './rpc/get-trace.ts';
+import { listTraces } from './rpc/list-traces.ts';
+import type { RecentTraces } from './trace/recent-traces.ts';
 
 /** One row of the public API: what is decided by path and method alone. */
 export interface Route {
@@ -21,6 +26,8 @@ export interface Route {
   /** Whether answers carry `x-ratelimit-*`. */
   readonly sendsRateLimitHeaders: boolean;
   readonly body: BodyRules;
+  /** Whether operators can look its requests up: those that ask a model. */
+  readonly isTraced: boolean;
   readonly endpoint: Endpoint;
 }
 
@@ -37,6 +44,7 @@ export const routes: readonly Route[] = [
     cost: 'request_and_tokens',
     sendsRateLimitHeaders: true,
     body: { limitBytes: 16 * MiB, acceptsCompression: true },
+    isTraced: true,
     endpoint: chatCompletions,
   },
   {
@@ -47,6 +55,7 @@ export const routes: readonly Route[] = [
     cost: 'request_and_tokens',
     sendsRateLimitHeaders: true,
     body: { limitBytes: 16 * MiB, acceptsCompression: false },
+    isTraced: true,
     endpoint: messages,
   },
   {
@@ -57,6 +66,7 @@ export const routes: readonly Route[] = [
     cost: 'request_only',
     sendsRateLimitHeaders: true,
     body: { limitBytes: 16 * MiB, acceptsCompression: false },
+    isTraced: true,
     endpoint: countTokens,
   },
   {
@@ -67,6 +77,7 @@ export const routes: readonly Route[] = [
     cost: 'request_and_tokens',
     sendsRateLimitHeaders: true,
     body: { limitBytes: 64 * MiB, acceptsCompression: true },
+    isTraced: true,
     endpoint: responses,
   },
   {
@@ -77,6 +88,7 @@ export const routes: readonly Route[] = [
     cost: 'request_only',
     sendsRateLimitHeaders: false,
     body: noBody,
+    isTraced: false,
     endpoint: models,
   },
   {
@@ -87,6 +99,12 @@ export const routes: readonly Route[] = [
     cost: 'nothing',
     sendsRateLimitHeaders: false,
     body: noBody,
+    isTraced: false,
     endpoint: usage,
   },
 ];
+
+/** What operators may call. */
+export function operatorRoutes(traces: RecentTraces): readonly ServiceRoute[] {
+  return [serviceRoute(RequestTraceService, { getTrace: getTrace(traces), listTraces: listTraces(traces) })];
+}

@@ -19,7 +19,8 @@ import { HttpServer } from './http/http-server.ts';
 import { createJournalEvents } from './journal/journal-events.ts';
 import { UsageDelivery, type UsageSink } from './journal/usage-delivery.ts';
 import { UsageJournal } from './journal/usage-journal.ts';
-import { routes } from './routes.ts';
+import { operatorRoutes, routes } from './routes.ts';
+import { RecentTraces } from './trace/recent-traces.ts';
 import { DayBudgetCharger } from './usage/day-budget-charger.ts';
 import { RecentRequests } from './usage/recent-requests.ts';
 
@@ -64,7 +65,7 @@ export async function createEdgeRouterService(
     new DayBudgetCharger({
       limiter: peers.limiter,
       timeoutMs: rpcTimeoutMs,
-      onFault: (fault) => events.faulted('charge', fault),
+      onFault: (fault, requestId) => events.faulted('charge', fault, requestId),
     }),
   );
   const tokens = new TokenCache({
@@ -73,9 +74,11 @@ export async function createEdgeRouterService(
     freshMs: config.tokenCacheMs,
     onStale: (fault) => events.faulted('identity', fault),
   });
+  const traces = new RecentTraces({ capacity: config.traceRequests, slowMs: config.traceSlowMs });
   const app = createApp(routes, {
     tokens,
     events,
+    traces,
     admission: {
       limiter: peers.limiter,
       local: new LocalAdmission(clock, events.admittedLocally),
@@ -90,6 +93,7 @@ export async function createEdgeRouterService(
   let port = 0;
   return {
     routes: [],
+    adminRoutes: operatorRoutes(traces),
     get port() {
       return port;
     },

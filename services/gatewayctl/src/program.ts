@@ -2,6 +2,8 @@ import type { Environment } from '@gateway/config';
 import { Command } from 'commander';
 import { accountCommand } from './commands/account.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { poolCommand } from './commands/pool.ts';
+import { requestCommand } from './commands/request.ts';
 import { startCommand } from './commands/start.ts';
 import { tokenCommand } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
@@ -16,6 +18,8 @@ export function buildProgram(env: Environment): Command {
     .addCommand(migrateCommand(env))
     .addCommand(tokenCommand(env))
     .addCommand(accountCommand(env))
+    .addCommand(poolCommand(env))
+    .addCommand(requestCommand(env))
     .addCommand(usageCommand(env))
     .showHelpAfterError();
 }

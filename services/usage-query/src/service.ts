@@ -4,6 +4,7 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { readUsageQueryProcessConfig, type UsageQueryConfig } from './config.ts';
 import { usageQueryRoutes } from './routes.ts';
+import { RequestFinder } from './store/request-finder.ts';
 import { UsageReader } from './store/usage-reader.ts';
 import { UsageReport } from './store/usage-report.ts';
 
@@ -23,8 +24,9 @@ export function createUsageQueryService(
   _runtime: ServiceRuntime,
   { clock = systemClock }: UsageQueryOptions = {},
 ): Service {
+  const readers = { report: new UsageReport(database), finder: new RequestFinder(database) };
   return {
-    routes: usageQueryRoutes({ reader: new UsageReader(database), clock, waitMs }, new UsageReport(database)),
+    routes: usageQueryRoutes({ reader: new UsageReader(database), clock, waitMs }, readers),
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
     [Symbol.asyncDispose]: async () => undefined,

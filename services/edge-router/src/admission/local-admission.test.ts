@@ -17,7 +17,7 @@ describe('LocalAdmission', () => {
 
   it('admits the limit in any minute and says when the next slot frees', () => {
     const { clock, local, faults } = setUp();
-    const admit = () => local.admit({ key: 'k', limits }, 'away');
+    const admit = () => local.admit({ requestId: 'r', key: 'k', limits }, 'away');
     expect(admit().status.requests).toMatchObject({ limit: 2, remaining: 1 });
     clock.advanceMs(10_000);
     expect(admit().refusal).toBeUndefined();
@@ -32,7 +32,7 @@ describe('LocalAdmission', () => {
 
   it('does not refuse by a day budget of which it knows nothing', () => {
     const { local } = setUp();
-    const { status, refusal } = local.admit({ key: 'k', limits: { tokensPerDay: 50n } }, 'away');
+    const { status, refusal } = local.admit({ requestId: 'r', key: 'k', limits: { tokensPerDay: 50n } }, 'away');
     expect(refusal).toBeUndefined();
     expect(status).toMatchObject({ degraded: true, localDay: '2026-11-20', tokens: { limit: 50n, remaining: 50n } });
     expect(status.requests).toBeUndefined();
@@ -40,7 +40,7 @@ describe('LocalAdmission', () => {
 
   it('refuses everything at a limit of 0, without a moment to wait for', () => {
     const { local } = setUp();
-    const { refusal } = local.admit({ key: 'k', limits: { requestsPerMinute: 0 } }, 'away');
+    const { refusal } = local.admit({ requestId: 'r', key: 'k', limits: { requestsPerMinute: 0 } }, 'away');
     expect(refusal?.limit).toBe(LimitName.REQUESTS_PER_MINUTE);
     expect(refusal?.retryAt).toBeUndefined();
   });
@@ -48,8 +48,8 @@ describe('LocalAdmission', () => {
   it('keeps keys apart', () => {
     const { local } = setUp();
     const one = { requestsPerMinute: 1 };
-    expect(local.admit({ key: 'a', limits: one }, '').refusal).toBeUndefined();
-    expect(local.admit({ key: 'b', limits: one }, '').refusal).toBeUndefined();
-    expect(local.admit({ key: 'a', limits: one }, '').refusal).toBeDefined();
+    expect(local.admit({ requestId: 'r', key: 'a', limits: one }, '').refusal).toBeUndefined();
+    expect(local.admit({ requestId: 'r', key: 'b', limits: one }, '').refusal).toBeUndefined();
+    expect(local.admit({ requestId: 'r', key: 'a', limits: one }, '').refusal).toBeDefined();
   });
 });

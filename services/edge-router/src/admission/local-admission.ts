@@ -11,6 +11,7 @@ import { type Clock, localDayOf, nextLocalMidnightMs } from '@gateway/time';
 
 export interface LocalCheck {
   readonly key: string;
+  readonly requestId: string;
   readonly limits: { readonly requestsPerMinute?: number; readonly tokensPerDay?: bigint };
 }
 
@@ -23,17 +24,20 @@ const maxKeys = 10_000;
  */
 export class LocalAdmission {
   readonly #clock: Clock;
-  readonly #onUse: (fault: unknown) => void;
+  readonly #onUse: (fault: unknown, requestId: string) => void;
   /** Key → times of admissions in the last minute, oldest first. */
   readonly #windows = new Map<string, number[]>();
 
-  constructor(clock: Clock, onUse: (fault: unknown) => void) {
+  constructor(clock: Clock, onUse: (fault: unknown, requestId: string) => void) {
     this.#clock = clock;
     this.#onUse = onUse;
   }
 
-  admit({ key, limits }: LocalCheck, fault: unknown): { readonly status: LimitStatus; readonly refusal?: Refusal } {
-    this.#onUse(fault);
+  admit(
+    { key, requestId, limits }: LocalCheck,
+    fault: unknown,
+  ): { readonly status: LimitStatus; readonly refusal?: Refusal } {
+    this.#onUse(fault, requestId);
     const now = this.#clock.nowMs();
     const window = this.#windowOf(key, now);
     const limit = limits.requestsPerMinute;

@@ -23,6 +23,8 @@ export interface Relay {
   readonly clock: Clock;
   /** Tells the broker how the attempt ended, and by what later requests may name a whole answer. Never throws. */
   readonly report: (outcome: AttemptOutcomeInit, names?: AnswerNames) => Promise<void>;
+  /** Is told how the provider's answer ended, when it did not just break off. */
+  readonly onOutcome?: (outcome: ExecuteOutcome) => void;
 }
 
 /** By what later requests may refer to an answer. Empty: not by this. */
@@ -72,6 +74,7 @@ function writeHead({ status, headers }: ResponseHead, { response, answering }: R
 }
 
 async function finish(frame: ExecuteResponse, outcome: ExecuteOutcome, relay: Relay, answerId: string): Promise<void> {
+  relay.onOutcome?.(outcome);
   const attempt = outcome.attempt ?? { result: AttemptResult.SUCCEEDED };
   if (attempt.result === AttemptResult.SUCCEEDED) {
     await Promise.all([

@@ -8,6 +8,7 @@ import {
   type ExecuteRequest,
   type ExecuteResponseSchema,
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptGivenUp, NoAccountCause } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import { AttemptResult, LeaseSchema, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   type AcquireRequest,
@@ -17,6 +18,7 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
+import { RequestTrace } from '../trace/request-trace.ts';
 import { attemptUntilAnswering } from './attempt-loop.ts';
 import { executeAttempt } from './execute-attempt.ts';
 
@@ -83,6 +85,7 @@ function setUp(acquired: readonly Acquired[], frames: Readonly<Record<string, re
   const bodyBytes = 600_000;
   const client = new AbortController();
   const { signal } = client;
+  const trace = new RequestTrace({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
   const run = () =>
     attemptUntilAnswering(
       {
@@ -92,6 +95,7 @@ function setUp(acquired: readonly Acquired[], frames: Readonly<Record<string, re
         affinityKey: 'k',
         allowCandidateFailover: true,
         signal,
+        trace,
         attempt: (lease) =>
           executeAttempt({
             adapter,
@@ -108,7 +112,8 @@ function setUp(acquired: readonly Acquired[], frames: Readonly<Record<string, re
     if (end.kind === 'failed') throw end.error;
     return { lease: end.lease, frames: end.value };
   };
-  return { run: answer, end: run, asked, reported, cancelled: () => cancelled, leave: () => client.abort() };
+  const { story } = trace;
+  return { run: answer, end: run, asked, reported, story, cancelled: () => cancelled, leave: () => client.abort() };
 }
 
 describe('attemptUntilAnswering', () => {
@@ -211,13 +216,42 @@ describe('attemptUntilAnswering', () => {
   });
 
   it('leaves out the format whose adapter is away', async () => {
-    const { run, asked } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES)], {
+    const { run, asked, story } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES)], {
       a: new RpcError('unavailable', 'no connection'),
       b: [answering],
     });
     expect((await run()).lease.accountId).toBe('b');
     expect(asked[1]?.formats).toEqual([ProviderFormat.MESSAGES]);
     expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
+    expect(story.attempts[0]?.givenUp).toBe(AttemptGivenUp.ADAPTER_AWAY);
+  });
+
+  it('traces every attempt, and why there was no further one', async () => {
+    const exhausted = { case: 'exhausted', value: { retryAt: timestampFromMs(5_000) } } as const;
+    const amended: Frame = { outcome: { ...limited.outcome, amended: 'sealed_reasoning' } };
+    const refusal = new GatewayError('unsupported_content', 'not for this provider');
+    const { run, story } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES), exhausted], {
+      a: [amended],
+      b: refusal,
+    });
+    await expect(run()).rejects.toMatchObject({ code: 'pool_exhausted' });
+    expect(story.attempts).toMatchObject([
+      {
+        accountId: 'a',
+        outcome: { result: AttemptResult.RATE_LIMITED, upstreamStatus: 429 },
+        amended: 'sealed_reasoning',
+        firstByte: undefined,
+      },
+      { accountId: 'b', givenUp: AttemptGivenUp.NOT_EXPRESSIBLE },
+    ]);
+    expect(story.noAccount).toMatchObject({ cause: NoAccountCause.EXHAUSTED, retryAtMs: 5_000 });
+  });
+
+  it('traces an attempt that is answering as under way', async () => {
+    const { run, story } = setUp([lease('a')], { a: [answering] });
+    const { frames } = await run();
+    expect(story.attempts[0]).toMatchObject({ firstByte: expect.any(Number), outcome: undefined });
+    await frames[Symbol.asyncDispose]();
   });
 
   it('makes no further attempt for a client that has gone', async () => {

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
+import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import {
   AttemptResult,
   type AttemptSchema,
@@ -9,7 +10,8 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService, PoolExhausted } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
-import type { AttemptStart, FailedAttempt } from './attempt-start.ts';
+import type { RequestTrace } from '../trace/request-trace.ts';
+import type { AdapterAway, AttemptStart, FailedAttempt } from './attempt-start.ts';
 
 export interface AttemptPlan<T> {
   readonly requestId: string;
@@ -23,7 +25,15 @@ export interface AttemptPlan<T> {
   readonly signal: AbortSignal;
   /** Makes one attempt. Throws only what is final for the request. */
   readonly attempt: (lease: Lease) => Promise<AttemptStart<T>>;
+  /** Is told what the broker says and how each attempt goes. */
+  readonly trace: AttemptObserver;
 }
+
+/** What is told of attempts until one is answering. */
+export type AttemptObserver = Pick<
+  RequestTrace,
+  'onAsking' | 'onAcquired' | 'onBrokerAway' | 'onAnswering' | 'onAmended' | 'onAttemptEnded'
+>;
 
 export type AttemptsEnd<T> = { readonly kind: 'answering'; readonly lease: Lease; readonly value: T } | AttemptsFailed;
 
@@ -59,11 +69,15 @@ export async function attemptUntilAnswering<T>(plan: AttemptPlan<T>, peers: Atte
     const acquired = await acquire(plan, { attempts, formats, refusal }, peers);
     if (acquired instanceof GatewayError) return { kind: 'failed', error: acquired, last };
     const start = await attemptWith(acquired, plan, peers);
-    if (start.kind === 'answering') return { kind: 'answering', lease: acquired, value: start.value };
+    if (start.kind === 'answering') {
+      plan.trace.onAnswering();
+      return { kind: 'answering', lease: acquired, value: start.value };
+    }
     if (start.kind === 'failed') last = start;
     else formats.delete(acquired.format);
     if (start.kind === 'refused') refusal ??= start.error;
     const ended = { lease: acquired, outcome: start.kind === 'failed' ? start.outcome : cancelled };
+    noteEnd(start, plan.trace);
     if (ended.outcome.result === AttemptResult.REJECTED) {
       await report(plan, ended, peers);
       return { kind: 'failed', error: start.error, last };
@@ -73,6 +87,13 @@ export async function attemptUntilAnswering<T>(plan: AttemptPlan<T>, peers: Atte
   const unreported = attempts.at(-1);
   if (unreported !== undefined) await report(plan, unreported, peers);
   return { kind: 'failed', error: refusal ?? noneAvailable(), last };
+}
+
+function noteEnd(start: FailedAttempt | RefusedAttempt | AdapterAway, trace: AttemptObserver): void {
+  if (start.kind === 'adapter_away') return trace.onAttemptEnded(cancelled, AttemptGivenUp.ADAPTER_AWAY);
+  if (start.kind === 'refused') return trace.onAttemptEnded(cancelled, AttemptGivenUp.NOT_EXPRESSIBLE);
+  if (start.amended !== undefined) trace.onAmended(start.amended);
+  trace.onAttemptEnded(start.outcome);
 }
 
 /** Says nothing of the account. */
@@ -86,7 +107,7 @@ interface SoFar {
 }
 
 async function acquire<T>(
-  { requestId, model, affinityKey, allowCandidateFailover, signal }: AttemptPlan<T>,
+  { requestId, model, affinityKey, allowCandidateFailover, signal, trace }: AttemptPlan<T>,
   { attempts, formats, refusal }: SoFar,
   { broker, rpcTimeoutMs }: AttemptPeers,
 ): Promise<Lease | GatewayError> {
@@ -98,8 +119,11 @@ async function acquire<T>(
     formats: [...formats],
     attempts: [...attempts],
   };
+  trace.onAsking();
   try {
-    const { result } = await broker.acquire(request, { timeoutMs: rpcTimeoutMs, signal });
+    const answer = await broker.acquire(request, { timeoutMs: rpcTimeoutMs, signal });
+    trace.onAcquired(answer);
+    const { result } = answer;
     if (result.case === 'lease') return result.value;
     if (result.case === 'exhausted') return exhausted(result.value);
     if (refusal !== undefined) return refusal;
@@ -107,6 +131,7 @@ async function acquire<T>(
     return result.case === 'unknownModel' && attempts.length === 0 ? modelNotFound(model) : noneAvailable();
   } catch (thrown) {
     if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
+    trace.onBrokerAway();
     return noneAvailable(thrown);
   }
 }
@@ -121,9 +146,15 @@ async function attemptWith<T>(
     return await plan.attempt(lease);
   } catch (thrown) {
     if (plan.allowCandidateFailover && isRefusal(thrown)) return { kind: 'refused', error: thrown };
+    plan.trace.onAttemptEnded(cancelled, givenUpBy(thrown, plan.signal));
     await report(plan, { lease, outcome: cancelled }, peers);
     throw thrown;
   }
+}
+
+function givenUpBy(thrown: unknown, { aborted }: AbortSignal): AttemptGivenUp {
+  if (isRefusal(thrown)) return AttemptGivenUp.NOT_EXPRESSIBLE;
+  return aborted ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
 }
 
 /** A format that can't be asked what the client asks; another one may. */

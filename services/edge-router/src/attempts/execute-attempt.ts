@@ -93,6 +93,7 @@ export function failedAttempt(outcome: ExecuteOutcome | undefined): FailedAttemp
     outcome: outcome?.attempt ?? { result: AttemptResult.SERVER_ERROR },
     error: outcome?.error === undefined ? unavailable('The provider failed.') : fromErrorDetail(outcome.error),
     upstreamAnswer: outcome?.upstreamAnswer,
+    amended: outcome?.amended ?? '',
   };
 }
 

@@ -77,6 +77,7 @@ export class BodyHold implements Disposable {
   readonly #budget: BodyBudget;
   readonly #signal: AbortSignal;
   #bytes = 0;
+  #waitedMs = 0;
 
   constructor(budget: BodyBudget, signal: AbortSignal) {
     this.#budget = budget;
@@ -85,8 +86,18 @@ export class BodyHold implements Disposable {
 
   /** Makes room for a body before it is read. Throws `providers_unavailable` when there is none for too long. */
   async reserve(bytes: number): Promise<void> {
-    await this.#budget.take(bytes, this.#signal);
+    const startedAt = performance.now();
+    try {
+      await this.#budget.take(bytes, this.#signal);
+    } finally {
+      this.#waitedMs += performance.now() - startedAt;
+    }
     this.#bytes += bytes;
+  }
+
+  /** How long the request has waited for room. */
+  get waitedMs(): number {
+    return this.#waitedMs;
   }
 
   /**

@@ -19,10 +19,11 @@ const countTimeoutMs = 60_000;
  * no request in the ledger. @see spec "POST /v1/messages/count_tokens"
  */
 export async function countTokens(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { requestId, signal, response } = request;
+  const { requestId, signal, response, trace } = request;
   const body = await readBody(request.request, request.bodyRules);
   const model = requiredModel(body);
   requireArray(body, 'messages', 'messages');
+  trace.onModel(model);
   const forwardHeaders = { ...messagesHeaders(request.request) };
   const session = affinityKey(request.principal.tokenId, request.request.headers, undefined);
 
@@ -41,10 +42,20 @@ export async function countTokens(request: AdmittedRequest, peers: EndpointPeers
   };
   const { rpcTimeoutMs } = peers.config;
   const formats = [ProviderFormat.MESSAGES];
-  const plan = { requestId, model, formats, affinityKey: session, allowCandidateFailover: false, signal, attempt };
+  const plan = {
+    requestId,
+    model,
+    formats,
+    affinityKey: session,
+    allowCandidateFailover: false,
+    signal,
+    attempt,
+    trace,
+  };
   const end = await attemptUntilAnswering(plan, { broker: peers.broker, rpcTimeoutMs });
   if (end.kind === 'failed') throw messagesError(end);
   const counted = { lease: end.lease, outcome: { result: AttemptResult.SUCCEEDED } };
+  trace.onAttemptEnded(counted.outcome);
   // Without the session: counting says nothing of where a conversation's cache is.
   await peers.broker.report({ requestId, attempt: counted }, { timeoutMs: rpcTimeoutMs }).catch(() => undefined);
   sendJson(response, 200, { input_tokens: Number(end.value) });

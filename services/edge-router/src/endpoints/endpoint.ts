@@ -11,6 +11,7 @@ import type { Principal } from '../authentication/principal.ts';
 import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
+import type { RequestTrace } from '../trace/request-trace.ts';
 import type { BookingPeers } from '../usage/usage-booking.ts';
 
 /** A request that has passed authentication and admission. */
@@ -27,6 +28,8 @@ export interface AdmittedRequest {
   readonly admission: Admission;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
+  /** Tells operators what becomes of the request. */
+  readonly trace: RequestTrace;
 }
 
 /** What endpoints work with. */

@@ -1,6 +1,7 @@
 import type { JsonBody } from '@gateway/json';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import type { Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
+import { AttemptResult, type Lease, type ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type AnswerNames, relayAnswer } from '../answer/relay-answer.ts';
 import { type AttemptsFailed, attemptUntilAnswering } from '../attempts/attempt-loop.ts';
@@ -26,9 +27,10 @@ export interface Generation {
 
 /** Runs a generation to its end: attempts, relay, books. The one road of all endpoints that ask a model. */
 export async function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
-  const { requestId, signal, response, errorDialect } = request;
+  const { requestId, signal, response, errorDialect, trace } = request;
   const { body, model, dialect, formats, affinityKey, allowCandidateFailover, forwardHeaders } = generation;
   const { rpcTimeoutMs, heartbeatMs } = peers.config;
+  trace.onModel(model);
   const booking = new UsageBooking({ ...request, endpoint: request.path, bodyBytes: body.bytes.length }, peers.booking);
   const attempt = (lease: Lease) => {
     booking.onLease(lease);
@@ -41,7 +43,7 @@ export async function generate(request: AdmittedRequest, peers: EndpointPeers, g
     });
   };
   try {
-    const plan = { requestId, model, formats, affinityKey, allowCandidateFailover, signal, attempt };
+    const plan = { requestId, model, formats, affinityKey, allowCandidateFailover, signal, attempt, trace };
     const end = await attemptUntilAnswering(plan, { broker: peers.broker, rpcTimeoutMs });
     if (end.kind === 'failed') {
       await booking.discard();
@@ -57,7 +59,9 @@ export async function generate(request: AdmittedRequest, peers: EndpointPeers, g
       signal,
       heartbeatMs,
       clock: peers.clock,
+      onOutcome: ({ amended }) => trace.onAmended(amended),
       report: async (outcome, names) => {
+        trace.onAttemptEnded(outcome, givenUpBy(outcome, signal));
         const answerKeys = names === undefined ? [] : [...(generation.answerKeysOf?.(names) ?? [])];
         const report = { requestId, affinityKey, answerKeys, attempt: { lease, outcome } };
         await peers.broker.report(report, { timeoutMs: rpcTimeoutMs }).catch(() => undefined);
@@ -66,7 +70,14 @@ export async function generate(request: AdmittedRequest, peers: EndpointPeers, g
   } finally {
     // Changes nothing when the relay has booked; else no answer was sent, and only a client that left can owe tokens.
     await (signal.aborted ? booking.end(Outcome.ABORTED) : booking.discard());
+    if (booking.booked !== undefined) trace.onBooked(booking.booked);
   }
+}
+
+/** Only an answer that nobody ended is cancelled: the client has gone, or the adapter has. */
+function givenUpBy({ result }: { readonly result: AttemptResult }, { aborted }: AbortSignal): AttemptGivenUp {
+  if (result !== AttemptResult.CANCELLED) return AttemptGivenUp.UNSPECIFIED;
+  return aborted ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
 }
 
 /** Adapters that splice the body need not look for its members again. A body with very many is left to them. */

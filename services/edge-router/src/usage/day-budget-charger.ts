@@ -14,7 +14,7 @@ export interface Charge {
 export interface DayBudgetChargerOptions {
   readonly limiter: Client<typeof LimiterService>;
   readonly timeoutMs: number;
-  readonly onFault: (fault: unknown) => void;
+  readonly onFault: (fault: unknown, requestId: string) => void;
   /** Pause between offers of what was not taken; a second unless told. */
   readonly retryMs?: number;
 }
@@ -38,7 +38,7 @@ export class DayBudgetCharger implements AsyncDisposable {
     try {
       await this.#settle(charge);
     } catch (fault) {
-      this.#options.onFault(fault);
+      this.#options.onFault(fault, charge.requestId);
       if (this.#waiting.length >= maxWaiting) this.#waiting.shift();
       this.#waiting.push(charge);
       this.#retrying ??= this.#retryUntilEmpty().finally(() => {
@@ -66,13 +66,13 @@ export class DayBudgetCharger implements AsyncDisposable {
 
   /** Offers the waiting charges in order, up to the first that is not taken. */
   async #retryOnce(): Promise<void> {
-    try {
-      for (let next = this.#waiting[0]; next !== undefined && !this.#stop.signal.aborted; next = this.#waiting[0]) {
+    for (let next = this.#waiting[0]; next !== undefined && !this.#stop.signal.aborted; next = this.#waiting[0]) {
+      try {
         await this.#settle(next);
-        this.#waiting.shift();
+      } catch (fault) {
+        return this.#options.onFault(fault, next.requestId);
       }
-    } catch (fault) {
-      this.#options.onFault(fault);
+      this.#waiting.shift();
     }
   }
 }

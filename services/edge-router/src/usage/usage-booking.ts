@@ -41,6 +41,7 @@ export class UsageBooking {
   #usage: Usage | undefined;
   #outputAtCheckpoint: bigint | undefined;
   #ended: Promise<void> | undefined;
+  #booked: UsageRecorded | undefined;
 
   constructor(request: BookedRequest, peers: BookingPeers) {
     this.#request = request;
@@ -85,11 +86,17 @@ export class UsageBooking {
     return this.#ended;
   }
 
+  /** What was booked; undefined before the end, and when nothing was. */
+  get booked(): UsageRecorded | undefined {
+    return this.#booked;
+  }
+
   async #void(): Promise<void> {
     this.#peers.journal.void(this.#request.requestId);
   }
 
   async #book(event: UsageRecorded): Promise<void> {
+    this.#booked = event;
     const { principal, requestId, admission } = this.#request;
     this.#peers.recent.add(principal.tokenId, requestId);
     const tokens = Number(event.inputTokens + event.outputTokens);

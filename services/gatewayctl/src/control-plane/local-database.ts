@@ -4,6 +4,9 @@ import type { Environment } from '@gateway/config';
 import { migrate } from '@gateway/database';
 import { createIdentityService } from '@gateway/identity/service';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
+import { readCredentialConfig } from '@gateway/pool-broker/credentials/credential-config';
+import { credentialStorage } from '@gateway/pool-broker/credentials/credential-storage';
+import { withStoredAccounts } from '@gateway/pool-broker/credentials/with-stored-accounts';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -20,7 +23,8 @@ export async function openLocalDatabase(env: Environment): Promise<ControlPlane>
   const { handle: database, kind } = stack.use(await openGatewayDatabase(env));
   if (kind === 'embedded') await migrate(database);
   const identity = stack.use(createIdentityService(await readIdentityKeys(env), { database }, runtime));
-  const gateway = readGatewayConfig(env);
+  const storage = credentialStorage(readCredentialConfig(env), { database }, systemClock);
+  const gateway = await withStoredAccounts(readGatewayConfig(env), storage);
   const broker = stack.use(createPoolBrokerService({ gateway }, runtime, { store: new MemoryPoolStore(systemClock) }));
   const open = stack.move();
   return {

@@ -5,6 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { UsageTotals } from "./usage_service_pb.js";
+import type { UsageRecorded } from "./usage_recorded_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -120,6 +121,42 @@ export declare type UsageReportRow = Message<"gateway.usage.v1.UsageReportRow"> 
  * Use `create(UsageReportRowSchema)` to create a new message.
  */
 export declare const UsageReportRowSchema: GenMessage<UsageReportRow>;
+
+/**
+ * @generated from message gateway.usage.v1.FindRequestRequest
+ */
+export declare type FindRequestRequest = Message<"gateway.usage.v1.FindRequestRequest"> & {
+  /**
+   * As in UsageRecorded.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message gateway.usage.v1.FindRequestRequest.
+ * Use `create(FindRequestRequestSchema)` to create a new message.
+ */
+export declare const FindRequestRequestSchema: GenMessage<FindRequestRequest>;
+
+/**
+ * @generated from message gateway.usage.v1.FindRequestResponse
+ */
+export declare type FindRequestResponse = Message<"gateway.usage.v1.FindRequestResponse"> & {
+  /**
+   * Absent: the ledger has no such request, or does not keep requests of its day any more.
+   *
+   * @generated from field: gateway.usage.v1.UsageRecorded request = 1;
+   */
+  request?: UsageRecorded | undefined;
+};
+
+/**
+ * Describes the message gateway.usage.v1.FindRequestResponse.
+ * Use `create(FindRequestResponseSchema)` to create a new message.
+ */
+export declare const FindRequestResponseSchema: GenMessage<FindRequestResponse>;
 
 /**
  * @generated from message gateway.usage.v1.ReconcileDayRequest
@@ -368,6 +405,16 @@ export declare const UsageReportService: GenService<{
     methodKind: "unary";
     input: typeof ReportUsageRequestSchema;
     output: typeof ReportUsageResponseSchema;
+  },
+  /**
+   * What the ledger has of one request.
+   *
+   * @generated from rpc gateway.usage.v1.UsageReportService.FindRequest
+   */
+  findRequest: {
+    methodKind: "unary";
+    input: typeof FindRequestRequestSchema;
+    output: typeof FindRequestResponseSchema;
   },
 }>;
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { openUsageWorld, RememberingTerminal, unimplemented, usageEvent } from './__fixtures__/usage-world.ts';
+import { RememberingTerminal } from '../../output/__fixtures__/remembering-terminal.ts';
+import { openUsageWorld, unimplemented, usageEvent } from './__fixtures__/usage-world.ts';
 import { reportUsage } from './report.ts';
 
 const november = { from: '2026-11-01', to: '2026-11-30' };
@@ -54,7 +55,7 @@ describe('gatewayctl usage report', () => {
   it('says what to do when the address does not serve it, or the days are the wrong way round', async () => {
     await using world = await openUsageWorld();
     const flags = { ...november, by: 'day', format: 'table' } as const;
-    const elsewhere = { report: { reportUsage: unimplemented } };
+    const elsewhere = { report: { reportUsage: unimplemented, findRequest: unimplemented } };
     await expect(reportUsage(elsewhere, flags, world.terminal)).rejects.toThrow(/admin port of usage-query/);
     const backwards = reportUsage(world.plane, { ...flags, to: '2026-10-31' }, world.terminal);
     await expect(backwards).rejects.toThrow(/--to is before --from/);

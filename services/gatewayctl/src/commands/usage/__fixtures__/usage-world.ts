@@ -11,7 +11,7 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { createUsageQueryService } from '@gateway/usage-query/service';
 import type { UsagePlane } from '../../../control-plane/usage-plane.ts';
-import type { Terminal } from '../../../output/terminal.ts';
+import { RememberingTerminal } from '../../../output/__fixtures__/remembering-terminal.ts';
 
 /** The services of the ledger over a database of their own, and a terminal that remembers. No limiter. */
 export async function openUsageWorld() {
@@ -35,23 +35,6 @@ export async function openUsageWorld() {
     record: (...events: UsageRecorded[]) => recorder.record({ events }),
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };
-}
-
-export class RememberingTerminal implements Terminal {
-  printed = '';
-  readonly notes: string[] = [];
-
-  async print(text: string): Promise<void> {
-    this.printed += text;
-  }
-
-  note(line: string): void {
-    this.notes.push(line);
-  }
-
-  get lines(): readonly string[] {
-    return this.printed.trimEnd().split('\n');
-  }
 }
 
 let requests = 0;

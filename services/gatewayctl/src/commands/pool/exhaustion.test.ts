@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AccountQuotas, exhaustionOf, type QuotaUse } from './exhaustion.ts';
+
+const hour = 3_600_000;
+const now = Date.parse('2026-11-21T12:00:00Z');
+
+/** A window of five hours that began so many hours ago. */
+const fiveHours = (usedFraction: number, hoursAgo: number, more: Partial<QuotaUse> = {}): QuotaUse => ({
+  name: '5h',
+  models: '',
+  usedFraction,
+  resetsAtMs: now + (5 - hoursAgo) * hour,
+  lengthMs: 5 * hour,
+  ...more,
+});
+const account = (...quotas: QuotaUse[]): AccountQuotas => ({ usableFromMs: 0, quotas });
+const hoursUntil = (accounts: readonly AccountQuotas[], models = '') => {
+  const exhaustion = exhaustionOf(accounts, models, now);
+  return exhaustion.kind === 'at' ? (exhaustion.atMs - now) / hour : exhaustion.kind;
+};
+
+describe('when a pool will be used up', () => {
+  it('is unknown as long as no quota tells its length and its end', () => {
+    expect(hoursUntil([])).toBe('unknown');
+    expect(hoursUntil([account()])).toBe('unknown');
+    expect(hoursUntil([account(fiveHours(0.9, 1, { lengthMs: undefined }))])).toBe('unknown');
+    expect(hoursUntil([account(fiveHours(0.9, 1, { resetsAtMs: undefined }))])).toBe('unknown');
+  });
+
+  it('is what is left at the speed at which the window was used so far', () => {
+    // Half of it in two hours: the other half lasts two more, and the window three.
+    expect(hoursUntil([account(fiveHours(0.5, 2))])).toBeCloseTo(2);
+  });
+
+  it('is never when windows begin anew faster than they are used', () => {
+    expect(hoursUntil([account(fiveHours(0.5, 3))])).toBe('never');
+    expect(hoursUntil([account(fiveHours(0, 3))])).toBe('never');
+  });
+
+  it('counts on every account: load moves to where there is something left', () => {
+    // 1.1 of 2 are left, and 0.45 an hour go.
+    expect(hoursUntil([account(fiveHours(0.9, 2)), account(fiveHours(0, 2))])).toBeCloseTo(1.1 / 0.45);
+    expect(hoursUntil([account(fiveHours(0.8, 2)), account(fiveHours(0.8, 2))])).toBeCloseTo(0.5);
+  });
+
+  it('counts on windows that begin anew on the way', () => {
+    // After a quarter of an hour there is a whole window more.
+    const fresh = account(fiveHours(1, 4.75));
+    const worn = account(fiveHours(0.8, 2));
+    const used = 1 / 4.75 + 0.8 / 2;
+    expect(hoursUntil([fresh, worn])).toBeCloseTo((1 + 0.2) / used);
+  });
+
+  it('does not count on accounts before they are back', () => {
+    const cooling = { ...account(fiveHours(0, 2)), usableFromMs: now + 4 * hour };
+    expect(hoursUntil([account(fiveHours(0.5, 2)), cooling])).toBeCloseTo(2);
+    const spentForTheWeek = account(fiveHours(0, 2), {
+      name: '7d',
+      models: '',
+      usedFraction: 1,
+      resetsAtMs: now + 20 * hour,
+      lengthMs: 168 * hour,
+    });
+    expect(hoursUntil([account(fiveHours(0.5, 2)), spentForTheWeek])).toBeCloseTo(2);
+    const coolingAlone = { ...account(fiveHours(0.1, 2)), usableFromMs: now + hour };
+    expect(exhaustionOf([coolingAlone], '', now)).toEqual({ kind: 'at', atMs: now, window: '' });
+  });
+
+  it('is now when nothing is left', () => {
+    expect(hoursUntil([account(fiveHours(1, 2)), account(fiveHours(1.02, 4))])).toBe(0);
+  });
+
+  it('is of the window that is used up first', () => {
+    const week = { name: '7d', models: '', usedFraction: 0.9, resetsAtMs: now + 84 * hour, lengthMs: 168 * hour };
+    expect(exhaustionOf([account(fiveHours(0.2, 4), week)], '', now)).toMatchObject({ kind: 'at', window: '7d' });
+    expect(exhaustionOf([account(fiveHours(0.9, 4), week)], '', now)).toMatchObject({ kind: 'at', window: '5h' });
+  });
+
+  it('takes a window that only some accounts have for a limit of these alone', () => {
+    const week = { name: '7d', models: '', usedFraction: 1, resetsAtMs: now + 84 * hour, lengthMs: 168 * hour };
+    expect(exhaustionOf([account(fiveHours(0.1, 4)), account(week)], '', now)).toEqual({ kind: 'never' });
+  });
+
+  it('is told apart for families of models', () => {
+    const opus = fiveHours(0.5, 2, { name: '5h_opus', models: 'claude-opus-*' });
+    const accounts = [account(fiveHours(0.1, 4), opus)];
+    expect(hoursUntil(accounts)).toBe('never');
+    expect(hoursUntil(accounts, 'claude-opus-*')).toBeCloseTo(2);
+  });
+
+  it('says nothing of a window that has just begun', () => {
+    expect(hoursUntil([account(fiveHours(0.01, 0.001))])).toBe('never');
+  });
+
+  it('is never in the past, and never earlier with one account more', () => {
+    const anyQuota = fc.record({
+      used: fc.double({ min: 0, max: 1.2, noNaN: true }),
+      hoursAgo: fc.double({ min: 0, max: 4.99, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(fc.array(anyQuota, { minLength: 1, maxLength: 8 }), (quotas) => {
+        const accounts = quotas.map(({ used, hoursAgo }) => account(fiveHours(used, hoursAgo)));
+        const moment = (some: readonly AccountQuotas[]) => {
+          const exhaustion = exhaustionOf(some, '', now);
+          return exhaustion.kind === 'at' ? exhaustion.atMs : Number.POSITIVE_INFINITY;
+        };
+        expect(moment(accounts)).toBeGreaterThanOrEqual(now);
+        // One more that has not been used adds what it has, and no load.
+        const more = moment([...accounts, account(fiveHours(0, 2))]);
+        expect(more).toBeGreaterThanOrEqual(moment(accounts) - 100);
+      }),
+    );
+  });
+});

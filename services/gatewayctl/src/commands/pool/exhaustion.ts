@@ -1,0 +1,151 @@
+/** A quota of an account, as its provider told it. */
+export interface QuotaUse {
+  readonly name: string;
+  /** The models it holds for, as a pattern. Empty: the whole account. */
+  readonly models: string;
+  /** 0 to 1, or more. */
+  readonly usedFraction: number;
+  readonly resetsAtMs: number | undefined;
+  readonly lengthMs: number | undefined;
+}
+
+/** An account of a pool that serves requests, now or later. */
+export interface AccountQuotas {
+  /** From when on it takes requests. In the past: now. */
+  readonly usableFromMs: number;
+  readonly quotas: readonly QuotaUse[];
+}
+
+/** When a pool will have used up its quotas, if it goes on as it did since they began. */
+export type Exhaustion =
+  /** Nothing is known of how fast any quota is used. */
+  | { readonly kind: 'unknown' }
+  /** The quotas are renewed faster than they are used. */
+  | { readonly kind: 'never' }
+  /** No account can be used then, for the most part because of `window`; empty when it is cooldowns. It may be now. */
+  | { readonly kind: 'at'; readonly atMs: number; readonly window: string };
+
+/**
+ * The estimate for requests that fall under quotas of whole accounts and those of `models`, the pattern of a family; empty for
+ * requests of no family. Accounts that told of no such quota are left out: nobody knows what they have.
+ */
+export function exhaustionOf(accounts: readonly AccountQuotas[], models: string, nowMs: number): Exhaustion {
+  const supplies = accounts.map((account) => toSupply(account, models)).filter(({ windows }) => windows.length > 0);
+  if (supplies.length === 0) return { kind: 'unknown' };
+  return whenEmpty(supplies, loadsOf(supplies, nowMs), nowMs) ?? { kind: 'never' };
+}
+
+/** What one account has left. */
+interface Supply {
+  readonly usableFromMs: number;
+  readonly windows: readonly RunningWindow[];
+}
+
+interface RunningWindow {
+  readonly name: string;
+  /** Share of the window, 0 to 1. */
+  readonly left: number;
+  readonly resetsAtMs: number;
+  readonly lengthMs: number;
+}
+
+function toSupply({ usableFromMs, quotas }: AccountQuotas, models: string): Supply {
+  const windows = quotas
+    .filter((quota) => quota.models === '' || quota.models === models)
+    .flatMap(({ name, usedFraction, resetsAtMs, lengthMs }) => {
+      if (resetsAtMs === undefined || lengthMs === undefined || lengthMs <= 0) return [];
+      return [{ name, left: Math.min(1, Math.max(0, 1 - usedFraction)), resetsAtMs, lengthMs }];
+    });
+  return { usableFromMs, windows };
+}
+
+/** For each kind of window, how much of one goes in a millisecond when a single account carries all of the load. */
+type Loads = ReadonlyMap<string, number>;
+
+/** As all accounts together have used their windows since these began, on average. */
+function loadsOf(supplies: readonly Supply[], nowMs: number): Loads {
+  const windows = Map.groupBy(
+    supplies.flatMap((supply) => supply.windows),
+    ({ name }) => name,
+  );
+  const loads = [...windows].map(([name, ofName]) => {
+    const told = ofName.reduce((sum, window) => sum + speedOf(window, nowMs), 0);
+    // Accounts without such a window carry load as well, which others would feel in theirs.
+    return [name, (told * supplies.length) / ofName.length] as const;
+  });
+  return new Map(loads);
+}
+
+function speedOf({ left, resetsAtMs, lengthMs }: RunningWindow, nowMs: number): number {
+  const elapsedMs = nowMs - (resetsAtMs - lengthMs);
+  return elapsedMs < shortestMs ? 0 : (1 - left) / elapsedMs;
+}
+
+/** In less time a window says nothing of a speed. */
+const shortestMs = 60_000;
+/** More changes than any pool sees before each of its windows has begun anew. */
+const mostSteps = 50_000;
+
+/**
+ * Lets the load go on, from one change to the next: accounts come back, windows begin anew, windows are used up. Undefined
+ * when the pool lasts until each window has begun anew: then it does for ever.
+ */
+function whenEmpty(supplies: readonly Supply[], loads: Loads, startMs: number): Exhaustion | undefined {
+  const lengths = supplies.flatMap(({ windows }) => windows.map(({ lengthMs }) => lengthMs));
+  const lastMs = startMs + Math.max(...lengths);
+  let now = startMs;
+  let current = supplies;
+  for (let step = 0; step < mostSteps; step++) {
+    const shares = sharesOf(current, now);
+    if (shares.every((share) => share === 0)) return { kind: 'at', atMs: now, window: mostSpent(current) };
+    const changes = current.flatMap((supply, index) => changesOf(supply, shares[index] ?? 0, loads, now));
+    const next = Math.max(now + 1, Math.min(...changes.filter((atMs) => atMs > now)));
+    if (next > lastMs) return undefined;
+    const passed = { fromMs: now, toMs: next };
+    current = current.map((supply, index) => advanced(supply, shares[index] ?? 0, loads, passed));
+    now = next;
+  }
+  return undefined;
+}
+
+/** How much of the load each account takes: load goes where something is left. 0 for one that can't be used. */
+function sharesOf(supplies: readonly Supply[], nowMs: number): readonly number[] {
+  const headrooms = supplies.map(({ usableFromMs, windows }) => {
+    const left = Math.min(...windows.map((window) => window.left));
+    return usableFromMs <= nowMs && left > nothing ? left : 0;
+  });
+  const total = headrooms.reduce((sum, headroom) => sum + headroom, 0);
+  return headrooms.map((headroom) => (total === 0 ? 0 : headroom / total));
+}
+
+/** Rounding leaves no more than this of what is used up. */
+const nothing = 1e-9;
+
+function changesOf({ usableFromMs, windows }: Supply, share: number, loads: Loads, nowMs: number): readonly number[] {
+  const ofWindows = windows.flatMap(({ name, left, resetsAtMs }) => {
+    const speed = share * (loads.get(name) ?? 0);
+    return speed === 0 ? [resetsAtMs] : [resetsAtMs, nowMs + left / speed];
+  });
+  return [usableFromMs, ...ofWindows];
+}
+
+function advanced(
+  supply: Supply,
+  share: number,
+  loads: Loads,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): Supply {
+  const windows = supply.windows.map((window) => {
+    const { name, left, resetsAtMs, lengthMs } = window;
+    if (resetsAtMs <= toMs) return { ...window, left: 1, resetsAtMs: resetsAtMs + lengthMs };
+    return { ...window, left: Math.max(0, left - share * (loads.get(name) ?? 0) * (toMs - fromMs)) };
+  });
+  return { ...supply, windows };
+}
+
+/** The kind of window that is used up on most accounts; empty when none is. */
+function mostSpent(supplies: readonly Supply[]): string {
+  const spent = supplies.flatMap(({ windows }) => windows.filter(({ left }) => left <= nothing));
+  const byName = [...Map.groupBy(spent, ({ name }) => name)].sort(([, one], [, other]) => other.length - one.length);
+  return byName[0]?.[0] ?? '';
+}

@@ -1,0 +1,104 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { type AccountSchema, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { ListAccountsResponseSchema, type PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { Client } from '@gateway/rpc';
+import { describe, expect, it } from 'vitest';
+import { RememberingTerminal } from '../../output/__fixtures__/remembering-terminal.ts';
+import { poolStatus } from './status.ts';
+
+const nowMs = Date.parse('2026-11-21T12:00:00Z');
+const clock = { nowMs: () => nowMs };
+const in_ = (hours: number) => timestampFromMs(nowMs + hours * 3_600_000);
+
+const used = (usedFraction: number, resetHours: number, more: object = {}) => ({
+  name: '5h',
+  usedFraction,
+  resetsAt: in_(resetHours),
+  lengthSeconds: 18_000,
+  ...more,
+});
+
+async function printed(
+  accounts: readonly MessageInitShape<typeof AccountSchema>[],
+  flags: { readonly json?: boolean } = {},
+  pool?: string,
+) {
+  const terminal = new RememberingTerminal();
+  const asked: (string | undefined)[] = [];
+  const listAccounts: Client<typeof PoolBrokerService>['listAccounts'] = async (request) => {
+    asked.push(request.pool);
+    return create(ListAccountsResponseSchema, { accounts: [...accounts] });
+  };
+  await poolStatus({ broker: { listAccounts } }, pool, flags, { terminal, clock });
+  return { ...terminal, lines: terminal.lines, asked };
+}
+
+const limited = {
+  pool: 'responses',
+  name: 'team-b',
+  state: AccountState.COOLING,
+  maxInFlight: 10,
+  cooldowns: [{ until: in_(1), reason: AttemptResult.RATE_LIMITED, givenByProvider: true }],
+  windows: [used(1, 1)],
+};
+const busy = {
+  pool: 'responses',
+  name: 'team-a',
+  state: AccountState.AVAILABLE,
+  inFlight: 3,
+  maxInFlight: 10,
+  windows: [used(0.5, 3), used(0.75, 3, { name: '5h_opus', models: 'opus-*' })],
+  note: 'refreshed by hand',
+};
+
+describe('gatewayctl pool status', () => {
+  it('shows state, requests under way, headroom, quotas, and what keeps an account', async () => {
+    const { lines } = await printed([busy, limited]);
+    expect(lines[0]).toBe('pool responses: 1 of 2 accounts available');
+    expect(lines.find((line) => line.startsWith('team-a'))).toMatch(
+      /available +3\/10 +50 % +5h 50 %, anew in 3 h 0 min; 5h_opus of opus-\* 75 %, anew in 3 h 0 min +refreshed by hand$/,
+    );
+    expect(lines.find((line) => line.startsWith('team-b'))).toMatch(
+      /cooling +0\/10 +0 % .*cools until 2026-11-21T13:00:00\.000Z after rate_limited, as the provider said$/,
+    );
+  });
+
+  it('says when a pool is used up at the present rate, or that it is not', async () => {
+    // Half in two hours, and three quarters of the family's.
+    const { lines } = await printed([busy]);
+    expect(lines[1]).toBe(
+      '  quotas: the 5h windows are used up at 2026-11-21T14:00:00.000Z (in 2 h 0 min) at the present rate',
+    );
+    expect(lines[2]).toMatch(/^ {2}opus-\*: the 5h_opus windows are used up at 2026-11-21T12:40:00/);
+    const idle = await printed([{ ...busy, windows: [used(0.1, 1)] }]);
+    expect(idle.lines[1]).toBe('  quotas: they last at the present rate');
+    expect((await printed([{ ...busy, windows: [] }])).lines[1]).toMatch(/quotas: .*not known/);
+    const spent = await printed([limited, { ...busy, windows: [], name: 'silent' }]);
+    expect(spent.lines[1]).toBe('  quotas: the 5h windows are used up now; 1 more account has not told of its own');
+  });
+
+  it('does not count on accounts that are out of service', async () => {
+    const drained = { ...busy, name: 'team-c', state: AccountState.DRAINING, windows: [used(0, 3)] };
+    expect((await printed([busy, drained])).lines[1]).toContain('T14:00:00');
+  });
+
+  it('is one JSON object a pool for programs', async () => {
+    const { lines, asked } = await printed([limited, { ...busy, pool: 'messages' }], { json: true });
+    const [messages, responses] = lines.map((line) => JSON.parse(line));
+    expect(messages).toMatchObject({
+      pool: 'messages',
+      exhaustion: { estimate: 'at', at: '2026-11-21T14:00:00.000Z', window: '5h' },
+      families: [{ models: 'opus-*', estimate: 'at', at: '2026-11-21T12:40:00.000Z', window: '5h_opus' }],
+      accounts: [{ account: 'team-a', state: 'available', inFlight: 3, maxInFlight: 10, headroom: 0.5 }],
+    });
+    expect(responses.accounts[0].cooldowns).toEqual([
+      { models: '', until: '2026-11-21T13:00:00.000Z', reason: 'rate_limited', givenByProvider: true },
+    ]);
+    expect(asked).toEqual(['']);
+  });
+
+  it('refuses a pool that does not exist', async () => {
+    await expect(printed([], {}, 'nowhere')).rejects.toThrow(/no pool nowhere/);
+  });
+});

@@ -1,0 +1,44 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { AttemptGivenUp, type AttemptTrace } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { enumWord } from '../../output/enum-word.ts';
+
+/** How an attempt ended, in one word for a table. */
+export function attemptWord({ result, givenUp }: AttemptTrace): string {
+  if (result === AttemptResult.UNSPECIFIED) return 'under_way';
+  return givenUp === AttemptGivenUp.UNSPECIFIED ? enumWord(AttemptResult, result) : enumWord(AttemptGivenUp, givenUp);
+}
+
+/** How an attempt ended, in a sentence. */
+export function attemptResultText(attempt: AttemptTrace): string {
+  const { result, givenUp, upstreamStatus, retryAt, firstByte } = attempt;
+  if (givenUp !== AttemptGivenUp.UNSPECIFIED) return givenUpTexts[givenUp];
+  const status = upstreamStatus === 0 || result === AttemptResult.SUCCEEDED ? '' : ` (${upstreamStatus})`;
+  const until = retryAt === undefined ? '' : `; the account is free again at ${timestampDate(retryAt).toISOString()}`;
+  const broken = firstByte !== undefined && isFailure(result) ? ' in the middle of the answer' : '';
+  return `${resultTexts[result]}${status}${broken}${until}.`;
+}
+
+const givenUpTexts: Readonly<Record<AttemptGivenUp, string>> = {
+  [AttemptGivenUp.UNSPECIFIED]: '',
+  [AttemptGivenUp.CLIENT_LEFT]: 'The client left.',
+  [AttemptGivenUp.ADAPTER_AWAY]: 'The adapter of its format could not be reached, or was lost.',
+  [AttemptGivenUp.NOT_EXPRESSIBLE]: "The pool's format can't carry what the request asks.",
+};
+
+const resultTexts: Readonly<Record<AttemptResult, string>> = {
+  [AttemptResult.UNSPECIFIED]: 'It is under way',
+  [AttemptResult.SUCCEEDED]: 'The provider answered',
+  [AttemptResult.RATE_LIMITED]: 'The provider said that the account is limited',
+  [AttemptResult.UNAUTHORIZED]: 'The provider refused the account',
+  [AttemptResult.OVERLOADED]: 'The provider is overloaded',
+  [AttemptResult.SERVER_ERROR]: 'The provider failed',
+  [AttemptResult.NETWORK_ERROR]: 'The provider could not be reached, or the connection broke',
+  [AttemptResult.TIMEOUT]: 'The provider did not answer in time',
+  [AttemptResult.REJECTED]: 'The provider refused the request itself',
+  [AttemptResult.CANCELLED]: 'The attempt was stopped',
+};
+
+function isFailure(result: AttemptResult): boolean {
+  return result !== AttemptResult.SUCCEEDED && result !== AttemptResult.UNSPECIFIED;
+}
