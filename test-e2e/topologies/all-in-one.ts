@@ -31,6 +31,8 @@ export async function startAllInOne(name: string, env: Readonly<Record<string, s
     name,
     baseUrl: `http://127.0.0.1:${port}`,
     adminUrl,
+    edgeAdminUrl: adminUrl,
+    brokerAdminUrl: adminUrl,
     simulator,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

@@ -25,6 +25,7 @@ const scenarioPools = [
   { name: 'threads', format: 'messages', accounts: ['a', 'b', 'c'] },
   { name: 'faltering', format: 'messages', accounts: ['a', 'b', 'c', 'd'] },
   { name: 'leaving', format: 'messages', accounts: ['a'] },
+  { name: 'traced', format: 'responses', accounts: ['a', 'b'] },
 ] as const;
 
 /**
@@ -39,6 +40,7 @@ const scenarioModels = [
   { model: 'gpt-faltering', accounts: ['a', 'b', 'c', 'd'] },
   { model: 'gpt-leaving', accounts: ['a'] },
   { model: 'gpt-sealed', accounts: ['a', 'b'] },
+  { model: 'gpt-traced', accounts: ['a', 'b'] },
 ] as const;
 
 /** What the simulated Responses provider offers. */
@@ -68,6 +70,7 @@ const classes: Readonly<Record<string, readonly string[]>> = {
   threads: ['threads/claude-sonnet-5'],
   faltering: ['faltering/claude-sonnet-5'],
   leaving: ['leaving/claude-sonnet-5'],
+  traced: ['traced/gpt-5.5'],
 };
 
 const pools = [

@@ -35,6 +35,8 @@ export async function startServicesTopology(name: string): Promise<ServicesTopol
     name,
     baseUrl: running.baseUrl,
     adminUrl: running.adminUrls.identity,
+    edgeAdminUrl: running.adminUrls['edge-router'],
+    brokerAdminUrl: running.adminUrls['pool-broker'],
     simulator,
     services: running.services,
     limiterAddress: new URL(running.grpcUrls.limiter).host,

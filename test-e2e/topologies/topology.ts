@@ -7,6 +7,10 @@ export interface Topology extends AsyncDisposable {
   readonly baseUrl: string;
   /** Admin port on which identity's RPCs are offered. */
   readonly adminUrl: string;
+  /** Admin port of the edge, on which the traces of its requests are offered. */
+  readonly edgeAdminUrl: string;
+  /** Admin port on which the pool broker's RPCs are offered. */
+  readonly brokerAdminUrl: string;
   readonly simulator: Simulator;
 }
 

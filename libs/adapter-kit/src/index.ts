@@ -17,6 +17,8 @@ export type {
   PreparedCall,
   ProviderAnswer,
   ProviderFormat,
+  QuotaAnswer,
+  QuotaWindow,
   TokenCounter,
   Translator,
   UpstreamErrorAnswer,

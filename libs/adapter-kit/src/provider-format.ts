@@ -20,6 +20,8 @@ export interface ProviderFormat {
   readModelList(body: unknown): readonly ProviderModel[];
   /** What an answer with an error status means. `body` is at most 64 KiB of it. Never throws. */
   mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure;
+  /** The quotas that the headers of an answer tell of. Absent when the provider tells of none. Never throws. */
+  readWindows?(answer: QuotaAnswer): readonly QuotaWindow[];
   /** The provider's own count of a request's input tokens. Absent when it has none; then it is refused as `model_not_found`. */
   readonly countTokens?: TokenCounter;
 }
@@ -107,6 +109,29 @@ export interface UpstreamErrorAnswer {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   readonly nowMs: number;
+}
+
+/** What quotas are read from. */
+export interface QuotaAnswer {
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The provider's model id of the request. */
+  readonly model: string;
+  readonly nowMs: number;
+}
+
+/** A quota of an account, as its provider tells it. */
+export interface QuotaWindow {
+  /** The provider's name for it, lengths in the way of "5h" and "7d". */
+  readonly name: string;
+  /** The models it holds for: an id, or a pattern in which "*" stands for any text. Empty: the whole account. */
+  readonly models: string;
+  /** How much of it is used, 0 to 1; more where requests passed beyond it. */
+  readonly usedFraction: number;
+  /** When it begins anew, in epoch milliseconds; undefined when the provider did not say. */
+  readonly resetsAtMs: number | undefined;
+  /** How long it is as a whole; undefined when not known. */
+  readonly lengthSeconds: number | undefined;
 }
 
 /** A failed attempt: what it says of the account, and what the client is told if no other attempt is made. */

@@ -7,6 +7,8 @@ import { readLimiterConfig } from '@gateway/limiter/config';
 import { createLimiterService } from '@gateway/limiter/service';
 import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { createMessagesAdapterService } from '@gateway/messages-adapter/service';
+import { readCredentialConfig } from '@gateway/pool-broker/credentials/credential-config';
+import { credentialStorage } from '@gateway/pool-broker/credentials/credential-storage';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -17,6 +19,7 @@ import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/u
 import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
 import { createResponsesAdapterService } from '@gateway/responses-adapter/service';
 import { type Client, directClientOf, type ServiceRoute } from '@gateway/rpc';
+import { systemClock } from '@gateway/time';
 import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
@@ -62,7 +65,10 @@ export async function composeGateway(
   const usageIngest = directClientOf(ingest.routes, UsageIngestService);
   const limiterParts = drivers.limitStore === undefined ? {} : { store: drivers.limitStore };
   const limiter = await run(createLimiterService(readLimiterConfig(env), { usageQuery }, runtime, limiterParts));
-  const broker = await run(createPoolBrokerService({ gateway }, runtime, { store: drivers.poolStore }));
+  const places = { database, redis: drivers.refreshRedis };
+  const credentials = credentialStorage(readCredentialConfig(env), places, systemClock);
+  const brokerParts = { store: drivers.poolStore, credentials };
+  const broker = await run(createPoolBrokerService({ gateway }, runtime, brokerParts));
   const brokerPeers = {
     broker: directClientOf(broker.routes, PoolBrokerService),
     credentials: directClientOf(broker.routes, CredentialService),
@@ -95,7 +101,7 @@ export async function composeGateway(
   return {
     edge,
     identity: directClientOf(identity.routes, IdentityService),
-    adminRoutes: [identity, query, ingest, limiter, broker].flatMap(({ adminRoutes, routes }: Service) => [
+    adminRoutes: [identity, query, ingest, limiter, broker, edge].flatMap(({ adminRoutes, routes }: Service) => [
       ...(adminRoutes ?? routes),
     ]),
     notReady: () => firstReason(services),

@@ -7,6 +7,7 @@ import { type ComposedGateway, composeGateway } from './compose.ts';
 import { type AllInOneConfig, readAllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
 import { firstToken } from './first-token.ts';
+import { hasStoredAccounts } from './stored-accounts.ts';
 import { type Welcome, welcomeText } from './welcome.ts';
 
 /** Runs the whole gateway until SIGTERM or SIGINT. A failed start prints one message that says what to do, and exits 1. */
@@ -58,7 +59,7 @@ async function chooseProviders(
   stack: AsyncDisposableStack,
 ): Promise<Providers> {
   const gateway = readGatewayConfig(env);
-  if (gateway.accounts.length > 0) return { gateway, simulatorUrl: undefined };
+  if (gateway.accounts.length > 0 || (await hasStoredAccounts(env))) return { gateway, simulatorUrl: undefined };
   const { startSimulator } = await import('@gateway/simulator');
   const simulator = stack.use(await startSimulator({ port: config.simulatorPort }));
   return { gateway: simulatedGatewayConfig(simulator.url), simulatorUrl: simulator.url };

@@ -79,7 +79,7 @@ describe.each([
     const settle = (requestId: string, tokens: number) =>
       opened.store.settle({ key: opened.key, requestId, localDay: today, tokens, dayBase: () => undefined });
     const compare = async (totalTokens: number, includedIds: readonly string[]) => {
-      const begun = await opened.store.beginReconciliation(opened.key, today, { pauseMs: 1, force: true });
+      const begun = await opened.store.beginReconciliation(opened.key, today, { pauseMs: 10_000, force: true });
       const { key, store } = opened;
       const ledger = { totalTokens, includedIds };
       const finished = await store.finishReconciliation(key, today, begun?.ticket ?? '', ledger);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { testBackends } from '@gateway/testkit';
-import { ManualClock, systemClock } from '@gateway/time';
+import { localDayOf, ManualClock, systemClock } from '@gateway/time';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RedisConnection } from '../src/store/redis-connection.ts';
@@ -30,10 +30,10 @@ describe('the Redis limit store', () => {
     costKind: 'request_and_tokens' as const,
     dayBase: () => 0,
   });
-  const settlement = (key: string, requestId: string, tokens: number) => ({
+  const settlement = (key: string, requestId: string, tokens: number, localDay = '2026-11-20') => ({
     key,
     requestId,
-    localDay: '2026-11-20',
+    localDay,
     tokens,
     dayBase: () => 0,
   });
@@ -111,7 +111,7 @@ describe('the Redis limit store', () => {
       status: { requests: { remaining: 48 } },
     });
     proxy.cutNextAnswer();
-    expect(await store.settle(settlement(key, 'b', 5))).toMatchObject({ usedTokens: 5 });
+    expect(await store.settle(settlement(key, 'b', 5, localDayOf(Date.now())))).toMatchObject({ usedTokens: 5 });
     expect(proxy.cuts).toBe(2);
     expect(await driver.zcard(`rl:{${key}}:m`)).toBe(2);
   });

@@ -2,6 +2,7 @@ import type { PoolSettings } from '@gateway/config';
 import type { Clock } from '@gateway/time';
 import type { AccountRoster } from './accounts/account-roster.ts';
 import type { Catalog } from './catalog/catalog.ts';
+import type { AccountCredentials } from './credentials/account-credentials.ts';
 import type { BrokerEvents } from './events.ts';
 import type { RetryBudget } from './selection/retry-budget.ts';
 import type { PoolStore } from './store/pool-store.ts';
@@ -11,6 +12,7 @@ export interface Broker {
   readonly roster: AccountRoster;
   readonly catalog: Catalog;
   readonly store: PoolStore;
+  readonly credentials: AccountCredentials;
   readonly settings: PoolSettings;
   readonly retryBudget: RetryBudget;
   readonly clock: Clock;

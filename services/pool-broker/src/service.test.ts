@@ -249,6 +249,63 @@ describe('requests under way', () => {
   });
 });
 
+describe('the quotas that answers tell of', () => {
+  const windows = (usedFraction: number) => {
+    const resetsAt = timestampFromMs(startMs + 9_000_000);
+    return [{ name: '5h', usedFraction, resetsAt, lengthSeconds: 18_000 }];
+  };
+
+  it('are seen by operators, and steer what comes next', async () => {
+    const { pools, request, accounts } = brokerOf();
+    const { lease } = await request({});
+    const outcome = { result: AttemptResult.SUCCEEDED, windows: windows(0.99) };
+    await pools.report({ attempt: { lease, outcome } });
+    expect((await accounts())[0]?.windows).toMatchObject(windows(0.99));
+    const next = await Promise.all(Array.from({ length: 5 }, () => request({})));
+    expect(new Set(next.map((served) => served.lease?.accountId))).toEqual(new Set(['responses/team-b']));
+  });
+});
+
+describe('a provider that is overloaded', () => {
+  it('pauses its pool, not its accounts, and is asked by one request when the pause is over', async () => {
+    const { request, clock, accounts, pools } = brokerOf();
+    const question = { failover: false };
+    const overloaded = { result: AttemptResult.OVERLOADED };
+    for (let n = 0; n < 4; n++) {
+      expect((await request(question, [overloaded, overloaded])).tried).toHaveLength(2);
+      clock.advanceMs(400);
+    }
+    expect((await request(question)).end.case).toBe('unavailable');
+    expect((await accounts()).map(({ state }) => state)).toEqual(Array(4).fill(AccountState.AVAILABLE));
+    const { candidates } = await pools.explain({ model: 'gateway/sterk' });
+    expect(candidates[0]?.accounts[0]?.reason).toMatch(/^the whole pool pauses until .* after overload$/);
+    expect((await request({})).lease?.pool).toBe('messages');
+    clock.advanceMs(2_000);
+    const answers = await Promise.all([request(question), request(question), request(question)]);
+    expect(answers.map(({ end }) => end.case)).toEqual(['lease', 'unavailable', 'unavailable']);
+  });
+});
+
+describe('callers that share a pool', () => {
+  it('are kept to their part of the last places, and get them back', async () => {
+    const { pools } = brokerOf(gatewayWith([sampleAccount('responses', 'a', { maxConcurrency: 4 })]));
+    const ask = async (caller: string) => {
+      const { result } = await pools.acquire({ model: 'gateway/sterk', caller });
+      return result.case === 'lease' ? result.value : undefined;
+    };
+    const greedy = [await ask('greedy'), await ask('greedy'), await ask('greedy'), await ask('greedy')];
+    expect(greedy.every((lease) => lease !== undefined)).toBe(true);
+    expect(await ask('modest')).toBeUndefined();
+    await pools.report({ attempt: { lease: greedy[0], outcome: succeeded } });
+    await pools.report({ attempt: { lease: greedy[1], outcome: succeeded } });
+    expect(await ask('modest')).toBeDefined();
+    await pools.report({ attempt: { lease: greedy[2], outcome: succeeded } });
+    expect(await ask('greedy')).toBeDefined();
+    expect(await ask('modest')).toBeDefined();
+    expect(await ask('modest')).toBeUndefined();
+  });
+});
+
 describe('a session', () => {
   const affinityKey = 'token 1, session 1';
 

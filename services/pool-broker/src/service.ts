@@ -3,19 +3,26 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { ServiceRoute } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
-import { AccountRoster } from './accounts/account-roster.ts';
 import type { Broker } from './broker.ts';
-import { Catalog } from './catalog/catalog.ts';
 import { followReports } from './catalog/follow-reports.ts';
 import { type PoolBrokerConfig, readPoolBrokerConfig } from './config.ts';
+import { ActiveConfiguration } from './configuration/active-configuration.ts';
+import { applyConfiguration } from './configuration/apply-configuration.ts';
+import { configurationEvents } from './configuration/configuration-events.ts';
+import { followGatewayFile } from './configuration/follow-gateway-file.ts';
+import { applyAccounts } from './credentials/apply-accounts.ts';
+import { type BrokerCredentials, brokerCredentials } from './credentials/broker-credentials.ts';
+import { readCredentialConfig } from './credentials/credential-config.ts';
+import { type CredentialStorage, credentialStorage } from './credentials/credential-storage.ts';
 import { brokerEvents, onRefreshFault } from './events.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
-import { RetryBudget } from './selection/retry-budget.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
 /** What a broker works with. Whoever opened the store closes it. */
 export interface PoolBrokerParts {
   readonly store: PoolStore;
+  /** Default: no accounts but those of gateway.yaml, and tokens in memory. */
+  readonly credentials?: CredentialStorage;
   readonly clock?: Clock;
   /** From 0 to below 1. Default: Math.random. */
   readonly random?: () => number;
@@ -33,22 +40,34 @@ export function createPoolBrokerService(
   parts: PoolBrokerParts,
 ): PoolBroker {
   const stop = new AbortController();
-  const broker = createBroker(config, runtime, parts, stop.signal);
+  const { store, clock = systemClock, random = Math.random } = parts;
+  const storage = parts.credentials ?? credentialStorage(readCredentialConfig({}), {}, clock);
+  const options = { clock, random, signal: stop.signal };
+  const accounts = brokerCredentials(config.gateway, storage, runtime, options);
+  const configuration = new ActiveConfiguration(config.gateway, store, clock);
+  const broker = createBroker(configuration, runtime, { parts, accounts }, stop.signal);
   const poolBroker = poolBrokerRoute(broker);
-  let following: Promise<void> | undefined;
+  let following: Promise<unknown> | undefined;
   return {
     routes: [poolBroker, credentialRoute(broker)],
     // Secrets are for adapters, over gRPC.
     adminRoutes: [poolBroker],
     start: async () => {
+      await accounts.start();
+      await applyAccounts(configuration, store, accounts.directory.gateway);
       await broker.catalog.refresh();
-      following = followReports(broker.catalog, { signal: stop.signal, onFault: onRefreshFault(runtime) });
+      following = Promise.all([
+        followReports(broker.catalog, { signal: stop.signal, onFault: onRefreshFault(runtime) }),
+        followConfiguration({ configuration, accounts, store }, runtime, stop.signal),
+        accounts.follow((gateway) => applyAccounts(configuration, store, gateway)),
+      ]);
     },
     notReady: async () => (following === undefined ? 'starting' : undefined),
     drain: async () => stop.abort(),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await following;
+      await accounts.settled();
     },
   };
 }
@@ -57,31 +76,65 @@ export function createPoolBrokerService(
 export async function createPoolBrokerFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readPoolBrokerConfig(env);
   const { openSharedPoolStore } = await import('./store/open-shared-pool-store.ts');
+  const { openSharedCredentials } = await import('./credentials/open-shared-credentials.ts');
   await using stack = new AsyncDisposableStack();
   const store = stack.use(await openSharedPoolStore(config.redisUrl, runtime, config.redisCommandTimeoutMs));
-  const service = stack.use(createPoolBrokerService(config, runtime, { store }));
+  const { storage } = stack.use(await openSharedCredentials(config.credentials, config));
+  const service = stack.use(createPoolBrokerService(config, runtime, { store, credentials: storage }));
   const opened = stack.move();
   return { ...service, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
+/** The members that are configured are always the ones of now. */
 function createBroker(
-  { gateway }: PoolBrokerConfig,
+  configuration: ActiveConfiguration,
   runtime: ServiceRuntime,
-  parts: PoolBrokerParts,
+  { parts, accounts }: { readonly parts: PoolBrokerParts; readonly accounts: BrokerCredentials },
   draining: AbortSignal,
 ): Broker {
   const { store, clock = systemClock, random = Math.random } = parts;
-  const { settings } = gateway;
-  const budget = { share: settings.retryBudgetShare, floorPerSecond: settings.retryBudgetFloorPerSecond };
   return {
-    roster: new AccountRoster(gateway.accounts),
-    catalog: new Catalog(gateway, store, clock),
+    get roster() {
+      return configuration.roster;
+    },
+    get settings() {
+      return configuration.settings;
+    },
+    get retryBudget() {
+      return configuration.retryBudget;
+    },
+    catalog: configuration.catalog,
     store,
-    settings,
-    retryBudget: new RetryBudget(budget, clock),
+    credentials: accounts.credentials,
     clock,
     random,
     events: brokerEvents(runtime),
     draining,
   };
+}
+
+interface Followed {
+  readonly configuration: ActiveConfiguration;
+  readonly accounts: BrokerCredentials;
+  readonly store: PoolStore;
+}
+
+/** Keeps to the file that the configuration came from, if it came from one. */
+async function followConfiguration(
+  { configuration, accounts, store }: Followed,
+  runtime: ServiceRuntime,
+  signal: AbortSignal,
+): Promise<void> {
+  const { source } = configuration.gateway;
+  if (source === undefined) return;
+  const events = configurationEvents(runtime, source.path);
+  events.started();
+  await followGatewayFile(source, {
+    signal,
+    apply: (file) => {
+      const onReplaced = () => accounts.directory.useFile(file);
+      return applyConfiguration({ configuration, store, events, onReplaced }, accounts.directory.gatewayWith(file));
+    },
+    onRefused: (problems) => events.refused(problems),
+  });
 }

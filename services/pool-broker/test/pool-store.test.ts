@@ -5,9 +5,11 @@ import { ManualClock } from '@gateway/time';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type AccountHealth, healthy } from '../src/health/account-health.ts';
+import { type PoolHealth, untroubled } from '../src/health/pool-health.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import type { PoolStore } from '../src/store/pool-store.ts';
 import { RedisPoolStore } from '../src/store/redis-pool-store.ts';
+import type { BookedRequest } from '../src/store/request-book.ts';
 
 interface Subject {
   readonly store: PoolStore;
@@ -46,6 +48,9 @@ const leaseOf = (accountId: string, leaseId: string, maxConcurrency = Number.POS
 const limitedUntil = (untilMs: number): AccountHealth => ({
   errorAverage: 0.25,
   errorsAtMs: untilMs - 1,
+  windows: [
+    { name: '5h', models: '*opus*', usedFraction: 1, resetsAtMs: untilMs, lengthMs: 18_000_000, seenAtMs: untilMs - 2 },
+  ],
   cooldowns: [
     {
       model: 'm',
@@ -54,6 +59,8 @@ const limitedUntil = (untilMs: number): AccountHealth => ({
       untilMs,
       givenByProvider: false,
       strikes: 2,
+      window: '5h',
+      probeFromMs: untilMs - 1,
       probe: { leaseId: 'p', expiresAtMs: untilMs + 1 },
     },
   ],
@@ -172,6 +179,74 @@ describe.each([
   });
 });
 
+describe.each([
+  ['memory', memorySubject],
+  ['Redis', redisSubject],
+])('the book of requests in %s', (_kind, subject) => {
+  const request = (leaseId: string, rest: Partial<BookedRequest> = {}) => ({
+    pool: 'p',
+    model: 'm',
+    caller: 'c',
+    leaseId,
+    leaseTtlMs,
+    ...rest,
+  });
+  const share = (caller: string) => ({ pool: 'p', caller, leaseTtlMs, callerMemoryMs: 60_000 });
+
+  it('knows the oldest request of a time, of a model or of any', async () => {
+    const { store, clock } = await subject();
+    const startMs = clock.nowMs();
+    await store.beginRequest(request('1'));
+    clock.advanceMs(1_000);
+    await store.beginRequest(request('2', { model: 'other' }));
+    const oldest = (model: string, sinceMs: number) => store.oldestRequest({ pool: 'p', model, sinceMs });
+    expect(await oldest('', startMs)).toBe(startMs);
+    expect(await oldest('', startMs + 1)).toBe(startMs + 1_000);
+    expect(await oldest('m', startMs + 1)).toBeUndefined();
+    await store.endRequest(request('1'));
+    await store.endRequest(request('1'));
+    expect(await oldest('m', startMs)).toBeUndefined();
+    expect(await oldest('', startMs)).toBe(startMs + 1_000);
+  });
+
+  it('knows what a caller has, and how many share the pool', async () => {
+    const { store, clock } = await subject();
+    await store.beginRequest(request('1'));
+    await store.beginRequest(request('2'));
+    await store.beginRequest(request('3', { caller: '' }));
+    expect(await store.shareOf(share('c'))).toEqual({ inFlight: 2, callers: 1 });
+    expect(await store.shareOf(share('d'))).toEqual({ inFlight: 0, callers: 2 });
+    await store.endRequest(request('2'));
+    expect(await store.shareOf(share('c'))).toEqual({ inFlight: 1, callers: 2 });
+    clock.advanceMs(60_000);
+    expect(await store.shareOf(share('c'))).toEqual({ inFlight: 1, callers: 1 });
+    clock.advanceMs(leaseTtlMs);
+    expect(await store.shareOf(share('c'))).toEqual({ inFlight: 0, callers: 1 });
+  });
+
+  it('keeps the health of pools, and loses no change of those made together', async () => {
+    const { store, clock } = await subject();
+    expect((await store.readPools(['p'])).get('p')).toEqual(untroubled);
+    const atMs = clock.nowMs();
+    const failed = (n: number) => (health: PoolHealth) => ({
+      troubles: [
+        {
+          cause: 'overloaded' as const,
+          model: 'm',
+          sinceMs: atMs,
+          failures: [...(health.troubles[0]?.failures ?? []), { accountId: `p/${n}`, atMs }],
+          pause: { sinceMs: atMs, untilMs: atMs + 1, strikes: 2, probe: { leaseId: 'l', expiresAtMs: atMs + 2 } },
+        },
+      ],
+    });
+    await Promise.all(Array.from({ length: 40 }, (_, n) => store.changePoolHealth('p', failed(n))));
+    const health = (await store.readPools(['p', 'q'])).get('p');
+    expect(health?.troubles[0]?.failures).toHaveLength(40);
+    expect(health?.troubles[0]?.pause).toEqual(failed(0)(untroubled).troubles[0]?.pause);
+    expect(await store.changePoolHealth('p', () => undefined)).toBe(false);
+  });
+});
+
 describe('a pool store in Redis', () => {
   it('is shared by all who open it', async () => {
     const clock = new ManualClock(Date.now());
@@ -193,6 +268,11 @@ describe('a pool store in Redis', () => {
     await store.takeLease(leaseOf('p/a', 'two'));
     await store.settleLease('p/a', 'one');
     await store.bind('s', 'p/a', 60_000);
+    await store.beginRequest({ pool: 'p', model: 'm', caller: 'c', leaseId: 'one', leaseTtlMs });
+    await store.shareOf({ pool: 'p', caller: 'c', leaseTtlMs, callerMemoryMs: 60_000 });
+    const failures = [{ accountId: 'p/a', atMs: clock.nowMs() }];
+    const trouble = { cause: 'overloaded', model: 'm', sinceMs: clock.nowMs(), failures } as const;
+    await store.changePoolHealth('p', () => ({ troubles: [trouble] }));
     await store.saveModelReport({ pool: 'p', reportedAtMs: 1, reachable: true, models: [] });
 
     const redis = new Redis(redisUrl);
@@ -204,6 +284,11 @@ describe('a pool store in Redis', () => {
       '{account:p/a}:settled',
       '{affinity:s}',
       '{models:p}',
+      '{pool:p}:caller:c',
+      '{pool:p}:callers',
+      '{pool:p}:health',
+      '{pool:p}:model:m',
+      '{pool:p}:requests',
     ]);
     for (const key of keys) expect(await redis.pttl(prefix + key)).toBeGreaterThan(0);
   });

@@ -5,6 +5,7 @@ import type { ExecuteOutcomeSchema, UpstreamAnswerSchema } from '@gateway/proto/
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { ProviderAnswer, UpstreamFailure } from '../provider-format.ts';
 import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-error.ts';
+import type { QuotaReport } from './read-quotas.ts';
 
 /** The failure of an exchange that broke off. */
 export function failureOfExchange(error: UpstreamError): UpstreamFailure {
@@ -34,6 +35,12 @@ export function unavailable(cause: unknown): GatewayError {
   return new GatewayError('providers_unavailable', 'The provider did not give a complete answer.', { cause });
 }
 
+export interface FailureDetails {
+  readonly upstreamAnswer?: MessageInitShape<typeof UpstreamAnswerSchema> | undefined;
+  /** What the answer told of the account's quotas. */
+  readonly quotas?: QuotaReport;
+}
+
 /**
  * A failed attempt as the caller is told. `error` is for the client, should no other attempt be made; or
  * `upstreamAnswer`, where the dialect passes errors on.
@@ -41,7 +48,7 @@ export function unavailable(cause: unknown): GatewayError {
 export function failedOutcome(
   { result, retryAtMs, modelScoped, upstreamStatus }: UpstreamFailure,
   error: GatewayError,
-  upstreamAnswer?: MessageInitShape<typeof UpstreamAnswerSchema>,
+  { upstreamAnswer, quotas = [] }: FailureDetails = {},
 ): MessageInitShape<typeof ExecuteOutcomeSchema> {
   return {
     attempt: {
@@ -49,6 +56,7 @@ export function failedOutcome(
       retryAt: retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs),
       modelScoped,
       upstreamStatus,
+      windows: [...quotas],
     },
     error: toErrorDetail(error),
     upstreamAnswer,

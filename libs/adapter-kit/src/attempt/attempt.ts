@@ -1,7 +1,9 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { GatewayError } from '@gateway/errors';
 import type {
   ExecuteOutcomeSchema,
   ResponseHeadSchema,
+  UpstreamAnswerSchema,
   UsageSchema,
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
@@ -12,6 +14,7 @@ import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchan
 import { answerToPassOn, failedOutcome, failureOfExchange, unavailable } from './attempt-failure.ts';
 import { estimateInputTokens } from './estimate-tokens.ts';
 import { openAnswer } from './open-answer.ts';
+import type { QuotaReport } from './read-quotas.ts';
 import { finalUsage, toUsageMessage, type UsageReport, usageSoFar } from './usage-report.ts';
 
 /** What the caller of Execute is told at a time: the fields of an ExecuteResponse. */
@@ -50,8 +53,9 @@ export class Attempt implements Disposable {
   readonly #inputEstimate: number;
   #exchange: UpstreamExchange | undefined;
   #upstream: UpstreamHead | undefined;
+  #quotas: QuotaReport = [];
   #result: AttemptResult | undefined;
-  #amended = false;
+  #amended = '';
   #headSent = false;
   #answerBegan = false;
   #heldBytes = 0;
@@ -85,6 +89,7 @@ export class Attempt implements Disposable {
   async #open(call: PreparedCall): Promise<ExecuteFrame> {
     const timeoutMs = this.#context.config.firstByteTimeoutMs;
     const opened = await openAnswer(this.#context, this.#request, call, { timeoutMs, signal: this.#signal });
+    this.#quotas = opened.quotas;
     if (opened.kind === 'failed') return this.#failOrAmend(opened.failure);
     this.#exchange = opened.exchange;
     this.#upstream = opened.head;
@@ -94,7 +99,7 @@ export class Attempt implements Disposable {
 
   /** A provider that complains of something which the request can do without gets it once more without. */
   async #failOrAmend(failure: UpstreamFailure): Promise<ExecuteFrame> {
-    const call = this.#headSent || this.#amended ? undefined : this.#call.amend?.(failure);
+    const call = this.#headSent || this.#amended !== '' ? undefined : this.#call.amend?.(failure);
     if (call === undefined) return this.#fail(failure);
     const { metrics, logger } = this.#context;
     const { requestId, lease } = this.#request;
@@ -103,7 +108,7 @@ export class Attempt implements Disposable {
     logger.info({ requestId, pool: lease.pool, meaning }, 'sent again without what the provider refused');
     this.#exchange?.[Symbol.dispose]();
     this.#exchange = undefined;
-    this.#amended = true;
+    this.#amended = meaning;
     this.#call = call;
     this.#answerBegan = false;
     this.#heldBytes = 0;
@@ -190,8 +195,13 @@ export class Attempt implements Disposable {
       body: answer.take(),
       ...this.#usageFrame(finalUsage(answer, this.#inputEstimate)),
       outcome: {
-        attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus: this.#upstream?.status ?? 0 },
+        attempt: {
+          result: AttemptResult.SUCCEEDED,
+          upstreamStatus: this.#upstream?.status ?? 0,
+          windows: [...this.#quotas],
+        },
         sealedReasoning: answer.sealedReasoning,
+        amended: this.#amended,
       },
     };
   }
@@ -203,13 +213,22 @@ export class Attempt implements Disposable {
     const { answer } = this.#call;
     if (!this.#headSent) {
       const upstreamAnswer = this.#passesErrorsOn ? answerToPassOn(failure) : undefined;
-      return { outcome: failedOutcome(failure, failure.error, upstreamAnswer) };
+      return { outcome: this.#failedOutcome(failure, failure.error, upstreamAnswer) };
     }
     return {
       body: answer.take(),
       ...this.#usageFrame(usageSoFar(answer, this.#inputEstimate)),
-      outcome: failedOutcome(failure, unavailable(failure.error)),
+      outcome: this.#failedOutcome(failure, unavailable(failure.error)),
     };
+  }
+
+  #failedOutcome(
+    failure: UpstreamFailure,
+    error: GatewayError,
+    upstreamAnswer?: MessageInitShape<typeof UpstreamAnswerSchema>,
+  ): MessageInitShape<typeof ExecuteOutcomeSchema> {
+    const outcome = failedOutcome(failure, error, { upstreamAnswer, quotas: this.#quotas });
+    return { ...outcome, amended: this.#amended };
   }
 
   #end(result: AttemptResult): void {

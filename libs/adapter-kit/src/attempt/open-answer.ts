@@ -7,10 +7,16 @@ import { jsonHeaders } from '../upstream/json-headers.ts';
 import { readBody } from '../upstream/read-body.ts';
 import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { plainFailure, unavailable } from './attempt-failure.ts';
+import { type QuotaReport, readQuotas } from './read-quotas.ts';
 
 export type OpenedAnswer =
-  | { readonly kind: 'answering'; readonly exchange: UpstreamExchange; readonly head: UpstreamHead }
-  | { readonly kind: 'failed'; readonly failure: UpstreamFailure };
+  | {
+      readonly kind: 'answering';
+      readonly exchange: UpstreamExchange;
+      readonly head: UpstreamHead;
+      readonly quotas: QuotaReport;
+    }
+  | { readonly kind: 'failed'; readonly failure: UpstreamFailure; readonly quotas: QuotaReport };
 
 /** The part of a prepared call that is sent. */
 type Call = Omit<PreparedCall, 'answer'>;
@@ -33,18 +39,18 @@ export async function openAnswer(
 ): Promise<OpenedAnswer> {
   const account = await accountOf(context, request);
   if (account === undefined) {
-    return { kind: 'failed', failure: plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential') };
+    const failure = plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential');
+    return { kind: 'failed', failure, quotas: [] };
   }
   const first = await send(context, call, account, options);
   const { exchange, head } =
     first.head.status === 401 ? await retryRefused(context, call, account, first, options) : first;
-  if (head.status >= 400) return { kind: 'failed', failure: await readFailure(context, exchange, head) };
-  if (isProviderAnswer(head)) return { kind: 'answering', exchange, head };
+  const quotas = readQuotas(context, request.lease.model, head);
+  if (head.status >= 400) return { kind: 'failed', failure: await readFailure(context, exchange, head), quotas };
+  if (isProviderAnswer(head)) return { kind: 'answering', exchange, head, quotas };
   exchange[Symbol.dispose]();
-  return {
-    kind: 'failed',
-    failure: plainFailure(AttemptResult.NETWORK_ERROR, 'the answer is not the provider’s', head.status),
-  };
+  const failure = plainFailure(AttemptResult.NETWORK_ERROR, 'the answer is not the provider’s', head.status);
+  return { kind: 'failed', failure, quotas: [] };
 }
 
 /** Undefined when the account service answers that there is no usable credential. */

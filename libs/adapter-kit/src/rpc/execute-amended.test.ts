@@ -36,6 +36,16 @@ describe('a provider that refuses what a request can do without', () => {
     expect(await metric('gateway_upstream_attempts_total')).toBe(1);
   });
 
+  it('leaves word of it in the outcome, and only then', async () => {
+    const outcomeOf = async (body: object) => (await Array.fromAsync(send(adapter, { body }))).at(-1)?.outcome?.amended;
+    refuseSpare('status');
+    expect(await outcomeOf({ stream: true, spare: 1 })).toBe('rejected');
+    expect(await outcomeOf({ stream: true })).toBe('');
+    adapter.provider.answer = (response) => response.writeHead(400).end('{}');
+    expect(await outcomeOf({ stream: true, spare: 1 })).toBe('rejected');
+    expect(await outcomeOf({ stream: true })).toBe('');
+  });
+
   it('is asked no third time', async () => {
     adapter.provider.answer = (response) => response.writeHead(400).end('{}');
     const frames = await framesOf({ stream: true, spare: 1 });

@@ -6,6 +6,7 @@ import { messagesTokenCounter } from './count-tokens.ts';
 import { mapUpstreamError } from './map-upstream-error.ts';
 import { messagesTranslator } from './messages-translator.ts';
 import { readModelList } from './read-model-list.ts';
+import { readWindows } from './read-windows.ts';
 
 /** The Messages format. @see https://platform.claude.com/docs/en/api/messages */
 export const messagesFormat: ProviderFormat = {
@@ -19,5 +20,6 @@ export const messagesFormat: ProviderFormat = {
   modelListPath: '/models?limit=1000',
   readModelList,
   mapUpstreamError,
+  readWindows,
   countTokens: messagesTokenCounter,
 };

@@ -1,4 +1,6 @@
 import type { UpstreamErrorAnswer } from '@gateway/adapter-kit';
+import { numberIn, toFutureMs } from './header-value.ts';
+import { windowResetMs } from './read-windows.ts';
 
 type Headers = UpstreamErrorAnswer['headers'];
 type AnswerHead = Pick<UpstreamErrorAnswer, 'headers' | 'nowMs'>;
@@ -69,37 +71,11 @@ function windowLimit(rejected: readonly Window[], retryAfter: number | undefined
   return { retryAtMs: latest([...resets, retryAfter]), modelScoped: ofAccount.length === 0 };
 }
 
-const hourMs = 3_600_000;
-
-function windowResetMs(window: Window, { headers, nowMs }: AnswerHead): number | undefined {
-  const reset = numberIn(headers, `${unified}-${window}-reset`) ?? numberIn(headers, `${unified}-reset`);
-  if (reset === undefined) return undefined;
-  // Unix seconds; numbers that would lie thousands of years ahead are milliseconds.
-  const resetMs = toFutureMs(reset > 1e11 ? reset : reset * 1_000, nowMs);
-  const longestMs = window.startsWith('5h') ? 6 * hourMs : 8 * 24 * hourMs;
-  return resetMs === undefined ? undefined : Math.min(resetMs, nowMs + longestMs);
-}
-
 /** A limit with something left is not the one that was hit. */
 function usedUpLimits(headers: Headers): readonly string[] {
   return ['requests', 'tokens', 'input-tokens', 'output-tokens']
     .map((limit) => `anthropic-ratelimit-${limit}`)
     .filter((limit) => numberIn(headers, `${limit}-remaining`) === 0);
-}
-
-/** The last moment a Date can hold. */
-const latestDateMs = 8.64e15;
-
-/** A whole moment that is yet to come: one that has passed tells nothing. */
-function toFutureMs(epochMs: number, nowMs: number): number | undefined {
-  return epochMs > nowMs && epochMs <= latestDateMs ? Math.ceil(epochMs) : undefined;
-}
-
-function numberIn(headers: Headers, name: string): number | undefined {
-  const text = headers[name]?.trim();
-  if (text === undefined || text === '') return undefined;
-  const value = Number(text);
-  return Number.isFinite(value) ? value : undefined;
 }
 
 function latest(moments: readonly (number | undefined)[]): number | undefined {

@@ -14,6 +14,8 @@ export interface Account {
   readonly weight: number;
   readonly credential: Credential;
   readonly models: readonly string[] | undefined;
+  /** What a person should know of it. Empty: nothing. */
+  readonly note: string;
 }
 
 export function toAccount(config: AccountConfig): Account {
@@ -26,6 +28,7 @@ export function toAccount(config: AccountConfig): Account {
     weight: config.maxConcurrency ?? uncappedWeight,
     credential: config.credential,
     models: config.models,
+    note: config.note ?? '',
   });
 }
 

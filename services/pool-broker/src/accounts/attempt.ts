@@ -1,3 +1,5 @@
+import type { QuotaWindow } from './quota-window.ts';
+
 /** How an attempt at a provider ended. */
 export type AttemptResult =
   | 'succeeded'
@@ -10,7 +12,7 @@ export type AttemptResult =
   | 'rejected'
   | 'cancelled';
 
-/** The results that are held against an account. */
+/** The results of attempts that another account might have served. */
 export type FailureResult = Exclude<AttemptResult, 'succeeded' | 'rejected' | 'cancelled'>;
 
 export interface AttemptOutcome {
@@ -19,6 +21,8 @@ export interface AttemptOutcome {
   readonly retryAtMs: number | undefined;
   /** True when the limit holds for the attempt's model only. */
   readonly modelScoped: boolean;
+  /** The quotas that the answer told of. */
+  readonly windows: readonly QuotaWindow[];
 }
 
 /** One finished attempt of a request. */
@@ -41,4 +45,12 @@ export function isFailure(result: AttemptResult): result is FailureResult {
  */
 export function isError(result: AttemptResult): boolean {
   return isFailure(result) && result !== 'rate_limited' && result !== 'unauthorized';
+}
+
+/**
+ * True for a failure that says nothing of the account, for its provider, or the way there, fails every account alike: held
+ * against the pool, if at all.
+ */
+export function isFaultOfPool(result: AttemptResult): result is 'overloaded' | 'network_error' {
+  return result === 'overloaded' || result === 'network_error';
 }

@@ -1,38 +1,55 @@
 import type { FailureResult } from '../accounts/attempt.ts';
+import { holdsForModel, type QuotaWindow } from '../accounts/quota-window.ts';
 
 /** What is remembered of an account's recent attempts. A value: rules make a new one, stores keep it. */
 export interface AccountHealth {
   readonly cooldowns: readonly Cooldown[];
+  /** The latest word of the provider on each quota. */
+  readonly windows: readonly SeenWindow[];
   /** Moving share of failed attempts, 0 to 1, as of `errorsAtMs`; it fades with time. */
   readonly errorAverage: number;
   readonly errorsAtMs: number;
 }
 
-/** Time during which an account, or one model of it, takes no requests. At most one for each scope and cause. */
+/** Time during which an account, or some models of it, takes no requests. At most one for each scope and cause. */
 export interface Cooldown {
-  /** The model it is confined to. Empty: the whole account. */
+  /** The models it is confined to: an id or, for a family, a pattern. Empty: the whole account. */
   readonly model: string;
   readonly reason: FailureResult;
+  /** When it began, or was last confirmed. */
   readonly sinceMs: number;
   readonly untilMs: number;
   /** True when the provider named the moment: it is honoured exactly, and nothing needs to be found out after it. */
   readonly givenByProvider: boolean;
   /** How many times in a row the duration had to be guessed. */
   readonly strikes: number;
-  /** The one request that finds out whether a guessed cooldown is over. */
+  /** The quota window that was used up, where the provider named one. */
+  readonly window?: string | undefined;
+  /** From when on one request may find out ahead of the end whether it is over. Undefined: not before the end. */
+  readonly probeFromMs?: number | undefined;
+  /** The one request that finds out whether the cooldown is over. */
   readonly probe?: Probe | undefined;
 }
 
 export interface Probe {
   readonly leaseId: string;
-  /** When others may probe, should nothing be heard of this one. */
+  /** When others need not wait for it any more, should nothing be heard of it. */
   readonly expiresAtMs: number;
+}
+
+export interface SeenWindow extends QuotaWindow {
+  readonly seenAtMs: number;
 }
 
 /** Why an account cools down: kept apart, so that being refused does not hide behind a longer limit. */
 export type CooldownCause = 'limit' | 'refusal' | 'errors';
 
-export const healthy: AccountHealth = Object.freeze({ cooldowns: Object.freeze([]), errorAverage: 0, errorsAtMs: 0 });
+export const healthy: AccountHealth = Object.freeze({
+  cooldowns: Object.freeze([]),
+  windows: Object.freeze([]),
+  errorAverage: 0,
+  errorsAtMs: 0,
+});
 
 export function causeOf({ reason }: Cooldown): CooldownCause {
   if (reason === 'rate_limited') return 'limit';
@@ -40,7 +57,7 @@ export function causeOf({ reason }: Cooldown): CooldownCause {
 }
 
 export function concernsModel(cooldown: Cooldown, model: string): boolean {
-  return cooldown.model === '' || cooldown.model === model;
+  return holdsForModel(cooldown.model, model);
 }
 
 /** True while the cooldown itself runs. */
@@ -51,6 +68,11 @@ export function isRunning(cooldown: Cooldown, nowMs: number): boolean {
 /** True once a guessed cooldown has run out and nobody knows yet whether the account is back. */
 export function isHalfOpen(cooldown: Cooldown, nowMs: number): boolean {
   return !cooldown.givenByProvider && !isRunning(cooldown, nowMs) && nowMs < forgottenAtMs(cooldown);
+}
+
+/** True when nothing bad was heard of the probe of a limit. Limits are told at once, so that it is as good as over. */
+export function hasPassedProbe(cooldown: Cooldown, nowMs: number): boolean {
+  return causeOf(cooldown) === 'limit' && cooldown.probe !== undefined && nowMs >= cooldown.probe.expiresAtMs;
 }
 
 /** When a cooldown means nothing any more: at its end if the provider named it, else an hour after it. */

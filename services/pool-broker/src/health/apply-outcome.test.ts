@@ -20,7 +20,7 @@ interface Happening {
 
 function after(health: AccountHealth, outcome: Partial<AttemptOutcome>, happening: Happening): AccountHealth {
   const { nowMs, model = 'm', leaseId = 'lease', leasedAtMs = nowMs } = happening;
-  const full = { result: 'succeeded', retryAtMs: undefined, modelScoped: false, ...outcome } as const;
+  const full = { result: 'succeeded', retryAtMs: undefined, modelScoped: false, windows: [], ...outcome } as const;
   return applyOutcome(health, { leaseId, model, leasedAtMs, nowMs, outcome: full }, rules);
 }
 
@@ -30,8 +30,7 @@ const untilOf = (health: AccountHealth, nowMs: number, model = 'm') => {
 };
 
 function probing(health: AccountHealth, nowMs: number, leaseId = 'probe'): AccountHealth {
-  const probe = { leaseId, expiresAtMs: nowMs + settings.probeTimeoutMs };
-  return startProbe(health, { model: 'm', nowMs, probe }) ?? expect.fail('no probe is due');
+  return startProbe(health, { model: 'm', nowMs, leaseId }, rules) ?? expect.fail('no probe is due');
 }
 
 describe('a 429 with a reset', () => {
@@ -88,7 +87,7 @@ describe('a 429 without a reset', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 0.999, noNaN: true }), (value) => {
         const attempt = { leaseId: 'l', model: 'm', leasedAtMs: startMs, nowMs: startMs };
-        const outcome = { result: 'rate_limited', retryAtMs: undefined, modelScoped: false } as const;
+        const outcome = { result: 'rate_limited', retryAtMs: undefined, modelScoped: false, windows: [] } as const;
         const health = applyOutcome(healthy, { ...attempt, outcome }, { ...random, random: () => value });
         const guess = (untilOf(health, startMs) ?? 0) - startMs;
         expect(guess).toBeGreaterThanOrEqual(5_000);
@@ -103,10 +102,7 @@ describe('a 429 without a reset', () => {
     expect(availabilityOf(limited, 'm', overMs).kind).toBe('probe_due');
     const probed = probing(limited, overMs);
     expect(availabilityOf(probed, 'm', overMs).kind).toBe('probing');
-    expect(
-      startProbe(probed, { model: 'm', nowMs: overMs, probe: { leaseId: 'x', expiresAtMs: 9e9 } }),
-    ).toBeUndefined();
-    expect(availabilityOf(probed, 'm', overMs + settings.probeTimeoutMs).kind).toBe('probe_due');
+    expect(startProbe(probed, { model: 'm', nowMs: overMs, leaseId: 'x' }, rules)).toBeUndefined();
   });
 
   it('is forgotten when the probe succeeds', () => {
@@ -199,22 +195,26 @@ const anyHistory = fc.array(
 );
 
 describe('any history of an account', () => {
-  it('never shortens a reset that the provider named', () => {
+  it('shortens no reset that the provider named, unless by serving what was sent after it', () => {
     fc.assert(
       fc.property(anyHistory, (history) => {
         let health = healthy;
         let nowMs = startMs;
-        const promised = new Map<string, number>();
+        const promised = new Map<string, { readonly untilMs: number; readonly toldAtMs: number }>();
         for (const { result, retryInMs, modelScoped, model, waitMs, ageMs } of history) {
           nowMs += waitMs;
           const retryAtMs = retryInMs === undefined ? undefined : nowMs + retryInMs;
           health = after(health, { result, retryAtMs, modelScoped }, { nowMs, model, leasedAtMs: nowMs - ageMs });
           if (result === 'rate_limited' && retryAtMs !== undefined && retryAtMs > nowMs) {
             const scope = modelScoped ? model : '';
-            promised.set(scope, Math.max(promised.get(scope) ?? 0, retryAtMs));
+            const untilMs = Math.max(promised.get(scope)?.untilMs ?? 0, retryAtMs);
+            promised.set(scope, { untilMs, toldAtMs: nowMs });
+          }
+          for (const scope of result === 'succeeded' ? ['', model] : []) {
+            if (nowMs - ageMs > (promised.get(scope)?.toldAtMs ?? nowMs)) promised.delete(scope);
           }
           for (const name of ['m', 'n']) {
-            const until = Math.max(promised.get('') ?? 0, promised.get(name) ?? 0);
+            const until = Math.max(promised.get('')?.untilMs ?? 0, promised.get(name)?.untilMs ?? 0);
             if (until > nowMs) expect(untilOf(health, nowMs, name)).toBeGreaterThanOrEqual(until);
           }
         }

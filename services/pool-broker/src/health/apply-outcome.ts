@@ -1,15 +1,12 @@
-import type { PoolSettings } from '@gateway/config';
 import type { AttemptOutcome, FailureResult } from '../accounts/attempt.ts';
-import {
-  type AccountHealth,
-  type Cooldown,
-  causeOf,
-  concernsModel,
-  forgottenAtMs,
-  isRunning,
-} from './account-health.ts';
+import { isSpent } from '../accounts/quota-window.ts';
+import { type AccountHealth, type Cooldown, causeOf, concernsModel } from './account-health.ts';
+import { type HealthRules, withGivenReset, withGuess } from './cooldown.ts';
 import { withAttemptCounted } from './error-average.ts';
-import { endProbe } from './probe.ts';
+import { limitOf } from './limit-scope.ts';
+import { poolRulesOf } from './pool-rules.ts';
+import { endProbe, isProbedBy } from './probe.ts';
+import { withWindows } from './quota-windows.ts';
 
 /** An attempt that has ended, as its account's health needs to know it. */
 export interface EndedAttempt {
@@ -21,14 +18,13 @@ export interface EndedAttempt {
   readonly nowMs: number;
 }
 
-export interface HealthRules {
-  readonly settings: PoolSettings;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-}
-
 /** An account's health after one more attempt; the same value when the attempt says nothing new. Pure but for `random`. */
 export function applyOutcome(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
+  const told = withWindows(health, attempt.outcome.windows, attempt.nowMs);
+  return afterResult(withoutRefutedByWindows(told, attempt), attempt, rules);
+}
+
+function afterResult(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
   const { result } = attempt.outcome;
   switch (result) {
     case 'succeeded':
@@ -37,11 +33,12 @@ export function applyOutcome(health: AccountHealth, attempt: EndedAttempt, rules
       return afterRateLimit(endProbe(health, attempt.leaseId), attempt, rules);
     case 'unauthorized':
       return afterRefusal(endProbe(health, attempt.leaseId), attempt, rules);
-    case 'overloaded':
     case 'server_error':
-    case 'network_error':
     case 'timeout':
       return afterError(health, attempt, result, rules);
+    // Of the provider or of the way there: whatever the account, it would have been the same.
+    case 'overloaded':
+    case 'network_error':
     case 'rejected':
     case 'cancelled':
       return endProbe(health, attempt.leaseId);
@@ -50,43 +47,44 @@ export function applyOutcome(health: AccountHealth, attempt: EndedAttempt, rules
   }
 }
 
-/** Ends what we guessed. What the provider named stays: the answer may have begun before it. */
+/** What the provider granted after a cooldown had begun ends it, even one that the provider had named the end of. */
 function afterSuccess(health: AccountHealth, attempt: EndedAttempt): AccountHealth {
-  const disproved = health.cooldowns.filter((cooldown) => isDisprovedBy(cooldown, attempt));
-  if (disproved.length === 0) return withAttemptCounted(health, false, attempt.nowMs);
-  const cooldowns = health.cooldowns.filter((cooldown) => !disproved.includes(cooldown));
-  return disproved.some((cooldown) => causeOf(cooldown) === 'errors')
+  const refuted = health.cooldowns.filter(
+    (cooldown) => concernsModel(cooldown, attempt.model) && isNewsOn(cooldown, attempt),
+  );
+  if (refuted.length === 0) return withAttemptCounted(health, false, attempt.nowMs);
+  const cooldowns = health.cooldowns.filter((cooldown) => !refuted.includes(cooldown));
+  return refuted.some((cooldown) => causeOf(cooldown) === 'errors')
     ? { ...health, cooldowns, errorAverage: 0 }
     : withAttemptCounted({ ...health, cooldowns }, false, attempt.nowMs);
 }
 
-function isDisprovedBy(cooldown: Cooldown, { model, leaseId, leasedAtMs }: EndedAttempt): boolean {
-  if (cooldown.givenByProvider || !concernsModel(cooldown, model)) return false;
-  return cooldown.probe?.leaseId === leaseId || (leasedAtMs !== undefined && leasedAtMs > cooldown.sinceMs);
+/** A window that has room again is no reason to wait, whichever model the answer that says so was for. */
+function withoutRefutedByWindows(health: AccountHealth, attempt: EndedAttempt): AccountHealth {
+  const open = attempt.outcome.windows.filter((window) => !isSpent(window));
+  const isRefuted = (cooldown: Cooldown) =>
+    isNewsOn(cooldown, attempt) &&
+    open.some(({ name, models }) => name === cooldown.window && models === cooldown.model);
+  const cooldowns = health.cooldowns.filter((cooldown) => !isRefuted(cooldown));
+  return cooldowns.length === health.cooldowns.length ? health : { ...health, cooldowns };
+}
+
+/** An answer to a request that was sent before the cooldown began may have begun before it too. */
+function isNewsOn(cooldown: Cooldown, { leaseId, leasedAtMs }: EndedAttempt): boolean {
+  return isProbedBy(cooldown, leaseId) || (leasedAtMs !== undefined && leasedAtMs > cooldown.sinceMs);
 }
 
 function afterRateLimit(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
-  const { outcome, model, nowMs } = attempt;
-  const scope = outcome.modelScoped ? model : '';
-  // A moment that has passed is no reset: to believe it would be to ask again at once, and for ever.
-  if (outcome.retryAtMs === undefined || outcome.retryAtMs <= nowMs) {
-    const { rateLimitCooldownMs: firstMs, rateLimitCooldownMaxMs: maxMs } = rules.settings;
-    return withGuess(health, attempt, { scope, reason: 'rate_limited', firstMs, maxMs }, rules);
-  }
-  return withCooldown(health, nowMs, {
-    model: scope,
-    reason: 'rate_limited',
-    sinceMs: nowMs,
-    untilMs: Math.min(outcome.retryAtMs, nowMs + rules.settings.givenCooldownMaxMs),
-    givenByProvider: true,
-    strikes: 0,
-  });
+  const { nowMs } = attempt;
+  const { scope, retryAtMs, window } = limitOf(attempt.outcome, attempt.model, nowMs);
+  if (retryAtMs !== undefined) return withGivenReset(health, { scope, untilMs: retryAtMs, window }, nowMs, rules);
+  const { rateLimitCooldownMs: firstMs, rateLimitCooldownMaxMs: maxMs } = rules.settings;
+  return withGuess(health, { scope, reason: 'rate_limited', firstMs, maxMs }, attempt, rules);
 }
 
 function afterRefusal(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
-  const { unauthorizedCooldownMs: durationMs } = rules.settings;
-  const guess = { scope: '', reason: 'unauthorized', firstMs: durationMs, maxMs: durationMs } as const;
-  return withGuess(health, attempt, guess, rules);
+  const { unauthorizedCooldownMs: firstMs, unauthorizedCooldownMaxMs: maxMs } = poolRulesOf(rules.settings);
+  return withGuess(health, { scope: '', reason: 'unauthorized', firstMs, maxMs }, attempt, rules);
 }
 
 /** One error is no reason to pause an account; a failed probe, or too many errors of late, is. */
@@ -98,59 +96,10 @@ function afterError(
 ): AccountHealth {
   const { settings } = rules;
   const wasProbe = health.cooldowns.some(
-    (cooldown) => causeOf(cooldown) === 'errors' && cooldown.probe?.leaseId === attempt.leaseId,
+    (cooldown) => causeOf(cooldown) === 'errors' && isProbedBy(cooldown, attempt.leaseId),
   );
   const counted = withAttemptCounted(endProbe(health, attempt.leaseId), true, attempt.nowMs);
   if (!wasProbe && counted.errorAverage < settings.errorThreshold) return counted;
   const { errorCooldownMs: firstMs, errorCooldownMaxMs: maxMs } = settings;
-  return withGuess(counted, attempt, { scope: '', reason, firstMs, maxMs }, rules);
-}
-
-interface Guess {
-  readonly scope: string;
-  readonly reason: FailureResult;
-  readonly firstMs: number;
-  readonly maxMs: number;
-}
-
-/** A cooldown of a duration that we make up: it doubles while it proves too short, and is stretched at random. */
-function withGuess(health: AccountHealth, attempt: EndedAttempt, guess: Guess, rules: HealthRules): AccountHealth {
-  const { nowMs } = attempt;
-  const fresh: Cooldown = {
-    model: guess.scope,
-    reason: guess.reason,
-    sinceMs: nowMs,
-    untilMs: nowMs,
-    givenByProvider: false,
-    strikes: 1,
-  };
-  const previous = health.cooldowns.find((cooldown) => isSameKind(cooldown, fresh));
-  if (previous === undefined || nowMs >= forgottenAtMs(previous)) {
-    return withCooldown(health, nowMs, { ...fresh, untilMs: nowMs + guessedMs(1, guess, rules) });
-  }
-  // Requests that were under way together fail together: that is one event, not many.
-  if (isRunning(previous, nowMs) && (attempt.leasedAtMs ?? nowMs) <= previous.sinceMs) return health;
-  const strikes = previous.strikes + 1;
-  return withCooldown(health, nowMs, { ...fresh, strikes, untilMs: nowMs + guessedMs(strikes, guess, rules) });
-}
-
-function guessedMs(strikes: number, { firstMs, maxMs }: Guess, { settings, random }: HealthRules): number {
-  const doubledMs = Math.min(firstMs * 2 ** Math.min(strikes - 1, 30), Math.max(firstMs, maxMs));
-  return Math.ceil(doubledMs * (1 + settings.cooldownJitter * random()));
-}
-
-/** Adds a cooldown to those that still matter. One that ends later than its successor stays: none is ever shortened. */
-function withCooldown(health: AccountHealth, nowMs: number, cooldown: Cooldown): AccountHealth {
-  const previous = health.cooldowns.find((other) => isSameKind(other, cooldown));
-  if (previous !== undefined && isRunning(previous, nowMs) && outlasts(previous, cooldown)) return health;
-  const others = health.cooldowns.filter((other) => other !== previous && nowMs < forgottenAtMs(other));
-  return { ...health, cooldowns: [...others, cooldown] };
-}
-
-function outlasts(previous: Cooldown, next: Cooldown): boolean {
-  return previous.untilMs > next.untilMs || (previous.untilMs === next.untilMs && previous.givenByProvider);
-}
-
-function isSameKind(one: Cooldown, other: Cooldown): boolean {
-  return one.model === other.model && causeOf(one) === causeOf(other);
+  return withGuess(counted, { scope: '', reason, firstMs, maxMs }, attempt, rules);
 }

@@ -1,13 +1,27 @@
-import { type AccountHealth, type Cooldown, causeOf } from './account-health.ts';
+import { type AccountHealth, type Cooldown, causeOf, type SeenWindow } from './account-health.ts';
 
-/** What two memories of one account come to: of each scope and cause the cooldown that ends later. */
+/** What two memories of one account come to: of each scope and cause the cooldown that ends later, the latest word on each quota. */
 export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHealth {
-  const merged = new Map<string, Cooldown>();
-  for (const cooldown of [...one.cooldowns, ...other.cooldowns]) {
-    const kind = `${causeOf(cooldown)} ${cooldown.model}`;
-    const kept = merged.get(kind);
-    if (kept === undefined || cooldown.untilMs > kept.untilMs) merged.set(kind, cooldown);
-  }
+  const cooldowns = mergeBy(
+    [...one.cooldowns, ...other.cooldowns],
+    (cooldown: Cooldown) => `${causeOf(cooldown)} ${cooldown.model}`,
+    (cooldown) => cooldown.untilMs,
+  );
+  const windows = mergeBy(
+    [...one.windows, ...other.windows],
+    (window: SeenWindow) => `${window.name} ${window.models}`,
+    (window) => window.seenAtMs,
+  );
   const { errorAverage, errorsAtMs } = one.errorsAtMs >= other.errorsAtMs ? one : other;
-  return { cooldowns: [...merged.values()], errorAverage, errorsAtMs };
+  return { cooldowns, windows, errorAverage, errorsAtMs };
+}
+
+/** Of each kind the item that is worth most; the first of equals. */
+function mergeBy<T>(items: readonly T[], kindOf: (item: T) => string, worthOf: (item: T) => number): readonly T[] {
+  const merged = new Map<string, T>();
+  for (const item of items) {
+    const kept = merged.get(kindOf(item));
+    if (kept === undefined || worthOf(item) > worthOf(kept)) merged.set(kindOf(item), item);
+  }
+  return [...merged.values()];
 }

@@ -1,12 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import type { PoolFormat } from '@gateway/config';
 import type { Attempt } from '../accounts/attempt.ts';
 import { isError } from '../accounts/attempt.ts';
 import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/resolve-model.ts';
-import { startProbe } from '../health/probe.ts';
-import { type Selection, selectAccount } from '../selection/select-account.ts';
+import { startPoolProbe } from '../health/pool-health.ts';
+import { poolRulesOf } from '../health/pool-rules.ts';
+import { endProbe, startProbe } from '../health/probe.ts';
+import { choiceText, type SkippedGroup, skippedGroups } from '../selection/choice-text.ts';
+import { type Examination, type Selection, selectAccount } from '../selection/select-account.ts';
 import { affinityIdOf } from './affinity-id.ts';
+import { newLeaseId, toCallerId } from './lease-id.ts';
 import { readCandidates } from './read-candidates.ts';
 import { LeasingHistory } from './request-history.ts';
 import { settleAttempt } from './settle-attempt.ts';
@@ -20,6 +23,8 @@ export interface LeaseRequest {
   /** Oldest first. */
   readonly attempts: readonly Attempt[];
   readonly allowCandidateFailover: boolean;
+  /** Who asks, as an opaque key. Empty: nobody's share is counted. */
+  readonly caller: string;
 }
 
 /** The right to send one request with one account. */
@@ -29,11 +34,19 @@ export interface Lease {
   readonly candidate: Candidate;
 }
 
-export type LeaseResult =
+export type LeaseResult = { readonly choice: LeaseChoice } & (
   | { readonly kind: 'leased'; readonly lease: Lease }
   | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
   | { readonly kind: 'unavailable' }
-  | { readonly kind: 'unknown_model' };
+  | { readonly kind: 'unknown_model' }
+);
+
+/** Why it is this account, or none, for operators. */
+export interface LeaseChoice {
+  /** In words; empty when the skipped accounts say it all. */
+  readonly reason: string;
+  readonly skipped: readonly SkippedGroup[];
+}
 
 /** Settles the request's last attempt and leases the account for the next one, or says why there is none. */
 export async function acquireLease(broker: Broker, request: LeaseRequest): Promise<LeaseResult> {
@@ -47,33 +60,50 @@ export async function acquireLease(broker: Broker, request: LeaseRequest): Promi
 
 async function leaseNext(broker: Broker, request: LeaseRequest): Promise<LeaseResult> {
   const all = broker.catalog.resolve(request.model, request.formats);
-  if (all.length === 0) return { kind: 'unknown_model' };
+  if (all.length === 0) return { kind: 'unknown_model', choice: nothingToChoose };
   const candidates = request.allowCandidateFailover ? all : all.slice(0, 1);
   const history = new LeasingHistory(request.attempts);
   while (true) {
-    const selection = await selectNow(broker, request, candidates, history);
-    if (selection.kind !== 'chosen') return selection;
-    if (mayNotRetry(broker, request.attempts)) return { kind: 'unavailable' };
-    const lease = await takeLease(broker, selection);
+    const { selection, choice } = await selectNow(broker, request, candidates, history);
+    if (selection.kind !== 'chosen') return { ...selection, choice };
+    if (mayNotRetry(broker, request.attempts)) return { kind: 'unavailable', choice: { ...choice, reason: spent } };
+    const lease = await takeLease(broker, selection, toCallerId(request.caller));
     if (lease !== undefined) {
       await dropStaleBinding(broker, selection, request.affinityKey);
       if (followsError(request.attempts)) broker.retryBudget.noteRetry();
-      return { kind: 'leased', lease };
+      return { kind: 'leased', lease, choice };
     }
     // Ends, because an account is overtaken at once and there are only so many.
     history.noteOvertakenAt(selection.view.account.id);
   }
 }
 
+const nothingToChoose: LeaseChoice = { reason: '', skipped: [] };
+const spent =
+  'it had spent what requests may spend after errors: its own attempts, or the budget for the retries of all';
+
 async function selectNow(
   broker: Broker,
-  { affinityKey }: LeaseRequest,
+  { affinityKey, caller }: LeaseRequest,
   candidates: readonly Candidate[],
   history: LeasingHistory,
-): Promise<Selection> {
-  const views = await readCandidates(broker, candidates, affinityKey);
-  const { clock, random } = broker;
-  return selectAccount({ candidates: views, affinityKey, history, nowMs: clock.nowMs(), random });
+): Promise<{ readonly selection: Selection; readonly choice: LeaseChoice }> {
+  const views = await readCandidates(broker, candidates, { affinityKey, caller: toCallerId(caller) });
+  const { clock, random, settings } = broker;
+  const rules = poolRulesOf(settings);
+  const examinations: Examination[] = [];
+  const selection = selectAccount({
+    candidates: views,
+    affinityKey,
+    history,
+    rules,
+    nowMs: clock.nowMs(),
+    random,
+    onExamined: (examination) => examinations.push(examination),
+  });
+  const last = examinations.at(-1);
+  const reason = last === undefined ? '' : choiceText(last, affinityKey);
+  return { selection, choice: { reason, skipped: examinations.flatMap(skippedGroups) } };
 }
 
 /**
@@ -98,28 +128,42 @@ function followsError(attempts: readonly Attempt[]): boolean {
 type Chosen = Extract<Selection, { kind: 'chosen' }>;
 
 /** Undefined when another request took the account's last place, or its probe, since we looked. */
-async function takeLease(broker: Broker, { candidate, view, probe }: Chosen): Promise<Lease | undefined> {
+async function takeLease(broker: Broker, selection: Chosen, caller: string): Promise<Lease | undefined> {
+  const { candidate, view } = selection;
   const { store, settings } = broker;
   const { id: accountId, maxConcurrency } = view.account;
-  const leaseId = randomUUID();
-  if (!(await store.takeLease({ accountId, leaseId, maxConcurrency, leaseTtlMs: settings.leaseTtlMs })))
-    return undefined;
-  if (probe && !(await takeProbe(broker, accountId, candidate.candidate.model, leaseId))) {
+  const { leaseTtlMs } = settings;
+  const leaseId = newLeaseId(caller);
+  if (!(await store.takeLease({ accountId, leaseId, maxConcurrency, leaseTtlMs }))) return undefined;
+  if (!(await takeProbes(broker, selection, leaseId))) {
     await store.settleLease(accountId, leaseId);
     return undefined;
   }
+  const { pool, model } = candidate.candidate;
+  await store.beginRequest({ pool: pool.name, model, caller, leaseId, leaseTtlMs });
   return { leaseId, accountId, candidate: candidate.candidate };
 }
 
-function takeProbe(
-  { store, settings, clock }: Broker,
-  accountId: string,
-  model: string,
+/** The right to probe the account and the pool, where the request would: both or none. */
+async function takeProbes(
+  broker: Broker,
+  { candidate, view, probe, poolProbe }: Chosen,
   leaseId: string,
 ): Promise<boolean> {
+  const { store, clock, settings } = broker;
+  const { pool, model } = candidate.candidate;
+  const accountId = view.account.id;
   const nowMs = clock.nowMs();
-  const probe = { leaseId, expiresAtMs: nowMs + settings.probeTimeoutMs };
-  return store.changeHealth(accountId, (health) => startProbe(health, { model, nowMs, probe }));
+  if (
+    probe &&
+    !(await store.changeHealth(accountId, (health) => startProbe(health, { leaseId, model, nowMs }, broker)))
+  )
+    return false;
+  if (!poolProbe) return true;
+  const start = { leaseId, expiresAtMs: nowMs + poolRulesOf(settings).poolProbeQuietMs };
+  if (await store.changePoolHealth(pool.name, (health) => startPoolProbe(health, model, start, nowMs))) return true;
+  if (probe) await store.changeHealth(accountId, (health) => endProbe(health, leaseId));
+  return false;
 }
 
 /** A session whose account can't serve it is set free, so that it stays where it succeeds next. */

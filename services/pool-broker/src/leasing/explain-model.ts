@@ -1,8 +1,9 @@
 import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/resolve-model.ts';
-import { type AccountView, fitnessOf } from '../selection/fitness.ts';
+import { poolRulesOf } from '../health/pool-rules.ts';
+import type { AccountView } from '../selection/fitness.ts';
 import { obstacleText } from '../selection/obstacle-text.ts';
-import { type Selection, selectAccount } from '../selection/select-account.ts';
+import { examineAccounts, type Selection, selectAccount } from '../selection/select-account.ts';
 import { readCandidates } from './read-candidates.ts';
 import { LeasingHistory } from './request-history.ts';
 
@@ -24,15 +25,21 @@ export async function explainModel(
   model: string,
   affinityKey: string,
 ): Promise<readonly ExplainedCandidate[]> {
-  const nowMs = broker.clock.nowMs();
-  const history = new LeasingHistory([]);
-  const candidates = await readCandidates(broker, broker.catalog.resolve(model, new Set()), affinityKey);
+  const asking = { affinityKey, caller: '' };
+  const candidates = await readCandidates(broker, broker.catalog.resolve(model, new Set()), asking);
   // Equals are told apart at random; the first of them stands for all.
-  const selection = selectAccount({ candidates, affinityKey, history, nowMs, random: () => 0 });
+  const request = {
+    candidates,
+    affinityKey,
+    history: new LeasingHistory([]),
+    rules: poolRulesOf(broker.settings),
+    nowMs: broker.clock.nowMs(),
+    random: () => 0,
+  };
+  const selection = selectAccount(request);
   return candidates.map((candidate) => ({
     candidate: candidate.candidate,
-    accounts: candidate.accounts.map((view) => {
-      const fitness = fitnessOf(view, candidate.candidate.model, history, nowMs);
+    accounts: examineAccounts(candidate, request).map(({ view, fitness }) => {
       const chosen = selection.kind === 'chosen' && selection.candidate === candidate && selection.view === view;
       if (fitness.kind === 'unfit') return { view, chosen, reason: obstacleText(fitness.obstacle) };
       return { view, chosen, reason: chosen ? '' : passedOverText(selection, candidate.candidate) };
@@ -46,5 +53,6 @@ function passedOverText(selection: Selection, candidate: Candidate): string {
   const { candidate: chosen, view } = selection;
   if (chosen.candidate !== candidate) return 'an earlier candidate has an account to spare';
   if (chosen.boundAccountId === view.account.id) return 'the session is bound to another account';
+  if (selection.probe) return 'a request finds out whether another account is back';
   return 'another account has as much to spare, or more';
 }

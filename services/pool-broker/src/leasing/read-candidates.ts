@@ -2,29 +2,43 @@ import type { Account } from '../accounts/account.ts';
 import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/resolve-model.ts';
 import { healthy } from '../health/account-health.ts';
+import { untroubled } from '../health/pool-health.ts';
+import { poolRulesOf } from '../health/pool-rules.ts';
+import type { CallerShare } from '../selection/fair-share.ts';
 import type { AccountView } from '../selection/fitness.ts';
 import type { CandidateView } from '../selection/select-account.ts';
 import { affinityIdOf } from './affinity-id.ts';
 
-/** The candidates with what is known of their accounts now, and of the session's bindings. */
+/** Who asks, as far as it decides what they may have. Empty texts: no session, nobody's share is counted. */
+export interface Asking {
+  readonly affinityKey: string;
+  /** See `toCallerId`. */
+  readonly caller: string;
+}
+
+/** The candidates with what is known now of their pools and accounts, of the session's bindings and of the caller's share. */
 export async function readCandidates(
   broker: Broker,
   candidates: readonly Candidate[],
-  affinityKey: string,
+  { affinityKey, caller }: Asking,
 ): Promise<readonly CandidateView[]> {
   const pools = [...new Set(candidates.map(({ pool }) => pool.name))];
-  const [views, bindings] = await Promise.all([
+  const [views, poolHealths, bindings, shares] = await Promise.all([
     readAccounts(
       broker,
       pools.flatMap((pool) => broker.roster.ofPool(pool)),
     ),
+    broker.store.readPools(pools),
     affinityKey === '' ? new Map<string, string>() : readBindings(broker, pools, affinityKey),
+    caller === '' ? new Map<string, CallerShare>() : readShares(broker, pools, caller),
   ]);
   const viewsByPool = Map.groupBy(views, ({ account }) => account.pool);
   return candidates.map((candidate) => ({
     candidate,
     accounts: viewsByPool.get(candidate.pool.name) ?? [],
+    poolHealth: poolHealths.get(candidate.pool.name) ?? untroubled,
     boundAccountId: bindings.get(candidate.pool.name),
+    callerShare: shares.get(candidate.pool.name),
   }));
 }
 
@@ -49,4 +63,16 @@ async function readBindings(
     pools.map(async (pool) => [pool, await store.boundAccount(affinityIdOf(pool, affinityKey))] as const),
   );
   return new Map(found.flatMap(([pool, accountId]) => (accountId === undefined ? [] : [[pool, accountId]])));
+}
+
+async function readShares(
+  { store, settings }: Broker,
+  pools: readonly string[],
+  caller: string,
+): Promise<ReadonlyMap<string, CallerShare>> {
+  const { leaseTtlMs, callerMemoryMs } = poolRulesOf(settings);
+  const found = pools.map(
+    async (pool) => [pool, await store.shareOf({ pool, caller, leaseTtlMs, callerMemoryMs })] as const,
+  );
+  return new Map(await Promise.all(found));
 }

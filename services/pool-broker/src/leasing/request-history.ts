@@ -3,10 +3,12 @@ import type { RequestHistory } from '../selection/fitness.ts';
 
 /** What one request has met: its attempts, and the accounts whose last place another request took just before it. */
 export class LeasingHistory implements RequestHistory {
+  readonly attempts: number;
   readonly #tried: ReadonlyMap<string, AttemptResult>;
   readonly #overtaken = new Set<string>();
 
   constructor(attempts: readonly Attempt[]) {
+    this.attempts = attempts.length;
     this.#tried = new Map(attempts.map(({ accountId, model, outcome }) => [`${accountId}\n${model}`, outcome.result]));
   }
 

@@ -1,11 +1,16 @@
-import { type Attempt, isFailure } from '../accounts/attempt.ts';
+import { servesModel } from '../accounts/account.ts';
+import { type Attempt, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
 import type { Broker } from '../broker.ts';
-import { applyOutcome } from '../health/apply-outcome.ts';
+import { applyOutcome, type EndedAttempt } from '../health/apply-outcome.ts';
+import { applyToPool, troubleSinceMs } from '../health/apply-to-pool.ts';
+import { untroubled } from '../health/pool-health.ts';
 import { affinityIdOf } from './affinity-id.ts';
+import { callerOfLease } from './lease-id.ts';
 
 /**
- * Takes note of how an attempt ended: frees its lease, changes its account's health, binds its session (and what later
- * requests will refer to its answer by) after a success and unbinds the session after a failure. Doing it again for the same lease changes nothing.
+ * Takes note of how an attempt ended: frees its lease, changes its account's and its pool's health, binds its session (and
+ * what later requests will refer to its answer by) after a success and unbinds the session after a failure. Doing it again
+ * for the same lease changes nothing.
  */
 export async function settleAttempt(
   broker: Broker,
@@ -13,23 +18,41 @@ export async function settleAttempt(
   affinityKey: string,
   answerKeys: readonly string[] = [],
 ): Promise<void> {
-  const { leaseId, accountId, pool, outcome } = attempt;
+  const { leaseId, accountId, pool, model, outcome } = attempt;
   // An account that is no longer configured has nothing to keep.
   if (broker.roster.byId(accountId) === undefined) return;
   const settlement = await broker.store.settleLease(accountId, leaseId);
   if (settlement.kind === 'settled_before') return;
   broker.events.attemptEnded(pool, outcome.result);
+  const ended = { leaseId, model, outcome, leasedAtMs: settlement.leasedAtMs, nowMs: broker.clock.nowMs() };
   await Promise.all([
-    changeHealth(broker, attempt, settlement.leasedAtMs),
+    broker.store.endRequest({ pool, model, caller: callerOfLease(leaseId), leaseId }),
+    broker.store.changeHealth(accountId, (health) => applyOutcome(health, ended, broker)),
+    changePoolHealth(broker, attempt, ended),
     affinityKey === '' ? undefined : changeBinding(broker, attempt, affinityKey),
     ...(outcome.result === 'succeeded' ? answerKeys.map((key) => changeBinding(broker, attempt, key)) : []),
   ]);
 }
 
-async function changeHealth(broker: Broker, attempt: Attempt, leasedAtMs: number | undefined): Promise<void> {
-  const { leaseId, accountId, model, outcome } = attempt;
-  const ended = { leaseId, model, outcome, leasedAtMs, nowMs: broker.clock.nowMs() };
-  await broker.store.changeHealth(accountId, (health) => applyOutcome(health, ended, broker));
+async function changePoolHealth(broker: Broker, { accountId, pool }: Attempt, ended: EndedAttempt): Promise<void> {
+  const accounts = broker.roster
+    .ofPool(pool)
+    .filter((account) => account.state === 'active' && servesModel(account, ended.model)).length;
+  const oldestUnderWayMs = await oldestSinceTrouble(broker, pool, ended);
+  const attempt = { ...ended, accountId, accounts, oldestUnderWayMs };
+  await broker.store.changePoolHealth(pool, (health) => applyToPool(health, attempt, broker));
+}
+
+/** When the oldest request was sent that still goes on since the trouble began that an attempt met. Asked for faults only. */
+async function oldestSinceTrouble(
+  broker: Broker,
+  pool: string,
+  { outcome: { result: cause }, model, nowMs }: EndedAttempt,
+): Promise<number | undefined> {
+  if (!isFaultOfPool(cause)) return undefined;
+  const health = (await broker.store.readPools([pool])).get(pool) ?? untroubled;
+  const sinceMs = troubleSinceMs(health, { cause, model, nowMs }, broker);
+  return broker.store.oldestRequest({ pool, model: cause === 'overloaded' ? model : '', sinceMs });
 }
 
 async function changeBinding(broker: Broker, attempt: Attempt, affinityKey: string): Promise<void> {

@@ -4,8 +4,10 @@ import { type AccountSchema, AccountState, type CooldownSchema } from '@gateway/
 import type { Cooldown } from '../health/account-health.ts';
 import { forgottenAtMs } from '../health/account-health.ts';
 import { availabilityOf } from '../health/availability.ts';
+import { windowsAt } from '../health/quota-windows.ts';
 import type { AccountView } from '../selection/fitness.ts';
 import { toResultMessage } from './attempt-message.ts';
+import { toWindowMessage } from './window-message.ts';
 
 /** An account as operators see it: never its credential. */
 export function toAccountMessage(view: AccountView, nowMs: number): MessageInitShape<typeof AccountSchema> {
@@ -17,6 +19,9 @@ export function toAccountMessage(view: AccountView, nowMs: number): MessageInitS
     state: toState(view, nowMs),
     cooldowns: health.cooldowns.filter((cooldown) => nowMs < forgottenAtMs(cooldown)).map(toCooldownMessage),
     inFlight,
+    maxInFlight: Number.isFinite(account.maxConcurrency) ? account.maxConcurrency : 0,
+    note: account.note,
+    windows: windowsAt(health, nowMs).map(toWindowMessage),
   };
 }
 

@@ -1,6 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { type Attempt as AttemptMessage, AttemptResult as ResultMessage } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Attempt, AttemptResult, FailureResult } from '../accounts/attempt.ts';
+import { fromWindowMessages } from './window-message.ts';
 
 /** Undefined for an attempt without a lease, which can't be told of any account. */
 export function fromAttemptMessage({ lease, outcome }: AttemptMessage): Attempt | undefined {
@@ -14,6 +15,7 @@ export function fromAttemptMessage({ lease, outcome }: AttemptMessage): Attempt 
       result: fromResultMessage(outcome?.result ?? ResultMessage.UNSPECIFIED),
       retryAtMs: outcome?.retryAt === undefined ? undefined : timestampMs(outcome.retryAt),
       modelScoped: outcome?.modelScoped ?? false,
+      windows: fromWindowMessages(outcome?.windows ?? []),
     },
   };
 }

@@ -19,8 +19,10 @@ export function acquire(broker: Broker): Handlers<typeof PoolBrokerService>['acq
       affinityKey: request.affinityKey,
       attempts: request.attempts.map(fromAttemptMessage).filter((attempt) => attempt !== undefined),
       allowCandidateFailover: request.allowCandidateFailover,
+      caller: request.caller,
     });
-    return { result: toResult(result) };
+    const { reason, skipped } = result.choice;
+    return { result: toResult(result), reason, skipped: [...skipped] };
   };
 }
 

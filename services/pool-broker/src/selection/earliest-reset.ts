@@ -1,3 +1,5 @@
+import type { Cooldown } from '../health/account-health.ts';
+import type { PoolRules } from '../health/pool-rules.ts';
 import type { Obstacle } from './fitness.ts';
 
 export type NoAccount =
@@ -9,21 +11,27 @@ export type NoAccount =
  * of such accounts; but with none when one of them is only busy, for it may be free at any moment and nobody should sleep
  * for hours then.
  */
-export function earliestReset(obstacles: readonly Obstacle[], nowMs: number): NoAccount {
-  const resets = obstacles.map((obstacle) => resetOf(obstacle, nowMs)).filter((reset) => reset !== undefined);
+export function earliestReset(obstacles: readonly Obstacle[], moment: Moment): NoAccount {
+  const resets = obstacles.map((obstacle) => resetOf(obstacle, moment)).filter((reset) => reset !== undefined);
   if (resets.length === 0) return { kind: 'unavailable' };
   if (resets.includes('any_moment')) return { kind: 'exhausted', retryAtMs: undefined };
   return { kind: 'exhausted', retryAtMs: Math.min(...resets.filter((reset) => reset !== 'any_moment')) };
 }
 
+interface Moment {
+  readonly nowMs: number;
+  readonly rules: Pick<PoolRules, 'limitProbeQuietMs'>;
+}
+
 /** When a limited account is free again. Undefined for one that is kept back by something else. */
-function resetOf(obstacle: Obstacle, nowMs: number): number | 'any_moment' | undefined {
+function resetOf(obstacle: Obstacle, { nowMs, rules }: Moment): number | 'any_moment' | undefined {
   switch (obstacle.kind) {
     case 'cooling':
-      return obstacle.limitOnly ? obstacle.cooldown.untilMs : undefined;
+      return obstacle.limitOnly ? openAtMs(obstacle.cooldown, rules.limitProbeQuietMs) : undefined;
     case 'probing':
       return obstacle.limitOnly ? obstacle.freeAtMs : undefined;
     case 'busy':
+    case 'share_used_up':
       return 'any_moment';
     case 'tried':
       // Limited when it was tried, and over by now.
@@ -31,8 +39,14 @@ function resetOf(obstacle: Obstacle, nowMs: number): number | 'any_moment' | und
     case 'disabled':
     case 'draining':
     case 'model_not_served':
+    case 'pool_paused':
       return undefined;
     default:
       return obstacle satisfies never;
   }
+}
+
+/** When requests may come in numbers: after a guessed cooldown a single one finds out first, and it takes a moment to know. */
+function openAtMs({ untilMs, givenByProvider }: Cooldown, probeMs: number): number {
+  return givenByProvider ? untilMs : untilMs + probeMs;
 }

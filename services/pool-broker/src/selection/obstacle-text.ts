@@ -9,6 +9,10 @@ export function obstacleText(obstacle: Obstacle): string {
       return `cooling until ${isoTime(obstacle.cooldown.untilMs)} ${afterText(obstacle.cooldown)}`;
     case 'probing':
       return `probing: one request is finding out whether it is back ${afterText(obstacle.cooldown)}`;
+    case 'pool_paused':
+      return `the whole pool pauses until ${isoTime(obstacle.untilMs)} after ${failureWords[obstacle.cause]}`;
+    case 'share_used_up':
+      return 'the pool runs short, and the caller has its share of it';
     case 'busy':
       return 'busy: it has as many requests under way as it may';
     case 'tried':
@@ -24,10 +28,19 @@ export function obstacleText(obstacle: Obstacle): string {
   }
 }
 
-function afterText({ reason, model, givenByProvider }: Cooldown): string {
+/** An obstacle in the words that many accounts can share: without moments. */
+export function obstacleReason(obstacle: Obstacle): string {
+  if (obstacle.kind === 'cooling') return `cooling ${afterText(obstacle.cooldown)}`;
+  if (obstacle.kind === 'probing') return `probing ${afterText(obstacle.cooldown)}`;
+  if (obstacle.kind === 'pool_paused') return `the whole pool pauses after ${failureWords[obstacle.cause]}`;
+  return obstacleText(obstacle);
+}
+
+function afterText({ reason, model, givenByProvider, window }: Cooldown): string {
   const scope = model === '' ? '' : ` for ${model}`;
+  const quota = window === undefined ? '' : ` of the ${window} window`;
   const source = givenByProvider ? ' (reset named by the provider)' : '';
-  return `after ${failureWords[reason]}${scope}${source}`;
+  return `after ${failureWords[reason]}${quota}${scope}${source}`;
 }
 
 const failureWords: Readonly<Record<FailureResult, string>> = {

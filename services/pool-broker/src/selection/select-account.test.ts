@@ -1,14 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sampleAccount, sampleGateway } from '../__fixtures__/sample-gateway.ts';
+import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
+import { untroubled } from '../health/pool-health.ts';
+import { poolRulesOf } from '../health/pool-rules.ts';
 import { LeasingHistory } from '../leasing/request-history.ts';
 import type { AccountView } from './fitness.ts';
 import { type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
 
 const nowMs = 1_000_000;
+const rules = poolRulesOf(sampleSettings);
 const [responses, messages] = sampleGateway.pools;
 if (responses === undefined || messages === undefined) throw new Error('the sample gateway has two pools');
 
@@ -29,19 +32,22 @@ function candidate(accounts: readonly AccountView[], rest: Partial<CandidateView
   return {
     candidate: { pool: responses ?? expect.fail(), model: 'm', defaultEffort: '' },
     accounts,
+    poolHealth: untroubled,
     boundAccountId: undefined,
+    callerShare: undefined,
     ...rest,
   };
 }
 
 function select(candidates: readonly CandidateView[], rest: Partial<SelectionRequest> = {}) {
-  const request = { candidates, affinityKey: '', history: new LeasingHistory([]), nowMs, random: () => 0, ...rest };
+  const history = new LeasingHistory([]);
+  const request = { candidates, affinityKey: '', history, rules, nowMs, random: () => 0, ...rest };
   const selection = selectAccount(request);
   return selection.kind === 'chosen' ? selection.view.account.name : selection;
 }
 
 function tried(name: string, result: AttemptResult, model = 'm') {
-  const outcome = { result, retryAtMs: undefined, modelScoped: false };
+  const outcome = { result, retryAtMs: undefined, modelScoped: false, windows: [] };
   return new LeasingHistory([{ leaseId: 'l', accountId: `responses/${name}`, pool: 'responses', model, outcome }]);
 }
 
@@ -174,11 +180,12 @@ const anyAccounts = fc.array(fc.record({ cooldowns: anyHealth, inFlight: fc.inte
   maxLength: 5,
 });
 
-/** When an account is free of limits again, told in another way than the code does. */
+/** When an account takes requests in numbers again, told in another way than the code does. */
 function limitedUntil(cooldowns: readonly Cooldown[]): number | undefined {
   const mine = cooldowns.filter(({ model, untilMs }) => model !== 'other' && untilMs > nowMs);
   if (mine.length === 0 || mine.some(({ reason }) => reason !== 'rate_limited')) return undefined;
-  return mine.map(({ untilMs }) => untilMs).sort((one, other) => other - one)[0];
+  const [last] = mine.toSorted((one, other) => other.untilMs - one.untilMs);
+  return last && last.untilMs + (last.givenByProvider ? 0 : rules.limitProbeQuietMs);
 }
 
 describe('any state of a pool', () => {

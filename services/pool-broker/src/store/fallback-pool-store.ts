@@ -1,8 +1,18 @@
 import type { Clock } from '@gateway/time';
 import type { ModelReport } from '../catalog/model-report.ts';
 import { mergeHealth } from '../health/merge-health.ts';
+import type { PoolHealth } from '../health/pool-health.ts';
+import type { CallerShare } from '../selection/fair-share.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
-import type { AccountRecord, HealthChange, LeaseSettlement, NewLease, PoolStore } from './pool-store.ts';
+import type {
+  AccountRecord,
+  HealthChange,
+  LeaseSettlement,
+  NewLease,
+  PoolHealthChange,
+  PoolStore,
+} from './pool-store.ts';
+import type { BookedRequest, EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
 
 /**
  * A shared store that may go away. What is read and written passes through this process's memory too; while the shared store
@@ -47,6 +57,25 @@ export class FallbackPoolStore implements PoolStore {
     );
   }
 
+  /** Troubles of a pool last seconds: what each replica learns of them alone is not worth merging. */
+  async readPools(pools: readonly string[]): Promise<ReadonlyMap<string, PoolHealth>> {
+    return this.#sharedOr(
+      async () => {
+        const healths = await this.#shared.readPools(pools);
+        for (const [pool, health] of healths) await this.#memory.changePoolHealth(pool, () => health);
+        return healths;
+      },
+      () => this.#memory.readPools(pools),
+    );
+  }
+
+  async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
+    return this.#sharedOr(
+      () => this.#shared.changePoolHealth(pool, change),
+      () => this.#memory.changePoolHealth(pool, change),
+    );
+  }
+
   async takeLease(lease: NewLease): Promise<boolean> {
     return this.#sharedOr(
       async () => {
@@ -63,6 +92,31 @@ export class FallbackPoolStore implements PoolStore {
     if (alone.kind === 'settled_before') return alone;
     return this.#sharedOr(
       () => this.#shared.settleLease(accountId, leaseId),
+      async () => alone,
+    );
+  }
+
+  async beginRequest(request: BookedRequest): Promise<void> {
+    await this.#memory.beginRequest(request);
+    await this.#sharedOr(() => this.#shared.beginRequest(request), nothing);
+  }
+
+  async endRequest(request: EndedRequest): Promise<void> {
+    await this.#memory.endRequest(request);
+    await this.#sharedOr(() => this.#shared.endRequest(request), nothing);
+  }
+
+  async oldestRequest(question: SinceQuestion): Promise<number | undefined> {
+    return this.#sharedOr(
+      () => this.#shared.oldestRequest(question),
+      () => this.#memory.oldestRequest(question),
+    );
+  }
+
+  async shareOf(question: ShareQuestion): Promise<CallerShare> {
+    const alone = await this.#memory.shareOf(question);
+    return this.#sharedOr(
+      () => this.#shared.shareOf(question),
       async () => alone,
     );
   }

@@ -1,25 +1,34 @@
 import type { Clock } from '@gateway/time';
 import type { ModelReport } from '../catalog/model-report.ts';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
+import { type PoolHealth, untroubled } from '../health/pool-health.ts';
+import type { CallerShare } from '../selection/fair-share.ts';
+import { dropOlder } from './drop-older.ts';
+import { MemoryRequestBook } from './memory-request-book.ts';
 import {
   type AccountRecord,
   type HealthChange,
   type LeaseSettlement,
   type NewLease,
+  type PoolHealthChange,
   type PoolStore,
   settledMemoryMs,
 } from './pool-store.ts';
 import { RecentMap } from './recent-map.ts';
+import type { BookedRequest, EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
 
 /** The pool store of a single process. */
 export class MemoryPoolStore implements PoolStore {
   readonly #clock: Clock;
   readonly #accounts = new Map<string, AccountMemory>();
+  readonly #pools = new Map<string, PoolHealth>();
+  readonly #requests: MemoryRequestBook;
   readonly #bindings: RecentMap<string>;
   readonly #reports = new Map<string, ModelReport>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#requests = new MemoryRequestBook(clock);
     this.#bindings = new RecentMap(clock, maxBindings);
   }
 
@@ -41,6 +50,18 @@ export class MemoryPoolStore implements PoolStore {
     return true;
   }
 
+  async readPools(pools: readonly string[]): Promise<ReadonlyMap<string, PoolHealth>> {
+    return new Map(pools.map((pool) => [pool, this.#pools.get(pool) ?? untroubled]));
+  }
+
+  async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
+    const health = this.#pools.get(pool) ?? untroubled;
+    const next = change(health);
+    if (next === undefined || next === health) return false;
+    this.#pools.set(pool, next);
+    return true;
+  }
+
   async takeLease({ accountId, leaseId, maxConcurrency, leaseTtlMs }: NewLease): Promise<boolean> {
     const { leases } = this.#account(accountId);
     const nowMs = this.#clock.nowMs();
@@ -59,6 +80,22 @@ export class MemoryPoolStore implements PoolStore {
     settled.set(leaseId, nowMs);
     leases.delete(leaseId);
     return { kind: 'settled', leasedAtMs };
+  }
+
+  async beginRequest(request: BookedRequest): Promise<void> {
+    this.#requests.begin(request);
+  }
+
+  async endRequest(request: EndedRequest): Promise<void> {
+    this.#requests.end(request);
+  }
+
+  async oldestRequest(question: SinceQuestion): Promise<number | undefined> {
+    return this.#requests.oldest(question);
+  }
+
+  async shareOf(question: ShareQuestion): Promise<CallerShare> {
+    return this.#requests.shareOf(question);
   }
 
   async boundAccount(affinityId: string): Promise<string | undefined> {
@@ -104,10 +141,3 @@ interface AccountMemory {
 
 // A session costs some 200 bytes: this bounds what clients that make up sessions can cost.
 const maxBindings = 100_000;
-
-function dropOlder(times: Map<string, number>, thanOrAtMs: number): void {
-  for (const [id, timeMs] of times) {
-    if (timeMs > thanOrAtMs) return;
-    times.delete(id);
-  }
-}

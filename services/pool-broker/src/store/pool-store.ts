@@ -1,15 +1,21 @@
 import type { ModelReport } from '../catalog/model-report.ts';
 import type { AccountHealth } from '../health/account-health.ts';
+import type { PoolHealth } from '../health/pool-health.ts';
+import type { RequestBook } from './request-book.ts';
 
 /**
  * What all replicas of the broker share: health, requests under way, which session belongs to which account, model lists.
  * Everything in it is forgotten by itself. Calls reject when the store can't be reached.
  */
-export interface PoolStore extends AsyncDisposable {
+export interface PoolStore extends RequestBook, AsyncDisposable {
   /** Health and requests under way of each account. Leases older than `leaseTtlMs` do not count. */
   readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<ReadonlyMap<string, AccountRecord>>;
   /** Applies a change to an account's health as it is now, whoever else changes it. False when the change declined. */
   changeHealth(accountId: string, change: HealthChange): Promise<boolean>;
+  /** What is known of each pool's provider as a whole. */
+  readPools(pools: readonly string[]): Promise<ReadonlyMap<string, PoolHealth>>;
+  /** As `changeHealth`, of a pool. */
+  changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean>;
   /** Counts one more request under way. False when the account has `maxConcurrency` already. Repeating it does no harm. */
   takeLease(lease: NewLease): Promise<boolean>;
   /** Ends a lease. Only the first call for a lease settles it. */
@@ -33,6 +39,8 @@ export interface AccountRecord {
 
 /** Makes the new health of the current one. Undefined, or the same value: leave it. May be called more than once. */
 export type HealthChange = (health: AccountHealth) => AccountHealth | undefined;
+
+export type PoolHealthChange = (health: PoolHealth) => PoolHealth | undefined;
 
 export interface NewLease {
   readonly accountId: string;

@@ -2,19 +2,26 @@ import type { Clock } from '@gateway/time';
 import type { Redis } from 'ioredis';
 import type { ModelReport } from '../catalog/model-report.ts';
 import { type AccountHealth, forgottenAtMs } from '../health/account-health.ts';
+import { forgottenTroubleAtMs, type PoolHealth } from '../health/pool-health.ts';
+import type { CallerShare } from '../selection/fair-share.ts';
+import { InTurn } from './in-turn.ts';
 import {
   type AccountRecord,
   type HealthChange,
   type LeaseSettlement,
   modelReportTtlMs,
   type NewLease,
+  type PoolHealthChange,
   type PoolStore,
   settledMemoryMs,
 } from './pool-store.ts';
 import { openRedisConnection } from './redis-connection.ts';
+import { RedisRequestBook } from './redis-request-book.ts';
 import { bindScript, compareAndSetScript, settleLeaseScript, takeLeaseScript, unbindScript } from './redis-scripts.ts';
+import type { BookedRequest, EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
 import { fromStoredHealth, toStoredHealth } from './stored-health.ts';
 import { fromStoredReport, toStoredReport } from './stored-model-report.ts';
+import { fromStoredPoolHealth, toStoredPoolHealth } from './stored-pool-health.ts';
 
 export interface RedisPoolStoreOptions {
   readonly url: string;
@@ -25,11 +32,13 @@ export interface RedisPoolStoreOptions {
   readonly keyPrefix?: string;
 }
 
-/** The pool store that replicas share. Keys of one account share a hash tag; every key has a TTL. */
+/** The pool store that replicas share. Keys of one account, or of one pool, share a hash tag; every key has a TTL. */
 export class RedisPoolStore implements PoolStore {
   readonly #redis: Redis;
   readonly #clock: Clock;
   readonly #prefix: string;
+  readonly #requests: RedisRequestBook;
+  readonly #changes = new InTurn();
 
   /** Opens the store whether Redis is there or not; while it is away calls reject within the command timeout. */
   static async open({
@@ -45,6 +54,7 @@ export class RedisPoolStore implements PoolStore {
     this.#redis = redis;
     this.#clock = clock;
     this.#prefix = prefix;
+    this.#requests = new RedisRequestBook(redis, clock, (pool, part) => this.#key('pool', pool, part));
   }
 
   async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<ReadonlyMap<string, AccountRecord>> {
@@ -60,17 +70,26 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
-    const key = this.#key('account', accountId, 'health');
-    for (let tries = 0; tries < maxTries; tries++) {
-      const stored = await this.#redis.get(key);
-      const health = fromStoredHealth(stored);
-      const next = change(health);
-      if (next === undefined || next === health) return false;
-      const ttlMs = this.#healthTtlMs(next);
-      if ((await this.#redis.eval(compareAndSetScript, 1, key, stored ?? '', toStoredHealth(next), ttlMs)) === 1)
-        return true;
-    }
-    throw new Error('The health of an account changed too often to be changed.');
+    return this.#change(this.#key('account', accountId, 'health'), change, {
+      read: fromStoredHealth,
+      write: toStoredHealth,
+      ttlMs: (health) => this.#healthTtlMs(health),
+    });
+  }
+
+  async readPools(pools: readonly string[]): Promise<ReadonlyMap<string, PoolHealth>> {
+    const healths = pools.map(async (pool): Promise<[string, PoolHealth]> => {
+      return [pool, fromStoredPoolHealth(await this.#redis.get(this.#key('pool', pool, 'health')))];
+    });
+    return new Map(await Promise.all(healths));
+  }
+
+  async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
+    return this.#change(this.#key('pool', pool, 'health'), change, {
+      read: fromStoredPoolHealth,
+      write: toStoredPoolHealth,
+      ttlMs: ({ troubles }) => Math.max(1, ...troubles.map(forgottenTroubleAtMs)) - this.#clock.nowMs(),
+    });
   }
 
   async takeLease({ accountId, leaseId, maxConcurrency, leaseTtlMs }: NewLease): Promise<boolean> {
@@ -86,6 +105,22 @@ export class RedisPoolStore implements PoolStore {
     const leasedAt = await this.#redis.eval(settleLeaseScript, 2, ...keys, leaseId, nowMs, settledMemoryMs);
     if (leasedAt === 'again') return { kind: 'settled_before' };
     return { kind: 'settled', leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt) };
+  }
+
+  async beginRequest(request: BookedRequest): Promise<void> {
+    await this.#requests.begin(request);
+  }
+
+  async endRequest(request: EndedRequest): Promise<void> {
+    await this.#requests.end(request);
+  }
+
+  async oldestRequest(question: SinceQuestion): Promise<number | undefined> {
+    return this.#requests.oldest(question);
+  }
+
+  async shareOf(question: ShareQuestion): Promise<CallerShare> {
+    return this.#requests.shareOf(question);
   }
 
   async boundAccount(affinityId: string): Promise<string | undefined> {
@@ -116,10 +151,29 @@ export class RedisPoolStore implements PoolStore {
     this.#redis.disconnect();
   }
 
+  /** Changes of this process take turns, so that only other replicas can come in between. */
+  #change<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
+    return this.#changes.run(key, () => this.#changeNow(key, change, stored));
+  }
+
+  async #changeNow<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const text = await this.#redis.get(key);
+      const value = stored.read(text);
+      const next = change(value);
+      if (next === undefined || next === value) return false;
+      const ttlMs = Math.max(1, Math.ceil(stored.ttlMs(next)));
+      if ((await this.#redis.eval(compareAndSetScript, 1, key, text ?? '', stored.write(next), ttlMs)) === 1)
+        return true;
+    }
+    throw new Error('A health changed too often to be changed.');
+  }
+
   /** As long as it matters: a guessed cooldown counts for an hour more, errors fade within minutes. */
   #healthTtlMs(health: AccountHealth): number {
-    const forgottenMs = Math.max(...health.cooldowns.map(forgottenAtMs), health.errorsAtMs + 3_600_000);
-    return Math.max(1, Math.ceil(forgottenMs - this.#clock.nowMs()));
+    const windowEnds = health.windows.map(({ resetsAtMs, seenAtMs }) => resetsAtMs ?? seenAtMs + 3_600_000);
+    const cooldownEnds = health.cooldowns.map(forgottenAtMs);
+    return Math.max(...cooldownEnds, ...windowEnds, health.errorsAtMs + 3_600_000) - this.#clock.nowMs();
   }
 
   #key(kind: string, id: string, part?: string): string {
@@ -127,5 +181,12 @@ export class RedisPoolStore implements PoolStore {
   }
 }
 
-// Each try loses only to another replica that has just changed the same account.
-const maxTries = 10;
+// Each try loses only to another replica that has just changed the same value.
+const maxTries = 30;
+
+/** How a value is kept. */
+interface StoredValue<T> {
+  readonly read: (text: string | null) => T;
+  readonly write: (value: T) => string;
+  readonly ttlMs: (value: T) => number;
+}

@@ -37,3 +37,24 @@ return 0`;
 export const unbindScript = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 0`;
+
+/** Adds a request to each set. KEYS: sets of requests. ARGV: lease id, now, TTL in ms. */
+export const beginRequestScript = `
+for _, key in ipairs(KEYS) do
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', ARGV[2] - ARGV[3])
+  redis.call('ZADD', key, ARGV[2], ARGV[1])
+  redis.call('PEXPIRE', key, ARGV[3])
+end
+return 0`;
+
+/**
+ * Notes a caller and counts. KEYS: callers, the caller's requests. ARGV: caller, now, memory of callers in ms, TTL of
+ * requests in ms, most callers. Answers the caller's requests and the number of callers.
+ */
+export const shareScript = `
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2] - ARGV[3])
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[5])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ARGV[4])
+return { redis.call('ZCARD', KEYS[2]), redis.call('ZCARD', KEYS[1]) }`;

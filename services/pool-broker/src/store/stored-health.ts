@@ -22,9 +22,24 @@ const storedHealth = z.object({
       untilMs: z.number(),
       givenByProvider: z.boolean(),
       strikes: z.number(),
+      window: z.string().optional(),
+      probeFromMs: z.number().optional(),
       probe: z.object({ leaseId: z.string(), expiresAtMs: z.number() }).optional(),
     }),
   ),
+  windows: z
+    .array(
+      z.object({
+        name: z.string(),
+        models: z.string(),
+        usedFraction: z.number(),
+        resetsAtMs: z.number().optional(),
+        lengthMs: z.number().optional(),
+        seenAtMs: z.number(),
+      }),
+    )
+    // What a replica of an earlier version wrote.
+    .default([]),
   errorAverage: z.number(),
   errorsAtMs: z.number(),
 });

@@ -4,6 +4,7 @@ import { ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/accou
 import { chatTranslator } from './chat-translator.ts';
 import { mapUpstreamError } from './map-upstream-error.ts';
 import { readModelList } from './read-model-list.ts';
+import { readWindows } from './read-windows.ts';
 import { responsesTranslator } from './responses-translator.ts';
 
 /** The Responses format. @see https://platform.openai.com/docs/api-reference/responses */
@@ -17,4 +18,5 @@ export const responsesFormat: ProviderFormat = {
   modelListPath: '/models',
   readModelList,
   mapUpstreamError,
+  readWindows,
 };

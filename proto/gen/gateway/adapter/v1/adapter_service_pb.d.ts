@@ -265,6 +265,13 @@ export declare type ExecuteOutcome = Message<"gateway.adapter.v1.ExecuteOutcome"
    * @generated from field: string sealed_reasoning = 4;
    */
   sealedReasoning: string;
+
+  /**
+   * What the provider refused, when the request was sent to it once more without that. Empty: it was sent once.
+   *
+   * @generated from field: string amended = 5;
+   */
+  amended: string;
 };
 
 /**

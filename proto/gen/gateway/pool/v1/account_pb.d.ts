@@ -23,7 +23,8 @@ export declare type Cooldown = Message<"gateway.pool.v1.Cooldown"> & {
   until?: Timestamp | undefined;
 
   /**
-   * The model the cooldown is confined to. Empty: the whole account.
+   * The models the cooldown is confined to: an id, or for a family a pattern in which "*" stands for any text. Empty: the
+   * whole account.
    *
    * @generated from field: string model = 2;
    */
@@ -87,6 +88,27 @@ export declare type Account = Message<"gateway.pool.v1.Account"> & {
    * @generated from field: uint32 in_flight = 6;
    */
   inFlight: number;
+
+  /**
+   * What the provider last told of its quotas, those that have not begun anew since.
+   *
+   * @generated from field: repeated gateway.pool.v1.QuotaWindow windows = 7;
+   */
+  windows: QuotaWindow[];
+
+  /**
+   * Most requests at a time. 0: no cap.
+   *
+   * @generated from field: uint32 max_in_flight = 8;
+   */
+  maxInFlight: number;
+
+  /**
+   * What a person should know of it, such as why it can't be used. Empty: nothing. Never a secret.
+   *
+   * @generated from field: string note = 15;
+   */
+  note: string;
 };
 
 /**
@@ -94,6 +116,91 @@ export declare type Account = Message<"gateway.pool.v1.Account"> & {
  * Use `create(AccountSchema)` to create a new message.
  */
 export declare const AccountSchema: GenMessage<Account>;
+
+/**
+ * Accounts that could not take a request, all for the same reason.
+ *
+ * @generated from message gateway.pool.v1.SkippedAccounts
+ */
+export declare type SkippedAccounts = Message<"gateway.pool.v1.SkippedAccounts"> & {
+  /**
+   * @generated from field: string pool = 1;
+   */
+  pool: string;
+
+  /**
+   * The provider's model id that they were wanted for.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * In words for operators, without names and times: "cooling after 429".
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: uint32 count = 4;
+   */
+  count: number;
+};
+
+/**
+ * Describes the message gateway.pool.v1.SkippedAccounts.
+ * Use `create(SkippedAccountsSchema)` to create a new message.
+ */
+export declare const SkippedAccountsSchema: GenMessage<SkippedAccounts>;
+
+/**
+ * A quota of an account, as its provider last told it.
+ *
+ * @generated from message gateway.pool.v1.QuotaWindow
+ */
+export declare type QuotaWindow = Message<"gateway.pool.v1.QuotaWindow"> & {
+  /**
+   * "5h", "7d", "7d_opus", "requests", "input-tokens". An account has at most one of a name for the same models.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The models it holds for, as a pattern in which "*" stands for any text. Empty: it holds for the whole account.
+   *
+   * @generated from field: string models = 2;
+   */
+  models: string;
+
+  /**
+   * How much of it is used: 0 to 1, more when the provider let requests pass beyond it.
+   *
+   * @generated from field: double used_fraction = 3;
+   */
+  usedFraction: number;
+
+  /**
+   * When it begins anew. Absent: the provider did not say.
+   *
+   * @generated from field: google.protobuf.Timestamp resets_at = 4;
+   */
+  resetsAt?: Timestamp | undefined;
+
+  /**
+   * How long it is as a whole. 0: not known.
+   *
+   * @generated from field: uint32 length_seconds = 5;
+   */
+  lengthSeconds: number;
+};
+
+/**
+ * Describes the message gateway.pool.v1.QuotaWindow.
+ * Use `create(QuotaWindowSchema)` to create a new message.
+ */
+export declare const QuotaWindowSchema: GenMessage<QuotaWindow>;
 
 /**
  * The right to send one request with one account.
@@ -141,6 +248,13 @@ export declare type Lease = Message<"gateway.pool.v1.Lease"> & {
    * @generated from field: string default_effort = 7;
    */
   defaultEffort: string;
+
+  /**
+   * What the configuration says of the model. Absent: nothing.
+   *
+   * @generated from field: gateway.pool.v1.ModelTraits traits = 8;
+   */
+  traits?: ModelTraits | undefined;
 };
 
 /**
@@ -148,6 +262,88 @@ export declare type Lease = Message<"gateway.pool.v1.Lease"> & {
  * Use `create(LeaseSchema)` to create a new message.
  */
 export declare const LeaseSchema: GenMessage<Lease>;
+
+/**
+ * What a model takes, as far as the configuration says it. Adapters know the rest of most models by themselves.
+ *
+ * @generated from message gateway.pool.v1.ModelTraits
+ */
+export declare type ModelTraits = Message<"gateway.pool.v1.ModelTraits"> & {
+  /**
+   * Absent: not said.
+   *
+   * @generated from field: gateway.pool.v1.Efforts efforts = 1;
+   */
+  efforts?: Efforts | undefined;
+
+  /**
+   * Unspecified: not said.
+   *
+   * @generated from field: gateway.pool.v1.ThinkingMode thinking = 2;
+   */
+  thinking: ThinkingMode;
+
+  /**
+   * Whether a model with adaptive thinking thinks when the request says nothing. Absent: not said.
+   *
+   * @generated from field: optional bool thinking_by_default = 3;
+   */
+  thinkingByDefault?: boolean | undefined;
+
+  /**
+   * What a model with adaptive thinking is sent for the effort "none". Unspecified: not said.
+   *
+   * @generated from field: gateway.pool.v1.LeastThinking least_thinking = 4;
+   */
+  leastThinking: LeastThinking;
+
+  /**
+   * Whether the model can be made to call a tool. Absent: not said.
+   *
+   * @generated from field: optional bool forced_tool_choice = 5;
+   */
+  forcedToolChoice?: boolean | undefined;
+
+  /**
+   * Whether the model takes JSON schemas for its answer, and strict tools. Absent: not said.
+   *
+   * @generated from field: optional bool structured_output = 6;
+   */
+  structuredOutput?: boolean | undefined;
+
+  /**
+   * Most tokens of one answer. Absent: not said.
+   *
+   * @generated from field: optional uint32 max_output_tokens = 7;
+   */
+  maxOutputTokens?: number | undefined;
+};
+
+/**
+ * Describes the message gateway.pool.v1.ModelTraits.
+ * Use `create(ModelTraitsSchema)` to create a new message.
+ */
+export declare const ModelTraitsSchema: GenMessage<ModelTraits>;
+
+/**
+ * Reasoning efforts that a model takes.
+ *
+ * @generated from message gateway.pool.v1.Efforts
+ */
+export declare type Efforts = Message<"gateway.pool.v1.Efforts"> & {
+  /**
+   * "none", "minimal", "low", "medium", "high", "xhigh", "max", in any order. Empty: the model takes none.
+   *
+   * @generated from field: repeated string levels = 1;
+   */
+  levels: string[];
+};
+
+/**
+ * Describes the message gateway.pool.v1.Efforts.
+ * Use `create(EffortsSchema)` to create a new message.
+ */
+export declare const EffortsSchema: GenMessage<Efforts>;
 
 /**
  * @generated from message gateway.pool.v1.AttemptOutcome
@@ -178,6 +374,13 @@ export declare type AttemptOutcome = Message<"gateway.pool.v1.AttemptOutcome"> &
    * @generated from field: uint32 upstream_status = 4;
    */
   upstreamStatus: number;
+
+  /**
+   * The quotas that the answer told of, after failures as after successes.
+   *
+   * @generated from field: repeated gateway.pool.v1.QuotaWindow windows = 5;
+   */
+  windows: QuotaWindow[];
 };
 
 /**
@@ -287,6 +490,82 @@ export enum AccountState {
  * Describes the enum gateway.pool.v1.AccountState.
  */
 export declare const AccountStateSchema: GenEnum<AccountState>;
+
+/**
+ * How a model is asked to think.
+ *
+ * @generated from enum gateway.pool.v1.ThinkingMode
+ */
+export enum ThinkingMode {
+  /**
+   * @generated from enum value: THINKING_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Not at all.
+   *
+   * @generated from enum value: THINKING_MODE_NONE = 1;
+   */
+  NONE = 1,
+
+  /**
+   * With a budget of tokens.
+   *
+   * @generated from enum value: THINKING_MODE_BUDGET = 2;
+   */
+  BUDGET = 2,
+
+  /**
+   * As much as it needs.
+   *
+   * @generated from enum value: THINKING_MODE_ADAPTIVE = 3;
+   */
+  ADAPTIVE = 3,
+}
+
+/**
+ * Describes the enum gateway.pool.v1.ThinkingMode.
+ */
+export declare const ThinkingModeSchema: GenEnum<ThinkingMode>;
+
+/**
+ * What comes closest to no thinking.
+ *
+ * @generated from enum gateway.pool.v1.LeastThinking
+ */
+export enum LeastThinking {
+  /**
+   * @generated from enum value: LEAST_THINKING_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Thinking can be disabled.
+   *
+   * @generated from enum value: LEAST_THINKING_DISABLED = 1;
+   */
+  DISABLED = 1,
+
+  /**
+   * Thinking only between calls of tools.
+   *
+   * @generated from enum value: LEAST_THINKING_BETWEEN_TOOLS = 2;
+   */
+  BETWEEN_TOOLS = 2,
+
+  /**
+   * The lowest effort.
+   *
+   * @generated from enum value: LEAST_THINKING_LOW_EFFORT = 3;
+   */
+  LOW_EFFORT = 3,
+}
+
+/**
+ * Describes the enum gateway.pool.v1.LeastThinking.
+ */
+export declare const LeastThinkingSchema: GenEnum<LeastThinking>;
 
 /**
  * How an attempt at a provider ended.

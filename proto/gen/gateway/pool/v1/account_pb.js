@@ -9,7 +9,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file gateway/pool/v1/account.proto.
  */
 export const file_gateway_pool_v1_account = /*@__PURE__*/
-  fileDesc("Ch1nYXRld2F5L3Bvb2wvdjEvYWNjb3VudC5wcm90bxIPZ2F0ZXdheS5wb29sLnYxIo8BCghDb29sZG93bhIpCgV1bnRpbBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbW9kZWwYAiABKAkSLgoGcmVhc29uGAMgASgOMh4uZ2F0ZXdheS5wb29sLnYxLkF0dGVtcHRSZXN1bHQSGQoRZ2l2ZW5fYnlfcHJvdmlkZXIYBCABKAgioAEKB0FjY291bnQSCgoCaWQYASABKAkSDAoEcG9vbBgCIAEoCRIMCgRuYW1lGAMgASgJEiwKBXN0YXRlGAQgASgOMh0uZ2F0ZXdheS5wb29sLnYxLkFjY291bnRTdGF0ZRIsCgljb29sZG93bnMYBSADKAsyGS5nYXRld2F5LnBvb2wudjEuQ29vbGRvd24SEQoJaW5fZmxpZ2h0GAYgASgNIqUBCgVMZWFzZRIQCghsZWFzZV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBHBvb2wYAyABKAkSLwoGZm9ybWF0GAQgASgOMh8uZ2F0ZXdheS5wb29sLnYxLlByb3ZpZGVyRm9ybWF0EhAKCHByb3ZpZGVyGAUgASgJEg0KBW1vZGVsGAYgASgJEhYKDmRlZmF1bHRfZWZmb3J0GAcgASgJIp0BCg5BdHRlbXB0T3V0Y29tZRIuCgZyZXN1bHQYASABKA4yHi5nYXRld2F5LnBvb2wudjEuQXR0ZW1wdFJlc3VsdBIsCghyZXRyeV9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMbW9kZWxfc2NvcGVkGAMgASgIEhcKD3Vwc3RyZWFtX3N0YXR1cxgEIAEoDSJiCgdBdHRlbXB0EiUKBWxlYXNlGAEgASgLMhYuZ2F0ZXdheS5wb29sLnYxLkxlYXNlEjAKB291dGNvbWUYAiABKAsyHy5nYXRld2F5LnBvb2wudjEuQXR0ZW1wdE91dGNvbWUqbgoOUHJvdmlkZXJGb3JtYXQSHwobUFJPVklERVJfRk9STUFUX1VOU1BFQ0lGSUVEEAASHQoZUFJPVklERVJfRk9STUFUX1JFU1BPTlNFUxABEhwKGFBST1ZJREVSX0ZPUk1BVF9NRVNTQUdFUxACKrgBCgxBY2NvdW50U3RhdGUSHQoZQUNDT1VOVF9TVEFURV9VTlNQRUNJRklFRBAAEhsKF0FDQ09VTlRfU1RBVEVfQVZBSUxBQkxFEAESGQoVQUNDT1VOVF9TVEFURV9DT09MSU5HEAISGQoVQUNDT1VOVF9TVEFURV9QUk9CSU5HEAMSGgoWQUNDT1VOVF9TVEFURV9ESVNBQkxFRBAEEhoKFkFDQ09VTlRfU1RBVEVfRFJBSU5JTkcQBSrIAgoNQXR0ZW1wdFJlc3VsdBIeChpBVFRFTVBUX1JFU1VMVF9VTlNQRUNJRklFRBAAEhwKGEFUVEVNUFRfUkVTVUxUX1NVQ0NFRURFRBABEh8KG0FUVEVNUFRfUkVTVUxUX1JBVEVfTElNSVRFRBACEh8KG0FUVEVNUFRfUkVTVUxUX1VOQVVUSE9SSVpFRBADEh0KGUFUVEVNUFRfUkVTVUxUX09WRVJMT0FERUQQBBIfChtBVFRFTVBUX1JFU1VMVF9TRVJWRVJfRVJST1IQBRIgChxBVFRFTVBUX1JFU1VMVF9ORVRXT1JLX0VSUk9SEAYSGgoWQVRURU1QVF9SRVNVTFRfVElNRU9VVBAHEhsKF0FUVEVNUFRfUkVTVUxUX1JFSkVDVEVEEAgSHAoYQVRURU1QVF9SRVNVTFRfQ0FOQ0VMTEVEEAliBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Ch1nYXRld2F5L3Bvb2wvdjEvYWNjb3VudC5wcm90bxIPZ2F0ZXdheS5wb29sLnYxIo8BCghDb29sZG93bhIpCgV1bnRpbBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbW9kZWwYAiABKAkSLgoGcmVhc29uGAMgASgOMh4uZ2F0ZXdheS5wb29sLnYxLkF0dGVtcHRSZXN1bHQSGQoRZ2l2ZW5fYnlfcHJvdmlkZXIYBCABKAgi9AEKB0FjY291bnQSCgoCaWQYASABKAkSDAoEcG9vbBgCIAEoCRIMCgRuYW1lGAMgASgJEiwKBXN0YXRlGAQgASgOMh0uZ2F0ZXdheS5wb29sLnYxLkFjY291bnRTdGF0ZRIsCgljb29sZG93bnMYBSADKAsyGS5nYXRld2F5LnBvb2wudjEuQ29vbGRvd24SEQoJaW5fZmxpZ2h0GAYgASgNEi0KB3dpbmRvd3MYByADKAsyHC5nYXRld2F5LnBvb2wudjEuUXVvdGFXaW5kb3cSFQoNbWF4X2luX2ZsaWdodBgIIAEoDRIMCgRub3RlGA8gASgJIk0KD1NraXBwZWRBY2NvdW50cxIMCgRwb29sGAEgASgJEg0KBW1vZGVsGAIgASgJEg4KBnJlYXNvbhgDIAEoCRINCgVjb3VudBgEIAEoDSKJAQoLUXVvdGFXaW5kb3cSDAoEbmFtZRgBIAEoCRIOCgZtb2RlbHMYAiABKAkSFQoNdXNlZF9mcmFjdGlvbhgDIAEoARItCglyZXNldHNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDmxlbmd0aF9zZWNvbmRzGAUgASgNItMBCgVMZWFzZRIQCghsZWFzZV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBHBvb2wYAyABKAkSLwoGZm9ybWF0GAQgASgOMh8uZ2F0ZXdheS5wb29sLnYxLlByb3ZpZGVyRm9ybWF0EhAKCHByb3ZpZGVyGAUgASgJEg0KBW1vZGVsGAYgASgJEhYKDmRlZmF1bHRfZWZmb3J0GAcgASgJEiwKBnRyYWl0cxgIIAEoCzIcLmdhdGV3YXkucG9vbC52MS5Nb2RlbFRyYWl0cyL/AgoLTW9kZWxUcmFpdHMSKQoHZWZmb3J0cxgBIAEoCzIYLmdhdGV3YXkucG9vbC52MS5FZmZvcnRzEi8KCHRoaW5raW5nGAIgASgOMh0uZ2F0ZXdheS5wb29sLnYxLlRoaW5raW5nTW9kZRIgChN0aGlua2luZ19ieV9kZWZhdWx0GAMgASgISACIAQESNgoObGVhc3RfdGhpbmtpbmcYBCABKA4yHi5nYXRld2F5LnBvb2wudjEuTGVhc3RUaGlua2luZxIfChJmb3JjZWRfdG9vbF9jaG9pY2UYBSABKAhIAYgBARIeChFzdHJ1Y3R1cmVkX291dHB1dBgGIAEoCEgCiAEBEh4KEW1heF9vdXRwdXRfdG9rZW5zGAcgASgNSAOIAQFCFgoUX3RoaW5raW5nX2J5X2RlZmF1bHRCFQoTX2ZvcmNlZF90b29sX2Nob2ljZUIUChJfc3RydWN0dXJlZF9vdXRwdXRCFAoSX21heF9vdXRwdXRfdG9rZW5zIhkKB0VmZm9ydHMSDgoGbGV2ZWxzGAEgAygJIswBCg5BdHRlbXB0T3V0Y29tZRIuCgZyZXN1bHQYASABKA4yHi5nYXRld2F5LnBvb2wudjEuQXR0ZW1wdFJlc3VsdBIsCghyZXRyeV9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMbW9kZWxfc2NvcGVkGAMgASgIEhcKD3Vwc3RyZWFtX3N0YXR1cxgEIAEoDRItCgd3aW5kb3dzGAUgAygLMhwuZ2F0ZXdheS5wb29sLnYxLlF1b3RhV2luZG93ImIKB0F0dGVtcHQSJQoFbGVhc2UYASABKAsyFi5nYXRld2F5LnBvb2wudjEuTGVhc2USMAoHb3V0Y29tZRgCIAEoCzIfLmdhdGV3YXkucG9vbC52MS5BdHRlbXB0T3V0Y29tZSpuCg5Qcm92aWRlckZvcm1hdBIfChtQUk9WSURFUl9GT1JNQVRfVU5TUEVDSUZJRUQQABIdChlQUk9WSURFUl9GT1JNQVRfUkVTUE9OU0VTEAESHAoYUFJPVklERVJfRk9STUFUX01FU1NBR0VTEAIquAEKDEFjY291bnRTdGF0ZRIdChlBQ0NPVU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXQUNDT1VOVF9TVEFURV9BVkFJTEFCTEUQARIZChVBQ0NPVU5UX1NUQVRFX0NPT0xJTkcQAhIZChVBQ0NPVU5UX1NUQVRFX1BST0JJTkcQAxIaChZBQ0NPVU5UX1NUQVRFX0RJU0FCTEVEEAQSGgoWQUNDT1VOVF9TVEFURV9EUkFJTklORxAFKnsKDFRoaW5raW5nTW9kZRIdChlUSElOS0lOR19NT0RFX1VOU1BFQ0lGSUVEEAASFgoSVEhJTktJTkdfTU9ERV9OT05FEAESGAoUVEhJTktJTkdfTU9ERV9CVURHRVQQAhIaChZUSElOS0lOR19NT0RFX0FEQVBUSVZFEAMqjQEKDUxlYXN0VGhpbmtpbmcSHgoaTEVBU1RfVEhJTktJTkdfVU5TUEVDSUZJRUQQABIbChdMRUFTVF9USElOS0lOR19ESVNBQkxFRBABEiAKHExFQVNUX1RISU5LSU5HX0JFVFdFRU5fVE9PTFMQAhIdChlMRUFTVF9USElOS0lOR19MT1dfRUZGT1JUEAMqyAIKDUF0dGVtcHRSZXN1bHQSHgoaQVRURU1QVF9SRVNVTFRfVU5TUEVDSUZJRUQQABIcChhBVFRFTVBUX1JFU1VMVF9TVUNDRUVERUQQARIfChtBVFRFTVBUX1JFU1VMVF9SQVRFX0xJTUlURUQQAhIfChtBVFRFTVBUX1JFU1VMVF9VTkFVVEhPUklaRUQQAxIdChlBVFRFTVBUX1JFU1VMVF9PVkVSTE9BREVEEAQSHwobQVRURU1QVF9SRVNVTFRfU0VSVkVSX0VSUk9SEAUSIAocQVRURU1QVF9SRVNVTFRfTkVUV09SS19FUlJPUhAGEhoKFkFUVEVNUFRfUkVTVUxUX1RJTUVPVVQQBxIbChdBVFRFTVBUX1JFU1VMVF9SRUpFQ1RFRBAIEhwKGEFUVEVNUFRfUkVTVUxUX0NBTkNFTExFRBAJYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message gateway.pool.v1.Cooldown.
@@ -26,25 +26,53 @@ export const AccountSchema = /*@__PURE__*/
   messageDesc(file_gateway_pool_v1_account, 1);
 
 /**
+ * Describes the message gateway.pool.v1.SkippedAccounts.
+ * Use `create(SkippedAccountsSchema)` to create a new message.
+ */
+export const SkippedAccountsSchema = /*@__PURE__*/
+  messageDesc(file_gateway_pool_v1_account, 2);
+
+/**
+ * Describes the message gateway.pool.v1.QuotaWindow.
+ * Use `create(QuotaWindowSchema)` to create a new message.
+ */
+export const QuotaWindowSchema = /*@__PURE__*/
+  messageDesc(file_gateway_pool_v1_account, 3);
+
+/**
  * Describes the message gateway.pool.v1.Lease.
  * Use `create(LeaseSchema)` to create a new message.
  */
 export const LeaseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_account, 2);
+  messageDesc(file_gateway_pool_v1_account, 4);
+
+/**
+ * Describes the message gateway.pool.v1.ModelTraits.
+ * Use `create(ModelTraitsSchema)` to create a new message.
+ */
+export const ModelTraitsSchema = /*@__PURE__*/
+  messageDesc(file_gateway_pool_v1_account, 5);
+
+/**
+ * Describes the message gateway.pool.v1.Efforts.
+ * Use `create(EffortsSchema)` to create a new message.
+ */
+export const EffortsSchema = /*@__PURE__*/
+  messageDesc(file_gateway_pool_v1_account, 6);
 
 /**
  * Describes the message gateway.pool.v1.AttemptOutcome.
  * Use `create(AttemptOutcomeSchema)` to create a new message.
  */
 export const AttemptOutcomeSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_account, 3);
+  messageDesc(file_gateway_pool_v1_account, 7);
 
 /**
  * Describes the message gateway.pool.v1.Attempt.
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_account, 4);
+  messageDesc(file_gateway_pool_v1_account, 8);
 
 /**
  * Describes the enum gateway.pool.v1.ProviderFormat.
@@ -73,10 +101,38 @@ export const AccountState = /*@__PURE__*/
   tsEnum(AccountStateSchema);
 
 /**
+ * Describes the enum gateway.pool.v1.ThinkingMode.
+ */
+export const ThinkingModeSchema = /*@__PURE__*/
+  enumDesc(file_gateway_pool_v1_account, 2);
+
+/**
+ * How a model is asked to think.
+ *
+ * @generated from enum gateway.pool.v1.ThinkingMode
+ */
+export const ThinkingMode = /*@__PURE__*/
+  tsEnum(ThinkingModeSchema);
+
+/**
+ * Describes the enum gateway.pool.v1.LeastThinking.
+ */
+export const LeastThinkingSchema = /*@__PURE__*/
+  enumDesc(file_gateway_pool_v1_account, 3);
+
+/**
+ * What comes closest to no thinking.
+ *
+ * @generated from enum gateway.pool.v1.LeastThinking
+ */
+export const LeastThinking = /*@__PURE__*/
+  tsEnum(LeastThinkingSchema);
+
+/**
  * Describes the enum gateway.pool.v1.AttemptResult.
  */
 export const AttemptResultSchema = /*@__PURE__*/
-  enumDesc(file_gateway_pool_v1_account, 2);
+  enumDesc(file_gateway_pool_v1_account, 4);
 
 /**
  * How an attempt at a provider ended.

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Account, Attempt, Lease, ProviderFormat } from "./account_pb.js";
+import type { Account, Attempt, Lease, ProviderFormat, SkippedAccounts } from "./account_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Model, ProviderModel } from "./model_pb.js";
 
@@ -56,6 +56,14 @@ export declare type AcquireRequest = Message<"gateway.pool.v1.AcquireRequest"> &
    * @generated from field: bool allow_candidate_failover = 6;
    */
   allowCandidateFailover: boolean;
+
+  /**
+   * Who asks, as an opaque key: requests with the same key share one fair share of a pool that runs short. Empty: nobody's
+   * share is counted.
+   *
+   * @generated from field: string caller = 7;
+   */
+  caller: string;
 };
 
 /**
@@ -102,6 +110,20 @@ export declare type AcquireResponse = Message<"gateway.pool.v1.AcquireResponse">
     value: UnknownModel;
     case: "unknownModel";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Why the lease is for this account, or why there is none though an account is left; in words for operators. Empty: not told.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+
+  /**
+   * The accounts that could not take the request: of the candidates up to the leased one, or of all without a lease.
+   *
+   * @generated from field: repeated gateway.pool.v1.SkippedAccounts skipped = 6;
+   */
+  skipped: SkippedAccounts[];
 };
 
 /**
@@ -511,6 +533,13 @@ export declare type GetCredentialRequest = Message<"gateway.pool.v1.GetCredentia
     value: string;
     case: "pool";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * The version of a credential that the provider did not take. The answer has another one if there can be one. Empty: none was refused.
+   *
+   * @generated from field: string refused_version = 3;
+   */
+  refusedVersion: string;
 };
 
 /**
@@ -562,6 +591,13 @@ export declare type GetCredentialResponse = Message<"gateway.pool.v1.GetCredenti
    * @generated from field: google.protobuf.Timestamp cacheable_until = 5;
    */
   cacheableUntil?: Timestamp | undefined;
+
+  /**
+   * Tells this secret from the account's others, without telling anything of it. Empty: there is only this one.
+   *
+   * @generated from field: string version = 6;
+   */
+  version: string;
 };
 
 /**

@@ -1,0 +1,57 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { ExecuteOutcome } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AdapterUnderTest, nowMs, send, startAdapter } from '../__fixtures__/adapter-under-test.ts';
+import { event, fakeFormat } from '../__fixtures__/fake-format.ts';
+import type { ProviderFormat } from '../provider-format.ts';
+
+/** Tells of one quota, in a header of its own. */
+const formatWithQuotas: ProviderFormat = {
+  ...fakeFormat,
+  readWindows: ({ headers, model, nowMs: now }) => {
+    const { 'x-used': used } = headers;
+    const rest = { name: 'day', models: model, resetsAtMs: now + 9_000, lengthSeconds: 86_400 };
+    return used === undefined ? [] : [{ ...rest, usedFraction: Number(used) }];
+  },
+};
+
+let adapter: AdapterUnderTest;
+beforeEach(async () => {
+  adapter = await startAdapter({}, formatWithQuotas);
+});
+afterEach(() => adapter[Symbol.asyncDispose]());
+
+/** What the caller is told when the provider answers so. */
+async function outcomeOf(status: number, headers: Readonly<Record<string, string>>, body: string) {
+  adapter.provider.answer = (response) => response.writeHead(status, headers).end(body);
+  let outcome: ExecuteOutcome | undefined;
+  for await (const frame of send(adapter)) outcome = frame.outcome ?? outcome;
+  return outcome?.attempt;
+}
+
+const stream = { 'content-type': 'text/event-stream' };
+
+describe('the quotas that an answer tells of', () => {
+  it.each([
+    ['a success', 200, stream, event.text('Hi') + event.done, AttemptResult.SUCCEEDED],
+    ['a failure before the first content', 200, stream, event.fail, AttemptResult.OVERLOADED],
+    ['a stream that breaks after it', 200, stream, event.text('Hi') + event.throw, AttemptResult.SERVER_ERROR],
+    ['a refusal', 429, {}, '{}', AttemptResult.RATE_LIMITED],
+  ])('go along with the outcome of %s', async (_, status, headers, body, result) => {
+    const attempt = await outcomeOf(status, { ...headers, 'x-used': '0.5' }, body);
+    expect(attempt?.result).toBe(result);
+    expect(attempt?.windows).toMatchObject([{ name: 'day', usedFraction: 0.5, lengthSeconds: 86_400 }]);
+    const [window] = attempt?.windows ?? [];
+    expect(window?.resetsAt && timestampMs(window.resetsAt)).toBe(nowMs + 9_000);
+  });
+
+  it('are none of what is not the provider’s answer', async () => {
+    const page = await outcomeOf(200, { 'content-type': 'text/html', 'x-used': '0.5' }, '<html>');
+    expect(page).toMatchObject({ result: AttemptResult.NETWORK_ERROR, windows: [] });
+  });
+
+  it('may be none', async () => {
+    expect((await outcomeOf(200, stream, event.done))?.windows).toEqual([]);
+  });
+});

@@ -1,0 +1,17 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import type { AdapterContext } from '../adapter-context.ts';
+import type { UpstreamHead } from '../upstream/upstream-exchange.ts';
+
+export type QuotaReport = readonly MessageInitShape<typeof QuotaWindowSchema>[];
+
+/** What the head of an answer, whatever its status, tells of the account's quotas. */
+export function readQuotas({ format, clock }: AdapterContext, model: string, { headers }: UpstreamHead): QuotaReport {
+  const windows = format.readWindows?.({ headers, model, nowMs: clock.nowMs() }) ?? [];
+  return windows.map(({ resetsAtMs, lengthSeconds, ...window }) => ({
+    ...window,
+    resetsAt: resetsAtMs === undefined ? undefined : timestampFromMs(resetsAtMs),
+    lengthSeconds: lengthSeconds ?? 0,
+  }));
+}

@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
+import type { AttemptOutcome } from '../accounts/attempt.ts';
+import type { QuotaWindow } from '../accounts/quota-window.ts';
+import { type AccountHealth, healthy } from './account-health.ts';
+import { applyOutcome, type EndedAttempt } from './apply-outcome.ts';
+import { availabilityOf } from './availability.ts';
+import { poolRulesOf } from './pool-rules.ts';
+import { startProbe } from './probe.ts';
+
+const startMs = 1_000_000;
+const settings = poolRulesOf({ ...sampleSettings, cooldownJitter: 0 });
+const rules = { settings, random: () => 0 };
+const dayMs = 86_400_000;
+
+interface Happening extends Partial<Omit<EndedAttempt, 'outcome'>> {
+  readonly nowMs: number;
+}
+
+function after(health: AccountHealth, outcome: Partial<AttemptOutcome>, happening: Happening): AccountHealth {
+  const full = { result: 'succeeded', retryAtMs: undefined, modelScoped: false, windows: [], ...outcome } as const;
+  const rest = { leaseId: 'lease', model: 'claude-opus-5', leasedAtMs: happening.nowMs, ...happening };
+  return applyOutcome(health, { ...rest, outcome: full }, rules);
+}
+
+const limited = (inMs: number, windows: readonly QuotaWindow[] = [], nowMs = startMs) =>
+  after(healthy, { result: 'rate_limited', retryAtMs: nowMs + inMs, windows }, { nowMs });
+
+const stateOf = (health: AccountHealth, nowMs: number, model = 'claude-opus-5') => {
+  const availability = availabilityOf(health, model, nowMs);
+  return availability.kind === 'cooling' ? availability.early : availability.kind;
+};
+
+const window = (name: string, usedFraction: number, models = ''): QuotaWindow => ({
+  name,
+  models,
+  usedFraction,
+  resetsAtMs: startMs + dayMs,
+  lengthMs: 7 * dayMs,
+});
+
+describe('a far reset that its provider named', () => {
+  const probeAtMs = startMs + settings.earlyProbeIntervalMs;
+
+  it('may be asked about by one request after a while, and again only after as long', () => {
+    const health = limited(dayMs);
+    expect(stateOf(health, probeAtMs - 1)).toBe('not_yet');
+    expect(stateOf(health, probeAtMs)).toBe('due');
+    const probed = startProbe(health, { leaseId: 'p', model: 'claude-opus-5', nowMs: probeAtMs }, rules);
+    if (probed === undefined) expect.fail('no probe is due');
+    expect(stateOf(probed, probeAtMs)).toBe('not_yet');
+    const again = { leaseId: 'q', model: 'claude-opus-5', nowMs: probeAtMs + 1 };
+    expect(startProbe(probed, again, rules)).toBeUndefined();
+    expect(stateOf(probed, probeAtMs + settings.earlyProbeIntervalMs)).toBe('due');
+  });
+
+  it.each(['succeeded', 'rate_limited', 'server_error', 'cancelled', 'overloaded'] as const)(
+    'is over after a probe that %s only if that was served',
+    (result) => {
+      const health = limited(dayMs);
+      const probed = startProbe(health, { leaseId: 'p', model: 'claude-opus-5', nowMs: probeAtMs }, rules) ?? health;
+      const ended = after(probed, { result }, { nowMs: probeAtMs + 300, leasedAtMs: probeAtMs, leaseId: 'p' });
+      expect(stateOf(ended, probeAtMs + 300)).toBe(result === 'succeeded' ? 'available' : 'not_yet');
+    },
+  );
+
+  it('is not asked about when it is near', () => {
+    const health = limited(settings.earlyProbeIntervalMs);
+    expect(stateOf(health, startMs + settings.earlyProbeIntervalMs - 1)).toBe('not_yet');
+    expect(stateOf(health, startMs + settings.earlyProbeIntervalMs)).toBe('available');
+  });
+
+  it('is over as soon as a request is served that was sent after it, and not by one that was sent before', () => {
+    const later = { nowMs: startMs + 2_000, leasedAtMs: startMs + 1 };
+    expect(stateOf(after(limited(dayMs), {}, later), startMs + 2_000)).toBe('available');
+    expect(stateOf(after(limited(dayMs), {}, { ...later, leasedAtMs: startMs }), startMs + 2_000)).toBe('not_yet');
+    expect(stateOf(after(limited(dayMs), {}, { ...later, leasedAtMs: undefined }), startMs + 2_000)).toBe('not_yet');
+  });
+});
+
+describe('a guess', () => {
+  it('lets only requests ask ahead of its end that nobody else can serve', () => {
+    const refused = after(healthy, { result: 'unauthorized' }, { nowMs: startMs });
+    expect(stateOf(refused, startMs + settings.lastResortProbeIntervalMs - 1)).toBe('not_yet');
+    expect(stateOf(refused, startMs + settings.lastResortProbeIntervalMs)).toBe('last_resort');
+  });
+
+  it('doubles while an account is refused, up to an hour', () => {
+    let health = healthy;
+    let nowMs = startMs;
+    const minutes = Array.from({ length: 5 }, () => {
+      health = after(health, { result: 'unauthorized' }, { nowMs });
+      const availability = availabilityOf(health, 'm', nowMs);
+      const untilMs = availability.kind === 'cooling' ? availability.cooldown.untilMs : nowMs;
+      const guess = (untilMs - nowMs) / 60_000;
+      nowMs = untilMs + 1;
+      return guess;
+    });
+    expect(minutes).toEqual([10, 20, 40, 60, 60]);
+  });
+
+  it('of a limit is over when its probe hears nothing bad for a moment; of a refusal another probe follows', () => {
+    const probedAfter = (result: 'rate_limited' | 'unauthorized') => {
+      const cooling = after(healthy, { result }, { nowMs: startMs });
+      const overMs = startMs + (result === 'unauthorized' ? 600_000 : settings.rateLimitCooldownMs);
+      const probed = startProbe(cooling, { leaseId: 'p', model: 'm', nowMs: overMs }, rules) ?? expect.fail();
+      return (waitMs: number) => availabilityOf(probed, 'm', overMs + waitMs).kind;
+    };
+    expect(probedAfter('rate_limited')(settings.limitProbeQuietMs - 1)).toBe('probing');
+    expect(probedAfter('rate_limited')(settings.limitProbeQuietMs)).toBe('available');
+    expect(probedAfter('unauthorized')(settings.limitProbeQuietMs)).toBe('probing');
+    expect(probedAfter('unauthorized')(settings.probeTimeoutMs)).toBe('probe_due');
+  });
+
+  it('of a limit doubles when its probe is refused late', () => {
+    const cooling = after(healthy, { result: 'rate_limited' }, { nowMs: startMs });
+    const overMs = startMs + settings.rateLimitCooldownMs;
+    const probed = startProbe(cooling, { leaseId: 'p', model: 'claude-opus-5', nowMs: overMs }, rules) ?? expect.fail();
+    const lateMs = overMs + 60_000;
+    const again = after(probed, { result: 'rate_limited' }, { nowMs: lateMs, leasedAtMs: overMs, leaseId: 'p' });
+    const availability = availabilityOf(again, 'claude-opus-5', lateMs);
+    expect(availability).toMatchObject({ cooldown: { untilMs: lateMs + 2 * settings.rateLimitCooldownMs } });
+  });
+});
+
+describe('the windows that a 429 tells of', () => {
+  const limitedBy = (windows: readonly QuotaWindow[], modelScoped = false) =>
+    after(healthy, { result: 'rate_limited', modelScoped, windows }, { nowMs: startMs });
+
+  it.each([
+    ['of the account', [window('5h', 1)], false, { opus: 'not_yet', haiku: 'not_yet' }],
+    ['of a family', [window('7d_opus', 1, '*opus*'), window('5h', 0.5)], true, { opus: 'not_yet', haiku: 'available' }],
+    ['of a family, not marked so', [window('7d_opus', 1, '*opus*')], false, { opus: 'not_yet', haiku: 'available' }],
+    ['of another family', [window('7d_fable', 1, '*fable*')], false, { opus: 'not_yet', haiku: 'not_yet' }],
+    ['of a family and of the account', [window('7d_opus', 1, '*opus*'), window('5h', 1)], false, { haiku: 'not_yet' }],
+  ] as const)('decide what is limited when one is used up that is %s', (_, windows, modelScoped, expected) => {
+    const health = limitedBy(windows, modelScoped);
+    for (const [family, state] of Object.entries(expected)) {
+      expect([family, stateOf(health, startMs, `claude-${family}-4-5`)]).toEqual([family, state]);
+    }
+  });
+
+  it('name the reset when nothing else does, the last of several', () => {
+    const health = limitedBy([{ ...window('5h', 1), resetsAtMs: startMs + 5_000 }, window('7d', 1)]);
+    expect(health.cooldowns).toMatchObject([{ untilMs: startMs + dayMs, givenByProvider: true, window: '7d' }]);
+  });
+
+  it('end the cooldown as soon as an answer says that they have room, whichever model it is for', () => {
+    const health = limitedBy([window('7d_opus', 1, '*opus*')], true);
+    const haiku = { nowMs: startMs + 9_000, leasedAtMs: startMs + 5_000, model: 'claude-haiku-4-5' };
+    const told = (...windows: QuotaWindow[]) => stateOf(after(health, { windows }, haiku), haiku.nowMs);
+    expect(told(window('7d_opus', 0.1, '*opus*'))).toBe('available');
+    expect(told(window('7d_opus', 1, '*opus*'))).toBe('not_yet');
+    expect(told(window('5h', 0.1))).toBe('not_yet');
+    const before = { ...haiku, leasedAtMs: startMs };
+    expect(stateOf(after(health, { windows: [window('7d_opus', 0.1, '*opus*')] }, before), haiku.nowMs)).toBe(
+      'not_yet',
+    );
+  });
+});
+
+describe('faults of the provider and of the network', () => {
+  it('are never held against an account, however many', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('overloaded', 'network_error')), (results) => {
+        let health = healthy;
+        for (const [index, result] of results.entries()) health = after(health, { result }, { nowMs: startMs + index });
+        expect(health).toBe(healthy);
+      }),
+    );
+  });
+});

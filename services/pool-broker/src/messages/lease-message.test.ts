@@ -1,0 +1,65 @@
+import { create } from '@bufbuild/protobuf';
+import type { ModelTraits } from '@gateway/config';
+import { LeaseSchema, LeastThinking, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
+import { describe, expect, it } from 'vitest';
+import { sampleGateway } from '../__fixtures__/sample-gateway.ts';
+import { toLeaseMessage } from './lease-message.ts';
+
+const unsaid: ModelTraits = {
+  efforts: undefined,
+  thinking: undefined,
+  thinkingByDefault: undefined,
+  leastThinking: undefined,
+  forcedToolChoice: undefined,
+  structuredOutput: undefined,
+  maxOutputTokens: undefined,
+};
+
+function traitsSentFor(model: string, pattern: string, traits: Partial<ModelTraits>) {
+  const [pool = expect.fail()] = sampleGateway.pools;
+  const modelTraits = [{ pattern, traits: { ...unsaid, ...traits } }];
+  const candidate = { pool: { ...pool, modelTraits }, model, defaultEffort: '' };
+  return create(LeaseSchema, toLeaseMessage({ leaseId: 'l', accountId: 'a', candidate })).traits;
+}
+
+describe('a lease', () => {
+  it('tells everything that is configured of its model', () => {
+    const sent = traitsSentFor('gpt-7', 'gpt-7*', {
+      efforts: ['low', 'max'],
+      thinking: 'adaptive',
+      thinkingByDefault: false,
+      leastThinking: 'between_tools',
+      forcedToolChoice: false,
+      structuredOutput: true,
+      maxOutputTokens: 128_000,
+    });
+    expect(sent).toMatchObject({
+      efforts: { levels: ['low', 'max'] },
+      thinking: ThinkingMode.ADAPTIVE,
+      thinkingByDefault: false,
+      leastThinking: LeastThinking.BETWEEN_TOOLS,
+      forcedToolChoice: false,
+      structuredOutput: true,
+      maxOutputTokens: 128_000,
+    });
+  });
+
+  it('tells "no efforts" from "efforts not said"', () => {
+    expect(traitsSentFor('gpt-7', '*', { efforts: [] })?.efforts?.levels).toEqual([]);
+    expect(traitsSentFor('gpt-7', '*', { thinking: 'none' })).toMatchObject({ thinking: ThinkingMode.NONE });
+    expect(traitsSentFor('gpt-7', '*', { thinking: 'none' })?.efforts).toBeUndefined();
+  });
+
+  it('leaves what is not said unsaid', () => {
+    const sent = traitsSentFor('gpt-7', '*', { structuredOutput: false }) ?? expect.fail();
+    expect(sent.structuredOutput).toBe(false);
+    expect(sent.forcedToolChoice).toBeUndefined();
+    expect(sent.thinkingByDefault).toBeUndefined();
+    expect(sent.maxOutputTokens).toBeUndefined();
+    expect([sent.thinking, sent.leastThinking]).toEqual([ThinkingMode.UNSPECIFIED, LeastThinking.UNSPECIFIED]);
+  });
+
+  it('has no traits when nothing is configured of its model', () => {
+    expect(traitsSentFor('gpt-7', 'gpt-8*', { efforts: [] })).toBeUndefined();
+  });
+});

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sample-gateway.ts';
+import { toAccount } from '../accounts/account.ts';
+import type { QuotaWindow } from '../accounts/quota-window.ts';
+import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
+import { type PoolHealth, untroubled } from '../health/pool-health.ts';
+import { poolRulesOf } from '../health/pool-rules.ts';
+import { withWindows } from '../health/quota-windows.ts';
+import { LeasingHistory } from '../leasing/request-history.ts';
+import type { AccountView } from './fitness.ts';
+import { type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
+
+const nowMs = 1_000_000_000;
+const hourMs = 3_600_000;
+const rules = poolRulesOf(sampleSettings);
+const [responses] = sampleGateway.pools;
+if (responses === undefined) throw new Error('the sample gateway has pools');
+
+function view(name: string, health: AccountHealth = healthy, inFlight = 0): AccountView {
+  return { account: toAccount(sampleAccount('responses', name)), health, inFlight };
+}
+
+const knowing = (...windows: QuotaWindow[]) => withWindows(healthy, windows, nowMs);
+const used = (usedFraction: number, resetInHours = 2.5): QuotaWindow => ({
+  name: '5h',
+  models: '',
+  usedFraction,
+  resetsAtMs: nowMs + resetInHours * hourMs,
+  lengthMs: 5 * hourMs,
+});
+
+const cooling = (rest: Partial<Cooldown>): AccountHealth => {
+  const base = { model: '', reason: 'rate_limited', sinceMs: nowMs - 1, strikes: 1, givenByProvider: true } as const;
+  return { ...healthy, cooldowns: [{ ...base, untilMs: nowMs + hourMs, ...rest }] };
+};
+const due = cooling({ probeFromMs: nowMs });
+const lastResort = cooling({ probeFromMs: nowMs, givenByProvider: false, reason: 'unauthorized' });
+const justLimited = cooling({ probeFromMs: nowMs + 1 });
+
+function select(accounts: readonly AccountView[], rest: Partial<SelectionRequest> & Partial<CandidateView> = {}) {
+  const { boundAccountId, poolHealth = untroubled, callerShare, ...request } = rest;
+  const candidate = {
+    candidate: { pool: responses ?? expect.fail(), model: 'm', defaultEffort: '' },
+    accounts,
+    poolHealth,
+    boundAccountId,
+    callerShare,
+  };
+  return selectAccount({
+    candidates: [candidate],
+    affinityKey: '',
+    history: new LeasingHistory([]),
+    rules,
+    nowMs,
+    random: () => 0,
+    ...request,
+  });
+}
+
+function chosenBy(...args: Parameters<typeof select>) {
+  const selection = select(...args);
+  if (selection.kind !== 'chosen') return selection.kind;
+  return selection.probe ? `${selection.view.account.name} as a probe` : selection.view.account.name;
+}
+
+/** How often each account is drawn. */
+function sharesOf(accounts: readonly AccountView[]): Record<string, number> {
+  const draws = Array.from({ length: 1_000 }, (_, n) => chosenBy(accounts, { random: () => (n + 0.5) / 1_000 }));
+  return Object.fromEntries(
+    accounts.map(({ account: { name } }) => [name, draws.filter((drawn) => drawn === name).length]),
+  );
+}
+
+const triedBefore = new LeasingHistory([
+  {
+    leaseId: 'l',
+    accountId: 'responses/elsewhere',
+    pool: 'responses',
+    model: 'm',
+    outcome: { result: 'rate_limited', retryAtMs: undefined, modelScoped: false, windows: [] },
+  },
+]);
+
+describe('quotas', () => {
+  it('send more to accounts with more left, and to those that would lose it sooner', () => {
+    const full = view('full', knowing(used(0.75)));
+    const half = view('half', knowing(used(0.5)));
+    const soon = view('soon', knowing(used(0.5, 1.25)));
+    expect(sharesOf([half, full])).toEqual({ half: 667, full: 333 });
+    expect(sharesOf([half, soon])).toEqual({ half: 333, soon: 667 });
+  });
+
+  it('let an account with more left take more requests at a time', () => {
+    const busy = view('busy', knowing(used(0, 2.5)), 3);
+    const idle = view('idle', knowing(used(0.75)), 1);
+    expect(chosenBy([busy, idle])).toBe('busy');
+  });
+
+  it('keep an account for last that has next to nothing left, whatever the session hashes to', () => {
+    const spent = view('spent', knowing(used(0.99, 0.01)));
+    const busy = view('busy', healthy, 9);
+    expect(chosenBy([spent, busy])).toBe('busy');
+    for (const affinityKey of ['a', 'b', 'c', 'd']) expect(chosenBy([spent, busy], { affinityKey })).toBe('busy');
+    expect(chosenBy([spent])).toBe('spent');
+  });
+
+  it('do not move a session that has an account', () => {
+    const spent = view('spent', knowing(used(1)));
+    expect(chosenBy([view('fresh'), spent], { affinityKey: 'k', boundAccountId: spent.account.id })).toBe('spent');
+  });
+});
+
+describe('an account whose far reset may have come early', () => {
+  it('is asked by a request that has no account of its own', () => {
+    expect(chosenBy([view('fine'), view('a', due)])).toBe('a as a probe');
+    expect(chosenBy([view('fine'), view('a', justLimited)])).toBe('fine');
+  });
+
+  it('is asked by no session that would leave its account, and by no request twice', () => {
+    const fine = view('fine');
+    expect(chosenBy([fine, view('a', due)], { affinityKey: 'k', boundAccountId: fine.account.id })).toBe('fine');
+    expect(chosenBy([fine, view('a', due)], { affinityKey: 'k', boundAccountId: 'responses/a' })).toBe('fine');
+    expect(chosenBy([fine, view('a', due)], { history: triedBefore })).toBe('fine');
+  });
+
+  it('is asked before a request is refused', () => {
+    expect(chosenBy([view('a', due)], { history: triedBefore })).toBe('a as a probe');
+    expect(chosenBy([view('a', justLimited)], { history: triedBefore })).toBe('exhausted');
+  });
+});
+
+describe('an account whose cooldown is a guess', () => {
+  it('is asked ahead of its end only before a request is refused, and first', () => {
+    expect(chosenBy([view('fine'), view('a', lastResort)])).toBe('fine');
+    expect(chosenBy([view('limited', justLimited), view('a', lastResort)])).toBe('a as a probe');
+    expect(chosenBy([view('b', due), view('a', lastResort)], { history: triedBefore })).toBe('a as a probe');
+  });
+
+  it('is not asked when it has no place left', () => {
+    const account = toAccount(sampleAccount('responses', 'a', { maxConcurrency: 1 }));
+    expect(chosenBy([{ account, health: lastResort, inFlight: 1 }])).toBe('unavailable');
+  });
+});
+
+describe('a pool that pauses', () => {
+  const pausedBy = (pause: { untilMs: number; probe?: { leaseId: string; expiresAtMs: number } }): PoolHealth => ({
+    troubles: [
+      {
+        cause: 'overloaded',
+        model: 'm',
+        sinceMs: 0,
+        failures: [],
+        pause: { sinceMs: nowMs - 1, strikes: 1, ...pause },
+      },
+    ],
+  });
+
+  it('gives no account, and is not called limited', () => {
+    expect(chosenBy([view('a')], { poolHealth: pausedBy({ untilMs: nowMs + 1 }) })).toBe('unavailable');
+    expect(chosenBy([view('a'), view('b', justLimited)], { poolHealth: pausedBy({ untilMs: nowMs + 1 }) })).toBe(
+      'exhausted',
+    );
+  });
+
+  it('gives one request an account when the pause is over', () => {
+    const over = pausedBy({ untilMs: nowMs });
+    expect(select([view('a')], { poolHealth: over })).toMatchObject({ kind: 'chosen', probe: false, poolProbe: true });
+    const probed = pausedBy({ untilMs: nowMs, probe: { leaseId: 'p', expiresAtMs: nowMs + 1 } });
+    expect(chosenBy([view('a')], { poolHealth: probed })).toBe('unavailable');
+  });
+});
+
+describe('a caller that has its share', () => {
+  it('is told that the pool is exhausted, with no moment to come back at', () => {
+    const account = toAccount(sampleAccount('responses', 'a', { maxConcurrency: 10 }));
+    const views = [{ account, health: healthy, inFlight: 9 }];
+    expect(select(views, { callerShare: { inFlight: 9, callers: 2 } })).toEqual({
+      kind: 'exhausted',
+      retryAtMs: undefined,
+    });
+    expect(chosenBy(views, { callerShare: { inFlight: 1, callers: 2 } })).toBe('a');
+  });
+});

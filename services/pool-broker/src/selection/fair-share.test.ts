@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { sampleAccount, sampleSettings } from '../__fixtures__/sample-gateway.ts';
+import { toAccount } from '../accounts/account.ts';
+import { healthy } from '../health/account-health.ts';
+import { poolRulesOf } from '../health/pool-rules.ts';
+import { type CallerShare, hasItsShare } from './fair-share.ts';
+import type { AccountView } from './fitness.ts';
+
+const nowMs = 1_000_000;
+const moment = { nowMs, rules: poolRulesOf(sampleSettings) };
+
+function view(name: string, inFlight: number, maxConcurrency?: number, usedFraction = 0): AccountView {
+  const windows = [{ name: '5h', models: '', usedFraction, resetsAtMs: nowMs + 9_000, seenAtMs: nowMs }];
+  return {
+    account: toAccount(sampleAccount('responses', name, { maxConcurrency })),
+    health: { ...healthy, windows },
+    inFlight,
+  };
+}
+
+const kept = (share: CallerShare, ...views: AccountView[]) => hasItsShare(share, views, 'm', moment);
+
+describe('a caller of a pool that it shares', () => {
+  it('has what it wants as long as there are places', () => {
+    expect(kept({ inFlight: 8, callers: 2 }, view('a', 4, 5), view('b', 4, 5))).toBe(false);
+    expect(kept({ inFlight: 1_000, callers: 9 }, view('a', 500), view('b', 500))).toBe(false);
+  });
+
+  it('has no more than its part of the last places', () => {
+    const full = [view('a', 5, 5), view('b', 4, 5)];
+    expect(kept({ inFlight: 5, callers: 2 }, ...full)).toBe(true);
+    expect(kept({ inFlight: 4, callers: 2 }, ...full)).toBe(false);
+    expect(kept({ inFlight: 3, callers: 3 }, ...full)).toBe(true);
+  });
+
+  it('has no more than its part of what goes on once the quotas are nearly used up', () => {
+    const scarce = [view('a', 6, undefined, 0.95), view('b', 4, undefined, 0.92)];
+    expect(kept({ inFlight: 5, callers: 2 }, ...scarce)).toBe(true);
+    expect(kept({ inFlight: 4, callers: 2 }, ...scarce)).toBe(false);
+    expect(kept({ inFlight: 5, callers: 2 }, ...scarce, view('c', 0))).toBe(false);
+  });
+
+  it('counts an account that is limited as used up', () => {
+    const cooldown = { model: '', reason: 'rate_limited', sinceMs: 0, untilMs: nowMs + 9, strikes: 0 } as const;
+    const health = { ...healthy, cooldowns: [{ ...cooldown, givenByProvider: true }] };
+    const limited = { ...view('b', 0), health };
+    expect(kept({ inFlight: 5, callers: 2 }, view('a', 10, undefined, 0.85), limited)).toBe(true);
+  });
+
+  it('may always have one request under way', () => {
+    expect(kept({ inFlight: 0, callers: 500 }, view('a', 10, 10, 1))).toBe(false);
+  });
+});
+
+describe('a caller that is alone with a pool', () => {
+  it('may use it up', () => {
+    expect(kept({ inFlight: 10, callers: 1 }, view('a', 10, 10, 0.99))).toBe(false);
+  });
+});

@@ -1,0 +1,57 @@
+import type { Clock } from '@gateway/time';
+import type { Redis } from 'ioredis';
+import type { CallerShare } from '../selection/fair-share.ts';
+import { beginRequestScript, shareScript } from './redis-scripts.ts';
+import {
+  type BookedRequest,
+  type EndedRequest,
+  maxCallers,
+  type ShareQuestion,
+  type SinceQuestion,
+} from './request-book.ts';
+
+/** Names a key of a pool. */
+export type PoolKey = (pool: string, part: string) => string;
+
+/** The requests under way of all replicas: sorted sets of lease ids by when they were taken. */
+export class RedisRequestBook {
+  readonly #redis: Redis;
+  readonly #clock: Clock;
+  readonly #key: PoolKey;
+
+  constructor(redis: Redis, clock: Clock, key: PoolKey) {
+    this.#redis = redis;
+    this.#clock = clock;
+    this.#key = key;
+  }
+
+  async begin(request: BookedRequest): Promise<void> {
+    const { leaseId, leaseTtlMs } = request;
+    const keys = this.#keysOf(request);
+    await this.#redis.eval(beginRequestScript, keys.length, ...keys, leaseId, this.#clock.nowMs(), leaseTtlMs);
+  }
+
+  async end(request: EndedRequest): Promise<void> {
+    await Promise.all(this.#keysOf(request).map((key) => this.#redis.zrem(key, request.leaseId)));
+  }
+
+  async oldest({ pool, model, sinceMs }: SinceQuestion): Promise<number | undefined> {
+    const key = this.#key(pool, model === '' ? 'requests' : `model:${model}`);
+    const [, timeMs] = await this.#redis.zrangebyscore(key, sinceMs, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
+    return timeMs === undefined ? undefined : Number(timeMs);
+  }
+
+  async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion): Promise<CallerShare> {
+    const keys = [this.#key(pool, 'callers'), this.#key(pool, `caller:${caller}`)];
+    const nowMs = this.#clock.nowMs();
+    const args = [caller, nowMs, callerMemoryMs, leaseTtlMs, maxCallers];
+    const counts = await this.#redis.eval(shareScript, keys.length, ...keys, ...args);
+    const [inFlight, callers] = Array.isArray(counts) ? counts : [];
+    return { inFlight: Number(inFlight ?? 0), callers: Number(callers ?? 1) };
+  }
+
+  #keysOf({ pool, model, caller }: EndedRequest): readonly string[] {
+    const keys = [this.#key(pool, 'requests'), this.#key(pool, `model:${model}`)];
+    return caller === '' ? keys : [...keys, this.#key(pool, `caller:${caller}`)];
+  }
+}

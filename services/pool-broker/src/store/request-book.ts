@@ -1,0 +1,44 @@
+import type { CallerShare } from '../selection/fair-share.ts';
+
+/** Which requests a pool has under way: since when, for which model and for whom. */
+export interface RequestBook {
+  /** A request has got an account of the pool. */
+  beginRequest(request: BookedRequest): Promise<void>;
+  /** It has ended. Repeating it does no harm. */
+  endRequest(request: EndedRequest): Promise<void>;
+  /** When the oldest request began that is under way and no older than `sinceMs`. Undefined: there is none. */
+  oldestRequest(question: SinceQuestion): Promise<number | undefined>;
+  /** What a caller has of a pool. To ask counts it among those who want something of it. */
+  shareOf(question: ShareQuestion): Promise<CallerShare>;
+}
+
+export interface EndedRequest {
+  readonly pool: string;
+  readonly model: string;
+  /** Empty: nobody's share is counted. */
+  readonly caller: string;
+  readonly leaseId: string;
+}
+
+export interface BookedRequest extends EndedRequest {
+  /** When it stops counting, should its end never be told. */
+  readonly leaseTtlMs: number;
+}
+
+export interface SinceQuestion {
+  readonly pool: string;
+  /** Empty: any. */
+  readonly model: string;
+  readonly sinceMs: number;
+}
+
+export interface ShareQuestion {
+  readonly pool: string;
+  readonly caller: string;
+  readonly leaseTtlMs: number;
+  /** How long a caller counts that asks for nothing more. */
+  readonly callerMemoryMs: number;
+}
+
+/** More callers than this need not be told apart: the part of each is the smallest there is by then. */
+export const maxCallers = 10_000;

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { AttemptResult, type AttemptSchema, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import { directClient } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { startRedis, type TestServer, testBackends } from '@gateway/testkit';
+import { type Clock, ManualClock, systemClock } from '@gateway/time';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { gatewayWith, sampleAccount, sampleSettings } from '../src/__fixtures__/sample-gateway.ts';
+import { createPoolBrokerService } from '../src/service.ts';
+import { FallbackPoolStore } from '../src/store/fallback-pool-store.ts';
+import { RedisPoolStore } from '../src/store/redis-pool-store.ts';
+
+type Attempt = MessageInitShape<typeof AttemptSchema>;
+
+interface Shared {
+  readonly redisUrl: string;
+  readonly clock?: Clock;
+  readonly caps: readonly number[];
+}
+
+/** Replicas of the broker, each with a connection of its own to one Redis. */
+async function replicasOf(count: number, { redisUrl, clock = systemClock, caps }: Shared) {
+  const keyPrefix = `test-${randomUUID()}:`;
+  const accounts = caps.map((maxConcurrency, n) => sampleAccount('responses', `a${n}`, { maxConcurrency }));
+  const gateway = gatewayWith(accounts);
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const redis = await RedisPoolStore.open({ url: redisUrl, commandTimeoutMs: 2_000, clock, keyPrefix });
+      onTestFinished(() => redis[Symbol.asyncDispose]());
+      const store = new FallbackPoolStore(redis, clock, () => undefined);
+      const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+      return directClient(createPoolBrokerService({ gateway }, runtime, { store, clock }).routes[0]);
+    }),
+  );
+}
+
+type Replica = Awaited<ReturnType<typeof replicasOf>>[number];
+
+async function acquire(pools: Replica, attempts: Attempt[] = [], affinityKey = '') {
+  const { result } = await pools.acquire({ model: 'gateway/sterk', attempts, affinityKey }, { timeoutMs: 20_000 });
+  return result;
+}
+
+async function leased(pools: Replica, attempts: Attempt[] = [], affinityKey = ''): Promise<Lease> {
+  const result = await acquire(pools, attempts, affinityKey);
+  return result.case === 'lease' ? result.value : expect.fail(`no lease but ${result.case}`);
+}
+
+const ended = (lease: Lease, result: AttemptResult, retryAtMs?: number) => ({
+  lease,
+  outcome: { result, retryAt: retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs) },
+});
+
+describe('three replicas of the broker', () => {
+  it('never exceed the cap of an account between them, and use every place', async () => {
+    const { redisUrl } = await testBackends();
+    const caps = [1, 2, 3, 5];
+    const replicas = await replicasOf(3, { redisUrl, caps });
+    const underWay = new Map<string, number>();
+    const most = new Map<string, number>();
+    let served = 0;
+    const client = async (pools: Replica) => {
+      for (let n = 0; n < 25; n++) {
+        const result = await acquire(pools);
+        if (result.case !== 'lease') {
+          expect(result.case).toBe('exhausted');
+          await sleep(2);
+          continue;
+        }
+        const lease = result.value;
+        const now = (underWay.get(lease.accountId) ?? 0) + 1;
+        underWay.set(lease.accountId, now);
+        most.set(lease.accountId, Math.max(most.get(lease.accountId) ?? 0, now));
+        await sleep(3);
+        served += 1;
+        // Before the broker hears of it: afterwards the place may be another's at once.
+        underWay.set(lease.accountId, (underWay.get(lease.accountId) ?? 0) - 1);
+        await pools.report({ attempt: ended(lease, AttemptResult.SUCCEEDED) });
+      }
+    };
+    await Promise.all(replicas.flatMap((pools) => Array.from({ length: 12 }, () => client(pools))));
+    expect(Object.fromEntries(most)).toEqual(Object.fromEntries(caps.map((cap, n) => [`responses/a${n}`, cap])));
+    expect(served).toBeGreaterThan(100);
+  });
+
+  it('know at once what one of them has learnt of an account, and where a session stays', async () => {
+    const { redisUrl } = await testBackends();
+    const clock = new ManualClock(Date.now());
+    const [one, two, three] = await replicasOf(3, { redisUrl, clock, caps: [9, 9] });
+    if (one === undefined || two === undefined || three === undefined) return expect.fail('there are three');
+    const first = await leased(one, [], 's');
+    const retryAtMs = clock.nowMs() + 60_000;
+    const second = await leased(two, [ended(first, AttemptResult.RATE_LIMITED, retryAtMs)], 's');
+    expect(second.accountId).not.toBe(first.accountId);
+    await three.report({ attempt: ended(second, AttemptResult.SUCCEEDED), affinityKey: 's' });
+    for (const pools of [one, two, three]) {
+      expect((await leased(pools, [], 's')).accountId).toBe(second.accountId);
+      expect((await leased(pools)).accountId).toBe(second.accountId);
+    }
+    clock.setMs(retryAtMs);
+    for (const pools of [one, two, three]) expect((await leased(pools, [], 's')).accountId).toBe(second.accountId);
+    expect((await leased(three)).accountId).toBe(first.accountId);
+  });
+
+  it('send one probe between them, to an account and to a pool that pauses', async () => {
+    const { redisUrl } = await testBackends();
+    const clock = new ManualClock(Date.now());
+    const replicas = await replicasOf(3, { redisUrl, clock, caps: [50] });
+    const [one] = replicas;
+    if (one === undefined) return expect.fail('there are three');
+    const askAll = async () => {
+      const answers = await Promise.all([...replicas, ...replicas, ...replicas].map((pools) => acquire(pools)));
+      return answers.flatMap((result) => (result.case === 'lease' ? [result.value] : []));
+    };
+    await one.report({ attempt: ended(await leased(one), AttemptResult.RATE_LIMITED) });
+    expect(await askAll()).toEqual([]);
+    clock.advanceMs(sampleSettings.rateLimitCooldownMs * 2);
+    const [probe, ...others] = await askAll();
+    expect(others).toEqual([]);
+    if (probe === undefined) return expect.fail('nobody probes');
+    await one.report({ attempt: ended(probe, AttemptResult.SUCCEEDED) });
+    expect((await askAll()).length).toBe(9);
+
+    clock.advanceMs(sampleSettings.leaseTtlMs);
+    const overload = async (pools: Replica) =>
+      pools.report({ attempt: ended(await leased(pools), AttemptResult.OVERLOADED) });
+    for (const pools of [...replicas, ...replicas, ...replicas].slice(1)) {
+      await overload(pools);
+      clock.advanceMs(200);
+    }
+    expect(await askAll()).toEqual([]);
+    clock.advanceMs(3_000);
+    expect(await askAll()).toHaveLength(1);
+  });
+});
+
+describe('replicas whose Redis goes away', () => {
+  it('go on with what they knew, each within the caps as far as it can tell', async () => {
+    const redis: TestServer = await startRedis();
+    onTestFinished(() => redis[Symbol.asyncDispose]());
+    const replicas = await replicasOf(3, { redisUrl: redis.url, caps: [4, 4] });
+    const [one] = replicas;
+    if (one === undefined) return expect.fail('there are three');
+    const limited = await leased(one);
+    await one.report({ attempt: ended(limited, AttemptResult.RATE_LIMITED, Date.now() + 3_600_000) });
+    for (const pools of replicas) expect((await leased(pools)).accountId).not.toBe(limited.accountId);
+    await redis.kill();
+    for (const pools of replicas) {
+      const answers = await Promise.all(Array.from({ length: 9 }, () => acquire(pools)));
+      const given = answers.flatMap((result) => (result.case === 'lease' ? [result.value.accountId] : []));
+      expect(given.length).toBeGreaterThan(0);
+      expect(given.length).toBeLessThanOrEqual(4);
+      expect(given).not.toContain(limited.accountId);
+    }
+  });
+});
