@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { directClient } from './direct-client.ts';
 import { type GrpcChannel, openGrpcChannel } from './grpc-client.ts';
 import { GrpcServer } from './grpc-server.ts';
+import { openMultiplexedChannel } from './multiplex/multiplexed-channel.ts';
 import { type CallContext, type Client, type ServiceRoute, serviceRoute } from './service-types.ts';
 
 const aborted = (signal: AbortSignal) =>
@@ -153,6 +154,45 @@ describe('a gRPC client', () => {
 
   it('says that a service is unavailable when nobody listens', async () => {
     using nobody = openGrpcChannel('http://127.0.0.1:9');
+    await expect(nobody.client(LimiterService).peek({}, { timeoutMs: 2_000 })).rejects.toMatchObject({
+      status: 'unavailable',
+    });
+  });
+});
+
+describe('a multiplexed client', () => {
+  let server: GrpcServer;
+  let channel: GrpcChannel;
+  const faults: unknown[] = [];
+
+  beforeAll(async () => {
+    const routes: ServiceRoute[] = [limiterRoute, adapterRoute];
+    server = await GrpcServer.listen({
+      host: '127.0.0.1',
+      port: 0,
+      routes,
+      onFault: (_method, fault) => faults.push(fault),
+    });
+    channel = openMultiplexedChannel(`http://127.0.0.1:${server.port}`);
+  });
+
+  afterAll(async () => {
+    channel[Symbol.dispose]();
+    await server.stop(1_000);
+  });
+
+  behavesAsAClient(() => ({ limiter: channel.client(LimiterService), adapter: channel.client(AdapterService) }));
+
+  it('hides the text of a fault and reports it on the side of the server', async () => {
+    await expect(channel.client(LimiterService).admit({ key: 'broken' })).rejects.toMatchObject({
+      code: 'internal_error',
+      message: expect.not.stringContaining('secret'),
+    });
+    expect(faults).toHaveLength(1);
+  });
+
+  it('says that a service is unavailable when nobody listens', async () => {
+    using nobody = openMultiplexedChannel('http://127.0.0.1:9');
     await expect(nobody.client(LimiterService).peek({}, { timeoutMs: 2_000 })).rejects.toMatchObject({
       status: 'unavailable',
     });

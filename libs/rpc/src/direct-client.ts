@@ -95,8 +95,9 @@ async function* messages(requests: AsyncIterable<Fields>, input: DescMessage): A
 function raceAbort<T>(value: Promise<T> | T, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(abortReason(signal));
-    if (signal.aborted) return abort();
+    if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
+    // Also after an abort: a handler that fails then fails for nobody, which must not end the process.
     Promise.resolve(value)
       .then(resolve, reject)
       .finally(() => signal.removeEventListener('abort', abort));

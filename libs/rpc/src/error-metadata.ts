@@ -1,9 +1,9 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { fromErrorDetail, type GatewayError, toErrorDetail, toGatewayError } from '@gateway/errors';
 import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
-import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { Metadata, type ServiceError } from '@grpc/grpc-js';
 import { RpcError } from './rpc-error.ts';
-import { statusNumberOf } from './status-number.ts';
+import { rpcStatusOf, statusNumberOf } from './status-number.ts';
 
 /** Trailer that carries a gateway.error.v1.ErrorDetail in binary form. */
 export const errorDetailTrailer = 'gateway-error-bin';
@@ -23,13 +23,6 @@ export function fromServiceError(thrown: unknown): GatewayError | RpcError {
   const [detail] = thrown.metadata?.get(errorDetailTrailer) ?? [];
   if (detail instanceof Buffer) return fromErrorDetail(fromBinary(ErrorDetailSchema, detail));
   return new RpcError(rpcStatusOf(thrown.code), thrown.details, { cause: thrown });
-}
-
-function rpcStatusOf(code: status): RpcError['status'] {
-  if (code === status.UNAVAILABLE) return 'unavailable';
-  if (code === status.DEADLINE_EXCEEDED) return 'deadline_exceeded';
-  if (code === status.CANCELLED) return 'cancelled';
-  return 'internal';
 }
 
 function isServiceError(thrown: unknown): thrown is ServiceError {

@@ -13,6 +13,7 @@ import { HealthImplementation } from 'grpc-health-check';
 import { toServiceError } from './error-metadata.ts';
 import { grpcDefinition } from './grpc-definition.ts';
 import { serverChannelOptions } from './grpc-options.ts';
+import { type MultiplexedStreams, serveMultiplexed } from './multiplex/serve-multiplexed.ts';
 import { addReflection } from './reflection.ts';
 import { RpcError } from './rpc-error.ts';
 import type { CallContext, ServiceRoute, UntypedHandlers } from './service-types.ts';
@@ -26,11 +27,15 @@ export interface GrpcServerOptions {
   readonly onFault?: (method: string, fault: unknown) => void;
 }
 
-/** Serves routes over gRPC, with the standard health and reflection services. */
+/**
+ * Serves routes over gRPC, with the standard health and reflection services. Our own processes may send many calls
+ * over one long-lived stream instead; the handlers see no difference.
+ */
 export class GrpcServer {
   readonly port: number;
   readonly #server: Server;
   readonly #health: HealthImplementation;
+  readonly #streams: MultiplexedStreams;
 
   static async listen(options: GrpcServerOptions): Promise<GrpcServer> {
     const server = new Server(serverChannelOptions);
@@ -41,13 +46,15 @@ export class GrpcServer {
       options.routes.map((route) => route.service),
     );
     for (const route of options.routes) server.addService(grpcDefinition(route.service), implement(route, options));
+    const streams = serveMultiplexed(server, options);
     const port = await bind(server, `${options.host}:${options.port}`);
-    return new GrpcServer(server, health, port);
+    return new GrpcServer(server, health, streams, port);
   }
 
-  private constructor(server: Server, health: HealthImplementation, port: number) {
+  private constructor(server: Server, health: HealthImplementation, streams: MultiplexedStreams, port: number) {
     this.#server = server;
     this.#health = health;
+    this.#streams = streams;
     this.port = port;
   }
 
@@ -59,6 +66,7 @@ export class GrpcServer {
   /** Takes no new calls, lets running ones end, and cuts what is left after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.setServing(false);
+    this.#streams.goAway();
     await new Promise<void>((resolve) => {
       const force = setTimeout(() => this.#server.forceShutdown(), graceMs);
       this.#server.tryShutdown(() => {

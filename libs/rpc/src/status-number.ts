@@ -7,7 +7,7 @@ export function statusNumberOf(error: GatewayError | RpcError): number {
 }
 
 /** @see https://grpc.github.io/grpc/core/md_doc_statuscodes.html */
-const status = {
+export const statusNumber = {
   CANCELLED: 1,
   INVALID_ARGUMENT: 3,
   DEADLINE_EXCEEDED: 4,
@@ -21,28 +21,36 @@ const status = {
   UNAUTHENTICATED: 16,
 } as const;
 
+/** What a status says of a call that failed on its way. */
+export function rpcStatusOf(status: number): RpcStatus {
+  if (status === statusNumber.UNAVAILABLE) return 'unavailable';
+  if (status === statusNumber.DEADLINE_EXCEEDED) return 'deadline_exceeded';
+  if (status === statusNumber.CANCELLED) return 'cancelled';
+  return 'internal';
+}
+
 const numberOfRpcStatus: Record<RpcStatus, number> = {
-  unavailable: status.UNAVAILABLE,
-  deadline_exceeded: status.DEADLINE_EXCEEDED,
-  cancelled: status.CANCELLED,
-  internal: status.INTERNAL,
+  unavailable: statusNumber.UNAVAILABLE,
+  deadline_exceeded: statusNumber.DEADLINE_EXCEEDED,
+  cancelled: statusNumber.CANCELLED,
+  internal: statusNumber.INTERNAL,
 };
 
 const numberOfCode: Record<GatewayErrorCode, number> = {
-  invalid_request: status.INVALID_ARGUMENT,
-  invalid_json: status.INVALID_ARGUMENT,
-  invalid_body: status.INVALID_ARGUMENT,
-  unsupported_content: status.INVALID_ARGUMENT,
-  upstream_rejected: status.FAILED_PRECONDITION,
-  unauthorized: status.UNAUTHENTICATED,
-  model_not_found: status.NOT_FOUND,
-  not_found: status.NOT_FOUND,
-  method_not_allowed: status.UNIMPLEMENTED,
-  body_too_large: status.OUT_OF_RANGE,
-  unsupported_encoding: status.INVALID_ARGUMENT,
-  rate_limit_exceeded: status.RESOURCE_EXHAUSTED,
-  pool_exhausted: status.RESOURCE_EXHAUSTED,
-  providers_unavailable: status.UNAVAILABLE,
-  subscription_unavailable: status.UNAVAILABLE,
-  internal_error: status.INTERNAL,
+  invalid_request: statusNumber.INVALID_ARGUMENT,
+  invalid_json: statusNumber.INVALID_ARGUMENT,
+  invalid_body: statusNumber.INVALID_ARGUMENT,
+  unsupported_content: statusNumber.INVALID_ARGUMENT,
+  upstream_rejected: statusNumber.FAILED_PRECONDITION,
+  unauthorized: statusNumber.UNAUTHENTICATED,
+  model_not_found: statusNumber.NOT_FOUND,
+  not_found: statusNumber.NOT_FOUND,
+  method_not_allowed: statusNumber.UNIMPLEMENTED,
+  body_too_large: statusNumber.OUT_OF_RANGE,
+  unsupported_encoding: statusNumber.INVALID_ARGUMENT,
+  rate_limit_exceeded: statusNumber.RESOURCE_EXHAUSTED,
+  pool_exhausted: statusNumber.RESOURCE_EXHAUSTED,
+  providers_unavailable: statusNumber.UNAVAILABLE,
+  subscription_unavailable: statusNumber.UNAVAILABLE,
+  internal_error: statusNumber.INTERNAL,
 };

@@ -1,0 +1,18 @@
+/** One end of a connected stream of batches, in both directions. */
+export interface BatchTransport {
+  /** Sends the frames of a batch. `sent` is called when they have left this process, so that more may follow. */
+  send(message: Buffer, sent: () => void): void;
+  /** Nothing will follow. What was sent still arrives, and the other side may go on. */
+  end(): void;
+  /** Ends both directions now. */
+  destroy(): void;
+}
+
+/** What the other end does. Nothing is told after `onBroken`, or after both sides have ended. */
+export interface BatchListener {
+  onBatch(frames: Buffer): void;
+  /** The other side sends nothing more. */
+  onEnd(): void;
+  /** The stream is gone. */
+  onBroken(cause: unknown): void;
+}

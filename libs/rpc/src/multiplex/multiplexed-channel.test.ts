@@ -1,0 +1,229 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { Server, ServerCredentials, type ServerDuplexStream, type sendUnaryData } from '@grpc/grpc-js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { grpcDefinition } from '../grpc-definition.ts';
+import { GrpcServer } from '../grpc-server.ts';
+import { serviceRoute } from '../service-types.ts';
+import { PlayService } from './__fixtures__/play-service.ts';
+import { openMultiplexedChannel } from './multiplexed-channel.ts';
+
+interface Value {
+  readonly value: Uint8Array;
+}
+
+/** What tests opened, ended after each. */
+let opened: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of opened.reverse()) await close();
+  opened = [];
+});
+
+/** A replica that answers with its own name, and how many calls it has had. */
+async function replica(name: string, port = 0) {
+  const state = { calls: 0, address: '', signal: undefined as AbortSignal | undefined };
+  const route = serviceRoute(PlayService, {
+    unary: async ({ value }, { signal }) => {
+      state.calls++;
+      state.signal = signal;
+      if (String(value) === 'hold') await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return { value: Buffer.from(name) };
+    },
+    serverStream: async function* () {
+      yield { value: Buffer.from(name) };
+    },
+    clientStream: async () => ({}),
+    bidiStream: async function* (requests: AsyncIterable<Value>) {
+      for await (const { value } of requests) yield { value };
+    },
+  });
+  const server = await GrpcServer.listen({ host: '127.0.0.1', port, routes: [route] });
+  state.address = `127.0.0.1:${server.port}`;
+  opened.push(() => server.stop(0));
+  return { state, stop: (graceMs: number) => server.stop(graceMs), port: server.port };
+}
+
+function channelTo(addresses: () => readonly string[]) {
+  const channel = openMultiplexedChannel('http://play:80', { resolve: async () => addresses(), resolveMs: 50 });
+  opened.push(() => channel[Symbol.dispose]());
+  return channel.client(PlayService);
+}
+
+const text = async (call: Promise<Value>) => Buffer.from((await call).value).toString();
+
+describe('a multiplexed channel', () => {
+  it('spreads calls over all replicas that the name stands for', async () => {
+    const [one, two] = [await replica('one'), await replica('two')];
+    const client = channelTo(() => [one.state.address, two.state.address]);
+    await client.unary({});
+    const leastCalled = async () => {
+      await client.unary({});
+      return Math.min(one.state.calls, two.state.calls);
+    };
+    await expect.poll(leastCalled).toBeGreaterThan(0);
+    const before = one.state.calls;
+    await Promise.all(Array.from({ length: 200 }, () => client.unary({})));
+    expect(Math.abs(one.state.calls - before - 100)).toBeLessThan(20);
+  });
+
+  it('follows replicas that come and go without losing a call', async () => {
+    const [one, two] = [await replica('one'), await replica('two')];
+    let addresses = [one.state.address];
+    const client = channelTo(() => addresses);
+    expect(await text(client.unary({}))).toBe('one');
+    addresses = [two.state.address];
+    await expect.poll(() => text(client.unary({}))).toBe('two');
+    expect(await text(client.unary({}))).toBe('two');
+  });
+
+  it('loses no call while a replica drains', async () => {
+    const [one, two] = [await replica('one'), await replica('two')];
+    const client = channelTo(() => [one.state.address, two.state.address]);
+    let stopped = false;
+    const answers: Promise<string>[] = [];
+    const stopping = (async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await one.stop(5_000);
+      stopped = true;
+    })();
+    while (!stopped) {
+      answers.push(text(client.unary({})));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await stopping;
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(['one', 'two']));
+    expect(await text(client.unary({}))).toBe('two');
+  });
+
+  it('lets a running stream end while its server drains', async () => {
+    const one = await replica('one');
+    const client = channelTo(() => [one.state.address]);
+    const second = Promise.withResolvers<Value>();
+    const echoes = client
+      .bidiStream(
+        (async function* () {
+          yield { value: Buffer.of(1) };
+          yield await second.promise;
+        })(),
+      )
+      [Symbol.asyncIterator]();
+    await echoes.next();
+    const stopped = one.stop(5_000);
+    second.resolve({ value: Buffer.of(2) });
+    expect((await echoes.next()).value?.value[0]).toBe(2);
+    expect((await echoes.next()).done).toBe(true);
+    await stopped;
+  });
+
+  it('fails calls in flight when their server is gone, and finds the next one', async () => {
+    const one = await replica('one');
+    const client = channelTo(() => [one.state.address]);
+    const held = client.unary({ value: Buffer.from('hold') });
+    await expect.poll(() => one.state.calls).toBe(1);
+    void one.stop(0);
+    await expect(held).rejects.toMatchObject({ name: 'RpcError', status: 'unavailable' });
+    await expect(client.unary({})).rejects.toMatchObject({ status: 'unavailable' });
+    await replica('again', one.port);
+    await expect.poll(() => text(client.unary({})).catch(() => ''), { timeout: 3_000 }).toBe('again');
+  });
+
+  it('tells the handlers when the client is gone', async () => {
+    const one = await replica('one');
+    const controller = new AbortController();
+    const client = channelTo(() => [one.state.address]);
+    const held = client.unary({ value: Buffer.from('hold') }, { signal: controller.signal });
+    await expect.poll(() => one.state.calls).toBe(1);
+    controller.abort();
+    await expect(held).rejects.toMatchObject({ status: 'cancelled' });
+    await expect.poll(() => one.state.signal?.aborted).toBe(true);
+  });
+
+  it('says that a closed channel is closed, and lets what runs end', async () => {
+    const one = await replica('one');
+    const channel = openMultiplexedChannel(`http://${one.state.address}`);
+    const client = channel.client(PlayService);
+    const running = client.unary({});
+    await running;
+    const last = client.unary({});
+    channel[Symbol.dispose]();
+    expect(await text(last)).toBe('one');
+    await expect(client.unary({})).rejects.toMatchObject({ status: 'unavailable', message: 'The channel is closed.' });
+  });
+
+  it('fails with the deadline while no replica answers', async () => {
+    const hung = createServer(() => undefined).listen(0, '127.0.0.1');
+    opened.push(() => {
+      hung.close();
+    });
+    await once(hung, 'listening');
+    const client = channelTo(() => [`127.0.0.1:${(hung.address() as AddressInfo).port}`]);
+    await expect(client.unary({}, { timeoutMs: 50 })).rejects.toMatchObject({ status: 'deadline_exceeded' });
+  });
+
+  it('says so when the name stands for nobody', async () => {
+    const client = channelTo(() => []);
+    await expect(client.unary({})).rejects.toMatchObject({
+      status: 'unavailable',
+      message: 'No replica of play can be reached.',
+    });
+  });
+});
+
+describe('a replica that knows only plain gRPC', () => {
+  async function plainReplica(): Promise<string> {
+    const server = new Server();
+    server.addService(grpcDefinition(PlayService), {
+      unary: (call: { request: Value }, callback: sendUnaryData<Value>) => callback(null, call.request),
+      serverStream: () => undefined,
+      clientStream: () => undefined,
+      bidiStream: (call: ServerDuplexStream<Value, Value>) => {
+        call.on('data', (value: Value) => call.write(value));
+        call.on('end', () => call.end());
+      },
+    });
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+        error ? reject(error) : resolve(port),
+      );
+    });
+    opened.push(
+      () =>
+        new Promise<void>((resolve) => {
+          server.tryShutdown(() => resolve());
+          server.forceShutdown();
+        }),
+    );
+    return `127.0.0.1:${port}`;
+  }
+
+  it('is called that way', async () => {
+    const address = await plainReplica();
+    const client = channelTo(() => [address]);
+    const value = Buffer.alloc(3_000_000, 'x');
+    expect(value.equals((await client.unary({ value })).value)).toBe(true);
+    const sizes: number[] = [];
+    const requests = async function* () {
+      for (const size of [1, 300_000, 2_500_000]) yield { value: Buffer.alloc(size) };
+    };
+    for await (const { value } of client.bidiStream(requests())) {
+      sizes.push(value.length);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(sizes).toEqual([1, 300_000, 2_500_000]);
+    const controller = new AbortController();
+    controller.abort();
+    await expect(client.unary({}, { signal: controller.signal })).rejects.toMatchObject({ status: 'cancelled' });
+  });
+
+  it('fails as over plain gRPC when it is gone', async () => {
+    const address = await plainReplica();
+    const client = channelTo(() => [address]);
+    await client.unary({});
+    await opened.shift()?.();
+    await expect(client.unary({})).rejects.toMatchObject({ status: 'unavailable' });
+    const port = Number(address.split(':')[1]);
+    const started = () => replica('newer', port).then(Boolean, () => false);
+    await expect.poll(started).toBe(true);
+    await expect.poll(() => text(client.unary({})).catch(() => ''), { timeout: 3_000 }).toBe('newer');
+  });
+});

@@ -1,0 +1,31 @@
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
+import { grpcMethod } from '../grpc-definition.ts';
+
+/** One RPC with the ways to write and read its messages. */
+export interface RpcMethod {
+  /** `/package.Service/Method`. */
+  readonly path: string;
+  readonly name: string;
+  readonly kind: DescMethod['methodKind'];
+  readonly encodeRequest: (request: object) => Buffer;
+  readonly decodeRequest: (bytes: Uint8Array) => object;
+  readonly encodeResponse: (response: object) => Buffer;
+  readonly decodeResponse: (bytes: Uint8Array) => object;
+}
+
+export function rpcMethod(service: DescService, method: DescMethod): RpcMethod {
+  const definition = grpcMethod(service, method);
+  return {
+    path: definition.path,
+    name: method.toString(),
+    kind: method.methodKind,
+    encodeRequest: definition.requestSerialize,
+    decodeRequest: (bytes) => definition.requestDeserialize(asBuffer(bytes)),
+    encodeResponse: definition.responseSerialize,
+    decodeResponse: (bytes) => definition.responseDeserialize(asBuffer(bytes)),
+  };
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
