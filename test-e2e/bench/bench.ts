@@ -1,0 +1,150 @@
+import { writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { type BenchCase, benchCases } from './bench-cases.ts';
+import type { LoadGenerator } from './load/load-generator.ts';
+import { measureIngest } from './measure/ingest-events.ts';
+import { measureLimiter, type ServiceFigures } from './measure/limiter-checks.ts';
+import { problemWith } from './measure/probe-systems.ts';
+import { runCase, type Sample } from './measure/run-case.ts';
+import type { BenchOptions } from './options.ts';
+import { profileCase } from './profile/profile-case.ts';
+import { type CaseSamples, type Results, rowsOf } from './report/results.ts';
+import { type Scene, startScene } from './scene.ts';
+import type { System, SystemName } from './systems/system.ts';
+
+/** Starts everything, measures or profiles, and stops everything. Undefined after profiling: its text is written. */
+export async function runBench(options: BenchOptions, interrupted: AbortSignal): Promise<Results | undefined> {
+  const startedAt = new Date().toISOString();
+  await using scene = await startScene(options, interrupted);
+  const cases = chosenCases(options);
+  if (options.profile) {
+    await profileAll(scene, cases, options, interrupted);
+    return undefined;
+  }
+  await warmUp(scene, cases, interrupted);
+  const measured: CaseSamples[] = [];
+  for (const benchCase of cases) measured.push(await measureCase(scene, benchCase, options, interrupted));
+  const notes = [...scene.notes];
+  const limiter = await measureService('limiter', scene, options, notes, interrupted);
+  const ingest = await measureService('ingest', scene, options, notes, interrupted);
+  return {
+    startedAt,
+    remark: options.remark,
+    machine: `${cpus().length} × ${cpus()[0]?.model.trim()}`,
+    node: process.versions.node,
+    isPinned: scene.isPinned,
+    options: { ...options },
+    notes,
+    rows: measured.flatMap(rowsOf),
+    limiter,
+    ingest,
+  };
+}
+
+function chosenCases({ quick, cases }: BenchOptions): readonly BenchCase[] {
+  return benchCases.filter(
+    ({ name, isQuick }) => (isQuick || !quick) && (cases.length === 0 || cases.some((text) => name.includes(text))),
+  );
+}
+
+const warmUpMs = 4_000;
+
+/** Code runs at its speed only after some thousand requests; what is measured first must not pay for that. */
+async function warmUp({ systems, generator }: Scene, [first]: readonly BenchCase[], interrupted: AbortSignal) {
+  for (const system of systems.filter(({ processes }) => processes.length > 0)) {
+    if (first === undefined || !system.serves(first)) continue;
+    progress(`warming up ${system.name}`);
+    const times = { warmUpMs: 0, measureMs: warmUpMs };
+    await unlessInterrupted(interrupted, runCase(generator, system, first, times));
+  }
+}
+
+/** Rounds in which every system has its turn; another one begins each time, so that none is always first. */
+async function measureCase(
+  { systems, generator }: Scene,
+  benchCase: BenchCase,
+  options: BenchOptions,
+  interrupted: AbortSignal,
+): Promise<CaseSamples> {
+  const problems = new Map<SystemName, string>();
+  const able: System[] = [];
+  for (const system of systems.filter((each) => each.serves(benchCase))) {
+    const problem = await problemWith(system, benchCase).catch(String);
+    if (problem === undefined) able.push(system);
+    else problems.set(system.name, problem);
+  }
+  const samples = new Map<SystemName, Sample[]>(able.map(({ name }) => [name, []]));
+  for (let round = 0; round < options.rounds; round++) {
+    const order = [...able.slice(round % able.length), ...able.slice(0, round % able.length)];
+    for (const system of order) {
+      interrupted.throwIfAborted();
+      progress(`${benchCase.name}, round ${round + 1} of ${options.rounds}, ${system.name}`);
+      samples
+        .get(system.name)
+        ?.push(await unlessInterrupted(interrupted, runCase(generator, system, benchCase, options)));
+    }
+  }
+  return { benchCase, samples, problems };
+}
+
+async function measureService(
+  name: 'limiter' | 'ingest',
+  { services }: Scene,
+  options: BenchOptions,
+  notes: string[],
+  interrupted: AbortSignal,
+): Promise<ServiceFigures | undefined> {
+  const isChosen = options.cases.length === 0 || options.cases.some((text) => name.includes(text));
+  if (services === undefined || !isChosen) return undefined;
+  interrupted.throwIfAborted();
+  progress(name);
+  try {
+    const measuring =
+      name === 'limiter'
+        ? measureLimiter(services, options.measureMs)
+        : measureIngest(services, options.quick ? 20_000 : 100_000);
+    return await unlessInterrupted(interrupted, measuring);
+  } catch (thrown) {
+    interrupted.throwIfAborted();
+    notes.push(`${name} was not measured: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    return undefined;
+  }
+}
+
+async function profileAll(
+  { systems, generator }: { readonly systems: readonly System[]; readonly generator: LoadGenerator },
+  cases: readonly BenchCase[],
+  { outputFolder }: BenchOptions,
+  interrupted: AbortSignal,
+): Promise<void> {
+  const texts: string[] = [];
+  for (const benchCase of cases.filter(({ kind }) => kind !== 'memory')) {
+    for (const system of systems.filter(({ inspectorPorts }) => inspectorPorts.size > 0)) {
+      interrupted.throwIfAborted();
+      progress(`profiling ${benchCase.name}, ${system.name}`);
+      const text = await unlessInterrupted(interrupted, profileCase(generator, system, benchCase, outputFolder));
+      texts.push(text);
+      process.stdout.write(`${text}\n`);
+    }
+  }
+  await writeFile(join(outputFolder, 'profiles.txt'), texts.join('\n'));
+}
+
+/** The value, unless the bench is to stop: then whoever makes the value is stopped too. */
+async function unlessInterrupted<T>(interrupted: AbortSignal, value: Promise<T>): Promise<T> {
+  interrupted.throwIfAborted();
+  const stop = Promise.withResolvers<never>();
+  const onAbort = () => stop.reject(interrupted.reason);
+  interrupted.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([value, stop.promise]);
+  } finally {
+    value.catch(() => undefined);
+    interrupted.removeEventListener('abort', onAbort);
+  }
+}
+
+function progress(text: string): void {
+  process.stderr.write(`bench: ${text}\n`);
+}

@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClientConnection, type Exchange, requestBytes } from './client-connection.ts';
+import type { LoadOrder, LoadReport } from './load-order.ts';
+import { Tally } from './tally.ts';
+
+/** Carries out an order and leaves no connection behind. */
+export async function generateLoad(order: LoadOrder): Promise<LoadReport> {
+  const load = new Load(order);
+  try {
+    switch (order.shape.kind) {
+      case 'closed':
+        return await load.closed(order.shape.connections);
+      case 'open':
+        return await load.open(order.shape.perSecond);
+      default:
+        return await load.hold(order.shape.streams);
+    }
+  } finally {
+    load.stop();
+  }
+}
+
+/** More connections than this at once mean that the system does not keep up: further requests fail. */
+const mostConnections = 2_000;
+const openedAtOnce = 50;
+
+class Load {
+  readonly #order: LoadOrder;
+  readonly #tally: Tally;
+  readonly #requests: readonly Buffer[];
+  readonly #connections = new Set<ClientConnection>();
+  readonly #idle: ClientConnection[] = [];
+  #sent = 0;
+  #isStopped = false;
+
+  constructor(order: LoadOrder) {
+    this.#order = order;
+    this.#tally = new Tally(order.watched);
+    const { path, headers, body } = order.target;
+    this.#requests = headers.map((each) => requestBytes(path, each, body));
+  }
+
+  async closed(connections: number): Promise<LoadReport> {
+    for (let index = 0; index < connections; index++) this.#sendAgain(this.#connect());
+    return await this.#measure();
+  }
+
+  async open(perSecond: number): Promise<LoadReport> {
+    const startedAtMs = performance.now();
+    let due = 0;
+    const timer = setInterval(() => {
+      const dueNow = Math.floor(((performance.now() - startedAtMs) / 1_000) * perSecond);
+      for (; due < dueNow; due++) this.#sendOnIdle();
+    }, 1);
+    try {
+      return await this.#measure();
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  async hold(streams: number): Promise<LoadReport> {
+    await sleep(this.#order.warmUpMs);
+    this.#tally.begin();
+    for (let opened = 0; opened < streams; opened += openedAtOnce) {
+      const count = Math.min(openedAtOnce, streams - opened);
+      await Promise.all(Array.from({ length: count }, () => this.#openStream()));
+    }
+    await sleep(this.#order.measureMs);
+    return { ...this.#tally.end(), answered: this.#connections.size };
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const connection of this.#connections) connection.destroy();
+  }
+
+  async #measure(): Promise<LoadReport> {
+    await sleep(this.#order.warmUpMs);
+    this.#tally.begin();
+    await sleep(this.#order.measureMs);
+    return this.#tally.end();
+  }
+
+  #sendAgain(connection: ClientConnection): void {
+    connection.send(this.#nextRequest(), (exchange) => {
+      this.#tally.add(exchange);
+      if (this.#isStopped) return;
+      if (connection.isUsable) return this.#sendAgain(connection);
+      this.#connections.delete(connection);
+      // A system that refuses connections is not asked again and again without a pause.
+      setTimeout(() => !this.#isStopped && this.#sendAgain(this.#connect()), 10);
+    });
+  }
+
+  #sendOnIdle(): void {
+    const connection = this.#idle.pop() ?? this.#connect();
+    if (this.#connections.size > mostConnections) {
+      this.#connections.delete(connection);
+      connection.destroy();
+      this.#tally.add(failed(`more than ${mostConnections} requests at once: it does not keep up`));
+      return;
+    }
+    connection.send(this.#nextRequest(), (exchange) => {
+      this.#tally.add(exchange);
+      if (connection.isUsable) this.#idle.push(connection);
+      else this.#connections.delete(connection);
+    });
+  }
+
+  /** Resolves when the stream has begun, or failed. */
+  #openStream(): Promise<void> {
+    return new Promise((resolve) => {
+      const connection = this.#connect();
+      const onEnd = (exchange: Exchange) => {
+        this.#connections.delete(connection);
+        this.#tally.add({ ...exchange, failure: exchange.failure ?? 'the stream ended' });
+        resolve();
+      };
+      connection.send(this.#nextRequest(), onEnd, resolve);
+    });
+  }
+
+  #connect(): ClientConnection {
+    const connection = new ClientConnection(this.#order.target.port);
+    this.#connections.add(connection);
+    return connection;
+  }
+
+  #nextRequest(): Buffer {
+    const request = this.#requests[this.#sent++ % this.#requests.length];
+    if (request === undefined) throw new Error('The target has no headers to send.');
+    return request;
+  }
+}
+
+function failed(failure: string): Exchange {
+  return { failure, latencyMs: 0, firstByteMs: 0, bodyBytes: 0 };
+}

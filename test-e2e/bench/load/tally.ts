@@ -1,0 +1,77 @@
+import {
+  microsecondsBetween,
+  type ProcessorTimes,
+  readMemoryKilobytes,
+  readProcessorTimes,
+  type WatchedProcess,
+} from '../measure/processor-time.ts';
+import { quantile } from '../measure/spread.ts';
+import type { Exchange } from './client-connection.ts';
+import type { LoadReport, Quantiles } from './load-order.ts';
+
+/** Most samples of latency that are kept of one measurement. */
+const mostSamples = 500_000;
+
+/** What happens between the beginning and the end of the measured time. */
+export class Tally {
+  readonly #watched: readonly WatchedProcess[];
+  readonly #latencies: number[] = [];
+  readonly #firstBytes: number[] = [];
+  #isOpen = false;
+  #answered = 0;
+  #failed = 0;
+  #firstFailure: string | undefined;
+  #bodyBytes = 0;
+  #beganAtMs = 0;
+  #timesBefore: ProcessorTimes = new Map();
+  #memoryBefore: Readonly<Record<string, number>> = {};
+
+  constructor(watched: readonly WatchedProcess[]) {
+    this.#watched = watched;
+  }
+
+  begin(): void {
+    this.#memoryBefore = readMemoryKilobytes(this.#watched);
+    this.#timesBefore = readProcessorTimes(this.#watched);
+    this.#beganAtMs = performance.now();
+    this.#isOpen = true;
+  }
+
+  /** Counts an answer; failures count whenever they come, so that none goes unseen. */
+  add({ failure, latencyMs, firstByteMs, bodyBytes }: Exchange): void {
+    if (failure !== undefined) {
+      this.#failed += 1;
+      this.#firstFailure ??= failure;
+      return;
+    }
+    if (!this.#isOpen) return;
+    this.#answered += 1;
+    this.#bodyBytes += bodyBytes;
+    if (this.#latencies.length >= mostSamples) return;
+    this.#latencies.push(latencyMs);
+    this.#firstBytes.push(firstByteMs);
+  }
+
+  end(): LoadReport {
+    this.#isOpen = false;
+    const elapsedMs = performance.now() - this.#beganAtMs;
+    const processorMicros = microsecondsBetween(this.#timesBefore, readProcessorTimes(this.#watched));
+    return {
+      answered: this.#answered,
+      failed: this.#failed,
+      firstFailure: this.#firstFailure,
+      elapsedMs,
+      bodyBytes: this.#bodyBytes,
+      latencyMs: quantilesOf(this.#latencies),
+      firstByteMs: quantilesOf(this.#firstBytes),
+      processorMicros,
+      memoryBeforeKilobytes: this.#memoryBefore,
+      memoryAfterKilobytes: readMemoryKilobytes(this.#watched),
+    };
+  }
+}
+
+function quantilesOf(values: readonly number[]): Quantiles {
+  const sorted = values.toSorted((a, b) => a - b);
+  return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
+}

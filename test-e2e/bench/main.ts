@@ -1,0 +1,37 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runBench } from './bench.ts';
+import { readOptions, usage } from './options.ts';
+import { chartOf } from './report/chart.ts';
+import { tableOf } from './report/table.ts';
+
+// What the gateway costs, beside nginx as the floor: see docs/performance.md.
+
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // The second one does not wait for anything: what runs is ended by others when this process is gone.
+    if (interrupted.signal.aborted) process.exit(130);
+    process.stderr.write('bench: stopping what was started\n');
+    interrupted.abort(new Error('interrupted'));
+  });
+}
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options === 'help') process.stdout.write(usage);
+  else {
+    await mkdir(options.outputFolder, { recursive: true });
+    const results = await runBench(options, interrupted.signal);
+    if (results !== undefined) {
+      const file = (name: string) => join(options.outputFolder, name);
+      await writeFile(file('results.json'), `${JSON.stringify(results, undefined, 2)}\n`);
+      await writeFile(file('chart.svg'), chartOf(results));
+      process.stdout.write(`${tableOf(results)}\n`);
+    }
+  }
+} catch (thrown) {
+  process.stderr.write(`bench: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+  process.exitCode = interrupted.signal.aborted ? 130 : 1;
+}
+process.exit();

@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface OwnProcessOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** Whether messages can be sent to and fro. */
+  readonly ipc?: boolean;
+  readonly stopSignal?: NodeJS.Signals;
+}
+
+/** A process that ends with the bench, even if the bench crashes. */
+export class OwnProcess implements AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly #stopSignal: NodeJS.Signals;
+  readonly #undertaker: ChildProcess;
+  #output = '';
+
+  static async start(
+    command: string,
+    parameters: readonly string[],
+    options: OwnProcessOptions = {},
+  ): Promise<OwnProcess> {
+    const child = spawn(command, parameters, {
+      cwd: options.cwd,
+      env: options.env ?? process.env,
+      stdio: ['ignore', 'pipe', 'pipe', ...(options.ipc === true ? (['ipc'] as const) : [])],
+      // Ctrl-C in a terminal is for the bench, which stops the others in their order.
+      detached: true,
+    });
+    await once(child, 'spawn');
+    return new OwnProcess(child, options.stopSignal ?? 'SIGTERM');
+  }
+
+  private constructor(child: ChildProcess, stopSignal: NodeJS.Signals) {
+    this.child = child;
+    this.#stopSignal = stopSignal;
+    this.#undertaker = undertakerOf(this.pid);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#output = (this.#output + text).slice(-8_192);
+      });
+    }
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** The end of what it printed. */
+  get output(): string {
+    return this.#output;
+  }
+
+  /** The next message it sends. */
+  async message(): Promise<unknown> {
+    const ended = new AbortController();
+    const onExit = () => ended.abort(new Error(`A process of the bench ended:\n${this.output}`));
+    this.child.once('exit', onExit);
+    try {
+      const [message] = await once(this.child, 'message', { signal: ended.signal });
+      return message;
+    } catch (thrown) {
+      throw ended.signal.aborted ? ended.signal.reason : thrown;
+    } finally {
+      this.child.off('exit', onExit);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.hasEnded) {
+      const ended = once(this.child, 'exit');
+      this.child.kill(this.#stopSignal);
+      const force = setTimeout(() => this.child.kill('SIGKILL'), 15_000);
+      await ended;
+      clearTimeout(force);
+    }
+    this.#undertaker.stdin?.end('done\n');
+  }
+}
+
+/** A shell that kills the process when the bench has ended without stopping it: it sees that by the end of its own input. */
+function undertakerOf(pid: number): ChildProcess {
+  const script = `read -r word; [ "$word" = done ] || kill -KILL -- -${pid}`;
+  const shell = spawn('sh', ['-c', script], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  shell.stdin?.on('error', () => undefined);
+  shell.unref();
+  return shell;
+}

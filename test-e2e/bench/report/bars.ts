@@ -1,0 +1,33 @@
+import type { BenchCase } from '../bench-cases.ts';
+import type { Row } from './results.ts';
+
+/** A bar: all-in-one, services. */
+type Bar = readonly [allInOne: number, services: number];
+
+const kibibyte = 1_024;
+
+/** What the product is held to in a case; undefined where nothing is promised, or nothing was measured. */
+export function barOf(benchCase: BenchCase, row: Omit<Row, 'bar'>): Row['bar'] {
+  if (row.system !== 'all-in-one' && row.system !== 'services') return undefined;
+  const promise = promises[benchCase.kind](benchCase);
+  const figure = promise === undefined ? undefined : row[promise.of]?.median;
+  if (promise === undefined || figure === undefined) return undefined;
+  const most = promise.bar[row.system === 'all-in-one' ? 0 : 1];
+  return { most, figure, isMet: figure <= most };
+}
+
+interface Promised {
+  readonly of: 'timesNginx' | 'addedP50Ms' | 'kilobytesPerStream';
+  readonly bar: Bar;
+}
+
+const promises: Readonly<Record<BenchCase['kind'], (benchCase: BenchCase) => Promised | undefined>> = {
+  request: ({ bodyBytes, endpoint }) => {
+    if (bodyBytes !== kibibyte) return undefined;
+    return { of: 'timesNginx', bar: endpoint === 'chat' ? [4, 10] : [3, 8] };
+  },
+  'fast-stream': ({ endpoint }) => ({ of: 'timesNginx', bar: endpoint === 'chat' ? [1.5, 2] : [1.15, 1.5] }),
+  'paced-stream': () => ({ of: 'timesNginx', bar: [2, 3.5] }),
+  rate: () => ({ of: 'addedP50Ms', bar: [0.3, 0.7] }),
+  memory: () => ({ of: 'kilobytesPerStream', bar: [60, 120] }),
+};

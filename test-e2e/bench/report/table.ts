@@ -1,0 +1,91 @@
+import type { ServiceFigures } from '../measure/limiter-checks.ts';
+import type { Spread } from '../measure/spread.ts';
+import type { Results, Row } from './results.ts';
+
+/** The figures as text: medians of the rounds, with their extremes where the product is judged by them. */
+export function tableOf(results: Results): string {
+  const cells = [headings, ...results.rows.map(cellsOf)];
+  const widths = headings.map((_, column) => Math.max(...cells.map((line) => (line[column] ?? '').length)));
+  const lines = cells.map((line, index) => {
+    const isNewCase = index > 1 && line[0] !== cells[index - 1]?.[0];
+    const text = line.map((cell, column) => pad(cell, widths[column] ?? 0, column)).join('  ');
+    return `${isNewCase ? '\n' : ''}${text.trimEnd()}`;
+  });
+  return [
+    `${results.machine}, Node ${results.node}, ${results.startedAt}${results.isPinned ? '' : ', NOT pinned to cores'}`,
+    ...(results.remark === undefined ? [] : [results.remark]),
+    ...results.notes.map((note) => `note: ${note}`),
+    '',
+    ...lines,
+    '',
+    ...serviceLine('limiter, exact checks over AdmitStream', results.limiter, 40_000),
+    ...serviceLine('usage ingest into Postgres, events', results.ingest, 20_000),
+    ...problemsOf(results.rows),
+    '',
+    legend,
+  ].join('\n');
+}
+
+const headings = [
+  'case',
+  'system',
+  'µs',
+  '× nginx',
+  'bar',
+  'backends',
+  '/s',
+  '+p50 ms',
+  '+p99 ms',
+  '+first ms',
+  'KB/stream',
+];
+
+const legend = `µs: processor time of all gateway processes (of nginx, of the peer), per request, in streams per event of the provider. backends:
+the same of Redis, NATS and Postgres. × nginx: in the same round, least–most. /s: requests, in streams events, on one core.
++p50, +p99: latency at a fixed rate beyond the direct one. +first: time to the first byte of a paced stream beyond the direct one.`;
+
+function cellsOf(row: Row): readonly string[] {
+  return [
+    row.case,
+    row.system,
+    figure(row.gatewayMicros),
+    row.timesNginx === undefined ? '' : `${figure(row.timesNginx)} ${extremes(row.timesNginx)}`,
+    row.bar === undefined ? '' : `≤ ${row.bar.most} ${row.bar.isMet ? 'met' : 'MISSED'}`,
+    figure(row.backendMicros),
+    row.perSecond === undefined ? '' : String(Math.round(row.perSecond.median)),
+    figure(row.addedP50Ms),
+    figure(row.addedP99Ms),
+    figure(row.addedFirstByteMs),
+    figure(row.kilobytesPerStream),
+  ];
+}
+
+function pad(cell: string, width: number, column: number): string {
+  return column < 2 ? cell.padEnd(width) : cell.padStart(width);
+}
+
+export function figure(spread: Spread | undefined): string {
+  return spread === undefined ? '' : digits(spread.median);
+}
+
+function extremes({ least, most }: Spread): string {
+  return `(${digits(least)}–${digits(most)})`;
+}
+
+function digits(value: number): string {
+  if (Math.abs(value) >= 100) return value.toFixed(0);
+  return Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+function serviceLine(name: string, figures: ServiceFigures | undefined, bar: number): readonly string[] {
+  if (figures === undefined) return [];
+  const each = Object.entries(figures.microsEach).map(([process, micros]) => `${process} ${digits(micros)} µs`);
+  const verdict = figures.perSecond >= bar ? 'met' : 'MISSED';
+  return [`${name}: ${Math.round(figures.perSecond)}/s (bar ≥ ${bar}/s: ${verdict}); ${each.join(', ')}`];
+}
+
+function problemsOf(rows: readonly Row[]): readonly string[] {
+  return rows
+    .filter(({ failed, problem }) => failed > 0 || problem !== undefined)
+    .map((row) => `PROBLEM ${row.case}, ${row.system}: ${row.failed} requests failed; ${row.problem}`);
+}

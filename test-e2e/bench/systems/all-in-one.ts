@@ -1,0 +1,50 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePorts } from '@gateway/testkit';
+import { OwnProcess } from '../processes/own-process.ts';
+import { untilConnectable } from '../processes/until-connectable.ts';
+import { writeGatewayFile } from './gateway-file.ts';
+import { issueTokens } from './gateway-tokens.ts';
+import type { System } from './system.ts';
+import { untilReady } from './until-ready.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+/** `gatewayctl start` as a newcomer has it: one process, on its embedded storage. */
+export async function startAllInOne(providerPort: number, { inspect }: { inspect: boolean }): Promise<System> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'bench-all-in-one-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const [port = 0, adminPort = 0, inspectorPort = 0] = await freePorts(3);
+  const inspection = inspect ? [`--inspect=127.0.0.1:${inspectorPort}`] : [];
+  const started = stack.use(
+    await OwnProcess.start(process.execPath, [...inspection, 'services/gatewayctl/src/main.ts', 'start'], {
+      cwd: root,
+      env: {
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        PORT: String(port),
+        ADMIN_PORT: String(adminPort),
+        GATEWAY_DATA: join(folder, 'data'),
+        GATEWAY_CONFIG: await writeGatewayFile(folder, providerPort),
+        DRAIN_TIMEOUT_SECONDS: '5',
+      },
+    }),
+  );
+  await untilConnectable('The all-in-one', adminPort, started);
+  const adminUrl = `http://127.0.0.1:${adminPort}`;
+  await untilReady(adminUrl);
+  const tokens = await issueTokens(adminUrl);
+  const running = stack.move();
+  return {
+    name: 'all-in-one',
+    port,
+    processes: [{ name: 'all-in-one', pid: started.pid, part: 'gateway' }],
+    tokens,
+    inspectorPorts: new Map(inspect ? [['all-in-one', inspectorPort]] : []),
+    serves: () => true,
+    headersFor: () => ({}),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}

@@ -1,0 +1,39 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { modelOf, type Pace, type ProviderFormat, paces, providerFormats } from '../wire/bench-models.ts';
+
+/** The class that chat completions name: it leads to one model of one provider. */
+export function chatModelOf(format: ProviderFormat, pace: Pace): string {
+  return `gateway/${classOf(format, pace)}`;
+}
+
+/** Writes the gateway.yaml of the bench and gives its path. */
+export async function writeGatewayFile(folder: string, providerPort: number): Promise<string> {
+  const baseUrl = `http://127.0.0.1:${providerPort}/v1`;
+  const lines = [
+    'pools:',
+    `  responses: { format: responses, owned_by: provider_a, base_url: "${baseUrl}" }`,
+    `  messages: { format: messages, owned_by: provider_b, base_url: "${baseUrl}" }`,
+    'accounts:',
+    ...['a', 'b'].flatMap((name) => [
+      `  - { pool: responses, name: ${name}, credential: { bearer: key-${name} } }`,
+      `  - { pool: messages, name: ${name}, credential: { api_key: key-${name} } }`,
+    ]),
+    'classes:',
+    ...providerFormats.flatMap((format) =>
+      paces.map((pace) => {
+        const id = classOf(format, pace);
+        return `  ${id}: { name: ${id}, effort: low, candidates: [${format}/${modelOf(format, pace)}] }`;
+      }),
+    ),
+    '',
+  ];
+  const path = join(folder, 'gateway.yaml');
+  await writeFile(path, lines.join('\n'));
+  return path;
+}
+
+/** Ends as the provider's model does, so that the pace is known even where nobody translates. */
+function classOf(format: ProviderFormat, pace: Pace): string {
+  return `${format}-bench-${pace}`;
+}

@@ -1,0 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Resolves when an admin port says that requests can be taken. @throws Error with what it said instead. */
+export async function untilReady(adminUrl: string): Promise<void> {
+  let said = 'nothing';
+  for (const giveUpAtMs = performance.now() + 30_000; performance.now() < giveUpAtMs; await sleep(50)) {
+    try {
+      const response = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(1_000) });
+      said = await response.text();
+      if (response.ok) return;
+    } catch (thrown) {
+      said = String(thrown);
+    }
+  }
+  throw new Error(`${adminUrl}/readyz said after 30 s: ${said}`);
+}

@@ -1,0 +1,26 @@
+/** How the provider double answers; it stands in the model's name, which every gateway passes on. */
+export const paces = ['short', 'fast', 'paced', 'slow'] as const;
+
+/**
+ * `short`: an answer of about 1 KB, all at once. `fast`: 200 events, each written by itself, in a turn of its own.
+ * `paced`: 200 events, 50 a second. `slow`: one event a second, for ever.
+ */
+export type Pace = (typeof paces)[number];
+
+export type ProviderFormat = 'responses' | 'messages';
+
+export const providerFormats: readonly ProviderFormat[] = ['responses', 'messages'];
+
+export const eventsOfStream = 200;
+export const msBetweenPacedEvents = 20;
+export const msBetweenSlowEvents = 1_000;
+
+/** The model as the provider lists it. */
+export function modelOf(format: ProviderFormat, pace: Pace): string {
+  return `${format === 'responses' ? 'gpt' : 'claude'}-bench-${pace}`;
+}
+
+/** The pace that a request asks for, wherever its model stands. */
+export function paceIn(body: Buffer): Pace {
+  return paces.find((pace) => body.includes(`-bench-${pace}"`)) ?? 'short';
+}
