@@ -39,7 +39,8 @@ export function relayFailuresBehaviour(gateway: () => Topology): void {
       const { status, text, record } = await askMessages(slowly, fault);
       expect(status).toBe(200);
       // The gateway hangs up at the error: the provider may see that before it is through with its fault.
-      expect(['faulted', 'cancelled']).toContain(record.outcome);
+      const outcome = () => lastRequest({ path: '/v1/messages' }).outcome;
+      await expect.poll(outcome, { timeout: 5_000, interval: 20 }).toMatch(/^(faulted|cancelled)$/);
       const whole = await askAgain(gateway().simulator, record);
       const at = text.indexOf('event: error\n');
       expect(at).toBeGreaterThan(0);
