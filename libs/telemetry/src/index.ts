@@ -1,3 +1,5 @@
+export type { BoundCounter, BoundGauge, BoundHistogram } from './bound-metrics.ts';
+export { Counter, Gauge, Histogram } from './bound-metrics.ts';
 export type { Logger, LogLevel } from './logger.ts';
 export { createLogger, logLevels } from './logger.ts';
 export { durationBucketsSeconds, Metrics } from './metrics.ts';

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type Metric, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram } from './bound-metrics.ts';
 
 interface Naming<L extends string> {
   /** Prometheus name with its unit: `gateway_requests_total`, `gateway_request_duration_seconds`. */
@@ -13,16 +14,11 @@ export class Metrics {
   readonly registry = new Registry();
 
   counter<L extends string = never>({ name, help, labels = [] }: Naming<L>): Counter<L> {
-    return (
-      this.#existing<Counter<L>>(name) ??
-      new Counter({ name, help, labelNames: [...labels], registers: [this.registry] })
-    );
+    return this.#existing<Counter<L>>(name) ?? this.#added(new Counter({ name, help, labelNames: [...labels] }));
   }
 
   gauge<L extends string = never>({ name, help, labels = [] }: Naming<L>): Gauge<L> {
-    return (
-      this.#existing<Gauge<L>>(name) ?? new Gauge({ name, help, labelNames: [...labels], registers: [this.registry] })
-    );
+    return this.#existing<Gauge<L>>(name) ?? this.#added(new Gauge({ name, help, labelNames: [...labels] }));
   }
 
   histogram<L extends string = never>({
@@ -33,13 +29,18 @@ export class Metrics {
   }: Naming<L> & { readonly buckets: readonly number[] }): Histogram<L> {
     return (
       this.#existing<Histogram<L>>(name) ??
-      new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers: [this.registry] })
+      this.#added(new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets] }))
     );
   }
 
   /** The text that Prometheus reads. */
   exposition(): Promise<string> {
     return this.registry.metrics();
+  }
+
+  #added<M extends Metric>(metric: M): M {
+    this.registry.registerMetric(metric);
+    return metric;
   }
 
   #existing<M>(name: string): M | undefined {

@@ -22,6 +22,19 @@ describe('the local day', () => {
     expect(new Date(startOfLocalDayMs('2026-10-22')).toISOString()).toBe('2026-10-21T22:00:00.000Z');
   });
 
+  it('counts the same for days that were asked of before', () => {
+    const anyDay = fc.integer({ min: 0, max: 3_000 }).map((days) => addLocalDays('2024-01-01', days));
+    fc.assert(
+      fc.property(anyDay, fc.integer({ min: -9, max: 9 }), (day, days) => {
+        const expected = new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
+        expect(addLocalDays(day, days)).toBe(expected);
+        expect(addLocalDays(day, days)).toBe(expected);
+        expect(localDayOf(startOfLocalDayMs(day))).toBe(day);
+        expect(localDayOf(startOfLocalDayMs(day) - 1)).toBe(addLocalDays(day, -1));
+      }),
+    );
+  });
+
   it('holds every instant between its start and its end', () => {
     fc.assert(
       fc.property(fc.integer({ min: at('2024-01-01'), max: at('2030-12-31') }), (epochMs) => {

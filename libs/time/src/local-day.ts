@@ -17,12 +17,12 @@ export function localDayOf(epochMs: number): LocalDay {
 
 /** The instant at which a local day begins. Days are 23, 24 or 25 hours long: never add 86 400 s to it. */
 export function startOfLocalDayMs(day: LocalDay): number {
-  return midnightMs(Temporal.PlainDate.from(day));
+  return remembered(startsMs, day, () => midnightMs(Temporal.PlainDate.from(day)));
 }
 
 /** The instant at which a local day ends: the coming midnight. */
 export function endOfLocalDayMs(day: LocalDay): number {
-  return midnightMs(Temporal.PlainDate.from(day).add({ days: 1 }));
+  return startOfLocalDayMs(addLocalDays(day, 1));
 }
 
 /** The local midnight that follows an instant. */
@@ -32,10 +32,23 @@ export function nextLocalMidnightMs(epochMs: number): number {
 
 /** The day `days` days later (earlier, when negative). */
 export function addLocalDays(day: LocalDay, days: number): LocalDay {
-  return Temporal.PlainDate.from(day).add({ days }).toString();
+  return remembered(daysLater, `${day} ${days}`, () => Temporal.PlainDate.from(day).add({ days }).toString());
 }
 
-// The hot path asks for today only; everything else computes anew.
+// Every request asks of the same few days, and a computation with Temporal takes microseconds.
+const startsMs = new Map<LocalDay, number>();
+const daysLater = new Map<string, LocalDay>();
+const mostRemembered = 1_000;
+
+function remembered<T>(answers: Map<string, T>, question: string, compute: () => T): T {
+  const known = answers.get(question);
+  if (known !== undefined) return known;
+  const answer = compute();
+  if (answers.size >= mostRemembered) answers.clear();
+  answers.set(question, answer);
+  return answer;
+}
+
 let latest: DayBounds = { day: '', startMs: 0, endMs: 0 };
 
 function boundsAt(epochMs: number): DayBounds {
