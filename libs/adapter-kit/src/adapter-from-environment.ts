@@ -6,7 +6,7 @@ import type { AdapterPeers } from './adapter-service.ts';
 
 /**
  * An adapter as a process of its own: its settings and POOL_BROKER_URL come from the environment, its peers are called
- * over gRPC.
+ * over one stream each.
  */
 export function createAdapterFromEnvironment<Config>(
   readConfig: (env: Environment) => Config,
@@ -15,9 +15,9 @@ export function createAdapterFromEnvironment<Config>(
   return async (env, runtime) => {
     const { config, poolBrokerUrl } = readSettings(env, readConfig);
     // Loaded here, so that a process without a network never loads gRPC.
-    const { openGrpcChannel } = await import('@gateway/rpc/grpc');
+    const { openMultiplexedChannel } = await import('@gateway/rpc/grpc');
     const owned = new AsyncDisposableStack();
-    const channel = owned.use(openGrpcChannel(poolBrokerUrl));
+    const channel = owned.use(openMultiplexedChannel(poolBrokerUrl));
     const peers: AdapterPeers = {
       broker: channel.client(PoolBrokerService),
       credentials: channel.client(CredentialService),
