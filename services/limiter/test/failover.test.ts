@@ -63,6 +63,8 @@ describe('a failover to a Redis that had not heard of the latest', () => {
     await toReplica.replicaof('NO', 'ONE');
     address.switchTo(replica.url);
     await expect.poll(async () => (await request(0))?.degraded, recovery).toBe(false);
+    // Those of the requests that were answered while the store was told of the others follow right after.
+    await expect.poll(() => metric('pending_settles'), recovery).toBe(0);
 
     expect(await toReplica.zrange(`rl:{${key}}:m`, '0', '-1')).toHaveLength(admitted.length);
     while (admitted.length < 60) await request(10_000);

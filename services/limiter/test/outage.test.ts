@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { admitMany, deadline, freshKey, startLimiter, today } from './limiter-under-test.ts';
 
 const patience = { timeout: 15_000, interval: 50 };
+/** How long what waited for Redis may still wait once it is back. */
+const recovery = { timeout: 2_000, interval: 20 };
 const limits = { requestsPerMinute: 5, tokensPerDay: 1_000n };
 
 describe('a limiter whose Redis goes away', () => {
@@ -43,7 +45,7 @@ describe('a limiter whose Redis goes away', () => {
         tokens: { remaining: 0n },
         requests: { remaining: 0 },
       });
-    expect(await metric('pending_settles')).toBe(0);
+    await expect.poll(() => metric('pending_settles'), recovery).toBe(0);
     expect(await metric('store_away')).toBe(0);
     expect(
       (await client.settle({ key, requestId: 'during', localDay: today(), tokens: 100n }, deadline)).usedTokens,

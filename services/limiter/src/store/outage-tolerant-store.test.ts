@@ -200,6 +200,21 @@ describe('a store whose remote goes away', () => {
     expect(events.settlesPending).toHaveBeenLastCalledWith(0);
   });
 
+  it('tells what was settled while it told the rest right after it', async () => {
+    remote.away = 'before the call';
+    await admit('a');
+    remote.away = 'no';
+    const gate = Promise.withResolvers<void>();
+    remote.beforeRecording = () => gate.promise;
+    await vi.advanceTimersByTimeAsync(250);
+    await settle('a', 20);
+    expect(events.settlesPending).toHaveBeenLastCalledWith(1);
+    gate.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await usedIn(remote)).toBe(20);
+    expect(events.settlesPending).toHaveBeenLastCalledWith(0);
+  });
+
   it('tells the settles of an outage as pending when the remote came back without its memory: the ledger may have them', async () => {
     remote.away = 'before the call';
     await settle('a', 20, () => undefined);

@@ -195,6 +195,8 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     if (await this.#isAnswering()) {
       await this.#tellPending();
       if (this.#awaySinceMs !== undefined) await this.#handOver();
+      // Those that were settled while the store was told of the others.
+      if (this.#awaySinceMs === undefined && this.#pending.size > 0) await this.#tellPending();
     }
     this.#recovery = undefined;
     if (this.#awaySinceMs !== undefined || this.#pending.size > 0) this.#planRecovery();
