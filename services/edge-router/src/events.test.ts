@@ -1,20 +1,21 @@
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { type Logger, Metrics } from '@gateway/telemetry';
+import { Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
-import { createEvents } from './events.ts';
+import { createEvents, type EventLog } from './events.ts';
 import { TracedRequest } from './trace/__fixtures__/traced-request.ts';
 
 /** The lines that are written about a request at a level. */
 function linesOf(traced: TracedRequest, level: 'info' | 'debug') {
   const lines: object[] = [];
   const write = (fields: object) => lines.push(fields);
-  // All that events write requests with.
-  const logger = {
-    isLevelEnabled: (asked: string) => asked === 'info' || level === 'debug',
-    info: write,
+  const logger: EventLog = {
+    isLevelEnabled: (asked) => asked === 'info' || level === 'debug',
     debug: write,
+    info: write,
+    warn: write,
+    error: write,
   };
-  const events = createEvents({ logger: logger as unknown as Logger, metrics: new Metrics() });
+  const events = createEvents({ logger, metrics: new Metrics() });
   events.requestStarted('/v1/messages')(traced.story, 1_000);
   return lines;
 }

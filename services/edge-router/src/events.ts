@@ -1,6 +1,5 @@
 import type { GatewayError } from '@gateway/errors';
-import type { ServiceRuntime } from '@gateway/lifecycle';
-import { durationBucketsSeconds } from '@gateway/telemetry';
+import { durationBucketsSeconds, type Logger, type Metrics } from '@gateway/telemetry';
 import { isPlainSuccess } from './trace/request-ending.ts';
 import type { RequestStory } from './trace/request-story.ts';
 import { toLogFields } from './trace/trace-log.ts';
@@ -13,7 +12,22 @@ function isWorthALine(story: RequestStory, slowMs: number): boolean {
 /** Everything the edge tells operators, one function per event. */
 export type RequestEvents = ReturnType<typeof createEvents>;
 
-export function createEvents({ logger, metrics }: ServiceRuntime) {
+/** What events are told with. */
+export interface EventOutlets {
+  readonly logger: EventLog;
+  readonly metrics: Metrics;
+}
+
+export interface EventLog extends Pick<Logger, 'isLevelEnabled'> {
+  readonly debug: WriteLine;
+  readonly info: WriteLine;
+  readonly warn: WriteLine;
+  readonly error: WriteLine;
+}
+
+type WriteLine = (fields: object, message: string) => void;
+
+export function createEvents({ logger, metrics }: EventOutlets) {
   const requests = metrics.counter({
     name: 'gateway_requests_total',
     help: 'Requests by endpoint and HTTP status; 499 when the client left before the end.',

@@ -30,9 +30,9 @@ async function admitAfter(failures: readonly RpcError['status'][]) {
     },
   };
   const limits = { requestsPerMinute: 5, tokensPerDay: undefined };
-  const principal = { tokenId: 't', kind: 'service', label: 'ci', limits } as const;
+  const principal = { tokenId: 't', caller: 'c', kind: 'service', label: 'ci', limits } as const;
   const peers = { limiter, local, clock: new ManualClock(noonMs), timeoutMs: 1_000 };
-  await admit({ requestId: 'r', principal, cost: 'request_and_tokens' }, peers as never);
+  await admit({ requestId: 'r', principal, cost: 'request_and_tokens' }, peers);
   return { asked, decidedBy };
 }
 

@@ -24,9 +24,9 @@ export interface AdmissionRequest {
 }
 
 export interface AdmissionPeers {
-  readonly limiter: Client<typeof LimiterService>;
+  readonly limiter: Pick<Client<typeof LimiterService>, 'admit'>;
   /** Decides while the limiter does not answer. */
-  readonly local: LocalAdmission;
+  readonly local: Pick<LocalAdmission, 'admit'>;
   readonly clock: Clock;
   readonly timeoutMs: number;
 }
