@@ -93,6 +93,7 @@ function setUp(acquired: readonly Acquired[], frames: Readonly<Record<string, re
         model: 'gateway/sterk',
         formats: [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
         affinityKey: 'k',
+        caller: 'c',
         allowCandidateFailover: true,
         signal,
         trace,
@@ -121,6 +122,7 @@ describe('attemptUntilAnswering', () => {
     const { run, asked } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering] });
     const { lease: taken, frames } = await run();
     expect(taken.accountId).toBe('b');
+    expect(asked.map(({ caller }) => caller)).toEqual(['c', 'c']);
     expect(asked[1]?.attempts).toHaveLength(1);
     expect(asked[1]?.attempts[0]).toMatchObject({
       lease: { accountId: 'a' },

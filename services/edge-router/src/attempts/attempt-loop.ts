@@ -20,6 +20,8 @@ export interface AttemptPlan<T> {
   /** Formats that the endpoint can speak. */
   readonly formats: readonly ProviderFormat[];
   readonly affinityKey: string;
+  /** The token's opaque key: the broker shares a pool that runs short among callers. */
+  readonly caller: string;
   readonly allowCandidateFailover: boolean;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
@@ -107,7 +109,7 @@ interface SoFar {
 }
 
 async function acquire<T>(
-  { requestId, model, affinityKey, allowCandidateFailover, signal, trace }: AttemptPlan<T>,
+  { requestId, model, affinityKey, caller, allowCandidateFailover, signal, trace }: AttemptPlan<T>,
   { attempts, formats, refusal }: SoFar,
   { broker, rpcTimeoutMs }: AttemptPeers,
 ): Promise<Lease | GatewayError> {
@@ -115,6 +117,7 @@ async function acquire<T>(
     requestId,
     model,
     affinityKey,
+    caller,
     allowCandidateFailover,
     formats: [...formats],
     attempts: [...attempts],

@@ -3,6 +3,7 @@ import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { type IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
+import { callerKey } from './caller-key.ts';
 import { type AuthHeader, presentedToken, unauthorized } from './credentials.ts';
 import type { Principal } from './principal.ts';
 import type { TokenCache } from './token-cache.ts';
@@ -29,12 +30,15 @@ export function identityResolver(identity: Client<typeof IdentityService>, timeo
 }
 
 function toPrincipal({ tokenId, kind, label, limits }: Token): Principal {
+  const caller = callerKey(tokenId);
   if (kind !== TokenKind.SERVICE) {
-    return { tokenId, kind: 'personal', label, limits: { requestsPerMinute: undefined, tokensPerDay: undefined } };
+    const unlimited = { requestsPerMinute: undefined, tokensPerDay: undefined };
+    return { tokenId, caller, kind: 'personal', label, limits: unlimited };
   }
   const tokensPerDay = limits?.tokensPerDay;
   return {
     tokenId,
+    caller,
     kind: 'service',
     label,
     limits: {

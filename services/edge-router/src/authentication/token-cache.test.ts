@@ -6,6 +6,7 @@ import { TokenCache } from './token-cache.ts';
 const key = Buffer.from('some digest');
 const principal: Principal = {
   tokenId: 't1',
+  caller: 'c',
   kind: 'service',
   label: 'ci',
   limits: { requestsPerMinute: 60, tokensPerDay: undefined },

@@ -47,6 +47,7 @@ export async function countTokens(request: AdmittedRequest, peers: EndpointPeers
     model,
     formats,
     affinityKey: session,
+    caller: request.principal.caller,
     allowCandidateFailover: false,
     signal,
     attempt,

@@ -43,7 +43,8 @@ export async function generate(request: AdmittedRequest, peers: EndpointPeers, g
     });
   };
   try {
-    const plan = { requestId, model, formats, affinityKey, allowCandidateFailover, signal, attempt, trace };
+    const { caller } = request.principal;
+    const plan = { requestId, model, formats, affinityKey, caller, allowCandidateFailover, signal, attempt, trace };
     const end = await attemptUntilAnswering(plan, { broker: peers.broker, rpcTimeoutMs });
     if (end.kind === 'failed') {
       await booking.discard();

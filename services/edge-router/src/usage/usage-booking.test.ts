@@ -27,7 +27,7 @@ function setUp(limits: Principal['limits'] = { requestsPerMinute: 1, tokensPerDa
     charger: { charge: async (charge: Charge) => void charges.push(charge) },
     recent,
   } satisfies BookingPeers;
-  const principal: Principal = { tokenId: 't1', kind: 'service', label: 'ci', limits };
+  const principal: Principal = { tokenId: 't1', caller: 'c', kind: 'service', label: 'ci', limits };
   const admission = { admittedAtMs: 1_000, localDay: '2026-11-20', headers: {} };
   const request = { requestId: 'r1', principal, admission, endpoint: '/v1/chat/completions', bodyBytes: 401 };
   return { booking: new UsageBooking(request, peers), lines, finals, charges, recent };
