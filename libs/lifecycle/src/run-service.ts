@@ -41,7 +41,8 @@ async function serveUntilStopped(name: string, createService: ServiceFactory, en
           host: config.host,
           port: config.grpcPort,
           routes: service.routes,
-          onFault: (method, fault) => logger.error({ method, err: fault }, 'a call failed by a fault of ours'),
+          onFault: (method, fault, requestId) =>
+            logger.error({ method, requestId, err: fault }, 'a call failed by a fault of ours'),
         });
   await using admin = await AdminServer.listen({
     host: config.host,

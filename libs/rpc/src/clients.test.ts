@@ -121,10 +121,13 @@ describe('a direct client', () => {
   });
 });
 
-describe('a gRPC client', () => {
+describe.each([
+  { name: 'a gRPC client', open: openGrpcChannel },
+  { name: 'a multiplexed client', open: openMultiplexedChannel },
+])('$name', ({ open }) => {
   let server: GrpcServer;
   let channel: GrpcChannel;
-  const faults: unknown[] = [];
+  const faults: { readonly method: string; readonly requestId: string | undefined }[] = [];
 
   beforeAll(async () => {
     const routes: ServiceRoute[] = [limiterRoute, adapterRoute];
@@ -132,9 +135,9 @@ describe('a gRPC client', () => {
       host: '127.0.0.1',
       port: 0,
       routes,
-      onFault: (_method, fault) => faults.push(fault),
+      onFault: (method, _fault, requestId) => faults.push({ method, requestId }),
     });
-    channel = openGrpcChannel(`http://127.0.0.1:${server.port}`);
+    channel = open(`http://127.0.0.1:${server.port}`);
   });
 
   afterAll(async () => {
@@ -145,54 +148,16 @@ describe('a gRPC client', () => {
   behavesAsAClient(() => ({ limiter: channel.client(LimiterService), adapter: channel.client(AdapterService) }));
 
   it('hides the text of a fault and reports it on the side of the server', async () => {
-    await expect(channel.client(LimiterService).admit({ key: 'broken' })).rejects.toMatchObject({
+    const call = channel.client(LimiterService).admit({ key: 'broken', requestId: 'r-1' });
+    await expect(call).rejects.toMatchObject({
       code: 'internal_error',
       message: expect.not.stringContaining('secret'),
     });
-    expect(faults).toHaveLength(1);
+    expect(faults).toEqual([{ method: LimiterService.method.admit.toString(), requestId: 'r-1' }]);
   });
 
   it('says that a service is unavailable when nobody listens', async () => {
-    using nobody = openGrpcChannel('http://127.0.0.1:9');
-    await expect(nobody.client(LimiterService).peek({}, { timeoutMs: 2_000 })).rejects.toMatchObject({
-      status: 'unavailable',
-    });
-  });
-});
-
-describe('a multiplexed client', () => {
-  let server: GrpcServer;
-  let channel: GrpcChannel;
-  const faults: unknown[] = [];
-
-  beforeAll(async () => {
-    const routes: ServiceRoute[] = [limiterRoute, adapterRoute];
-    server = await GrpcServer.listen({
-      host: '127.0.0.1',
-      port: 0,
-      routes,
-      onFault: (_method, fault) => faults.push(fault),
-    });
-    channel = openMultiplexedChannel(`http://127.0.0.1:${server.port}`);
-  });
-
-  afterAll(async () => {
-    channel[Symbol.dispose]();
-    await server.stop(1_000);
-  });
-
-  behavesAsAClient(() => ({ limiter: channel.client(LimiterService), adapter: channel.client(AdapterService) }));
-
-  it('hides the text of a fault and reports it on the side of the server', async () => {
-    await expect(channel.client(LimiterService).admit({ key: 'broken' })).rejects.toMatchObject({
-      code: 'internal_error',
-      message: expect.not.stringContaining('secret'),
-    });
-    expect(faults).toHaveLength(1);
-  });
-
-  it('says that a service is unavailable when nobody listens', async () => {
-    using nobody = openMultiplexedChannel('http://127.0.0.1:9');
+    using nobody = open('http://127.0.0.1:9');
     await expect(nobody.client(LimiterService).peek({}, { timeoutMs: 2_000 })).rejects.toMatchObject({
       status: 'unavailable',
     });

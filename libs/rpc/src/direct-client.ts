@@ -1,6 +1,9 @@
-import { create, type DescMessage, type DescService, type Message } from '@bufbuild/protobuf';
-import { abortReason, callSignal } from './call-signal.ts';
-import type { CallContext, CallOptions, Client, ServiceRoute } from './service-types.ts';
+import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
+import { completeMessage } from './complete-message.ts';
+import { DirectCall } from './direct-call.ts';
+import { DirectAnswers, DirectRequests } from './direct-streams.ts';
+import { handlerOf, type SingleHandler, type StreamHandler } from './handler-of.ts';
+import type { CallOptions, Client, ServiceRoute } from './service-types.ts';
 
 /**
  * A client that calls a service's handlers as plain functions: nothing is serialised or copied, so neither side may
@@ -8,98 +11,50 @@ import type { CallContext, CallOptions, Client, ServiceRoute } from './service-t
  */
 export function directClient<S extends DescService>(route: ServiceRoute<S>): Client<S> {
   const calls = route.service.methods.map((method) => {
-    // The descriptor's kind says which of these shapes the handler has; Handlers<S> made the compiler check it.
-    const handler = route.handlers[method.localName] as never;
-    switch (method.methodKind) {
-      case 'unary':
-        return [method.localName, directUnary(handler, method.input, method.output)];
-      case 'server_streaming':
-        return [method.localName, directServerStream(handler, method.input, method.output)];
-      case 'client_streaming':
-        return [method.localName, directClientStream(handler, method.input, method.output)];
-      case 'bidi_streaming':
-        return [method.localName, directBidiStream(handler, method.input, method.output)];
-      default:
-        throw new Error(`${method.toString()} has an unknown kind`);
-    }
+    const handler = handlerOf(method, route.handlers);
+    return [method.localName, handler.answersOnce ? single(method, handler.handle) : stream(method, handler.handle)];
   });
+  // Each entry follows the descriptor's kind, which is what Client<S> is derived from.
   return Object.fromEntries(calls) as Client<S>;
 }
 
-/** A message, or the fields to make one of. */
-type Fields = Record<string, unknown>;
-
-type Single = (request: Message, context: CallContext) => Promise<Fields> | Fields;
-type ServerStream = (request: Message, context: CallContext) => AsyncIterable<Fields>;
-type ClientStream = (requests: AsyncIterable<Message>, context: CallContext) => Promise<Fields>;
-type BidiStream = (requests: AsyncIterable<Message>, context: CallContext) => AsyncIterable<Fields>;
-
-function directUnary(handler: Single, input: DescMessage, output: DescMessage) {
-  return async (request: Fields, options: CallOptions = {}): Promise<Message> => {
-    const call = callSignal(options);
-    try {
-      return create(output, await raceAbort(handler(create(input, request), call), call.signal));
-    } finally {
-      call.release();
-    }
-  };
+function single(method: DescMethod, handle: SingleHandler) {
+  return (request: object, options: CallOptions = noOptions): Promise<Message> =>
+    new Promise((resolve, reject) => {
+      // A handler that ignores its signal does not hold up its caller.
+      const call = new DirectCall(options, reject);
+      const onAnswer = (answer: object) => {
+        call.end();
+        resolve(completeMessage(method.output, answer));
+      };
+      const onThrown = (thrown: unknown) => {
+        call.end();
+        reject(thrown);
+      };
+      call.start();
+      if (call.isOver) return;
+      try {
+        const answer = handle(handedOver(method, request), call.context);
+        if (answer instanceof Promise) answer.then(onAnswer).catch(onThrown);
+        else onAnswer(answer);
+      } catch (thrown) {
+        onThrown(thrown);
+      }
+    });
 }
 
-function directServerStream(handler: ServerStream, input: DescMessage, output: DescMessage) {
-  return (request: Fields, options: CallOptions = {}) =>
-    messagesOf((call) => handler(create(input, request), call), output, options);
+function stream(method: DescMethod, handle: StreamHandler) {
+  return (request: object, options: CallOptions = noOptions): AsyncIterableIterator<Message> =>
+    new DirectAnswers(method.output, options, (context) => handle(handedOver(method, request), context));
 }
 
-function directClientStream(handler: ClientStream, input: DescMessage, output: DescMessage) {
-  return async (requests: AsyncIterable<Fields>, options: CallOptions = {}): Promise<Message> => {
-    const call = callSignal(options);
-    try {
-      return create(output, await raceAbort(handler(messages(requests, input), call), call.signal));
-    } finally {
-      call.release();
-    }
-  };
+/** What the caller gives, as its handler takes it: a message or a stream of them, with all fields. */
+function handedOver(method: DescMethod, request: object): Message | AsyncIterable<Message> {
+  return isStream(request) ? new DirectRequests(method.input, request) : completeMessage(method.input, request);
 }
 
-function directBidiStream(handler: BidiStream, input: DescMessage, output: DescMessage) {
-  return (requests: AsyncIterable<Fields>, options: CallOptions = {}) =>
-    messagesOf((call) => handler(messages(requests, input), call), output, options);
+function isStream(request: object): request is AsyncIterable<object> {
+  return Symbol.asyncIterator in request;
 }
 
-/** The handler's messages. Leaving the loop early aborts the handler's signal, as a cancelled RPC would. */
-async function* messagesOf(
-  start: (context: CallContext) => AsyncIterable<Fields>,
-  output: DescMessage,
-  options: CallOptions,
-): AsyncGenerator<Message> {
-  const call = callSignal(options);
-  const iterator = start(call)[Symbol.asyncIterator]();
-  try {
-    while (true) {
-      const next = await raceAbort(iterator.next(), call.signal);
-      if (next.done) return;
-      yield create(output, next.value);
-    }
-  } finally {
-    call.release();
-    // Not awaited: a handler that is still busy ends by its signal, and the caller has what it wanted.
-    iterator.return?.()?.then(undefined, () => undefined);
-  }
-}
-
-async function* messages(requests: AsyncIterable<Fields>, input: DescMessage): AsyncGenerator<Message> {
-  for await (const request of requests) yield create(input, request);
-}
-
-/** The value, or the abort, whichever is first: a handler that ignores its signal does not hold up its caller. */
-function raceAbort<T>(value: Promise<T> | T, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(abortReason(signal));
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    // Also after an abort: a handler that fails then fails for nobody, which must not end the process.
-    Promise.resolve(value)
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', abort));
-  });
-}
+const noOptions: CallOptions = {};

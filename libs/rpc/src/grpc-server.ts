@@ -11,20 +11,21 @@ import {
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { toServiceError } from './error-metadata.ts';
+import { isFault, type OnFault, requestIdOf } from './faults.ts';
 import { grpcDefinition } from './grpc-definition.ts';
 import { serverChannelOptions } from './grpc-options.ts';
+import { callCancelled, callEnded, HandlerContext } from './handler-context.ts';
+import { handlerOf, type SingleHandler, type StreamHandler } from './handler-of.ts';
 import { type MultiplexedStreams, serveMultiplexed } from './multiplex/serve-multiplexed.ts';
 import { addReflection } from './reflection.ts';
-import { RpcError } from './rpc-error.ts';
-import type { CallContext, ServiceRoute, UntypedHandlers } from './service-types.ts';
+import type { ServiceRoute, UntypedHandlers } from './service-types.ts';
 
 export interface GrpcServerOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
   readonly routes: readonly ServiceRoute[];
-  /** Told of every failure that is a fault of ours. */
-  readonly onFault?: (method: string, fault: unknown) => void;
+  readonly onFault?: OnFault;
 }
 
 /**
@@ -93,87 +94,74 @@ function implement(route: ServiceRoute, options: GrpcServerOptions): UntypedServ
 }
 
 function implementMethod(method: DescMethod, handlers: UntypedHandlers, options: GrpcServerOptions) {
-  // serviceRoute() had the compiler check each handler against the kind that the descriptor names.
-  const handler = handlers[method.localName] as never;
-  const fail = (thrown: unknown) => {
-    const error = toServiceError(thrown);
-    if (isFault(thrown)) options.onFault?.(method.toString(), thrown);
-    return error;
+  const fail = (thrown: unknown, request?: object) => {
+    if (isFault(thrown)) options.onFault?.(method.toString(), thrown, requestIdOf(request));
+    return toServiceError(thrown);
   };
-  switch (method.methodKind) {
-    case 'unary':
-      return (call: ServerUnaryCall<object, object>, callback: sendUnaryData<object>) =>
-        answerOnce(call, callback, fail, (context) => (handler as SingleHandler)(call.request, context));
-    case 'client_streaming':
-      return (call: ServerReadableStream<object, object>, callback: sendUnaryData<object>) =>
-        answerOnce(call, callback, fail, (context) => (handler as SingleHandler)(requestsOf(call), context));
-    case 'server_streaming':
-      return (call: ServerWritableStream<object, object>) =>
-        answerMany(call, fail, (context) => (handler as StreamHandler)(call.request, context));
-    case 'bidi_streaming':
-      return (call: ServerDuplexStream<object, object>) =>
-        answerMany(call, fail, (context) => (handler as StreamHandler)(requestsOf(call), context));
+  const handler = handlerOf(method, handlers);
+  if (handler.answersOnce) {
+    return (call: SingleAnswerCall, callback: sendUnaryData<object>) =>
+      answerOnce(call, callback, handler.handle, fail);
   }
+  return (call: StreamedAnswerCall) => answerMany(call, handler.handle, fail);
 }
 
-/** The caller's messages. Having read the last one must not close the side on which the answers go out. */
-function requestsOf(call: ServerReadableStream<object, object> | ServerDuplexStream<object, object>) {
-  return call.iterator({ destroyOnReturn: false });
-}
-
-type SingleHandler = (request: object, context: CallContext) => Promise<object>;
-type StreamHandler = (request: object, context: CallContext) => AsyncIterable<object>;
-type Fail = (thrown: unknown) => ReturnType<typeof toServiceError>;
+type SingleAnswerCall = ServerUnaryCall<object, object> | ServerReadableStream<object, object>;
+type StreamedAnswerCall = ServerWritableStream<object, object> | ServerDuplexStream<object, object>;
+type Fail = (thrown: unknown, request?: object) => ReturnType<typeof toServiceError>;
 
 async function answerOnce(
-  call: ServerUnaryCall<object, object> | ServerReadableStream<object, object>,
+  call: SingleAnswerCall,
   callback: sendUnaryData<object>,
+  handle: SingleHandler,
   fail: Fail,
-  handle: (context: CallContext) => Promise<object>,
 ): Promise<void> {
-  const controller = cancelledWith(call);
+  const context = contextOf(call);
+  const request = requestOf(call);
   try {
-    callback(null, await handle({ signal: controller.signal }));
+    callback(null, await handle(request, context));
   } catch (thrown) {
-    callback(fail(thrown));
+    callback(fail(thrown, request));
   } finally {
-    controller.abort(new RpcError('cancelled', 'The call has ended.'));
+    context.abort(callEnded);
   }
 }
 
-async function answerMany(
-  call: ServerWritableStream<object, object> | ServerDuplexStream<object, object>,
-  fail: Fail,
-  handle: (context: CallContext) => AsyncIterable<object>,
-): Promise<void> {
-  const controller = cancelledWith(call);
+async function answerMany(call: StreamedAnswerCall, handle: StreamHandler, fail: Fail): Promise<void> {
+  const context = contextOf(call);
+  const request = requestOf(call);
   try {
-    for await (const response of handle({ signal: controller.signal })) {
+    for await (const response of handle(request, context)) {
       if (call.cancelled) return;
       if (!call.write(response)) await drainedOrCancelled(call);
     }
     call.end();
   } catch (thrown) {
-    if (!call.cancelled) call.emit('error', fail(thrown));
+    if (!call.cancelled) call.emit('error', fail(thrown, request));
   } finally {
-    controller.abort(new RpcError('cancelled', 'The call has ended.'));
+    context.abort(callEnded);
   }
+}
+
+/** The caller's message, or its messages: having read the last one must not close the side on which answers go out. */
+function requestOf(call: SingleAnswerCall | StreamedAnswerCall): object {
+  return 'request' in call ? call.request : call.iterator({ destroyOnReturn: false });
 }
 
 interface CancellableCall {
   readonly cancelled: boolean;
-  on(event: 'cancelled' | 'error', listener: () => void): unknown;
+  on(event: 'cancelled', listener: () => void): unknown;
 }
 
-function cancelledWith(call: CancellableCall): AbortController {
-  const controller = new AbortController();
-  const cancel = () => controller.abort(new RpcError('cancelled', 'The caller cancelled the call.'));
+function contextOf(call: CancellableCall): HandlerContext {
+  const context = new HandlerContext();
+  const cancel = () => context.abort(callCancelled);
   if (call.cancelled) cancel();
   call.on('cancelled', cancel);
-  return controller;
+  return context;
 }
 
-function drainedOrCancelled(call: ServerWritableStream<object, object> | ServerDuplexStream<object, object>) {
+function drainedOrCancelled(call: StreamedAnswerCall) {
   return new Promise<void>((resolve) => {
     const done = () => {
       call.off('drain', done).off('cancelled', done);
@@ -181,9 +169,4 @@ function drainedOrCancelled(call: ServerWritableStream<object, object> | ServerD
     };
     call.on('drain', done).on('cancelled', done);
   });
-}
-
-/** Errors of the public table are answers; anything else is a fault of ours. */
-function isFault(thrown: unknown): boolean {
-  return !(thrown instanceof RpcError) && (toServiceError(thrown).code ?? 0) === 13;
 }

@@ -48,7 +48,10 @@ export interface ServiceRoute<S extends DescService = DescService> {
 }
 
 /** Handlers once their service is known only at run time. The descriptor says which kind each one is. */
-export type UntypedHandlers = Readonly<Record<string, (request: never, context: CallContext) => unknown>>;
+export type UntypedHandlers = Readonly<Record<string, UntypedHandler>>;
+
+/** Written as a method: whoever calls it has the request from the descriptor, which no type can follow any more. */
+type UntypedHandler = { handle(request: object, context: CallContext): object }['handle'];
 
 /** Pairs a service with its handlers, which the compiler checks against the contract. */
 export function serviceRoute<S extends DescService>(service: S, handlers: Handlers<S>): ServiceRoute<S> {

@@ -1,3 +1,4 @@
+import { type Deadline, startDeadline } from '../deadlines.ts';
 import { RpcError } from '../rpc-error.ts';
 import type { CallOptions } from '../service-types.ts';
 import type { Departure } from './outbox.ts';
@@ -38,7 +39,7 @@ export class ClientCall implements Departure {
   readonly #options: CallOptions;
   readonly #deadlineMs: number;
   readonly #dispatcher: Dispatcher;
-  #timer: NodeJS.Timeout | undefined;
+  #deadline: Deadline | undefined;
   #line: CallLine | undefined;
   #hasDeparted = false;
   #isOver = false;
@@ -60,14 +61,14 @@ export class ClientCall implements Departure {
 
   /** What is left of the time limit in whole milliseconds, at least 1; 0 when there is none. */
   get timeoutMs(): number {
-    return this.#options.timeoutMs === undefined ? 0 : timerMs(this.#deadlineMs - now());
+    return this.#options.timeoutMs === undefined ? 0 : wireMs(this.#deadlineMs - now());
   }
 
   start(): void {
     const { signal, timeoutMs } = this.#options;
     if (signal?.aborted) return this.#onAbort();
     signal?.addEventListener('abort', this.#onAbort, { once: true });
-    if (timeoutMs !== undefined) this.#timer = setTimeout(this.#onDeadline, timerMs(timeoutMs));
+    if (timeoutMs !== undefined) this.#deadline = startDeadline(timeoutMs, this.#onDeadline);
     this.#dispatcher.dispatch(this);
   }
 
@@ -147,7 +148,7 @@ export class ClientCall implements Departure {
     this.#isOver = true;
     this.#unsent = undefined;
     this.#bound?.resolve();
-    clearTimeout(this.#timer);
+    this.#deadline?.cancel();
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
     return true;
   }
@@ -168,7 +169,7 @@ function now(): number {
   return performance.now();
 }
 
-/** Timers take no more than 31 bits, and the wire has 0 for none. */
-function timerMs(durationMs: number): number {
+/** The wire has 0 for none, and 31 bits are more than enough. */
+function wireMs(durationMs: number): number {
   return Math.min(Math.max(1, Math.ceil(durationMs)), 2 ** 31 - 1);
 }

@@ -1,12 +1,13 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { grpcMethod } from '../grpc-definition.ts';
+import { takesOneRequest } from '../handler-of.ts';
 
 /** One RPC with the ways to write and read its messages. */
 export interface RpcMethod {
   /** `/package.Service/Method`. */
   readonly path: string;
   readonly name: string;
-  readonly kind: DescMethod['methodKind'];
+  readonly takesOneRequest: boolean;
   readonly encodeRequest: (request: object) => Buffer;
   readonly decodeRequest: (bytes: Uint8Array) => object;
   readonly encodeResponse: (response: object) => Buffer;
@@ -18,7 +19,7 @@ export function rpcMethod(service: DescService, method: DescMethod): RpcMethod {
   return {
     path: definition.path,
     name: method.toString(),
-    kind: method.methodKind,
+    takesOneRequest: takesOneRequest(method),
     encodeRequest: definition.requestSerialize,
     decodeRequest: (bytes) => definition.requestDeserialize(asBuffer(bytes)),
     encodeResponse: definition.responseSerialize,

@@ -1,4 +1,5 @@
 import type { Server } from '@grpc/grpc-js';
+import type { OnFault } from '../faults.ts';
 import type { ServiceRoute } from '../service-types.ts';
 import { acceptStream, multiplexDefinition, type OpenHandler } from './grpc-streams.ts';
 import { defaultLimits, type MultiplexLimits } from './limits.ts';
@@ -7,8 +8,7 @@ import { ServerSession } from './server-session.ts';
 
 export interface ServeMultiplexedOptions {
   readonly routes: readonly ServiceRoute[];
-  /** Told of every failure that is a fault of ours. */
-  readonly onFault?: ((method: string, fault: unknown) => void) | undefined;
+  readonly onFault?: OnFault | undefined;
   readonly limits?: MultiplexLimits;
   readonly heartbeatMs?: number;
 }

@@ -1,11 +1,14 @@
+import { type Deadline, startDeadline } from '../deadlines.ts';
+import { isFault, type OnFault, requestIdOf } from '../faults.ts';
+import { callEnded, HandlerContext } from '../handler-context.ts';
+import type { SingleHandler, StreamHandler } from '../handler-of.ts';
 import { RpcError } from '../rpc-error.ts';
 import { type CallFailure, toCallFailure } from './call-failure.ts';
 import { windowCost } from './frames.ts';
 import type { MultiplexLimits } from './limits.ts';
 import { MessageAssembly, ReceiveWindow } from './message-assembly.ts';
 import { MessageQueue } from './message-queue.ts';
-import { isFault, type ServedMethod } from './served-methods.ts';
-import { ServerContext } from './server-context.ts';
+import type { ServedMethod } from './served-methods.ts';
 
 /** The way back to the caller. */
 export interface AnswerLine {
@@ -28,22 +31,22 @@ export interface ServerCallOptions {
   readonly limits: MultiplexLimits;
   /** Largest message that the caller takes. */
   readonly largestAnswer: number;
-  readonly onFault: ((method: string, fault: unknown) => void) | undefined;
+  readonly onFault: OnFault | undefined;
 }
 
 /** One call from the side of its handler. It ends once: answered, failed, cancelled, too late, or its caller lost. */
 export class ServerCall {
   readonly #options: ServerCallOptions;
-  readonly #context = new ServerContext();
+  readonly #context = new HandlerContext();
   readonly #requests: RequestSink;
-  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #deadline: Deadline | undefined;
   #answers: AsyncIterator<object> | undefined;
   #isOver = false;
 
   constructor(options: ServerCallOptions) {
     this.#options = options;
     const { timeoutMs } = options;
-    if (timeoutMs > 0) this.#timer = setTimeout(() => this.#onDeadline(timeoutMs), Math.min(timeoutMs, longestTimer));
+    if (timeoutMs > 0) this.#deadline = startDeadline(timeoutMs, this.#onDeadline);
     this.#requests = this.#sinkOfRequests();
   }
 
@@ -62,8 +65,7 @@ export class ServerCall {
   }
 
   #sinkOfRequests(): RequestSink {
-    const { method } = this.#options;
-    if (method.kind === 'unary' || method.kind === 'server_streaming') return this.#singleRequest();
+    if (this.#options.method.takesOneRequest) return this.#singleRequest();
     const queue = this.#requestQueue();
     // Once the call is entered in its session: a handler may answer at once.
     queueMicrotask(() => this.#handle(queue));
@@ -102,22 +104,22 @@ export class ServerCall {
   #handle(request: object): void {
     if (this.#isOver) return;
     const { method } = this.#options;
-    if (method.answersOnce) void this.#answerOnce(() => method.handler(request, this.#context));
-    else void this.#answerMany(() => method.handler(request, this.#context));
+    if (method.answersOnce) void this.#answerOnce(method.handle, request);
+    else void this.#answerMany(method.handle, request);
   }
 
-  async #answerOnce(handle: () => Promise<object> | object): Promise<void> {
+  async #answerOnce(handle: SingleHandler, request: object): Promise<void> {
     try {
-      const response = await handle();
+      const response = await handle(request, this.#context);
       if (!this.#isOver) this.#finishWith(response);
     } catch (thrown) {
-      this.#onThrown(thrown);
+      this.#onThrown(thrown, request);
     }
   }
 
-  async #answerMany(handle: () => AsyncIterable<object>): Promise<void> {
+  async #answerMany(handle: StreamHandler, request: object): Promise<void> {
     try {
-      const answers = handle()[Symbol.asyncIterator]();
+      const answers = handle(request, this.#context)[Symbol.asyncIterator]();
       this.#answers = answers;
       while (!this.#isOver) {
         const next = await answers.next();
@@ -127,7 +129,7 @@ export class ServerCall {
         if (room !== undefined) await room;
       }
     } catch (thrown) {
-      this.#onThrown(thrown);
+      this.#onThrown(thrown, request);
     }
   }
 
@@ -150,11 +152,11 @@ export class ServerCall {
     this.#end(callEnded);
   }
 
-  #onThrown(thrown: unknown): void {
+  #onThrown(thrown: unknown, request: object): void {
     // Whatever fails after the end, mostly by the signal, is nobody's answer.
     if (this.#isOver) return;
     const { method, onFault } = this.#options;
-    if (isFault(thrown)) onFault?.(method.name, thrown);
+    if (isFault(thrown)) onFault?.(method.name, thrown, requestIdOf(request));
     this.#fail(thrown);
   }
 
@@ -164,16 +166,16 @@ export class ServerCall {
     this.#end(callEnded);
   }
 
-  #onDeadline(timeoutMs: number): void {
-    const reason = new RpcError('deadline_exceeded', `The call took longer than ${timeoutMs} ms.`);
+  readonly #onDeadline = () => {
+    const reason = new RpcError('deadline_exceeded', `The call took longer than ${this.#options.timeoutMs} ms.`);
     this.#options.line.fail(toCallFailure(reason));
     this.#end(reason);
-  }
+  };
 
   #end(reason: RpcError): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    clearTimeout(this.#timer);
+    this.#deadline?.cancel();
     this.#options.line.release();
     this.#context.abort(reason);
     this.#requests.abort(reason);
@@ -224,9 +226,3 @@ class SingleRequest implements RequestSink {
     this.#hasRequest = true;
   }
 }
-
-// One for all calls: making an error costs a stack trace, and every call ends.
-const callEnded = new RpcError('cancelled', 'The call has ended.');
-
-/** Timers take no more than 31 bits. */
-const longestTimer = 2 ** 31 - 1;

@@ -1,3 +1,5 @@
+import type { OnFault } from '../faults.ts';
+import { callCancelled } from '../handler-context.ts';
 import { RpcError } from '../rpc-error.ts';
 import type { BatchTransport } from './batch-transport.ts';
 import { type CallFailure, encodeFailure, unimplemented } from './call-failure.ts';
@@ -11,8 +13,7 @@ import { Session, type SessionOptions } from './session.ts';
 
 export interface ServerSessionOptions extends SessionOptions {
   readonly methods: ReadonlyMap<string, ServedMethod>;
-  /** Told of every failure that is a fault of ours. */
-  readonly onFault?: ((method: string, fault: unknown) => void) | undefined;
+  readonly onFault?: OnFault | undefined;
   /** The stream is gone. */
   readonly onOver?: () => void;
 }
@@ -55,7 +56,7 @@ export class ServerSession extends Session {
       case frameKind.end:
         return line.call?.onEnd();
       case frameKind.cancel:
-        return line.call?.onCancelled(new RpcError('cancelled', 'The caller cancelled the call.'));
+        return line.call?.onCancelled(callCancelled);
       case frameKind.credit:
         return line.addCredit(decodeCredit(payload));
       default:

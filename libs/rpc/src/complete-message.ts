@@ -1,0 +1,7 @@
+import { create, type DescMessage, type Message } from '@bufbuild/protobuf';
+
+/** A message as its schema says: fields that were left out have their defaults. A message is returned as it is. */
+export function completeMessage(schema: DescMessage, fields: object): Message {
+  // Client<S> and Handlers<S> made the compiler check the fields against the schema.
+  return create(schema, fields as Record<string, unknown>);
+}
