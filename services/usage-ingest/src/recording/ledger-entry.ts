@@ -22,6 +22,16 @@ export function readEvent(event: UsageRecorded): ReadEvent {
 
 /** Whether a text is a day of the calendar, such as 2026-11-20. */
 export function isLocalDay(text: string): boolean {
+  if (text === latestDay) return true;
+  if (!isCalendarDay(text)) return false;
+  latestDay = text;
+  return true;
+}
+
+// Nearly all events are of one day, and looking it up in the calendar costs more than the rest of reading an event.
+let latestDay: string | undefined;
+
+function isCalendarDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);

@@ -1,7 +1,9 @@
-import { type Database, firstKeptDay } from '@gateway/database';
-import type { Transaction } from 'kysely';
-import { type DailySum, dailySums } from '../recording/daily-sums.ts';
+import { type Database, isPostgres } from '@gateway/database';
+import type { Kysely } from 'kysely';
+import type { DailySum } from '../recording/daily-sums.ts';
 import type { LedgerEntry } from '../recording/ledger-entry.ts';
+import { postgresEntries } from './postgres-entries.ts';
+import { sqliteEntries } from './sqlite-entries.ts';
 
 /** What became of entries. The others were in the ledger already. */
 export interface Added {
@@ -10,55 +12,38 @@ export interface Added {
   readonly tooOld: readonly LedgerEntry[];
 }
 
-/** Adds entries, each once, with their sums. The transaction is the caller's. */
-export async function addEntries(transaction: Transaction<Database>, entries: readonly LedgerEntry[]): Promise<Added> {
-  const firstKept = await firstKeptDay(transaction);
-  const kept = entries.filter(({ local_day }) => local_day >= firstKept);
-  // Of several with one id the first counts.
-  const byRequest = new Map(kept.toReversed().map((entry) => [entry.request_id, entry]));
-  const newIds = await insertEntries(transaction, byRequest);
-  const fresh = newIds.flatMap((id) => byRequest.get(id) ?? []);
-  await addSums(transaction, dailySums(fresh));
-  return { fresh: fresh.length, tooOld: entries.filter(({ local_day }) => local_day < firstKept) };
+/** How one kind of database adds many rows with statements whose text is always the same. */
+export interface EntryStatements {
+  /** Adds entries of different requests with their sums, all or none: in the transaction at hand, else in one of its own. */
+  add(database: Kysely<Database>, entries: readonly LedgerEntry[]): Promise<AddedRows>;
+  /** Adds to the daily sums, which must come in the order of their key. */
+  addSums(database: Kysely<Database>, sums: readonly DailySum[]): Promise<void>;
+}
+
+export interface AddedRows {
+  readonly fresh: number;
+  /** Entries of days before it were left out. */
+  readonly firstKept: string;
+}
+
+/** Adds entries, each once, with their sums, all or none. */
+export async function addEntries(database: Kysely<Database>, entries: readonly LedgerEntry[]): Promise<Added> {
+  const { fresh, firstKept } = await statementsOf(database).add(database, firstOfEachRequest(entries));
+  return { fresh, tooOld: entries.filter(({ local_day }) => local_day < firstKept) };
 }
 
 /** Adds to the daily sums. Rows come in the order of their key, so that two writers can't wait for each other. */
-export async function addSums(transaction: Transaction<Database>, sums: readonly DailySum[]): Promise<void> {
-  for (let start = 0; start < sums.length; start += rowsOfStatement) {
-    await addSomeSums(transaction, sums.slice(start, start + rowsOfStatement));
-  }
+export async function addSums(database: Kysely<Database>, sums: readonly DailySum[]): Promise<void> {
+  await statementsOf(database).addSums(database, sums);
 }
 
-/** So many rows have no more values than a statement may have, on either database. */
-const rowsOfStatement = 2_000;
-
-/** Inserts in the order of ids, for the same reason as sums are sorted, and gives the ids that were new. */
-async function insertEntries(
-  transaction: Transaction<Database>,
-  byRequest: ReadonlyMap<string, LedgerEntry>,
-): Promise<readonly string[]> {
-  if (byRequest.size === 0) return [];
-  const sorted = [...byRequest.values()].sort((a, b) => (a.request_id < b.request_id ? -1 : 1));
-  const rows = await transaction
-    .insertInto('usage_events')
-    .values(sorted)
-    .onConflict((conflict) => conflict.columns(['local_day', 'request_id']).doNothing())
-    .returning('request_id')
-    .execute();
-  return rows.map(({ request_id }) => request_id);
+function statementsOf(database: Kysely<Database>): EntryStatements {
+  return isPostgres(database) ? postgresEntries : sqliteEntries;
 }
 
-async function addSomeSums(transaction: Transaction<Database>, sums: readonly DailySum[]): Promise<void> {
-  await transaction
-    .insertInto('usage_daily')
-    .values([...sums])
-    .onConflict((conflict) =>
-      conflict.columns(['token_id', 'local_day', 'provider', 'model']).doUpdateSet(({ eb, ref }) => ({
-        requests: eb('usage_daily.requests', '+', ref('excluded.requests')),
-        input_tokens: eb('usage_daily.input_tokens', '+', ref('excluded.input_tokens')),
-        cached_tokens: eb('usage_daily.cached_tokens', '+', ref('excluded.cached_tokens')),
-        output_tokens: eb('usage_daily.output_tokens', '+', ref('excluded.output_tokens')),
-      })),
-    )
-    .execute();
+/** Of several with one id the first counts. */
+function firstOfEachRequest(entries: readonly LedgerEntry[]): readonly LedgerEntry[] {
+  const byRequest = new Map<string, LedgerEntry>();
+  for (const entry of entries) if (!byRequest.has(entry.request_id)) byRequest.set(entry.request_id, entry);
+  return [...byRequest.values()];
 }

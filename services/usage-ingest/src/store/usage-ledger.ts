@@ -25,10 +25,7 @@ export class UsageLedger {
     if (entries.length === 0) return { fresh: 0, tooOld: [] };
     return await this.#days.adding(
       entries.map(({ local_day }) => local_day),
-      () =>
-        retryingConflicts(() =>
-          this.#database.transaction().execute((transaction) => addEntries(transaction, entries)),
-        ),
+      () => retryingConflicts(() => addEntries(this.#database, entries)),
     );
   }
 

@@ -1,0 +1,55 @@
+import { eventDaysOf } from '@gateway/database';
+import { testDatabases } from '@gateway/database/testing';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dailySums } from '../src/recording/daily-sums.ts';
+import type { LedgerEntry } from '../src/recording/ledger-entry.ts';
+import { UsageLedger } from '../src/store/usage-ledger.ts';
+
+const tokens = fc.constantFrom(0, 0, 1, 7, 1_000_000_000_000);
+
+/** Entries as different as they may be, in batches of any size; some of them come again. */
+const entries: fc.Arbitrary<LedgerEntry> = fc.record({
+  request_id: fc.integer({ min: 0, max: 400 }).map((id) => `request-${id}`),
+  token_id: fc.constantFrom('token-1', 'token-2', 'Ünï "quoted" \\ token'),
+  admitted_at_ms: fc.constant(Date.parse('2026-11-20T10:00:00Z')),
+  local_day: fc.constant('2026-11-20'),
+  endpoint: fc.constant('/v1/messages'),
+  provider: fc.constantFrom('', 'provider_a', 'provider_b'),
+  model: fc.constantFrom('', 'model-1', "model'2"),
+  input_tokens: tokens,
+  cached_tokens: tokens,
+  output_tokens: tokens,
+  reasoning_tokens: tokens,
+  estimated: fc.constantFrom(0, 1),
+  outcome: fc.constantFrom('completed', 'aborted', 'failed', 'lost'),
+});
+
+describe.each(testDatabases)('adding entries in $name', ({ open }) => {
+  it('keeps each as it came first, and sums up exactly these, whatever the size of the batches', async () => {
+    await using opened = await open();
+    const { database } = opened;
+    const ledger = new UsageLedger({ database, days: eventDaysOf(database) });
+    const batches = fc.array(fc.array(entries, { size: 'max', maxLength: 200 }), { minLength: 1, maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(batches, async (given) => {
+        await database.deleteFrom('usage_events').execute();
+        await database.deleteFrom('usage_daily').execute();
+        const kept = new Map<string, LedgerEntry>();
+        for (const batch of given) {
+          const before = kept.size;
+          for (const entry of batch) if (!kept.has(entry.request_id)) kept.set(entry.request_id, entry);
+          expect(await ledger.add(batch)).toEqual({ fresh: kept.size - before, tooOld: [] });
+        }
+        const stored = await database.selectFrom('usage_events').selectAll().execute();
+        const inOrder = (rows: readonly LedgerEntry[]) =>
+          rows.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1));
+        expect(inOrder(stored)).toEqual(inOrder([...kept.values()]));
+        const sums = await database.selectFrom('usage_daily').selectAll().execute();
+        const texts = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).sort();
+        expect(texts(sums)).toEqual(texts(dailySums([...kept.values()])));
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
