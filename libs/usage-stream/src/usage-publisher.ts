@@ -2,23 +2,28 @@ import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js
 import type { Logger } from '@gateway/telemetry';
 import type { JetStreamClient, NatsConnection } from 'nats';
 import { connectNats } from './connect-nats.ts';
-import { toUsageMessages, type UsageMessage } from './usage-message.ts';
+import { UsageGathering } from './usage-gathering.ts';
+import { maxEventsPerMessage, toUsageMessages, type UsageMessage } from './usage-message.ts';
 import { type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 
 export interface UsagePublisherOptions {
   /** How long an acknowledgement is waited for, a connection included. */
   readonly timeoutMs?: number;
+  /** How long events that follow upon others are gathered into one message; 25 ms unless told. */
+  readonly gatherMs?: number;
   readonly names?: UsageStreamNames;
 }
 
 /**
- * Sends usage events to the stream. A publish that fails may still have arrived: the caller repeats it until one
+ * Sends usage events to the stream, under load many in a message: each message costs the publisher, the server and the
+ * consumer more than ten events do. A publish that fails may still have arrived: the caller repeats it until one
  * succeeds, and repetitions are harmless.
  */
 export class UsagePublisher implements AsyncDisposable {
   readonly #names: UsageStreamNames;
   readonly #timeoutMs: number;
   readonly #closing = new AbortController();
+  readonly #gathering: UsageGathering;
   readonly #connection: Promise<NatsConnection>;
   #connected: NatsConnection | undefined;
 
@@ -30,10 +35,15 @@ export class UsagePublisher implements AsyncDisposable {
   private constructor(
     url: string,
     logger: Logger,
-    { timeoutMs = 5_000, names = usageStreamNames }: UsagePublisherOptions,
+    { timeoutMs = 5_000, gatherMs = 25, names = usageStreamNames }: UsagePublisherOptions,
   ) {
     this.#names = names;
     this.#timeoutMs = timeoutMs;
+    this.#gathering = new UsageGathering({
+      send: (events, signal) => this.#publish(events, signal),
+      gatherMs,
+      fullEvents: maxEventsPerMessage,
+    });
     this.#connection = connectNats(url, logger, this.#closing.signal);
     this.#connection.then(
       (connection) => {
@@ -45,22 +55,22 @@ export class UsagePublisher implements AsyncDisposable {
   }
 
   /** Resolves when the stream has every event; one it already had counts as well. */
-  async publish(events: readonly UsageRecorded[], signal?: AbortSignal): Promise<void> {
-    const given = [
-      AbortSignal.timeout(this.#timeoutMs),
-      this.#closing.signal,
-      ...(signal === undefined ? [] : [signal]),
-    ];
-    const limit = AbortSignal.any(given);
-    const client = (await orAborted(this.#connection, limit)).jetstream();
-    const sent = toUsageMessages(events).map((message) => this.#send(client, message));
-    await orAborted(Promise.all(sent), limit);
+  async publish(events: readonly UsageRecorded[], signal: AbortSignal = this.#closing.signal): Promise<void> {
+    await this.#gathering.record(events, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('The publisher is closed.'));
+    await this.#gathering.flush();
     await this.#connection.catch(() => undefined);
     await this.#connected?.close();
+  }
+
+  async #publish(events: readonly UsageRecorded[], signal: AbortSignal): Promise<void> {
+    const limit = AbortSignal.any([AbortSignal.timeout(this.#timeoutMs), this.#closing.signal, signal]);
+    const client = (await orAborted(this.#connection, limit)).jetstream();
+    const sent = toUsageMessages(events).map((message) => this.#send(client, message));
+    await orAborted(Promise.all(sent), limit);
   }
 
   async #send(client: JetStreamClient, { id, data }: UsageMessage): Promise<void> {
