@@ -26,6 +26,7 @@ import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
 import type { AllInOneConfig } from './config.ts';
 import { openDrivers } from './drivers.ts';
+import { embeddedUsageSink } from './embedded-usage-sink.ts';
 import { migrateGatewayDatabase, openGatewayDatabase } from './gateway-database.ts';
 import { readIdentityKeys } from './identity-keys.ts';
 
@@ -58,11 +59,13 @@ export async function composeGateway(
   const drivers = stack.use(await openDrivers(env, config, runtime));
 
   const identity = await run(createIdentityService(await readIdentityKeys(env), { database }, runtime));
-  const query = await run(createUsageQueryService(readUsageQueryConfig(env), { database }, runtime));
-  const usageQuery = directClientOf(query.routes, UsageQueryService);
   const ingestPeers = { database, ...(drivers.usageConsumer === undefined ? {} : { consumer: drivers.usageConsumer }) };
-  const ingest = await run(createUsageIngestService(readUsageIngestConfig(env), ingestPeers, runtime));
-  const usageIngest = directClientOf(ingest.routes, UsageIngestService);
+  const ingestConfig = readUsageIngestConfig(env);
+  const ingest = await run(createUsageIngestService(ingestConfig, ingestPeers, runtime));
+  const embeddedSink = embeddedUsageSink(ingestConfig, directClientOf(ingest.routes, UsageIngestService));
+  const flush = () => embeddedSink.flush();
+  const query = await run(createUsageQueryService(readUsageQueryConfig(env), { database, flush }, runtime));
+  const usageQuery = directClientOf(query.routes, UsageQueryService);
   const limiterParts = drivers.limitStore === undefined ? {} : { store: drivers.limitStore };
   const limiter = await run(createLimiterService(readLimiterConfig(env), { usageQuery }, runtime, limiterParts));
   const places = { database, redis: drivers.refreshRedis };
@@ -87,11 +90,7 @@ export async function composeGateway(
           [ProviderFormat.MESSAGES, directClientOf(messages.routes, AdapterService)],
         ]),
         usageQuery,
-        usageSink: drivers.usageSink ?? {
-          record: async (events, signal) => {
-            await usageIngest.record({ events: [...events] }, { signal });
-          },
-        },
+        usageSink: drivers.usageSink ?? embeddedSink,
       },
       runtime,
     ),

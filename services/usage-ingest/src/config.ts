@@ -5,6 +5,8 @@ import type { UsageStreamSettings } from '@gateway/usage-stream';
 export interface UsageIngestConfig {
   /** USAGE_BATCH_EVENTS (500): events stored in one transaction at most. */
   readonly batchEvents: number;
+  /** USAGE_GATHER_MILLISECONDS (100): under load, how long events are gathered for one transaction. 0: not at all. */
+  readonly gatherMs: number;
   /** USAGE_EVENT_RETENTION_DAYS (90): events of today and of so many days before it are kept. 0: all are. */
   readonly retentionDays: number;
 }
@@ -59,7 +61,11 @@ function readLedger(reader: EnvReader): UsageIngestConfig {
       `USAGE_EVENT_RETENTION_DAYS must be 0 (keep all) or at least ${shortestRetentionDays}, not ${retentionDays}. Default: 90`,
     );
   }
-  return { batchEvents: reader.integer('USAGE_BATCH_EVENTS', 500, { min: 1, max: 2_000 }), retentionDays };
+  return {
+    batchEvents: reader.integer('USAGE_BATCH_EVENTS', 500, { min: 1, max: 2_000 }),
+    gatherMs: reader.integer('USAGE_GATHER_MILLISECONDS', 100, { max: 1_000 }),
+    retentionDays,
+  };
 }
 
 /** A repetition that comes later than its event is kept can't be told from a new event, and is not counted. */

@@ -26,12 +26,11 @@ export interface UsageIngestOptions {
 
 /** The way into the ledger, over any database that has its tables. */
 export function createUsageIngestService(
-  config: UsageIngestConfig,
+  { batchEvents, retentionDays }: Pick<UsageIngestConfig, 'batchEvents' | 'retentionDays'>,
   { database, consumer }: UsageIngestPeers,
   runtime: ServiceRuntime,
   { clock = systemClock }: UsageIngestOptions = {},
 ): Service {
-  const { batchEvents, retentionDays } = config;
   const events = createIngestEvents(runtime);
   const parts = { database, days: eventDaysOf(database) };
   const recorder = new UsageRecorder({ ledger: new UsageLedger(parts), clock, events, batchEvents });
@@ -68,6 +67,7 @@ export async function createUsageIngestFromEnvironment(env: Environment, runtime
     url: config.natsUrl,
     stream: config.stream,
     batchEvents: config.batchEvents,
+    gatherMs: config.gatherMs,
     logger: runtime.logger,
     events: createIngestEvents(runtime),
   });

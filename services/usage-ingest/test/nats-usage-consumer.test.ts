@@ -119,6 +119,35 @@ describe('the consumer of the usage stream', () => {
     await world.nothingIsPending();
   });
 
+  it('stores at once what comes alone, and together what comes soon after it', async () => {
+    await using world = await openWorld();
+    const batches: number[] = [];
+    const record = (batch: readonly UsageRecorded[]) => {
+      if (batch.length > 0) batches.push(batch.length);
+      return world.sink.record(batch);
+    };
+    world.consume({ ...world.sink, record }, 3_000);
+    const [alone, ...soonAfter] = Array.from({ length: 21 }, () => usageEvent());
+    for (const { data } of toUsageMessages(alone === undefined ? [] : [alone])) await world.publishRaw(data);
+    await expect.poll(() => batches, within).toEqual([1]);
+    for (const event of soonAfter) for (const { data } of toUsageMessages([event])) await world.publishRaw(data);
+    await expect.poll(() => batches.reduce((sum, size) => sum + size, 0), within).toBe(21);
+    expect(batches.length).toBeLessThanOrEqual(4);
+    await world.nothingIsPending();
+  });
+
+  it('does not wait for more while a backlog fills its batches', async () => {
+    await using world = await openWorld();
+    const backlog = Array.from({ length: 600 }, () => usageEvent());
+    await Promise.all(backlog.flatMap((event) => toUsageMessages([event])).map(({ data }) => world.publishRaw(data)));
+    const consumer = world.consume(world.sink, 60_000);
+    const stored = async () => (await ledgerTotals(world.database)).events?.requests;
+    await expect.poll(stored, within).toBeGreaterThanOrEqual(400);
+    await consumer.drain();
+    world.consume();
+    await world.ledgerHolds(backlog);
+  });
+
   it('waits for a NATS that is not there yet, and says that it is not ready', async () => {
     const port = await freePort();
     await using world = await openWorld({ url: `nats://127.0.0.1:${port}` });
@@ -183,9 +212,9 @@ async function openWorld({ url: ownUrl }: { readonly url?: string } = {}) {
     database,
     sink,
     publisher,
-    consume(to: UsageSink = sink) {
+    consume(to: UsageSink = sink, gatherMs = 100) {
       const stream = defaultUsageStreamSettings;
-      const consumer = new NatsUsageConsumer({ url, stream, names, batchEvents: 50, logger, events });
+      const consumer = new NatsUsageConsumer({ url, stream, names, batchEvents: 50, gatherMs, logger, events });
       resources.use(consumer);
       consumer.start(to);
       return consumer;

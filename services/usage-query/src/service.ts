@@ -11,6 +11,8 @@ import { UsageReport } from './store/usage-report.ts';
 export interface UsageQueryPeers {
   /** Stays the caller's: the service does not close it. */
   readonly database: GatewayDatabase;
+  /** Hurries usage that is still gathered in this process into the ledger. Absent where the ledger's writer is another one. */
+  readonly flush?: () => Promise<void>;
 }
 
 export interface UsageQueryOptions {
@@ -20,13 +22,13 @@ export interface UsageQueryOptions {
 /** Answers what tokens used, from any database that has the ledger's tables. */
 export function createUsageQueryService(
   { waitMs }: UsageQueryConfig,
-  { database }: UsageQueryPeers,
+  { database, ...peers }: UsageQueryPeers,
   _runtime: ServiceRuntime,
   { clock = systemClock }: UsageQueryOptions = {},
 ): Service {
   const readers = { report: new UsageReport(database), finder: new RequestFinder(database) };
   return {
-    routes: usageQueryRoutes({ reader: new UsageReader(database), clock, waitMs }, readers),
+    routes: usageQueryRoutes({ reader: new UsageReader(database), clock, waitMs, ...peers }, readers),
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
     [Symbol.asyncDispose]: async () => undefined,

@@ -7,4 +7,6 @@ export interface UsageQuery {
   readonly clock: Clock;
   /** How long GetUsage waits for requests that are not in the ledger yet. */
   readonly waitMs: number;
+  /** Hurries usage that is still gathered in this process into the ledger. Absent where the ledger's writer is another one. */
+  readonly flush?: () => Promise<void>;
 }

@@ -8,14 +8,22 @@ export interface ReceivedMessage {
   readonly events: readonly UsageRecorded[] | undefined;
 }
 
-/** Messages as they arrive, joined into batches of those that are already there: never waits to fill one. */
+export interface BatchOptions {
+  /** A batch ends with the message that brings it to so many events. */
+  readonly batchEvents: number;
+  /** Is given the first message of each batch; others that arrive until it resolves go with it. */
+  readonly gather: (first: JsMsg) => Promise<void>;
+}
+
+/** Messages as they arrive, joined into batches of those that are there when their first one has been gathered for. */
 export async function* messageBatches(
   messages: ConsumerMessages,
-  batchEvents: number,
+  { batchEvents, gather }: BatchOptions,
 ): AsyncGenerator<readonly ReceivedMessage[]> {
   let batch: ReceivedMessage[] = [];
   let events = 0;
   for await (const message of messages) {
+    if (batch.length === 0) await gather(message);
     const received = read(message);
     batch.push(received);
     events += received.events?.length ?? 0;

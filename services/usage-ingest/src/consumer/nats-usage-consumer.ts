@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gateway/telemetry';
 import { connectNats, type UsageStreamNames, type UsageStreamSettings, usageStreamNames } from '@gateway/usage-stream';
-import type { Consumer, ConsumerMessages, NatsConnection } from 'nats';
+import type { Consumer, ConsumerMessages, JsMsg, NatsConnection } from 'nats';
 import type { IngestEvents } from '../ingest-events.ts';
 import { messageBatches, type ReceivedMessage } from './message-batches.ts';
 import { openUsageConsumer, tendStream } from './stream-keeper.ts';
@@ -12,6 +12,8 @@ export interface NatsUsageConsumerOptions {
   readonly stream: UsageStreamSettings;
   readonly names?: UsageStreamNames;
   readonly batchEvents: number;
+  /** Batches begin so far apart at least, unless there is enough for a full one. */
+  readonly gatherMs: number;
   readonly logger: Logger;
   readonly events: IngestEvents;
 }
@@ -37,6 +39,7 @@ export class NatsUsageConsumer implements UsageConsumer {
   #fetched: ConsumerMessages | undefined;
   #running: Promise<void> = Promise.resolve();
   #ready = false;
+  #nextBatchMs = 0;
 
   constructor(options: NatsUsageConsumerOptions) {
     this.#options = options;
@@ -124,12 +127,25 @@ export class NatsUsageConsumer implements UsageConsumer {
     const messages = await consumer.fetch({ max_messages: maxMessages, expires: fetchExpiresMs });
     this.#fetched = messages;
     let stored = true;
-    for await (const batch of messageBatches(messages, this.#options.batchEvents)) {
+    const gather = (first: JsMsg) => this.#gather(first);
+    for await (const batch of messageBatches(messages, { batchEvents: this.#options.batchEvents, gather })) {
       stored &&= await this.#store(batch, sink);
       if (stored) continue;
       for (const { message } of batch) message.nak(redeliveryDelayMs);
     }
     return stored;
+  }
+
+  /**
+   * What comes alone is stored at once. Under load, what comes soon after a batch waits for the rest of its time: a
+   * transaction costs as much as dozens of its events. A backlog fills batches by itself, and does not wait.
+   */
+  async #gather(first: JsMsg): Promise<void> {
+    const pauseMs = this.#nextBatchMs - performance.now();
+    if (pauseMs > 0 && first.info.pending < fetchMessages) {
+      await sleep(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    }
+    this.#nextBatchMs = performance.now() + this.#options.gatherMs;
   }
 
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {

@@ -15,7 +15,7 @@ const maxIncludedRequests = 1_000;
 
 /** Today and the last seven local days of one token. */
 export async function getUsage(
-  { reader, clock, waitMs }: UsageQuery,
+  { reader, clock, waitMs, flush }: UsageQuery,
   { tokenId, includeRequestIds }: GetUsageRequest,
   { signal }: CallContext,
 ) {
@@ -24,7 +24,7 @@ export async function getUsage(
     throw new GatewayError('invalid_request', `include_request_ids takes ${maxIncludedRequests} ids at most.`);
   }
   const admitted = daysOfRequestsThatJustEnded(clock.nowMs());
-  const missing = await waitForRequests(reader, includeRequestIds, { waitMs, signal, ...admitted });
+  const missing = await waitForRequests(reader, includeRequestIds, { waitMs, signal, flush, ...admitted });
   const nowMs = clock.nowMs();
   const { first, today } = daysOfPeriods(nowMs);
   const periods = usagePeriods(await reader.days({ tokenId, first, last: today }), nowMs);

@@ -24,10 +24,18 @@ describe('waiting for requests', () => {
     expect(ledger.looks).toEqual([['a', 'b', 'c'], ['b', 'c'], ['c']]);
   });
 
-  it('looks once when there is nothing to wait for', async () => {
+  it('does not look when there is nothing to wait for', async () => {
     const ledger = growingLedger();
     expect(await waitForRequests(ledger, [], { waitMs: 60_000, signal, ...days })).toEqual([]);
-    expect(ledger.looks).toHaveLength(1);
+    expect(ledger.looks).toEqual([]);
+  });
+
+  it('has what is still gathered brought in before each look', async () => {
+    const ledger = growingLedger('a', 'b');
+    const looksAtFlush: number[] = [];
+    const flush = async () => void looksAtFlush.push(ledger.looks.length);
+    expect(await waitForRequests(ledger, ['a', 'b'], { waitMs: 60_000, signal, flush, ...days })).toEqual([]);
+    expect(looksAtFlush).toEqual([0, 1]);
   });
 
   it('gives up after its time and names what is missing', async () => {

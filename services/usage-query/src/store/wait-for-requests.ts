@@ -7,6 +7,8 @@ export interface Patience extends DayRange {
   readonly waitMs: number;
   /** The caller has gone: stop. */
   readonly signal: AbortSignal;
+  /** Called before each look: makes what has not arrived because it is being gathered arrive. */
+  readonly flush?: (() => Promise<void>) | undefined;
 }
 
 /** Pause between two looks into the ledger. */
@@ -19,12 +21,15 @@ const pollMs = 15;
 export async function waitForRequests(
   reader: Pick<UsageReader, 'missingRequests'>,
   requestIds: readonly string[],
-  { waitMs, signal, ...days }: Patience,
+  { waitMs, signal, flush, ...days }: Patience,
 ): Promise<readonly string[]> {
+  if (requestIds.length === 0) return [];
   const deadlineMs = performance.now() + waitMs;
+  await flush?.();
   let missing = await reader.missingRequests(requestIds, days);
   while (missing.length > 0 && performance.now() < deadlineMs) {
     await sleep(pollMs, undefined, { signal });
+    await flush?.();
     missing = await reader.missingRequests(missing, days);
   }
   return missing;
