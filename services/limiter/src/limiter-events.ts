@@ -3,7 +3,7 @@ import type { Decision } from './windows/limit-status.ts';
 
 /** What happens in the limiter that operators want to see: one function per event. */
 export interface LimiterEvents {
-  decided(decision: Decision): void;
+  decided(decisions: readonly Decision[]): void;
   /** A decision or a reading was made from this process' own windows. */
   degraded(): void;
   /** The shared store failed; `reason` is the driver's text. */
@@ -58,8 +58,11 @@ export function createLimiterEvents({ logger, metrics }: ServiceRuntime): Limite
     help: 'Day counters that differed from the usage ledger and were put right.',
   });
   return {
-    decided: (decision) =>
-      decisions.inc({ outcome: decision.kind === 'admitted' ? 'admitted' : decision.refusal.limit }),
+    decided(all) {
+      const counts = { admitted: 0, requests_per_minute: 0, tokens_per_day: 0 };
+      for (const decision of all) counts[decision.kind === 'admitted' ? 'admitted' : decision.refusal.limit] += 1;
+      for (const outcome of outcomes) if (counts[outcome] > 0) decisions.inc(labelsOf[outcome], counts[outcome]);
+    },
     degraded: () => degraded.inc(),
     outageBegan(reason) {
       outages.inc();
@@ -83,3 +86,12 @@ export function createLimiterEvents({ logger, metrics }: ServiceRuntime): Limite
     },
   };
 }
+
+const outcomes = ['admitted', 'requests_per_minute', 'tokens_per_day'] as const;
+
+// Made once: a decision is the commonest event there is.
+const labelsOf = {
+  admitted: { outcome: 'admitted' },
+  requests_per_minute: { outcome: 'requests_per_minute' },
+  tokens_per_day: { outcome: 'tokens_per_day' },
+} as const;

@@ -24,6 +24,14 @@ export class FlakyStore implements RemoteLimitStore {
     return this.#unlessAway(() => this.#memory.admit(...parameters));
   }
 
+  admitAll(...parameters: Parameters<LimitStore['admitAll']>) {
+    return this.#unlessAway(() => this.#memory.admitAll(...parameters));
+  }
+
+  settleAll(...parameters: Parameters<LimitStore['settleAll']>) {
+    return this.#unlessAway(() => this.#memory.settleAll(...parameters));
+  }
+
   settle(...parameters: Parameters<LimitStore['settle']>) {
     return this.#unlessAway(() => this.#memory.settle(...parameters));
   }

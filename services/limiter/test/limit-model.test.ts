@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { localDayOf, startOfLocalDayMs } from '@gateway/time';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { AdmitCheck, LimitStore } from '../src/store/limit-store.ts';
 import { dayBefore, ReferenceLimiter } from './reference-limiter.ts';
 import { openMemoryStore, openRedisStore, type StoreUnderTest } from './store-under-test.ts';
 
@@ -16,14 +17,21 @@ const stepMs = fc.oneof(
   fc.integer({ min: 0, max: 70_000 }),
   fc.integer({ min: 0, max: 5 * 3_600_000 }),
 );
+const check = fc.record({ requestId, limits, costKind: fc.constantFrom('request_and_tokens', 'request_only') });
 const step = fc.oneof(
+  { weight: 6, arbitrary: check.map((one) => ({ verb: 'admit' as const, ...one })) },
   {
-    weight: 6,
+    weight: 3,
+    arbitrary: fc.record({ verb: fc.constant('admitAll'), checks: fc.array(check, { minLength: 1, maxLength: 6 }) }),
+  },
+  {
+    weight: 2,
     arbitrary: fc.record({
-      verb: fc.constant('admit'),
-      requestId,
-      limits,
-      costKind: fc.constantFrom('request_and_tokens', 'request_only'),
+      verb: fc.constant('settleAll'),
+      settled: fc.array(fc.record({ requestId, tokens: fc.integer({ min: 0, max: 12 }) }), {
+        minLength: 1,
+        maxLength: 6,
+      }),
     }),
   },
   {
@@ -68,11 +76,27 @@ async function agreeWithReference(
       case 'advance':
         clock.advanceMs(action.stepMs);
         break;
-      case 'admit': {
-        const decision = await store.admit({ ...action, key, dayBase });
-        const expected = reference.admit(action.requestId, action.limits, action.costKind, nowMs);
-        expect(decision).toMatchObject({ kind: expected.admitted ? 'admitted' : 'refused', status: expected.status });
-        if (decision.kind === 'refused') expect(decision.refusal.retryAtMs).toBe(expected.retryAtMs);
+      case 'admit':
+        expectAdmission(await store.admit({ ...action, key, dayBase }), action, reference, nowMs);
+        break;
+      case 'admitAll': {
+        // What concerns another key in between must change nothing.
+        const both = action.checks.flatMap((check) => [
+          { ...check, key, dayBase },
+          { ...check, key: `${key}:other`, dayBase },
+        ]);
+        const decisions = await store.admitAll(both);
+        expect(decisions).toHaveLength(both.length);
+        for (const [index, check] of action.checks.entries()) {
+          expectAdmission(decisions[2 * index], check, reference, nowMs);
+        }
+        break;
+      }
+      case 'settleAll': {
+        const totals = await store.settleAll(action.settled.map((one) => ({ ...one, key, localDay: today, dayBase })));
+        expect(totals.map(({ usedTokens }) => usedTokens)).toEqual(
+          action.settled.map(({ requestId, tokens }) => reference.settle(requestId, today, tokens, nowMs)),
+        );
         break;
       }
       case 'peek':
@@ -94,6 +118,17 @@ async function agreeWithReference(
         );
     }
   }
+}
+
+function expectAdmission(
+  decision: Awaited<ReturnType<LimitStore['admit']>> | undefined,
+  { requestId, limits, costKind }: Pick<AdmitCheck, 'requestId' | 'limits' | 'costKind'>,
+  reference: ReferenceLimiter,
+  nowMs: number,
+) {
+  const expected = reference.admit(requestId, limits, costKind, nowMs);
+  expect(decision).toMatchObject({ kind: expected.admitted ? 'admitted' : 'refused', status: expected.status });
+  if (decision?.kind === 'refused') expect(decision.refusal.retryAtMs).toBe(expected.retryAtMs);
 }
 
 describe('a limit store does exactly what the specification words', () => {

@@ -121,7 +121,9 @@ describe('a day counter that is compared with the ledger agrees with it in the e
         // A process that starts anew is what an embedded store forgets by.
         const store: LimitStore = {
           admit: (...args) => current.admit(...args),
+          admitAll: (...args) => current.admitAll(...args),
           settle: (...args) => current.settle(...args),
+          settleAll: (...args) => current.settleAll(...args),
           peek: (...args) => current.peek(...args),
           rememberDayBase: (...args) => current.rememberDayBase(...args),
           beginReconciliation: (...args) => current.beginReconciliation(...args),

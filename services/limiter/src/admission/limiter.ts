@@ -49,9 +49,29 @@ export class Limiter {
   async admit(request: AdmissionRequest): Promise<Decision> {
     if (areUnlimited(request.limits)) return { kind: 'admitted', status: this.#unlimited() };
     const decision = await this.#withDayBase(request.key, (dayBase) => this.#store.admit({ ...request, dayBase }));
-    this.#events.decided(decision);
-    if (request.limits.tokensPerDay !== undefined) this.#reconciler.noteUse(request.key, decision.status.localDay);
+    this.#events.decided([decision]);
+    this.#noteUse(request, decision);
     return decision;
+  }
+
+  /** As `admit`, of many at once; answers in their order. */
+  async admitAll(requests: readonly AdmissionRequest[]): Promise<readonly Decision[]> {
+    const limited = requests.filter(({ limits }) => !areUnlimited(limits));
+    const answers = await this.#store.admitAll(
+      limited.map((request) => ({ ...request, dayBase: this.#dayBaseOf(request.key) })),
+    );
+    const decided: Decision[] = [];
+    let next = 0;
+    const decisions = requests.map((request) => {
+      const answer = areUnlimited(request.limits) ? undefined : answers[next++];
+      // What is not limited, or needs the ledger first, goes its own way.
+      if (answer === undefined || isBaseUnknown(answer)) return this.admit(request);
+      this.#noteUse(request, answer);
+      decided.push(answer);
+      return answer;
+    });
+    this.#events.decided(decided);
+    return decided.length === decisions.length ? decided : Promise.all(decisions);
   }
 
   async peek(key: string, limits: Limits): Promise<LimitStatus> {
@@ -66,7 +86,7 @@ export class Limiter {
     // That day's budget limits nothing any more, and nothing is remembered of it.
     if (state === 'over') return request.tokens;
     const { key, localDay } = request;
-    const dayBase = this.#dayTotals.covers(key) ? unknownBase : zeroBase;
+    const dayBase = this.#dayBaseOf(key);
     const { usedTokens, baseKnown } = await this.#store.settle({ ...request, dayBase });
     if (baseKnown) {
       this.#reconciler.noteUse(key, localDay);
@@ -96,7 +116,7 @@ export class Limiter {
     key: string,
     ask: (dayBase: KnownDayBase) => Promise<T | DayBaseUnknown>,
   ): Promise<T> {
-    let dayBase = this.#dayTotals.covers(key) ? unknownBase : zeroBase;
+    let dayBase = this.#dayBaseOf(key);
     // A second day base is missing only when midnight passed while the first was loaded.
     for (let attempt = 0; attempt < 3; attempt++) {
       const answer = await ask(dayBase);
@@ -107,6 +127,14 @@ export class Limiter {
       dayBase = (day) => (day === localDay ? (base ?? 0) : undefined);
     }
     throw new Error('the local day changes with every call');
+  }
+
+  #dayBaseOf(key: string): KnownDayBase {
+    return this.#dayTotals.covers(key) ? unknownBase : zeroBase;
+  }
+
+  #noteUse({ key, limits }: AdmissionRequest, { status }: Decision): void {
+    if (limits.tokensPerDay !== undefined) this.#reconciler.noteUse(key, status.localDay);
   }
 
   #rememberBase(key: string, localDay: LocalDay, tokens: number): Promise<number> {

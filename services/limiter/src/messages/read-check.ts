@@ -1,10 +1,21 @@
 import { GatewayError } from '@gateway/errors';
 import { CostKind as CostKindMessage, type Limits as LimitsMessage } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { AdmitRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { LocalDay } from '@gateway/time';
+import type { AdmissionRequest } from '../admission/limiter.ts';
 import { isLocalDay } from '../windows/day-budget.ts';
 import type { CostKind, Limits } from '../windows/limits.ts';
 
 /** @throws GatewayError `invalid_request`, as every reader in this file does. */
+export function readCheck({ key, requestId, limits, costKind }: AdmitRequest): AdmissionRequest {
+  return {
+    key: readKey(key),
+    requestId: readRequestId(requestId),
+    limits: readLimits(limits),
+    costKind: readCostKind(costKind),
+  };
+}
+
 export function readKey(key: string): string {
   return textOf('key', key, 200);
 }
@@ -45,6 +56,7 @@ export function readAmount(name: string, amount: bigint): number {
 }
 
 function textOf(name: string, text: string, maxBytes: number): string {
-  if (text !== '' && Buffer.byteLength(text) <= maxBytes) return text;
+  // A character has three bytes at most: only texts that may be too long are measured.
+  if (text !== '' && (3 * text.length <= maxBytes || Buffer.byteLength(text) <= maxBytes)) return text;
   throw new GatewayError('invalid_request', `${name} must have 1 to ${maxBytes} bytes.`);
 }

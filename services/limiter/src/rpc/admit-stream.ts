@@ -1,13 +1,13 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import type {
   AdmitRequest,
-  AdmitResponseSchema,
+  AdmitResponse,
   AdmitStreamRequest,
-  AdmitStreamResponseSchema,
+  AdmitStreamResponse,
 } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { Limiter } from '../admission/limiter.ts';
 import { answerInOrder } from '../messages/answer-in-order.ts';
-import { admit } from './admit.ts';
+import { buildDecision } from '../messages/build-decision.ts';
+import { readCheck } from '../messages/read-check.ts';
 
 /** How many batches of one stream are decided at once; the caller's further ones wait in the transport. */
 const maxBatchesAtOnce = 64;
@@ -22,20 +22,24 @@ export function admitStream(
   limiter: Limiter,
   requests: AsyncIterable<AdmitStreamRequest>,
   draining: AbortSignal,
-): AsyncGenerator<MessageInitShape<typeof AdmitStreamResponseSchema>> {
+): AsyncGenerator<AdmitStreamResponse> {
   return answerInOrder({
     requests,
-    answer: async ({ checks }) => ({ decisions: await decideAll(limiter, checks) }),
+    answer: async ({ checks }) => ({
+      $typeName: 'gateway.limiter.v1.AdmitStreamResponse',
+      decisions: await decideAll(limiter, checks),
+    }),
     maxAtOnce: maxBatchesAtOnce,
     stopping: draining,
   });
 }
 
-async function decideAll(limiter: Limiter, checks: readonly AdmitRequest[]) {
-  const decisions: MessageInitShape<typeof AdmitResponseSchema>[] = [];
-  for (let start = 0; start < checks.length; start += maxChecksAtOnce) {
-    const some = checks.slice(start, start + maxChecksAtOnce);
-    decisions.push(...(await Promise.all(some.map((check) => admit(limiter, check)))));
+async function decideAll(limiter: Limiter, checks: readonly AdmitRequest[]): Promise<AdmitResponse[]> {
+  const requests = checks.map(readCheck);
+  const decisions: AdmitResponse[] = [];
+  for (let start = 0; start < requests.length; start += maxChecksAtOnce) {
+    const some = await limiter.admitAll(requests.slice(start, start + maxChecksAtOnce));
+    for (const decision of some) decisions.push(buildDecision(decision));
   }
   return decisions;
 }

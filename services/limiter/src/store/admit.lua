@@ -1,54 +1,78 @@
--- KEYS: window, day counter.
--- ARGV: request id, requests per minute ('' for no limit), tokens per day ('' for no limit), '1' when the day budget can
---   refuse, start and end of the local day that the caller took the keys of, known base ('' for none), time of a test.
--- Answers {kind, now, entries, newest, blocking, used tokens}; kind: 0 another day, 1 base unknown, 2 admitted, 3 refused.
+-- Decides many checks, one after the other, all at one instant.
+-- KEYS: of each check the window and the day counter.
+-- ARGV: start and end of the local day that the caller took the keys of, time of a test, then of each check the request id and
+--   its terms, see read_terms.
+-- Answers {now, then of each check: kind, entries, newest, blocking, used tokens}; kind: 1 base unknown, 2 admitted, 3 refused.
+-- Only {now}, and nothing is decided, when it is another day.
 
-local window_key, day_key = KEYS[1], KEYS[2]
-local request_id = ARGV[1]
-local requests_per_minute, tokens_per_day = tonumber(ARGV[2]), tonumber(ARGV[3])
-local budget_refuses = ARGV[4] == '1'
-
-local now = clock_ms(ARGV[8])
-if now < tonumber(ARGV[5]) or now >= tonumber(ARGV[6]) then
-  return { 0, now, 0, -1, -1, 0 }
-end
-
-local used = 0
-if tokens_per_day then
-  used = used_tokens(day_key, ARGV[7])
-  if not used then
-    return { 1, now, 0, -1, -1, 0 }
+-- 'a b c d': requests per minute and tokens per day (each empty for no limit), 1 when the day budget can refuse, and the known
+-- base (empty for none). Most checks of a batch have the same.
+local terms_of = {}
+local function read_terms(text)
+  local terms = terms_of[text]
+  if not terms then
+    local requests_per_minute, tokens_per_day, budget_refuses, known_base = string.match(text, '^(%d*) (%d*) (%d) (%d*)$')
+    terms = {
+      requests_per_minute = tonumber(requests_per_minute),
+      tokens_per_day = tonumber(tokens_per_day),
+      budget_refuses = budget_refuses == '1',
+      known_base = known_base,
+    }
+    terms_of[text] = terms
   end
+  return terms
 end
 
-local admitted = not (budget_refuses and tokens_per_day and used >= tokens_per_day)
-if not requests_per_minute then
-  return { admitted and 2 or 3, now, 0, -1, -1, used }
-end
-
--- After a failover the clock may lag behind entries that are there already: the window's time never goes back.
-local clock = now
-local newest = newest_entry(window_key, clock)
-if newest then
-  now = math.max(clock, newest)
+-- The window's time and its entries, after what is too old has left. After a failover the clock may lag behind entries that are
+-- there already: the window's time never goes back.
+local function look(window_key, clock)
+  local newest = newest_entry(window_key, clock)
+  if not newest then
+    return clock, 0, -1
+  end
+  local now = math.max(clock, newest)
   redis.call('ZREMRANGEBYSCORE', window_key, '-inf', expired_until(now))
+  local count = redis.call('ZCARD', window_key)
+  return now, count, count == 0 and -1 or newest
 end
-local count = redis.call('ZCARD', window_key)
 
-if count > 0 and redis.call('ZSCORE', window_key, request_id) then
-  -- A repeated call: its slot is taken already.
-  admitted = true
-else
-  admitted = admitted and count < requests_per_minute
-  if admitted then
-    redis.call('ZADD', window_key, as_text(now), request_id)
-    redis.call('PEXPIRE', window_key, as_text(now - clock + WINDOW_MS + 1))
-    count, newest = count + 1, now
+local function decide(window_key, day_key, request_id, terms, clock)
+  local used = 0
+  if terms.tokens_per_day then
+    used = used_tokens(day_key, terms.known_base)
+    if not used then
+      return 1, 0, -1, -1, 0
+    end
   end
+  local admitted = not (terms.budget_refuses and terms.tokens_per_day and used >= terms.tokens_per_day)
+  local limit = terms.requests_per_minute
+  if not limit then
+    return admitted and 2 or 3, 0, -1, -1, used
+  end
+
+  local now, count, newest = look(window_key, clock)
+  if admitted and count < limit then
+    -- A repeated call adds nothing: its slot is taken already.
+    if redis.call('ZADD', window_key, 'NX', now, request_id) == 1 then
+      redis.call('PEXPIRE', window_key, now - clock + WINDOW_MS + 1)
+      count, newest = count + 1, now
+    end
+  else
+    admitted = count > 0 and redis.call('ZSCORE', window_key, request_id)
+  end
+  return admitted and 2 or 3, count, newest, blocking_entry(window_key, limit, count, count), used
 end
 
-if count == 0 then
-  newest = -1
+local clock = clock_ms(ARGV[3])
+local answers = { clock }
+if clock < tonumber(ARGV[1]) or clock >= tonumber(ARGV[2]) then
+  return answers
 end
-local blocking = blocking_entry(window_key, requests_per_minute, count, count)
-return { admitted and 2 or 3, now, count, newest, blocking, used }
+for check = 1, #KEYS / 2 do
+  local kind, count, newest, blocking, used =
+    decide(KEYS[2 * check - 1], KEYS[2 * check], ARGV[2 + 2 * check], read_terms(ARGV[3 + 2 * check]), clock)
+  local last = 5 * check - 4
+  answers[last + 1], answers[last + 2], answers[last + 3] = kind, count, newest
+  answers[last + 4], answers[last + 5] = blocking, used
+end
+return answers

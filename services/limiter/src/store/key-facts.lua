@@ -30,13 +30,14 @@ local function newest_entry(window_key, clock)
     return newest
   end
   for _, request_id in ipairs(redis.call('ZRANGEBYSCORE', window_key, '(' .. as_text(clock), '+inf')) do
-    redis.call('ZADD', window_key, as_text(clock), request_id)
+    redis.call('ZADD', window_key, clock, request_id)
   end
   return clock
 end
 
+-- Numbers up to MOST_TOKENS that are given to redis.call arrive exactly.
 local function expired_until(now)
-  return as_text(now - WINDOW_MS)
+  return now - WINDOW_MS
 end
 
 -- The entry whose leaving frees a slot, of `count` in the window, which are the last of `all` in the key; -1 when one is
@@ -59,18 +60,19 @@ local function used_tokens(day_key, known_base)
 end
 
 local function add_tokens(day_key, field, tokens)
-  local counted = tonumber(redis.call('HGET', day_key, field) or 0)
-  redis.call('HSET', day_key, field, as_text(math.min(MOST_TOKENS, counted + tokens)))
+  if redis.call('HINCRBY', day_key, field, tokens) > MOST_TOKENS then
+    redis.call('HSET', day_key, field, MOST_TOKENS)
+  end
 end
 
 -- For how long a request that counts already is known again when it is settled once more.
 local TOLD_MS = 120000
 
 local function remember_told(told_key, request_id, now)
-  redis.call('ZADD', told_key, as_text(now), request_id)
+  redis.call('ZADD', told_key, now, request_id)
   redis.call('PEXPIRE', told_key, TOLD_MS)
 end
 
 local function forget_told(told_key, now)
-  redis.call('ZREMRANGEBYSCORE', told_key, '-inf', as_text(now - TOLD_MS))
+  redis.call('ZREMRANGEBYSCORE', told_key, '-inf', now - TOLD_MS)
 end

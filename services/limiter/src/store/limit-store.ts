@@ -77,8 +77,12 @@ export interface DayBaseUnknown {
 export interface LimitStore {
   /** Decides both limits and takes a slot when it admits. A refused request leaves no trace. */
   admit(check: AdmitCheck): Promise<Decision | DayBaseUnknown>;
+  /** As `admit`, of many at once: each is decided by itself, one after the other. Answers in their order. */
+  admitAll(checks: readonly AdmitCheck[]): Promise<readonly (Decision | DayBaseUnknown)[]>;
   /** Adds a request's tokens to its day. */
   settle(settlement: Settlement): Promise<DayTotal>;
+  /** As `settle`, of many at once. */
+  settleAll(settlements: readonly Settlement[]): Promise<readonly DayTotal[]>;
   /** Reads both limits and changes nothing. */
   peek(question: KeyQuestion): Promise<{ readonly kind: 'status'; readonly status: LimitStatus } | DayBaseUnknown>;
   /** Gives a day's counter the base that it lacks; settled tokens stay, a base that is there wins. Answers the total. */

@@ -60,6 +60,14 @@ export class MemoryLimitStore implements LimitStore {
   }
 
   async admit(check: AdmitCheck): Promise<Decision | DayBaseUnknown> {
+    return this.admitNow(check);
+  }
+
+  async admitAll(checks: readonly AdmitCheck[]): Promise<readonly (Decision | DayBaseUnknown)[]> {
+    return checks.map((check) => this.admitNow(check));
+  }
+
+  admitNow(check: AdmitCheck): Decision | DayBaseUnknown {
     const seen = this.#look(check);
     if ('kind' in seen) return seen;
     const { window, facts } = seen;
@@ -67,21 +75,17 @@ export class MemoryLimitStore implements LimitStore {
     if (window?.has(requestId)) return admittedWith(limits, facts);
     if (decide({ limits, costKind, facts }) !== undefined) return refusedWith(limits, costKind, facts);
     if (limits.requestsPerMinute === undefined) return admittedWith(limits, facts);
-    const taken = this.#windows.take(check.key, requestId, facts.nowMs);
+    const taken = window ?? this.#windows.begin(check.key);
+    this.#windows.take(taken, requestId, facts.nowMs);
     return admittedWith(limits, { ...facts, requests: taken.facts(limits.requestsPerMinute) });
   }
 
-  async settle({ key, requestId, localDay, tokens, dayBase }: Settlement): Promise<DayTotal> {
-    this.#days.forgetIdle(this.#clock.nowMs());
-    const known = this.#days.get(dayKey(key, localDay))?.base ?? dayBase(localDay);
-    if (tokens !== 0 && !this.#hasSettled(key, localDay, requestId)) {
-      const day = this.#day(key, localDay);
-      day.settled = Math.min(Number.MAX_SAFE_INTEGER, day.settled + tokens);
-      if (this.#isReconciled && dayBase(localDay) === undefined) this.#notePending(day, key, { requestId, tokens });
-      else this.#noteTold(key, localDay, requestId);
-    }
-    const settled = this.#days.get(dayKey(key, localDay))?.settled ?? 0;
-    return { usedTokens: (known ?? 0) + settled, baseKnown: known !== undefined };
+  async settle(settlement: Settlement): Promise<DayTotal> {
+    return this.#settleNow(settlement);
+  }
+
+  async settleAll(settlements: readonly Settlement[]): Promise<readonly DayTotal[]> {
+    return settlements.map((settlement) => this.#settleNow(settlement));
   }
 
   async peek(question: KeyQuestion): ReturnType<LimitStore['peek']> {
@@ -90,6 +94,10 @@ export class MemoryLimitStore implements LimitStore {
   }
 
   async rememberDayBase(key: string, day: LocalDay, tokens: number): Promise<number> {
+    return this.giveDayBase(key, day, tokens);
+  }
+
+  giveDayBase(key: string, day: LocalDay, tokens: number): number {
     const counter = this.#day(key, day);
     counter.base ??= tokens;
     return counter.base + counter.settled;
@@ -113,7 +121,7 @@ export class MemoryLimitStore implements LimitStore {
     day.base = force ? totalTokens : Math.max(totalTokens, day.base ?? 0);
     for (const requestId of includedIds) {
       day.settled -= day.pending.get(requestId) ?? 0;
-      if (day.pending.delete(requestId)) this.#noteTold(key, localDay, requestId);
+      if (day.pending.delete(requestId)) this.#noteTold(dayKey(key, localDay), requestId, this.#clock.nowMs());
     }
     if (day.pending.size * 2 <= this.#maxPendingIds) {
       day.settled -= day.unlisted;
@@ -132,6 +140,13 @@ export class MemoryLimitStore implements LimitStore {
     }
   }
 
+  /** As `recordAdmissions`, of a request that took its slot elsewhere just now. */
+  noteAdmission(key: string, requestId: string): void {
+    const clockMs = this.#clock.nowMs();
+    this.#windows.forgetIdle(clockMs);
+    if (this.#windows.admissions < this.#maxRecorded) this.#windows.record(key, { requestId, ageMs: 0 }, clockMs);
+  }
+
   /** What was admitted at `fromMs` or after it, by key. */
   admittedSince(fromMs: number): Iterable<readonly [string, readonly RecordedAdmission[]]> {
     return this.#windows.admittedSince(fromMs, this.#clock.nowMs());
@@ -142,24 +157,36 @@ export class MemoryLimitStore implements LimitStore {
     this.#days.clear();
   }
 
-  #hasSettled(key: string, localDay: LocalDay, requestId: string): boolean {
-    if (this.#days.get(dayKey(key, localDay))?.pending.has(requestId)) return true;
-    return (this.#toldIds.get(`${dayKey(key, localDay)}/${requestId}`) ?? 0) > this.#clock.nowMs();
-  }
-
-  #notePending(day: DayCounter, key: string, { requestId, tokens }: Pick<Settlement, 'requestId' | 'tokens'>): void {
-    if (day.pending.size < this.#maxPendingIds) {
-      day.pending.set(requestId, tokens);
-      return;
-    }
-    day.unlisted = Math.min(Number.MAX_SAFE_INTEGER, day.unlisted + tokens);
-    this.#noteTold(key, day.localDay, requestId);
-  }
-
-  #noteTold(key: string, localDay: LocalDay, requestId: string): void {
+  #settleNow({ key, requestId, localDay, tokens, dayBase }: Settlement): DayTotal {
     const nowMs = this.#clock.nowMs();
+    this.#days.forgetIdle(nowMs);
+    const name = dayKey(key, localDay);
+    const known = this.#days.get(name);
+    const callersBase = dayBase(localDay);
+    const base = known?.base ?? callersBase;
+    if (tokens !== 0 && !this.#hasSettled(name, known, requestId, nowMs)) {
+      const day = known ?? this.#beginDay(name, localDay);
+      day.settled = Math.min(Number.MAX_SAFE_INTEGER, day.settled + tokens);
+      const hasLedger = this.#isReconciled && callersBase === undefined;
+      if (!hasLedger) this.#noteTold(name, requestId, nowMs);
+      else if (day.pending.size < this.#maxPendingIds) day.pending.set(requestId, tokens);
+      else {
+        day.unlisted = Math.min(Number.MAX_SAFE_INTEGER, day.unlisted + tokens);
+        this.#noteTold(name, requestId, nowMs);
+      }
+      return { usedTokens: (base ?? 0) + day.settled, baseKnown: base !== undefined };
+    }
+    return { usedTokens: (base ?? 0) + (known?.settled ?? 0), baseKnown: base !== undefined };
+  }
+
+  #hasSettled(dayName: string, day: DayCounter | undefined, requestId: string, nowMs: number): boolean {
+    if (day?.pending.has(requestId)) return true;
+    return (this.#toldIds.get(`${dayName}/${requestId}`) ?? 0) > nowMs;
+  }
+
+  #noteTold(dayName: string, requestId: string, nowMs: number): void {
     this.#toldIds.forgetIdle(nowMs);
-    this.#toldIds.set(`${dayKey(key, localDay)}/${requestId}`, nowMs + toldMs);
+    this.#toldIds.set(`${dayName}/${requestId}`, nowMs + toldMs);
   }
 
   #look({ key, limits, dayBase }: KeyQuestion): Seen | DayBaseUnknown {
@@ -184,19 +211,21 @@ export class MemoryLimitStore implements LimitStore {
   }
 
   #day(key: string, day: LocalDay): DayCounter {
-    const known = this.#days.get(dayKey(key, day));
-    if (known !== undefined) return known;
+    const name = dayKey(key, day);
+    return this.#days.get(name) ?? this.#beginDay(name, day);
+  }
+
+  #beginDay(name: string, localDay: LocalDay): DayCounter {
     const counter: DayCounter = {
-      localDay: day,
       base: undefined,
       settled: 0,
       pending: new Map(),
       unlisted: 0,
       ticket: undefined,
       pausedUntilMs: 0,
-      forgottenAtMs: dayForgottenAtMs(day),
+      forgottenAtMs: dayForgottenAtMs(localDay),
     };
-    this.#days.set(dayKey(key, day), counter);
+    this.#days.set(name, counter);
     return counter;
   }
 }
@@ -211,7 +240,6 @@ interface Seen {
 }
 
 interface DayCounter {
-  readonly localDay: LocalDay;
   /** What the ledger said; tokens from before the store began to count, to begin with. */
   base: number | undefined;
   /** Tokens that are not in the base. */

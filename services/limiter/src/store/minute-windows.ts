@@ -39,19 +39,25 @@ export class MinuteWindows {
     return { window, nowMs };
   }
 
-  take(key: string, requestId: string, nowMs: number): MinuteWindow {
-    const window = this.#windowOf(key);
+  /** The window of a key that has none. */
+  begin(key: string): MinuteWindow {
+    const window = new MinuteWindow();
+    this.#windows.set(key, window);
+    return window;
+  }
+
+  take(window: MinuteWindow, requestId: string, nowMs: number): void {
     window.take(requestId, nowMs);
     this.#admissions += 1;
-    return window;
   }
 
   /** Takes note of a request that was admitted elsewhere. */
   record(key: string, { requestId, ageMs }: RecordedAdmission, clockMs: number): void {
-    this.look(key, clockMs);
-    const isInserted = ageMs < WINDOW_MS && this.#windowOf(key).insert(requestId, clockMs - ageMs);
-    if (isInserted) this.#admissions += 1;
-    this.look(key, clockMs);
+    const window = this.look(key, clockMs)?.window;
+    if (ageMs >= WINDOW_MS) return;
+    const recorded = window ?? this.begin(key);
+    if (recorded.insert(requestId, clockMs - ageMs)) this.#admissions += 1;
+    this.#admissions -= recorded.dropExpired(recorded.now(clockMs));
   }
 
   /** What was admitted at `fromMs` or after it and is not 60 seconds old, by key. */
@@ -63,14 +69,6 @@ export class MinuteWindows {
       }));
       if (admissions.length > 0) yield [key, admissions];
     }
-  }
-
-  #windowOf(key: string): MinuteWindow {
-    const known = this.#windows.get(key);
-    if (known !== undefined) return known;
-    const window = new MinuteWindow();
-    this.#windows.set(key, window);
-    return window;
   }
 }
 

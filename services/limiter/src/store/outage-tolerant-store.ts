@@ -1,14 +1,15 @@
 import { GatewayError } from '@gateway/errors';
 import type { Clock, LocalDay } from '@gateway/time';
 import type { LimiterEvents } from '../limiter-events.ts';
-import type { LimitStatus } from '../windows/limit-status.ts';
-import type { Limits } from '../windows/limits.ts';
+import type { Decision, LimitStatus } from '../windows/limit-status.ts';
 import { reasonOf } from './failure-reason.ts';
 import { type AdmissionRecorder, handOverAdmissions } from './hand-over-admissions.ts';
-import type { AdmitCheck, DayTotal, KeyQuestion, LimitStore, Settlement } from './limit-store.ts';
+import type { AdmitCheck, DayBaseUnknown, DayTotal, KeyQuestion, LimitStore, Settlement } from './limit-store.ts';
 import type { MemoryLimitStore } from './memory-limit-store.ts';
 import { PendingSettles } from './pending-settles.ts';
 import { SeenTotals } from './seen-totals.ts';
+import { asDegraded, shareOf } from './share-of-limits.ts';
+import { TickBatch } from './tick-batch.ts';
 
 /** A store that can be away, be asked whether it still is, and be told what was admitted meanwhile. */
 export interface RemoteLimitStore extends LimitStore, AdmissionRecorder {
@@ -47,6 +48,9 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   readonly #options: OutageTolerantStoreOptions;
   readonly #lastSeen: SeenTotals;
   readonly #pending: PendingSettles;
+  /** Calls of one tick travel together: most of what the remote store costs is the call. */
+  readonly #checks = new TickBatch((checks: readonly AdmitCheck[]) => this.admitAll(checks));
+  readonly #settlements = new TickBatch((settlements: readonly Settlement[]) => this.settleAll(settlements));
   #awaySinceMs: number | undefined;
   #wasReached = false;
   #recovery: NodeJS.Timeout | undefined;
@@ -82,35 +86,36 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     return this.#mayDecideLocally() ? undefined : 'the shared store is away';
   }
 
-  async admit(check: AdmitCheck): ReturnType<LimitStore['admit']> {
-    const decision = await this.#decide(check, (store, asked) => store.admit(asked));
-    if (decision.kind === 'day_base_unknown') return decision;
-    this.#noteStatus(check.key, decision.status);
-    const { degraded, requests } = decision.status;
-    if (decision.kind === 'admitted' && requests !== undefined && !degraded) {
-      await this.#options.local.recordAdmissions(check.key, [{ requestId: check.requestId, ageMs: 0 }]);
-    }
-    return decision;
+  admit(check: AdmitCheck): ReturnType<LimitStore['admit']> {
+    return this.#checks.ask(check);
+  }
+
+  async admitAll(checks: readonly AdmitCheck[]): ReturnType<LimitStore['admitAll']> {
+    const answers = await this.#tryRemote((store) => store.admitAll(checks));
+    if (answers === undefined) return this.#decideAlone(checks);
+    for (const [index, check] of checks.entries()) this.#noteDecision(check, answers[index]);
+    return answers;
+  }
+
+  settle(settlement: Settlement): Promise<DayTotal> {
+    return this.#settlements.ask(settlement);
+  }
+
+  async settleAll(settlements: readonly Settlement[]): Promise<readonly DayTotal[]> {
+    const totals = await this.#tryRemote((store) => store.settleAll(settlements));
+    if (totals === undefined) return this.#keepForLater(settlements);
+    this.#noteTotals(settlements, totals);
+    return totals;
   }
 
   async peek(question: KeyQuestion): ReturnType<LimitStore['peek']> {
-    const answer = await this.#decide(question, (store, asked) => store.peek(asked));
-    if (answer.kind !== 'day_base_unknown') this.#noteStatus(question.key, answer.status);
-    return answer;
-  }
-
-  async settle(settlement: Settlement): Promise<DayTotal> {
-    const { key, localDay } = settlement;
-    const told = await this.#tryRemote((store) => store.settle(settlement));
-    if (told !== undefined) {
-      if (told.baseKnown) this.#lastSeen.note(key, localDay, told.usedTokens);
-      return told;
+    const answer = await this.#tryRemote((store) => store.peek(question));
+    if (answer === undefined) {
+      const alone = await this.#options.local.peek(this.#askedAlone(question));
+      return alone.kind === 'status' ? { ...alone, status: asDegraded(alone.status, question.limits) } : alone;
     }
-    this.#pending.add(settlement);
-    this.#options.events.settlesPending(this.#pending.size);
-    this.#planRecovery();
-    await this.#giveLocalBase(key);
-    return this.#options.local.settle(settlement);
+    if (answer.kind === 'status') this.#noteStatus(question.key, answer.status);
+    return answer;
   }
 
   async rememberDayBase(key: string, day: LocalDay, tokens: number): Promise<number> {
@@ -133,19 +138,30 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     if (this.#pending.size > 0) await this.#tellPending();
   }
 
-  /** The remote store's answer, else the local one, marked as degraded. */
-  async #decide<Q extends KeyQuestion, T extends { readonly kind: string; readonly status?: LimitStatus }>(
-    question: Q,
-    ask: (store: LimitStore, asked: Q) => Promise<T>,
-  ): Promise<T> {
-    const answer = await this.#tryRemote((store) => ask(store, question));
-    if (answer !== undefined) return answer;
+  #decideAlone(checks: readonly AdmitCheck[]): readonly (Decision | DayBaseUnknown)[] {
+    return checks.map((check) => {
+      const decision = this.#options.local.admitNow(this.#askedAlone(check));
+      if (decision.kind === 'day_base_unknown') return decision;
+      return { ...decision, status: asDegraded(decision.status, check.limits) };
+    });
+  }
+
+  /** A question as the local store is to be asked it. Fails when it may not be asked. */
+  #askedAlone<Q extends KeyQuestion>(question: Q): Q {
     if (!this.#mayDecideLocally()) throw new GatewayError('internal_error', 'Limits can not be checked at the moment.');
-    await this.#giveLocalBase(question.key);
+    this.#giveLocalBase(question.key);
     this.#options.events.degraded();
-    const limits = shareOf(question.limits, this.#options.replicas ?? 1);
-    const local = await ask(this.#options.local, { ...question, limits });
-    return local.status === undefined ? local : { ...local, status: degraded(local.status, question.limits) };
+    return { ...question, limits: shareOf(question.limits, this.#options.replicas ?? 1) };
+  }
+
+  async #keepForLater(settlements: readonly Settlement[]): Promise<readonly DayTotal[]> {
+    for (const settlement of settlements) {
+      this.#pending.add(settlement);
+      this.#giveLocalBase(settlement.key);
+    }
+    this.#options.events.settlesPending(this.#pending.size);
+    this.#planRecovery();
+    return this.#options.local.settleAll(settlements);
   }
 
   /** Undefined when the remote store is away, or turns out to be. */
@@ -167,13 +183,28 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     return failureMode === 'local' && clock.nowMs() - (this.#awaySinceMs ?? Infinity) <= localMaxMs;
   }
 
-  #noteStatus(key: string, { tokens, localDay, degraded }: LimitStatus): void {
-    if (tokens !== undefined && !degraded) this.#lastSeen.note(key, localDay, tokens.limit - tokens.remaining);
+  /** What the remote store decided, for when it is away. */
+  #noteDecision({ key, requestId }: AdmitCheck, answer: Decision | DayBaseUnknown | undefined): void {
+    if (answer === undefined || answer.kind === 'day_base_unknown') return;
+    this.#noteStatus(key, answer.status);
+    if (answer.kind === 'admitted' && answer.status.requests !== undefined)
+      this.#options.local.noteAdmission(key, requestId);
   }
 
-  async #giveLocalBase(key: string): Promise<void> {
+  #noteStatus(key: string, { tokens, localDay }: LimitStatus): void {
+    if (tokens !== undefined) this.#lastSeen.note(key, localDay, tokens.limit - tokens.remaining);
+  }
+
+  #noteTotals(settlements: readonly Settlement[], totals: readonly DayTotal[]): void {
+    for (const [index, { key, localDay }] of settlements.entries()) {
+      const total = totals[index];
+      if (total?.baseKnown) this.#lastSeen.note(key, localDay, total.usedTokens);
+    }
+  }
+
+  #giveLocalBase(key: string): void {
     const seen = this.#lastSeen.get(key);
-    if (seen !== undefined) await this.#options.local.rememberDayBase(key, seen.day, seen.usedTokens);
+    if (seen !== undefined) this.#options.local.giveDayBase(key, seen.day, seen.usedTokens);
   }
 
   #beginOutage(thrown: unknown): void {
@@ -212,9 +243,9 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   }
 
   async #tellPending(): Promise<void> {
-    await this.#pending.tell(async (settlement) => {
-      const { usedTokens, baseKnown } = await this.#options.remote.settle(settlement);
-      if (baseKnown) this.#lastSeen.note(settlement.key, settlement.localDay, usedTokens);
+    await this.#pending.tell(async (settlements) => {
+      const totals = await this.#options.remote.settleAll(settlements);
+      this.#noteTotals(settlements, totals);
     });
     this.#options.events.settlesPending(this.#pending.size);
   }
@@ -250,18 +281,4 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     this.#options.events.outageEnded(this.#options.clock.nowMs() - this.#awaySinceMs);
     this.#awaySinceMs = undefined;
   }
-}
-
-/** The part of the limits that one of several processes may admit by itself. */
-function shareOf(limits: Limits, replicas: number): Limits {
-  const { requestsPerMinute } = limits;
-  if (requestsPerMinute === undefined || requestsPerMinute === 0) return limits;
-  return { ...limits, requestsPerMinute: Math.max(1, Math.floor(requestsPerMinute / replicas)) };
-}
-
-/** What callers are told of a local decision: the limit is still theirs, not this process' part. */
-function degraded(status: LimitStatus, { requestsPerMinute }: Limits): LimitStatus {
-  const { requests } = status;
-  if (requests === undefined || requestsPerMinute === undefined) return { ...status, degraded: true };
-  return { ...status, requests: { ...requests, limit: requestsPerMinute }, degraded: true };
 }

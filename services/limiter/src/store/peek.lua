@@ -2,26 +2,26 @@
 -- KEYS: window, day counter.
 -- ARGV: requests per minute ('' for no limit), tokens per day ('' for no limit), start and end of the local day that the
 --   caller took the keys of, known base ('' for none), time of a test.
--- Answers {kind, now, entries, newest, blocking, used tokens}; kind: 0 another day, 1 base unknown, 2 read.
+-- Answers {now, kind, entries, newest, blocking, used tokens}; kind: 1 base unknown, 2 read. Only {now} when it is another day.
 
 local window_key, day_key = KEYS[1], KEYS[2]
 local requests_per_minute, tokens_per_day = tonumber(ARGV[1]), tonumber(ARGV[2])
 
 local now = clock_ms(ARGV[6])
 if now < tonumber(ARGV[3]) or now >= tonumber(ARGV[4]) then
-  return { 0, now, 0, -1, -1, 0 }
+  return { now }
 end
 
 local used = 0
 if tokens_per_day then
   used = used_tokens(day_key, ARGV[5])
   if not used then
-    return { 1, now, 0, -1, -1, 0 }
+    return { now, 1, 0, -1, -1, 0 }
   end
 end
 
 if not requests_per_minute then
-  return { 2, now, 0, -1, -1, used }
+  return { now, 2, 0, -1, -1, used }
 end
 local newest = newest_entry(window_key, now)
 now = math.max(now, newest or now)
@@ -30,4 +30,4 @@ local count = all - redis.call('ZCOUNT', window_key, '-inf', expired_until(now))
 if count == 0 then
   newest = -1
 end
-return { 2, now, count, newest, blocking_entry(window_key, requests_per_minute, count, all), used }
+return { now, 2, count, newest, blocking_entry(window_key, requests_per_minute, count, all), used }

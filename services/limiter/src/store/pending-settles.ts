@@ -24,21 +24,29 @@ export class PendingSettles {
   }
 
   /** Tells each of them, a few hundred at a time. Those that fail stay. */
-  async tell(settle: (settlement: Settlement) => Promise<unknown>): Promise<void> {
+  async tell(settleAll: SettleAll): Promise<void> {
     const waiting = [...this.#settlements.values()];
     for (let start = 0; start < waiting.length; start += atOnce) {
-      const outcomes = await Promise.allSettled(
-        waiting.slice(start, start + atOnce).map((one) => this.#tellOne(one, settle)),
-      );
-      if (outcomes.every(({ status }) => status === 'rejected')) return;
+      const some = waiting.slice(start, start + atOnce);
+      if (await this.#wereTold(some, settleAll)) continue;
+      // One that the store does not take must not keep the others waiting.
+      const outcomes = await Promise.all(some.map((one) => this.#wereTold([one], settleAll)));
+      if (!outcomes.includes(true)) return;
     }
   }
 
-  async #tellOne(settlement: Settlement, settle: (settlement: Settlement) => Promise<unknown>): Promise<void> {
-    await settle(settlement);
-    this.#settlements.delete(nameOf(settlement));
+  async #wereTold(settlements: readonly Settlement[], settleAll: SettleAll): Promise<boolean> {
+    try {
+      await settleAll(settlements);
+    } catch {
+      return false;
+    }
+    for (const settlement of settlements) this.#settlements.delete(nameOf(settlement));
+    return true;
   }
 }
+
+type SettleAll = (settlements: readonly Settlement[]) => Promise<unknown>;
 
 const atOnce = 500;
 

@@ -26,13 +26,10 @@ export class RedisConnection implements AsyncDisposable {
     this.#logger = logger;
     this.#redis = new Redis(url, {
       lazyConnect: true,
-      // Calls of the same tick travel together.
-      enableAutoPipelining: true,
       // Nothing waits for a connection, and nothing is sent twice behind our back: the caller decides at once.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
-      commandTimeout: commandTimeoutMs,
       connectTimeout: startTimeoutMs,
       // A connection that went silent is dropped: the network may have lost it without a word.
       socketTimeout: Math.max(1_000, 5 * commandTimeoutMs),
@@ -94,7 +91,7 @@ export class RedisConnection implements AsyncDisposable {
 
   /** Evicted keys are limits forgotten without a trace. */
   async #warnIfKeysCanBeEvicted(): Promise<void> {
-    const memory = await this.#redis.info('memory').catch(() => '');
+    const memory = await within(this.#timeoutMs, this.#redis.info('memory')).catch(() => '');
     const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1];
     if (policy !== undefined && policy !== 'noeviction') {
       this.#logger.warn({ policy }, 'Redis may evict limits when its memory is full: set maxmemory-policy noeviction');
@@ -109,15 +106,25 @@ class DeadlineError extends Error {
 function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new DeadlineError(`no answer within ${Math.round(timeoutMs)} ms`));
-    const timer = setTimeout(late, Math.max(0, timeoutMs));
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
+    // A process that was held up itself may have the answer at its door: that is read first.
+    const timer = setTimeout(() => setImmediate(late), Math.max(0, timeoutMs));
+    work.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (thrown) => {
+        clearTimeout(timer);
+        reject(thrown);
+      },
+    );
   });
 }
 
 /** The connection broke before the answer; whether the command was applied is not known. */
 function isConnectionLoss(thrown: unknown): boolean {
   if (isReply(thrown) || thrown instanceof DeadlineError) return false;
-  return thrown instanceof Error && thrown.message !== 'Command timed out';
+  return thrown instanceof Error;
 }
 
 /** Redis answered, with an error. */

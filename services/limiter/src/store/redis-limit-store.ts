@@ -16,6 +16,8 @@ import type {
 } from './limit-store.ts';
 import { maxPendingIds } from './max-pending-ids.ts';
 import type { RedisConnection } from './redis-connection.ts';
+import { dayKey, pendingKey, probeKey, ticketKey, toldKey, windowKey } from './redis-keys.ts';
+import { readNumbers, readTexts } from './redis-reply.ts';
 import { type RedisScript, readRedisScript } from './redis-script.ts';
 
 export interface RedisLimitStoreOptions {
@@ -39,7 +41,8 @@ const scripts = {
 };
 
 /**
- * Windows and counters that all limiters share: one script per verb, on Redis' clock.
+ * Windows and counters that all limiters share: one script per verb, on Redis' clock. A script decides many checks, or settles
+ * many requests, in one call: most of what a call costs, on both sides, is the call.
  *
  * The local day is that of Redis' clock as well, so that every limiter agrees on midnight. It is worked out here, because
  * keys must be named before the script runs: the day is guessed from our own clock, the script refuses a guess that its
@@ -70,29 +73,35 @@ export class RedisLimitStore implements LimitStore {
   }
 
   async admit(check: AdmitCheck): Promise<Decision | DayBaseUnknown> {
-    const { requestId, limits, costKind } = check;
-    const answer = await this.#ask(scripts.admit, check, [
-      requestId,
-      ...limitTexts(limits),
-      costKind === 'request_only' ? '0' : '1',
-    ]);
-    if (answer.kind === 'day_base_unknown') return answer;
-    return answer.kind === 'refused' ? refusedWith(limits, costKind, answer.facts) : admittedWith(limits, answer.facts);
+    return only(await this.admitAll([check]));
   }
 
-  async peek(question: KeyQuestion): ReturnType<LimitStore['peek']> {
-    const answer = await this.#ask(scripts.peek, question, limitTexts(question.limits));
-    if (answer.kind === 'day_base_unknown') return answer;
-    return { kind: 'status', status: statusOf(question.limits, answer.facts) };
+  async admitAll(checks: readonly AdmitCheck[]): Promise<readonly (Decision | DayBaseUnknown)[]> {
+    return inParts(checks, (part) => this.#decide(part));
   }
 
-  async settle({ key, requestId, localDay, tokens, dayBase }: Settlement): Promise<DayTotal> {
-    const [usedTokens = 0, baseKnown] = await this.#run(
-      scripts.settle,
-      [dayKey(key, localDay), pendingKey(key, localDay), toldKey(key, localDay)],
-      [requestId, tokens, dayForgottenAtMs(localDay), dayBase(localDay) ?? '', this.#maxPendingIds],
-    );
-    return { usedTokens, baseKnown: baseKnown === 1 };
+  async settle(settlement: Settlement): Promise<DayTotal> {
+    return only(await this.settleAll([settlement]));
+  }
+
+  async settleAll(settlements: readonly Settlement[]): Promise<readonly DayTotal[]> {
+    return inParts(settlements, (part) => this.#settle(part));
+  }
+
+  async peek({ key, limits, dayBase }: KeyQuestion): ReturnType<LimitStore['peek']> {
+    for (let attempt = 0; attempt < maxGuesses; attempt++) {
+      const span = this.#guessDay();
+      const reply = await this.#run(
+        scripts.peek,
+        [windowKey(key), dayKey(key, span.day)],
+        [...limitTexts(limits), span.startMs, span.endMs, dayBase(span.day) ?? '', this.#testTime()],
+      );
+      const [nowMs = 0, kind] = reply;
+      if (kind === undefined) this.#learnDay(nowMs);
+      else if (kind === baseUnknown) return { kind: 'day_base_unknown', localDay: span.day };
+      else return { kind: 'status', status: statusOf(limits, factsAt(reply, 0, span.day)) };
+    }
+    throw new Error(dayUnknown);
   }
 
   async recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void> {
@@ -104,7 +113,7 @@ export class RedisLimitStore implements LimitStore {
     const [usedTokens = tokens] = await this.#run(
       scripts.rememberDayBase,
       [dayKey(key, day)],
-      [tokens, dayForgottenAtMs(day)],
+      [tokens, dayForgottenAtMs(day), this.#testTime()],
     );
     return usedTokens;
   }
@@ -140,22 +149,56 @@ export class RedisLimitStore implements LimitStore {
     return { usedTokensBefore: before === -1 ? undefined : before, usedTokensAfter, pendingTokens };
   }
 
-  async #ask(script: RedisScript, question: KeyQuestion, parameters: readonly string[]): Promise<OfTheDay> {
-    for (let attempt = 0; attempt < 3; attempt++) {
-      const span = daySpanAt(this.#clock.nowMs() + this.#aheadMs);
-      const keys = [windowKey(question.key), dayKey(question.key, span.day)];
-      const base = question.dayBase(span.day) ?? '';
-      const reply = await this.#run(script, keys, [...parameters, span.startMs, span.endMs, base]);
-      const answer = readAnswer(reply, span);
-      if (answer.kind !== 'another_day') return answer;
-      this.#aheadMs = answer.nowMs - this.#clock.nowMs();
+  async #decide(checks: readonly AdmitCheck[]): Promise<readonly (Decision | DayBaseUnknown)[]> {
+    for (let attempt = 0; attempt < maxGuesses; attempt++) {
+      const { day, startMs, endMs } = this.#guessDay();
+      const reply = await this.#run(
+        scripts.admit,
+        checks.flatMap(({ key }) => [windowKey(key), dayKey(key, day)]),
+        [startMs, endMs, this.#testTime(), ...checks.flatMap((check) => [check.requestId, termsOf(check, day)])],
+      );
+      if (reply.length > 1) return checks.map((check, index) => decisionAt(reply, index, check, day));
+      this.#learnDay(reply[0] ?? 0);
     }
-    throw new Error("Redis' clock jumps: the local day can't be told");
+    throw new Error(dayUnknown);
+  }
+
+  async #settle(settlements: readonly Settlement[]): Promise<readonly DayTotal[]> {
+    const reply = await this.#run(
+      scripts.settle,
+      settlements.flatMap(({ key, localDay }) => [
+        dayKey(key, localDay),
+        pendingKey(key, localDay),
+        toldKey(key, localDay),
+      ]),
+      [
+        this.#maxPendingIds,
+        this.#testTime(),
+        ...settlements.flatMap(({ requestId, localDay, tokens, dayBase }) => [
+          requestId,
+          tokens,
+          dayForgottenAtMs(localDay),
+          dayBase(localDay) ?? '',
+        ]),
+      ],
+    );
+    return settlements.map((_, index) => ({
+      usedTokens: reply[2 * index] ?? 0,
+      baseKnown: reply[2 * index + 1] === 1,
+    }));
+  }
+
+  #guessDay(): DaySpan {
+    return daySpanAt(this.#clock.nowMs() + this.#aheadMs);
+  }
+
+  /** The guess was wrong: this is Redis' time. */
+  #learnDay(redisMs: number): void {
+    this.#aheadMs = redisMs - this.#clock.nowMs();
   }
 
   async #run(script: RedisScript, keys: readonly string[], parameters: readonly (string | number)[]) {
-    const reply = await this.#redis.run(script, keys, [...parameters, this.#testTime()]);
-    return readNumbers(reply);
+    return readNumbers(await this.#redis.run(script, keys, parameters));
   }
 
   #testTime(): number | '' {
@@ -163,60 +206,71 @@ export class RedisLimitStore implements LimitStore {
   }
 }
 
-type OfTheDay = DayBaseUnknown | { readonly kind: 'admitted' | 'refused'; readonly facts: KeyFacts };
-type Answer = OfTheDay | { readonly kind: 'another_day'; readonly nowMs: number };
+/** Midnight may pass between a guess and its check. */
+const maxGuesses = 3;
+const dayUnknown = "Redis' clock jumps: the local day can't be told";
 
-/** Reads {kind, now, entries, newest, blocking, used tokens}. */
-function readAnswer(reply: readonly number[], { day }: DaySpan): Answer {
-  const [kind, nowMs = 0, count = 0, newest = -1, blocking = -1, usedTokens = 0] = reply;
-  if (kind === 0) return { kind: 'another_day', nowMs };
-  if (kind === 1) return { kind: 'day_base_unknown', localDay: day };
-  const requests = { count, newestMs: entryMs(newest), blockingMs: entryMs(blocking) };
-  return { kind: kind === 3 ? 'refused' : 'admitted', facts: { nowMs, localDay: day, requests, usedTokens } };
+/** Redis does nothing else while a script runs: one of a hundred checks takes well under a millisecond. */
+const maxInOneScript = 100;
+
+/** Asks for so many at a time, all at once. */
+async function inParts<I, O>(
+  items: readonly I[],
+  ask: (part: readonly I[]) => Promise<readonly O[]>,
+): Promise<readonly O[]> {
+  if (items.length === 0) return [];
+  if (items.length <= maxInOneScript) return ask(items);
+  const parts: Promise<readonly O[]>[] = [];
+  for (let start = 0; start < items.length; start += maxInOneScript) {
+    parts.push(ask(items.slice(start, start + maxInOneScript)));
+  }
+  return (await Promise.all(parts)).flat();
 }
 
-function entryMs(replied: number): number | undefined {
+function only<T>([one]: readonly T[]): T {
+  if (one === undefined) throw new Error('a script did not answer what it was asked');
+  return one;
+}
+
+/** What admit.lua reads in read_terms. */
+function termsOf({ limits, costKind, dayBase }: AdmitCheck, day: LocalDay): string {
+  const { requestsPerMinute = '', tokensPerDay = '' } = limits;
+  return `${requestsPerMinute} ${tokensPerDay} ${costKind === 'request_only' ? 0 : 1} ${dayBase(day) ?? ''}`;
+}
+
+const baseUnknown = 1;
+const refused = 3;
+
+/** Reads the answer to one check of many. */
+function decisionAt(
+  reply: readonly number[],
+  index: number,
+  { limits, costKind }: AdmitCheck,
+  day: LocalDay,
+): Decision | DayBaseUnknown {
+  const kind = reply[5 * index + 1];
+  if (kind === baseUnknown) return { kind: 'day_base_unknown', localDay: day };
+  const facts = factsAt(reply, index, day);
+  return kind === refused ? refusedWith(limits, costKind, facts) : admittedWith(limits, facts);
+}
+
+/** Reads {now, then of each: kind, entries, newest, blocking, used tokens}. */
+function factsAt(reply: readonly number[], index: number, localDay: LocalDay): KeyFacts {
+  const start = 5 * index + 1;
+  const newestMs = entryMs(reply[start + 2]);
+  return {
+    // The window's time never goes back behind its newest entry.
+    nowMs: Math.max(reply[0] ?? 0, newestMs ?? 0),
+    localDay,
+    requests: { count: reply[start + 1] ?? 0, newestMs, blockingMs: entryMs(reply[start + 3]) },
+    usedTokens: reply[start + 4] ?? 0,
+  };
+}
+
+function entryMs(replied = -1): number | undefined {
   return replied === -1 ? undefined : replied;
 }
 
-function readNumbers(reply: unknown): readonly number[] {
-  if (Array.isArray(reply) && reply.every((value): value is number => typeof value === 'number')) return reply;
-  throw new Error('a script answered something else than numbers');
-}
-
-function readTexts(reply: unknown): readonly string[] {
-  if (Array.isArray(reply) && reply.every((value): value is string => typeof value === 'string')) return reply;
-  throw new Error('a script answered something else than texts');
-}
-
-/** Written to see whether Redis takes anything; belongs to no limited key. */
-const probeKey = 'rl:probe';
-
 function limitTexts({ requestsPerMinute, tokensPerDay }: Limits): readonly string[] {
   return [requestsPerMinute?.toString() ?? '', tokensPerDay?.toString() ?? ''];
-}
-
-function windowKey(key: string): string {
-  return `rl:{${hashTag(key)}}:m`;
-}
-
-function dayKey(key: string, day: LocalDay): string {
-  return `rl:{${hashTag(key)}}:d:${day}`;
-}
-
-function pendingKey(key: string, day: LocalDay): string {
-  return `${dayKey(key, day)}:pending`;
-}
-
-function toldKey(key: string, day: LocalDay): string {
-  return `${dayKey(key, day)}:told`;
-}
-
-function ticketKey(key: string, day: LocalDay): string {
-  return `${dayKey(key, day)}:ticket`;
-}
-
-/** All keys of one limited key lie in one slot of a cluster: braces in it would end the tag early. */
-function hashTag(key: string): string {
-  return key.replace(/[%{}]/g, encodeURIComponent);
 }

@@ -26,6 +26,8 @@ export class MinuteWindow {
   // In order of time: now() never goes back behind the newest entry.
   #entries = new Map<string, number>();
   #newestMs = Number.NEGATIVE_INFINITY;
+  /** Not after the oldest entry: it says that nothing has expired without a look at the entries. */
+  #oldestMs = Number.POSITIVE_INFINITY;
 
   get size(): number {
     return this.#entries.size;
@@ -40,9 +42,14 @@ export class MinuteWindow {
 
   /** Drops the entries that are 60 seconds old and answers how many. Call it with now() before anything else is asked. */
   dropExpired(nowMs: number): number {
+    if (this.#oldestMs > nowMs - WINDOW_MS) return 0;
     let dropped = 0;
+    this.#oldestMs = Number.POSITIVE_INFINITY;
     for (const [requestId, enteredMs] of this.#entries) {
-      if (enteredMs > nowMs - WINDOW_MS) break;
+      if (enteredMs > nowMs - WINDOW_MS) {
+        this.#oldestMs = enteredMs;
+        break;
+      }
       this.#entries.delete(requestId);
       dropped += 1;
     }
@@ -56,14 +63,19 @@ export class MinuteWindow {
   take(requestId: string, nowMs: number): void {
     this.#entries.set(requestId, nowMs);
     this.#newestMs = nowMs;
+    if (nowMs < this.#oldestMs) this.#oldestMs = nowMs;
   }
 
   /** Puts an entry where it belongs in time. False, and nothing changes, when the request has one already. */
   insert(requestId: string, enteredMs: number): boolean {
     if (this.#entries.has(requestId)) return false;
     const isNewest = this.#entries.size === 0 || enteredMs >= this.#newestMs;
-    if (isNewest) this.take(requestId, enteredMs);
-    else this.#entries = inOrder([...this.#entries, [requestId, enteredMs]]);
+    if (isNewest) {
+      this.take(requestId, enteredMs);
+    } else {
+      this.#entries = inOrder([...this.#entries, [requestId, enteredMs]]);
+      this.#oldestMs = Math.min(this.#oldestMs, enteredMs);
+    }
     return true;
   }
 
@@ -94,6 +106,7 @@ export class MinuteWindow {
       if (enteredMs > clockMs) this.#entries.set(requestId, clockMs);
     }
     this.#newestMs = clockMs;
+    this.#oldestMs = Math.min(this.#oldestMs, clockMs);
   }
 }
 
