@@ -121,7 +121,7 @@ export class MemoryLimitStore implements LimitStore {
     day.base = force ? totalTokens : Math.max(totalTokens, day.base ?? 0);
     for (const requestId of includedIds) {
       day.settled -= day.pending.get(requestId) ?? 0;
-      if (day.pending.delete(requestId)) this.#noteTold(dayKey(key, localDay), requestId, this.#clock.nowMs());
+      if (day.pending.delete(requestId)) this.#noteTold(`${dayKey(key, localDay)}/${requestId}`, this.#clock.nowMs());
     }
     if (day.pending.size * 2 <= this.#maxPendingIds) {
       day.settled -= day.unlisted;
@@ -164,29 +164,26 @@ export class MemoryLimitStore implements LimitStore {
     const known = this.#days.get(name);
     const callersBase = dayBase(localDay);
     const base = known?.base ?? callersBase;
-    if (tokens !== 0 && !this.#hasSettled(name, known, requestId, nowMs)) {
+    // One text for both of its uses: it is put together and hashed once.
+    const toldId = `${name}/${requestId}`;
+    const countsAlready = known?.pending.has(requestId) || (this.#toldIds.get(toldId) ?? 0) > nowMs;
+    let settled = known?.settled ?? 0;
+    if (tokens !== 0 && !countsAlready) {
       const day = known ?? this.#beginDay(name, localDay);
-      day.settled = Math.min(Number.MAX_SAFE_INTEGER, day.settled + tokens);
+      settled = plus(settled, tokens);
+      day.settled = settled;
       const hasLedger = this.#isReconciled && callersBase === undefined;
-      if (!hasLedger) this.#noteTold(name, requestId, nowMs);
-      else if (day.pending.size < this.#maxPendingIds) day.pending.set(requestId, tokens);
-      else {
-        day.unlisted = Math.min(Number.MAX_SAFE_INTEGER, day.unlisted + tokens);
-        this.#noteTold(name, requestId, nowMs);
-      }
-      return { usedTokens: (base ?? 0) + day.settled, baseKnown: base !== undefined };
+      const hasRoom = day.pending.size < this.#maxPendingIds;
+      if (hasLedger && hasRoom) day.pending.set(requestId, tokens);
+      else this.#noteTold(toldId, nowMs);
+      if (hasLedger && !hasRoom) day.unlisted = plus(day.unlisted, tokens);
     }
-    return { usedTokens: (base ?? 0) + (known?.settled ?? 0), baseKnown: base !== undefined };
+    return { usedTokens: (base ?? 0) + settled, baseKnown: base !== undefined };
   }
 
-  #hasSettled(dayName: string, day: DayCounter | undefined, requestId: string, nowMs: number): boolean {
-    if (day?.pending.has(requestId)) return true;
-    return (this.#toldIds.get(`${dayName}/${requestId}`) ?? 0) > nowMs;
-  }
-
-  #noteTold(dayName: string, requestId: string, nowMs: number): void {
+  #noteTold(toldId: string, nowMs: number): void {
     this.#toldIds.forgetIdle(nowMs);
-    this.#toldIds.set(`${dayName}/${requestId}`, nowMs + toldMs);
+    this.#toldIds.set(toldId, nowMs + toldMs);
   }
 
   #look({ key, limits, dayBase }: KeyQuestion): Seen | DayBaseUnknown {
@@ -253,6 +250,11 @@ interface DayCounter {
   /** Until then no other may begin. */
   pausedUntilMs: number;
   readonly forgottenAtMs: number;
+}
+
+/** Stands still at the largest exact number. */
+function plus(counted: number, tokens: number): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, counted + tokens);
 }
 
 /** The length keeps a key that contains the separator apart from others. */
