@@ -23,12 +23,14 @@ export interface ToolCallStart {
  * assembles a completion object, so streamed and assembled answers come from the same reader.
  *
  * Order: pieces of content, then `finish` once. Reasoning has no method: it never leaves the gateway.
+ *
+ * `json` is the delta as JSON.stringify writes it, for readers that have it at hand: it need not be made again then.
  */
 export interface ChatAnswerSink {
-  text(delta: string): void;
+  text(delta: string, json?: string): void;
   refusal(delta: string): void;
   toolCall(start: ToolCallStart): void;
-  toolArguments(index: number, delta: string): void;
+  toolArguments(index: number, delta: string, json?: string): void;
   /** Ends the answer. Usage is absent when the provider reported none. */
   finish(reason: FinishReason, usage: TokenUsage | undefined): void;
 }

@@ -10,6 +10,7 @@ export class ChunkWriter implements ChatAnswer {
   readonly #includeUsage: boolean;
   /** The start of every chunk: what is the same in all chunks of a stream is made into text once. */
   readonly #chunkStart: string;
+  readonly #deltaStart: string;
   readonly #callsWithoutArguments = new Set<number>();
   #text = '';
   #hasContent = false;
@@ -19,7 +20,8 @@ export class ChunkWriter implements ChatAnswer {
   constructor({ id, created, model, includeUsage }: Omit<ChatAnswerOptions, 'stream'>) {
     this.#includeUsage = includeUsage;
     const constant = JSON.stringify({ id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model });
-    this.#chunkStart = `${constant.slice(0, -1)},"choices":[`;
+    this.#chunkStart = `data: ${constant.slice(0, -1)},"choices":[`;
+    this.#deltaStart = `${this.#chunkStart}{"index":0,"delta":`;
   }
 
   get hasContent(): boolean {
@@ -34,10 +36,10 @@ export class ChunkWriter implements ChatAnswer {
     return this.#producedCharacters;
   }
 
-  text(delta: string): void {
+  text(delta: string, json = JSON.stringify(delta)): void {
     if (delta === '') return;
     this.#producedCharacters += delta.length;
-    this.#writeDelta(`{"content":${JSON.stringify(delta)}}`);
+    this.#writeDelta(`{"content":${json}}`);
   }
 
   refusal(delta: string): void {
@@ -52,15 +54,15 @@ export class ChunkWriter implements ChatAnswer {
     this.#writeDelta(`{"tool_calls":[${JSON.stringify(call)}]}`);
   }
 
-  toolArguments(index: number, delta: string): void {
+  toolArguments(index: number, delta: string, json = JSON.stringify(delta)): void {
     if (delta === '') return;
     this.#callsWithoutArguments.delete(index);
     this.#producedCharacters += delta.length;
-    this.#writeToolArguments(index, delta);
+    this.#writeToolArguments(index, json);
   }
 
   finish(reason: FinishReason, usage: TokenUsage | undefined): void {
-    for (const index of this.#callsWithoutArguments) this.#writeToolArguments(index, noArguments);
+    for (const index of this.#callsWithoutArguments) this.#writeToolArguments(index, JSON.stringify(noArguments));
     this.#writeRoleOnce();
     this.#writeChoice('{}', `"${reason}"`);
     if (this.#includeUsage && usage !== undefined) this.#writeUsage(usage);
@@ -69,13 +71,14 @@ export class ChunkWriter implements ChatAnswer {
   }
 
   take(): Uint8Array {
+    if (this.#text === '') return nothing;
     const bytes = Buffer.from(this.#text);
     this.#text = '';
     return bytes;
   }
 
-  #writeToolArguments(index: number, delta: string): void {
-    this.#writeDelta(`{"tool_calls":[{"index":${index},"function":{"arguments":${JSON.stringify(delta)}}}]}`);
+  #writeToolArguments(index: number, json: string): void {
+    this.#writeDelta(`{"tool_calls":[{"index":${index},"function":{"arguments":${json}}}]}`);
   }
 
   #writeDelta(delta: string): void {
@@ -90,13 +93,15 @@ export class ChunkWriter implements ChatAnswer {
   }
 
   #writeChoice(delta: string, finishReason: string): void {
-    this.#text += sseData(`${this.#chunkStart}{"index":0,"delta":${delta},"finish_reason":${finishReason}}]}`);
+    this.#text += `${this.#deltaStart}${delta},"finish_reason":${finishReason}}]}\n\n`;
   }
 
   #writeUsage(usage: TokenUsage): void {
-    this.#text += sseData(`${this.#chunkStart}],"usage":${JSON.stringify(toUsageObject(usage))}}`);
+    this.#text += `${this.#chunkStart}],"usage":${JSON.stringify(toUsageObject(usage))}}\n\n`;
   }
 }
+
+const nothing = new Uint8Array();
 
 const streamHead: ChatAnswerHead = {
   status: 200,

@@ -64,6 +64,7 @@ export class CompletionAssembler implements ChatAnswer {
   }
 
   take(): Uint8Array {
+    if (this.#completion === '') return nothing;
     const bytes = Buffer.from(this.#completion);
     this.#completion = '';
     return bytes;
@@ -89,5 +90,7 @@ interface AssembledCall {
 function toToolCallObject({ id, name, arguments: text }: AssembledCall) {
   return { id, type: 'function', function: { name, arguments: text === '' ? noArguments : text } };
 }
+
+const nothing = new Uint8Array();
 
 const objectHead: ChatAnswerHead = { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } };

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EventSplitter } from './event-splitter.ts';
 import { SseOverflowError } from './sse-parser.ts';
+import type { StreamPiece } from './stream-piece.ts';
 
 describe('EventSplitter', () => {
   it.each([
@@ -15,7 +16,7 @@ describe('EventSplitter', () => {
 
   it('gives an event as soon as its blank line is there', () => {
     const events: string[] = [];
-    const splitter = new EventSplitter({ maxEventBytes: 99, onEvent: (bytes) => events.push(bytes.toString()) });
+    const splitter = new EventSplitter({ maxEventBytes: 99, onEvent: (...event) => events.push(textOf(...event)) });
     splitter.push(Buffer.from('data: 1\n'));
     expect(events).toEqual([]);
     splitter.push(Buffer.from('\ndata'));
@@ -24,7 +25,7 @@ describe('EventSplitter', () => {
 
   it('returns what the stream ends in, if it is no whole event', () => {
     const events: string[] = [];
-    const splitter = new EventSplitter({ maxEventBytes: 99, onEvent: (bytes) => events.push(bytes.toString()) });
+    const splitter = new EventSplitter({ maxEventBytes: 99, onEvent: (...event) => events.push(textOf(...event)) });
     splitter.push(Buffer.from('data: 1\r\n\r'));
     expect(events).toEqual([]);
     expect(splitter.end().toString()).toBe('');
@@ -64,9 +65,13 @@ describe('EventSplitter', () => {
   });
 });
 
+function textOf({ bytes }: StreamPiece, start: number, end: number): string {
+  return bytes.toString('utf8', start, end);
+}
+
 function split(pieces: Iterable<string | Uint8Array>, maxEventBytes = 1_000): readonly string[] {
   const events: string[] = [];
-  const splitter = new EventSplitter({ maxEventBytes, onEvent: (bytes) => events.push(bytes.toString()) });
+  const splitter = new EventSplitter({ maxEventBytes, onEvent: (...event) => events.push(textOf(...event)) });
   for (const piece of pieces) splitter.push(Buffer.from(piece));
   const rest = splitter.end().toString();
   return rest === '' ? events : [...events, rest];

@@ -1,10 +1,11 @@
 import { SseOverflowError } from './sse-parser.ts';
+import { StreamPiece } from './stream-piece.ts';
 
 export interface EventSplitterOptions {
   /** The largest event taken, in bytes. */
   readonly maxEventBytes: number;
-  /** Called for each whole event in order, before `push` or `end` returns. What it throws, they throw. */
-  onEvent(bytes: Buffer): void;
+  /** Called for each whole event in order, before `push` or `end` returns: it stands in `[start, end)`. What it throws, they throw. */
+  onEvent(piece: StreamPiece, start: number, end: number): void;
 }
 
 /**
@@ -16,7 +17,7 @@ export interface EventSplitterOptions {
  */
 export class EventSplitter {
   readonly #maxEventBytes: number;
-  readonly #onEvent: (bytes: Buffer) => void;
+  readonly #onEvent: EventSplitterOptions['onEvent'];
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #lineIsEmpty = true;
@@ -29,7 +30,42 @@ export class EventSplitter {
 
   /** Takes the next bytes, which must stay as they are. Throws SseOverflowError. */
   push(bytes: Uint8Array): void {
-    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (this.#afterCarriageReturn || buffer.includes(carriageReturn)) this.#splitAnyLines(buffer);
+    else this.#splitLines(new StreamPiece(buffer));
+  }
+
+  /** The stream has ended. Returns what came of an event that no blank line ended; empty when there is none. */
+  end(): Buffer {
+    if (this.#afterCarriageReturn && this.#lineIsEmpty) this.#emitPending();
+    return Buffer.concat(this.#pending);
+  }
+
+  /** For lines that all end in LF, as those of nearly all streams do. */
+  #splitLines(piece: StreamPiece): void {
+    if (this.#pendingBytes > 0) return this.#splitBehindPending(piece);
+    const { text } = piece;
+    let start = 0;
+    for (let end = endOfEvent(text, start); end > 0; end = endOfEvent(text, start)) {
+      this.#emit(piece, start, end);
+      start = end;
+    }
+    if (start < text.length) this.#keep(piece.bytes.subarray(start));
+    this.#lineIsEmpty = this.#pendingBytes === 0 || endsInLineFeed(text);
+  }
+
+  /** What came before is joined once its end is here: a large event is copied once, however many pieces it comes in. */
+  #splitBehindPending(piece: StreamPiece): void {
+    const endsPending = (this.#lineIsEmpty && piece.bytes[0] === lineFeed) || piece.text.includes('\n\n');
+    this.#keep(piece.bytes, endsPending ? Number.POSITIVE_INFINITY : this.#maxEventBytes);
+    if (!endsPending) {
+      if (piece.bytes.length > 0) this.#lineIsEmpty = endsInLineFeed(piece.text);
+      return;
+    }
+    this.#splitLines(this.#takePending());
+  }
+
+  #splitAnyLines(piece: Buffer): void {
     let eventStart = 0;
     let nextCarriageReturn = indexOrEnd(piece, carriageReturn, 0);
     const endLine = (end: number) => {
@@ -58,31 +94,46 @@ export class EventSplitter {
     this.#keep(piece.subarray(eventStart));
   }
 
-  /** The stream has ended. Returns what came of an event that no blank line ended; empty when there is none. */
-  end(): Buffer {
-    if (this.#afterCarriageReturn && this.#lineIsEmpty) this.#emitPending();
-    return Buffer.concat(this.#pending);
-  }
-
-  #keep(bytes: Buffer): void {
+  #keep(bytes: Buffer, maxBytes = this.#maxEventBytes): void {
     if (bytes.length === 0) return;
     this.#pending.push(bytes);
     this.#pendingBytes += bytes.length;
-    if (this.#pendingBytes > this.#maxEventBytes) throw new SseOverflowError(this.#maxEventBytes);
+    if (this.#pendingBytes > maxBytes) throw new SseOverflowError(this.#maxEventBytes);
   }
 
   #emitPending(): void {
+    if (this.#pendingBytes === 0) return;
+    const piece = this.#takePending();
+    this.#emit(piece, 0, piece.bytes.length);
+  }
+
+  #takePending(): StreamPiece {
     const [first, ...more] = this.#pending;
-    if (first === undefined) return;
-    const bytes = more.length === 0 ? first : Buffer.concat(this.#pending, this.#pendingBytes);
+    const bytes = first === undefined || more.length > 0 ? Buffer.concat(this.#pending, this.#pendingBytes) : first;
     this.#pending = [];
     this.#pendingBytes = 0;
-    this.#onEvent(bytes);
+    return new StreamPiece(bytes);
+  }
+
+  #emit(piece: StreamPiece, start: number, end: number): void {
+    if (end - start > this.#maxEventBytes) throw new SseOverflowError(this.#maxEventBytes);
+    this.#onEvent(piece, start, end);
   }
 }
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
+
+/** Where the event ends that begins at `start`, its blank line included; 0 when its end is not there. */
+function endOfEvent(text: string, start: number): number {
+  if (text.charCodeAt(start) === lineFeed) return start + 1;
+  const blankLine = text.indexOf('\n\n', start);
+  return blankLine < 0 ? 0 : blankLine + 2;
+}
+
+function endsInLineFeed(text: string): boolean {
+  return text.charCodeAt(text.length - 1) === lineFeed;
+}
 
 function indexOrEnd(bytes: Buffer, byte: number, from: number): number {
   const index = bytes.indexOf(byte, from);

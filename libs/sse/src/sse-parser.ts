@@ -4,7 +4,12 @@ import type { SseEvent } from './sse-event.ts';
 export interface SseParserOptions {
   /** The largest event taken, in bytes. Default 4 MiB. */
   readonly maxEventBytes?: number;
-  /** Called for each event in order, before `push` or `end` returns. What it throws, they throw. */
+  /**
+   * Called first for each block of lines, in `[start, end)` of a text in which lines end in LF. What it returns true for is
+   * done with: events that are known by how they are written need not be taken apart.
+   */
+  readonly takesBlock?: (text: string, start: number, end: number) => boolean;
+  /** Called for each other event in order, before `push` or `end` returns. What it throws, they throw. */
   onEvent(event: SseEvent): void;
 }
 
@@ -21,13 +26,14 @@ export class SseOverflowError extends Error {
  * Reads a text/event-stream that arrives in any pieces. Takes LF, CRLF and CR, a byte order mark and comments; an
  * event that the stream ends in is given too, blank line or not.
  *
- * Blank lines are found on the bytes and an event is decoded once, as a whole, so that the cost is per event, and no
- * character is ever cut by the edge of a piece.
+ * What one piece brings is decoded at once, up to the last blank line: no character is ever cut by the edge of a piece, and
+ * the cost of decoding is per piece.
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
 export class SseParser {
   readonly #maxEventBytes: number;
-  readonly #onEvent: (event: SseEvent) => void;
+  readonly #takesBlock: SseParserOptions['takesBlock'];
+  readonly #onEvent: SseParserOptions['onEvent'];
   /** Holds the unfinished event in its first #pendingBytes. Line ends are LF and there is no blank line in it. */
   #pending: Buffer = nothing;
   #pendingBytes = 0;
@@ -35,21 +41,20 @@ export class SseParser {
   #afterCarriageReturn = false;
   #atStart = true;
 
-  constructor({ maxEventBytes = 4 * 1024 * 1024, onEvent }: SseParserOptions) {
+  constructor({ maxEventBytes = 4 * 1024 * 1024, takesBlock, onEvent }: SseParserOptions) {
     this.#maxEventBytes = maxEventBytes;
+    this.#takesBlock = takesBlock;
     this.#onEvent = onEvent;
   }
 
   /** Takes the next bytes; they may be reused afterwards. Throws SseOverflowError. */
   push(bytes: Uint8Array): void {
-    const piece = this.#withLineFeeds(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    const piece = this.#withLineFeeds(
+      Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    );
     if (piece.length === 0) return;
-    let start = this.#endPending(piece);
-    for (let end = blankLine(piece, start); end >= 0; end = blankLine(piece, start)) {
-      this.#emit(piece, start, end);
-      start = end + 2;
-    }
-    this.#keep(piece, start);
+    const start = this.#endPending(piece);
+    this.#keep(piece, this.#emitBlocks(piece, start));
   }
 
   /** The stream has ended. */
@@ -86,17 +91,35 @@ export class SseParser {
   #emitPending(): void {
     const bytes = this.#pendingBytes;
     this.#pendingBytes = 0;
-    this.#emit(this.#pending, 0, bytes);
+    if (bytes > this.#maxEventBytes) this.#overflow();
+    const block = this.#pending.toString('utf8', 0, bytes);
+    this.#emit(block, 0, block.length);
     if (this.#pending.length > keptCapacityBytes) this.#pending = nothing;
   }
 
-  #emit(bytes: Buffer, start: number, end: number): void {
-    const first = this.#atStart;
+  /** Gives the events whose blank lines stand in a piece from `start` on. Returns where the rest of it begins. */
+  #emitBlocks(piece: Buffer, start: number): number {
+    const decodedEnd = endOfLastBlankLine(piece);
+    if (decodedEnd <= start) return start;
+    const text = piece.toString('utf8', start, decodedEnd);
+    const mayOverflow = piece.length > this.#maxEventBytes;
+    let blockStart = 0;
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n', blockStart)) {
+      if (mayOverflow && Buffer.byteLength(text.slice(blockStart, end)) > this.#maxEventBytes) this.#overflow();
+      this.#emit(text, blockStart, end);
+      blockStart = end + 2;
+    }
+    // No more than one LF is left, the third of a row.
+    return decodedEnd - (text.length - blockStart);
+  }
+
+  #emit(text: string, start: number, end: number): void {
+    const isFirst = this.#atStart;
     this.#atStart = false;
     if (end === start) return;
-    if (end - start > this.#maxEventBytes) this.#overflow();
-    const block = bytes.toString('utf8', start, end);
-    const event = readEvent(first && block.charCodeAt(0) === byteOrderMark ? block.slice(1) : block);
+    const blockStart = isFirst && text.charCodeAt(start) === byteOrderMark ? start + 1 : start;
+    if (this.#takesBlock?.(text, blockStart, end)) return;
+    const event = readEvent(text.slice(blockStart, end));
     if (event !== undefined) this.#onEvent(event);
   }
 
@@ -125,4 +148,12 @@ const byteOrderMark = 0xfeff;
 
 function blankLine(bytes: Buffer, start: number): number {
   return bytes.indexOf('\n\n', start, 'latin1');
+}
+
+/** Behind the last blank line; 0 when there is none. Most pieces end in one. */
+function endOfLastBlankLine(bytes: Buffer): number {
+  const { length } = bytes;
+  if (bytes[length - 1] === lineFeed && bytes[length - 2] === lineFeed) return length;
+  const last = bytes.lastIndexOf('\n\n', length, 'latin1');
+  return last < 0 ? 0 : last + 2;
 }

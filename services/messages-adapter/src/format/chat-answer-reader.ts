@@ -12,7 +12,10 @@ export class ChatAnswerReader implements AnswerReader {
   constructor(answer: ChatAnswer) {
     this.#answer = answer;
     this.#events = new EventReader(answer);
-    this.#parser = new SseParser({ onEvent: (event) => this.#events.read(event) });
+    this.#parser = new SseParser({
+      takesBlock: (text, start, end) => this.#events.readPlainDelta(text, start, end),
+      onEvent: (event) => this.#events.read(event),
+    });
   }
 
   get head(): AnswerReader['head'] {
@@ -20,11 +23,17 @@ export class ChatAnswerReader implements AnswerReader {
   }
 
   push(bytes: Uint8Array): void {
-    this.#failOnFault(() => this.#parser.push(bytes));
+    if (this.ending !== undefined) return;
+    try {
+      this.#parser.push(bytes);
+    } catch {
+      // An event over the size limit leaves the parser of no use.
+      this.#events.fail(brokenStream());
+    }
   }
 
   end(): void {
-    this.#failOnFault(() => this.#parser.end());
+    if (this.ending === undefined) this.#parser.end();
     this.#events.fail(brokenStream());
   }
 
@@ -51,15 +60,5 @@ export class ChatAnswerReader implements AnswerReader {
   /** Events, blocks and deltas that were skipped because they are not known. */
   get unknownEvents(): number {
     return this.#events.unknownEvents;
-  }
-
-  /** An event over the size limit leaves the parser of no use. */
-  #failOnFault(parse: () => void): void {
-    if (this.ending !== undefined) return;
-    try {
-      parse();
-    } catch {
-      this.#events.fail(brokenStream());
-    }
   }
 }

@@ -18,6 +18,7 @@ import type {
 import { mapFinishReason } from './map-finish-reason.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { parseProviderEvent } from './parse-event.ts';
+import { readPlainDelta } from './read-plain-delta.ts';
 
 /**
  * Tells a chat answer from the events of a Messages stream: one method per event, each writing what it brings into the
@@ -64,6 +65,15 @@ export class EventReader {
     if (parsed.kind === 'known') this.#on(parsed.event);
     else if (parsed.kind === 'malformed') this.fail(brokenStream());
     else if (parsed.kind === 'unknown') this.#unknownEvents += 1;
+  }
+
+  /** Reads a block of lines if it is a delta as providers usually write them. False: it is to be read as an event. */
+  readPlainDelta(text: string, start: number, end: number): boolean {
+    if (this.#ending !== undefined) return true;
+    const delta = readPlainDelta(text, start, end);
+    if (delta === undefined) return false;
+    this.#on(delta);
+    return true;
   }
 
   /** Ends the answer with a failure, unless it has ended already. */
@@ -127,15 +137,15 @@ export class EventReader {
     this.#sink.toolCall({ index: callIndex, id, name });
   }
 
-  #onTextDelta({ index, text }: TextDelta): void {
-    if (this.#openBlocks.get(index)?.type !== 'other') this.#sink.text(text);
+  #onTextDelta({ index, text, textJson }: TextDelta): void {
+    if (this.#openBlocks.get(index)?.type !== 'other') this.#sink.text(text, textJson);
   }
 
-  #onInputJsonDelta({ index, json }: InputJsonDelta): void {
+  #onInputJsonDelta({ index, json, pieceJson }: InputJsonDelta): void {
     const block = this.#openBlocks.get(index);
     if (block?.type !== 'tool_use' || json === '') return;
     block.hasArguments = true;
-    this.#sink.toolArguments(block.callIndex, json);
+    this.#sink.toolArguments(block.callIndex, json, pieceJson);
   }
 
   #onThinkingDelta({ thinking }: ThinkingDelta): void {

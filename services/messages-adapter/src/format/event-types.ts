@@ -31,6 +31,8 @@ export interface TextDelta {
   readonly kind: 'text-delta';
   readonly index: number;
   readonly text: string;
+  /** The text as JSON.stringify writes it, where the provider did so too. */
+  readonly textJson?: string;
 }
 
 export interface InputJsonDelta {
@@ -38,6 +40,8 @@ export interface InputJsonDelta {
   readonly index: number;
   /** A piece of the arguments' JSON text; the first one is usually empty. */
   readonly json: string;
+  /** The piece as JSON.stringify writes it, where the provider did so too. */
+  readonly pieceJson?: string;
 }
 
 /** Reasoning is never forwarded; it counts as produced. */

@@ -1,4 +1,5 @@
 import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
+import type { StreamPiece } from '@gateway/sse';
 import { readReportedUsage } from './convert-usage.ts';
 import type { ReportedUsage } from './event-types.ts';
 import { producedByBlock, producedByDelta } from './produced-characters.ts';
@@ -18,16 +19,16 @@ export type RelayedEvent =
   | { readonly kind: 'malformed' };
 
 /**
- * Reads one event of a stream, given as it came. Deltas, of which nearly all of a stream is made, are known by their
- * bytes when they are written as providers write them; everything else is parsed.
+ * Reads one event of a stream, `[start, end)` of a piece. Deltas, of which nearly all of a stream is made, are known by
+ * their bytes when they are written as providers write them; everything else is parsed.
  */
-export function readRelayedEvent(event: Buffer): RelayedEvent {
-  const characters = charactersOfPlainDelta(event);
-  return characters === undefined ? parseEvent(event) : { kind: 'content', characters };
+export function readRelayedEvent({ text, bytes }: StreamPiece, start: number, end: number): RelayedEvent {
+  const characters = charactersOfPlainDelta(text, start, end);
+  return characters === undefined ? parseEvent(bytes.toString('utf8', start, end)) : { kind: 'content', characters };
 }
 
 /** The name and the data's `type` should be the same. Clients act on either, so that an error is one by either. */
-function parseEvent(event: Buffer): RelayedEvent {
+function parseEvent(event: string): RelayedEvent {
   const { name, data } = readFields(event);
   const json = asObject(parseJson(data));
   if (name === 'error' || isError(json)) return { kind: 'error', error: json };
@@ -73,10 +74,10 @@ const malformed: RelayedEvent = { kind: 'malformed' };
 const endMarker = '[DONE]';
 
 /** @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation */
-function readFields(event: Buffer): { readonly name: string; readonly data: string } {
+function readFields(event: string): { readonly name: string; readonly data: string } {
   let name = '';
   const data: string[] = [];
-  for (const line of event.toString().replace(byteOrderMark, '').split(lineEnd)) {
+  for (const line of event.replace(byteOrderMark, '').split(lineEnd)) {
     const colon = line.indexOf(':');
     const field = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
@@ -90,42 +91,38 @@ const byteOrderMark = /^\ufeff/;
 const lineEnd = /\r\n|\r|\n/;
 
 /** How much text a delta brings, in bytes. Undefined for an event that is not written the usual way, or is no delta. */
-function charactersOfPlainDelta(event: Buffer): number | undefined {
-  if (!startsWith(event, deltaStart, 0)) return undefined;
-  let at = deltaStart.length;
-  while (isDigit(event[at])) at += 1;
-  const text = deltaTexts.find((start) => startsWith(event, start, at));
-  if (text === undefined) return undefined;
-  const start = at + text.length;
-  const end = endOfText(event);
-  return end < start || event.indexOf(lineFeed, start) < end ? undefined : end - start;
+function charactersOfPlainDelta(text: string, start: number, end: number): number | undefined {
+  if (!text.startsWith(deltaStart, start)) return undefined;
+  let at = start + deltaStart.length;
+  while (isDigit(text.charCodeAt(at))) at += 1;
+  const opening = deltaOpenings.find((each) => text.startsWith(each, at));
+  if (opening === undefined) return undefined;
+  const pieceStart = at + opening.length;
+  const pieceEnd = endOfPiece(text, start, end);
+  return pieceEnd < pieceStart || text.indexOf('\n', pieceStart) < pieceEnd ? undefined : pieceEnd - pieceStart;
 }
 
-const deltaStart = Buffer.from('event: content_block_delta\ndata: {"type":"content_block_delta","index":');
-const deltaTexts: readonly Buffer[] = [
-  Buffer.from(',"delta":{"type":"text_delta","text":"'),
-  Buffer.from(',"delta":{"type":"input_json_delta","partial_json":"'),
-  Buffer.from(',"delta":{"type":"thinking_delta","thinking":"'),
+const deltaStart = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":';
+const deltaOpenings: readonly string[] = [
+  ',"delta":{"type":"text_delta","text":"',
+  ',"delta":{"type":"input_json_delta","partial_json":"',
+  ',"delta":{"type":"thinking_delta","thinking":"',
 ];
 
-function startsWith(event: Buffer, start: Buffer, at: number): boolean {
-  return event.length >= at + start.length && event.compare(start, 0, start.length, at, at + start.length) === 0;
-}
-
 /** Where the quote stands behind which only two closing braces and space are left; -1 when that is not certain. */
-function endOfText(event: Buffer): number {
+function endOfPiece(text: string, start: number, end: number): number {
   let braces = 0;
-  for (let at = event.length - 1; at >= 0; at -= 1) {
-    const byte = event[at];
-    if (byte === quote) return braces === 2 && event[at - 1] !== backslash ? at : -1;
-    if (byte === closeBrace) braces += 1;
-    else if (byte !== space && byte !== lineFeed) return -1;
+  for (let at = end - 1; at >= start; at -= 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) return braces === 2 && text.charCodeAt(at - 1) !== backslash ? at : -1;
+    if (code === closeBrace) braces += 1;
+    else if (code !== space && code !== lineFeed) return -1;
   }
   return -1;
 }
 
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }
 
 const lineFeed = 0x0a;

@@ -7,7 +7,7 @@ import {
 } from '@gateway/adapter-kit';
 import type { TokenUsage } from '@gateway/chat';
 import { digestOfSeal } from '@gateway/sealed-reasoning';
-import { EventSplitter, SseOverflowError } from '@gateway/sse';
+import { EventSplitter, RelayBuffer, SseOverflowError, StreamPiece } from '@gateway/sse';
 import { convertUsage, nothingReported, replaceUsage } from './convert-usage.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { type RelayedEvent, readRelayedEvent } from './read-relayed-event.ts';
@@ -20,11 +20,10 @@ import { type RelayedEvent, readRelayedEvent } from './read-relayed-event.ts';
 export class RelayAnswerReader implements AnswerReader {
   readonly #splitter = new EventSplitter({
     maxEventBytes,
-    onEvent: (bytes) => this.#onEvent(bytes, readRelayedEvent(bytes)),
+    onEvent: (piece, start, end) => this.#onEvent(readRelayedEvent(piece, start, end), piece, start, end),
   });
   #head: UpstreamHead = { status: 200, headers: {} };
-  /** Whole events that have not been taken. */
-  #events: Buffer[] = [];
+  readonly #buffer = new RelayBuffer();
   #hasBegun = false;
   #usage = nothingReported;
   #seal: string | undefined;
@@ -58,28 +57,11 @@ export class RelayAnswerReader implements AnswerReader {
     return this.#seal === undefined ? undefined : digestOfSeal(this.#seal);
   }
 
-  push(bytes: Uint8Array): void {
-    if (this.ending === undefined) this.#split(() => this.#splitter.push(bytes));
-  }
-
-  end(): void {
-    if (this.ending !== undefined) return;
-    this.#onRest(this.#splitter.end());
-    this.#fail(brokenStream());
-  }
-
-  take(): Uint8Array {
-    if (!this.hasContent) return nothing;
-    const [only] = this.#events;
-    const bytes = this.#events.length === 1 && only !== undefined ? only : Buffer.concat(this.#events);
-    this.#events = [];
-    return bytes;
-  }
-
   /** An event that is too large breaks the stream. */
-  #split(feed: () => void): void {
+  push(bytes: Uint8Array): void {
+    if (this.ending !== undefined) return;
     try {
-      feed();
+      this.#splitter.push(bytes);
     } catch (thrown) {
       if (!(thrown instanceof SseOverflowError)) throw thrown;
       this.#fail(brokenStream());
@@ -87,15 +69,24 @@ export class RelayAnswerReader implements AnswerReader {
   }
 
   /** What a stream breaks off in is no event, unless it ends the answer all the same. */
-  #onRest(bytes: Buffer): void {
-    const event = readRelayedEvent(bytes);
-    if (event.kind === 'stop' || event.kind === 'error') this.#onEvent(bytes, event);
+  end(): void {
+    if (this.ending !== undefined) return;
+    const rest = new StreamPiece(this.#splitter.end());
+    const event = readRelayedEvent(rest, 0, rest.bytes.length);
+    if (event.kind === 'stop' || event.kind === 'error') this.#onEvent(event, rest, 0, rest.bytes.length);
+    this.#fail(brokenStream());
   }
 
-  #onEvent(bytes: Buffer, event: RelayedEvent): void {
+  take(): Uint8Array {
+    return this.#buffer.take();
+  }
+
+  #onEvent(event: RelayedEvent, piece: StreamPiece, start: number, end: number): void {
     if (this.ending !== undefined) return;
     this.#read(event);
-    if (!this.#hasFailed) this.#events.push(bytes);
+    if (this.#hasFailed) return;
+    if (this.hasContent) this.#buffer.release(piece, start, end);
+    else this.#buffer.hold(piece, start, end);
   }
 
   #read(event: RelayedEvent): void {
@@ -141,4 +132,3 @@ export class RelayAnswerReader implements AnswerReader {
 }
 
 const maxEventBytes = 4 * 1024 * 1024;
-const nothing = Buffer.alloc(0);

@@ -18,7 +18,11 @@ export class ChatAnswerReader implements AnswerReader {
     this.head = answer.head;
     this.#answer = answer;
     this.#events = new EventReader({ ...options, sink: answer });
-    this.#parser = new SseParser({ maxEventBytes, onEvent: (event) => this.#events.read(event) });
+    this.#parser = new SseParser({
+      maxEventBytes,
+      takesBlock: (block, start, end) => this.#events.readPlainDelta(block, start, end),
+      onEvent: (event) => this.#events.read(event),
+    });
   }
 
   get hasContent(): boolean {
@@ -42,28 +46,24 @@ export class ChatAnswerReader implements AnswerReader {
     return this.#events.unknownEvents;
   }
 
+  /** After the ending nothing is read. An event that is too large breaks the stream. */
   push(bytes: Uint8Array): void {
-    this.#parse(() => this.#parser.push(bytes));
+    if (this.#events.ending !== undefined) return;
+    try {
+      this.#parser.push(bytes);
+    } catch (thrown) {
+      if (!(thrown instanceof SseOverflowError)) throw thrown;
+      this.#events.fail(brokenStream());
+    }
   }
 
   end(): void {
-    this.#parse(() => this.#parser.end());
+    if (this.#events.ending === undefined) this.#parser.end();
     this.#events.end();
   }
 
   take(): Uint8Array {
     return this.#answer.take();
-  }
-
-  /** After the ending nothing is read. An event that is too large breaks the stream. */
-  #parse(feed: () => void): void {
-    if (this.#events.ending !== undefined) return;
-    try {
-      feed();
-    } catch (thrown) {
-      if (!(thrown instanceof SseOverflowError)) throw thrown;
-      this.#events.fail(brokenStream());
-    }
   }
 }
 

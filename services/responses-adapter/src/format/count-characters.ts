@@ -1,21 +1,25 @@
 /**
- * Characters of a string member, found and measured without parsing; 0 when there is none of that key.
- * @param quotedKey the key's bytes with its quotes
+ * Characters of a string member that stands from `start` on, found and measured without parsing; 0 when there is none of
+ * that key.
+ * @param json UTF-8 as a text with one character per byte
+ * @param quotedKey the key with its quotes
  */
-export function countCharacters(json: Buffer, quotedKey: Buffer): number {
-  const keyAt = json.indexOf(quotedKey);
+export function countCharacters(json: string, quotedKey: string, start = 0): number {
+  const keyAt = json.indexOf(quotedKey, start);
   if (keyAt < 0) return 0;
   let at = keyAt + quotedKey.length;
-  while (json[at] === space || json[at] === colon) at += 1;
-  return json[at] === quote ? stringLength(json, at + 1) : 0;
+  while (json.charCodeAt(at) === space || json.charCodeAt(at) === colon) at += 1;
+  return json.charCodeAt(at) === quote ? stringLength(json, at + 1) : 0;
 }
 
 /** An escape counts as one character, as does a character of several bytes. */
-function stringLength(json: Buffer, start: number): number {
+function stringLength(json: string, start: number): number {
   let length = 0;
-  for (let at = start; at < json.length && json[at] !== quote; at += 1) {
-    if (json[at] === backslash) at += json[at + 1] === letterU ? 5 : 1;
-    else if (((json[at] ?? 0) & 0xc0) === 0x80) continue;
+  for (let at = start; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (code === quote) break;
+    if (code === backslash) at += json.charCodeAt(at + 1) === letterU ? 5 : 1;
+    else if ((code & 0xc0) === 0x80) continue;
     length += 1;
   }
   return length;

@@ -19,6 +19,7 @@ import { mapStreamError } from './map-stream-error.ts';
 import { MessageWriter } from './message-writer.ts';
 import { parseEventData } from './parse-event.ts';
 import { readProviderError, toFutureMs } from './provider-error.ts';
+import { readPlainDelta } from './read-plain-delta.ts';
 import { ToolCallWriter } from './tool-call-writer.ts';
 
 export interface EventReaderOptions {
@@ -70,6 +71,15 @@ export class EventReader {
     if (parsed.kind === 'known') this.#on(parsed.event);
     else if (parsed.kind === 'unknown') this.unknownEvents += 1;
     else if (parsed.kind === 'malformed') this.fail(brokenStream());
+  }
+
+  /** Reads a block of lines if it is a delta as providers usually write them. False: it is to be read as an event. */
+  readPlainDelta(block: string, start: number, end: number): boolean {
+    if (this.ending !== undefined) return true;
+    const delta = readPlainDelta(block, start, end);
+    if (delta === undefined) return false;
+    this.#on(delta);
+    return true;
   }
 
   /** No event follows. A response that has not ended by then is broken: half an answer is not an answer. */
@@ -138,8 +148,8 @@ export class EventReader {
     this.#messages.completePart(this.#at(outputIndex), contentIndex, part);
   }
 
-  #onArgumentsDelta({ outputIndex, delta }: ArgumentsDelta): void {
-    this.#toolCalls.delta(this.#at(outputIndex), delta);
+  #onArgumentsDelta({ outputIndex, delta, deltaJson }: ArgumentsDelta): void {
+    this.#toolCalls.delta(this.#at(outputIndex), delta, deltaJson);
   }
 
   #onArgumentsDone(event: ArgumentsDone): void {

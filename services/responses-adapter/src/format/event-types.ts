@@ -52,6 +52,8 @@ export interface ArgumentsDelta {
   readonly kind: 'arguments-delta';
   readonly outputIndex: OutputIndex;
   readonly delta: string;
+  /** The delta as JSON.stringify writes it, where the provider did so too. */
+  readonly deltaJson?: string | undefined;
 }
 
 export interface ArgumentsDone {
@@ -95,6 +97,8 @@ export type PartType = 'text' | 'refusal';
 export interface MessagePart {
   readonly type: PartType;
   readonly text: string;
+  /** The text as JSON.stringify writes it, where the provider did so too. */
+  readonly textJson?: string | undefined;
 }
 
 export type OutputItem = MessageItem | FunctionCallItem | OtherItem;

@@ -1,5 +1,5 @@
 import type { ChatAnswerSink } from '@gateway/chat';
-import type { MessageItem, MessagePart, PartType } from './event-types.ts';
+import type { MessageItem, MessagePart } from './event-types.ts';
 
 /**
  * Writes the message items of one response as the one text that a chat answer has. Each part may come as deltas, whole,
@@ -32,11 +32,11 @@ export class MessageWriter {
     this.#message(outputIndex, phase);
   }
 
-  delta(outputIndex: number, contentIndex: number, { type, text }: MessagePart): void {
-    if (text === '') return;
+  delta(outputIndex: number, contentIndex: number, part: MessagePart): void {
+    if (part.text === '') return;
     const message = this.#message(outputIndex);
-    message.parts.set(contentIndex, (message.parts.get(contentIndex) ?? '') + text);
-    this.#write(message, type, text);
+    message.parts.set(contentIndex, (message.parts.get(contentIndex) ?? '') + part.text);
+    this.#write(message, part);
   }
 
   /** Writes what the deltas of a part left out. Deltas that said something else stand: they are with the client. */
@@ -65,31 +65,31 @@ export class MessageWriter {
     return message;
   }
 
-  #write(message: Message, type: PartType, text: string): void {
+  #write(message: Message, part: MessagePart): void {
     this.hasText = true;
-    this.producedCharacters += text.length;
-    if (type === 'refusal') this.#sink.refusal(text);
-    else if (this.#wantsJson) this.#writeOnlyOne(message, text);
-    else this.#writeWithBreaks(message, text);
+    this.producedCharacters += part.text.length;
+    if (part.type === 'refusal') this.#sink.refusal(part.text);
+    else if (this.#wantsJson) this.#writeOnlyOne(message, part);
+    else this.#writeWithBreaks(message, part);
   }
 
-  #writeWithBreaks(message: Message, text: string): void {
+  #writeWithBreaks(message: Message, part: MessagePart): void {
     if (this.#current !== undefined && this.#current !== message) this.#sink.text('\n\n');
-    this.#forward(message, text);
+    this.#forward(message, part);
   }
 
-  #writeOnlyOne(message: Message, text: string): void {
+  #writeOnlyOne(message: Message, part: MessagePart): void {
     if (message.phase === 'commentary') {
-      message.withheld += text;
+      message.withheld += part.text;
       this.#withheld = message;
     } else if (this.#current === undefined || this.#current === message) {
-      this.#forward(message, text);
+      this.#forward(message, part);
     }
   }
 
-  #forward(message: Message, text: string): void {
+  #forward(message: Message, { text, textJson }: MessagePart): void {
     this.#current = message;
-    this.#sink.text(text);
+    this.#sink.text(text, textJson);
   }
 }
 

@@ -7,16 +7,24 @@ export class ProducedCharacters {
   #itemHadDeltas = false;
 
   add(event: RawEvent, type: string): void {
-    if (type.endsWith('.delta')) {
-      this.#itemHadDeltas = true;
-      this.total += countCharacters(event.data, deltaKey);
-    } else if (type === 'response.output_item.done') {
-      if (!this.#itemHadDeltas) for (const key of itemKeys) this.total += countCharacters(event.data, key);
-      this.#itemHadDeltas = false;
+    if (type.endsWith('.delta')) this.addDelta(countCharacters(event.data.toString('latin1'), deltaKey));
+    else if (type === 'response.output_item.done') this.#addItem(event.data);
+  }
+
+  addDelta(characters: number): void {
+    this.#itemHadDeltas = true;
+    this.total += characters;
+  }
+
+  #addItem(data: Buffer): void {
+    if (!this.#itemHadDeltas) {
+      const json = data.toString('latin1');
+      for (const key of itemKeys) this.total += countCharacters(json, key);
     }
+    this.#itemHadDeltas = false;
   }
 }
 
-const deltaKey = Buffer.from('"delta"');
+export const deltaKey = '"delta"';
 /** Where items of the known types hold what the model wrote. */
-const itemKeys = ['"text"', '"refusal"', '"arguments"', '"input"'].map((key) => Buffer.from(key));
+const itemKeys = ['"text"', '"refusal"', '"arguments"', '"input"'];

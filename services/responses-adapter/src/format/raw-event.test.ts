@@ -1,3 +1,4 @@
+import { StreamPiece } from '@gateway/sse';
 import { describe, expect, it } from 'vitest';
 import { RawEvent } from './raw-event.ts';
 
@@ -33,5 +34,5 @@ describe('RawEvent', () => {
 });
 
 function eventOf(text: string): RawEvent {
-  return new RawEvent(Buffer.from(text));
+  return new RawEvent(new StreamPiece(Buffer.from(text)));
 }

@@ -1,4 +1,5 @@
 import { asObject, asString, parseJson } from '@gateway/json';
+import type { StreamPiece } from '@gateway/sse';
 
 /** A range of bytes: `[start, end)`. */
 interface Range {
@@ -8,19 +9,26 @@ interface Range {
 
 /** One event of a stream as it came, and what of it can be told without parsing its JSON. */
 export class RawEvent {
-  /** With the blank line that ends it. */
+  /** With the blank line that ends it: `[start, end)` of the piece. */
   readonly bytes: Buffer;
+  readonly piece: StreamPiece;
+  readonly start: number;
+  readonly end: number;
   readonly #dataLines: Range[] = [];
   #name: Range = { start: 0, end: 0 };
   #data: Buffer | undefined;
 
-  constructor(bytes: Buffer) {
+  constructor(piece: StreamPiece, start = 0, end = piece.bytes.length) {
+    const bytes = piece.bytes.subarray(start, end);
+    this.piece = piece;
+    this.start = start;
+    this.end = end;
     this.bytes = bytes;
     const hasCarriageReturn = bytes.includes(0x0d);
-    for (let start = hasByteOrderMark(bytes) ? 3 : 0; start < bytes.length; ) {
-      const end = lineEndFrom(bytes, start, hasCarriageReturn);
-      this.#readLine(start, end);
-      start = end + 1;
+    for (let lineStart = hasByteOrderMark(bytes) ? 3 : 0; lineStart < bytes.length; ) {
+      const lineEnd = lineEndFrom(bytes, lineStart, hasCarriageReturn);
+      this.#readLine(lineStart, lineEnd);
+      lineStart = lineEnd + 1;
     }
   }
 

@@ -10,15 +10,15 @@ import type { TokenUsage } from '@gateway/chat';
 import { asObject, asString, parseJson } from '@gateway/json';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { lastSealedReasoning } from '@gateway/sealed-reasoning';
-import { EventSplitter, SseOverflowError } from '@gateway/sse';
+import { EventSplitter, RelayBuffer, SseOverflowError, StreamPiece } from '@gateway/sse';
 import type { ProviderEvent, ResponseEnded } from './event-types.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { OutputItems } from './output-items.ts';
 import { parseProviderEvent } from './parse-event.ts';
+import { plainDeltaCharacters } from './plain-delta-characters.ts';
 import { ProducedCharacters } from './produced-characters.ts';
 import { readProviderError } from './provider-error.ts';
 import { RawEvent } from './raw-event.ts';
-import { RelayBuffer } from './relay-buffer.ts';
 import { relayHead } from './relay-head.ts';
 import { relayedKind } from './relayed-event-types.ts';
 
@@ -34,7 +34,10 @@ export interface RelayAnswerReaderOptions {
  */
 export class RelayAnswerReader implements AnswerReader {
   readonly #nowMs: number;
-  readonly #splitter = new EventSplitter({ maxEventBytes, onEvent: (bytes) => this.#onEvent(new RawEvent(bytes)) });
+  readonly #splitter = new EventSplitter({
+    maxEventBytes,
+    onEvent: (piece, start, end) => this.#onBytes(piece, start, end),
+  });
   readonly #buffer = new RelayBuffer();
   readonly #items = new OutputItems();
   readonly #produced = new ProducedCharacters();
@@ -75,7 +78,7 @@ export class RelayAnswerReader implements AnswerReader {
 
   /** A response that has not ended by then is broken, unless an error was its end. Half an event is not relayed. */
   end(): void {
-    const rest = new RawEvent(this.#splitter.end());
+    const rest = new RawEvent(new StreamPiece(this.#splitter.end()));
     if (this.ending !== undefined || relayedKind(rest.type ?? '') === 'last') this.#onEvent(rest);
     if (this.ending !== undefined) return;
     if (this.#errorCame) this.#finish();
@@ -86,8 +89,16 @@ export class RelayAnswerReader implements AnswerReader {
     return this.#buffer.take();
   }
 
+  #onBytes(piece: StreamPiece, start: number, end: number): void {
+    const characters = this.ending === undefined ? plainDeltaCharacters(piece.text, start, end) : undefined;
+    if (characters === undefined) return this.#onEvent(new RawEvent(piece, start, end));
+    this.#produced.addDelta(characters);
+    this.#beginContent();
+    this.#buffer.release(piece, start, end);
+  }
+
   #onEvent(event: RawEvent): void {
-    if (this.ending?.kind === 'finished' && event.isDone) this.#buffer.release(event.bytes);
+    if (this.ending?.kind === 'finished' && event.isDone) this.#release(event);
     if (this.ending !== undefined) return;
     if (event.isDone || event.data.length === 0) this.#onAside(event);
     else this.#onData(event, event.type);
@@ -102,15 +113,16 @@ export class RelayAnswerReader implements AnswerReader {
   }
 
   /** Comments, keep-alives and the like go with what comes next, until there is content and after an error. */
-  #onAside({ bytes }: RawEvent): void {
-    if (this.hasContent && !this.#errorCame) this.#buffer.release(bytes);
-    else this.#buffer.hold(bytes);
+  #onAside(event: RawEvent): void {
+    if (this.hasContent && !this.#errorCame) this.#release(event);
+    else this.#hold(event);
   }
 
   /** Before the first content another account may do better; after it, what it means is the client's business. */
-  #onUnreadable({ bytes }: RawEvent): void {
-    if (this.hasContent) this.#release(bytes);
-    else this.#fail(brokenStream());
+  #onUnreadable(event: RawEvent): void {
+    if (!this.hasContent) return this.#fail(brokenStream());
+    this.#beginContent();
+    this.#release(event);
   }
 
   #onPreamble(event: RawEvent, type: string): void {
@@ -127,7 +139,8 @@ export class RelayAnswerReader implements AnswerReader {
   #onContent(event: RawEvent, type: string): void {
     this.#produced.add(event, type);
     if (type === 'response.output_item.done') this.#onItemDone(event);
-    this.#release(event.bytes);
+    this.#beginContent();
+    this.#release(event);
   }
 
   #onItemDone(event: RawEvent): void {
@@ -161,7 +174,7 @@ export class RelayAnswerReader implements AnswerReader {
     if (!this.#isFinal(failure)) return this.#failBeforeContent(failure, event);
     this.#errorCame = true;
     this.hasContent = true;
-    this.#buffer.hold(event.bytes);
+    this.#hold(event);
   }
 
   #failureOf(error: unknown): UpstreamFailure {
@@ -185,15 +198,23 @@ export class RelayAnswerReader implements AnswerReader {
     return body && { status: 200, contentType: this.head.headers['content-type'] ?? '', body };
   }
 
-  #release(bytes: Buffer): void {
+  #beginContent(): void {
     this.hasContent = true;
     this.#errorCame = false;
-    this.#buffer.release(bytes);
   }
 
-  #finish(...last: readonly Buffer[]): void {
+  #release({ piece, start, end }: RawEvent): void {
+    this.#buffer.release(piece, start, end);
+  }
+
+  #hold({ piece, start, end }: RawEvent): void {
+    this.#buffer.hold(piece, start, end);
+  }
+
+  #finish(last?: Buffer): void {
     this.hasContent = true;
-    this.#buffer.release(...last);
+    if (last === undefined) this.#buffer.releaseHeld();
+    else this.#buffer.releaseMade(last);
     this.ending = { kind: 'finished' };
   }
 

@@ -36,12 +36,13 @@ export class ToolCallWriter {
     if (call.arguments !== '') this.#sink.toolArguments(call.index, call.arguments);
   }
 
-  delta(outputIndex: number, delta: string): void {
+  /** `deltaJson`: see `ChatAnswerSink`. */
+  delta(outputIndex: number, delta: string, deltaJson?: string): void {
     if (delta === '') return;
     const call = this.#call(outputIndex);
     call.arguments += delta;
     this.producedCharacters += delta.length;
-    if (call.index !== undefined) this.#sink.toolArguments(call.index, delta);
+    if (call.index !== undefined) this.#sink.toolArguments(call.index, delta, deltaJson);
   }
 
   /** Writes what the deltas left out. Deltas that said something else stand: they are with the client. */

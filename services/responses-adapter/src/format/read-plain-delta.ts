@@ -1,0 +1,110 @@
+import { endOfPlainString, readPlainString } from '@gateway/json';
+import type { ArgumentsDelta, ReasoningDelta, TextDelta } from './event-types.ts';
+
+export type PlainDelta = TextDelta | ArgumentsDelta | ReasoningDelta;
+
+/**
+ * The event in a block of lines, `[start, end)`, if it is a delta written as providers write them: name and type first,
+ * then members that are plain strings, whole numbers or empty lists, in any order. Nearly all of a stream is such, and is
+ * read in a fraction of the time so. Undefined for everything else, which is to be parsed.
+ */
+export function readPlainDelta(block: string, start: number, end: number): PlainDelta | undefined {
+  const kind = deltaKinds.find(({ opening }) => block.startsWith(opening, start));
+  const members = kind && readMembers(block, start + kind.opening.length, end);
+  return members?.delta === undefined ? undefined : kind?.toDelta(members.delta.value, members);
+}
+
+interface DeltaKind {
+  /** What the block begins with, to the end of the type. */
+  readonly opening: string;
+  toDelta(delta: string, members: Members): PlainDelta;
+}
+
+const deltaKinds: readonly DeltaKind[] = [
+  {
+    opening: openingOf('response.output_text.delta'),
+    toDelta: (text, { delta, outputIndex, contentIndex = 0 }) => ({
+      kind: 'text-delta',
+      outputIndex,
+      contentIndex,
+      part: { type: 'text', text, textJson: delta?.json },
+    }),
+  },
+  {
+    opening: openingOf('response.function_call_arguments.delta'),
+    toDelta: (text, { delta, outputIndex }) => ({
+      kind: 'arguments-delta',
+      outputIndex,
+      delta: text,
+      deltaJson: delta?.json,
+    }),
+  },
+  {
+    opening: openingOf('response.reasoning_summary_text.delta'),
+    toDelta: (delta) => ({ kind: 'reasoning-delta', delta }),
+  },
+];
+
+function openingOf(type: string): string {
+  return `event: ${type}\ndata: {"type":"${type}"`;
+}
+
+interface Members {
+  delta: { readonly value: string; readonly json: string } | undefined;
+  outputIndex: number | undefined;
+  contentIndex: number | undefined;
+}
+
+/** The members up to the object's end, which must be the block's. Of a repeated one the last counts, as in JSON.parse. */
+function readMembers(block: string, from: number, end: number): Members | undefined {
+  const members: Members = { delta: undefined, outputIndex: undefined, contentIndex: undefined };
+  let at = from;
+  while (block.charCodeAt(at) === comma) {
+    at = readMember(block, at + 1, members);
+    if (at < 0) return undefined;
+  }
+  return block.charCodeAt(at) === closingBrace && at + 1 === end ? members : undefined;
+}
+
+/** Returns where the member ends; -1 when it is not plain, or another type. */
+function readMember(block: string, start: number, members: Members): number {
+  const keyEnd = endOfPlainString(block, start);
+  if (keyEnd < 0 || block.charCodeAt(keyEnd) !== colon || block.startsWith('"type"', start)) return -1;
+  const valueStart = keyEnd + 1;
+  if (block.startsWith('"delta"', start)) {
+    members.delta = readPlainString(block, valueStart);
+    return members.delta === undefined ? -1 : valueStart + members.delta.json.length;
+  }
+  if (isDigit(block.charCodeAt(valueStart))) {
+    const valueEnd = endOfNumber(block, valueStart);
+    if (block.startsWith('"output_index"', start)) members.outputIndex = Number(block.slice(valueStart, valueEnd));
+    if (block.startsWith('"content_index"', start)) members.contentIndex = Number(block.slice(valueStart, valueEnd));
+    return valueEnd;
+  }
+  if (isIndex(block, start)) return -1;
+  return block.startsWith('[]', valueStart) ? valueStart + 2 : endOfPlainString(block, valueStart);
+}
+
+/** An index that is no number has a meaning of its own. */
+function isIndex(block: string, keyStart: number): boolean {
+  return block.startsWith('"output_index"', keyStart) || block.startsWith('"content_index"', keyStart);
+}
+
+/** Behind the digits of a whole number; -1 when JSON has no such number, or it has too many digits to be exact. */
+function endOfNumber(block: string, start: number): number {
+  let at = start;
+  while (isDigit(block.charCodeAt(at))) at += 1;
+  const hasLeadingZero = at > start + 1 && block.charCodeAt(start) === zero;
+  return hasLeadingZero || at > start + maxDigits ? -1 : at;
+}
+
+const maxDigits = 9;
+
+function isDigit(code: number): boolean {
+  return code >= zero && code <= 0x39;
+}
+
+const zero = 0x30;
+const comma = 0x2c;
+const colon = 0x3a;
+const closingBrace = 0x7d;
