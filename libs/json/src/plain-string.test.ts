@@ -26,7 +26,22 @@ describe('a plain string', () => {
 
   it('is what JSON.parse reads and JSON.stringify writes, whatever stands there', () => {
     const piece = fc.oneof(
-      fc.constantFrom('\\', '"', '\\n', '\\"', '\\\\', '\\/', '\\u0041', '\\ud83d', '\n', '\u001f', '\u007f', 'a', 'é', '😀'),
+      fc.constantFrom(
+        '\\',
+        '"',
+        '\\n',
+        '\\"',
+        '\\\\',
+        '\\/',
+        '\\u0041',
+        '\\ud83d',
+        '\n',
+        '\u001f',
+        '\u007f',
+        'a',
+        'é',
+        '😀',
+      ),
       fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()),
     );
     fc.assert(

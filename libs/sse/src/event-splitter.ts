@@ -31,8 +31,9 @@ export class EventSplitter {
   /** Takes the next bytes, which must stay as they are. Throws SseOverflowError. */
   push(bytes: Uint8Array): void {
     const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (this.#afterCarriageReturn || buffer.includes(carriageReturn)) this.#splitAnyLines(buffer);
-    else this.#splitLines(new StreamPiece(buffer));
+    const piece = new StreamPiece(buffer);
+    if (this.#afterCarriageReturn || piece.text.includes('\r')) this.#splitAnyLines(buffer);
+    else this.#splitLines(piece);
   }
 
   /** The stream has ended. Returns what came of an event that no blank line ended; empty when there is none. */

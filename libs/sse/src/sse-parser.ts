@@ -49,17 +49,29 @@ export class SseParser {
 
   /** Takes the next bytes; they may be reused afterwards. Throws SseOverflowError. */
   push(bytes: Uint8Array): void {
-    const piece = this.#withLineFeeds(
-      Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-    );
-    if (piece.length === 0) return;
-    const start = this.#endPending(piece);
-    this.#keep(piece, this.#emitBlocks(piece, start));
+    const piece = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (!this.#pushWholeEvents(piece)) this.#pushAny(this.#withLineFeeds(piece));
   }
 
   /** The stream has ended. */
   end(): void {
     this.#emitPending();
+  }
+
+  /** Takes what most pieces are: events whose lines end in LF, from the first byte to the last. */
+  #pushWholeEvents(piece: Buffer): boolean {
+    if (this.#pendingBytes > 0 || this.#afterCarriageReturn || !endsInBlankLine(piece)) return false;
+    const text = piece.toString();
+    if (text.includes('\r')) return false;
+    this.#keep(piece, piece.length - this.#emitBlocks(text));
+    return true;
+  }
+
+  #pushAny(piece: Buffer): void {
+    if (piece.length === 0) return;
+    const start = this.#endPending(piece);
+    const end = Math.max(start, endOfLastBlankLine(piece));
+    this.#keep(piece, end - this.#emitBlocks(piece.toString('utf8', start, end)));
   }
 
   /** Gives the event that earlier pieces began, if `piece` ends it. Returns how much of the piece belonged to it. */
@@ -77,6 +89,7 @@ export class SseParser {
   }
 
   #keep(piece: Buffer, start: number): void {
+    if (start === piece.length) return;
     const bytes = this.#pendingBytes + piece.length - start;
     if (bytes > this.#maxEventBytes) this.#overflow();
     if (bytes > this.#pending.length) {
@@ -97,20 +110,16 @@ export class SseParser {
     if (this.#pending.length > keptCapacityBytes) this.#pending = nothing;
   }
 
-  /** Gives the events whose blank lines stand in a piece from `start` on. Returns where the rest of it begins. */
-  #emitBlocks(piece: Buffer, start: number): number {
-    const decodedEnd = endOfLastBlankLine(piece);
-    if (decodedEnd <= start) return start;
-    const text = piece.toString('utf8', start, decodedEnd);
-    const mayOverflow = piece.length > this.#maxEventBytes;
-    let blockStart = 0;
-    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n', blockStart)) {
-      if (mayOverflow && Buffer.byteLength(text.slice(blockStart, end)) > this.#maxEventBytes) this.#overflow();
-      this.#emit(text, blockStart, end);
-      blockStart = end + 2;
+  /** Gives the events of a text. Returns how much is left of it: no more than one LF, the third of a row. */
+  #emitBlocks(text: string): number {
+    const mayOverflow = text.length * maxBytesPerUnit > this.#maxEventBytes;
+    let start = 0;
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n', start)) {
+      if (mayOverflow && Buffer.byteLength(text.slice(start, end)) > this.#maxEventBytes) this.#overflow();
+      this.#emit(text, start, end);
+      start = end + 2;
     }
-    // No more than one LF is left, the third of a row.
-    return decodedEnd - (text.length - blockStart);
+    return text.length - start;
   }
 
   #emit(text: string, start: number, end: number): void {
@@ -142,6 +151,8 @@ export class SseParser {
 const nothing = Buffer.alloc(0);
 /** A buffer that one large event made is not kept for the small ones that follow. */
 const keptCapacityBytes = 64 * 1024;
+/** Of UTF-8, for one unit of a text. */
+const maxBytesPerUnit = 3;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const byteOrderMark = 0xfeff;
@@ -150,10 +161,12 @@ function blankLine(bytes: Buffer, start: number): number {
   return bytes.indexOf('\n\n', start, 'latin1');
 }
 
-/** Behind the last blank line; 0 when there is none. Most pieces end in one. */
+function endsInBlankLine(bytes: Buffer): boolean {
+  return bytes[bytes.length - 1] === lineFeed && bytes[bytes.length - 2] === lineFeed;
+}
+
+/** Behind the last blank line; 0 when there is none. */
 function endOfLastBlankLine(bytes: Buffer): number {
-  const { length } = bytes;
-  if (bytes[length - 1] === lineFeed && bytes[length - 2] === lineFeed) return length;
-  const last = bytes.lastIndexOf('\n\n', length, 'latin1');
+  const last = bytes.lastIndexOf('\n\n', bytes.length, 'latin1');
   return last < 0 ? 0 : last + 2;
 }

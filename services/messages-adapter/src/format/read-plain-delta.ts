@@ -1,4 +1,4 @@
-import { readPlainString } from '@gateway/json';
+import { readPlainString, standsAt } from '@gateway/json';
 import type { InputJsonDelta, TextDelta, ThinkingDelta } from './event-types.ts';
 
 export type PlainDelta = TextDelta | InputJsonDelta | ThinkingDelta;
@@ -8,10 +8,10 @@ export type PlainDelta = TextDelta | InputJsonDelta | ThinkingDelta;
  * all of a stream are, and are read in a fifth of the time so. Undefined for everything else, which is to be parsed.
  */
 export function readPlainDelta(block: string, start: number, end: number): PlainDelta | undefined {
-  if (!block.startsWith(deltaStart, start)) return undefined;
+  if (!standsAt(block, start, deltaStart)) return undefined;
   const indexStart = start + deltaStart.length;
   const indexEnd = endOfIndex(block, indexStart);
-  const kind = deltaKinds.find(({ opening }) => block.startsWith(opening, indexEnd));
+  const kind = deltaKinds.find(({ opening }) => standsAt(block, indexEnd, opening));
   if (indexEnd === indexStart || kind === undefined) return undefined;
   const piece = readPlainString(block, indexEnd + kind.opening.length - 1);
   if (piece === undefined || !closesBoth(block, piece.end, end)) return undefined;

@@ -1,4 +1,4 @@
-import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
+import { asObject, asString, type JsonObject, parseJson, standsAt } from '@gateway/json';
 import type { StreamPiece } from '@gateway/sse';
 import { readReportedUsage } from './convert-usage.ts';
 import type { ReportedUsage } from './event-types.ts';
@@ -92,10 +92,10 @@ const lineEnd = /\r\n|\r|\n/;
 
 /** How much text a delta brings, in bytes. Undefined for an event that is not written the usual way, or is no delta. */
 function charactersOfPlainDelta(text: string, start: number, end: number): number | undefined {
-  if (!text.startsWith(deltaStart, start)) return undefined;
+  if (!standsAt(text, start, deltaStart)) return undefined;
   let at = start + deltaStart.length;
   while (isDigit(text.charCodeAt(at))) at += 1;
-  const opening = deltaOpenings.find((each) => text.startsWith(each, at));
+  const opening = deltaOpenings.find((each) => standsAt(text, at, each));
   if (opening === undefined) return undefined;
   const pieceStart = at + opening.length;
   const pieceEnd = endOfPiece(text, start, end);

@@ -1,3 +1,4 @@
+import { standsAt } from '@gateway/json';
 import { countCharacters } from './count-characters.ts';
 import { deltaKey } from './produced-characters.ts';
 
@@ -7,7 +8,7 @@ import { deltaKey } from './produced-characters.ts';
  * everything else.
  */
 export function plainDeltaCharacters(text: string, start: number, end: number): number | undefined {
-  const opening = openings.find((each) => text.startsWith(each, start));
+  const opening = openings.find((each) => standsAt(text, start, each));
   if (opening === undefined) return undefined;
   const members = start + opening.length;
   const hasOneLine = text.indexOf('\n', members) === end - 2;

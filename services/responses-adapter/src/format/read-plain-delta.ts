@@ -1,4 +1,4 @@
-import { endOfPlainString, readPlainString } from '@gateway/json';
+import { endOfPlainString, type PlainString, readPlainString, standsAt } from '@gateway/json';
 import type { ArgumentsDelta, ReasoningDelta, TextDelta } from './event-types.ts';
 
 export type PlainDelta = TextDelta | ArgumentsDelta | ReasoningDelta;
@@ -9,7 +9,7 @@ export type PlainDelta = TextDelta | ArgumentsDelta | ReasoningDelta;
  * read in a fraction of the time so. Undefined for everything else, which is to be parsed.
  */
 export function readPlainDelta(block: string, start: number, end: number): PlainDelta | undefined {
-  const kind = deltaKinds.find(({ opening }) => block.startsWith(opening, start));
+  const kind = deltaKinds.find(({ opening }) => standsAt(block, start, opening));
   const members = kind && readMembers(block, start + kind.opening.length, end);
   return members?.delta === undefined ? undefined : kind?.toDelta(members.delta.value, members);
 }
@@ -50,7 +50,7 @@ function openingOf(type: string): string {
 }
 
 interface Members {
-  delta: { readonly value: string; readonly json: string } | undefined;
+  delta: PlainString | undefined;
   outputIndex: number | undefined;
   contentIndex: number | undefined;
 }
@@ -69,36 +69,46 @@ function readMembers(block: string, from: number, end: number): Members | undefi
 /** Returns where the member ends; -1 when it is not plain, or another type. */
 function readMember(block: string, start: number, members: Members): number {
   const keyEnd = endOfPlainString(block, start);
-  if (keyEnd < 0 || block.charCodeAt(keyEnd) !== colon || block.startsWith('"type"', start)) return -1;
+  if (keyEnd < 0 || block.charCodeAt(keyEnd) !== colon) return -1;
   const valueStart = keyEnd + 1;
-  if (block.startsWith('"delta"', start)) {
-    members.delta = readPlainString(block, valueStart);
-    return members.delta === undefined ? -1 : valueStart + members.delta.json.length;
+  switch (block.slice(start, keyEnd)) {
+    case '"type"':
+      return -1;
+    case '"delta"':
+      members.delta = readPlainString(block, valueStart);
+      return members.delta?.end ?? -1;
+    case '"output_index"':
+      members.outputIndex = wholeNumber(block, valueStart);
+      return endOfDigits(block, valueStart);
+    case '"content_index"':
+      members.contentIndex = wholeNumber(block, valueStart);
+      return endOfDigits(block, valueStart);
+    default:
+      return endOfPlainValue(block, valueStart);
   }
-  if (isDigit(block.charCodeAt(valueStart))) {
-    const valueEnd = endOfNumber(block, valueStart);
-    if (block.startsWith('"output_index"', start)) members.outputIndex = Number(block.slice(valueStart, valueEnd));
-    if (block.startsWith('"content_index"', start)) members.contentIndex = Number(block.slice(valueStart, valueEnd));
-    return valueEnd;
-  }
-  if (isIndex(block, start)) return -1;
-  return block.startsWith('[]', valueStart) ? valueStart + 2 : endOfPlainString(block, valueStart);
 }
 
-/** An index that is no number has a meaning of its own. */
-function isIndex(block: string, keyStart: number): boolean {
-  return block.startsWith('"output_index"', keyStart) || block.startsWith('"content_index"', keyStart);
+function endOfPlainValue(block: string, start: number): number {
+  const first = block.charCodeAt(start);
+  if (first === openingBracket) return block.charCodeAt(start + 1) === closingBracket ? start + 2 : -1;
+  return isDigit(first) ? endOfDigits(block, start) : endOfPlainString(block, start);
 }
 
 /** Behind the digits of a whole number; -1 when JSON has no such number, or it has too many digits to be exact. */
-function endOfNumber(block: string, start: number): number {
+function endOfDigits(block: string, start: number): number {
   let at = start;
   while (isDigit(block.charCodeAt(at))) at += 1;
   const hasLeadingZero = at > start + 1 && block.charCodeAt(start) === zero;
-  return hasLeadingZero || at > start + maxDigits ? -1 : at;
+  return at === start || hasLeadingZero || at > start + maxDigits ? -1 : at;
 }
 
 const maxDigits = 9;
+
+function wholeNumber(block: string, start: number): number {
+  let value = 0;
+  for (let at = start; isDigit(block.charCodeAt(at)); at += 1) value = value * 10 + block.charCodeAt(at) - zero;
+  return value;
+}
 
 function isDigit(code: number): boolean {
   return code >= zero && code <= 0x39;
@@ -107,4 +117,6 @@ function isDigit(code: number): boolean {
 const zero = 0x30;
 const comma = 0x2c;
 const colon = 0x3a;
+const openingBracket = 0x5b;
+const closingBracket = 0x5d;
 const closingBrace = 0x7d;
