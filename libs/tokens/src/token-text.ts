@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 export type TokenTextKind = 'service' | 'personal';
@@ -24,7 +24,7 @@ export function parseTokenText(text: string): { readonly kind: TokenTextKind } |
 
 /** The digest by which services name a token to each other; the text itself stays with its holder and the edge. */
 export function tokenSha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }
 
 const randomLength = 30;

@@ -9,6 +9,7 @@ import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb
 import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { LocalAdmission } from './admission/local-admission.ts';
+import { Heartbeats } from './answer/heartbeats.ts';
 import { identityResolver } from './authentication/authenticate.ts';
 import { TokenCache } from './authentication/token-cache.ts';
 import { watchTokenChanges } from './authentication/watch-token-changes.ts';
@@ -74,6 +75,7 @@ export async function createEdgeRouterService(
     freshMs: config.tokenCacheMs,
     onStale: (fault) => events.faulted('identity', fault),
   });
+  const heartbeats = stack.use(new Heartbeats(config.heartbeatMs));
   const traces = new RecentTraces({ capacity: config.traceRequests, slowMs: config.traceSlowMs });
   const app = createApp(routes, {
     tokens,
@@ -85,7 +87,13 @@ export async function createEdgeRouterService(
       clock,
       timeoutMs: rpcTimeoutMs,
     },
-    endpoints: { ...peers, config, clock, booking: { journal, charger, recent: new RecentRequests(clock) } },
+    endpoints: {
+      ...peers,
+      config,
+      clock,
+      heartbeats,
+      booking: { journal, charger, recent: new RecentRequests(clock) },
+    },
   });
   const server = new HttpServer(app, config);
   stack.defer(() => server.drain(0));

@@ -8,6 +8,7 @@ import { RpcError } from '@gateway/rpc';
 import { systemClock } from '@gateway/time';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { UsageBooking } from '../usage/usage-booking.ts';
+import { Heartbeats } from './heartbeats.ts';
 import { relayAnswer } from './relay-answer.ts';
 
 type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
@@ -25,13 +26,17 @@ describe('relayAnswer', () => {
   let url: string;
   let frames: readonly (Frame | Error | 'hang')[];
   let events: string[];
+  const heartbeats = new Heartbeats(40);
 
   beforeAll(async () => {
     server = createServer((_request, response) => void relay(response));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
-  afterAll(() => server.closeAllConnections());
+  afterAll(() => {
+    server.closeAllConnections();
+    heartbeats[Symbol.dispose]();
+  });
   beforeEach(() => {
     events = [];
   });
@@ -51,7 +56,8 @@ describe('relayAnswer', () => {
       return create(ExecuteResponseSchema, frame);
     };
     const booking: Pick<UsageBooking, 'end' | 'onUsage'> = {
-      end: async (outcome) => {
+      end: async (outcome, last) => {
+        if (last !== undefined) events.push(`used ${last.outputTokens} in the end`);
         await new Promise((resolve) => setTimeout(resolve, 20));
         events.push(`booked ${Outcome[outcome]} ${response.writableEnded ? 'late' : 'in time'}`);
       },
@@ -68,7 +74,7 @@ describe('relayAnswer', () => {
       requestId: 'r1',
       clock: systemClock,
       signal: client.signal,
-      heartbeatMs: 40,
+      heartbeats,
       report: async ({ result }) => void events.push(`reported ${AttemptResult[result]}`),
     });
   }
@@ -84,7 +90,7 @@ describe('relayAnswer', () => {
     expect(response.headers.get('x-gateway-model')).toBe('gpt-5');
     expect(await response.text()).toBe('data: 1\n\ndata: 2\n\ndata: [DONE]\n\n');
     expect(events).toContain('booked COMPLETED in time');
-    expect(events.filter((event) => event.startsWith('used'))).toEqual(['used 1', 'used 2']);
+    expect(events.filter((event) => event.startsWith('used'))).toEqual(['used 1', 'used 2 in the end']);
     await expect.poll(() => events).toContain('closed');
     expect(events).toContain('reported SUCCEEDED');
   });

@@ -9,7 +9,8 @@ import type { AnswerFrames } from '../attempts/execute-attempt.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
 import { renderStreamError } from '../errors/render-error.ts';
 import type { UsageBooking } from '../usage/usage-booking.ts';
-import { Heartbeat, writeWithBackpressure } from './response-writer.ts';
+import type { Heartbeat, Heartbeats } from './heartbeats.ts';
+import { write } from './response-writer.ts';
 
 export interface Relay {
   readonly answering: { readonly lease: Lease; readonly frames: AnswerFrames };
@@ -19,7 +20,7 @@ export interface Relay {
   readonly requestId: string;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
-  readonly heartbeatMs: number;
+  readonly heartbeats: Heartbeats;
   readonly clock: Clock;
   /** Tells the broker how the attempt ended, and by what later requests may name a whole answer. Never throws. */
   readonly report: (outcome: AttemptOutcomeInit, names?: AnswerNames) => Promise<void>;
@@ -48,29 +49,41 @@ export async function relayAnswer(relay: Relay): Promise<void> {
   try {
     while (true) {
       const frame = await answering.frames.next();
-      if (frame.usage !== undefined) relay.booking.onUsage(frame.usage);
       if (frame.head !== undefined) {
         answerId = frame.head.answerId;
-        writeHead(frame.head, relay);
-        if (isEventStream(response) && relay.dialect !== 'messages')
-          heartbeat = new Heartbeat(response, relay.heartbeatMs);
+        writeHead(frame.head, frame, relay);
       }
       if (frame.outcome !== undefined) return await finish(frame, frame.outcome, relay, answerId);
+      if (frame.usage !== undefined) relay.booking.onUsage(frame.usage);
+      if (frame.head !== undefined && isEventStream(response) && relay.dialect !== 'messages') {
+        heartbeat = relay.heartbeats.of(response);
+      }
       heartbeat?.sent();
-      await writeWithBackpressure(response, frame.body);
+      const slowClient = write(response, frame.body);
+      if (slowClient !== undefined) await slowClient;
     }
   } catch (thrown) {
     await breakOff(thrown, relay);
   } finally {
-    heartbeat?.stop();
+    heartbeat?.[Symbol.dispose]();
     await answering.frames[Symbol.asyncDispose]();
   }
 }
 
-function writeHead({ status, headers }: ResponseHead, { response, answering }: Relay): void {
+function writeHead({ status, headers }: ResponseHead, frame: ExecuteResponse, { response, answering }: Relay): void {
   response.setHeader('x-gateway-provider', headerSafe(answering.lease.provider));
   response.setHeader('x-gateway-model', headerSafe(answering.lease.model));
+  // An answer that is here in one piece need not be sent in chunks.
+  if (isWhole(frame)) response.setHeader('content-length', frame.body.length);
   response.writeHead(status, headers);
+}
+
+function isWhole({ outcome }: ExecuteResponse): boolean {
+  return outcome !== undefined && resultOf(outcome) === AttemptResult.SUCCEEDED;
+}
+
+function resultOf({ attempt }: ExecuteOutcome): AttemptResult {
+  return attempt?.result ?? AttemptResult.SUCCEEDED;
 }
 
 async function finish(frame: ExecuteResponse, outcome: ExecuteOutcome, relay: Relay, answerId: string): Promise<void> {
@@ -78,13 +91,14 @@ async function finish(frame: ExecuteResponse, outcome: ExecuteOutcome, relay: Re
   const attempt = outcome.attempt ?? { result: AttemptResult.SUCCEEDED };
   if (attempt.result === AttemptResult.SUCCEEDED) {
     await Promise.all([
-      relay.booking.end(Outcome.COMPLETED),
+      relay.booking.end(Outcome.COMPLETED, frame.usage),
       relay.report(attempt, { answerId, sealedReasoning: outcome.sealedReasoning }),
     ]);
     relay.response.end(frame.body);
     return;
   }
-  await writeWithBackpressure(relay.response, frame.body);
+  if (frame.usage !== undefined) relay.booking.onUsage(frame.usage);
+  await write(relay.response, frame.body);
   await Promise.all([relay.booking.end(Outcome.FAILED), relay.report(attempt)]);
   endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error), relay);
 }
@@ -115,5 +129,7 @@ function isEventStream(response: ServerResponse): boolean {
 
 /** Header values come from configuration and providers; what HTTP does not allow in them is left out. */
 function headerSafe(value: string): string {
-  return value.replace(/[^\x20-\x7e]/g, '');
+  return unsafe.test(value) ? value.replace(/[^\x20-\x7e]/g, '') : value;
 }
+
+const unsafe = /[^\x20-\x7e]/;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 const sessionHeaders = ['session-id', 'session_id', 'x-session-id', 'x-claude-code-session-id'] as const;
@@ -33,5 +33,5 @@ export function reasoningKey(tokenId: string, sealDigest: string): string {
  * bounded and unread.
  */
 function scopedKey(tokenId: string, text: string): string {
-  return createHash('sha256').update(`${tokenId}\n${text}`).digest('base64url');
+  return hash('sha256', `${tokenId}\n${text}`, 'base64url');
 }

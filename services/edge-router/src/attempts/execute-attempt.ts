@@ -31,13 +31,10 @@ const frameBytes = 256 * 1024;
 
 /** Sends a request to one account and waits for its first content. Throws only what is final for the request. */
 export async function executeAttempt(request: AttemptRequest): Promise<AttemptStart<AnswerFrames>> {
-  const cancel = new AbortController();
-  const signal = AbortSignal.any([request.signal, cancel.signal]);
+  const { signal } = request;
   const frames = request.adapter.execute(requestFrames(request), { signal })[Symbol.asyncIterator]();
-  const close = async () => {
-    cancel.abort();
-    await frames.return?.(undefined);
-  };
+  // Nobody waits for a frame when it is called, so that the adapter's side ends at once.
+  const close = async () => void (await frames.return?.(undefined));
   let answering = false;
   try {
     const first = await firstDecisiveFrame(frames, request.onUsage);
@@ -58,8 +55,7 @@ async function firstDecisiveFrame(
   onUsage: (usage: Usage) => void,
 ): Promise<ExecuteResponse> {
   while (true) {
-    const { done, value } = await frames.next();
-    if (done) throw new RpcError('internal', 'The adapter ended its answer without an outcome.');
+    const value = frameOf(await frames.next());
     if (value.head !== undefined || value.outcome !== undefined) return value;
     if (value.usage !== undefined) onUsage(value.usage);
   }
@@ -72,18 +68,19 @@ function answerFrames(
 ): AnswerFrames {
   let pending: ExecuteResponse | undefined = first;
   return {
-    async next() {
-      if (pending !== undefined) {
-        const frame = pending;
-        pending = undefined;
-        return frame;
-      }
-      const { done, value } = await rest.next();
-      if (done) throw new RpcError('internal', 'The adapter ended its answer without an outcome.');
-      return value;
+    next() {
+      if (pending === undefined) return rest.next().then(frameOf);
+      const frame = Promise.resolve(pending);
+      pending = undefined;
+      return frame;
     },
     [Symbol.asyncDispose]: close,
   };
+}
+
+function frameOf({ done, value }: IteratorResult<ExecuteResponse, unknown>): ExecuteResponse {
+  if (done) throw new RpcError('internal', 'The adapter ended its answer without an outcome.');
+  return value;
 }
 
 /** The failure that an adapter told. */

@@ -86,13 +86,17 @@ export class BodyHold implements Disposable {
 
   /** Makes room for a body before it is read. Throws `providers_unavailable` when there is none for too long. */
   async reserve(bytes: number): Promise<void> {
+    if (!this.#budget.tryTake(bytes)) await this.#waitFor(bytes);
+    this.#bytes += bytes;
+  }
+
+  async #waitFor(bytes: number): Promise<void> {
     const startedAt = performance.now();
     try {
       await this.#budget.take(bytes, this.#signal);
     } finally {
       this.#waitedMs += performance.now() - startedAt;
     }
-    this.#bytes += bytes;
   }
 
   /** How long the request has waited for room. */

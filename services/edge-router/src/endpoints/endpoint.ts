@@ -7,6 +7,7 @@ import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb
 import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import type { Admission } from '../admission/admit.ts';
+import type { Heartbeats } from '../answer/heartbeats.ts';
 import type { Principal } from '../authentication/principal.ts';
 import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
@@ -36,6 +37,7 @@ export interface AdmittedRequest {
 export interface EndpointPeers {
   readonly config: EdgeRouterConfig;
   readonly clock: Clock;
+  readonly heartbeats: Heartbeats;
   readonly limiter: Client<typeof LimiterService>;
   readonly broker: Client<typeof PoolBrokerService>;
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;

@@ -29,7 +29,7 @@ export interface Generation {
 export async function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
   const { requestId, signal, response, errorDialect, trace } = request;
   const { body, model, dialect, formats, affinityKey, allowCandidateFailover, forwardHeaders } = generation;
-  const { rpcTimeoutMs, heartbeatMs } = peers.config;
+  const { rpcTimeoutMs } = peers.config;
   trace.onModel(model);
   const booking = new UsageBooking({ ...request, endpoint: request.path, bodyBytes: body.bytes.length }, peers.booking);
   const attempt = (lease: Lease) => {
@@ -58,7 +58,7 @@ export async function generate(request: AdmittedRequest, peers: EndpointPeers, g
       dialect: errorDialect,
       requestId,
       signal,
-      heartbeatMs,
+      heartbeats: peers.heartbeats,
       clock: peers.clock,
       onOutcome: ({ amended }) => trace.onAmended(amended),
       report: async (outcome, names) => {

@@ -20,29 +20,23 @@ export function createApp(routes: readonly Route[], peers: Omit<RequestPeers, 'b
   const refuse = (request: Request, response: Response, error: GatewayError, dialect: ErrorDialect = 'chat') =>
     sendError(request, response, { error, dialect, nowMs: peers.endpoints.clock.nowMs() });
 
-  for (const route of routes) {
-    const handler = (request: Request, response: Response) =>
-      handleRequest(route, request, response, { ...peers, bodies });
-    if (route.method === 'GET') app.get(route.path, handler);
-    else app.post(route.path, handler);
-  }
-  for (const [path, { errorDialect, allow }] of methodsByPath(routes)) {
-    app.all(path, (request, response) => {
-      if (errorDialect === 'responses' && asksForWebSocket(request)) {
-        return refuse(request, response, webSocketFault());
-      }
-      response.setHeader('allow', allow.join(', '));
-      refuse(
-        request,
-        response,
-        new GatewayError('method_not_allowed', `Use ${allow.join(' or ')} here.`),
-        errorDialect,
-      );
-    });
-  }
-  app.use((request, response) =>
-    refuse(request, response, new GatewayError('not_found', 'There is no such endpoint.')),
-  );
+  const requestPeers: RequestPeers = { ...peers, bodies };
+  const endpoints = endpointsByPath(routes);
+  // Paths are few and have no parameters: one look at a table instead of a pattern for each.
+  app.use((request, response) => {
+    const endpoint = endpoints.get(request.path);
+    if (endpoint === undefined) {
+      return refuse(request, response, new GatewayError('not_found', 'There is no such endpoint.'));
+    }
+    const route = endpoint.routes.get(request.method);
+    if (route !== undefined) return handleRequest(route, request, response, requestPeers);
+    if (endpoint.errorDialect === 'responses' && asksForWebSocket(request)) {
+      return refuse(request, response, webSocketFault());
+    }
+    const { allow, errorDialect } = endpoint;
+    response.setHeader('allow', allow.join(', '));
+    refuse(request, response, new GatewayError('method_not_allowed', `Use ${allow.join(' or ')} here.`), errorDialect);
+  });
   // Express knows an error handler by its four parameters. Its own would answer with a page of HTML.
   app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) =>
     refuse(request, response, toGatewayError(thrown)),
@@ -62,16 +56,24 @@ function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && /(?:^|[\s,])websocket(?:$|[\s,])/i.test(headers.upgrade ?? '');
 }
 
-function methodsByPath(
-  routes: readonly Route[],
-): ReadonlyMap<string, { errorDialect: ErrorDialect; allow: readonly string[] }> {
+interface EndpointRoutes {
+  readonly errorDialect: ErrorDialect;
+  readonly routes: ReadonlyMap<string, Route>;
+  /** The methods that are taken. */
+  readonly allow: readonly string[];
+}
+
+function endpointsByPath(routes: readonly Route[]): ReadonlyMap<string, EndpointRoutes> {
   return new Map(
     routes.map(({ path, errorDialect }) => {
-      const methods = routes.filter((route) => route.path === path).map(({ method }) => method);
-      return [
-        path,
-        { errorDialect, allow: methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])) },
-      ];
+      const ofPath = routes.filter((route) => route.path === path);
+      const byMethod = new Map(ofPath.flatMap((route) => methodsOf(route).map((method) => [method, route] as const)));
+      return [path, { errorDialect, routes: byMethod, allow: [...byMethod.keys()] }];
     }),
   );
+}
+
+/** Whoever may get something may ask for its head. */
+function methodsOf({ method }: Route): readonly string[] {
+  return method === 'GET' ? ['GET', 'HEAD'] : [method];
 }

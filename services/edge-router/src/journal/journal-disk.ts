@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { lockFile } from './lock-file.ts';
 
@@ -24,7 +24,7 @@ async function createFile(path: string): Promise<AppendOnlyFile> {
   const file = await open(path, 'ax', 0o600);
   let nameSynced = false;
   return {
-    append: (text) => file.appendFile(text),
+    append: (text) => appendAll(file, Buffer.from(text)),
     sync: async () => {
       await file.datasync();
       if (!nameSynced) await syncFolder(dirname(path));
@@ -32,6 +32,11 @@ async function createFile(path: string): Promise<AppendOnlyFile> {
     },
     close: () => file.close(),
   };
+}
+
+/** Some systems write less than they were given: on a disk that fills up, when they are interrupted. */
+async function appendAll(file: FileHandle, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
 }
 
 /** The names in a folder are written apart from the files. */

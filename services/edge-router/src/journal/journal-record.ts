@@ -1,5 +1,6 @@
-import { create, fromJson, toJsonString } from '@bufbuild/protobuf';
+import { create, fromJson } from '@bufbuild/protobuf';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { usageJson } from './usage-json.ts';
 
 /**
  * What the journal remembers of a request, one line each:
@@ -16,7 +17,7 @@ export type JournalRecord =
 const marks = { open: 'O ', final: 'F ', void: 'V ' } as const;
 
 export function encodeRecord(record: JournalRecord): string {
-  const text = record.kind === 'void' ? record.requestId : toJsonString(UsageRecordedSchema, record.event);
+  const text = record.kind === 'void' ? record.requestId : usageJson(record.event);
   return `${marks[record.kind]}${text}\n`;
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { AppendOnlyFile, JournalDisk } from './journal-disk.ts';
 
 /**
@@ -17,23 +18,24 @@ export interface JournalSegmentOptions {
   readonly onFailed: (fault: unknown) => void;
 }
 
-interface PendingText {
-  readonly text: string;
-  readonly settle: (written: boolean) => void;
+/** What goes out with the next write. Everything in it is written, or nothing. */
+interface Batch {
+  text: string;
+  readonly written: PromiseWithResolvers<boolean>;
 }
 
 /** A disk that does not answer for so long counts as failed. */
 const stalledMs = 10_000;
 
 /**
- * One file of the journal, appended to by one process. What is appended while a write is under way goes out together
- * with the next one. After a failure nothing is written here any more, so that only the last line of a file can be torn.
+ * One file of the journal, appended to by one process. What is appended in the same turn of the event loop, or while a write
+ * is under way, goes out in one write. After a failure nothing is written here any more, so that only the last line of a file can be torn.
  */
 export class JournalSegment {
   readonly path: string;
   readonly #options: JournalSegmentOptions;
   readonly #file: AppendOnlyFile;
-  #pending: PendingText[] = [];
+  #pending: Batch | undefined;
   #writing: Promise<void> | undefined;
   #syncing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -64,10 +66,10 @@ export class JournalSegment {
   append(text: string): Promise<boolean> {
     if (this.#failed || this.#closing !== undefined) return Promise.resolve(false);
     this.#sizeBytes += Buffer.byteLength(text);
-    return new Promise((settle) => {
-      this.#pending.push({ text, settle });
-      this.#writing ??= this.#writeAll();
-    });
+    this.#pending ??= { text: '', written: Promise.withResolvers() };
+    this.#pending.text += text;
+    this.#writing ??= this.#writeAll();
+    return this.#pending.written.promise;
   }
 
   /** Forces what was written so far onto the disk. Never rejects. */
@@ -92,11 +94,11 @@ export class JournalSegment {
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#pending.length > 0) {
-      const batch = this.#pending;
-      this.#pending = [];
-      const written = await this.#write(batch.map(({ text }) => text).join(''));
-      for (const { settle } of batch) settle(written);
+    await endOfTurn();
+    while (this.#pending !== undefined) {
+      const { text, written } = this.#pending;
+      this.#pending = undefined;
+      written.resolve(await this.#write(text));
     }
     this.#writing = undefined;
   }

@@ -23,6 +23,8 @@ const sendTimeoutMs = 10_000;
 export class UsageDelivery implements Disposable {
   readonly #options: UsageDeliveryOptions;
   readonly #stop = new AbortController();
+  /** What ends each call to the sink that is under way. */
+  readonly #sending = new Set<(reason: unknown) => void>();
   #retryMs: number;
   #pause: Promise<void> | undefined;
   #pauseEnd = new AbortController();
@@ -61,14 +63,29 @@ export class UsageDelivery implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#stop.abort(new Error('delivery was stopped'));
+    const reason = new Error('delivery was stopped');
+    this.#stop.abort(reason);
+    for (const giveUp of this.#sending) giveUp(reason);
     this.retryNow();
     this.#away?.resolve();
   }
 
   async #send(events: readonly UsageRecorded[]): Promise<void> {
-    const limit = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendTimeoutMs)]);
-    await beforeAborted(this.#options.sink.record(events, limit), limit);
+    const limit = new AbortController();
+    const given = Promise.withResolvers<never>();
+    const giveUp = (reason: unknown) => {
+      limit.abort(reason);
+      given.reject(reason);
+    };
+    const timer = setTimeout(() => giveUp(new Error('the ledger does not answer')), sendTimeoutMs);
+    this.#sending.add(giveUp);
+    try {
+      // A sink that does not heed the signal must not hold up the retry, or the end of the process.
+      await Promise.race([this.#options.sink.record(events, limit.signal), given.promise]);
+    } finally {
+      clearTimeout(timer);
+      this.#sending.delete(giveUp);
+    }
   }
 
   #succeeded(): void {
@@ -87,17 +104,5 @@ export class UsageDelivery implements Disposable {
         this.#pause = undefined;
       });
     this.#retryMs = Math.min(this.#retryMs * 2, maxRetryMs);
-  }
-}
-
-/** A sink that does not heed the signal must not hold up the retry, or the end of the process. */
-async function beforeAborted(sent: Promise<void>, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    await Promise.race([sent, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }

@@ -1,10 +1,5 @@
 import type { Clock } from '@gateway/time';
 
-interface Finished {
-  readonly requestId: string;
-  readonly atMs: number;
-}
-
 const rememberedMs = 30_000;
 const maxPerToken = 200;
 
@@ -14,43 +9,52 @@ const maxPerToken = 200;
  */
 export class RecentRequests {
   readonly #clock: Clock;
-  readonly #byToken = new Map<string, Finished[]>();
+  /** Token → its request ids with the time of their end, oldest first. Tokens stand in the order of their last request. */
+  readonly #byToken = new Map<string, Map<string, number>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   add(tokenId: string, requestId: string): void {
-    const finished = this.#stillRecent(tokenId);
-    if (finished.length === maxPerToken) finished.shift();
-    finished.push({ requestId, atMs: this.#clock.nowMs() });
+    const now = this.#clock.nowMs();
+    const ended = this.#byToken.get(tokenId) ?? new Map<string, number>();
+    if (ended.size === maxPerToken) dropFirst(ended);
+    ended.set(requestId, now);
     this.#byToken.delete(tokenId);
-    this.#byToken.set(tokenId, finished);
-    this.#dropOldTokens();
+    this.#byToken.set(tokenId, ended);
+    this.#dropOld(now);
   }
 
   of(tokenId: string): readonly string[] {
-    return this.#stillRecent(tokenId).map(({ requestId }) => requestId);
+    const since = this.#clock.nowMs() - rememberedMs;
+    return [...(this.#byToken.get(tokenId) ?? [])].flatMap(([requestId, atMs]) => (atMs > since ? [requestId] : []));
   }
 
   /** These are in the ledger; nobody has to wait for them again. */
   confirm(tokenId: string, requestIds: readonly string[]): void {
-    const confirmed = new Set(requestIds);
-    const left = this.#stillRecent(tokenId).filter(({ requestId }) => !confirmed.has(requestId));
-    if (left.length === 0) this.#byToken.delete(tokenId);
-    else this.#byToken.set(tokenId, left);
+    const ended = this.#byToken.get(tokenId);
+    for (const requestId of requestIds) ended?.delete(requestId);
+    if (ended?.size === 0) this.#byToken.delete(tokenId);
   }
 
-  #stillRecent(tokenId: string): Finished[] {
-    const since = this.#clock.nowMs() - rememberedMs;
-    return (this.#byToken.get(tokenId) ?? []).filter(({ atMs }) => atMs > since);
-  }
-
-  /** Tokens stand in the order of their last request, so the ones to drop come first. */
-  #dropOldTokens(): void {
-    for (const [tokenId] of this.#byToken) {
-      if (this.#stillRecent(tokenId).length > 0) return;
-      this.#byToken.delete(tokenId);
+  /** Of the token that was silent for longest; each request drops more than it adds, so that nothing stays for good. */
+  #dropOld(now: number): void {
+    const [longestSilent] = this.#byToken;
+    if (longestSilent === undefined) return;
+    const [tokenId, ended] = longestSilent;
+    let dropped = 0;
+    for (const [requestId, atMs] of ended) {
+      if (atMs > now - rememberedMs || dropped++ === 2) break;
+      ended.delete(requestId);
     }
+    if (ended.size === 0) this.#byToken.delete(tokenId);
+  }
+}
+
+function dropFirst(ended: Map<string, number>): void {
+  for (const requestId of ended.keys()) {
+    ended.delete(requestId);
+    return;
   }
 }

@@ -1,4 +1,3 @@
-import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
@@ -74,8 +73,10 @@ export class UsageBooking {
   /**
    * Books the request: its tokens are charged to the day and its event is on disk when this resolves, so both are seen
    * by the next request. Nothing is booked for a request that no provider answered. Later calls change nothing.
+   * @param last usage that came with the very end: the journal need not be told of it before.
    */
-  end(outcome: Outcome): Promise<void> {
+  end(outcome: Outcome, last?: Usage): Promise<void> {
+    if (this.#ended === undefined && last !== undefined) this.#usage = last;
     this.#ended ??= this.#usage === undefined ? this.#void() : this.#book(this.#event(outcome));
     return this.#ended;
   }
@@ -110,7 +111,8 @@ export class UsageBooking {
   #event(outcome: Outcome): UsageRecorded {
     const { requestId, principal, admission, endpoint, bodyBytes } = this.#request;
     const usage = this.#usage;
-    return create(UsageRecordedSchema, {
+    return {
+      $typeName: UsageRecordedSchema.typeName,
       requestId,
       tokenId: principal.tokenId,
       admittedAt: timestampFromMs(admission.admittedAtMs),
@@ -124,6 +126,6 @@ export class UsageBooking {
       reasoningTokens: usage?.reasoningTokens ?? 0n,
       estimated: usage?.estimated ?? true,
       outcome,
-    });
+    };
   }
 }

@@ -1,0 +1,32 @@
+import { toJsonString } from '@bufbuild/protobuf';
+import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+
+/**
+ * An event in protobuf's JSON, byte for byte as `toJsonString` has it. Each request is written two or three times, and the
+ * general way, by reflection over the schema, takes twenty times as long.
+ */
+export function usageJson(event: UsageRecorded): string {
+  let members = '';
+  if (event.requestId !== '') members += `,"requestId":${JSON.stringify(event.requestId)}`;
+  if (event.tokenId !== '') members += `,"tokenId":${JSON.stringify(event.tokenId)}`;
+  if (event.admittedAt !== undefined) members += `,"admittedAt":${timestampJson(event.admittedAt)}`;
+  if (event.localDay !== '') members += `,"localDay":${JSON.stringify(event.localDay)}`;
+  if (event.endpoint !== '') members += `,"endpoint":${JSON.stringify(event.endpoint)}`;
+  if (event.provider !== '') members += `,"provider":${JSON.stringify(event.provider)}`;
+  if (event.model !== '') members += `,"model":${JSON.stringify(event.model)}`;
+  if (event.inputTokens !== 0n) members += `,"inputTokens":"${event.inputTokens}"`;
+  if (event.cachedTokens !== 0n) members += `,"cachedTokens":"${event.cachedTokens}"`;
+  if (event.outputTokens !== 0n) members += `,"outputTokens":"${event.outputTokens}"`;
+  if (event.reasoningTokens !== 0n) members += `,"reasoningTokens":"${event.reasoningTokens}"`;
+  if (event.estimated) members += ',"estimated":true';
+  if (event.outcome !== Outcome.UNSPECIFIED) members += `,"outcome":"OUTCOME_${Outcome[event.outcome]}"`;
+  return `{${members.slice(1)}}`;
+}
+
+function timestampJson(at: Timestamp): string {
+  // The edge's own clock has whole milliseconds; a Date has no more.
+  if (at.nanos % 1_000_000 !== 0) return toJsonString(TimestampSchema, at);
+  const text = new Date(Number(at.seconds) * 1_000 + at.nanos / 1_000_000).toISOString();
+  return at.nanos === 0 ? `"${text.slice(0, -'.000Z'.length)}Z"` : `"${text}"`;
+}
