@@ -77,26 +77,18 @@ async function decide(request: AdmissionRequest, { limiter, local, timeoutMs }: 
     limits: limiterLimits(request.principal),
     costKind: request.cost === 'request_only' ? CostKind.REQUEST_ONLY : CostKind.REQUEST_AND_TOKENS,
   };
-  try {
-    return await askTwice((timeLeftMs) => limiter.admit(check, { timeoutMs: timeLeftMs }), timeoutMs);
-  } catch (thrown) {
-    if (!(thrown instanceof RpcError)) throw thrown;
-    return local.admit(check, thrown);
-  }
-}
-
-/**
- * When the connection broke, another limiter may be behind the address: it is asked once more, in the time that is left.
- * A repeated admission takes no second slot.
- */
-async function askTwice<T>(ask: (timeLeftMs: number) => Promise<T>, timeoutMs: number): Promise<T> {
   const deadlineMs = performance.now() + timeoutMs;
-  try {
-    return await ask(timeoutMs);
-  } catch (thrown) {
-    const timeLeftMs = Math.floor(deadlineMs - performance.now());
-    if (!(thrown instanceof RpcError) || thrown.status !== 'unavailable' || timeLeftMs < 1) throw thrown;
-    return await ask(timeLeftMs);
+  for (let timeLeftMs = timeoutMs; ; ) {
+    try {
+      return await limiter.admit(check, { timeoutMs: timeLeftMs });
+    } catch (thrown) {
+      if (!(thrown instanceof RpcError)) throw thrown;
+      const isFirst = timeLeftMs === timeoutMs;
+      timeLeftMs = Math.floor(deadlineMs - performance.now());
+      // When the connection broke, another limiter may be behind the address: it is asked once more, in the time that is
+      // left. A repeated admission takes no second slot.
+      if (!isFirst || thrown.status !== 'unavailable' || timeLeftMs < 1) return local.admit(check, thrown);
+    }
   }
 }
 

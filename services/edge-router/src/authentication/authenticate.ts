@@ -8,15 +8,22 @@ import { type AuthHeader, presentedToken, unauthorized } from './credentials.ts'
 import type { Principal } from './principal.ts';
 import type { TokenCache } from './token-cache.ts';
 
-/** Who sends this request. Throws `unauthorized`. A malformed token dies on its checksum, without a lookup. */
-export async function authenticate(
+/**
+ * Who sends this request: at once for a token that is known, which most are. Throws `unauthorized`, or rejects with it. A
+ * malformed token dies on its checksum, without a lookup.
+ */
+export function authenticate(
   request: IncomingMessage,
   ownHeader: AuthHeader,
   tokens: TokenCache,
-): Promise<Principal> {
+): Promise<Principal> | Principal {
   const text = presentedToken(request, ownHeader);
   if (parseTokenText(text) === undefined) throw unauthorized('Missing or malformed token.');
-  const principal = await tokens.resolve(tokenSha256(text));
+  const resolved = tokens.resolve(tokenSha256(text));
+  return resolved instanceof Promise ? resolved.then(existing) : existing(resolved);
+}
+
+function existing(principal: Principal | undefined): Principal {
   if (principal === undefined) throw unauthorized('The token is unknown or revoked.');
   return principal;
 }

@@ -28,8 +28,8 @@ describe('BodyBudget', () => {
     const admitted: string[] = [];
     const large = budget.hold(patient);
     const small = budget.hold(patient);
-    const largeWaits = large.reserve(90).then(() => admitted.push('large'));
-    const smallWaits = small.reserve(20).then(() => admitted.push('small'));
+    const largeWaits = Promise.resolve(large.reserve(90)).then(() => admitted.push('large'));
+    const smallWaits = Promise.resolve(small.reserve(20)).then(() => admitted.push('small'));
     first[Symbol.dispose]();
     await largeWaits;
     expect(admitted).toEqual(['large']);

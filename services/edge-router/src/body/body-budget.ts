@@ -84,16 +84,21 @@ export class BodyHold implements Disposable {
     this.#signal = signal;
   }
 
-  /** Makes room for a body before it is read. Throws `providers_unavailable` when there is none for too long. */
-  async reserve(bytes: number): Promise<void> {
-    if (!this.#budget.tryTake(bytes)) await this.#waitFor(bytes);
+  /**
+   * Makes room for a body before it is read: at once, or when the promise resolves. It rejects with `providers_unavailable`
+   * when there is none for too long.
+   */
+  reserve(bytes: number): Promise<void> | undefined {
+    if (!this.#budget.tryTake(bytes)) return this.#waitFor(bytes);
     this.#bytes += bytes;
+    return undefined;
   }
 
   async #waitFor(bytes: number): Promise<void> {
     const startedAt = performance.now();
     try {
       await this.#budget.take(bytes, this.#signal);
+      this.#bytes += bytes;
     } finally {
       this.#waitedMs += performance.now() - startedAt;
     }

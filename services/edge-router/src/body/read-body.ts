@@ -21,26 +21,27 @@ export async function readBody(request: IncomingMessage, rules: BodyRules): Prom
   const isPlain = encoding === 'identity';
   if ((declaredBytes ?? 0) > (isPlain ? rules.limitBytes : encodedLimitBytes(rules))) throw tooLarge(rules);
   const expectedBytes = isPlain && declaredBytes !== undefined ? declaredBytes : unknownLengthBytes;
-  await rules.hold?.reserve(expectedBytes);
+  const waiting = rules.hold?.reserve(expectedBytes);
+  if (waiting !== undefined) await waiting;
   inviteUpload(request);
   const fault = uploadFault(request);
   if (fault !== undefined) throw fault;
   const expected = { rules, expectedBytes, sizeIsCertain: isPlain && declaredBytes !== undefined };
-  if (isPlain && request.complete && request.readableLength <= smallBytes) return readSmall(request, expected);
+  if (isPlain && declaredBytes === request.readableLength) return readWhole(request, declaredBytes);
   const chunks = undecodableAsInvalidBody(decodeBody(request, encoding, rules));
   return gather(chunks, expected);
 }
 
-/** A body that is wholly here and so small that others need no turn meanwhile: most are. Saves the stream, and a copy. */
-function readSmall(request: IncomingMessage, { rules }: Expected): JsonBody {
-  const whole: unknown = request.read();
-  const bytes = whole instanceof Buffer ? whole : Buffer.alloc(0);
-  if (bytes.length > rules.limitBytes) throw tooLarge(rules);
-  rules.hold?.growTo(bytes.length);
-  return readJsonBody(bytes);
+/**
+ * A body that has been received already. Most are, and no more is received unread than others need no turn for. Saves the
+ * reading of a stream, and a copy.
+ */
+function readWhole(request: IncomingMessage, bytes: number): JsonBody {
+  const whole: unknown = bytes === 0 ? undefined : request.read(bytes);
+  // Lets the request end: its connection is not free for the next one before.
+  request.resume();
+  return readJsonBody(whole instanceof Buffer ? whole : Buffer.alloc(0));
 }
-
-const smallBytes = 64 * 1024;
 
 /** What is set aside for a body that does not say how long it will be. */
 const unknownLengthBytes = 64 * 1024;

@@ -4,8 +4,7 @@ import { type GatewayErrorCode, toGatewayError } from '@gateway/errors';
 import { type AdmissionPeers, admit } from '../admission/admit.ts';
 import { authenticate } from '../authentication/authenticate.ts';
 import type { TokenCache } from '../authentication/token-cache.ts';
-import type { BodyBudget } from '../body/body-budget.ts';
-import type { BodyRules } from '../body/body-rules.ts';
+import type { BodyBudget, BodyHold } from '../body/body-budget.ts';
 import type { EndpointPeers } from '../endpoints/endpoint.ts';
 import type { RequestEvents } from '../events.ts';
 import type { Route } from '../routes.ts';
@@ -36,10 +35,10 @@ export async function handleRequest(
   if (route.isTraced) peers.traces.begin(trace);
   const client = clientSignal(response);
   using hold = peers.bodies.hold(client);
-  const bodyRules = { ...route.body, hold };
+  const exchange: Exchange = { requestId, request, response, signal: client, hold, trace };
   let errorCode: GatewayErrorCode | undefined;
   try {
-    await answer(route, { requestId, request, response, signal: client, bodyRules, trace }, peers);
+    await answer(route, exchange, peers);
   } catch (thrown) {
     const error = toGatewayError(thrown);
     if (!client.aborted) errorCode = error.code;
@@ -58,25 +57,28 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly signal: AbortSignal;
-  readonly bodyRules: BodyRules;
+  readonly hold: BodyHold;
   readonly trace: RequestTrace;
 }
 
 async function answer(route: Route, exchange: Exchange, peers: RequestPeers): Promise<void> {
-  const { requestId, request, response, trace } = exchange;
-  const principal = await authenticate(request, route.authHeader, peers.tokens);
+  const { requestId, request, response, signal, hold, trace } = exchange;
+  const known = authenticate(request, route.authHeader, peers.tokens);
+  const principal = known instanceof Promise ? await known : known;
   trace.onAuthenticated(principal.tokenId);
   const admission =
     route.cost === 'nothing'
       ? { admittedAtMs: peers.endpoints.clock.nowMs(), localDay: '', headers: {} }
       : await admit({ requestId, principal, cost: route.cost }, peers.admission);
   if (route.sendsRateLimitHeaders) {
-    for (const [name, value] of Object.entries(admission.headers)) response.setHeader(name, value);
+    for (const name in admission.headers) response.setHeader(name, admission.headers[name] ?? '');
   }
   if ('refusal' in admission && admission.refusal !== undefined) throw admission.refusal;
   trace.onAdmitted();
+  const { path, errorDialect, body } = route;
+  const bodyRules = { limitBytes: body.limitBytes, acceptsCompression: body.acceptsCompression, hold };
   await route.endpoint(
-    { ...exchange, path: route.path, errorDialect: route.errorDialect, principal, admission },
+    { requestId, path, errorDialect, bodyRules, request, response, principal, admission, signal, trace },
     peers.endpoints,
   );
 }

@@ -25,8 +25,21 @@ export function usageJson(event: UsageRecorded): string {
 }
 
 function timestampJson(at: Timestamp): string {
-  // The edge's own clock has whole milliseconds; a Date has no more.
-  if (at.nanos % 1_000_000 !== 0) return toJsonString(TimestampSchema, at);
-  const text = new Date(Number(at.seconds) * 1_000 + at.nanos / 1_000_000).toISOString();
-  return at.nanos === 0 ? `"${text.slice(0, -'.000Z'.length)}Z"` : `"${text}"`;
+  // The edge's own clock has whole milliseconds.
+  if (at.nanos % nanosPerMs !== 0) return toJsonString(TimestampSchema, at);
+  const second = secondText(at.seconds);
+  return at.nanos === 0 ? `"${second}Z"` : `"${second}.${String(at.nanos / nanosPerMs).padStart(3, '0')}Z"`;
 }
+
+const nanosPerMs = 1_000_000;
+
+/** Requests that follow each other were mostly admitted within the same second. */
+function secondText(seconds: bigint): string {
+  if (seconds !== latest.seconds) {
+    const text = new Date(Number(seconds) * 1_000).toISOString();
+    latest = { seconds, text: text.slice(0, -'.000Z'.length) };
+  }
+  return latest.text;
+}
+
+let latest = { seconds: 0n, text: '1970-01-01T00:00:00' };
