@@ -131,7 +131,7 @@ export interface CandidateConfig {
   readonly model: string;
 }
 
-/** How accounts cool down, come back and are shared. Every one has a default that is safe to keep. */
+/** Every duration and share that health and selection go by. Each has a default that is safe to keep. */
 export interface PoolSettings {
   /** First guess after a 429 that names no reset; doubles with each further one. */
   readonly rateLimitCooldownMs: number;
@@ -139,6 +139,8 @@ export interface PoolSettings {
   /** The furthest reset that a provider's word is taken for. */
   readonly givenCooldownMaxMs: number;
   readonly unauthorizedCooldownMs: number;
+  /** The longest pause of an account whose credential was refused; it doubles while probes are refused too. */
+  readonly unauthorizedCooldownMaxMs: number;
   /** First pause of an account after repeated errors; doubles while its probes fail. */
   readonly errorCooldownMs: number;
   readonly errorCooldownMaxMs: number;
@@ -148,6 +150,36 @@ export interface PoolSettings {
   readonly cooldownJitter: number;
   /** How long a probe keeps others away from its account when nothing is heard of it. */
   readonly probeTimeoutMs: number;
+  /** How often one request asks an account whether a long reset that its provider named came early. */
+  readonly earlyProbeIntervalMs: number;
+  /** How long a guessed cooldown keeps even those requests away that no other account can serve. */
+  readonly lastResortProbeIntervalMs: number;
+  /** Limits are told at once: a probe of one that hears nothing bad for so long is taken to have passed. */
+  readonly limitProbeQuietMs: number;
+  /** First pause of a whole pool whose provider is overloaded or out of reach; doubles while that goes on. */
+  readonly poolPauseMs: number;
+  readonly poolPauseMaxMs: number;
+  /** Failures further apart than this are not one trouble of the pool. */
+  readonly poolTroubleWindowMs: number;
+  /** How many accounts must agree that it is not them. All of them, in a smaller pool. */
+  readonly poolTroubleAccounts: number;
+  /**
+   * How long an overload must last to be one of the pool. It is told at once: while a request goes on that was sent since it
+   * began, and is older than this, the pool serves.
+   */
+  readonly overloadConfirmMs: number;
+  /** The same of the network, where it takes a time to give up. */
+  readonly networkConfirmMs: number;
+  /** Overload is told at once: the probe of a paused pool that hears nothing bad for so long is taken to have passed. */
+  readonly poolProbeQuietMs: number;
+  /** Accounts with no more of a quota left than this share, 0 to 1, serve when no other can. */
+  readonly quotaReserve: number;
+  /** What is kept of a pool, as a share of it, for callers that have less than their part. */
+  readonly callerReserve: number;
+  /** How long a caller counts as one of those who share a pool. */
+  readonly callerMemoryMs: number;
+  /** When to come back for a place that may be free at any moment. */
+  readonly freePlaceRetryMs: number;
   /** Attempts of one request that may end in an error (not in a 429). */
   readonly maxErrorAttempts: number;
   /** Share of requests, 0 to 1, that may be spent on further attempts after errors… */

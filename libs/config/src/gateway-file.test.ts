@@ -121,6 +121,58 @@ describe('gateway.yaml', () => {
     expect(Object.values(settings).every(Number.isFinite)).toBe(true);
   });
 
+  it('takes every duration and share that health and selection go by', () => {
+    const { settings } = load(`
+pools: { p: { format: responses, owned_by: o, base_url: "http://x" } }
+settings:
+  unauthorized_cooldown_max_seconds: 1200
+  early_probe_interval_seconds: 1.5
+  last_resort_probe_interval_seconds: 2
+  limit_probe_quiet_seconds: 3.5
+  pool_pause_seconds: 4
+  pool_pause_max_seconds: 5
+  pool_trouble_window_seconds: 6
+  pool_trouble_accounts: 7
+  overload_confirm_seconds: 8
+  network_confirm_seconds: 9
+  pool_probe_quiet_seconds: 10
+  quota_reserve_share: 0.11
+  caller_reserve_share: 0.12
+  caller_memory_seconds: 13
+  free_place_retry_seconds: 14
+`);
+    expect(settings).toMatchObject({
+      unauthorizedCooldownMaxMs: 1_200_000,
+      earlyProbeIntervalMs: 1_500,
+      lastResortProbeIntervalMs: 2_000,
+      limitProbeQuietMs: 3_500,
+      poolPauseMs: 4_000,
+      poolPauseMaxMs: 5_000,
+      poolTroubleWindowMs: 6_000,
+      poolTroubleAccounts: 7,
+      overloadConfirmMs: 8_000,
+      networkConfirmMs: 9_000,
+      poolProbeQuietMs: 10_000,
+      quotaReserve: 0.11,
+      callerReserve: 0.12,
+      callerMemoryMs: 13_000,
+      freePlaceRetryMs: 14_000,
+    });
+  });
+
+  it('refuses settings that contradict each other or make no sense, by their paths', () => {
+    const settings = `{ pool_pause_seconds: 60, unauthorized_cooldown_max_seconds: 5, pool_trouble_accounts: 1.5, callers: 1 }`;
+    const pools = 'pools: { p: { format: responses, owned_by: o, base_url: "http://x" } }';
+    expect(problemsOf(`${pools}\nsettings: ${settings}`)).toEqual([
+      'settings.pool_trouble_accounts: must be a value of type int',
+      'settings.callers: there is no such key',
+    ]);
+    expect(problemsOf(`${pools}\nsettings: { pool_pause_seconds: 60, unauthorized_cooldown_max_seconds: 5 }`)).toEqual([
+      'settings.unauthorized_cooldown_max_seconds: must be at least unauthorized_cooldown_seconds, which is 600',
+      'settings.pool_pause_max_seconds: must be at least pool_pause_seconds, which is 60',
+    ]);
+  });
+
   it('reports every problem at once, by its path', () => {
     const problems = problemsOf(
       `

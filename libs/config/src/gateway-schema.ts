@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { modelTraitsSchema } from './model-traits-schema.ts';
 import { oauthCredentialSchema, secretText } from './oauth-credential-schema.ts';
+import { settingsSchema } from './settings-schema.ts';
 
 const name = z
   .string()
@@ -70,37 +71,12 @@ const modelClass = z.strictObject({
     .describe('Provider models as pool/model, in order of preference.'),
 });
 
-const seconds = (fallback: number, text: string) =>
-  z.number().positive().max(31_536_000).default(fallback).describe(text);
-const share = (fallback: number, text: string) => z.number().min(0).max(1).default(fallback).describe(text);
-
-const settings = z.strictObject({
-  rate_limit_cooldown_seconds: seconds(
-    5,
-    'First guess after a 429 that names no reset; doubles with each further one.',
-  ),
-  rate_limit_cooldown_max_seconds: seconds(600, 'The longest such guess.'),
-  given_cooldown_max_seconds: seconds(691_200, "The furthest reset that a provider's word is taken for."),
-  unauthorized_cooldown_seconds: seconds(600, 'Pause of an account whose credential was refused.'),
-  error_cooldown_seconds: seconds(2, 'First pause of an account after repeated errors; doubles while its probes fail.'),
-  error_cooldown_max_seconds: seconds(60, 'The longest such pause.'),
-  error_threshold: share(0.5, 'Share of recent attempts that may fail before an account pauses.'),
-  cooldown_jitter: share(0.2, 'Guessed cooldowns are lengthened at random by up to this share.'),
-  probe_timeout_seconds: seconds(30, 'How long a probe of which nothing is heard keeps others away.'),
-  max_error_attempts: z.int().min(1).max(20).default(3).describe('Attempts of one request that may end in an error.'),
-  retry_budget_share: share(0.1, 'Share of requests that may be spent on further attempts after errors.'),
-  retry_budget_floor_per_second: z.number().min(0).default(10).describe('Further attempts allowed in any case.'),
-  affinity_ttl_seconds: seconds(3_600, 'How long a session stays with its account after its last success.'),
-  lease_ttl_seconds: seconds(900, 'When a request that nobody reported on stops counting as under way.'),
-  model_list_refresh_seconds: seconds(60, 'How often adapters report model lists; 3 times as long means unreachable.'),
-});
-
 /** The shape of `gateway.yaml`. What one part says of another (an account's pool) is checked elsewhere. */
 export const gatewayFileSchema = z.strictObject({
   pools: z.record(name, pool).refine((pools) => Object.keys(pools).length > 0, 'must hold at least one pool'),
   accounts: z.array(account).default([]),
   classes: z.record(name, modelClass).default({}),
-  settings: settings.prefault({}),
+  settings: settingsSchema.prefault({}),
 });
 
 /** The file as a person writes it, defaults left out. */

@@ -15,6 +15,7 @@ interface FileText {
   readonly accounts?: readonly string[];
   readonly pools?: string;
   readonly classes?: string;
+  readonly settings?: string;
 }
 
 const responsesPool = 'responses: { format: responses, owned_by: a, base_url: "http://127.0.0.1:1/v1" }';
@@ -23,8 +24,14 @@ const sterk = (candidate: string) => `sterk: { name: Sterk, effort: high, candid
 const account = (name: string, more = '') =>
   `{ pool: responses, name: ${name}, credential: { bearer: "\${KEY}" }${more} }`;
 
-function textOf({ accounts = [account('a')], pools = bothPools, classes = sterk('responses/gpt-5.5') }: FileText) {
-  return `pools: { ${pools} }\naccounts:\n${accounts.map((one) => `  - ${one}\n`).join('')}classes: { ${classes} }\n`;
+function textOf({
+  accounts = [account('a')],
+  pools = bothPools,
+  classes = sterk('responses/gpt-5.5'),
+  settings = '',
+}: FileText) {
+  const list = accounts.map((one) => `  - ${one}\n`).join('');
+  return `pools: { ${pools} }\naccounts:\n${list}classes: { ${classes} }\nsettings: { ${settings} }\n`;
 }
 
 /** A broker that runs on a gateway.yaml. */
@@ -194,6 +201,20 @@ describe('a gateway.yaml that changes while the gateway runs', () => {
     hangUp();
     await expect.poll(() => reloads('applied')).toBe(1);
     expect((await credentialOf('responses/a')).secret).toEqual({ case: 'bearer', value: 'second-key' });
+  });
+
+  it('goes by its settings from then on', async () => {
+    const { acquire, finish, change, refuse, accounts } = await brokerOn({ accounts: [account('a')] });
+    const states = async () => (await accounts()).map(([, state]) => state);
+    await change({ accounts: [account('a')], settings: 'rate_limit_cooldown_seconds: 0.05, cooldown_jitter: 0' });
+    await finish(leaseOf(await acquire()), AttemptResult.RATE_LIMITED);
+    expect((await acquire()).case).toBe('exhausted');
+    await expect.poll(states).toEqual([AccountState.AVAILABLE]);
+
+    await refuse(textOf({ accounts: [account('a')], settings: 'rate_limit_cooldown_seconds: 700' }));
+    await change({ accounts: [account('a')], settings: 'unauthorized_cooldown_seconds: 300' });
+    await finish(leaseOf(await acquire()), AttemptResult.UNAUTHORIZED);
+    expect(await states()).toEqual([AccountState.COOLING]);
   });
 
   it('never fails a request that is under way, nor leases what it took away', async () => {

@@ -4,7 +4,6 @@ import { type AccountHealth, type Cooldown, causeOf, concernsModel } from './acc
 import { type HealthRules, withGivenReset, withGuess } from './cooldown.ts';
 import { withAttemptCounted } from './error-average.ts';
 import { limitOf } from './limit-scope.ts';
-import { poolRulesOf } from './pool-rules.ts';
 import { endProbe, isProbedBy } from './probe.ts';
 import { withWindows } from './quota-windows.ts';
 
@@ -83,7 +82,7 @@ function afterRateLimit(health: AccountHealth, attempt: EndedAttempt, rules: Hea
 }
 
 function afterRefusal(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
-  const { unauthorizedCooldownMs: firstMs, unauthorizedCooldownMaxMs: maxMs } = poolRulesOf(rules.settings);
+  const { unauthorizedCooldownMs: firstMs, unauthorizedCooldownMaxMs: maxMs } = rules.settings;
   return withGuess(health, { scope: '', reason: 'unauthorized', firstMs, maxMs }, attempt, rules);
 }
 

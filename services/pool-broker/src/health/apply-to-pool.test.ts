@@ -4,10 +4,9 @@ import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
 import { applyToPool, type PoolAttempt } from './apply-to-pool.ts';
 import { type PoolHealth, poolAvailabilityOf, startPoolProbe, untroubled } from './pool-health.ts';
-import { poolRulesOf } from './pool-rules.ts';
 
 const startMs = 1_000_000;
-const settings = poolRulesOf({ ...sampleSettings, cooldownJitter: 0 });
+const settings = { ...sampleSettings, cooldownJitter: 0 };
 const rules = { settings, random: () => 0 };
 const confirmMs = settings.overloadConfirmMs;
 

@@ -8,7 +8,6 @@ import {
   type TroubleCause,
   troublesModel,
 } from './pool-health.ts';
-import { poolRulesOf } from './pool-rules.ts';
 
 /** An attempt that has ended, as its pool's health needs to know it. */
 export interface PoolAttempt extends EndedAttempt {
@@ -28,7 +27,7 @@ export function troubleSinceMs(
   const known = knownTrouble(health, cause, model);
   const last = known?.failures.at(-1);
   if (known === undefined || last === undefined) return nowMs;
-  const { poolTroubleWindowMs } = poolRulesOf(rules.settings);
+  const { poolTroubleWindowMs } = rules.settings;
   return nowMs - Math.max(last.atMs, known.pause?.untilMs ?? 0) < poolTroubleWindowMs ? known.sinceMs : nowMs;
 }
 
@@ -88,7 +87,7 @@ function withPause(trouble: PoolTrouble, attempt: PoolAttempt, rules: HealthRule
   if (pause !== undefined && !wasProbe && leasedAtMs <= pause.sinceMs) return trouble;
   if (!wasProbe && !isOfPool(trouble, attempt, rules)) return trouble;
   const strikes = (pause?.strikes ?? 0) + 1;
-  const { poolPauseMs: firstMs, poolPauseMaxMs: maxMs } = poolRulesOf(rules.settings);
+  const { poolPauseMs: firstMs, poolPauseMaxMs: maxMs } = rules.settings;
   const guessMs = guessedMs(strikes, { firstMs, maxMs }, rules);
   const givenMs = Math.min(maxMs, (attempt.outcome.retryAtMs ?? nowMs) - nowMs);
   return { ...trouble, pause: { sinceMs: nowMs, untilMs: nowMs + Math.max(guessMs, givenMs), strikes } };
@@ -97,7 +96,7 @@ function withPause(trouble: PoolTrouble, attempt: PoolAttempt, rules: HealthRule
 /** True when so many accounts have met the trouble, or so many requests, that it is none of theirs, and nothing gets through. */
 function isOfPool(trouble: PoolTrouble, attempt: PoolAttempt, rules: HealthRules): boolean {
   const { cause, sinceMs, failures } = trouble;
-  const { poolTroubleAccounts, overloadConfirmMs, networkConfirmMs } = poolRulesOf(rules.settings);
+  const { poolTroubleAccounts, overloadConfirmMs, networkConfirmMs } = rules.settings;
   const confirmedMs = attempt.nowMs - (cause === 'overloaded' ? overloadConfirmMs : networkConfirmMs);
   if (sinceMs > confirmedMs || (attempt.oldestUnderWayMs ?? attempt.nowMs) <= confirmedMs) return false;
   const distinct = new Set(failures.map(({ accountId }) => accountId)).size;

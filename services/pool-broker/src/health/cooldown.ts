@@ -1,7 +1,6 @@
 import type { PoolSettings } from '@gateway/config';
 import type { FailureResult } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, causeOf, forgottenAtMs, isRunning } from './account-health.ts';
-import { poolRulesOf } from './pool-rules.ts';
 
 export interface HealthRules {
   readonly settings: PoolSettings;
@@ -86,7 +85,7 @@ export function guessedMs(
 
 /** When a cooldown that begins or was probed now may be probed ahead of its end. */
 export function earlyProbeFromMs({ givenByProvider }: Cooldown, nowMs: number, rules: HealthRules): number {
-  const { earlyProbeIntervalMs, lastResortProbeIntervalMs } = poolRulesOf(rules.settings);
+  const { earlyProbeIntervalMs, lastResortProbeIntervalMs } = rules.settings;
   return nowMs + stretchedMs(givenByProvider ? earlyProbeIntervalMs : lastResortProbeIntervalMs, rules);
 }
 

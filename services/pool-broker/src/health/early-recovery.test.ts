@@ -6,11 +6,10 @@ import type { QuotaWindow } from '../accounts/quota-window.ts';
 import { type AccountHealth, healthy } from './account-health.ts';
 import { applyOutcome, type EndedAttempt } from './apply-outcome.ts';
 import { availabilityOf } from './availability.ts';
-import { poolRulesOf } from './pool-rules.ts';
 import { startProbe } from './probe.ts';
 
 const startMs = 1_000_000;
-const settings = poolRulesOf({ ...sampleSettings, cooldownJitter: 0 });
+const settings = { ...sampleSettings, cooldownJitter: 0 };
 const rules = { settings, random: () => 0 };
 const dayMs = 86_400_000;
 

@@ -1,7 +1,6 @@
 import { type AccountHealth, type Cooldown, causeOf, concernsModel, isHalfOpen, isRunning } from './account-health.ts';
 import { availabilityOf } from './availability.ts';
 import { earlyProbeFromMs, type HealthRules } from './cooldown.ts';
-import { poolRulesOf } from './pool-rules.ts';
 
 export interface ProbeRequest {
   readonly leaseId: string;
@@ -40,7 +39,7 @@ export function isProbedBy({ probe }: Cooldown, leaseId: string): boolean {
 /** Whatever becomes of an early probe, the next one waits as long: the provider is not to be asked again and again. */
 function withProbe(cooldown: Cooldown, { leaseId, nowMs }: ProbeRequest, rules: HealthRules): Cooldown {
   if (!isRunning(cooldown, nowMs) && !isHalfOpen(cooldown, nowMs)) return cooldown;
-  const { probeTimeoutMs, limitProbeQuietMs } = poolRulesOf(rules.settings);
+  const { probeTimeoutMs, limitProbeQuietMs } = rules.settings;
   const waitMs = causeOf(cooldown) === 'limit' ? Math.min(limitProbeQuietMs, probeTimeoutMs) : probeTimeoutMs;
   const probed = { ...cooldown, probe: { leaseId, expiresAtMs: nowMs + waitMs } };
   return isRunning(cooldown, nowMs) ? { ...probed, probeFromMs: earlyProbeFromMs(cooldown, nowMs, rules) } : probed;

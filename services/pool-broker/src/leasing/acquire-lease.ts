@@ -4,7 +4,6 @@ import { isError } from '../accounts/attempt.ts';
 import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/resolve-model.ts';
 import { startPoolProbe } from '../health/pool-health.ts';
-import { poolRulesOf } from '../health/pool-rules.ts';
 import { endProbe, startProbe } from '../health/probe.ts';
 import { choiceText, type SkippedGroup, skippedGroups } from '../selection/choice-text.ts';
 import { type Examination, type Selection, selectAccount } from '../selection/select-account.ts';
@@ -90,13 +89,12 @@ async function selectNow(
 ): Promise<{ readonly selection: Selection; readonly choice: LeaseChoice }> {
   const views = await readCandidates(broker, candidates, { affinityKey, caller: toCallerId(caller) });
   const { clock, random, settings } = broker;
-  const rules = poolRulesOf(settings);
   const examinations: Examination[] = [];
   const selection = selectAccount({
     candidates: views,
     affinityKey,
     history,
-    rules,
+    rules: settings,
     nowMs: clock.nowMs(),
     random,
     onExamined: (examination) => examinations.push(examination),
@@ -160,7 +158,7 @@ async function takeProbes(
   )
     return false;
   if (!poolProbe) return true;
-  const start = { leaseId, expiresAtMs: nowMs + poolRulesOf(settings).poolProbeQuietMs };
+  const start = { leaseId, expiresAtMs: nowMs + settings.poolProbeQuietMs };
   if (await store.changePoolHealth(pool.name, (health) => startPoolProbe(health, model, start, nowMs))) return true;
   if (probe) await store.changeHealth(accountId, (health) => endProbe(health, leaseId));
   return false;

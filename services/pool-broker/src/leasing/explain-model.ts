@@ -1,6 +1,5 @@
 import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/resolve-model.ts';
-import { poolRulesOf } from '../health/pool-rules.ts';
 import type { AccountView } from '../selection/fitness.ts';
 import { obstacleText } from '../selection/obstacle-text.ts';
 import { examineAccounts, type Selection, selectAccount } from '../selection/select-account.ts';
@@ -32,7 +31,7 @@ export async function explainModel(
     candidates,
     affinityKey,
     history: new LeasingHistory([]),
-    rules: poolRulesOf(broker.settings),
+    rules: broker.settings,
     nowMs: broker.clock.nowMs(),
     random: () => 0,
   };

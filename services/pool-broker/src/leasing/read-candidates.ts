@@ -3,7 +3,6 @@ import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/resolve-model.ts';
 import { healthy } from '../health/account-health.ts';
 import { untroubled } from '../health/pool-health.ts';
-import { poolRulesOf } from '../health/pool-rules.ts';
 import type { CallerShare } from '../selection/fair-share.ts';
 import type { AccountView } from '../selection/fitness.ts';
 import type { CandidateView } from '../selection/select-account.ts';
@@ -70,7 +69,7 @@ async function readShares(
   pools: readonly string[],
   caller: string,
 ): Promise<ReadonlyMap<string, CallerShare>> {
-  const { leaseTtlMs, callerMemoryMs } = poolRulesOf(settings);
+  const { leaseTtlMs, callerMemoryMs } = settings;
   const found = pools.map(
     async (pool) => [pool, await store.shareOf({ pool, caller, leaseTtlMs, callerMemoryMs })] as const,
   );

@@ -4,7 +4,6 @@ import { toAccount } from '../accounts/account.ts';
 import type { QuotaWindow } from '../accounts/quota-window.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import { type PoolHealth, untroubled } from '../health/pool-health.ts';
-import { poolRulesOf } from '../health/pool-rules.ts';
 import { withWindows } from '../health/quota-windows.ts';
 import { LeasingHistory } from '../leasing/request-history.ts';
 import type { AccountView } from './fitness.ts';
@@ -12,7 +11,7 @@ import { type CandidateView, type SelectionRequest, selectAccount } from './sele
 
 const nowMs = 1_000_000_000;
 const hourMs = 3_600_000;
-const rules = poolRulesOf(sampleSettings);
+const rules = sampleSettings;
 const [responses] = sampleGateway.pools;
 if (responses === undefined) throw new Error('the sample gateway has pools');
 

@@ -1,5 +1,5 @@
+import type { PoolSettings } from '@gateway/config';
 import type { Cooldown } from '../health/account-health.ts';
-import type { PoolRules } from '../health/pool-rules.ts';
 import type { Obstacle } from './fitness.ts';
 
 export type NoAccount =
@@ -20,7 +20,7 @@ export function earliestReset(obstacles: readonly Obstacle[], moment: Moment): N
 
 interface Moment {
   readonly nowMs: number;
-  readonly rules: Pick<PoolRules, 'limitProbeQuietMs'>;
+  readonly rules: Pick<PoolSettings, 'limitProbeQuietMs'>;
 }
 
 /** When a limited account is free again. Undefined for one that is kept back by something else. */

@@ -2,12 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
 import { healthy } from '../health/account-health.ts';
-import { poolRulesOf } from '../health/pool-rules.ts';
 import { type CallerShare, hasItsShare } from './fair-share.ts';
 import type { AccountView } from './fitness.ts';
 
 const nowMs = 1_000_000;
-const moment = { nowMs, rules: poolRulesOf(sampleSettings) };
+const moment = { nowMs, rules: sampleSettings };
 
 function view(name: string, inFlight: number, maxConcurrency?: number, usedFraction = 0): AccountView {
   const windows = [{ name: '5h', models: '', usedFraction, resetsAtMs: nowMs + 9_000, seenAtMs: nowMs }];

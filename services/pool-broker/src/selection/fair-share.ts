@@ -1,6 +1,6 @@
+import type { PoolSettings } from '@gateway/config';
 import { servesModel } from '../accounts/account.ts';
 import { availabilityOf } from '../health/availability.ts';
-import type { PoolRules } from '../health/pool-rules.ts';
 import { headroomOf } from '../health/quota-windows.ts';
 import type { AccountView } from './fitness.ts';
 
@@ -20,7 +20,7 @@ export function hasItsShare(
   { inFlight, callers }: CallerShare,
   views: readonly AccountView[],
   model: string,
-  { nowMs, rules }: { readonly nowMs: number; readonly rules: PoolRules },
+  { nowMs, rules }: { readonly nowMs: number; readonly rules: PoolSettings },
 ): boolean {
   if (callers < 2 || inFlight === 0) return false;
   const serving = views.filter(({ account }) => account.state === 'active' && servesModel(account, model));

@@ -5,13 +5,12 @@ import { toAccount } from '../accounts/account.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import { untroubled } from '../health/pool-health.ts';
-import { poolRulesOf } from '../health/pool-rules.ts';
 import { LeasingHistory } from '../leasing/request-history.ts';
 import type { AccountView } from './fitness.ts';
 import { type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
 
 const nowMs = 1_000_000;
-const rules = poolRulesOf(sampleSettings);
+const rules = sampleSettings;
 const [responses, messages] = sampleGateway.pools;
 if (responses === undefined || messages === undefined) throw new Error('the sample gateway has two pools');
 

@@ -1,6 +1,6 @@
+import type { PoolSettings } from '@gateway/config';
 import type { Candidate } from '../catalog/resolve-model.ts';
 import { type PoolAvailability, type PoolHealth, poolAvailabilityOf } from '../health/pool-health.ts';
-import type { PoolRules } from '../health/pool-rules.ts';
 import { chooseAccount } from './choose-account.ts';
 import { earliestReset } from './earliest-reset.ts';
 import { type CallerShare, hasItsShare } from './fair-share.ts';
@@ -23,7 +23,7 @@ export interface SelectionRequest {
   /** Empty: no affinity. */
   readonly affinityKey: string;
   readonly history: RequestHistory;
-  readonly rules: PoolRules;
+  readonly rules: PoolSettings;
   readonly nowMs: number;
   /** From 0 to below 1. */
   readonly random: () => number;

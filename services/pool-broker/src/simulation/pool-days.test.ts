@@ -4,7 +4,6 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { gatewayWith, sampleAccount, sampleSettings } from '../__fixtures__/sample-gateway.ts';
-import { poolRulesOf } from '../health/pool-rules.ts';
 import { createPoolBrokerService } from '../service.ts';
 import { MemoryPoolStore } from '../store/memory-pool-store.ts';
 import { randomNumbers } from './__fixtures__/random-numbers.ts';
@@ -15,7 +14,7 @@ import { VirtualTime } from './__fixtures__/virtual-time.ts';
 
 const startMs = Date.parse('2026-11-16T00:00:00Z');
 const minuteMs = 60_000;
-const rules = poolRulesOf(sampleSettings);
+const rules = sampleSettings;
 /** At night requests are seconds apart: what waits for the next one may wait so long. */
 const nextRequestMs = 30_000;
 /** A probe that is due goes out with the next request, and is stretched at random. */

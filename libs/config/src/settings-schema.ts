@@ -1,0 +1,95 @@
+import { z } from 'zod';
+
+/** What pools go by, as `settings` of gateway.yaml: every member has a default that is safe to keep. */
+export const settingsSchema = z
+  .strictObject({
+    rate_limit_cooldown_seconds: seconds(
+      5,
+      'First guess after a 429 that names no reset; doubles with each further one.',
+    ),
+    rate_limit_cooldown_max_seconds: seconds(600, 'The longest such guess.'),
+    given_cooldown_max_seconds: seconds(691_200, "The furthest reset that a provider's word is taken for."),
+    unauthorized_cooldown_seconds: seconds(
+      600,
+      'First pause of an account whose credential was refused; doubles while its probes are refused.',
+    ),
+    unauthorized_cooldown_max_seconds: seconds(3_600, 'The longest such pause.'),
+    error_cooldown_seconds: seconds(
+      2,
+      'First pause of an account after repeated errors; doubles while its probes fail.',
+    ),
+    error_cooldown_max_seconds: seconds(60, 'The longest such pause.'),
+    error_threshold: share(0.5, 'Share of recent attempts that may fail before an account pauses.'),
+    cooldown_jitter: share(0.2, 'Guessed cooldowns are lengthened at random by up to this share.'),
+    probe_timeout_seconds: seconds(30, 'How long a probe of which nothing is heard keeps others away.'),
+    limit_probe_quiet_seconds: seconds(
+      3,
+      'A probe of a limited account that hears nothing bad for so long has passed: limits are told at once.',
+    ),
+    early_probe_interval_seconds: seconds(
+      600,
+      'How often one request asks an account whether a long reset that its provider named came early.',
+    ),
+    last_resort_probe_interval_seconds: seconds(
+      30,
+      'How long a guessed cooldown keeps away even requests that no other account can serve.',
+    ),
+    pool_pause_seconds: seconds(
+      2,
+      'First pause of a pool whose provider is overloaded or out of reach; doubles while that goes on.',
+    ),
+    pool_pause_max_seconds: seconds(30, 'The longest such pause.'),
+    pool_probe_quiet_seconds: seconds(5, 'A probe of a paused pool that hears nothing bad for so long has passed.'),
+    pool_trouble_window_seconds: seconds(10, 'Failures further apart than this are not one trouble of the pool.'),
+    pool_trouble_accounts: z
+      .int()
+      .min(1)
+      .max(1_000)
+      .default(10)
+      .describe('How many accounts must meet a trouble for it to be one of the pool. All of them, in a smaller pool.'),
+    overload_confirm_seconds: seconds(1, 'How long an overload must last, with nothing served, to pause the pool.'),
+    network_confirm_seconds: seconds(15, 'How long the provider must be out of reach to pause the pool.'),
+    quota_reserve_share: share(0.02, 'Accounts with no more than this share of a quota left serve when no other can.'),
+    caller_reserve_share: share(0.1, 'Share of a pool that is kept for callers that have less than their part of it.'),
+    caller_memory_seconds: seconds(3_600, 'How long a caller counts as one of those who share a pool.'),
+    free_place_retry_seconds: seconds(
+      1,
+      'When a client is told to come back while accounts are merely busy, or others wait for their share.',
+    ),
+    max_error_attempts: z.int().min(1).max(20).default(3).describe('Attempts of one request that may end in an error.'),
+    retry_budget_share: share(0.1, 'Share of requests that may be spent on further attempts after errors.'),
+    retry_budget_floor_per_second: z
+      .number()
+      .min(0)
+      .default(10)
+      .describe('Further attempts allowed in any case, by each replica of the pool broker.'),
+    affinity_ttl_seconds: seconds(3_600, 'How long a session stays with its account after its last success.'),
+    lease_ttl_seconds: seconds(900, 'When a request that nobody reported on stops counting as under way.'),
+    model_list_refresh_seconds: seconds(
+      60,
+      'How often adapters report model lists; 3 times as long means unreachable.',
+    ),
+  })
+  .superRefine((settings, context) => {
+    for (const [first, longest] of pauses) {
+      if (settings[longest] >= settings[first]) continue;
+      const message = `must be at least ${first}, which is ${settings[first]}`;
+      context.addIssue({ code: 'custom', path: [longest], message });
+    }
+  });
+
+/** Pauses that grow: the first and the longest. */
+const pauses = [
+  ['rate_limit_cooldown_seconds', 'rate_limit_cooldown_max_seconds'],
+  ['unauthorized_cooldown_seconds', 'unauthorized_cooldown_max_seconds'],
+  ['error_cooldown_seconds', 'error_cooldown_max_seconds'],
+  ['pool_pause_seconds', 'pool_pause_max_seconds'],
+] as const;
+
+function seconds(fallback: number, text: string) {
+  return z.number().positive().max(31_536_000).default(fallback).describe(text);
+}
+
+function share(fallback: number, text: string) {
+  return z.number().min(0).max(1).default(fallback).describe(text);
+}
