@@ -51,7 +51,7 @@ export const settingsSchema = z
     network_confirm_seconds: seconds(15, 'How long the provider must be out of reach to pause the pool.'),
     quota_reserve_share: share(0.02, 'Accounts with no more than this share of a quota left serve when no other can.'),
     caller_reserve_share: share(0.1, 'Share of a pool that is kept for callers that have less than their part of it.'),
-    caller_memory_seconds: seconds(3_600, 'How long a caller counts as one of those who share a pool.'),
+    caller_memory_seconds: seconds(300, 'How long a caller that asks for nothing counts as one who shares a pool.'),
     free_place_retry_seconds: seconds(
       1,
       'When a client is told to come back while accounts are merely busy, or others wait for their share.',

@@ -381,6 +381,13 @@ export declare type AttemptOutcome = Message<"gateway.pool.v1.AttemptOutcome"> &
    * @generated from field: repeated gateway.pool.v1.QuotaWindow windows = 5;
    */
   windows: QuotaWindow[];
+
+  /**
+   * With UNAUTHORIZED: what keeps the account out of service.
+   *
+   * @generated from field: gateway.pool.v1.AccountProblem problem = 6;
+   */
+  problem: AccountProblem;
 };
 
 /**
@@ -646,4 +653,37 @@ export enum AttemptResult {
  * Describes the enum gateway.pool.v1.AttemptResult.
  */
 export declare const AttemptResultSchema: GenEnum<AttemptResult>;
+
+/**
+ * Why a provider takes no request of an account any more, until a person or another credential mends it.
+ *
+ * @generated from enum gateway.pool.v1.AccountProblem
+ */
+export enum AccountProblem {
+  /**
+   * None, or none that would not pass by itself.
+   *
+   * @generated from enum value: ACCOUNT_PROBLEM_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The credential was revoked, and there is no newer one.
+   *
+   * @generated from enum value: ACCOUNT_PROBLEM_CREDENTIAL_REVOKED = 1;
+   */
+  CREDENTIAL_REVOKED = 1,
+
+  /**
+   * The account, its workspace or its organization was disabled.
+   *
+   * @generated from enum value: ACCOUNT_PROBLEM_ACCOUNT_DISABLED = 2;
+   */
+  ACCOUNT_DISABLED = 2,
+}
+
+/**
+ * Describes the enum gateway.pool.v1.AccountProblem.
+ */
+export declare const AccountProblemSchema: GenEnum<AccountProblem>;
 

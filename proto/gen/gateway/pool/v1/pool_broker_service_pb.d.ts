@@ -137,7 +137,8 @@ export declare const AcquireResponseSchema: GenMessage<AcquireResponse>;
  */
 export declare type PoolExhausted = Message<"gateway.pool.v1.PoolExhausted"> & {
   /**
-   * The earliest known reset among accounts that could serve the request. Absent when none is known.
+   * The earliest known reset among accounts that could serve the request; a moment from now when one is merely busy, or kept
+   * for others. Absent: an earlier broker did not know.
    *
    * @generated from field: google.protobuf.Timestamp retry_at = 1;
    */
@@ -383,6 +384,42 @@ export declare type ReportModelsResponse = Message<"gateway.pool.v1.ReportModels
  * Use `create(ReportModelsResponseSchema)` to create a new message.
  */
 export declare const ReportModelsResponseSchema: GenMessage<ReportModelsResponse>;
+
+/**
+ * @generated from message gateway.pool.v1.EnableAccountRequest
+ */
+export declare type EnableAccountRequest = Message<"gateway.pool.v1.EnableAccountRequest"> & {
+  /**
+   * "<pool>/<name>"
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+};
+
+/**
+ * Describes the message gateway.pool.v1.EnableAccountRequest.
+ * Use `create(EnableAccountRequestSchema)` to create a new message.
+ */
+export declare const EnableAccountRequestSchema: GenMessage<EnableAccountRequest>;
+
+/**
+ * @generated from message gateway.pool.v1.EnableAccountResponse
+ */
+export declare type EnableAccountResponse = Message<"gateway.pool.v1.EnableAccountResponse"> & {
+  /**
+   * False: there is no such account.
+   *
+   * @generated from field: bool known = 1;
+   */
+  known: boolean;
+};
+
+/**
+ * Describes the message gateway.pool.v1.EnableAccountResponse.
+ * Use `create(EnableAccountResponseSchema)` to create a new message.
+ */
+export declare const EnableAccountResponseSchema: GenMessage<EnableAccountResponse>;
 
 /**
  * @generated from message gateway.pool.v1.ListAccountsRequest
@@ -671,6 +708,16 @@ export declare const PoolBrokerService: GenService<{
     methodKind: "unary";
     input: typeof ReportModelsRequestSchema;
     output: typeof ReportModelsResponseSchema;
+  },
+  /**
+   * Uses an account again that its provider had taken out of service. What the configuration says of it stays.
+   *
+   * @generated from rpc gateway.pool.v1.PoolBrokerService.EnableAccount
+   */
+  enableAccount: {
+    methodKind: "unary";
+    input: typeof EnableAccountRequestSchema;
+    output: typeof EnableAccountResponseSchema;
   },
   /**
    * Accounts with their health.
