@@ -2,7 +2,12 @@ import type { TokenUsage } from '@gateway/chat';
 import type { GatewayError } from '@gateway/errors';
 import type { JsonMember } from '@gateway/json';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import type { AttemptResult, Lease, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
+import type {
+  AccountProblem,
+  AttemptResult,
+  Lease,
+  ProviderFormat as ProviderFormatId,
+} from '@gateway/proto/pool/v1/account_pb.js';
 import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
 import type { ErrorMeaning } from './failure/upstream-failure.ts';
 import type { UpstreamHead } from './upstream/upstream-exchange.ts';
@@ -143,6 +148,8 @@ export interface UpstreamFailure {
   readonly retryAtMs: number | undefined;
   /** True when the limit holds for this model only. */
   readonly modelScoped: boolean;
+  /** Why the account is out of service until a person acts; absent when it is not. */
+  readonly problem?: AccountProblem | undefined;
   /** HTTP status; 0 when the failure came inside a stream or without an answer. */
   readonly upstreamStatus: number;
   readonly error: GatewayError;

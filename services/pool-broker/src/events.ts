@@ -1,14 +1,16 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import type { AttemptResult } from './accounts/attempt.ts';
+import type { AttemptResult, ProblemKind } from './accounts/attempt.ts';
 
 /** What operators learn of the broker's work. Pools are named, accounts never. */
 export interface BrokerEvents {
   acquired(result: 'leased' | 'exhausted' | 'unavailable' | 'unknown_model'): void;
   attemptEnded(pool: string, result: AttemptResult): void;
   retryRefused(reason: 'attempts' | 'budget'): void;
+  /** A provider has taken an account out of service: a person has to act. */
+  accountDisabled(pool: string, problem: ProblemKind): void;
 }
 
-export function brokerEvents({ metrics }: ServiceRuntime): BrokerEvents {
+export function brokerEvents({ logger, metrics }: ServiceRuntime): BrokerEvents {
   const acquires = metrics.counter({
     name: 'gateway_pool_acquires_total',
     help: 'Answers to Acquire: leased, exhausted (everything is limited), unavailable, unknown_model.',
@@ -24,10 +26,19 @@ export function brokerEvents({ metrics }: ServiceRuntime): BrokerEvents {
     help: 'Further attempts after errors that were not made: too many in one request, or over the retry budget.',
     labels: ['reason'],
   });
+  const disabled = metrics.counter({
+    name: 'gateway_pool_accounts_disabled_total',
+    help: 'Accounts that their provider took out of service: credential_revoked, account_disabled. Each needs a person.',
+    labels: ['pool', 'problem'],
+  });
   return {
     acquired: (result) => acquires.inc({ result }),
     attemptEnded: (pool, result) => attempts.inc({ pool, result }),
     retryRefused: (reason) => refusals.inc({ reason }),
+    accountDisabled(pool, problem) {
+      disabled.inc({ pool, problem });
+      logger.error({ pool, problem }, 'a provider took an account out of service: see gatewayctl pool status');
+    },
   };
 }
 

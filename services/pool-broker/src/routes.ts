@@ -2,6 +2,7 @@ import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/poo
 import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import type { Broker } from './broker.ts';
 import { acquire } from './rpc/acquire.ts';
+import { enableAccount } from './rpc/enable-account.ts';
 import { explain } from './rpc/explain.ts';
 import { getCredential } from './rpc/get-credential.ts';
 import { listAccounts } from './rpc/list-accounts.ts';
@@ -19,6 +20,7 @@ export function poolBrokerRoute(broker: Broker): ServiceRoute<typeof PoolBrokerS
     watchCatalog: watchCatalog(broker),
     listPools: listPools(broker),
     reportModels: reportModels(broker),
+    enableAccount: enableAccount(broker),
     listAccounts: listAccounts(broker),
     explain: explain(broker),
   });

@@ -46,7 +46,7 @@ export interface FailureDetails {
  * `upstreamAnswer`, where the dialect passes errors on.
  */
 export function failedOutcome(
-  { result, retryAtMs, modelScoped, upstreamStatus }: UpstreamFailure,
+  { result, retryAtMs, modelScoped, problem, upstreamStatus }: UpstreamFailure,
   error: GatewayError,
   { upstreamAnswer, quotas = [] }: FailureDetails = {},
 ): MessageInitShape<typeof ExecuteOutcomeSchema> {
@@ -55,6 +55,7 @@ export function failedOutcome(
       result,
       retryAt: retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs),
       modelScoped,
+      problem,
       upstreamStatus,
       windows: [...quotas],
     },

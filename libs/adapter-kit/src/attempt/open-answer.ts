@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/errors';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import type { ClientRequest, PreparedCall, UpstreamFailure } from '../provider-format.ts';
@@ -43,10 +43,10 @@ export async function openAnswer(
     return { kind: 'failed', failure, quotas: [] };
   }
   const first = await send(context, call, account, options);
-  const { exchange, head } =
-    first.head.status === 401 ? await retryRefused(context, call, account, first, options) : first;
+  const sent = first.head.status === 401 ? await retryRefused(context, call, account, first, options) : first;
+  const { exchange, head } = sent;
   const quotas = readQuotas(context, request.lease.model, head);
-  if (head.status >= 400) return { kind: 'failed', failure: await readFailure(context, exchange, head), quotas };
+  if (head.status >= 400) return { kind: 'failed', failure: await failureOf(context, sent), quotas };
   if (isProviderAnswer(head)) return { kind: 'answering', exchange, head, quotas };
   exchange[Symbol.dispose]();
   const failure = plainFailure(AttemptResult.NETWORK_ERROR, 'the answer is not the provider’s', head.status);
@@ -68,8 +68,11 @@ async function accountOf(
 }
 
 interface Sent {
+  readonly account: ProviderAccount;
   readonly exchange: UpstreamExchange;
   readonly head: UpstreamHead;
+  /** True when it was sent with what took the place of a refused secret. */
+  readonly isRenewed?: boolean;
 }
 
 async function send(
@@ -87,7 +90,7 @@ async function send(
     timeoutMs,
     signal,
   });
-  return { exchange, head: await exchange.head() };
+  return { account, exchange, head: await exchange.head() };
 }
 
 /** After a 401 the credential is asked for anew: a cached one may have been replaced since. Tried once, if it has. */
@@ -104,11 +107,22 @@ async function retryRefused(
   sent.exchange.release();
   const again = await send(context, call, fresh, options);
   if (again.head.status === 401) context.credentials.drop(fresh);
-  return again;
+  return { ...again, isRenewed: true };
 }
 
 function sameSecret(a: ProviderAccount, b: ProviderAccount): boolean {
   return JSON.stringify(a.secretHeader) === JSON.stringify(b.secretHeader);
+}
+
+/** A token that ended, and could not be replaced just now, does not end its account: the broker knows when that can't be replaced. */
+async function failureOf(
+  context: AdapterContext,
+  { account, exchange, head, isRenewed = false }: Sent,
+): Promise<UpstreamFailure> {
+  const failure = await readFailure(context, exchange, head);
+  const mayBeReplaced = account.version !== '' && !isRenewed;
+  if (failure.problem !== AccountProblem.CREDENTIAL_REVOKED || !mayBeReplaced) return failure;
+  return { ...failure, problem: undefined };
 }
 
 async function readFailure(

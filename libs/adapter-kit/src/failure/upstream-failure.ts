@@ -1,5 +1,5 @@
 import { GatewayError, type GatewayErrorDetails } from '@gateway/errors';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { UpstreamFailure } from '../provider-format.ts';
 
 /** What a provider's error means for the request, for the account and for who else could serve it. */
@@ -7,6 +7,10 @@ export type ErrorMeaning =
   | 'limited'
   | 'model_limited'
   | 'refused_account'
+  /** Refused for good: the credential was revoked. */
+  | 'revoked_credential'
+  /** Refused for good: the account, its workspace or its organization is disabled. */
+  | 'disabled_account'
   | 'overloaded'
   | 'server_error'
   | 'network'
@@ -42,6 +46,7 @@ export function toUpstreamFailure(facts: FailureFacts): UpstreamFailure {
     meaning: facts.meaning,
     retryAtMs,
     modelScoped: facts.meaning === 'model_limited',
+    problem: problemOf(facts),
     upstreamStatus: facts.upstreamStatus,
     error: toGatewayError({ ...facts, retryAtMs }),
   };
@@ -56,6 +61,8 @@ const results: Readonly<Record<ErrorMeaning, AttemptResult>> = {
   limited: AttemptResult.RATE_LIMITED,
   model_limited: AttemptResult.RATE_LIMITED,
   refused_account: AttemptResult.UNAUTHORIZED,
+  revoked_credential: AttemptResult.UNAUTHORIZED,
+  disabled_account: AttemptResult.UNAUTHORIZED,
   overloaded: AttemptResult.OVERLOADED,
   server_error: AttemptResult.SERVER_ERROR,
   network: AttemptResult.NETWORK_ERROR,
@@ -68,6 +75,16 @@ const results: Readonly<Record<ErrorMeaning, AttemptResult>> = {
   unreadable_reasoning: AttemptResult.REJECTED,
   unknown_model: AttemptResult.REJECTED,
 };
+
+/** A request that the provider had begun to answer proves that it knew the account: the next one will tell. */
+function problemOf({ meaning, upstreamStatus }: FailureFacts): AccountProblem {
+  return upstreamStatus === 0 ? AccountProblem.UNSPECIFIED : (problems.get(meaning) ?? AccountProblem.UNSPECIFIED);
+}
+
+const problems: ReadonlyMap<ErrorMeaning, AccountProblem> = new Map<ErrorMeaning, AccountProblem>([
+  ['revoked_credential', AccountProblem.CREDENTIAL_REVOKED],
+  ['disabled_account', AccountProblem.ACCOUNT_DISABLED],
+]);
 
 /** Results that a provider's "come back at" belongs to. */
 const waits: ReadonlySet<AttemptResult> = new Set([AttemptResult.RATE_LIMITED, AttemptResult.OVERLOADED]);
@@ -91,6 +108,8 @@ function toGatewayError({ meaning, upstreamStatus, upstreamCode, retryAtMs }: Fa
         retryAtMs,
       });
     case 'refused_account':
+    case 'revoked_credential':
+    case 'disabled_account':
     case 'overloaded':
     case 'server_error':
     case 'network':

@@ -118,6 +118,7 @@ function fakeBroker(): Client<typeof PoolBrokerService> {
     watchCatalog: unused,
     listAccounts: unused,
     explain: unused,
+    enableAccount: unused,
     listPools: ({ format }) => {
       if (brokerIsAway) throw new RpcError('unavailable', 'away');
       return { pools: format === fakeFormat.id ? pools.map((name) => ({ name, format })) : [] };

@@ -28,6 +28,9 @@ export const presetNames = [
   'unavailable',
   'bad_gateway_html',
   'unauthorized',
+  'token_expired',
+  'token_revoked',
+  'account_deactivated',
   'forbidden',
   'forbidden_html',
   'invalid_request',
@@ -89,6 +92,9 @@ const presets: Readonly<Record<PresetName, (moment: PresetMoment) => PresetAnswe
   unavailable: () => ({ error: { status: 503, message: 'Service unavailable' } }),
   bad_gateway_html: () => ({ error: { status: 502, message: '' }, html: page('502 Bad Gateway') }),
   unauthorized: ({ format }) => unauthorized(format),
+  token_expired: ({ format }) => tokenExpired(format),
+  token_revoked: ({ format }) => tokenRevoked(format),
+  account_deactivated: ({ format }) => accountDeactivated(format),
   forbidden: () => ({ error: { status: 403, message: 'Your account is not allowed to use this.' } }),
   forbidden_html: () => ({
     error: { status: 403, message: '' },
@@ -121,6 +127,24 @@ function usageLimitReached(moment: PresetMoment): PresetAnswer {
 function unauthorized(format: FormatName): PresetAnswer {
   const message = format === 'messages' ? 'invalid x-api-key' : 'Incorrect API key provided.';
   return { error: { status: 401, code: 'invalid_api_key', message } };
+}
+
+function tokenExpired(format: FormatName): PresetAnswer {
+  const message = format === 'messages' ? 'OAuth token has expired.' : 'Your access token has expired.';
+  return { error: { status: 401, code: 'token_expired', message } };
+}
+
+function tokenRevoked(format: FormatName): PresetAnswer {
+  if (format === 'messages') {
+    return { error: { status: 403, message: 'OAuth token has been revoked. Please obtain a new token.' } };
+  }
+  return { error: { status: 401, code: 'token_revoked', message: 'Encountered invalidated oauth token.' } };
+}
+
+function accountDeactivated(format: FormatName): PresetAnswer {
+  if (format === 'messages') return { error: { status: 400, message: 'This organization has been disabled.' } };
+  const message = 'The account associated with this key has been deactivated.';
+  return { error: { status: 401, code: 'account_deactivated', message } };
 }
 
 function contextLengthExceeded(format: FormatName): PresetAnswer {

@@ -62,6 +62,7 @@ function setUp(acquired: readonly Acquired[], frames: Readonly<Record<string, re
     reportModels: refuse,
     listAccounts: refuse,
     explain: refuse,
+    enableAccount: refuse,
   };
   const adapter = directClient(
     serviceRoute(AdapterService, {

@@ -2,7 +2,7 @@ import type { Environment } from '@gateway/config';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { processTerminal } from '../output/terminal.ts';
 import { type AddFlags, addAccount, credentialKinds } from './account/add-account.ts';
-import { changeAccount, removeAccount } from './account/change-account.ts';
+import { changeAccount, enableAccount, removeAccount } from './account/change-account.ts';
 import { type ListFlags, listAccounts } from './account/list-accounts.ts';
 import { standardInput } from './account/read-secret.ts';
 import { rotateAccountKeys } from './account/rotate-account-keys.ts';
@@ -16,9 +16,7 @@ export function accountCommand(env: Environment): Command {
     .addCommand(list(env))
     .addCommand(add(env))
     .addCommand(remove(env))
-    .addCommand(
-      change(env, 'enable', 'active', 'Use an account again. A refresh token that was refused is tried once more.'),
-    )
+    .addCommand(enable(env))
     .addCommand(
       change(env, 'drain', 'draining', 'Give an account nothing new. What runs with it ends as it would have.'),
     )
@@ -64,12 +62,16 @@ function remove(env: Environment): Command {
     .action(async (id: string) => removeAccount(env, id, processTerminal()));
 }
 
-function change(
-  env: Environment,
-  name: string,
-  state: 'active' | 'draining' | 'disabled',
-  description: string,
-): Command {
+function enable(env: Environment): Command {
+  return new Command('enable')
+    .description(
+      'Use an account again, one of gateway.yaml too, that a provider or a person took out of service. A refresh token that was refused is tried once more.',
+    )
+    .argument('<pool/name>', 'as in the list', accountId)
+    .action(async (id: string) => enableAccount(env, id, processTerminal()));
+}
+
+function change(env: Environment, name: string, state: 'draining' | 'disabled', description: string): Command {
   return new Command(name)
     .description(description)
     .argument('<pool/name>', 'as in the list', accountId)

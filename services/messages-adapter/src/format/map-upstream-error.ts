@@ -37,14 +37,19 @@ interface StatusRule {
   readonly orByType: readonly ErrorMeaning[];
 }
 
+const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
+
 /** Accounts without credit, disabled or over their spend limit are refused with 400 too. */
-const rejectedRule: StatusRule = { meaning: 'rejected', orByType: ['context_too_long', 'refused_account'] };
+const rejectedRule: StatusRule = {
+  meaning: 'rejected',
+  orByType: ['context_too_long', 'refused_account', ...outOfService],
+};
 
 const statusRules: ReadonlyMap<number, StatusRule> = new Map([
   [400, rejectedRule],
-  [401, { meaning: 'refused_account', orByType: [] }],
+  [401, { meaning: 'refused_account', orByType: outOfService }],
   [402, { meaning: 'refused_account', orByType: [] }],
-  [403, { meaning: 'refused_account', orByType: [] }],
+  [403, { meaning: 'refused_account', orByType: outOfService }],
   // A 404 of the provider names the model, or a thread or file of the request; any other is an address that is not its API.
   [404, { meaning: 'server_error', orByType: ['unknown_model'] }],
   [408, { meaning: 'timeout', orByType: [] }],

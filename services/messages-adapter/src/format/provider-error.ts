@@ -72,13 +72,17 @@ interface TextMeaning {
   readonly means: ErrorMeaning;
 }
 
+const disabledText = /^(?:this|your) (?:organization|account) has been (?:disabled|suspended)/i;
+
 /** What only the text tells apart. */
 const textMeanings: readonly TextMeaning[] = [
   {
     of: 'rejected',
-    text: /^(?:this|your) (?:organization|account) has been (?:disabled|suspended)/i,
-    means: 'refused_account',
+    text: disabledText,
+    means: 'disabled_account',
   },
+  { of: 'refused_account', text: disabledText, means: 'disabled_account' },
+  { of: 'refused_account', text: /^oauth token has been revoked/i, means: 'revoked_credential' },
   { of: 'rejected', text: /^your credit balance is too low/i, means: 'refused_account' },
   {
     of: 'rejected',
@@ -88,7 +92,7 @@ const textMeanings: readonly TextMeaning[] = [
   {
     of: 'rejected',
     text: /^(?:(?:this|your) (?:organization|account) )?(?:requires )?identity verification/i,
-    means: 'refused_account',
+    means: 'disabled_account',
   },
   {
     of: 'rejected',

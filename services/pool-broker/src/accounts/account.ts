@@ -1,5 +1,6 @@
 import type { AccountConfig, Credential } from '@gateway/config';
 import { matchesAnyPattern } from '../catalog/model-pattern.ts';
+import { credentialIdOf } from './credential-id.ts';
 
 /** An account of a pool, as configured. Its health is elsewhere: it changes, this does not. */
 export interface Account {
@@ -13,6 +14,8 @@ export interface Account {
   /** What its requests under way are measured against when accounts are compared. */
   readonly weight: number;
   readonly credential: Credential;
+  /** Tells the credential from the account's others, without telling anything of it. */
+  readonly credentialId: string;
   readonly models: readonly string[] | undefined;
   /** What a person should know of it. Empty: nothing. */
   readonly note: string;
@@ -27,6 +30,7 @@ export function toAccount(config: AccountConfig): Account {
     maxConcurrency: config.maxConcurrency ?? Number.POSITIVE_INFINITY,
     weight: config.maxConcurrency ?? uncappedWeight,
     credential: config.credential,
+    credentialId: credentialIdOf(config.credential),
     models: config.models,
     note: config.note ?? '',
   });

@@ -15,6 +15,9 @@ export type AttemptResult =
 /** The results of attempts that another account might have served. */
 export type FailureResult = Exclude<AttemptResult, 'succeeded' | 'rejected' | 'cancelled'>;
 
+/** What no waiting mends: the credential was revoked, or the account was disabled. */
+export type ProblemKind = 'credential_revoked' | 'account_disabled';
+
 export interface AttemptOutcome {
   readonly result: AttemptResult;
   /** Epoch milliseconds at which the provider said the account is free again. */
@@ -23,6 +26,8 @@ export interface AttemptOutcome {
   readonly modelScoped: boolean;
   /** The quotas that the answer told of. */
   readonly windows: readonly QuotaWindow[];
+  /** Why the account, being refused, is out of service. Undefined: it may not be. */
+  readonly problem?: ProblemKind | undefined;
 }
 
 /** One finished attempt of a request. */

@@ -1,5 +1,5 @@
 import { ConfigError, type GatewayConfig } from '@gateway/config';
-import { causeOf } from '../health/account-health.ts';
+import { withoutRefusals } from '../health/out-of-service.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import type { ActiveConfiguration } from './active-configuration.ts';
 import { changeBetween, changeProblems } from './configuration-change.ts';
@@ -31,12 +31,5 @@ export async function applyConfiguration(
 
 /** What was refused was not the credential of now, which is tried at once. */
 export async function forgetRefusals(store: PoolStore, accountIds: readonly string[]): Promise<void> {
-  await Promise.all(
-    accountIds.map((accountId) =>
-      store.changeHealth(accountId, (health) => {
-        const others = health.cooldowns.filter((cooldown) => causeOf(cooldown) !== 'refusal');
-        return others.length === health.cooldowns.length ? undefined : { ...health, cooldowns: others };
-      }),
-    ),
-  );
+  await Promise.all(accountIds.map((accountId) => store.changeHealth(accountId, withoutRefusals)));
 }

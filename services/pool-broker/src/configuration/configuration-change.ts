@@ -1,4 +1,5 @@
-import { type AccountConfig, type GatewayConfig, Secret } from '@gateway/config';
+import type { AccountConfig, GatewayConfig } from '@gateway/config';
+import { credentialIdOf } from '../accounts/credential-id.ts';
 import { accountIdOf } from './roster-with-removed.ts';
 
 /** What one configuration has otherwise than another. */
@@ -20,7 +21,9 @@ export interface Difference {
 }
 
 export function changeBetween(before: GatewayConfig, after: GatewayConfig): ConfigurationChange {
-  const credentials = differenceBetween(before.accounts, after.accounts, accountIdOf, credentialText);
+  const credentials = differenceBetween(before.accounts, after.accounts, accountIdOf, ({ credential }) =>
+    credentialIdOf(credential),
+  );
   return {
     pools: differenceBetween(before.pools, after.pools, ({ name }) => name, JSON.stringify),
     accounts: differenceBetween(before.accounts, after.accounts, accountIdOf, accountText),
@@ -59,12 +62,6 @@ function differenceBetween<T>(
   };
 }
 
-/** For comparison only: it holds the secret. */
 function accountText(account: AccountConfig): string {
-  return `${JSON.stringify(account)} ${credentialText(account)}`;
-}
-
-function credentialText({ credential }: AccountConfig): string {
-  const members: readonly (readonly [string, unknown])[] = Object.entries(credential);
-  return JSON.stringify(members.map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]));
+  return `${JSON.stringify(account)} ${credentialIdOf(account.credential)}`;
 }

@@ -29,7 +29,7 @@ export interface AccountCredentialsParts {
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
-  /** The provider refuses an account's refresh token. */
+  /** The provider refuses an account's refresh token, or it is to be tried again. */
   readonly onProblem: (accountId: string) => void;
 }
 
@@ -60,6 +60,12 @@ export class AccountCredentials {
     if (credential.kind === 'oauth') return this.#accessTokenOf({ id, pool, credential }, refused);
     const { kind, secret } = credential;
     return { kind, text: secret.reveal(), version: '', cacheableUntilMs: this.#nowMs() + longestCacheMs };
+  }
+
+  /** Tries a refresh token once more that was refused. Rejects when what is stored of it can't be changed. */
+  async forgetProblem({ id, pool, credential }: CredentialOwner): Promise<void> {
+    if (credential.kind !== 'oauth') return;
+    if (await this.#parts.refresher.forgetProblem({ id, pool, credential })) this.#parts.onProblem(id);
   }
 
   /** Forgets the tokens of accounts that are not among these, once they have ended: requests may still run with them. */

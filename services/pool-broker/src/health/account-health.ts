@@ -1,4 +1,4 @@
-import type { FailureResult } from '../accounts/attempt.ts';
+import type { FailureResult, ProblemKind } from '../accounts/attempt.ts';
 import { holdsForModel, type QuotaWindow } from '../accounts/quota-window.ts';
 
 /** What is remembered of an account's recent attempts. A value: rules make a new one, stores keep it. */
@@ -9,6 +9,15 @@ export interface AccountHealth {
   /** Moving share of failed attempts, 0 to 1, as of `errorsAtMs`; it fades with time. */
   readonly errorAverage: number;
   readonly errorsAtMs: number;
+  /** Why its provider takes nothing of it any more. Ends with the credential that it was told of, or by an operator. */
+  readonly problem?: AccountProblem | undefined;
+}
+
+export interface AccountProblem {
+  readonly kind: ProblemKind;
+  readonly sinceMs: number;
+  /** See `Account.credentialId`. */
+  readonly credentialId: string;
 }
 
 /** Time during which an account, or some models of it, takes no requests. At most one for each scope and cause. */
@@ -73,6 +82,11 @@ export function isHalfOpen(cooldown: Cooldown, nowMs: number): boolean {
 /** True when nothing bad was heard of the probe of a limit. Limits are told at once, so that it is as good as over. */
 export function hasPassedProbe(cooldown: Cooldown, nowMs: number): boolean {
   return causeOf(cooldown) === 'limit' && cooldown.probe !== undefined && nowMs >= cooldown.probe.expiresAtMs;
+}
+
+/** When a problem that nobody has seen to is forgotten: one request finds out then whether it is still there. */
+export function forgottenProblemAtMs({ sinceMs }: AccountProblem): number {
+  return sinceMs + 30 * 86_400_000;
 }
 
 /** When a cooldown means nothing any more: at its end if the provider named it, else an hour after it. */

@@ -21,7 +21,7 @@ interface Happening {
 function after(health: AccountHealth, outcome: Partial<AttemptOutcome>, happening: Happening): AccountHealth {
   const { nowMs, model = 'm', leaseId = 'lease', leasedAtMs = nowMs } = happening;
   const full = { result: 'succeeded', retryAtMs: undefined, modelScoped: false, windows: [], ...outcome } as const;
-  return applyOutcome(health, { leaseId, model, leasedAtMs, nowMs, outcome: full }, rules);
+  return applyOutcome(health, { leaseId, model, leasedAtMs, credentialId: 'now', nowMs, outcome: full }, rules);
 }
 
 const untilOf = (health: AccountHealth, nowMs: number, model = 'm') => {
@@ -86,7 +86,7 @@ describe('a 429 without a reset', () => {
     const random = { ...rules, settings };
     fc.assert(
       fc.property(fc.double({ min: 0, max: 0.999, noNaN: true }), (value) => {
-        const attempt = { leaseId: 'l', model: 'm', leasedAtMs: startMs, nowMs: startMs };
+        const attempt = { leaseId: 'l', credentialId: 'now', model: 'm', leasedAtMs: startMs, nowMs: startMs };
         const outcome = { result: 'rate_limited', retryAtMs: undefined, modelScoped: false, windows: [] } as const;
         const health = applyOutcome(healthy, { ...attempt, outcome }, { ...random, random: () => value });
         const guess = (untilOf(health, startMs) ?? 0) - startMs;

@@ -1,6 +1,6 @@
 import type { AttemptOutcome, FailureResult } from '../accounts/attempt.ts';
 import { isSpent } from '../accounts/quota-window.ts';
-import { type AccountHealth, type Cooldown, causeOf, concernsModel } from './account-health.ts';
+import { type AccountHealth, type AccountProblem, type Cooldown, causeOf, concernsModel } from './account-health.ts';
 import { type HealthRules, withGivenReset, withGuess } from './cooldown.ts';
 import { withAttemptCounted } from './error-average.ts';
 import { limitOf } from './limit-scope.ts';
@@ -14,6 +14,8 @@ export interface EndedAttempt {
   readonly outcome: AttemptOutcome;
   /** When its lease was taken. Undefined when nobody remembers. */
   readonly leasedAtMs: number | undefined;
+  /** See `Account.credentialId`. */
+  readonly credentialId: string;
   readonly nowMs: number;
 }
 
@@ -82,8 +84,16 @@ function afterRateLimit(health: AccountHealth, attempt: EndedAttempt, rules: Hea
 }
 
 function afterRefusal(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
+  const { problem: kind } = attempt.outcome;
+  if (kind !== undefined)
+    return withProblem(health, { kind, sinceMs: attempt.nowMs, credentialId: attempt.credentialId });
   const { unauthorizedCooldownMs: firstMs, unauthorizedCooldownMaxMs: maxMs } = rules.settings;
   return withGuess(health, { scope: '', reason: 'unauthorized', firstMs, maxMs }, attempt, rules);
+}
+
+/** Requests that were under way together learn the same: that is one event. */
+function withProblem(health: AccountHealth, problem: AccountProblem): AccountHealth {
+  return health.problem?.credentialId === problem.credentialId ? health : { ...health, problem };
 }
 
 /** One error is no reason to pause an account; a failed probe, or too many errors of late, is. */

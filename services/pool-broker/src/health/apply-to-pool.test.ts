@@ -17,7 +17,14 @@ interface Happening extends Partial<Omit<PoolAttempt, 'outcome'>> {
 
 function after(health: PoolHealth, result: AttemptResult, { retryAtMs, ...happening }: Happening): PoolHealth {
   const outcome = { result, retryAtMs, modelScoped: false, windows: [] };
-  const rest = { leaseId: 'l', model: 'm', accountId: 'p/0', accounts: 3, oldestUnderWayMs: undefined };
+  const rest = {
+    leaseId: 'l',
+    credentialId: 'now',
+    model: 'm',
+    accountId: 'p/0',
+    accounts: 3,
+    oldestUnderWayMs: undefined,
+  };
   return applyToPool(health, { ...rest, leasedAtMs: happening.nowMs - 100, ...happening, outcome }, rules);
 }
 

@@ -19,7 +19,13 @@ interface Happening extends Partial<Omit<EndedAttempt, 'outcome'>> {
 
 function after(health: AccountHealth, outcome: Partial<AttemptOutcome>, happening: Happening): AccountHealth {
   const full = { result: 'succeeded', retryAtMs: undefined, modelScoped: false, windows: [], ...outcome } as const;
-  const rest = { leaseId: 'lease', model: 'claude-opus-5', leasedAtMs: happening.nowMs, ...happening };
+  const rest = {
+    leaseId: 'lease',
+    credentialId: 'now',
+    model: 'claude-opus-5',
+    leasedAtMs: happening.nowMs,
+    ...happening,
+  };
   return applyOutcome(health, { ...rest, outcome: full }, rules);
 }
 

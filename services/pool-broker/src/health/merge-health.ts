@@ -1,4 +1,4 @@
-import { type AccountHealth, type Cooldown, causeOf, type SeenWindow } from './account-health.ts';
+import { type AccountHealth, type AccountProblem, type Cooldown, causeOf, type SeenWindow } from './account-health.ts';
 
 /** What two memories of one account come to: of each scope and cause the cooldown that ends later, the latest word on each quota. */
 export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHealth {
@@ -12,8 +12,13 @@ export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHe
     (window: SeenWindow) => `${window.name} ${window.models}`,
     (window) => window.seenAtMs,
   );
+  const problem = latestProblem(one, other);
   const { errorAverage, errorsAtMs } = one.errorsAtMs >= other.errorsAtMs ? one : other;
-  return { cooldowns, windows, errorAverage, errorsAtMs };
+  return { cooldowns, windows, errorAverage, errorsAtMs, problem };
+}
+
+function latestProblem({ problem: one }: AccountHealth, { problem: other }: AccountHealth): AccountProblem | undefined {
+  return (one?.sinceMs ?? 0) >= (other?.sinceMs ?? 0) ? one : other;
 }
 
 /** Of each kind the item that is worth most; the first of equals. */

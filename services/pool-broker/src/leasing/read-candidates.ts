@@ -2,6 +2,7 @@ import type { Account } from '../accounts/account.ts';
 import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/resolve-model.ts';
 import { healthy } from '../health/account-health.ts';
+import { asInService } from '../health/out-of-service.ts';
 import { untroubled } from '../health/pool-health.ts';
 import type { CallerShare } from '../selection/fair-share.ts';
 import type { AccountView } from '../selection/fitness.ts';
@@ -47,9 +48,10 @@ export async function readAccounts(broker: Broker, accounts: readonly Account[])
     accounts.map(({ id }) => id),
     broker.settings.leaseTtlMs,
   );
+  const nowMs = broker.clock.nowMs();
   return accounts.map((account) => {
     const { health, inFlight } = records.get(account.id) ?? { health: healthy, inFlight: 0 };
-    return { account, health, inFlight };
+    return { account: asInService(account, health, nowMs), health, inFlight };
   });
 }
 

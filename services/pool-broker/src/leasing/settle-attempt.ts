@@ -1,6 +1,7 @@
 import { servesModel } from '../accounts/account.ts';
 import { type Attempt, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
 import type { Broker } from '../broker.ts';
+import type { AccountProblem } from '../health/account-health.ts';
 import { applyOutcome, type EndedAttempt } from '../health/apply-outcome.ts';
 import { applyToPool, troubleSinceMs } from '../health/apply-to-pool.ts';
 import { untroubled } from '../health/pool-health.ts';
@@ -20,18 +21,31 @@ export async function settleAttempt(
 ): Promise<void> {
   const { leaseId, accountId, pool, model, outcome } = attempt;
   // An account that is no longer configured has nothing to keep.
-  if (broker.roster.byId(accountId) === undefined) return;
+  const account = broker.roster.byId(accountId);
+  if (account === undefined) return;
   const settlement = await broker.store.settleLease(accountId, leaseId);
   if (settlement.kind === 'settled_before') return;
   broker.events.attemptEnded(pool, outcome.result);
-  const ended = { leaseId, model, outcome, leasedAtMs: settlement.leasedAtMs, nowMs: broker.clock.nowMs() };
+  const { credentialId } = account;
+  const nowMs = broker.clock.nowMs();
+  const ended = { leaseId, model, outcome, leasedAtMs: settlement.leasedAtMs, credentialId, nowMs };
   await Promise.all([
     broker.store.endRequest({ pool, model, caller: callerOfLease(leaseId), leaseId }),
-    broker.store.changeHealth(accountId, (health) => applyOutcome(health, ended, broker)),
+    changeAccountHealth(broker, attempt, ended),
     changePoolHealth(broker, attempt, ended),
     affinityKey === '' ? undefined : changeBinding(broker, attempt, affinityKey),
     ...(outcome.result === 'succeeded' ? answerKeys.map((key) => changeBinding(broker, attempt, key)) : []),
   ]);
+}
+
+async function changeAccountHealth(broker: Broker, { accountId, pool }: Attempt, ended: EndedAttempt): Promise<void> {
+  let problem: AccountProblem | undefined;
+  const changed = await broker.store.changeHealth(accountId, (health) => {
+    const next = applyOutcome(health, ended, broker);
+    problem = next.problem === health.problem ? undefined : next.problem;
+    return next;
+  });
+  if (changed && problem !== undefined) broker.events.accountDisabled(pool, problem.kind);
 }
 
 async function changePoolHealth(broker: Broker, { accountId, pool }: Attempt, ended: EndedAttempt): Promise<void> {

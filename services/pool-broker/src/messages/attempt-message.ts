@@ -1,6 +1,10 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { type Attempt as AttemptMessage, AttemptResult as ResultMessage } from '@gateway/proto/pool/v1/account_pb.js';
-import type { Attempt, AttemptResult, FailureResult } from '../accounts/attempt.ts';
+import {
+  type Attempt as AttemptMessage,
+  AccountProblem as ProblemMessage,
+  AttemptResult as ResultMessage,
+} from '@gateway/proto/pool/v1/account_pb.js';
+import type { Attempt, AttemptResult, FailureResult, ProblemKind } from '../accounts/attempt.ts';
 import { fromWindowMessages } from './window-message.ts';
 
 /** Undefined for an attempt without a lease, which can't be told of any account. */
@@ -16,6 +20,7 @@ export function fromAttemptMessage({ lease, outcome }: AttemptMessage): Attempt 
       retryAtMs: outcome?.retryAt === undefined ? undefined : timestampMs(outcome.retryAt),
       modelScoped: outcome?.modelScoped ?? false,
       windows: fromWindowMessages(outcome?.windows ?? []),
+      problem: problems.get(outcome?.problem ?? ProblemMessage.UNSPECIFIED),
     },
   };
 }
@@ -37,6 +42,11 @@ const failures: Readonly<Record<FailureResult, ResultMessage>> = {
   network_error: ResultMessage.NETWORK_ERROR,
   timeout: ResultMessage.TIMEOUT,
 };
+
+const problems: ReadonlyMap<ProblemMessage, ProblemKind> = new Map<ProblemMessage, ProblemKind>([
+  [ProblemMessage.CREDENTIAL_REVOKED, 'credential_revoked'],
+  [ProblemMessage.ACCOUNT_DISABLED, 'account_disabled'],
+]);
 
 const results: ReadonlyMap<ResultMessage, AttemptResult> = new Map<ResultMessage, AttemptResult>([
   [ResultMessage.SUCCEEDED, 'succeeded'],

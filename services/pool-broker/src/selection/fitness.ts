@@ -14,7 +14,9 @@ export interface AccountView {
 
 /** Why an account can't take a request. */
 export type Obstacle =
-  | { readonly kind: 'disabled' | 'draining' | 'model_not_served' | 'busy' | 'share_used_up' }
+  /** `note`: why, where it is not the configuration that says so. */
+  | { readonly kind: 'disabled'; readonly note: string }
+  | { readonly kind: 'draining' | 'model_not_served' | 'busy' | 'share_used_up' }
   | { readonly kind: 'cooling'; readonly cooldown: Cooldown; readonly limitOnly: boolean }
   | { readonly kind: 'probing'; readonly cooldown: Cooldown; readonly freeAtMs: number; readonly limitOnly: boolean }
   | { readonly kind: 'pool_paused'; readonly cause: TroubleCause; readonly untilMs: number }
@@ -39,7 +41,8 @@ export interface RequestHistory {
 /** Whether an account can take a request for a model now, and if not, why. */
 export function fitnessOf(view: AccountView, model: string, history: RequestHistory, nowMs: number): Fitness {
   const { account, health } = view;
-  if (account.state !== 'active') return unfit({ kind: account.state });
+  if (account.state === 'disabled') return unfit({ kind: 'disabled', note: account.note });
+  if (account.state === 'draining') return unfit({ kind: 'draining' });
   if (!servesModel(account, model)) return unfit({ kind: 'model_not_served' });
   const availability = availabilityOf(health, model, nowMs);
   const busy = isBusy(view, history);

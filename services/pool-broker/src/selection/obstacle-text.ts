@@ -18,7 +18,7 @@ export function obstacleText(obstacle: Obstacle): string {
     case 'tried':
       return `tried already in this request: ${isFailure(obstacle.result) ? failureWords[obstacle.result] : obstacle.result}`;
     case 'disabled':
-      return 'disabled in the configuration';
+      return obstacle.note === '' ? 'disabled in the configuration' : `disabled: ${obstacle.note}`;
     case 'draining':
       return 'draining: it takes nothing new';
     case 'model_not_served':

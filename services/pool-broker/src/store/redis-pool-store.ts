@@ -1,7 +1,7 @@
 import type { Clock } from '@gateway/time';
 import type { Redis } from 'ioredis';
 import type { ModelReport } from '../catalog/model-report.ts';
-import { type AccountHealth, forgottenAtMs } from '../health/account-health.ts';
+import { type AccountHealth, forgottenAtMs, forgottenProblemAtMs } from '../health/account-health.ts';
 import { forgottenTroubleAtMs, type PoolHealth } from '../health/pool-health.ts';
 import type { CallerShare } from '../selection/fair-share.ts';
 import { InTurn } from './in-turn.ts';
@@ -173,7 +173,8 @@ export class RedisPoolStore implements PoolStore {
   #healthTtlMs(health: AccountHealth): number {
     const windowEnds = health.windows.map(({ resetsAtMs, seenAtMs }) => resetsAtMs ?? seenAtMs + 3_600_000);
     const cooldownEnds = health.cooldowns.map(forgottenAtMs);
-    return Math.max(...cooldownEnds, ...windowEnds, health.errorsAtMs + 3_600_000) - this.#clock.nowMs();
+    const problemEndMs = health.problem === undefined ? 0 : forgottenProblemAtMs(health.problem);
+    return Math.max(...cooldownEnds, ...windowEnds, health.errorsAtMs + 3_600_000, problemEndMs) - this.#clock.nowMs();
   }
 
   #key(kind: string, id: string, part?: string): string {

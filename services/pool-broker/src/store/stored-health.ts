@@ -42,4 +42,11 @@ const storedHealth = z.object({
     .default([]),
   errorAverage: z.number(),
   errorsAtMs: z.number(),
+  problem: z
+    .object({
+      kind: z.enum(['credential_revoked', 'account_disabled']),
+      sinceMs: z.number(),
+      credentialId: z.string(),
+    })
+    .optional(),
 });

@@ -82,6 +82,7 @@ function peersOf(providerUrl: string, reports: object[]): AdapterPeers {
     watchCatalog: notAsked,
     listAccounts: notAsked,
     explain: notAsked,
+    enableAccount: notAsked,
   });
   const credentials = serviceRoute(CredentialService, {
     getCredential: () => ({

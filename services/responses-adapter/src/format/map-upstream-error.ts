@@ -36,6 +36,8 @@ interface StatusRule {
   readonly orByCode: readonly ErrorMeaning[];
 }
 
+const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
+
 const rejectedRule: StatusRule = {
   meaning: 'rejected',
   orByCode: [
@@ -46,21 +48,22 @@ const rejectedRule: StatusRule = {
     'unknown_model',
     'limited',
     'refused_account',
+    ...outOfService,
   ],
 };
 
 const statusRules: ReadonlyMap<number, StatusRule> = new Map([
   [400, rejectedRule],
-  [401, { meaning: 'refused_account', orByCode: [] }],
-  [402, { meaning: 'refused_account', orByCode: ['limited'] }],
-  [403, { meaning: 'refused_account', orByCode: ['network', 'limited'] }],
+  [401, { meaning: 'refused_account', orByCode: outOfService }],
+  [402, { meaning: 'refused_account', orByCode: ['limited', ...outOfService] }],
+  [403, { meaning: 'refused_account', orByCode: ['network', 'limited', ...outOfService] }],
   // Chat requests name nothing but the model: any other 404 is an address that is not the provider's API.
   [404, { meaning: 'server_error', orByCode: ['unknown_model'] }],
   [408, { meaning: 'timeout', orByCode: [] }],
   [409, { meaning: 'server_error', orByCode: [] }],
   [413, { meaning: 'too_large', orByCode: rejectedRule.orByCode }],
   [422, rejectedRule],
-  [429, { meaning: 'limited', orByCode: ['model_limited', 'refused_account', 'overloaded'] }],
+  [429, { meaning: 'limited', orByCode: ['model_limited', 'refused_account', 'overloaded', ...outOfService] }],
   [529, { meaning: 'overloaded', orByCode: ['limited', 'model_limited'] }],
 ]);
 

@@ -33,15 +33,9 @@ const codesByMeaning: Readonly<Record<ErrorMeaning, readonly string[]>> = {
   limited: ['usage_limit_reached', 'insufficient_quota', 'billing_hard_limit_reached'],
   // A limit of an API key is kept per model.
   model_limited: ['rate_limit_exceeded'],
-  refused_account: [
-    'usage_not_included',
-    'invalid_api_key',
-    'token_expired',
-    'token_invalidated',
-    'token_revoked',
-    'account_deactivated',
-    'deactivated_workspace',
-  ],
+  refused_account: ['usage_not_included', 'invalid_api_key', 'token_expired'],
+  revoked_credential: ['token_invalidated', 'token_revoked'],
+  disabled_account: ['account_deactivated', 'deactivated_workspace'],
   overloaded: ['server_is_overloaded', 'slow_down', 'overloaded_error'],
   server_error: ['server_error', 'vector_store_timeout'],
   // Where the request left from, not who sent it.

@@ -3,7 +3,7 @@ import type { Clock } from '@gateway/time';
 import type { CredentialEvents } from '../credential-events.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { GrantStore } from '../grants/grant-store.ts';
-import { toGrant } from '../grants/sealed-grants.ts';
+import { toGrant, toStoredGrant } from '../grants/sealed-grants.ts';
 import type { HeldLock, RefreshLock } from '../refresh-lock/refresh-lock.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 import { GrantKeeper } from './grant-keeper.ts';
@@ -61,6 +61,15 @@ export class TokenRefresher {
     const refreshed = this.#newerThan(account, version).finally(() => this.#underWay.delete(account.id));
     this.#underWay.set(account.id, refreshed);
     return refreshed;
+  }
+
+  /** Lets a refresh token be tried again that was refused. False: it was not, or somebody else has changed it meanwhile. */
+  async forgetProblem(account: OAuthAccount): Promise<boolean> {
+    const grant = await this.read(account);
+    if (grant.problem === undefined) return false;
+    const { store, sealer } = this.#parts;
+    const next: Grant = { ...grant, version: grant.version + 1, problem: undefined };
+    return store.save(grantKeyOf(account), toStoredGrant(sealer, account.id, next));
   }
 
   /** Resolves when nothing is under way any more. */

@@ -1,0 +1,24 @@
+import type { Account } from '../accounts/account.ts';
+import type { ProblemKind } from '../accounts/attempt.ts';
+import { type AccountHealth, type Cooldown, causeOf, forgottenProblemAtMs } from './account-health.ts';
+
+/** An account as it stands now: disabled, with the reason, when its provider takes nothing of its credential any more. */
+export function asInService(account: Account, { problem }: AccountHealth, nowMs: number): Account {
+  if (problem === undefined || problem.credentialId !== account.credentialId) return account;
+  if (nowMs >= forgottenProblemAtMs(problem)) return account;
+  return { ...account, state: 'disabled', note: problemTexts[problem.kind] };
+}
+
+/** The health without all that its account was refused with. The same value when there was nothing. */
+export function withoutRefusals(health: AccountHealth): AccountHealth {
+  const cooldowns = health.cooldowns.filter((cooldown: Cooldown) => causeOf(cooldown) !== 'refusal');
+  if (cooldowns.length === health.cooldowns.length && health.problem === undefined) return health;
+  return { ...health, cooldowns, problem: undefined };
+}
+
+const problemTexts: Readonly<Record<ProblemKind, string>> = {
+  credential_revoked:
+    'The provider says that the credential was revoked. Give the account a new one, or enable it if that was a mistake.',
+  account_disabled:
+    'The provider says that the account, or its organization, is disabled. Settle it with the provider, then enable it.',
+};
