@@ -68,11 +68,13 @@ export async function startAdapter(
   return adapter;
 }
 
-export function bearer(baseUrl: string, value: string): GetCredentialResponse {
+/** @param version empty for one that is never replaced. */
+export function bearer(baseUrl: string, value: string, version = ''): GetCredentialResponse {
   return create(GetCredentialResponseSchema, {
     accountId: 'pool/a',
     baseUrl,
     secret: { case: 'bearer', value },
+    version,
     cacheableUntil: timestampFromMs(nowMs + 60_000),
   });
 }

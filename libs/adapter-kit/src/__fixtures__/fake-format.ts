@@ -2,7 +2,11 @@ import { create } from '@bufbuild/protobuf';
 import { createChatAnswer, type TokenUsage } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AttemptResult, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  AccountProblem,
+  AttemptResult,
+  ProviderFormat as ProviderFormatId,
+} from '@gateway/proto/pool/v1/account_pb.js';
 import { ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
 import { SseParser, sseEvent } from '@gateway/sse';
 import type {
@@ -36,6 +40,7 @@ export const fakeFormat: ProviderFormat = {
     retryAtMs: 5_000,
     modelScoped: true,
     upstreamStatus: status,
+    problem: Buffer.from(body).toString() === 'revoked' ? AccountProblem.CREDENTIAL_REVOKED : undefined,
     error: new GatewayError('pool_exhausted', `${body.length} bytes`),
   }),
 };

@@ -43,14 +43,35 @@ export async function openAnswer(
     return { kind: 'failed', failure, quotas: [] };
   }
   const first = await send(context, call, account, options);
-  const sent = first.head.status === 401 ? await retryRefused(context, call, account, first, options) : first;
-  const { exchange, head } = sent;
+  const sent = first.head.status === 401 ? await retryRefused(context, call, first, options) : first;
+  const opened = await toOpened(context, request, sent);
+  // Some providers refuse a revoked token with another status, and say so in the body alone.
+  if (sent !== first || first.head.status === 401 || !isRevoked(opened)) return withoutDoubt(opened, sent);
+  const again = await retryRefused(context, call, first, options);
+  return again === first ? withoutDoubt(opened, first) : toOpened(context, request, again);
+}
+
+async function toOpened(
+  context: AdapterContext,
+  request: ClientRequest,
+  { exchange, head }: Sent,
+): Promise<OpenedAnswer> {
   const quotas = readQuotas(context, request.lease.model, head);
-  if (head.status >= 400) return { kind: 'failed', failure: await failureOf(context, sent), quotas };
+  if (head.status >= 400) return { kind: 'failed', failure: await readFailure(context, exchange, head), quotas };
   if (isProviderAnswer(head)) return { kind: 'answering', exchange, head, quotas };
   exchange[Symbol.dispose]();
   const failure = plainFailure(AttemptResult.NETWORK_ERROR, 'the answer is not the provider’s', head.status);
   return { kind: 'failed', failure, quotas: [] };
+}
+
+function isRevoked(opened: OpenedAnswer): boolean {
+  return opened.kind === 'failed' && opened.failure.problem === AccountProblem.CREDENTIAL_REVOKED;
+}
+
+/** A token that could not be replaced just now does not end its account: the broker knows when it never can be. */
+function withoutDoubt(opened: OpenedAnswer, { account, isRenewed = false }: Sent): OpenedAnswer {
+  if (opened.kind !== 'failed' || !isRevoked(opened) || account.version === '' || isRenewed) return opened;
+  return { ...opened, failure: { ...opened.failure, problem: undefined } };
 }
 
 /** Undefined when the account service answers that there is no usable credential. */
@@ -93,14 +114,9 @@ async function send(
   return { account, exchange, head: await exchange.head() };
 }
 
-/** After a 401 the credential is asked for anew: a cached one may have been replaced since. Tried once, if it has. */
-async function retryRefused(
-  context: AdapterContext,
-  call: Call,
-  refused: ProviderAccount,
-  sent: Sent,
-  options: OpenOptions,
-): Promise<Sent> {
+/** What was refused is sent once more with a newer secret, where there is one: a cached one may have been replaced since. */
+async function retryRefused(context: AdapterContext, call: Call, sent: Sent, options: OpenOptions): Promise<Sent> {
+  const { account: refused } = sent;
   context.credentials.drop(refused);
   const fresh = await context.credentials.ofAccount(refused.accountId).catch(() => refused);
   if (options.signal.aborted || sameSecret(fresh, refused)) return sent;
@@ -112,17 +128,6 @@ async function retryRefused(
 
 function sameSecret(a: ProviderAccount, b: ProviderAccount): boolean {
   return JSON.stringify(a.secretHeader) === JSON.stringify(b.secretHeader);
-}
-
-/** A token that ended, and could not be replaced just now, does not end its account: the broker knows when that can't be replaced. */
-async function failureOf(
-  context: AdapterContext,
-  { account, exchange, head, isRenewed = false }: Sent,
-): Promise<UpstreamFailure> {
-  const failure = await readFailure(context, exchange, head);
-  const mayBeReplaced = account.version !== '' && !isRenewed;
-  if (failure.problem !== AccountProblem.CREDENTIAL_REVOKED || !mayBeReplaced) return failure;
-  return { ...failure, problem: undefined };
 }
 
 async function readFailure(

@@ -3,6 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import { Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AccountProblem } from '@gateway/proto/pool/v1/account_pb.js';
 import { GetCredentialResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -316,6 +317,53 @@ describe('a refused secret', () => {
     expect(await framesOf()).toMatchObject([{ result: 'SERVER_ERROR' }]);
     expect(adapter.provider.calls).toHaveLength(1);
     expect(adapter.asked).toHaveLength(2);
+  });
+});
+
+describe('a revoked secret', () => {
+  const problemTold = async () => (await Array.fromAsync(send(adapter))).at(-1)?.outcome?.attempt?.problem;
+  const refuseAll = (status: number) => {
+    adapter.provider.answer = (response) => response.writeHead(status).end('revoked');
+  };
+  /** As an account whose tokens the broker refreshes: each one that is asked for is another one. */
+  const renewing = () => {
+    let count = 0;
+    adapter.credential = async () => bearer(adapter.provider.url, `secret-${++count}`, `v${count}`);
+  };
+
+  it.each([401, 403])('ends its account at once when nothing can take its place: %i', async (status) => {
+    refuseAll(status);
+    expect(await problemTold()).toBe(AccountProblem.CREDENTIAL_REVOKED);
+    expect(adapter.provider.calls).toHaveLength(1);
+  });
+
+  it.each([401, 403])(
+    'is replaced first where it can be, and ends its account only with its successor: %i',
+    async (status) => {
+      renewing();
+      refuseAll(status);
+      expect(await problemTold()).toBe(AccountProblem.CREDENTIAL_REVOKED);
+      expect(adapter.provider.calls.map(({ headers }) => headers.authorization)).toEqual([
+        'Bearer secret-1',
+        'Bearer secret-2',
+      ]);
+    },
+  );
+
+  it.each([401, 403])('is no fault of the account when its successor serves: %i', async (status) => {
+    renewing();
+    adapter.provider.answer = (response, { headers }) =>
+      headers.authorization === 'Bearer secret-2'
+        ? eventStream(response).end(event.done)
+        : response.writeHead(status).end('revoked');
+    expect((await framesOf()).at(-1)).toMatchObject({ result: 'SUCCEEDED' });
+  });
+
+  it('does not end its account while there may be a successor that can not be had now', async () => {
+    adapter.credential = async () => bearer(adapter.provider.url, 'secret-1', 'v1');
+    refuseAll(401);
+    expect(await problemTold()).toBe(AccountProblem.UNSPECIFIED);
+    expect(adapter.provider.calls).toHaveLength(1);
   });
 });
 

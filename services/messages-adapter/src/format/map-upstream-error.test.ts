@@ -1,5 +1,5 @@
 import type { UpstreamErrorAnswer } from '@gateway/adapter-kit';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mapStreamError } from './map-stream-error.ts';
@@ -7,6 +7,25 @@ import { mapUpstreamError } from './map-upstream-error.ts';
 
 const nowMs = Date.UTC(2026, 10, 20, 12);
 const nowSeconds = nowMs / 1_000;
+
+const { UNSPECIFIED, CREDENTIAL_REVOKED, ACCOUNT_DISABLED } = AccountProblem;
+
+describe('an account that is out of service', () => {
+  it.each([
+    [403, 'permission_error', 'OAuth token has been revoked. Please obtain a new token.', CREDENTIAL_REVOKED],
+    [401, 'authentication_error', 'OAuth token has been revoked.', CREDENTIAL_REVOKED],
+    [400, 'invalid_request_error', 'This organization has been disabled.', ACCOUNT_DISABLED],
+    [403, 'permission_error', 'Your account has been suspended.', ACCOUNT_DISABLED],
+    [400, 'invalid_request_error', 'Identity verification is required.', ACCOUNT_DISABLED],
+    [401, 'authentication_error', 'OAuth token has expired.', UNSPECIFIED],
+    [401, 'authentication_error', 'invalid x-api-key', UNSPECIFIED],
+    [400, 'invalid_request_error', 'Your credit balance is too low to access the API.', UNSPECIFIED],
+    [400, 'invalid_request_error', 'messages.1: This organization has been disabled.', UNSPECIFIED],
+  ])('is known by %i %s %s', (status, type, message, problem) => {
+    const body = new TextEncoder().encode(JSON.stringify({ type: 'error', error: { type, message } }));
+    expect(mapUpstreamError({ status, headers: {}, body, nowMs }).problem).toBe(problem);
+  });
+});
 
 describe('mapUpstreamError', () => {
   it.each<[number, string, string, AttemptResult, string]>([

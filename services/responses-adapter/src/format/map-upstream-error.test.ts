@@ -1,5 +1,5 @@
 import type { UpstreamErrorAnswer } from '@gateway/adapter-kit';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mapUpstreamError } from './map-upstream-error.ts';
@@ -40,6 +40,32 @@ describe('mapUpstreamError', () => {
     const failure = mapUpstreamError(answer({ status, body: { error: { message: 'their text', ...error } } }));
     expect(failure).toMatchObject({ result, upstreamStatus: status, error: { code } });
     expect(failure.error.message).not.toContain('their text');
+  });
+
+  it.each([
+    [401, { code: 'token_revoked' }, AccountProblem.CREDENTIAL_REVOKED],
+    [401, { code: 'token_invalidated' }, AccountProblem.CREDENTIAL_REVOKED],
+    [401, { code: 'account_deactivated' }, AccountProblem.ACCOUNT_DISABLED],
+    [402, { code: 'deactivated_workspace' }, AccountProblem.ACCOUNT_DISABLED],
+    [403, { type: 'account_deactivated' }, AccountProblem.ACCOUNT_DISABLED],
+    [429, { code: 'account_deactivated' }, AccountProblem.ACCOUNT_DISABLED],
+    [401, { code: 'token_expired' }, AccountProblem.UNSPECIFIED],
+    [401, { code: 'invalid_api_key' }, AccountProblem.UNSPECIFIED],
+    [429, { type: 'usage_not_included' }, AccountProblem.UNSPECIFIED],
+    [403, {}, AccountProblem.UNSPECIFIED],
+    [500, { code: 'account_deactivated' }, AccountProblem.UNSPECIFIED],
+  ])('takes an account out of service, or not, for %i with %j', (status, error, problem) => {
+    const failure = mapUpstreamError(answer({ status, body: { error } }));
+    expect(failure.problem).toBe(problem);
+    if (problem !== AccountProblem.UNSPECIFIED) expect(failure.result).toBe(UNAUTHORIZED);
+  });
+
+  it('never takes an account out of service for a page of somebody else', () => {
+    const page = { status: 403, headers: { 'content-type': 'text/html' }, body: { error: { code: 'token_revoked' } } };
+    expect(mapUpstreamError(answer(page))).toMatchObject({
+      result: NETWORK_ERROR,
+      problem: AccountProblem.UNSPECIFIED,
+    });
   });
 
   it("answers a rejection with the provider's status, where the spec has it", () => {
