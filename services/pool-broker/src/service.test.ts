@@ -1,6 +1,12 @@
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayConfig } from '@gateway/config';
-import { AccountState, AttemptResult, type Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  AccountProblem,
+  AccountState,
+  AttemptResult,
+  type Lease,
+  ProviderFormat,
+} from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
@@ -20,6 +26,7 @@ interface Question {
 
 interface Failure {
   readonly result: AttemptResult;
+  readonly problem?: AccountProblem;
   readonly retryInMs?: number;
   readonly modelScoped?: boolean;
 }
@@ -35,11 +42,12 @@ function brokerOf(gateway: GatewayConfig = sampleGateway) {
   const [poolRoute, credentialRoute] = service.routes;
   const pools = directClient(poolRoute);
 
-  const attemptOf = (lease: Lease, { result, retryInMs, modelScoped = false }: Failure) => ({
+  const attemptOf = (lease: Lease, { result, retryInMs, modelScoped = false, problem }: Failure) => ({
     lease,
     outcome: {
       result,
       modelScoped,
+      problem,
       retryAt: retryInMs === undefined ? undefined : timestampFromMs(clock.nowMs() + retryInMs),
     },
   });
@@ -283,6 +291,47 @@ describe('a provider that is overloaded', () => {
     clock.advanceMs(2_000);
     const answers = await Promise.all([request(question), request(question), request(question)]);
     expect(answers.map(({ end }) => end.case)).toEqual(['lease', 'unavailable', 'unavailable']);
+  });
+});
+
+describe('an account that its provider takes out of service', () => {
+  const revoked = { result: AttemptResult.UNAUTHORIZED, problem: AccountProblem.CREDENTIAL_REVOKED };
+  const monthMs = 30 * 86_400_000;
+
+  it('takes no request any more, and is shown with the reason', async () => {
+    const { request, accounts, pools, clock, metrics } = brokerOf();
+    expect((await request({}, [revoked])).lease?.accountId).toBe('responses/team-b');
+    const note = 'The provider says that the credential was revoked.';
+    expect((await accounts())[0]).toMatchObject({ state: AccountState.DISABLED, cooldowns: [] });
+    expect((await accounts())[0]?.note).toContain(note);
+    const { candidates } = await pools.explain({ model: 'gateway/sterk' });
+    expect(candidates[0]?.accounts[0]?.reason).toContain(`disabled: ${note}`);
+    for (let day = 0; day < 29; day++) {
+      clock.advanceMs(monthMs / 30);
+      const leases = await Promise.all([request({}), request({}), request({})]);
+      expect(new Set(leases.map(({ lease }) => lease?.accountId))).toEqual(new Set(['responses/team-b']));
+    }
+    expect(await metrics.exposition()).toContain(
+      'gateway_pool_accounts_disabled_total{pool="responses",problem="credential_revoked"} 1',
+    );
+  });
+
+  it('is counted once, however many of its requests end so, and makes a pool unavailable, not exhausted', async () => {
+    const { request, finish, accounts, metrics } = brokerOf(gatewayWith([sampleAccount('responses', 'a')]));
+    const leases = await Promise.all([request({}), request({}), request({})]);
+    for (const { lease } of leases) await finish(lease, revoked);
+    expect((await accounts()).map(({ state }) => state)).toEqual([AccountState.DISABLED]);
+    expect((await request({})).end.case).toBe('unavailable');
+    expect(await metrics.exposition()).toMatch(/gateway_pool_accounts_disabled_total{.*} 1\n/);
+  });
+
+  it('is used again as soon as an operator enables it', async () => {
+    const { request, pools } = brokerOf(gatewayWith([sampleAccount('responses', 'a')]));
+    await request({}, [revoked]);
+    expect((await request({})).end.case).toBe('unavailable');
+    expect(await pools.enableAccount({ accountId: 'responses/a' })).toMatchObject({ known: true });
+    expect((await request({})).lease?.accountId).toBe('responses/a');
+    expect(await pools.enableAccount({ accountId: 'responses/z' })).toMatchObject({ known: false });
   });
 });
 

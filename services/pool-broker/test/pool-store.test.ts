@@ -46,6 +46,7 @@ const leaseOf = (accountId: string, leaseId: string, maxConcurrency = Number.POS
 });
 
 const limitedUntil = (untilMs: number): AccountHealth => ({
+  problem: { kind: 'account_disabled', sinceMs: untilMs - 3, credentialId: 'c' },
   errorAverage: 0.25,
   errorsAtMs: untilMs - 1,
   windows: [

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { loadGatewayFile } from '@gateway/config';
-import { AccountState, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountProblem, AccountState, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
@@ -82,8 +82,8 @@ async function brokerOn(first: FileText) {
     refuse: (text: string) => writeAndWait(text, 'refused'),
     hangUp: () => process.emit('SIGHUP', 'SIGHUP'),
     acquire: async (model = 'gateway/sterk') => (await pools.acquire({ model, allowCandidateFailover: true })).result,
-    finish: (lease: Lease, result = AttemptResult.SUCCEEDED) =>
-      pools.report({ attempt: { lease, outcome: { result } } }),
+    finish: (lease: Lease, result = AttemptResult.SUCCEEDED, problem = AccountProblem.UNSPECIFIED) =>
+      pools.report({ attempt: { lease, outcome: { result, problem } } }),
     credentialOf: (accountId: string) => credentials.getCredential({ target: { case: 'accountId', value: accountId } }),
     accounts: async () =>
       (await pools.listAccounts({})).accounts.map(({ id, state, inFlight }) => [id, state, inFlight] as const),
@@ -201,6 +201,19 @@ describe('a gateway.yaml that changes while the gateway runs', () => {
     hangUp();
     await expect.poll(() => reloads('applied')).toBe(1);
     expect((await credentialOf('responses/a')).secret).toEqual({ case: 'bearer', value: 'second-key' });
+  });
+
+  it('brings an account back that its provider had taken out of service, with another credential', async () => {
+    const { acquire, finish, change, accounts } = await brokerOn({ accounts: [account('a'), account('b')] });
+    const states = async () => Object.fromEntries((await accounts()).map(([id, state]) => [id, state]));
+    const lease = leaseOf(await acquire());
+    await finish(lease, AttemptResult.UNAUTHORIZED, AccountProblem.ACCOUNT_DISABLED);
+    expect(await states()).toMatchObject({ [lease.accountId]: AccountState.DISABLED });
+    await change({ accounts: [account('a'), account('b'), account('c')] });
+    expect(await states()).toMatchObject({ [lease.accountId]: AccountState.DISABLED });
+    const other = (name: string) => account(name).replace('KEY', 'OTHER_KEY');
+    await change({ accounts: [other('a'), other('b')] });
+    expect(await states()).toMatchObject({ [lease.accountId]: AccountState.AVAILABLE });
   });
 
   it('goes by its settings from then on', async () => {

@@ -1,0 +1,64 @@
+import { Secret } from '@gateway/config';
+import { describe, expect, it } from 'vitest';
+import { sampleAccount, sampleSettings } from '../__fixtures__/sample-gateway.ts';
+import { toAccount } from '../accounts/account.ts';
+import type { ProblemKind } from '../accounts/attempt.ts';
+import { type AccountHealth, healthy } from './account-health.ts';
+import { applyOutcome } from './apply-outcome.ts';
+import { mergeHealth } from './merge-health.ts';
+import { asInService, withoutRefusals } from './out-of-service.ts';
+
+const startMs = 1_000_000;
+const account = toAccount(sampleAccount('responses', 'a'));
+
+function refused(health: AccountHealth, problem: ProblemKind | undefined, nowMs = startMs): AccountHealth {
+  const outcome = { result: 'unauthorized', retryAtMs: undefined, modelScoped: false, windows: [], problem } as const;
+  const attempt = { leaseId: 'l', model: 'm', outcome, leasedAtMs: nowMs, credentialId: account.credentialId, nowMs };
+  return applyOutcome(health, attempt, { settings: sampleSettings, random: () => 0 });
+}
+
+const dayMs = 86_400_000;
+const stateOf = (health: AccountHealth, nowMs = startMs, of = account) => asInService(of, health, nowMs).state;
+
+describe('an account that its provider takes out of service', () => {
+  it.each<ProblemKind>(['credential_revoked', 'account_disabled'])('is disabled, and says why: %s', (kind) => {
+    const { state, note } = asInService(account, refused(healthy, kind), startMs);
+    expect(state).toBe('disabled');
+    expect(note).toMatch(/^The provider says that the (?:credential was revoked|account, or its organization,)/);
+  });
+
+  it('is not asked again and again as one that was merely refused', () => {
+    const health = refused(healthy, 'account_disabled');
+    expect(health.cooldowns).toEqual([]);
+    expect(stateOf(health, startMs + 29 * dayMs)).toBe('disabled');
+    expect(stateOf(refused(healthy, undefined))).toBe('active');
+  });
+
+  it('is told of once, however many requests were under way', () => {
+    const health = refused(healthy, 'account_disabled');
+    expect(refused(health, 'account_disabled', startMs + 5)).toBe(health);
+  });
+
+  it('is used again with another credential', () => {
+    const credential = { kind: 'bearer', secret: new Secret('another') } as const;
+    const renewed = toAccount(sampleAccount('responses', 'a', { credential }));
+    expect(stateOf(refused(healthy, 'credential_revoked'), startMs, renewed)).toBe('active');
+  });
+
+  it('is used again when an operator says so, whatever it was refused with before', () => {
+    const health = withoutRefusals(refused(refused(healthy, undefined), 'account_disabled'));
+    expect(health.cooldowns).toEqual([]);
+    expect(stateOf(health)).toBe('active');
+    expect(withoutRefusals(health)).toBe(health);
+  });
+
+  it('is asked once more after a month in which nobody saw to it', () => {
+    expect(stateOf(refused(healthy, 'account_disabled'), startMs + 30 * dayMs)).toBe('active');
+  });
+
+  it('stays out of service when replicas compare what they know', () => {
+    const health = refused(healthy, 'account_disabled');
+    expect(stateOf(mergeHealth(health, healthy))).toBe('disabled');
+    expect(stateOf(mergeHealth(healthy, health))).toBe('disabled');
+  });
+});
