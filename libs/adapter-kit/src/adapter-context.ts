@@ -7,6 +7,7 @@ import type { AdapterConfig } from './adapter-config.ts';
 import { AdapterMetrics } from './adapter-metrics.ts';
 import { CredentialCache } from './credentials/credential-cache.ts';
 import type { ProviderFormat } from './provider-format.ts';
+import { CallHeaders } from './upstream/call-headers.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 
 export interface AdapterContextOptions {
@@ -23,6 +24,7 @@ export interface AdapterContext extends AsyncDisposable {
   readonly config: AdapterConfig;
   readonly credentials: CredentialCache;
   readonly upstream: UpstreamClient;
+  readonly headers: CallHeaders;
   readonly metrics: AdapterMetrics;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -42,6 +44,7 @@ export function createAdapterContext({
     config,
     credentials: new CredentialCache(credentials, clock),
     upstream,
+    headers: new CallHeaders(format.headers),
     metrics,
     logger: runtime.logger,
     clock,

@@ -94,7 +94,7 @@ export class Attempt implements Disposable {
     this.#exchange = opened.exchange;
     this.#upstream = opened.head;
     call.answer.onHead?.(opened.head);
-    return this.#usageFrame(usageSoFar(call.answer, this.#inputEstimate));
+    return { usage: this.#usageNow() };
   }
 
   /** A provider that complains of something which the request can do without gets it once more without. */
@@ -117,7 +117,11 @@ export class Attempt implements Disposable {
 
   async #readOn(exchange: UpstreamExchange): Promise<ExecuteFrame> {
     for (;;) {
-      const chunks = await exchange.read();
+      const chunks = exchange.take();
+      if (chunks?.length === 0) {
+        await exchange.change();
+        continue;
+      }
       this.#translate(chunks);
       const { ending } = this.#call.answer;
       if (ending !== undefined) return this.#conclude(exchange, ending);
@@ -158,31 +162,36 @@ export class Attempt implements Disposable {
 
   /** What there is to tell of an answer that goes on; undefined when nothing is new. */
   #progress(): ExecuteFrame | undefined {
-    const { answer } = this.#call;
-    const usage = usageSoFar(answer, this.#inputEstimate);
-    const body = answer.take();
-    if (body.length > 0) return { ...this.#headOnce(), body, ...this.#usageFrame(usage) };
-    return this.#isNews(usage) ? this.#usageFrame(usage) : undefined;
+    const body = this.#call.answer.take();
+    if (body.length === 0) return this.#usageNews();
+    if (this.#headSent) return { body, usage: this.#usageNow() };
+    return { head: this.#head(), body, usage: this.#usageNow() };
   }
 
   /** Without bytes to go with it, usage is told in steps. */
-  #isNews({ inputTokens, outputTokens }: UsageReport): boolean {
+  #usageNews(): ExecuteFrame | undefined {
     const told = this.#toldUsage;
-    return (
-      told === undefined || inputTokens !== told.inputTokens || outputTokens - told.outputTokens >= usageStepTokens
-    );
+    const usage = usageSoFar(this.#call.answer, this.#inputEstimate);
+    const isNews =
+      told === undefined ||
+      usage.inputTokens !== told.inputTokens ||
+      usage.outputTokens - told.outputTokens >= usageStepTokens;
+    return isNews ? { usage: this.#tell(usage) } : undefined;
   }
 
-  #usageFrame(usage: UsageReport): ExecuteFrame {
+  #usageNow(): MessageInitShape<typeof UsageSchema> {
+    return this.#tell(usageSoFar(this.#call.answer, this.#inputEstimate));
+  }
+
+  #tell(usage: UsageReport): MessageInitShape<typeof UsageSchema> {
     this.#toldUsage = usage;
-    return { usage: toUsageMessage(usage) };
+    return toUsageMessage(usage);
   }
 
-  #headOnce(): ExecuteFrame {
-    if (this.#headSent) return {};
+  #head(): MessageInitShape<typeof ResponseHeadSchema> {
     this.#headSent = true;
     const { head, answerId } = this.#call.answer;
-    return { head: { status: head.status, headers: { ...head.headers }, answerId } };
+    return { status: head.status, headers: { ...head.headers }, answerId };
   }
 
   async #conclude(exchange: UpstreamExchange, ending: AnswerEnding): Promise<ExecuteFrame> {
@@ -191,9 +200,9 @@ export class Attempt implements Disposable {
     this.#end(AttemptResult.SUCCEEDED);
     const { answer } = this.#call;
     return {
-      ...this.#headOnce(),
+      ...(this.#headSent ? undefined : { head: this.#head() }),
       body: answer.take(),
-      ...this.#usageFrame(finalUsage(answer, this.#inputEstimate)),
+      usage: this.#tell(finalUsage(answer, this.#inputEstimate)),
       outcome: {
         attempt: {
           result: AttemptResult.SUCCEEDED,
@@ -217,7 +226,7 @@ export class Attempt implements Disposable {
     }
     return {
       body: answer.take(),
-      ...this.#usageFrame(usageSoFar(answer, this.#inputEstimate)),
+      usage: this.#usageNow(),
       outcome: this.#failedOutcome(failure, unavailable(failure.error)),
     };
   }

@@ -3,7 +3,6 @@ import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb
 import type { AdapterContext } from '../adapter-context.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import type { ClientRequest, PreparedCall, UpstreamFailure } from '../provider-format.ts';
-import { jsonHeaders } from '../upstream/json-headers.ts';
 import { readBody } from '../upstream/read-body.ts';
 import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { plainFailure, unavailable } from './attempt-failure.ts';
@@ -37,7 +36,7 @@ export async function openAnswer(
   call: Call,
   options: OpenOptions,
 ): Promise<OpenedAnswer> {
-  const account = await accountOf(context, request);
+  const account = context.credentials.cached(request.lease.accountId) ?? (await accountOf(context, request));
   if (account === undefined) {
     const failure = plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential');
     return { kind: 'failed', failure, quotas: [] };
@@ -97,7 +96,7 @@ interface Sent {
 }
 
 async function send(
-  { upstream, format }: AdapterContext,
+  { upstream, headers: callHeaders }: AdapterContext,
   { path, headers, body }: Call,
   account: ProviderAccount,
   { timeoutMs, signal }: OpenOptions,
@@ -106,7 +105,7 @@ async function send(
     account,
     method: 'POST',
     path,
-    headers: { ...jsonHeaders, ...format.headers, ...headers },
+    headers: callHeaders.of(account, headers),
     body,
     timeoutMs,
     signal,

@@ -32,10 +32,16 @@ export class CredentialCache {
     this.#clock = clock;
   }
 
+  /** The account of a lease, if it is at hand. */
+  cached(accountId: string): ProviderAccount | undefined {
+    const account = this.#accounts.get(accountId);
+    return account !== undefined && this.#clock.nowMs() < account.cacheableUntilMs ? account : undefined;
+  }
+
   /** The account of a lease. Calls for one account at the same time share one request. Throws what the service throws. */
   async ofAccount(accountId: string): Promise<ProviderAccount> {
-    const cached = this.#accounts.get(accountId);
-    if (cached !== undefined && this.#clock.nowMs() < cached.cacheableUntilMs) return cached;
+    const cached = this.cached(accountId);
+    if (cached !== undefined) return cached;
     const underWay = this.#underWay.get(accountId) ?? this.#fetchOnce(accountId);
     return underWay;
   }

@@ -9,11 +9,17 @@ export async function readModelList(
   pool: string,
   signal: AbortSignal,
 ): Promise<readonly ProviderModel[]> {
+  const account = await credentials.ofPool(pool);
   const { status, body } = await requestAnswer(upstream, {
-    account: await credentials.ofPool(pool),
+    account,
     method: 'GET',
     path: format.modelListPath,
-    headers: { accept: 'application/json', 'user-agent': 'model-gateway', ...format.headers },
+    headers: {
+      accept: 'application/json',
+      'user-agent': 'model-gateway',
+      ...format.headers,
+      ...account.secretHeader,
+    },
     timeoutMs: modelListTimeoutMs,
     signal,
   });

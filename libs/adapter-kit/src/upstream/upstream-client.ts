@@ -1,6 +1,7 @@
 import { Agent } from 'undici';
 import type { AdapterMetrics } from '../adapter-metrics.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
+import { Deadlines } from './deadlines.ts';
 import { UpstreamExchange } from './upstream-exchange.ts';
 
 export interface UpstreamRequest {
@@ -8,7 +9,7 @@ export interface UpstreamRequest {
   readonly method: 'GET' | 'POST';
   /** Path under the account's base URL. */
   readonly path: string;
-  /** All headers but the secret. */
+  /** All headers, the secret's too. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
   /** How long the answer may take to begin. See `UpstreamExchange`. */
@@ -21,6 +22,7 @@ export interface UpstreamRequest {
 export class UpstreamClient implements AsyncDisposable {
   readonly #agent: Agent;
   readonly #metrics: AdapterMetrics;
+  readonly #deadlines = new Deadlines();
 
   constructor(connectTimeoutMs: number, metrics: AdapterMetrics) {
     this.#metrics = metrics;
@@ -36,21 +38,27 @@ export class UpstreamClient implements AsyncDisposable {
   }
 
   send({ account, method, path, headers, body, timeoutMs, signal }: UpstreamRequest): UpstreamExchange {
-    const exchange = new UpstreamExchange({ timeoutMs, signal, metrics: this.#metrics });
+    const exchange = new UpstreamExchange({
+      timeoutMs,
+      signal,
+      metrics: this.#metrics,
+      deadlines: this.#deadlines,
+    });
     this.#agent.dispatch(
       {
         origin: account.origin,
         path: account.basePath + path,
         method,
-        headers: { ...headers, ...account.secretHeader },
+        headers,
         body: body ?? null,
       },
-      exchange.handler,
+      exchange,
     );
     return exchange;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#agent.destroy();
+    this.#deadlines[Symbol.dispose]();
   }
 }
