@@ -9,7 +9,7 @@ import { type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 export interface UsagePublisherOptions {
   /** How long an acknowledgement is waited for, a connection included. */
   readonly timeoutMs?: number;
-  /** How long events that follow upon others are gathered into one message; 25 ms unless told. */
+  /** How long events that follow upon others are gathered into one message; 50 ms unless told. */
   readonly gatherMs?: number;
   readonly names?: UsageStreamNames;
 }
@@ -35,7 +35,7 @@ export class UsagePublisher implements AsyncDisposable {
   private constructor(
     url: string,
     logger: Logger,
-    { timeoutMs = 5_000, gatherMs = 25, names = usageStreamNames }: UsagePublisherOptions,
+    { timeoutMs = 5_000, gatherMs = 50, names = usageStreamNames }: UsagePublisherOptions,
   ) {
     this.#names = names;
     this.#timeoutMs = timeoutMs;

@@ -5,7 +5,7 @@ import type { UsageStreamSettings } from '@gateway/usage-stream';
 export interface UsageIngestConfig {
   /** USAGE_BATCH_EVENTS (500): events stored in one transaction at most. */
   readonly batchEvents: number;
-  /** USAGE_GATHER_MILLISECONDS (100): under load, how long events are gathered for one transaction. 0: not at all. */
+  /** USAGE_GATHER_MILLISECONDS (200): under load, how long events are gathered for one transaction. 0: not at all. */
   readonly gatherMs: number;
   /** USAGE_EVENT_RETENTION_DAYS (90): events of today and of so many days before it are kept. 0: all are. */
   readonly retentionDays: number;
@@ -63,7 +63,7 @@ function readLedger(reader: EnvReader): UsageIngestConfig {
   }
   return {
     batchEvents: reader.integer('USAGE_BATCH_EVENTS', 500, { min: 1, max: 2_000 }),
-    gatherMs: reader.integer('USAGE_GATHER_MILLISECONDS', 100, { max: 1_000 }),
+    gatherMs: reader.integer('USAGE_GATHER_MILLISECONDS', 200, { max: 1_000 }),
     retentionDays,
   };
 }
