@@ -1,5 +1,6 @@
-import { create, type DescMethod, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { type DescMethod, type DescService, fromBinary } from '@bufbuild/protobuf';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
+import { messageEncoder } from './wire/message-encoder.ts';
 
 /** A service of proto/ in the form that grpc-js takes. */
 export function grpcDefinition(service: DescService): ServiceDefinition {
@@ -13,14 +14,9 @@ export function grpcMethod(service: DescService, method: DescMethod): MethodDefi
     originalName: method.localName,
     requestStream: method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
     responseStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
-    requestSerialize: (request) => serialize(method.input, request),
+    requestSerialize: messageEncoder(method.input),
     requestDeserialize: (bytes) => fromBinary(method.input, bytes),
-    responseSerialize: (response) => serialize(method.output, response),
+    responseSerialize: messageEncoder(method.output),
     responseDeserialize: (bytes) => fromBinary(method.output, bytes),
   };
-}
-
-function serialize(schema: DescMethod['input'], message: object): Buffer {
-  const bytes = toBinary(schema, create(schema, message as Record<string, unknown>));
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

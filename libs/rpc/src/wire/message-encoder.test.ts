@@ -1,0 +1,94 @@
+import { create, type DescMessage, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { BytesValueSchema, FileDescriptorProtoSchema, StructSchema } from '@bufbuild/protobuf/wkt';
+import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { RequestTraceService } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
+import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import {
+  AdmitRequestSchema,
+  AdmitResponseSchema,
+  LimiterService,
+  SettleRequestSchema,
+} from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { anyMessage } from './__fixtures__/any-message.ts';
+import { isCovered } from './coverage.ts';
+import { messageEncoder } from './message-encoder.ts';
+
+const services: readonly DescService[] = [
+  AdapterService,
+  CredentialService,
+  IdentityService,
+  LimiterService,
+  PoolBrokerService,
+  RequestTraceService,
+  UsageIngestService,
+  UsageQueryService,
+  UsageReportService,
+];
+const contracts = services.flatMap(({ methods }) => methods.flatMap(({ input, output }) => [input, output]));
+const schemas: readonly DescMessage[] = [...new Set([...contracts, ErrorDetailSchema])];
+
+function writtenByProtobufEs(schema: DescMessage, fields: Record<string, unknown>): Buffer {
+  return Buffer.from(toBinary(schema, create(schema, fields)));
+}
+
+describe('a message encoder', () => {
+  it.each(schemas.map((schema) => ({ name: schema.typeName, schema })))(
+    'covers $name, and writes what protobuf-es writes',
+    ({ schema }) => {
+      expect(isCovered(schema)).toBe(true);
+      const encode = messageEncoder(schema);
+      const writesTheSame = (fields: Record<string, unknown>) => {
+        const expected = writtenByProtobufEs(schema, fields);
+        expect(encode(fields).equals(expected)).toBe(true);
+        expect(encode(create(schema, fields)).equals(expected)).toBe(true);
+      };
+      fc.assert(fc.property(anyMessage(schema), writesTheSame), { numRuns: 50 });
+    },
+  );
+
+  it('keeps what it does not know, at every depth', () => {
+    const newer = Buffer.from([0xfa, 0x3f, 2, 7, 8]);
+    const written = Buffer.concat([writtenByProtobufEs(AdmitResponseSchema, { status: { localDay: 'd' } }), newer]);
+    expect(messageEncoder(AdmitResponseSchema)(fromBinary(AdmitResponseSchema, written)).equals(written)).toBe(true);
+    const status = Buffer.concat([Buffer.from([0x0a, newer.length]), newer]);
+    expect(messageEncoder(AdmitResponseSchema)(fromBinary(AdmitResponseSchema, status)).equals(status)).toBe(true);
+  });
+
+  it('leaves schemas that it does not cover to protobuf-es', () => {
+    const struct = { fields: { a: { kind: { case: 'numberValue', value: 1 } } } };
+    for (const [schema, fields] of [
+      [StructSchema, struct],
+      [FileDescriptorProtoSchema, { name: 'n', package: 'p' }],
+    ] as const) {
+      expect(isCovered(schema)).toBe(false);
+      expect(messageEncoder(schema)(fields).equals(writtenByProtobufEs(schema, fields))).toBe(true);
+    }
+  });
+
+  it('writes messages of any size, one after another', () => {
+    const encode = messageEncoder(BytesValueSchema);
+    for (const size of [3_000_000, 0, 127, 128, 16_384, 8]) {
+      const value = Buffer.alloc(size, size);
+      expect(encode({ value }).equals(writtenByProtobufEs(BytesValueSchema, { value }))).toBe(true);
+    }
+  });
+
+  it('refuses numbers that their field does not hold, and then goes on', () => {
+    const settle = messageEncoder(SettleRequestSchema);
+    expect(() => settle({ key: 'k', tokens: 2n ** 63n })).toThrow(RangeError);
+    expect(() => settle({ key: 'k', tokens: 1 })).toThrow(RangeError);
+    const admit = messageEncoder(AdmitRequestSchema);
+    for (const requestsPerMinute of [-1, 0.5, 2 ** 32, Number.NaN]) {
+      expect(() => admit({ limits: { requestsPerMinute } })).toThrow(RangeError);
+    }
+    expect(() => admit({ limits: 'none' })).toThrow(TypeError);
+    const request = { key: 'k', limits: { requestsPerMinute: 1 } };
+    expect(admit(request).equals(writtenByProtobufEs(AdmitRequestSchema, request))).toBe(true);
+  });
+});

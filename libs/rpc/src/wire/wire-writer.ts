@@ -1,0 +1,115 @@
+/** Bytes of protobuf's wire format, written one after another into a buffer that is used again for every message. */
+export class WireWriter {
+  #bytes = Buffer.allocUnsafe(usualBytes);
+  #end = 0;
+
+  /** All that was written, as bytes of its own. The writer is empty afterwards. */
+  take(): Buffer {
+    const taken = Buffer.allocUnsafe(this.#end);
+    this.#bytes.copy(taken, 0, 0, this.#end);
+    this.reset();
+    return taken;
+  }
+
+  /** Forgets what was written. */
+  reset(): void {
+    this.#end = 0;
+    if (this.#bytes.length > mostKeptBytes) this.#bytes = Buffer.allocUnsafe(usualBytes);
+  }
+
+  /** An integer from 0 to 2^53 - 1, also the tag of a field. */
+  varint(value: number): void {
+    this.#makeRoom(longestVarint);
+    let rest = value;
+    while (rest > 0x7f_ff_ff_ff) {
+      this.#bytes[this.#end++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    while (rest > 0x7f) {
+      this.#bytes[this.#end++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    this.#bytes[this.#end++] = rest;
+  }
+
+  /** An integer of 64 bits; a negative one as its two's complement. */
+  varint64(value: bigint): void {
+    if (value >= 0n && value <= largestExact) return this.varint(Number(value));
+    this.#makeRoom(longestVarint);
+    let rest = BigInt.asUintN(64, value);
+    while (rest > 0x7fn) {
+      this.#bytes[this.#end++] = Number(rest & 0x7fn) | 0x80;
+      rest >>= 7n;
+    }
+    this.#bytes[this.#end++] = Number(rest);
+  }
+
+  double(value: number): void {
+    this.#makeRoom(8);
+    this.#end = this.#bytes.writeDoubleLE(value, this.#end);
+  }
+
+  /** Bytes behind their length. */
+  bytes(value: Uint8Array): void {
+    this.varint(value.length);
+    this.raw(value);
+  }
+
+  /** Text behind the length of its UTF-8. */
+  string(value: string): void {
+    const length = Buffer.byteLength(value);
+    this.varint(length);
+    this.#makeRoom(length);
+    this.#bytes.write(value, this.#end, length);
+    this.#end += length;
+  }
+
+  raw(value: Uint8Array): void {
+    this.#makeRoom(value.length);
+    this.#bytes.set(value, this.#end);
+    this.#end += value.length;
+  }
+
+  /** Begins a part that stands behind its length. Give what this returns to `endPart`. */
+  beginPart(): number {
+    this.#makeRoom(1);
+    this.#end++;
+    return this.#end;
+  }
+
+  endPart(start: number): void {
+    const length = this.#end - start;
+    // Room was left for a length of one byte; a longer one moves the part.
+    const shift = bytesOfVarint(length) - 1;
+    if (shift > 0) {
+      this.#makeRoom(shift);
+      this.#bytes.copyWithin(start + shift, start, this.#end);
+    }
+    this.#end = start - 1;
+    this.varint(length);
+    this.#end += length;
+  }
+
+  #makeRoom(bytes: number): void {
+    const needed = this.#end + bytes;
+    if (needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
+    this.#bytes.copy(larger, 0, 0, this.#end);
+    this.#bytes = larger;
+  }
+}
+
+const usualBytes = 16 * 1024;
+
+/** A buffer that grew beyond this is not kept. */
+const mostKeptBytes = 1024 * 1024;
+
+const longestVarint = 10;
+
+const largestExact = BigInt(Number.MAX_SAFE_INTEGER);
+
+function bytesOfVarint(value: number): number {
+  let bytes = 1;
+  for (let rest = value; rest > 0x7f; rest >>>= 7) bytes++;
+  return bytes;
+}
