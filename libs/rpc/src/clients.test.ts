@@ -106,6 +106,23 @@ function behavesAsAClient(clients: () => Clients) {
     expect(counted.inputTokens).toBe(7n);
   });
 
+  it('ends a stream at once when it is left while a reader waits', async () => {
+    const never = new Promise<{ checks: [] }>(() => undefined);
+    const answers = clients()
+      .limiter.admitStream(
+        (async function* () {
+          yield { checks: [] };
+          yield await never;
+        })(),
+      )
+      [Symbol.asyncIterator]();
+    await answers.next();
+    const waiting = answers.next();
+    await answers.return?.();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    expect(await answers.next()).toEqual({ done: true, value: undefined });
+  });
+
   it('cancels the handler when the reader of a stream leaves', async () => {
     for await (const { body } of clients().adapter.execute(only({}))) if (body[0] === 5) break;
     await expect.poll(() => lastSignal?.aborted).toBe(true);

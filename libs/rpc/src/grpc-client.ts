@@ -10,6 +10,7 @@ import {
 import { fromServiceError } from './error-metadata.ts';
 import { grpcMethod } from './grpc-definition.ts';
 import { clientChannelOptions } from './grpc-options.ts';
+import { callCancelled } from './handler-context.ts';
 import type { CallOptions, Client } from './service-types.ts';
 
 /** A service at an address. One connection per replica behind the name, calls spread over them. */
@@ -118,21 +119,41 @@ function settled(
   });
 }
 
-/** The answers of a streaming call. Leaving the loop early cancels the call. */
-async function* responses(
+/** The answers of a streaming call. Leaving the loop early cancels the call, also while a reader waits. */
+function responses(
   options: CallOptions,
   start: () => ClientReadableStream<object> | ClientDuplexStream<object, object>,
-): AsyncGenerator<object> {
+): AsyncIterableIterator<object> {
+  const leaving = new AbortController();
+  const answers = answersUntil(leaving.signal, options, start);
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    next: () => answers.next(),
+    return: () => {
+      leaving.abort(callCancelled);
+      return answers.return(undefined);
+    },
+  };
+}
+
+async function* answersUntil(
+  left: AbortSignal,
+  { signal }: CallOptions,
+  start: () => ClientReadableStream<object> | ClientDuplexStream<object, object>,
+): AsyncGenerator<object, undefined> {
   const call = start();
   const cancel = () => call.cancel();
-  if (options.signal?.aborted) cancel();
-  options.signal?.addEventListener('abort', cancel, { once: true });
+  if (signal?.aborted) cancel();
+  signal?.addEventListener('abort', cancel, { once: true });
+  left.addEventListener('abort', cancel, { once: true });
   try {
     for await (const response of call) yield response;
   } catch (thrown) {
-    throw fromServiceError(thrown);
+    if (!left.aborted) throw fromServiceError(thrown);
   } finally {
-    options.signal?.removeEventListener('abort', cancel);
+    signal?.removeEventListener('abort', cancel);
     call.on('error', () => undefined);
     call.cancel();
   }

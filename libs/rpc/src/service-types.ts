@@ -2,7 +2,10 @@ import type { DescMethod, DescService, MessageInitShape, MessageShape } from '@b
 
 /** What a handler learns of its call. */
 export interface CallContext {
-  /** Aborted when the caller gives up, goes away, or its deadline passes. */
+  /**
+   * Aborted when the caller gives up, goes away, or its deadline passes, and when the call has ended. Made when it is
+   * first read: a handler that does not read it pays nothing for it, so take it from the context where it is needed.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -38,7 +41,11 @@ type Call<M extends DescMethod> = M['methodKind'] extends 'unary'
 /** One handler per RPC of a service. Handlers throw GatewayError. */
 export type Handlers<S extends DescService> = { readonly [K in keyof S['method']]: Handler<S['method'][K]> };
 
-/** A typed client of a service; whether it crosses a network is the business of whoever made it. */
+/**
+ * A typed client of a service; whether it crosses a network is the business of whoever made it. A stream begins with the
+ * first `next()`. `return()` ends it at once, as leaving a loop does, also while a `next()` waits, which then has the end:
+ * a caller that keeps the iterator needs no signal of its own to cancel it.
+ */
 export type Client<S extends DescService> = { readonly [K in keyof S['method']]: Call<S['method'][K]> };
 
 /** A service with its handlers, ready to be served over gRPC or called directly. */

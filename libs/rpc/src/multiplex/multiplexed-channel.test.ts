@@ -1,3 +1,4 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { Server, ServerCredentials, type ServerDuplexStream, type sendUnaryData } from '@grpc/grpc-js';
@@ -166,6 +167,52 @@ describe('a multiplexed channel', () => {
       status: 'unavailable',
       message: 'No replica of play can be reached.',
     });
+  });
+});
+
+describe('a replica that is a process of its own', () => {
+  async function started(port = 0): Promise<{ readonly child: ChildProcess; readonly port: number }> {
+    const child = fork(new URL('./__fixtures__/replica-process.ts', import.meta.url), [String(port)]);
+    opened.push(() => {
+      child.kill('SIGKILL');
+    });
+    const [listensOn] = await once(child, 'message');
+    return { child, port: Number(listensOn) };
+  }
+
+  function clientOf(port: number) {
+    const channel = openMultiplexedChannel(`http://127.0.0.1:${port}`, { heartbeatMs: 100 });
+    opened.push(() => channel[Symbol.dispose]());
+    return channel.client(PlayService);
+  }
+
+  it('fails by the deadline while it is paused, is given up with all its calls, and is found when it goes on', async () => {
+    const { child, port } = await started();
+    const client = clientOf(port);
+    expect(await text(client.unary({}))).toBe('process');
+    const held = client.unary({ value: Buffer.from('hold') });
+    child.kill('SIGSTOP');
+    const late = client.unary({}, { timeoutMs: 20 });
+    await expect(late).rejects.toMatchObject({ status: 'deadline_exceeded' });
+    await expect(held).rejects.toMatchObject({
+      status: 'unavailable',
+      message: 'The other side does not answer any more.',
+    });
+    child.kill('SIGCONT');
+    await expect.poll(() => text(client.unary({})).catch(() => ''), { timeout: 10_000 }).toBe('process');
+  });
+
+  it('is found again when it was killed and started', async () => {
+    const { child, port } = await started();
+    const client = clientOf(port);
+    const held = client.unary({ value: Buffer.from('hold') });
+    await client.unary({});
+    child.kill('SIGKILL');
+    await expect(held).rejects.toMatchObject({ status: 'unavailable' });
+    await once(child, 'exit');
+    await expect(client.unary({})).rejects.toMatchObject({ status: 'unavailable' });
+    await started(port);
+    await expect.poll(() => text(client.unary({})).catch(() => ''), { timeout: 10_000 }).toBe('process');
   });
 });
 
