@@ -21,8 +21,9 @@ import { addReflection } from './reflection.ts';
 import type { ServiceRoute, UntypedHandlers } from './service-types.ts';
 
 export interface GrpcServerOptions {
+  /** A host; or `unix:/path` of a socket, which only those reach who may enter its folder. */
   readonly host: string;
-  /** 0 picks a free port. */
+  /** 0 picks a free port. A socket has none. */
   readonly port: number;
   readonly routes: readonly ServiceRoute[];
   readonly onFault?: OnFault;
@@ -48,7 +49,7 @@ export class GrpcServer {
     );
     for (const route of options.routes) server.addService(grpcDefinition(route.service), implement(route, options));
     const streams = serveMultiplexed(server, options);
-    const port = await bind(server, `${options.host}:${options.port}`);
+    const port = await bind(server, addressOf(options));
     return new GrpcServer(server, health, streams, port);
   }
 
@@ -76,6 +77,10 @@ export class GrpcServer {
       });
     });
   }
+}
+
+function addressOf({ host, port }: GrpcServerOptions): string {
+  return host.startsWith('unix:') ? host : `${host}:${port}`;
 }
 
 function bind(server: Server, address: string): Promise<number> {

@@ -1,3 +1,5 @@
+export type { CallInBytes } from './calls-in-bytes.ts';
+export { answerInBytes, clientInBytes } from './calls-in-bytes.ts';
 export { directClient } from './direct-client.ts';
 export { directClientOf } from './direct-client-of.ts';
 export type { RpcStatus } from './rpc-error.ts';

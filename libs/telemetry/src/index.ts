@@ -2,4 +2,5 @@ export type { BoundCounter, BoundGauge, BoundHistogram } from './bound-metrics.t
 export { Counter, Gauge, Histogram } from './bound-metrics.ts';
 export type { Logger, LogLevel } from './logger.ts';
 export { createLogger, logLevels } from './logger.ts';
+export type { WorkerExposition } from './merge-expositions.ts';
 export { durationBucketsSeconds, Metrics } from './metrics.ts';

@@ -1,5 +1,6 @@
 import { type Metric, Registry } from 'prom-client';
 import { Counter, Gauge, Histogram } from './bound-metrics.ts';
+import { mergeExpositions, type WorkerExposition } from './merge-expositions.ts';
 
 interface Naming<L extends string> {
   /** Prometheus name with its unit: `gateway_requests_total`, `gateway_request_duration_seconds`. */
@@ -12,6 +13,7 @@ interface Naming<L extends string> {
 /** The metrics of one process. Asking twice for a name gives the same metric, so that services can share a process. */
 export class Metrics {
   readonly registry = new Registry();
+  readonly #workers: (() => Promise<readonly WorkerExposition[]>)[] = [];
 
   counter<L extends string = never>({ name, help, labels = [] }: Naming<L>): Counter<L> {
     return this.#existing<Counter<L>>(name) ?? this.#added(new Counter({ name, help, labelNames: [...labels] }));
@@ -33,9 +35,15 @@ export class Metrics {
     );
   }
 
-  /** The text that Prometheus reads. */
-  exposition(): Promise<string> {
-    return this.registry.metrics();
+  /** The text that Prometheus reads: of this process, and of the workers that are included. */
+  async exposition(): Promise<string> {
+    const workers = await Promise.all(this.#workers.map((expositions) => expositions()));
+    return mergeExpositions(await this.registry.metrics(), workers.flat());
+  }
+
+  /** Shows the metrics of further processes too, as they are when somebody reads. */
+  include(expositions: () => Promise<readonly WorkerExposition[]>): void {
+    this.#workers.push(expositions);
   }
 
   #added<M extends Metric>(metric: M): M {

@@ -1,24 +1,18 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
-import { readEdgeRouterConfig } from '@gateway/edge-router/config';
-import { createEdgeRouterService, type EdgeRouterService } from '@gateway/edge-router/service';
+import type { UsageSink } from '@gateway/edge-router/journal/usage-delivery';
+import type { EdgeRouterService } from '@gateway/edge-router/service';
 import { createIdentityService } from '@gateway/identity/service';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { readLimiterConfig } from '@gateway/limiter/config';
 import { createLimiterService } from '@gateway/limiter/service';
-import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
-import { createMessagesAdapterService } from '@gateway/messages-adapter/service';
 import { readCredentialConfig } from '@gateway/pool-broker/credentials/credential-config';
 import { credentialStorage } from '@gateway/pool-broker/credentials/credential-storage';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
-import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
-import { createResponsesAdapterService } from '@gateway/responses-adapter/service';
-import { type Client, directClientOf, type ServiceRoute } from '@gateway/rpc';
+import { type Client, directClientOf, type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import { systemClock } from '@gateway/time';
 import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
@@ -27,10 +21,12 @@ import { createUsageQueryService } from '@gateway/usage-query/service';
 import type { AllInOneConfig } from './config.ts';
 import { openDrivers } from './drivers.ts';
 import { embeddedUsageSink } from './embedded-usage-sink.ts';
+import { firstReason } from './first-reason.ts';
+import { createFront, type FrontPeers } from './front.ts';
 import { migrateGatewayDatabase, openGatewayDatabase } from './gateway-database.ts';
 import { readIdentityKeys } from './identity-keys.ts';
 
-/** All services in one process, wired by direct calls and started. Disposing it stops them in reverse order. */
+/** All services, wired and started: by direct calls in one process, or with the front in workers. Disposing it stops them in reverse order. */
 export interface ComposedGateway extends AsyncDisposable {
   readonly edge: EdgeRouterService;
   readonly identity: Client<typeof IdentityService>;
@@ -72,29 +68,15 @@ export async function composeGateway(
   const credentials = credentialStorage(readCredentialConfig(env), places, systemClock);
   const brokerParts = { store: drivers.poolStore, credentials };
   const broker = await run(createPoolBrokerService({ gateway }, runtime, brokerParts));
-  const brokerPeers = {
-    broker: directClientOf(broker.routes, PoolBrokerService),
-    credentials: directClientOf(broker.routes, CredentialService),
+  const usageSink = drivers.usageSink ?? embeddedSink;
+  const routes = [identity, limiter, broker, query].flatMap((service) => service.routes);
+  const createEdge = async () => {
+    if (config.workers === 1) return createFront(env, { ...peersOf(routes), usageSink }, runtime);
+    // One process without a network needs no gRPC.
+    const { createFrontWorkers } = await import('./workers/front-workers.ts');
+    return createFrontWorkers(config.workers, [...routes, sinkRoute(usageSink)], runtime);
   };
-  const responses = await run(createResponsesAdapterService(readResponsesAdapterConfig(env), brokerPeers, runtime));
-  const messages = await run(createMessagesAdapterService(readMessagesAdapterConfig(env), brokerPeers, runtime));
-  const edge = await run(
-    await createEdgeRouterService(
-      readEdgeRouterConfig(env),
-      {
-        identity: directClientOf(identity.routes, IdentityService),
-        limiter: directClientOf(limiter.routes, LimiterService),
-        broker: brokerPeers.broker,
-        adapters: new Map([
-          [ProviderFormat.RESPONSES, directClientOf(responses.routes, AdapterService)],
-          [ProviderFormat.MESSAGES, directClientOf(messages.routes, AdapterService)],
-        ]),
-        usageQuery,
-        usageSink: drivers.usageSink ?? embeddedSink,
-      },
-      runtime,
-    ),
-  );
+  const edge = await run(await createEdge());
 
   const running = stack.move();
   return {
@@ -108,7 +90,22 @@ export async function composeGateway(
   };
 }
 
-async function firstReason(services: readonly Service[]): Promise<string | undefined> {
-  const reasons = await Promise.all(services.map((service) => service.notReady()));
-  return reasons.find((reason) => reason !== undefined);
+function peersOf(routes: readonly ServiceRoute[]): Omit<FrontPeers, 'usageSink'> {
+  return {
+    identity: directClientOf(routes, IdentityService),
+    limiter: directClientOf(routes, LimiterService),
+    broker: directClientOf(routes, PoolBrokerService),
+    credentials: directClientOf(routes, CredentialService),
+    usageQuery: directClientOf(routes, UsageQueryService),
+  };
+}
+
+/** What workers hand usage to. */
+function sinkRoute(sink: UsageSink): ServiceRoute {
+  return serviceRoute(UsageIngestService, {
+    record: async ({ events }, { signal }) => {
+      await sink.record(events, signal);
+      return {};
+    },
+  });
 }

@@ -1,4 +1,5 @@
 import { type Environment, EnvReader } from '@gateway/config';
+import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
 import { type LogLevel, logLevels } from '@gateway/telemetry';
 
 /** What the all-in-one needs besides the settings of the services in it. */
@@ -19,12 +20,18 @@ export interface AllInOneConfig {
   readonly redisUrl: string | undefined;
   /** NATS_URL: usage goes over JetStream; without it straight to the ledger. */
   readonly natsUrl: string | undefined;
+  /** GATEWAY_WORKERS (1): processes that serve on the public port; `auto`: one for each core. */
+  readonly workers: number;
   /** SIMULATOR_PORT (0, a free one): where the simulated providers listen when no account is configured. */
   readonly simulatorPort: number;
 }
 
 export function readAllInOneConfig(env: Environment): AllInOneConfig {
   const reader = new EnvReader(env);
+  const workers = reader.string('GATEWAY_WORKERS', '1');
+  if (parseWorkerCount(workers) === undefined) {
+    reader.problem(`GATEWAY_WORKERS (--workers) must be auto or a number from 1 to ${mostWorkers}, not "${workers}".`);
+  }
   const config: AllInOneConfig = {
     host: reader.string('HOST', '127.0.0.1'),
     adminPort: reader.port('ADMIN_PORT', 9090),
@@ -37,6 +44,7 @@ export function readAllInOneConfig(env: Environment): AllInOneConfig {
     migrateAtStart: reader.boolean('MIGRATE_AT_START', false),
     redisUrl: reader.optionalUrl('REDIS_URL', 'redis://127.0.0.1:6379', ['redis', 'rediss']),
     natsUrl: reader.optionalUrl('NATS_URL', 'nats://127.0.0.1:4222', ['nats', 'tls']),
+    workers: parseWorkerCount(workers) ?? 1,
     simulatorPort: reader.port('SIMULATOR_PORT', 0),
   };
   reader.done();

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Environment, EnvReader } from '@gateway/config';
+import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
 import { type JournalSync, journalSyncs } from './journal/journal-segment.ts';
 
 /** Settings of the edge. Every one has a default that is safe in production. */
@@ -51,6 +52,17 @@ export function readEdgeRouterConfig(env: Environment): EdgeRouterConfig {
   };
   reader.done();
   return Object.freeze(config);
+}
+
+/** EDGE_WORKERS (1): processes that serve on the edge's port; `auto`: one for each core. */
+export function readEdgeWorkers(env: Environment): number {
+  const reader = new EnvReader(env);
+  const text = reader.string('EDGE_WORKERS', '1');
+  const count = parseWorkerCount(text);
+  if (count === undefined)
+    reader.problem(`EDGE_WORKERS must be auto or a number from 1 to ${mostWorkers}, not "${text}".`);
+  reader.done();
+  return count ?? 1;
 }
 
 /** Where a stand-alone edge finds the other services. */

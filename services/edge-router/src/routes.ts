@@ -1,3 +1,4 @@
+import { RecentRequestService } from '@gateway/proto/edge/v1/recent_request_service_pb.js';
 import { RequestTraceService } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import type { AuthHeader } from './authentication/credentials.ts';
@@ -13,6 +14,7 @@ import type { ErrorDialect } from './errors/error-dialect.ts';
 import { getTrace } from './rpc/get-trace.ts';
 import { listTraces } from './rpc/list-traces.ts';
 import type { RecentTraces } from './trace/recent-traces.ts';
+import type { RecentRequests } from './usage/recent-requests.ts';
 
 /** One row of the public API: what is decided by path and method alone. */
 export interface Route {
@@ -104,7 +106,10 @@ export const routes: readonly Route[] = [
   },
 ];
 
-/** What operators may call. */
-export function operatorRoutes(traces: RecentTraces): readonly ServiceRoute[] {
-  return [serviceRoute(RequestTraceService, { getTrace: getTrace(traces), listTraces: listTraces(traces) })];
+/** What operators may call, and the other workers of an edge. */
+export function operatorRoutes(traces: RecentTraces, recent: RecentRequests): readonly ServiceRoute[] {
+  return [
+    serviceRoute(RequestTraceService, { getTrace: getTrace(traces), listTraces: listTraces(traces) }),
+    serviceRoute(RecentRequestService, { listRecent: ({ tokenId }) => ({ requestIds: [...recent.of(tokenId)] }) }),
+  ];
 }

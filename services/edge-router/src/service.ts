@@ -1,6 +1,7 @@
 import type { Environment } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { RecentRequestService } from '@gateway/proto/edge/v1/recent_request_service_pb.js';
 import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
@@ -33,6 +34,8 @@ export interface EdgeRouterPeers {
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
   readonly usageQuery: Client<typeof UsageQueryService>;
   readonly usageSink: UsageSink;
+  /** The other worker processes of this edge; absent when it is alone. */
+  readonly neighbours?: Client<typeof RecentRequestService>;
 }
 
 export interface EdgeRouterService extends Service {
@@ -77,6 +80,7 @@ export async function createEdgeRouterService(
   });
   const heartbeats = stack.use(new Heartbeats(config.heartbeatMs));
   const traces = new RecentTraces({ capacity: config.traceRequests, slowMs: config.traceSlowMs });
+  const recent = new RecentRequests(clock);
   const app = createApp(routes, {
     tokens,
     events,
@@ -92,7 +96,7 @@ export async function createEdgeRouterService(
       config,
       clock,
       heartbeats,
-      booking: { journal, charger, recent: new RecentRequests(clock) },
+      booking: { journal, charger, recent },
     },
   });
   const server = new HttpServer(app, config);
@@ -101,7 +105,7 @@ export async function createEdgeRouterService(
   let port = 0;
   return {
     routes: [],
-    adminRoutes: operatorRoutes(traces),
+    adminRoutes: operatorRoutes(traces, recent),
     get port() {
       return port;
     },
@@ -119,13 +123,23 @@ export async function createEdgeRouterService(
   };
 }
 
-/** The edge as a process of its own: its peers are reached over gRPC and NATS. */
-export async function createEdgeRouterFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
+/** The edge as a process of its own, or as one of several: its peers are reached over gRPC and NATS. */
+export async function createEdgeRouterFromEnvironment(
+  env: Environment,
+  runtime: ServiceRuntime,
+  neighbours?: EdgeRouterPeers['neighbours'],
+): Promise<EdgeRouterService> {
   const config = readEdgeRouterConfig(env);
   const urls = readEdgeRouterPeerUrls(env);
   const { openNetworkPeers } = await import('./network-peers.ts');
   const stack = new AsyncDisposableStack();
   const peers = stack.use(openNetworkPeers(urls, runtime.logger));
-  const edge = stack.use(await createEdgeRouterService(config, peers, runtime));
-  return { ...edge, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  const edge = stack.use(await createEdgeRouterService(config, neighbours ? { ...peers, neighbours } : peers, runtime));
+  return {
+    ...edge,
+    get port() {
+      return edge.port;
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }

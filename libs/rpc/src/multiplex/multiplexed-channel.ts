@@ -23,15 +23,16 @@ export interface MultiplexedChannelOptions {
 
 /**
  * Opens a channel on which all calls to a replica share one long-lived stream, at a fraction of the cost of plain gRPC.
- * `url` is `http://host:port`; the name is looked up at the first call. Replicas that know no such streams are called
+ * `url` is `http://host:port`, whose name is looked up at the first call, or `unix:/path` of a socket. Replicas that know no such streams are called
  * over plain gRPC. Disposing lets running calls end.
  */
 export function openMultiplexedChannel(url: string, options: MultiplexedChannelOptions = {}): GrpcChannel {
   const { limits = defaultLimits, times = defaultReplicaTimes, heartbeatMs = 5_000, resolveMs = 5_000 } = options;
-  const { hostname, port, host } = new URL(url);
+  const { protocol, hostname, port, host } = new URL(url);
+  const addresses = protocol === 'unix:' ? async () => [url] : () => addressesOf(hostname, port || '80');
   const replicas = new ReplicaSet({
-    name: host,
-    resolve: options.resolve ?? (() => addressesOf(hostname, port || '80')),
+    name: host || url,
+    resolve: options.resolve ?? addresses,
     network: grpcNetwork(limits, heartbeatMs),
     times,
     resolveMs,
@@ -69,5 +70,6 @@ function grpcNetwork(limits: MultiplexLimits, heartbeatMs: number): Network {
 
 /** An address as grpc-js names it. */
 function grpcTarget(address: string): string {
+  if (address.startsWith('unix:')) return address;
   return address.startsWith('[') ? `ipv6:${address}` : `ipv4:${address}`;
 }

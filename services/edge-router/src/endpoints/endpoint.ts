@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { RecentRequestService } from '@gateway/proto/edge/v1/recent_request_service_pb.js';
 import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -42,6 +43,8 @@ export interface EndpointPeers {
   readonly broker: Client<typeof PoolBrokerService>;
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
   readonly usageQuery: Client<typeof UsageQueryService>;
+  /** The other worker processes of this edge; absent when it is alone. */
+  readonly neighbours?: Client<typeof RecentRequestService>;
   readonly booking: BookingPeers;
 }
 

@@ -15,11 +15,15 @@ import { toTraceMessage } from '../trace/trace-message.ts';
 /** The latest requests of this edge that match, newest first. */
 export function listTraces(traces: RecentTraces): Handlers<typeof RequestTraceService>['listTraces'] {
   return (request) => {
-    if (request.limit > maxTraces) throw new GatewayError('invalid_request', `limit is ${maxTraces} at most.`);
-    const limit = request.limit === 0 ? usualTraces : request.limit;
-    const found = traces.latest(limit, (story) => matches(story, request, traces.slowMs));
+    const found = traces.latest(checkedLimit(request), (story) => matches(story, request, traces.slowMs));
     return { traces: found.map((story) => toTraceMessage(story, traces.slowMs)) };
   };
+}
+
+/** How many traces are asked for. */
+export function checkedLimit({ limit }: Pick<ListTracesRequest, 'limit'>): number {
+  if (limit > maxTraces) throw new GatewayError('invalid_request', `limit is ${maxTraces} at most.`);
+  return limit === 0 ? usualTraces : limit;
 }
 
 const usualTraces = 20;

@@ -8,13 +8,15 @@ import {
 } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClientOf } from '@gateway/rpc';
+import { systemClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { operatorRoutes } from '../routes.ts';
 import { TracedRequest } from '../trace/__fixtures__/traced-request.ts';
 import { RecentTraces } from '../trace/recent-traces.ts';
+import { RecentRequests } from '../usage/recent-requests.ts';
 
 const traces = new RecentTraces({ capacity: 100, slowMs: 1_000 });
-const client = directClientOf(operatorRoutes(traces), RequestTraceService);
+const client = directClientOf(operatorRoutes(traces, new RecentRequests(systemClock)), RequestTraceService);
 
 const served = (traced: TracedRequest) => {
   traces.begin(traced.trace);
