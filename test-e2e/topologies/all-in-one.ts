@@ -4,11 +4,18 @@ import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
 import { freePorts } from '@gateway/testkit';
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
-import { startGatewayctl, untilReady } from './gateway-process.ts';
+import { type RunningCommand, startGatewayctl, untilReady } from './gateway-process.ts';
 import { suiteSettings, type Topology } from './topology.ts';
 
+export interface AllInOneTopology extends Topology {
+  readonly command: RunningCommand;
+}
+
 /** The gateway in one process; on its embedded storage unless `env` names real backends. */
-export async function startAllInOne(name: string, env: Readonly<Record<string, string>> = {}): Promise<Topology> {
+export async function startAllInOne(
+  name: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<AllInOneTopology> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
@@ -29,6 +36,7 @@ export async function startAllInOne(name: string, env: Readonly<Record<string, s
   const running = stack.move();
   return {
     name,
+    command,
     baseUrl: `http://127.0.0.1:${port}`,
     adminUrl,
     edgeAdminUrl: adminUrl,

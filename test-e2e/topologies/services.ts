@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
-import { type RunningServices, startServices } from '@gateway/testkit';
+import { type RunningServices, type ServicesOptions, startServices } from '@gateway/testkit';
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
 import { suiteSettings, type Topology } from './topology.ts';
@@ -16,7 +16,10 @@ export interface ServicesTopology extends Topology {
   readonly logs: () => string;
 }
 
-export async function startServicesTopology(name: string): Promise<ServicesTopology> {
+export async function startServicesTopology(
+  name: string,
+  envOf: ServicesOptions['envOf'] = {},
+): Promise<ServicesTopology> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
@@ -27,6 +30,7 @@ export async function startServicesTopology(name: string): Promise<ServicesTopol
       backends: await ownBackends(stack),
       gatewayConfigFile: await writeGatewayFile(folder, simulator.url),
       env: { ...suiteSettings },
+      envOf,
       onLine: (service, line) => lines.push(`${service} ${line}`),
     }),
   );

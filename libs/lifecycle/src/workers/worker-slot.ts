@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { StartFailure } from '../start-failure.ts';
 import type { PrimaryContract, WorkerContract } from './contracts.ts';
 import { Dialogue } from './dialogue.ts';
+import { giveBackConnectionsOf } from './handed-connections.ts';
 
 /** How a process ended: `was killed by SIGKILL`. */
 export type HowItEnded = string;
@@ -78,6 +79,7 @@ export class WorkerSlot {
 
   #fork(started: PromiseWithResolvers<void>): void {
     const worker = cluster.fork();
+    giveBackConnectionsOf(worker);
     const dialogue = new Dialogue<PrimaryContract, WorkerContract>(
       {
         send: (message) => worker.isConnected() && worker.send(message),
