@@ -72,13 +72,23 @@ describe('a newcomer without any setting', () => {
     expect(usage.today.totalTokens).toBe(2 * spent);
   });
 
-  it('is told what to do when the port is taken', async () => {
+  it.each([
+    ['in one process', ['start']],
+    ['with workers', ['start', '--workers', '2']],
+  ])('is told what to do when the port is taken, %s', async (_how, args) => {
     const taken = await listen(Number(env.PORT));
-    const { exitCode, stderr } = await gatewayctl(['start'], env);
+    const { exitCode, stderr } = await gatewayctl(args, env);
     taken.close();
     expect(exitCode).not.toBe(0);
-    expect(stderr).toContain(`127.0.0.1:${env.PORT} is taken`);
+    expect(stderr).toContain(`The gateway can't start: 127.0.0.1:${env.PORT} is taken`);
+    expect(stderr.match(/can't start/g)).toHaveLength(1);
     expect(stderr).not.toContain('    at ');
+  });
+
+  it('is told which numbers of workers there are', async () => {
+    const { exitCode, stderr } = await gatewayctl(['start', '--workers', 'many'], env);
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toContain('must be auto or a number from 1 to 256, not "many"');
   });
 
   it.each([

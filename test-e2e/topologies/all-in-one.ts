@@ -9,6 +9,8 @@ import { suiteSettings, type Topology } from './topology.ts';
 
 export interface AllInOneTopology extends Topology {
   readonly command: RunningCommand;
+  /** Path of its gateway.yaml. */
+  readonly gatewayFile: string;
 }
 
 /** The gateway in one process; on its embedded storage unless `env` names real backends. */
@@ -21,12 +23,13 @@ export async function startAllInOne(
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const simulator = stack.use(await startSimulator({ responsesModels }));
   const [port, adminPort] = await freePorts(2);
+  const gatewayFile = await writeGatewayFile(folder, simulator.url);
   const command = stack.use(
     startGatewayctl(['start'], {
       PORT: String(port),
       ADMIN_PORT: String(adminPort),
       GATEWAY_DATA: join(folder, 'data'),
-      GATEWAY_CONFIG: await writeGatewayFile(folder, simulator.url),
+      GATEWAY_CONFIG: gatewayFile,
       ...suiteSettings,
       ...env,
     }),
@@ -37,6 +40,7 @@ export async function startAllInOne(
   return {
     name,
     command,
+    gatewayFile,
     baseUrl: `http://127.0.0.1:${port}`,
     adminUrl,
     edgeAdminUrl: adminUrl,
