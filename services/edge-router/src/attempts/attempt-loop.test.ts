@@ -19,7 +19,7 @@ import {
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { RequestTrace } from '../trace/request-trace.ts';
-import { attemptUntilAnswering } from './attempt-loop.ts';
+import { type AttemptPlan, attemptUntilAnswering } from './attempt-loop.ts';
 import { executeAttempt } from './execute-attempt.ts';
 
 type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
@@ -40,7 +40,11 @@ const limited: Frame = {
 const answering: Frame = { head: { status: 200 }, body: new Uint8Array([1]) };
 
 /** A broker that gives these answers in turn, and adapters that answer each account with these frames. */
-function setUp(acquired: readonly Acquired[], frames: Readonly<Record<string, readonly Frame[] | Error>>) {
+function setUp(
+  acquired: readonly Acquired[],
+  frames: Readonly<Record<string, readonly Frame[] | Error>>,
+  faultOf?: AttemptPlan<unknown>['faultOf'],
+) {
   const asked: AcquireRequest[] = [];
   const reported: ReportRequest[] = [];
   let cancelled = 0;
@@ -95,6 +99,7 @@ function setUp(acquired: readonly Acquired[], frames: Readonly<Record<string, re
         formats: [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
         affinityKey: 'k',
         caller: 'c',
+        faultOf,
         allowCandidateFailover: true,
         signal,
         trace,
@@ -210,6 +215,22 @@ describe('attemptUntilAnswering', () => {
     const exhausted = { case: 'exhausted', value: {} } as const;
     const { run } = setUp([lease('a'), exhausted], { a: new GatewayError('unsupported_content', 'not here') });
     await expect(run()).rejects.toMatchObject({ code: 'pool_exhausted' });
+  });
+
+  it('tells what is wrong with the request before anything else, and tries no other candidate', async () => {
+    const fault = new GatewayError('invalid_request', 'wrong for all');
+    const refusal = new GatewayError('invalid_request', 'wrong here');
+    const refused = setUp(
+      [lease('a'), lease('b', ProviderFormat.MESSAGES)],
+      { a: refusal, b: [answering] },
+      () => fault,
+    );
+    await expect(refused.run()).rejects.toBe(fault);
+    expect(refused.asked).toHaveLength(1);
+    expect(refused.reported[0]?.attempt?.outcome?.result).toBe(AttemptResult.CANCELLED);
+    for (const none of ['unknownModel', 'exhausted', 'unavailable'] as const) {
+      await expect(setUp([{ case: none, value: {} }], {}, () => fault).run()).rejects.toBe(fault);
+    }
   });
 
   it('frees the lease when the adapter refuses the request', async () => {

@@ -23,6 +23,8 @@ export interface AttemptPlan<T> {
   /** The token's opaque key: the broker shares a pool that runs short among callers. */
   readonly caller: string;
   readonly allowCandidateFailover: boolean;
+  /** What is wrong with the request for whichever adapter: told before any other failure. Absent: only adapters can tell. */
+  readonly faultOf?: (() => GatewayError | undefined) | undefined;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
   /** Makes one attempt. Throws only what is final for the request. */
@@ -69,7 +71,7 @@ export async function attemptUntilAnswering<T>(plan: AttemptPlan<T>, peers: Atte
   let refusal: GatewayError | undefined;
   while (attempts.length < attemptCeiling && formats.size > 0) {
     const acquired = await acquire(plan, { attempts, formats, refusal }, peers);
-    if (acquired instanceof GatewayError) return { kind: 'failed', error: acquired, last };
+    if (acquired instanceof GatewayError) return { kind: 'failed', error: plan.faultOf?.() ?? acquired, last };
     const start = await attemptWith(acquired, plan, peers);
     if (start.kind === 'answering') {
       plan.trace.onAnswering();
@@ -88,7 +90,7 @@ export async function attemptUntilAnswering<T>(plan: AttemptPlan<T>, peers: Atte
   }
   const unreported = attempts.at(-1);
   if (unreported !== undefined) await report(plan, unreported, peers);
-  return { kind: 'failed', error: refusal ?? noneAvailable(), last };
+  return { kind: 'failed', error: plan.faultOf?.() ?? refusal ?? noneAvailable(), last };
 }
 
 function noteEnd(start: FailedAttempt | RefusedAttempt | AdapterAway, trace: AttemptObserver): void {
@@ -148,10 +150,13 @@ async function attemptWith<T>(
   try {
     return await plan.attempt(lease);
   } catch (thrown) {
-    if (plan.allowCandidateFailover && isRefusal(thrown)) return { kind: 'refused', error: thrown };
+    const fault = isRefusal(thrown) ? plan.faultOf?.() : undefined;
+    if (plan.allowCandidateFailover && isRefusal(thrown) && fault === undefined) {
+      return { kind: 'refused', error: thrown };
+    }
     plan.trace.onAttemptEnded(cancelled, givenUpBy(thrown, plan.signal));
     await report(plan, { lease, outcome: cancelled }, peers);
-    throw thrown;
+    throw fault ?? thrown;
   }
 }
 

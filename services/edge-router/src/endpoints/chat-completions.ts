@@ -1,8 +1,9 @@
-import { parseChatRequest } from '@gateway/chat';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { affinityKey } from '../attempts/affinity-key.ts';
+import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
+import { chatFault, chatTarget } from './chat-request.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 import { generate } from './generate.ts';
 
@@ -12,8 +13,8 @@ import { generate } from './generate.ts';
  */
 export async function chatCompletions(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const body = await readBody(request.request, request.bodyRules);
-  const { model, promptCacheKey } = parseChatRequest(body.bytes);
-  await generate(request, peers, {
+  const { model, promptCacheKey } = chatTarget(body);
+  return generate(request, peers, {
     body,
     model,
     dialect: Dialect.CHAT_COMPLETIONS,
@@ -21,8 +22,11 @@ export async function chatCompletions(request: AdmittedRequest, peers: EndpointP
     affinityKey: affinityKey(request.principal.tokenId, request.request.headers, promptCacheKey),
     allowCandidateFailover: true,
     forwardHeaders: {},
-    onFailed: ({ error }) => {
-      throw error;
-    },
+    faultOf: () => chatFault(body),
+    onFailed: giveUp,
   });
+}
+
+function giveUp({ error }: AttemptsFailed): never {
+  throw error;
 }

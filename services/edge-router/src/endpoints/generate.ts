@@ -1,11 +1,12 @@
+import type { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import { AttemptResult, type Lease, type ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type AnswerNames, relayAnswer } from '../answer/relay-answer.ts';
-import { type AttemptsFailed, attemptUntilAnswering } from '../attempts/attempt-loop.ts';
-import { executeAttempt } from '../attempts/execute-attempt.ts';
+import { type AttemptsEnd, type AttemptsFailed, attemptUntilAnswering } from '../attempts/attempt-loop.ts';
+import { type AnswerFrames, executeAttempt } from '../attempts/execute-attempt.ts';
 import { UsageBooking } from '../usage/usage-booking.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 
@@ -20,37 +21,86 @@ export interface Generation {
   readonly allowCandidateFailover: boolean;
   readonly forwardHeaders: Readonly<Record<string, string>>;
   /** The keys by which later requests will refer to an answer. Absent: they can't. */
-  readonly answerKeysOf?: (answer: AnswerNames) => readonly string[];
+  readonly answerKeysOf?: ((answer: AnswerNames) => readonly string[]) | undefined;
+  /** @see AttemptPlan.faultOf */
+  readonly faultOf?: (() => GatewayError | undefined) | undefined;
   /** Tells the client of a request that no account answered: sends an answer, or throws. */
   readonly onFailed: (failed: AttemptsFailed) => Promise<void> | void;
 }
 
-/** Runs a generation to its end: attempts, relay, books. The one road of all endpoints that ask a model. */
-export async function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
-  const { requestId, signal, response, errorDialect, trace } = request;
-  const { body, model, dialect, formats, affinityKey, allowCandidateFailover, forwardHeaders } = generation;
-  const { rpcTimeoutMs } = peers.config;
-  trace.onModel(model);
-  const booking = new UsageBooking({ ...request, endpoint: request.path, bodyBytes: body.bytes.length }, peers.booking);
+/**
+ * Runs a generation to its end: attempts, relay, books. The one road of all endpoints that ask a model. Whoever calls it should
+ * return what it returns, so that a body is not kept in memory for as long as its answer streams.
+ */
+export function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
+  const { body, model, affinityKey, answerKeysOf, onFailed } = generation;
+  request.trace.onModel(model);
+  const booking = new UsageBooking(
+    {
+      requestId: request.requestId,
+      principal: request.principal,
+      admission: request.admission,
+      endpoint: request.path,
+      bodyBytes: body.bytes.length,
+    },
+    peers.booking,
+  );
+  const started = start(request, peers, { ...generation, booking });
+  return carry(started, request, peers, { affinityKey, answerKeysOf, onFailed, booking });
+}
+
+/** Attempts, until one is answering. Nothing of the body is referred to when it has resolved. */
+function start(
+  { requestId, principal, signal, trace }: AdmittedRequest,
+  peers: EndpointPeers,
+  { booking, ...generation }: Generation & { readonly booking: UsageBooking },
+): Promise<AttemptsEnd<AnswerFrames>> {
+  const { body, model, dialect, formats, affinityKey, allowCandidateFailover } = generation;
+  const forwardHeaders = { ...generation.forwardHeaders };
   const attempt = (lease: Lease) => {
     booking.onLease(lease);
     return executeAttempt({
       adapter: adapterOf(lease, peers),
-      head: { requestId, lease, dialect, affinityKey, forwardHeaders: { ...forwardHeaders }, members: passedOn(body) },
+      head: { requestId, lease, dialect, affinityKey, forwardHeaders, members: passedOn(body) },
       body: body.bytes,
       signal,
       onUsage: booking.onUsage,
     });
   };
+  const { caller } = principal;
+  const plan = {
+    requestId,
+    model,
+    formats,
+    affinityKey,
+    caller,
+    allowCandidateFailover,
+    faultOf: generation.faultOf,
+    signal,
+    attempt,
+    trace,
+  };
+  return attemptUntilAnswering(plan, { broker: peers.broker, rpcTimeoutMs: peers.config.rpcTimeoutMs });
+}
+
+type Carried = Pick<Generation, 'affinityKey' | 'answerKeysOf' | 'onFailed'> & { readonly booking: UsageBooking };
+
+/** Carries the answer to the client, or tells it that there is none, and keeps the books. */
+async function carry(
+  started: Promise<AttemptsEnd<AnswerFrames>>,
+  { requestId, signal, response, errorDialect, bodyRules, trace }: AdmittedRequest,
+  peers: EndpointPeers,
+  { affinityKey, answerKeysOf, onFailed, booking }: Carried,
+): Promise<void> {
   try {
-    const { caller } = request.principal;
-    const plan = { requestId, model, formats, affinityKey, caller, allowCandidateFailover, signal, attempt, trace };
-    const end = await attemptUntilAnswering(plan, { broker: peers.broker, rpcTimeoutMs });
+    const end = await started;
     if (end.kind === 'failed') {
       await booking.discard();
-      return await generation.onFailed(end);
+      return await onFailed(end);
     }
     const { lease, value: frames } = end;
+    // There is no further attempt that would need the body.
+    bodyRules.hold?.[Symbol.dispose]();
     await relayAnswer({
       answering: { lease, frames },
       response,
@@ -63,9 +113,9 @@ export async function generate(request: AdmittedRequest, peers: EndpointPeers, g
       onOutcome: ({ amended }) => trace.onAmended(amended),
       report: async (outcome, names) => {
         trace.onAttemptEnded(outcome, givenUpBy(outcome, signal));
-        const answerKeys = names === undefined ? [] : [...(generation.answerKeysOf?.(names) ?? [])];
+        const answerKeys = names === undefined ? [] : [...(answerKeysOf?.(names) ?? [])];
         const report = { requestId, affinityKey, answerKeys, attempt: { lease, outcome } };
-        await peers.broker.report(report, { timeoutMs: rpcTimeoutMs }).catch(() => undefined);
+        await peers.broker.report(report, { timeoutMs: peers.config.rpcTimeoutMs }).catch(() => undefined);
       },
     });
   } finally {

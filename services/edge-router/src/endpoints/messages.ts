@@ -1,6 +1,7 @@
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { affinityKey } from '../attempts/affinity-key.ts';
+import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 import { generate } from './generate.ts';
@@ -23,7 +24,7 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
   checkBoolean(body, 'stream');
   const sessionKey = affinityKey(tokenId, request.request.headers, undefined);
   const affinity = relayAffinity({ tokenId, sessionKey, body, seal: 'signature' });
-  await generate(request, peers, {
+  return generate(request, peers, {
     body,
     model,
     dialect: Dialect.MESSAGES,
@@ -31,8 +32,10 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
     ...(usesThread(body) ? threadAffinity(tokenId, body, affinity) : affinity),
     allowCandidateFailover: false,
     forwardHeaders: messagesHeaders(request.request),
-    onFailed: (failed) => {
-      throw messagesError(failed);
-    },
+    onFailed: giveUp,
   });
+}
+
+function giveUp(failed: AttemptsFailed): never {
+  throw messagesError(failed);
 }

@@ -28,7 +28,7 @@ export async function responses(request: AdmittedRequest, peers: EndpointPeers):
     body,
     seal: 'encrypted_content',
   });
-  await generate(request, peers, {
+  return generate(request, peers, {
     body,
     model,
     dialect: Dialect.RESPONSES,
