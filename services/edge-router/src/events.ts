@@ -1,5 +1,6 @@
 import type { GatewayError } from '@gateway/errors';
-import { durationBucketsSeconds, type Logger, type Metrics } from '@gateway/telemetry';
+import type { Logger, Metrics } from '@gateway/telemetry';
+import { RequestMetrics } from './request-metrics.ts';
 import { isPlainSuccess } from './trace/request-ending.ts';
 import type { RequestStory } from './trace/request-story.ts';
 import { toLogFields } from './trace/trace-log.ts';
@@ -28,18 +29,7 @@ export interface EventLog extends Pick<Logger, 'isLevelEnabled'> {
 type WriteLine = (fields: object, message: string) => void;
 
 export function createEvents({ logger, metrics }: EventOutlets) {
-  const requests = metrics.counter({
-    name: 'gateway_requests_total',
-    help: 'Requests by endpoint and HTTP status; 499 when the client left before the end.',
-    labels: ['endpoint', 'status'],
-  });
-  const durations = metrics.histogram({
-    name: 'gateway_request_duration_seconds',
-    help: 'Time from the first byte of a request to the last of its answer.',
-    labels: ['endpoint'],
-    buckets: durationBucketsSeconds,
-  });
-  const running = metrics.gauge({ name: 'gateway_requests_in_flight', help: 'Requests under way.' });
+  const requests = new RequestMetrics(metrics);
   const degraded = metrics.counter({
     name: 'gateway_edge_local_admissions_total',
     help: 'Admissions decided by this edge alone because the limiter did not answer.',
@@ -53,11 +43,10 @@ export function createEvents({ logger, metrics }: EventOutlets) {
   return {
     /** Returns the function to call when the request has ended. */
     requestStarted(endpoint: string): (story: RequestStory, slowMs: number) => void {
-      running.inc();
+      requests.started();
       return (story, slowMs) => {
-        running.dec();
-        requests.inc({ endpoint, status: String(story.end?.status) });
-        durations.observe({ endpoint }, (story.moments.ended ?? 0) / 1_000);
+        const { end, moments } = story;
+        requests.ended(endpoint, end?.status ?? 0, (moments.ended ?? 0) / 1_000);
         const level = isWorthALine(story, slowMs) ? 'info' : 'debug';
         if (logger.isLevelEnabled(level)) logger[level](toLogFields(story), 'request finished');
       };

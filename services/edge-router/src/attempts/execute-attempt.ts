@@ -103,16 +103,37 @@ export function adapterAway(cause: RpcError): AttemptStart<never> {
   return { kind: 'adapter_away', error: unavailable('The provider could not be reached.', cause) };
 }
 
-/** A request in the frames that adapters take. */
-export async function* requestFrames({
-  head,
-  body,
-}: Pick<AttemptRequest, 'head' | 'body'>): AsyncGenerator<RequestFrame> {
+/** A request in the frames that adapters take: mostly one. */
+export function requestFrames({ head, body }: Pick<AttemptRequest, 'head' | 'body'>): AsyncIterable<RequestFrame> {
+  return body.length <= frameBytes ? single({ head, body }) : split(head, body);
+}
+
+/** As a generator that yields one value, without its cost. */
+function single<T>(value: T): AsyncIterableIterator<T> {
+  let given = false;
+  return {
+    next() {
+      if (given) return Promise.resolve({ done: true, value: undefined });
+      given = true;
+      return Promise.resolve({ done: false, value });
+    },
+    return() {
+      given = true;
+      return Promise.resolve({ done: true, value: undefined });
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* split(head: RequestHead, body: Uint8Array): AsyncGenerator<RequestFrame> {
   yield { head, body: body.subarray(0, frameBytes) };
   for (let at = frameBytes; at < body.length; at += frameBytes) yield { body: body.subarray(at, at + frameBytes) };
 }
 
-type RequestFrame = Partial<Pick<ExecuteRequest, 'body'>> & { head?: MessageInitShape<typeof ExecuteHeadSchema> };
+type RequestHead = MessageInitShape<typeof ExecuteHeadSchema>;
+type RequestFrame = Partial<Pick<ExecuteRequest, 'body'>> & { head?: RequestHead };
 
 function unavailable(message: string, cause?: unknown): GatewayError {
   return new GatewayError('providers_unavailable', message, { cause });

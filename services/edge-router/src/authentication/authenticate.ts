@@ -18,8 +18,11 @@ export function authenticate(
   tokens: TokenCache,
 ): Promise<Principal> | Principal {
   const text = presentedToken(request, ownHeader);
+  const digest = tokenSha256(text);
+  const known = tokens.known(digest);
+  if (known !== undefined) return known;
   if (parseTokenText(text) === undefined) throw unauthorized('Missing or malformed token.');
-  const resolved = tokens.resolve(tokenSha256(text));
+  const resolved = tokens.resolve(digest);
   return resolved instanceof Promise ? resolved.then(existing) : existing(resolved);
 }
 

@@ -35,9 +35,17 @@ export class TokenCache {
     this.#options = options;
   }
 
+  /** The principal of a token that was resolved a short while ago; undefined for all others. */
+  known(tokenSha256: Buffer): Principal | undefined {
+    const entry = this.#known.get(keyOf(tokenSha256));
+    if (entry === undefined || this.#options.clock.nowMs() - entry.resolvedAtMs >= this.#options.freshMs)
+      return undefined;
+    return entry.principal;
+  }
+
   /** The principal of a token, or undefined when it is unknown or revoked. Throws when nobody can tell. */
   resolve(tokenSha256: Buffer): Promise<Principal | undefined> | Principal | undefined {
-    const key = tokenSha256.toString('latin1');
+    const key = keyOf(tokenSha256);
     const now = this.#options.clock.nowMs();
     const entry = this.#known.get(key);
     if (entry !== undefined && now - entry.resolvedAtMs < this.#options.freshMs) return entry.principal;
@@ -95,6 +103,10 @@ export class TokenCache {
     this.#options.onStale?.(fault);
     return lastKnown.principal;
   }
+}
+
+function keyOf(tokenSha256: Buffer): string {
+  return tokenSha256.toString('latin1');
 }
 
 /** Makes room for one more entry by dropping the one that was put in first. */

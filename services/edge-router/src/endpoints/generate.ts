@@ -111,11 +111,11 @@ async function carry(
       heartbeats: peers.heartbeats,
       clock: peers.clock,
       onOutcome: ({ amended }) => trace.onAmended(amended),
-      report: async (outcome, names) => {
+      report: (outcome, names) => {
         trace.onAttemptEnded(outcome, givenUpBy(outcome, signal));
         const answerKeys = names === undefined ? [] : [...(answerKeysOf?.(names) ?? [])];
         const report = { requestId, affinityKey, answerKeys, attempt: { lease, outcome } };
-        await peers.broker.report(report, { timeoutMs: peers.config.rpcTimeoutMs }).catch(() => undefined);
+        return peers.broker.report(report, { timeoutMs: peers.config.rpcTimeoutMs }).then(ignore, ignore);
       },
     });
   } finally {
@@ -124,6 +124,9 @@ async function carry(
     if (booking.booked !== undefined) trace.onBooked(booking.booked);
   }
 }
+
+/** A lease that is not freed runs out by itself. */
+function ignore(): void {}
 
 /** Only an answer that nobody ended is cancelled: the client has gone, or the adapter has. */
 function givenUpBy({ result }: { readonly result: AttemptResult }, { aborted }: AbortSignal): AttemptGivenUp {

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { AttemptGivenUp, NoAccountCause } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';

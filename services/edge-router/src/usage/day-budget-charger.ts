@@ -34,22 +34,22 @@ export class DayBudgetCharger implements AsyncDisposable {
   }
 
   /** Resolves when the charge is seen by the next request, or when it has to wait for the limiter. Never throws. */
-  async charge(charge: Charge): Promise<void> {
-    try {
-      await this.#settle(charge);
-    } catch (fault) {
-      this.#options.onFault(fault, charge.requestId);
-      if (this.#waiting.length >= maxWaiting) this.#waiting.shift();
-      this.#waiting.push(charge);
-      this.#retrying ??= this.#retryUntilEmpty().finally(() => {
-        this.#retrying = undefined;
-      });
-    }
+  charge(charge: Charge): Promise<void> {
+    return this.#settle(charge).catch((fault: unknown) => this.#offerAgain(charge, fault));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#retrying;
+  }
+
+  #offerAgain(charge: Charge, fault: unknown): void {
+    this.#options.onFault(fault, charge.requestId);
+    if (this.#waiting.length >= maxWaiting) this.#waiting.shift();
+    this.#waiting.push(charge);
+    this.#retrying ??= this.#retryUntilEmpty().finally(() => {
+      this.#retrying = undefined;
+    });
   }
 
   async #settle({ key, requestId, localDay, tokens }: Charge): Promise<void> {
