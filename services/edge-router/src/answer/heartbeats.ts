@@ -1,4 +1,7 @@
-import type { ServerResponse } from 'node:http';
+/** What comments are written to. */
+export interface KeptAlive {
+  write(comment: string): unknown;
+}
 
 /** One stream that is kept alive. */
 export interface Heartbeat extends Disposable {
@@ -28,8 +31,8 @@ export class Heartbeats implements Disposable {
   }
 
   /** Begins to keep a stream alive. Dispose of the heartbeat when the stream ends. */
-  of(response: ServerResponse): Heartbeat {
-    const stream = new Stream(response, this.#ticks, this);
+  of(target: KeptAlive): Heartbeat {
+    const stream = new Stream(target, this.#ticks, this);
     this.#streams.add(stream);
     this.#timer ??= setInterval(() => this.#look(), this.#tickMs).unref();
     return stream;
@@ -50,7 +53,7 @@ export class Heartbeats implements Disposable {
     this.#ticks.count += 1;
     for (const stream of this.#streams) {
       if (stream.silentTicks < this.#silentTicks) continue;
-      stream.response.write(': keep-alive\n\n');
+      stream.target.write(': keep-alive\n\n');
       stream.sent();
     }
   }
@@ -61,13 +64,13 @@ interface Ticks {
 }
 
 class Stream implements Heartbeat {
-  readonly response: ServerResponse;
+  readonly target: KeptAlive;
   readonly #ticks: Ticks;
   readonly #owner: Heartbeats;
   #sentAt: number;
 
-  constructor(response: ServerResponse, ticks: Ticks, owner: Heartbeats) {
-    this.response = response;
+  constructor(target: KeptAlive, ticks: Ticks, owner: Heartbeats) {
+    this.target = target;
     this.#ticks = ticks;
     this.#owner = owner;
     this.#sentAt = ticks.count;

@@ -86,4 +86,17 @@ describe('TokenCache', () => {
     clock.advanceMs(5_000);
     await expect(cache.resolve(key)).rejects.toThrow('away');
   });
+
+  it('knows a token at once while it is fresh, and no other', async () => {
+    const { clock, cache } = setUp([principal]);
+    expect(cache.known(key)).toBeUndefined();
+    await cache.resolve(key);
+    expect(cache.known(key)).toBe(principal);
+    expect(cache.known(Buffer.from('another digest'))).toBeUndefined();
+    cache.expire(['t1']);
+    expect(cache.known(key)).toBeUndefined();
+    await cache.resolve(key);
+    clock.advanceMs(30_000);
+    expect(cache.known(key)).toBeUndefined();
+  });
 });

@@ -24,4 +24,16 @@ describe('RecentRequests', () => {
     expect(recent.of('t')).toHaveLength(200);
     expect(recent.of('t').at(-1)).toBe('r299');
   });
+
+  it('forgets tokens that have been silent, while others go on', () => {
+    const clock = new ManualClock(1_000_000);
+    const recent = new RecentRequests(clock);
+    for (let n = 0; n < 10; n++) recent.add('silent', `old${n}`);
+    clock.advanceMs(30_000);
+    recent.confirm('silent', []);
+    for (let n = 0; n < 10; n++) recent.add('busy', `new${n}`);
+    expect(recent.of('silent')).toEqual([]);
+    expect(recent.of('busy')).toHaveLength(10);
+    expect(recent.tokenCount).toBe(1);
+  });
 });

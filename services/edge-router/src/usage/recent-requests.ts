@@ -16,6 +16,11 @@ export class RecentRequests {
     this.#clock = clock;
   }
 
+  /** The tokens of which something is remembered. */
+  get tokenCount(): number {
+    return this.#byToken.size;
+  }
+
   add(tokenId: string, requestId: string): void {
     const now = this.#clock.nowMs();
     const ended = this.#byToken.get(tokenId) ?? new Map<string, number>();
