@@ -5,6 +5,7 @@ import { type AccountHealth, forgottenAtMs, forgottenProblemAtMs } from '../heal
 import { forgottenTroubleAtMs, type PoolHealth } from '../health/pool-health.ts';
 import type { CallerShare } from '../selection/fair-share.ts';
 import { InTurn } from './in-turn.ts';
+import { ParsedTexts } from './parsed-texts.ts';
 import {
   type AccountRecord,
   type HealthChange,
@@ -16,9 +17,18 @@ import {
   settledMemoryMs,
 } from './pool-store.ts';
 import { openRedisConnection } from './redis-connection.ts';
+import { RedisReads } from './redis-reads.ts';
 import { RedisRequestBook } from './redis-request-book.ts';
-import { bindScript, compareAndSetScript, settleLeaseScript, takeLeaseScript, unbindScript } from './redis-scripts.ts';
+import {
+  bindScript,
+  compareAndSetScript,
+  type RedisScript,
+  settleLeaseScript,
+  takeLeaseScript,
+  unbindScript,
+} from './redis-scripts.ts';
 import type { BookedRequest, EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
+import { runScript } from './run-script.ts';
 import { fromStoredHealth, toStoredHealth } from './stored-health.ts';
 import { fromStoredReport, toStoredReport } from './stored-model-report.ts';
 import { fromStoredPoolHealth, toStoredPoolHealth } from './stored-pool-health.ts';
@@ -37,6 +47,9 @@ export class RedisPoolStore implements PoolStore {
   readonly #redis: Redis;
   readonly #clock: Clock;
   readonly #prefix: string;
+  readonly #reads: RedisReads;
+  readonly #healths = new ParsedTexts(fromStoredHealth);
+  readonly #poolHealths = new ParsedTexts(fromStoredPoolHealth);
   readonly #requests: RedisRequestBook;
   readonly #changes = new InTurn();
 
@@ -52,6 +65,7 @@ export class RedisPoolStore implements PoolStore {
 
   private constructor(redis: Redis, clock: Clock, prefix: string) {
     this.#redis = redis;
+    this.#reads = new RedisReads(redis);
     this.#clock = clock;
     this.#prefix = prefix;
     this.#requests = new RedisRequestBook(redis, clock, (pool, part) => this.#key('pool', pool, part));
@@ -60,18 +74,19 @@ export class RedisPoolStore implements PoolStore {
   async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<ReadonlyMap<string, AccountRecord>> {
     const oldestMs = this.#clock.nowMs() - leaseTtlMs;
     const records = accountIds.map(async (accountId): Promise<[string, AccountRecord]> => {
-      const [health, inFlight] = await Promise.all([
-        this.#redis.get(this.#key('account', accountId, 'health')),
-        this.#redis.zcount(this.#key('account', accountId, 'leases'), `(${oldestMs}`, '+inf'),
+      const key = this.#key('account', accountId, 'health');
+      const [text, inFlight] = await Promise.all([
+        this.#reads.text(key),
+        this.#reads.leases(this.#key('account', accountId, 'leases'), oldestMs),
       ]);
-      return [accountId, { health: fromStoredHealth(health), inFlight }];
+      return [accountId, { health: this.#healths.read(key, text), inFlight }];
     });
     return new Map(await Promise.all(records));
   }
 
   async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
     return this.#change(this.#key('account', accountId, 'health'), change, {
-      read: fromStoredHealth,
+      parsed: this.#healths,
       write: toStoredHealth,
       ttlMs: (health) => this.#healthTtlMs(health),
     });
@@ -79,14 +94,15 @@ export class RedisPoolStore implements PoolStore {
 
   async readPools(pools: readonly string[]): Promise<ReadonlyMap<string, PoolHealth>> {
     const healths = pools.map(async (pool): Promise<[string, PoolHealth]> => {
-      return [pool, fromStoredPoolHealth(await this.#redis.get(this.#key('pool', pool, 'health')))];
+      const key = this.#key('pool', pool, 'health');
+      return [pool, this.#poolHealths.read(key, await this.#reads.text(key))];
     });
     return new Map(await Promise.all(healths));
   }
 
   async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
     return this.#change(this.#key('pool', pool, 'health'), change, {
-      read: fromStoredPoolHealth,
+      parsed: this.#poolHealths,
       write: toStoredPoolHealth,
       ttlMs: ({ troubles }) => Math.max(1, ...troubles.map(forgottenTroubleAtMs)) - this.#clock.nowMs(),
     });
@@ -95,14 +111,13 @@ export class RedisPoolStore implements PoolStore {
   async takeLease({ accountId, leaseId, maxConcurrency, leaseTtlMs }: NewLease): Promise<boolean> {
     const key = this.#key('account', accountId, 'leases');
     const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
-    const taken = await this.#redis.eval(takeLeaseScript, 1, key, leaseId, this.#clock.nowMs(), leaseTtlMs, cap);
-    return taken === 1;
+    return (await this.#run(takeLeaseScript, [key], [leaseId, this.#clock.nowMs(), leaseTtlMs, cap])) === 1;
   }
 
   async settleLease(accountId: string, leaseId: string): Promise<LeaseSettlement> {
     const keys = [this.#key('account', accountId, 'leases'), this.#key('account', accountId, 'settled')];
     const nowMs = this.#clock.nowMs();
-    const leasedAt = await this.#redis.eval(settleLeaseScript, 2, ...keys, leaseId, nowMs, settledMemoryMs);
+    const leasedAt = await this.#run(settleLeaseScript, keys, [leaseId, nowMs, settledMemoryMs]);
     if (leasedAt === 'again') return { kind: 'settled_before' };
     return { kind: 'settled', leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt) };
   }
@@ -124,15 +139,15 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async boundAccount(affinityId: string): Promise<string | undefined> {
-    return (await this.#redis.get(this.#key('affinity', affinityId))) ?? undefined;
+    return (await this.#reads.text(this.#key('affinity', affinityId))) ?? undefined;
   }
 
   async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
-    await this.#redis.eval(bindScript, 1, this.#key('affinity', affinityId), accountId, ttlMs);
+    await this.#run(bindScript, [this.#key('affinity', affinityId)], [accountId, ttlMs]);
   }
 
   async unbind(affinityId: string, accountId: string): Promise<void> {
-    await this.#redis.eval(unbindScript, 1, this.#key('affinity', affinityId), accountId);
+    await this.#run(unbindScript, [this.#key('affinity', affinityId)], [accountId]);
   }
 
   async saveModelReport(report: ModelReport): Promise<void> {
@@ -158,15 +173,18 @@ export class RedisPoolStore implements PoolStore {
 
   async #changeNow<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
-      const text = await this.#redis.get(key);
-      const value = stored.read(text);
+      const text = await this.#reads.text(key);
+      const value = stored.parsed.read(key, text);
       const next = change(value);
       if (next === undefined || next === value) return false;
       const ttlMs = Math.max(1, Math.ceil(stored.ttlMs(next)));
-      if ((await this.#redis.eval(compareAndSetScript, 1, key, text ?? '', stored.write(next), ttlMs)) === 1)
-        return true;
+      if ((await this.#run(compareAndSetScript, [key], [text ?? '', stored.write(next), ttlMs])) === 1) return true;
     }
     throw new Error('A health changed too often to be changed.');
+  }
+
+  #run(script: RedisScript, keys: readonly string[], parameters: readonly (string | number)[]): Promise<unknown> {
+    return runScript(this.#redis, script, keys, parameters);
   }
 
   /** As long as it matters: a guessed cooldown counts for an hour more, errors fade within minutes. */
@@ -187,7 +205,7 @@ const maxTries = 30;
 
 /** How a value is kept. */
 interface StoredValue<T> {
-  readonly read: (text: string | null) => T;
+  readonly parsed: ParsedTexts<T>;
   readonly write: (value: T) => string;
   readonly ttlMs: (value: T) => number;
 }

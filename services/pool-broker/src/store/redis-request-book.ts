@@ -1,7 +1,7 @@
 import type { Clock } from '@gateway/time';
 import type { Redis } from 'ioredis';
 import type { CallerShare } from '../selection/fair-share.ts';
-import { beginRequestScript, shareScript } from './redis-scripts.ts';
+import { beginRequestScript, endRequestScript, shareScript } from './redis-scripts.ts';
 import {
   type BookedRequest,
   type EndedRequest,
@@ -9,6 +9,7 @@ import {
   type ShareQuestion,
   type SinceQuestion,
 } from './request-book.ts';
+import { runScript } from './run-script.ts';
 
 /** Names a key of a pool. */
 export type PoolKey = (pool: string, part: string) => string;
@@ -27,12 +28,12 @@ export class RedisRequestBook {
 
   async begin(request: BookedRequest): Promise<void> {
     const { leaseId, leaseTtlMs } = request;
-    const keys = this.#keysOf(request);
-    await this.#redis.eval(beginRequestScript, keys.length, ...keys, leaseId, this.#clock.nowMs(), leaseTtlMs);
+    const parameters = [leaseId, this.#clock.nowMs(), leaseTtlMs];
+    await runScript(this.#redis, beginRequestScript, this.#keysOf(request), parameters);
   }
 
   async end(request: EndedRequest): Promise<void> {
-    await Promise.all(this.#keysOf(request).map((key) => this.#redis.zrem(key, request.leaseId)));
+    await runScript(this.#redis, endRequestScript, this.#keysOf(request), [request.leaseId]);
   }
 
   async oldest({ pool, model, sinceMs }: SinceQuestion): Promise<number | undefined> {
@@ -44,8 +45,8 @@ export class RedisRequestBook {
   async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion): Promise<CallerShare> {
     const keys = [this.#key(pool, 'callers'), this.#key(pool, `caller:${caller}`)];
     const nowMs = this.#clock.nowMs();
-    const args = [caller, nowMs, callerMemoryMs, leaseTtlMs, maxCallers];
-    const counts = await this.#redis.eval(shareScript, keys.length, ...keys, ...args);
+    const parameters = [caller, nowMs, callerMemoryMs, leaseTtlMs, maxCallers];
+    const counts = await runScript(this.#redis, shareScript, keys, parameters);
     const [inFlight, callers] = Array.isArray(counts) ? counts : [];
     return { inFlight: Number(inFlight ?? 0), callers: Number(callers ?? 1) };
   }

@@ -1,60 +1,83 @@
-// Every script touches the keys of one account or one session only, which share a hash tag.
+import { createHash } from 'node:crypto';
+
+/** A Lua script with the digest that Redis knows it by. */
+export interface RedisScript {
+  readonly lua: string;
+  readonly sha1: string;
+}
+
+// Every script that changes something touches the keys of one account, one pool or one session only, which share a hash tag.
 
 /** Replaces a value if it is still what was read. KEYS: value. ARGV: expected ("" for none), next, TTL in ms. */
-export const compareAndSetScript = `
+export const compareAndSetScript = scriptOf(`
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-return 1`;
+return 1`);
 
 /** Adds a lease if there is room. KEYS: leases. ARGV: lease id, now, TTL in ms, cap (-1 for none). */
-export const takeLeaseScript = `
+export const takeLeaseScript = scriptOf(`
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2] - ARGV[3])
 local cap = tonumber(ARGV[4])
 if cap >= 0 and not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) >= cap then return 0 end
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
-return 1`;
+return 1`);
 
 /**
  * Ends a lease once. KEYS: leases, settled leases. ARGV: lease id, now, memory in ms.
  * Answers "again" or the time the lease was taken ("" when not known).
  */
-export const settleLeaseScript = `
+export const settleLeaseScript = scriptOf(`
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ARGV[3])
 if redis.call('ZADD', KEYS[2], 'NX', ARGV[2], ARGV[1]) == 0 then return 'again' end
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
 local leased = redis.call('ZSCORE', KEYS[1], ARGV[1])
 redis.call('ZREM', KEYS[1], ARGV[1])
-return leased or ''`;
+return leased or ''`);
 
 /** Binds a session that is free or already the account's. KEYS: binding. ARGV: account id, TTL in ms. */
-export const bindScript = `
+export const bindScript = scriptOf(`
 local bound = redis.call('GET', KEYS[1])
 if not bound or bound == ARGV[1] then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
-return 0`;
+return 0`);
 
 /** Ends a binding to this account. KEYS: binding. ARGV: account id. */
-export const unbindScript = `
+export const unbindScript = scriptOf(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-return 0`;
+return 0`);
 
 /** Adds a request to each set. KEYS: sets of requests. ARGV: lease id, now, TTL in ms. */
-export const beginRequestScript = `
+export const beginRequestScript = scriptOf(`
 for _, key in ipairs(KEYS) do
   redis.call('ZREMRANGEBYSCORE', key, '-inf', ARGV[2] - ARGV[3])
   redis.call('ZADD', key, ARGV[2], ARGV[1])
   redis.call('PEXPIRE', key, ARGV[3])
 end
-return 0`;
+return 0`);
 
 /**
  * Notes a caller and counts. KEYS: callers, the caller's requests. ARGV: caller, now, memory of callers in ms, TTL of
  * requests in ms, most callers. Answers the caller's requests and the number of callers.
  */
-export const shareScript = `
+export const shareScript = scriptOf(`
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2] - ARGV[3])
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
 redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[5])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ARGV[4])
-return { redis.call('ZCARD', KEYS[2]), redis.call('ZCARD', KEYS[1]) }`;
+return { redis.call('ZCARD', KEYS[2]), redis.call('ZCARD', KEYS[1]) }`);
+
+/** Takes a request out of each set. KEYS: sets of requests. ARGV: lease id. */
+export const endRequestScript = scriptOf(`
+for _, key in ipairs(KEYS) do redis.call('ZREM', key, ARGV[1]) end
+return 0`);
+
+/** Counts what is under way with each account. KEYS: leases of each. ARGV: from when on leases count, exclusive. */
+export const countLeasesScript = scriptOf(`
+local counts = {}
+for index, key in ipairs(KEYS) do counts[index] = redis.call('ZCOUNT', key, '(' .. ARGV[1], '+inf') end
+return counts`);
+
+function scriptOf(lua: string): RedisScript {
+  return { lua, sha1: createHash('sha1').update(lua).digest('hex') };
+}
