@@ -132,13 +132,13 @@ async function takeLease(broker: Broker, selection: Chosen, caller: string): Pro
   const { id: accountId, maxConcurrency } = view.account;
   const { leaseTtlMs } = settings;
   const leaseId = newLeaseId(caller);
-  if (!(await store.takeLease({ accountId, leaseId, maxConcurrency, leaseTtlMs }))) return undefined;
+  const { pool, model } = candidate.candidate;
+  const request = { pool: pool.name, model, caller, leaseId, leaseTtlMs };
+  if (!(await store.takeLease({ accountId, leaseId, maxConcurrency, leaseTtlMs }, request))) return undefined;
   if (!(await takeProbes(broker, selection, leaseId))) {
-    await store.settleLease(accountId, leaseId);
+    await store.settleRequest(accountId, request);
     return undefined;
   }
-  const { pool, model } = candidate.candidate;
-  await store.beginRequest({ pool: pool.name, model, caller, leaseId, leaseTtlMs });
   return { leaseId, accountId, candidate: candidate.candidate };
 }
 

@@ -1,10 +1,10 @@
 import { servesModel } from '../accounts/account.ts';
 import { type Attempt, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
 import type { Broker } from '../broker.ts';
-import type { AccountProblem } from '../health/account-health.ts';
+import type { AccountHealth, AccountProblem } from '../health/account-health.ts';
 import { applyOutcome, type EndedAttempt } from '../health/apply-outcome.ts';
 import { applyToPool, troubleSinceMs } from '../health/apply-to-pool.ts';
-import { untroubled } from '../health/pool-health.ts';
+import { type PoolHealth, untroubled } from '../health/pool-health.ts';
 import { affinityIdOf } from './affinity-id.ts';
 import { callerOfLease } from './lease-id.ts';
 
@@ -23,22 +23,29 @@ export async function settleAttempt(
   // An account that is no longer configured has nothing to keep.
   const account = broker.roster.byId(accountId);
   if (account === undefined) return;
-  const settlement = await broker.store.settleLease(accountId, leaseId);
+  const request = { pool, model, caller: callerOfLease(leaseId), leaseId };
+  const settlement = await broker.store.settleRequest(accountId, request);
   if (settlement.kind === 'settled_before') return;
   broker.events.attemptEnded(pool, outcome.result);
   const { credentialId } = account;
   const nowMs = broker.clock.nowMs();
   const ended = { leaseId, model, outcome, leasedAtMs: settlement.leasedAtMs, credentialId, nowMs };
   await Promise.all([
-    broker.store.endRequest({ pool, model, caller: callerOfLease(leaseId), leaseId }),
-    changeAccountHealth(broker, attempt, ended),
-    changePoolHealth(broker, attempt, ended),
+    changeAccountHealth(broker, attempt, settlement.health, ended),
+    changePoolHealth(broker, attempt, settlement.poolHealth, ended),
     affinityKey === '' ? undefined : changeBinding(broker, attempt, affinityKey),
     ...(outcome.result === 'succeeded' ? answerKeys.map((key) => changeBinding(broker, attempt, key)) : []),
   ]);
 }
 
-async function changeAccountHealth(broker: Broker, { accountId, pool }: Attempt, ended: EndedAttempt): Promise<void> {
+/** Most attempts say nothing new: then what was read when the lease was settled is all that has to be asked of the store. */
+async function changeAccountHealth(
+  broker: Broker,
+  { accountId, pool }: Attempt,
+  settledWith: AccountHealth,
+  ended: EndedAttempt,
+): Promise<void> {
+  if (applyOutcome(settledWith, ended, broker) === settledWith) return;
   let problem: AccountProblem | undefined;
   const changed = await broker.store.changeHealth(accountId, (health) => {
     const next = applyOutcome(health, ended, broker);
@@ -48,7 +55,14 @@ async function changeAccountHealth(broker: Broker, { accountId, pool }: Attempt,
   if (changed && problem !== undefined) broker.events.accountDisabled(pool, problem.kind);
 }
 
-async function changePoolHealth(broker: Broker, { accountId, pool }: Attempt, ended: EndedAttempt): Promise<void> {
+async function changePoolHealth(
+  broker: Broker,
+  { accountId, pool }: Attempt,
+  settledWith: PoolHealth,
+  ended: EndedAttempt,
+): Promise<void> {
+  // Only a fault makes trouble, and where there is none nothing can end it.
+  if (settledWith.troubles.length === 0 && !isFaultOfPool(ended.outcome.result)) return;
   const accounts = broker.roster
     .ofPool(pool)
     .filter((account) => account.state === 'active' && servesModel(account, ended.model)).length;

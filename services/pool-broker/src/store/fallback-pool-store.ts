@@ -11,6 +11,7 @@ import type {
   NewLease,
   PoolHealthChange,
   PoolStore,
+  RequestSettlement,
 } from './pool-store.ts';
 import type { BookedRequest, EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
 
@@ -76,14 +77,14 @@ export class FallbackPoolStore implements PoolStore {
     );
   }
 
-  async takeLease(lease: NewLease): Promise<boolean> {
+  async takeLease(lease: NewLease, request?: BookedRequest): Promise<boolean> {
     return this.#sharedOr(
       async () => {
-        const taken = await this.#shared.takeLease(lease);
-        if (taken) await this.#memory.takeLease({ ...lease, maxConcurrency: Number.POSITIVE_INFINITY });
+        const taken = await this.#shared.takeLease(lease, request);
+        if (taken) await this.#memory.takeLease({ ...lease, maxConcurrency: Number.POSITIVE_INFINITY }, request);
         return taken;
       },
-      () => this.#memory.takeLease(lease),
+      () => this.#memory.takeLease(lease, request),
     );
   }
 
@@ -92,6 +93,15 @@ export class FallbackPoolStore implements PoolStore {
     if (alone.kind === 'settled_before') return alone;
     return this.#sharedOr(
       () => this.#shared.settleLease(accountId, leaseId),
+      async () => alone,
+    );
+  }
+
+  async settleRequest(accountId: string, request: EndedRequest): Promise<RequestSettlement> {
+    const alone = await this.#memory.settleRequest(accountId, request);
+    if (alone.kind === 'settled_before') return alone;
+    return this.#sharedOr(
+      () => this.#shared.settleRequest(accountId, request),
       async () => alone,
     );
   }

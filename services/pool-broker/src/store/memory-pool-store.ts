@@ -12,6 +12,7 @@ import {
   type NewLease,
   type PoolHealthChange,
   type PoolStore,
+  type RequestSettlement,
   settledMemoryMs,
 } from './pool-store.ts';
 import { RecentMap } from './recent-map.ts';
@@ -62,24 +63,29 @@ export class MemoryPoolStore implements PoolStore {
     return true;
   }
 
-  async takeLease({ accountId, leaseId, maxConcurrency, leaseTtlMs }: NewLease): Promise<boolean> {
+  async takeLease(
+    { accountId, leaseId, maxConcurrency, leaseTtlMs }: NewLease,
+    request?: BookedRequest,
+  ): Promise<boolean> {
     const { leases } = this.#account(accountId);
     const nowMs = this.#clock.nowMs();
     dropOlder(leases, nowMs - leaseTtlMs);
     if (!leases.has(leaseId) && leases.size >= maxConcurrency) return false;
     leases.set(leaseId, nowMs);
+    if (request !== undefined) this.#requests.begin(request);
     return true;
   }
 
   async settleLease(accountId: string, leaseId: string): Promise<LeaseSettlement> {
-    const { leases, settled } = this.#account(accountId);
-    const nowMs = this.#clock.nowMs();
-    dropOlder(settled, nowMs - settledMemoryMs);
-    if (settled.has(leaseId)) return { kind: 'settled_before' };
-    const leasedAtMs = leases.get(leaseId);
-    settled.set(leaseId, nowMs);
-    leases.delete(leaseId);
-    return { kind: 'settled', leasedAtMs };
+    return this.#settle(accountId, leaseId);
+  }
+
+  async settleRequest(accountId: string, request: EndedRequest): Promise<RequestSettlement> {
+    const settlement = this.#settle(accountId, request.leaseId);
+    if (settlement.kind === 'settled_before') return settlement;
+    this.#requests.end(request);
+    const { health } = this.#account(accountId);
+    return { ...settlement, health, poolHealth: this.#pools.get(request.pool) ?? untroubled };
   }
 
   async beginRequest(request: BookedRequest): Promise<void> {
@@ -120,6 +126,17 @@ export class MemoryPoolStore implements PoolStore {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
+
+  #settle(accountId: string, leaseId: string): LeaseSettlement {
+    const { leases, settled } = this.#account(accountId);
+    const nowMs = this.#clock.nowMs();
+    dropOlder(settled, nowMs - settledMemoryMs);
+    if (settled.has(leaseId)) return { kind: 'settled_before' };
+    const leasedAtMs = leases.get(leaseId);
+    settled.set(leaseId, nowMs);
+    leases.delete(leaseId);
+    return { kind: 'settled', leasedAtMs };
+  }
 
   #account(accountId: string): AccountMemory {
     let account = this.#accounts.get(accountId);

@@ -1,7 +1,7 @@
 import type { ModelReport } from '../catalog/model-report.ts';
 import type { AccountHealth } from '../health/account-health.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
-import type { RequestBook } from './request-book.ts';
+import type { BookedRequest, EndedRequest, RequestBook } from './request-book.ts';
 
 /**
  * What all replicas of the broker share: health, requests under way, which session belongs to which account, model lists.
@@ -16,10 +16,15 @@ export interface PoolStore extends RequestBook, AsyncDisposable {
   readPools(pools: readonly string[]): Promise<ReadonlyMap<string, PoolHealth>>;
   /** As `changeHealth`, of a pool. */
   changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean>;
-  /** Counts one more request under way. False when the account has `maxConcurrency` already. Repeating it does no harm. */
-  takeLease(lease: NewLease): Promise<boolean>;
+  /**
+   * Counts one more request under way, and books it where one is named. False when the account has `maxConcurrency` already.
+   * Repeating it does no harm.
+   */
+  takeLease(lease: NewLease, request?: BookedRequest): Promise<boolean>;
   /** Ends a lease. Only the first call for a lease settles it. */
   settleLease(accountId: string, leaseId: string): Promise<LeaseSettlement>;
+  /** As `settleLease`, and ends the booked request with it; reads the health that it may change at the same instant. */
+  settleRequest(accountId: string, request: EndedRequest): Promise<RequestSettlement>;
   /** The account that a session is bound to. */
   boundAccount(affinityId: string): Promise<string | undefined>;
   /** Binds a session that is not bound to another account, for `ttlMs` from now. */
@@ -53,6 +58,15 @@ export interface NewLease {
 export type LeaseSettlement =
   /** `leasedAtMs` is undefined when the lease was not known (any more). */
   { readonly kind: 'settled'; readonly leasedAtMs: number | undefined } | { readonly kind: 'settled_before' };
+
+export type RequestSettlement =
+  | {
+      readonly kind: 'settled';
+      readonly leasedAtMs: number | undefined;
+      readonly health: AccountHealth;
+      readonly poolHealth: PoolHealth;
+    }
+  | { readonly kind: 'settled_before' };
 
 /** How long a settled lease is remembered, so that a repeated report is known as one. */
 export const settledMemoryMs = 120_000;

@@ -14,6 +14,7 @@ import {
   type NewLease,
   type PoolHealthChange,
   type PoolStore,
+  type RequestSettlement,
   settledMemoryMs,
 } from './pool-store.ts';
 import { openRedisConnection } from './redis-connection.ts';
@@ -24,6 +25,7 @@ import {
   compareAndSetScript,
   type RedisScript,
   settleLeaseScript,
+  settleRequestScript,
   takeLeaseScript,
   unbindScript,
 } from './redis-scripts.ts';
@@ -108,10 +110,14 @@ export class RedisPoolStore implements PoolStore {
     });
   }
 
-  async takeLease({ accountId, leaseId, maxConcurrency, leaseTtlMs }: NewLease): Promise<boolean> {
-    const key = this.#key('account', accountId, 'leases');
+  async takeLease(
+    { accountId, leaseId, maxConcurrency, leaseTtlMs }: NewLease,
+    request?: BookedRequest,
+  ): Promise<boolean> {
+    const booked = request === undefined ? [] : this.#requests.keysOf(request);
+    const keys = [this.#key('account', accountId, 'leases'), ...booked];
     const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
-    return (await this.#run(takeLeaseScript, [key], [leaseId, this.#clock.nowMs(), leaseTtlMs, cap])) === 1;
+    return (await this.#run(takeLeaseScript, keys, [leaseId, this.#clock.nowMs(), leaseTtlMs, cap])) === 1;
   }
 
   async settleLease(accountId: string, leaseId: string): Promise<LeaseSettlement> {
@@ -120,6 +126,22 @@ export class RedisPoolStore implements PoolStore {
     const leasedAt = await this.#run(settleLeaseScript, keys, [leaseId, nowMs, settledMemoryMs]);
     if (leasedAt === 'again') return { kind: 'settled_before' };
     return { kind: 'settled', leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt) };
+  }
+
+  async settleRequest(accountId: string, request: EndedRequest): Promise<RequestSettlement> {
+    const health = this.#key('account', accountId, 'health');
+    const poolHealth = this.#key('pool', request.pool, 'health');
+    const leases = [this.#key('account', accountId, 'leases'), this.#key('account', accountId, 'settled')];
+    const keys = [...leases, health, poolHealth, ...this.#requests.keysOf(request)];
+    const parameters = [request.leaseId, this.#clock.nowMs(), settledMemoryMs];
+    const [leasedAt, healthText, poolText] = readTexts(await this.#run(settleRequestScript, keys, parameters));
+    if (leasedAt === undefined) return { kind: 'settled_before' };
+    return {
+      kind: 'settled',
+      leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt),
+      health: this.#healths.read(health, healthText ?? null),
+      poolHealth: this.#poolHealths.read(poolHealth, poolText ?? null),
+    };
   }
 
   async beginRequest(request: BookedRequest): Promise<void> {
@@ -198,6 +220,11 @@ export class RedisPoolStore implements PoolStore {
   #key(kind: string, id: string, part?: string): string {
     return `${this.#prefix}{${kind}:${id}}${part === undefined ? '' : `:${part}`}`;
   }
+}
+
+function readTexts(reply: unknown): readonly string[] {
+  if (Array.isArray(reply) && reply.every((value) => typeof value === 'string')) return reply;
+  throw new Error('a script answered something else than texts');
 }
 
 // Each try loses only to another replica that has just changed the same value.

@@ -29,11 +29,11 @@ export class RedisRequestBook {
   async begin(request: BookedRequest): Promise<void> {
     const { leaseId, leaseTtlMs } = request;
     const parameters = [leaseId, this.#clock.nowMs(), leaseTtlMs];
-    await runScript(this.#redis, beginRequestScript, this.#keysOf(request), parameters);
+    await runScript(this.#redis, beginRequestScript, this.keysOf(request), parameters);
   }
 
   async end(request: EndedRequest): Promise<void> {
-    await runScript(this.#redis, endRequestScript, this.#keysOf(request), [request.leaseId]);
+    await runScript(this.#redis, endRequestScript, this.keysOf(request), [request.leaseId]);
   }
 
   async oldest({ pool, model, sinceMs }: SinceQuestion): Promise<number | undefined> {
@@ -51,7 +51,8 @@ export class RedisRequestBook {
     return { inFlight: Number(inFlight ?? 0), callers: Number(callers ?? 1) };
   }
 
-  #keysOf({ pool, model, caller }: EndedRequest): readonly string[] {
+  /** The sets that a request is in while it goes on. */
+  keysOf({ pool, model, caller }: EndedRequest): readonly string[] {
     const keys = [this.#key(pool, 'requests'), this.#key(pool, `model:${model}`)];
     return caller === '' ? keys : [...keys, this.#key(pool, `caller:${caller}`)];
   }

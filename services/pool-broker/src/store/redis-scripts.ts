@@ -6,7 +6,7 @@ export interface RedisScript {
   readonly sha1: string;
 }
 
-// Every script that changes something touches the keys of one account, one pool or one session only, which share a hash tag.
+// A script may touch the keys of an account and those of its pool: all of them lie in one Redis.
 
 /** Replaces a value if it is still what was read. KEYS: value. ARGV: expected ("" for none), next, TTL in ms. */
 export const compareAndSetScript = scriptOf(`
@@ -14,13 +14,19 @@ if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`);
 
-/** Adds a lease if there is room. KEYS: leases. ARGV: lease id, now, TTL in ms, cap (-1 for none). */
+/**
+ * Adds a lease if there is room, and its request to each set. KEYS: leases, sets of requests. ARGV: lease id, now, TTL in ms,
+ * cap (-1 for none).
+ */
 export const takeLeaseScript = scriptOf(`
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2] - ARGV[3])
 local cap = tonumber(ARGV[4])
 if cap >= 0 and not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) >= cap then return 0 end
-redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
+for index, key in ipairs(KEYS) do
+  if index > 1 then redis.call('ZREMRANGEBYSCORE', key, '-inf', ARGV[2] - ARGV[3]) end
+  redis.call('ZADD', key, ARGV[2], ARGV[1])
+  redis.call('PEXPIRE', key, ARGV[3])
+end
 return 1`);
 
 /**
@@ -34,6 +40,20 @@ redis.call('PEXPIRE', KEYS[2], ARGV[3])
 local leased = redis.call('ZSCORE', KEYS[1], ARGV[1])
 redis.call('ZREM', KEYS[1], ARGV[1])
 return leased or ''`);
+
+/**
+ * Ends a lease and its request once, and reads what its end may change. KEYS: leases, settled leases, health of the account,
+ * health of the pool, sets of requests. ARGV: lease id, now, memory in ms. Answers nothing for one that was ended before, else
+ * the time the lease was taken and both healths ("" for what is not known).
+ */
+export const settleRequestScript = scriptOf(`
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ARGV[3])
+if redis.call('ZADD', KEYS[2], 'NX', ARGV[2], ARGV[1]) == 0 then return {} end
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
+local leased = redis.call('ZSCORE', KEYS[1], ARGV[1])
+redis.call('ZREM', KEYS[1], ARGV[1])
+for index = 5, #KEYS do redis.call('ZREM', KEYS[index], ARGV[1]) end
+return { leased or '', redis.call('GET', KEYS[3]) or '', redis.call('GET', KEYS[4]) or '' }`);
 
 /** Binds a session that is free or already the account's. KEYS: binding. ARGV: account id, TTL in ms. */
 export const bindScript = scriptOf(`
