@@ -7,9 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type AccountHealth, healthy } from '../src/health/account-health.ts';
 import { type PoolHealth, untroubled } from '../src/health/pool-health.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
-import type { PoolStore } from '../src/store/pool-store.ts';
+import type { NewLease, PoolStore } from '../src/store/pool-store.ts';
 import { RedisPoolStore } from '../src/store/redis-pool-store.ts';
-import type { BookedRequest } from '../src/store/request-book.ts';
 
 interface Subject {
   readonly store: PoolStore;
@@ -38,12 +37,14 @@ async function redisSubject(): Promise<Subject> {
 }
 
 const leaseTtlMs = 600_000;
+const ofLease = (leaseId: string) => ({ pool: 'p', model: 'm', caller: 'c', leaseId });
 const leaseOf = (accountId: string, leaseId: string, maxConcurrency = Number.POSITIVE_INFINITY) => ({
+  ...ofLease(leaseId),
   accountId,
-  leaseId,
   maxConcurrency,
   leaseTtlMs,
 });
+const settledWith = { health: healthy, poolHealth: untroubled };
 
 const limitedUntil = (untilMs: number): AccountHealth => ({
   problem: { kind: 'account_disabled', sinceMs: untilMs - 3, credentialId: 'c' },
@@ -125,15 +126,39 @@ describe.each([
     const leasedAtMs = clock.nowMs();
     await store.takeLease(leaseOf('p/a', 'lease', 1));
     clock.advanceMs(5_000);
-    expect(await store.settleLease('p/a', 'lease')).toEqual({ kind: 'settled', leasedAtMs });
-    expect(await store.settleLease('p/a', 'lease')).toEqual({ kind: 'settled_before' });
+    expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({ kind: 'settled', leasedAtMs, ...settledWith });
+    expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({ kind: 'settled_before' });
     expect(await store.takeLease(leaseOf('p/a', 'next', 1))).toBe(true);
+  });
+
+  it('tells the health that an end may change as it is at that instant', async () => {
+    const { store, clock } = await subject();
+    const health = limitedUntil(clock.nowMs() + 60_000);
+    const poolHealth = {
+      troubles: [{ cause: 'overloaded' as const, model: 'm', sinceMs: clock.nowMs(), failures: [] }],
+    };
+    await store.changeHealth('p/a', () => health);
+    await store.changePoolHealth('p', () => poolHealth);
+    await store.takeLease(leaseOf('p/a', 'lease'));
+    expect(await store.settleLease('p/a', ofLease('lease'))).toMatchObject({ health, poolHealth });
+  });
+
+  it('books no request that got no lease', async () => {
+    const { store } = await subject();
+    await store.takeLease(leaseOf('p/a', 'lease', 1));
+    expect(await store.takeLease(leaseOf('p/a', 'second', 1))).toBe(false);
+    const share = await store.shareOf({ pool: 'p', caller: 'c', leaseTtlMs, callerMemoryMs: 60_000 });
+    expect(share.inFlight).toBe(1);
   });
 
   it('settles a lease it does not know, once', async () => {
     const { store } = await subject();
-    expect(await store.settleLease('p/a', 'lease')).toEqual({ kind: 'settled', leasedAtMs: undefined });
-    expect(await store.settleLease('p/a', 'lease')).toEqual({ kind: 'settled_before' });
+    expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({
+      kind: 'settled',
+      leasedAtMs: undefined,
+      ...settledWith,
+    });
+    expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({ kind: 'settled_before' });
   });
 
   it('stops counting leases that nobody reported on', async () => {
@@ -184,40 +209,33 @@ describe.each([
   ['memory', memorySubject],
   ['Redis', redisSubject],
 ])('the book of requests in %s', (_kind, subject) => {
-  const request = (leaseId: string, rest: Partial<BookedRequest> = {}) => ({
-    pool: 'p',
-    model: 'm',
-    caller: 'c',
-    leaseId,
-    leaseTtlMs,
-    ...rest,
-  });
+  const request = (leaseId: string, rest: Partial<NewLease> = {}) => ({ ...leaseOf('p/a', leaseId), ...rest });
   const share = (caller: string) => ({ pool: 'p', caller, leaseTtlMs, callerMemoryMs: 60_000 });
 
   it('knows the oldest request of a time, of a model or of any', async () => {
     const { store, clock } = await subject();
     const startMs = clock.nowMs();
-    await store.beginRequest(request('1'));
+    await store.takeLease(request('1'));
     clock.advanceMs(1_000);
-    await store.beginRequest(request('2', { model: 'other' }));
+    await store.takeLease(request('2', { model: 'other' }));
     const oldest = (model: string, sinceMs: number) => store.oldestRequest({ pool: 'p', model, sinceMs });
     expect(await oldest('', startMs)).toBe(startMs);
     expect(await oldest('', startMs + 1)).toBe(startMs + 1_000);
     expect(await oldest('m', startMs + 1)).toBeUndefined();
-    await store.endRequest(request('1'));
-    await store.endRequest(request('1'));
+    await store.settleLease('p/a', request('1'));
+    await store.settleLease('p/a', request('1'));
     expect(await oldest('m', startMs)).toBeUndefined();
     expect(await oldest('', startMs)).toBe(startMs + 1_000);
   });
 
   it('knows what a caller has, and how many share the pool', async () => {
     const { store, clock } = await subject();
-    await store.beginRequest(request('1'));
-    await store.beginRequest(request('2'));
-    await store.beginRequest(request('3', { caller: '' }));
+    await store.takeLease(request('1'));
+    await store.takeLease(request('2'));
+    await store.takeLease(request('3', { caller: '' }));
     expect(await store.shareOf(share('c'))).toEqual({ inFlight: 2, callers: 1 });
     expect(await store.shareOf(share('d'))).toEqual({ inFlight: 0, callers: 2 });
-    await store.endRequest(request('2'));
+    await store.settleLease('p/a', request('2'));
     expect(await store.shareOf(share('c'))).toEqual({ inFlight: 1, callers: 2 });
     clock.advanceMs(60_000);
     expect(await store.shareOf(share('c'))).toEqual({ inFlight: 1, callers: 1 });
@@ -255,8 +273,20 @@ describe('a pool store in Redis', () => {
     const [one, other] = [await openRedisStore(prefix, clock), await openRedisStore(prefix, clock)];
     await one.takeLease(leaseOf('p/a', 'lease', 1));
     expect(await other.takeLease(leaseOf('p/a', 'second', 1))).toBe(false);
-    await other.settleLease('p/a', 'lease');
-    expect(await one.settleLease('p/a', 'lease')).toEqual({ kind: 'settled_before' });
+    await other.settleLease('p/a', ofLease('lease'));
+    expect(await one.settleLease('p/a', ofLease('lease'))).toEqual({ kind: 'settled_before' });
+  });
+
+  it('goes on when Redis has forgotten its scripts', async () => {
+    const store = await openRedisStore(`test-${randomUUID()}:`, new ManualClock(Date.now()));
+    const redis = new Redis((await testBackends()).redisUrl);
+    onTestFinished(() => redis.disconnect());
+    for (const n of [1, 2, 3]) {
+      await redis.script('FLUSH');
+      expect(await store.takeLease(leaseOf('p/a', `lease ${n}`, 2))).toBe(n < 3);
+    }
+    await redis.script('FLUSH');
+    expect((await store.readAccounts(['p/a', 'p/b'], leaseTtlMs)).get('p/a')?.inFlight).toBe(2);
   });
 
   it('leaves nothing behind for ever, and keeps the keys of an account together', async () => {
@@ -267,9 +297,8 @@ describe('a pool store in Redis', () => {
     await store.changeHealth('p/a', () => limitedUntil(clock.nowMs() + 60_000));
     await store.takeLease(leaseOf('p/a', 'one'));
     await store.takeLease(leaseOf('p/a', 'two'));
-    await store.settleLease('p/a', 'one');
+    await store.settleLease('p/a', ofLease('one'));
     await store.bind('s', 'p/a', 60_000);
-    await store.beginRequest({ pool: 'p', model: 'm', caller: 'c', leaseId: 'one', leaseTtlMs });
     await store.shareOf({ pool: 'p', caller: 'c', leaseTtlMs, callerMemoryMs: 60_000 });
     const failures = [{ accountId: 'p/a', atMs: clock.nowMs() }];
     const trouble = { cause: 'overloaded', model: 'm', sinceMs: clock.nowMs(), failures } as const;

@@ -134,9 +134,9 @@ async function takeLease(broker: Broker, selection: Chosen, caller: string): Pro
   const leaseId = newLeaseId(caller);
   const { pool, model } = candidate.candidate;
   const request = { pool: pool.name, model, caller, leaseId, leaseTtlMs };
-  if (!(await store.takeLease({ accountId, leaseId, maxConcurrency, leaseTtlMs }, request))) return undefined;
+  if (!(await store.takeLease({ ...request, accountId, maxConcurrency }))) return undefined;
   if (!(await takeProbes(broker, selection, leaseId))) {
-    await store.settleRequest(accountId, request);
+    await store.settleLease(accountId, request);
     return undefined;
   }
   return { leaseId, accountId, candidate: candidate.candidate };

@@ -24,7 +24,7 @@ export async function settleAttempt(
   const account = broker.roster.byId(accountId);
   if (account === undefined) return;
   const request = { pool, model, caller: callerOfLease(leaseId), leaseId };
-  const settlement = await broker.store.settleRequest(accountId, request);
+  const settlement = await broker.store.settleLease(accountId, request);
   if (settlement.kind === 'settled_before') return;
   broker.events.attemptEnded(pool, outcome.result);
   const { credentialId } = account;

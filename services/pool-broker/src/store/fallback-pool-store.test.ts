@@ -79,11 +79,12 @@ describe('a shared store that goes away', () => {
   it('still counts leases and settles each once', async () => {
     const { shared, store } = storesOf();
     shared.away = true;
-    const lease = { accountId: 'a', maxConcurrency: 1, leaseTtlMs: ttlMs };
+    const request = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs: ttlMs };
+    const lease = { ...request, accountId: 'a', maxConcurrency: 1 };
     expect(await store.takeLease({ ...lease, leaseId: '1' })).toBe(true);
     expect(await store.takeLease({ ...lease, leaseId: '2' })).toBe(false);
-    expect((await store.settleLease('a', '1')).kind).toBe('settled');
-    expect((await store.settleLease('a', '1')).kind).toBe('settled_before');
+    expect((await store.settleLease('a', { ...request, leaseId: '1' })).kind).toBe('settled');
+    expect((await store.settleLease('a', { ...request, leaseId: '1' })).kind).toBe('settled_before');
   });
 
   it('is left alone for a second after a failure, so that a chain of calls waits once', async () => {

@@ -11,9 +11,8 @@ import type {
   NewLease,
   PoolHealthChange,
   PoolStore,
-  RequestSettlement,
 } from './pool-store.ts';
-import type { BookedRequest, EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
+import type { EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
 
 /**
  * A shared store that may go away. What is read and written passes through this process's memory too; while the shared store
@@ -77,43 +76,24 @@ export class FallbackPoolStore implements PoolStore {
     );
   }
 
-  async takeLease(lease: NewLease, request?: BookedRequest): Promise<boolean> {
+  async takeLease(lease: NewLease): Promise<boolean> {
     return this.#sharedOr(
       async () => {
-        const taken = await this.#shared.takeLease(lease, request);
-        if (taken) await this.#memory.takeLease({ ...lease, maxConcurrency: Number.POSITIVE_INFINITY }, request);
+        const taken = await this.#shared.takeLease(lease);
+        if (taken) await this.#memory.takeLease({ ...lease, maxConcurrency: Number.POSITIVE_INFINITY });
         return taken;
       },
-      () => this.#memory.takeLease(lease, request),
+      () => this.#memory.takeLease(lease),
     );
   }
 
-  async settleLease(accountId: string, leaseId: string): Promise<LeaseSettlement> {
-    const alone = await this.#memory.settleLease(accountId, leaseId);
+  async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
+    const alone = await this.#memory.settleLease(accountId, request);
     if (alone.kind === 'settled_before') return alone;
     return this.#sharedOr(
-      () => this.#shared.settleLease(accountId, leaseId),
+      () => this.#shared.settleLease(accountId, request),
       async () => alone,
     );
-  }
-
-  async settleRequest(accountId: string, request: EndedRequest): Promise<RequestSettlement> {
-    const alone = await this.#memory.settleRequest(accountId, request);
-    if (alone.kind === 'settled_before') return alone;
-    return this.#sharedOr(
-      () => this.#shared.settleRequest(accountId, request),
-      async () => alone,
-    );
-  }
-
-  async beginRequest(request: BookedRequest): Promise<void> {
-    await this.#memory.beginRequest(request);
-    await this.#sharedOr(() => this.#shared.beginRequest(request), nothing);
-  }
-
-  async endRequest(request: EndedRequest): Promise<void> {
-    await this.#memory.endRequest(request);
-    await this.#sharedOr(() => this.#shared.endRequest(request), nothing);
   }
 
   async oldestRequest(question: SinceQuestion): Promise<number | undefined> {

@@ -12,11 +12,10 @@ import {
   type NewLease,
   type PoolHealthChange,
   type PoolStore,
-  type RequestSettlement,
   settledMemoryMs,
 } from './pool-store.ts';
 import { RecentMap } from './recent-map.ts';
-import type { BookedRequest, EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
+import type { EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
 
 /** The pool store of a single process. */
 export class MemoryPoolStore implements PoolStore {
@@ -63,37 +62,28 @@ export class MemoryPoolStore implements PoolStore {
     return true;
   }
 
-  async takeLease(
-    { accountId, leaseId, maxConcurrency, leaseTtlMs }: NewLease,
-    request?: BookedRequest,
-  ): Promise<boolean> {
+  async takeLease(lease: NewLease): Promise<boolean> {
+    const { accountId, leaseId, maxConcurrency, leaseTtlMs } = lease;
     const { leases } = this.#account(accountId);
     const nowMs = this.#clock.nowMs();
     dropOlder(leases, nowMs - leaseTtlMs);
     if (!leases.has(leaseId) && leases.size >= maxConcurrency) return false;
     leases.set(leaseId, nowMs);
-    if (request !== undefined) this.#requests.begin(request);
+    this.#requests.begin(lease);
     return true;
   }
 
-  async settleLease(accountId: string, leaseId: string): Promise<LeaseSettlement> {
-    return this.#settle(accountId, leaseId);
-  }
-
-  async settleRequest(accountId: string, request: EndedRequest): Promise<RequestSettlement> {
-    const settlement = this.#settle(accountId, request.leaseId);
-    if (settlement.kind === 'settled_before') return settlement;
+  async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
+    const { leaseId, pool } = request;
+    const { leases, settled, health } = this.#account(accountId);
+    const nowMs = this.#clock.nowMs();
+    dropOlder(settled, nowMs - settledMemoryMs);
+    if (settled.has(leaseId)) return { kind: 'settled_before' };
+    const leasedAtMs = leases.get(leaseId);
+    settled.set(leaseId, nowMs);
+    leases.delete(leaseId);
     this.#requests.end(request);
-    const { health } = this.#account(accountId);
-    return { ...settlement, health, poolHealth: this.#pools.get(request.pool) ?? untroubled };
-  }
-
-  async beginRequest(request: BookedRequest): Promise<void> {
-    this.#requests.begin(request);
-  }
-
-  async endRequest(request: EndedRequest): Promise<void> {
-    this.#requests.end(request);
+    return { kind: 'settled', leasedAtMs, health, poolHealth: this.#pools.get(pool) ?? untroubled };
   }
 
   async oldestRequest(question: SinceQuestion): Promise<number | undefined> {
@@ -126,17 +116,6 @@ export class MemoryPoolStore implements PoolStore {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
-
-  #settle(accountId: string, leaseId: string): LeaseSettlement {
-    const { leases, settled } = this.#account(accountId);
-    const nowMs = this.#clock.nowMs();
-    dropOlder(settled, nowMs - settledMemoryMs);
-    if (settled.has(leaseId)) return { kind: 'settled_before' };
-    const leasedAtMs = leases.get(leaseId);
-    settled.set(leaseId, nowMs);
-    leases.delete(leaseId);
-    return { kind: 'settled', leasedAtMs };
-  }
 
   #account(accountId: string): AccountMemory {
     let account = this.#accounts.get(accountId);

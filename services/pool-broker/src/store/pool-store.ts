@@ -17,14 +17,12 @@ export interface PoolStore extends RequestBook, AsyncDisposable {
   /** As `changeHealth`, of a pool. */
   changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean>;
   /**
-   * Counts one more request under way, and books it where one is named. False when the account has `maxConcurrency` already.
+   * Counts one more request under way, with its account and in the book. False when the account has `maxConcurrency` already.
    * Repeating it does no harm.
    */
-  takeLease(lease: NewLease, request?: BookedRequest): Promise<boolean>;
-  /** Ends a lease. Only the first call for a lease settles it. */
-  settleLease(accountId: string, leaseId: string): Promise<LeaseSettlement>;
-  /** As `settleLease`, and ends the booked request with it; reads the health that it may change at the same instant. */
-  settleRequest(accountId: string, request: EndedRequest): Promise<RequestSettlement>;
+  takeLease(lease: NewLease): Promise<boolean>;
+  /** Ends a lease and its request. Only the first call for a lease settles it. */
+  settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement>;
   /** The account that a session is bound to. */
   boundAccount(affinityId: string): Promise<string | undefined>;
   /** Binds a session that is not bound to another account, for `ttlMs` from now. */
@@ -47,22 +45,18 @@ export type HealthChange = (health: AccountHealth) => AccountHealth | undefined;
 
 export type PoolHealthChange = (health: PoolHealth) => PoolHealth | undefined;
 
-export interface NewLease {
+export interface NewLease extends BookedRequest {
   readonly accountId: string;
-  readonly leaseId: string;
   /** Infinity: no cap. */
   readonly maxConcurrency: number;
-  readonly leaseTtlMs: number;
 }
 
 export type LeaseSettlement =
-  /** `leasedAtMs` is undefined when the lease was not known (any more). */
-  { readonly kind: 'settled'; readonly leasedAtMs: number | undefined } | { readonly kind: 'settled_before' };
-
-export type RequestSettlement =
   | {
       readonly kind: 'settled';
+      /** Undefined when the lease was not known (any more). */
       readonly leasedAtMs: number | undefined;
+      /** As they were at that instant: what the end of the request may change. */
       readonly health: AccountHealth;
       readonly poolHealth: PoolHealth;
     }

@@ -14,7 +14,6 @@ import {
   type NewLease,
   type PoolHealthChange,
   type PoolStore,
-  type RequestSettlement,
   settledMemoryMs,
 } from './pool-store.ts';
 import { openRedisConnection } from './redis-connection.ts';
@@ -25,11 +24,10 @@ import {
   compareAndSetScript,
   type RedisScript,
   settleLeaseScript,
-  settleRequestScript,
   takeLeaseScript,
   unbindScript,
 } from './redis-scripts.ts';
-import type { BookedRequest, EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
+import type { EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
 import { runScript } from './run-script.ts';
 import { fromStoredHealth, toStoredHealth } from './stored-health.ts';
 import { fromStoredReport, toStoredReport } from './stored-model-report.ts';
@@ -110,31 +108,20 @@ export class RedisPoolStore implements PoolStore {
     });
   }
 
-  async takeLease(
-    { accountId, leaseId, maxConcurrency, leaseTtlMs }: NewLease,
-    request?: BookedRequest,
-  ): Promise<boolean> {
-    const booked = request === undefined ? [] : this.#requests.keysOf(request);
-    const keys = [this.#key('account', accountId, 'leases'), ...booked];
+  async takeLease(lease: NewLease): Promise<boolean> {
+    const { accountId, leaseId, maxConcurrency, leaseTtlMs } = lease;
+    const keys = [this.#key('account', accountId, 'leases'), ...this.#requests.keysOf(lease)];
     const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
     return (await this.#run(takeLeaseScript, keys, [leaseId, this.#clock.nowMs(), leaseTtlMs, cap])) === 1;
   }
 
-  async settleLease(accountId: string, leaseId: string): Promise<LeaseSettlement> {
-    const keys = [this.#key('account', accountId, 'leases'), this.#key('account', accountId, 'settled')];
-    const nowMs = this.#clock.nowMs();
-    const leasedAt = await this.#run(settleLeaseScript, keys, [leaseId, nowMs, settledMemoryMs]);
-    if (leasedAt === 'again') return { kind: 'settled_before' };
-    return { kind: 'settled', leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt) };
-  }
-
-  async settleRequest(accountId: string, request: EndedRequest): Promise<RequestSettlement> {
+  async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
     const health = this.#key('account', accountId, 'health');
     const poolHealth = this.#key('pool', request.pool, 'health');
     const leases = [this.#key('account', accountId, 'leases'), this.#key('account', accountId, 'settled')];
     const keys = [...leases, health, poolHealth, ...this.#requests.keysOf(request)];
     const parameters = [request.leaseId, this.#clock.nowMs(), settledMemoryMs];
-    const [leasedAt, healthText, poolText] = readTexts(await this.#run(settleRequestScript, keys, parameters));
+    const [leasedAt, healthText, poolText] = readTexts(await this.#run(settleLeaseScript, keys, parameters));
     if (leasedAt === undefined) return { kind: 'settled_before' };
     return {
       kind: 'settled',
@@ -142,14 +129,6 @@ export class RedisPoolStore implements PoolStore {
       health: this.#healths.read(health, healthText ?? null),
       poolHealth: this.#poolHealths.read(poolHealth, poolText ?? null),
     };
-  }
-
-  async beginRequest(request: BookedRequest): Promise<void> {
-    await this.#requests.begin(request);
-  }
-
-  async endRequest(request: EndedRequest): Promise<void> {
-    await this.#requests.end(request);
   }
 
   async oldestRequest(question: SinceQuestion): Promise<number | undefined> {

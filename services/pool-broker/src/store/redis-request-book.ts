@@ -1,14 +1,8 @@
 import type { Clock } from '@gateway/time';
 import type { Redis } from 'ioredis';
 import type { CallerShare } from '../selection/fair-share.ts';
-import { beginRequestScript, endRequestScript, shareScript } from './redis-scripts.ts';
-import {
-  type BookedRequest,
-  type EndedRequest,
-  maxCallers,
-  type ShareQuestion,
-  type SinceQuestion,
-} from './request-book.ts';
+import { shareScript } from './redis-scripts.ts';
+import { type EndedRequest, maxCallers, type ShareQuestion, type SinceQuestion } from './request-book.ts';
 import { runScript } from './run-script.ts';
 
 /** Names a key of a pool. */
@@ -24,16 +18,6 @@ export class RedisRequestBook {
     this.#redis = redis;
     this.#clock = clock;
     this.#key = key;
-  }
-
-  async begin(request: BookedRequest): Promise<void> {
-    const { leaseId, leaseTtlMs } = request;
-    const parameters = [leaseId, this.#clock.nowMs(), leaseTtlMs];
-    await runScript(this.#redis, beginRequestScript, this.keysOf(request), parameters);
-  }
-
-  async end(request: EndedRequest): Promise<void> {
-    await runScript(this.#redis, endRequestScript, this.keysOf(request), [request.leaseId]);
   }
 
   async oldest({ pool, model, sinceMs }: SinceQuestion): Promise<number | undefined> {

@@ -30,23 +30,11 @@ end
 return 1`);
 
 /**
- * Ends a lease once. KEYS: leases, settled leases. ARGV: lease id, now, memory in ms.
- * Answers "again" or the time the lease was taken ("" when not known).
- */
-export const settleLeaseScript = scriptOf(`
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ARGV[3])
-if redis.call('ZADD', KEYS[2], 'NX', ARGV[2], ARGV[1]) == 0 then return 'again' end
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
-local leased = redis.call('ZSCORE', KEYS[1], ARGV[1])
-redis.call('ZREM', KEYS[1], ARGV[1])
-return leased or ''`);
-
-/**
  * Ends a lease and its request once, and reads what its end may change. KEYS: leases, settled leases, health of the account,
  * health of the pool, sets of requests. ARGV: lease id, now, memory in ms. Answers nothing for one that was ended before, else
  * the time the lease was taken and both healths ("" for what is not known).
  */
-export const settleRequestScript = scriptOf(`
+export const settleLeaseScript = scriptOf(`
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ARGV[3])
 if redis.call('ZADD', KEYS[2], 'NX', ARGV[2], ARGV[1]) == 0 then return {} end
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
@@ -66,15 +54,6 @@ export const unbindScript = scriptOf(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 0`);
 
-/** Adds a request to each set. KEYS: sets of requests. ARGV: lease id, now, TTL in ms. */
-export const beginRequestScript = scriptOf(`
-for _, key in ipairs(KEYS) do
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', ARGV[2] - ARGV[3])
-  redis.call('ZADD', key, ARGV[2], ARGV[1])
-  redis.call('PEXPIRE', key, ARGV[3])
-end
-return 0`);
-
 /**
  * Notes a caller and counts. KEYS: callers, the caller's requests. ARGV: caller, now, memory of callers in ms, TTL of
  * requests in ms, most callers. Answers the caller's requests and the number of callers.
@@ -86,11 +65,6 @@ redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[5])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ARGV[4])
 return { redis.call('ZCARD', KEYS[2]), redis.call('ZCARD', KEYS[1]) }`);
-
-/** Takes a request out of each set. KEYS: sets of requests. ARGV: lease id. */
-export const endRequestScript = scriptOf(`
-for _, key in ipairs(KEYS) do redis.call('ZREM', key, ARGV[1]) end
-return 0`);
 
 /** Counts what is under way with each account. KEYS: leases of each. ARGV: from when on leases count, exclusive. */
 export const countLeasesScript = scriptOf(`

@@ -1,11 +1,7 @@
 import type { CallerShare } from '../selection/fair-share.ts';
 
-/** Which requests a pool has under way: since when, for which model and for whom. */
+/** Which requests a pool has under way: since when, for which model and for whom. They begin and end with their leases. */
 export interface RequestBook {
-  /** A request has got an account of the pool. */
-  beginRequest(request: BookedRequest): Promise<void>;
-  /** It has ended. Repeating it does no harm. */
-  endRequest(request: EndedRequest): Promise<void>;
   /** When the oldest request began that is under way and no older than `sinceMs`. Undefined: there is none. */
   oldestRequest(question: SinceQuestion): Promise<number | undefined>;
   /** What a caller has of a pool. To ask counts it among those who want something of it. */
