@@ -3,6 +3,7 @@ import type { ModelReport } from '../catalog/model-report.ts';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
 import { type PoolHealth, untroubled } from '../health/pool-health.ts';
 import type { CallerShare } from '../selection/fair-share.ts';
+import { ChainedMap } from './chained-map.ts';
 import { dropOlder } from './drop-older.ts';
 import { MemoryRequestBook } from './memory-request-book.ts';
 import {
@@ -120,7 +121,7 @@ export class MemoryPoolStore implements PoolStore {
   #account(accountId: string): AccountMemory {
     let account = this.#accounts.get(accountId);
     if (account === undefined) {
-      account = { health: healthy, leases: new Map(), settled: new Map() };
+      account = { health: healthy, leases: new ChainedMap(), settled: new ChainedMap() };
       this.#accounts.set(accountId, account);
     }
     return account;
@@ -130,9 +131,9 @@ export class MemoryPoolStore implements PoolStore {
 interface AccountMemory {
   health: AccountHealth;
   /** Lease ids with when they were taken, oldest first. */
-  readonly leases: Map<string, number>;
+  readonly leases: ChainedMap<number>;
   /** Lease ids with when they were settled, oldest first. */
-  readonly settled: Map<string, number>;
+  readonly settled: ChainedMap<number>;
 }
 
 // A session costs some 200 bytes: this bounds what clients that make up sessions can cost.

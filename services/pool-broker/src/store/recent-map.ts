@@ -1,11 +1,12 @@
 import type { Clock } from '@gateway/time';
+import { ChainedMap } from './chained-map.ts';
 
 /** A map whose entries end by themselves, and whose oldest entries make room when it is full. */
 export class RecentMap<V> {
   readonly #clock: Clock;
   readonly #capacity: number;
   /** The entry set longest ago comes first. */
-  readonly #entries = new Map<string, { readonly value: V; readonly endsMs: number }>();
+  readonly #entries = new ChainedMap<{ readonly value: V; readonly endsMs: number }>();
 
   constructor(clock: Clock, capacity: number) {
     this.#clock = clock;
@@ -21,20 +22,20 @@ export class RecentMap<V> {
   }
 
   set(key: string, value: V, ttlMs: number): void {
+    const nowMs = this.#clock.nowMs();
     this.#entries.delete(key);
-    this.#makeRoom();
-    this.#entries.set(key, { value, endsMs: this.#clock.nowMs() + ttlMs });
+    this.#makeRoom(nowMs);
+    this.#entries.set(key, { value, endsMs: nowMs + ttlMs });
   }
 
   delete(key: string): void {
     this.#entries.delete(key);
   }
 
-  #makeRoom(): void {
-    const nowMs = this.#clock.nowMs();
-    for (const [key, { endsMs }] of this.#entries) {
-      if (nowMs < endsMs && this.#entries.size < this.#capacity) return;
-      this.#entries.delete(key);
+  #makeRoom(nowMs: number): void {
+    for (let { oldest } = this.#entries; oldest !== undefined; { oldest } = this.#entries) {
+      if (nowMs < oldest.value.endsMs && this.#entries.size < this.#capacity) return;
+      this.#entries.delete(oldest.key);
     }
   }
 }
