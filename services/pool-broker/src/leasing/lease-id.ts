@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
+import { RecentDigests } from './recent-digests.ts';
 
 /** A lease's id. It names the caller whose share the lease counts against, so that whoever settles it can give it back. */
 export function newLeaseId(caller: string): string {
@@ -12,5 +13,7 @@ export function callerOfLease(leaseId: string): string {
 
 /** A caller's key in the form that leases and the store keep, however long it came. Empty stays empty. */
 export function toCallerId(caller: string): string {
-  return caller === '' ? '' : hash('sha256', caller, 'base64url').slice(0, 22);
+  return caller === '' ? '' : callerIds.of(caller);
 }
+
+const callerIds = new RecentDigests((caller) => hash('sha256', caller, 'base64url').slice(0, 22));

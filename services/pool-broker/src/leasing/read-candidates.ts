@@ -22,24 +22,34 @@ export async function readCandidates(
   candidates: readonly Candidate[],
   { affinityKey, caller }: Asking,
 ): Promise<readonly CandidateView[]> {
-  const pools = [...new Set(candidates.map(({ pool }) => pool.name))];
+  const pools = poolsOf(candidates);
   const [views, poolHealths, bindings, shares] = await Promise.all([
     readAccounts(
       broker,
       pools.flatMap((pool) => broker.roster.ofPool(pool)),
     ),
     broker.store.readPools(pools),
-    affinityKey === '' ? new Map<string, string>() : readBindings(broker, pools, affinityKey),
-    caller === '' ? new Map<string, CallerShare>() : readShares(broker, pools, caller),
+    affinityKey === '' ? noBindings : readBindings(broker, pools, affinityKey),
+    caller === '' ? noShares : readShares(broker, pools, caller),
   ]);
-  const viewsByPool = Map.groupBy(views, ({ account }) => account.pool);
+  const viewsByPool = pools.length === 1 ? undefined : Map.groupBy(views, ({ account }) => account.pool);
   return candidates.map((candidate) => ({
     candidate,
-    accounts: viewsByPool.get(candidate.pool.name) ?? [],
+    accounts: viewsByPool === undefined ? views : (viewsByPool.get(candidate.pool.name) ?? []),
     poolHealth: poolHealths.get(candidate.pool.name) ?? untroubled,
     boundAccountId: bindings.get(candidate.pool.name),
     callerShare: shares.get(candidate.pool.name),
   }));
+}
+
+const noBindings: ReadonlyMap<string, string> = new Map();
+const noShares: ReadonlyMap<string, CallerShare> = new Map();
+
+/** Each pool once. */
+function poolsOf(candidates: readonly Candidate[]): readonly string[] {
+  const [first, ...others] = candidates;
+  if (first !== undefined && others.length === 0) return [first.pool.name];
+  return [...new Set(candidates.map(({ pool }) => pool.name))];
 }
 
 /** Accounts with their health and requests under way. */

@@ -13,6 +13,8 @@ export class LeasingHistory implements RequestHistory {
   }
 
   triedResult(accountId: string, model: string): AttemptResult | undefined {
+    // Asked of every account, and most requests have tried none.
+    if (this.#tried.size === 0) return undefined;
     return this.#tried.get(`${accountId}\n${model}`);
   }
 

@@ -14,7 +14,7 @@ export function chooseAccount(
   request: SelectionRequest,
 ): ExaminedAccount | undefined {
   const fit = examined.filter(({ fitness }) => fitness.kind === 'fit');
-  const bound = fit.find(({ view }) => view.account.id === boundAccountId);
+  const bound = boundAccountId === undefined ? undefined : fit.find(({ view }) => view.account.id === boundAccountId);
   return (
     bound ??
     // No session that would leave its account for it, and no request twice.
@@ -40,7 +40,7 @@ function earlyProbe(
   { random }: SelectionRequest,
 ): ExaminedAccount | undefined {
   const due = examined.filter(({ fitness }) => fitness.kind === 'unfit' && fitness.early === kind);
-  return due[Math.floor(random() * due.length)];
+  return due.length === 0 ? undefined : due[Math.floor(random() * due.length)];
 }
 
 /** By the session's key among those that are about as busy as the least busy one, or else at random among the least busy. */

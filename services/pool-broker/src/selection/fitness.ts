@@ -44,7 +44,8 @@ export function fitnessOf(view: AccountView, model: string, history: RequestHist
   if (account.state === 'disabled') return unfit({ kind: 'disabled', note: account.note });
   if (account.state === 'draining') return unfit({ kind: 'draining' });
   if (!servesModel(account, model)) return unfit({ kind: 'model_not_served' });
-  const availability = availabilityOf(health, model, nowMs);
+  // Most accounts have nothing that keeps them.
+  const availability = health.cooldowns.length === 0 ? available : availabilityOf(health, model, nowMs);
   const busy = isBusy(view, history);
   if (availability.kind === 'cooling') return coolingFitness(availability, busy || isTried(view, model, history));
   if (availability.kind === 'probing') return unfit(availability);
@@ -52,6 +53,8 @@ export function fitnessOf(view: AccountView, model: string, history: RequestHist
   if (result !== undefined) return unfit({ kind: 'tried', result });
   return busy ? unfit({ kind: 'busy' }) : { kind: 'fit', probe: availability.kind === 'probe_due' };
 }
+
+const available: Availability = { kind: 'available' };
 
 function coolingFitness(
   { kind, cooldown, limitOnly, early }: Extract<Availability, { kind: 'cooling' }>,

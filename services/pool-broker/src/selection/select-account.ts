@@ -107,5 +107,7 @@ function obstacleOfPool(
 }
 
 function poolStateOf({ poolHealth, candidate }: CandidateView, nowMs: number): PoolAvailability {
-  return poolAvailabilityOf(poolHealth, candidate.model, nowMs);
+  return poolHealth.troubles.length === 0 ? open : poolAvailabilityOf(poolHealth, candidate.model, nowMs);
 }
+
+const open: PoolAvailability = { kind: 'open' };
