@@ -45,8 +45,11 @@ async function openPostgresAt(url: string): Promise<OpenDatabase> {
 async function openEmbedded(env: Environment): Promise<OpenDatabase> {
   const { openSqlite } = await import('@gateway/database/sqlite');
   const { databaseFile } = await DataFolder.open(env);
-  return opened(openSqlite(databaseFile), 'embedded', `the embedded database ${databaseFile}`);
+  return opened(openSqlite(databaseFile, { checkpointMs }), 'embedded', `the embedded database ${databaseFile}`);
 }
+
+/** Long enough for pages that change with every commit to be copied once for many of them. */
+const checkpointMs = 5_000;
 
 function opened(handle: GatewayDatabase, kind: OpenDatabase['kind'], description: string): OpenDatabase {
   return { handle, kind, description, [Symbol.asyncDispose]: () => handle.destroy() };

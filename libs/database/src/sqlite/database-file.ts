@@ -12,11 +12,14 @@ const maxPreparedStatements = 256;
 /** Longer ones are lists of many rows, which hardly come back in the same length. */
 const maxRememberedSqlLength = 4_096;
 
+/** The log that commits leave before one of them does a checkpoint; SQLite's own default. */
+const defaultLogPages = 1_000;
+
 /** Opens a database file, with its folder, in the form that Kysely's SQLite driver works with. */
-export function openDatabaseFile(path: string): SqliteDatabase {
+export function openDatabaseFile(path: string, logPages = defaultLogPages): SqliteDatabase {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${logPages};`);
   const prepared = new Map<string, SqliteStatement>();
 
   const prepare = (sql: string): SqliteStatement => {

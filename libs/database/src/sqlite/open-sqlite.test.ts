@@ -1,3 +1,4 @@
+import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +27,22 @@ describe('a SQLite file', () => {
     await using database = openSqlite(join(folder.path, 'gateway.sqlite'));
     expect((await sql`pragma journal_mode`.execute(database)).rows).toEqual([{ journal_mode: 'wal' }]);
     expect((await sql`pragma foreign_keys`.execute(database)).rows).toEqual([{ foreign_keys: 1 }]);
+  });
+
+  it('is brought up to date by a thread, when that is wanted, and is whole when it is closed', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'gateway.sqlite');
+    {
+      await using database = openSqlite(path, { checkpointMs: 20 });
+      await migrate(database);
+      const before = statSync(path).size;
+      const rows = Array.from({ length: 2_000 }, (_, n) => ({ name: `${n}`.padStart(200, 'x'), last_value: n }));
+      await database.insertInto('sequences').values(rows).execute();
+      await expect.poll(() => statSync(path).size).toBeGreaterThan(before + 200 * rows.length);
+    }
+    expect(existsSync(`${path}-wal`)).toBe(false);
+    await using again = openSqlite(path);
+    expect(await again.selectFrom('sequences').select('name').execute()).toHaveLength(2_000);
   });
 
   it('says that migrations are missing until they have run', async () => {
