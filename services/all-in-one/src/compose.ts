@@ -51,7 +51,7 @@ export async function composeGateway(
   };
 
   if (config.databaseUrl === undefined || config.migrateAtStart) await migrateGatewayDatabase(env);
-  const database = stack.use(await openGatewayDatabase(env)).handle;
+  const database = stack.use(await openGatewayDatabase(env, 'requests')).handle;
   const drivers = stack.use(await openDrivers(env, config, runtime));
 
   const identity = await run(createIdentityService(await readIdentityKeys(env), { database }, runtime));

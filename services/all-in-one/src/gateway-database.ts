@@ -11,10 +11,13 @@ export interface OpenDatabase extends AsyncDisposable {
 }
 
 /** The database of DATABASE_URL, else the embedded one in the data folder. */
-export async function openGatewayDatabase(env: Environment): Promise<OpenDatabase> {
+export async function openGatewayDatabase(env: Environment, use: DatabaseUse = 'commands'): Promise<OpenDatabase> {
   const url = readDatabaseUrl(env);
-  return url === undefined ? openEmbedded(env) : openPostgresAt(url);
+  return url === undefined ? openEmbedded(env, use) : openPostgresAt(url);
 }
+
+/** `requests`: the process answers requests meanwhile, and must not wait for the disk. */
+export type DatabaseUse = 'commands' | 'requests';
 
 /** Brings the same database up to date and names the migrations that ran. Takes as long as it takes. */
 export async function migrateGatewayDatabase(env: Environment) {
@@ -23,7 +26,7 @@ export async function migrateGatewayDatabase(env: Environment) {
     const { migratePostgres } = await import('@gateway/database/postgres');
     return { applied: await migratePostgres(url), description: sharedDescription };
   }
-  await using database = await openEmbedded(env);
+  await using database = await openEmbedded(env, 'commands');
   return { applied: await migrate(database.handle), description: database.description };
 }
 
@@ -42,10 +45,11 @@ async function openPostgresAt(url: string): Promise<OpenDatabase> {
   return opened(openPostgres(url), 'shared', sharedDescription);
 }
 
-async function openEmbedded(env: Environment): Promise<OpenDatabase> {
+async function openEmbedded(env: Environment, use: DatabaseUse): Promise<OpenDatabase> {
   const { openSqlite } = await import('@gateway/database/sqlite');
   const { databaseFile } = await DataFolder.open(env);
-  return opened(openSqlite(databaseFile, { checkpointMs }), 'embedded', `the embedded database ${databaseFile}`);
+  const handle = openSqlite(databaseFile, use === 'requests' ? { checkpointMs } : {});
+  return opened(handle, 'embedded', `the embedded database ${databaseFile}`);
 }
 
 /** Long enough for pages that change with every commit to be copied once for many of them. */

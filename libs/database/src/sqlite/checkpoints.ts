@@ -20,6 +20,7 @@ export class Checkpoints implements AsyncDisposable {
 
   /** The thread has closed the file when this resolves. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#worker.ref();
     this.#worker.postMessage('end');
     await this.#ended;
   }

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -43,6 +45,20 @@ describe('a SQLite file', () => {
     expect(existsSync(`${path}-wal`)).toBe(false);
     await using again = openSqlite(path);
     expect(await again.selectFrom('sequences').select('name').execute()).toHaveLength(2_000);
+  });
+
+  it('lets a process end, when it is closed and when it is not', async () => {
+    await using folder = await temporaryFolder();
+    for (const close of ['await database.destroy();', '']) {
+      const program = `
+        const { openSqlite } = await import(${JSON.stringify(new URL('./open-sqlite.ts', import.meta.url).href)});
+        const database = openSqlite(${JSON.stringify(join(folder.path, 'gateway.sqlite'))}, { checkpointMs: 1_000 });
+        await database.schema.createTable('t').ifNotExists().addColumn('c', 'text').execute();
+        ${close}
+        console.log('done');`;
+      const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+      expect(stdout).toBe('done\n');
+    }
   });
 
   it('says that migrations are missing until they have run', async () => {
