@@ -6,7 +6,7 @@ import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
-import { createUsageQueryService } from '../src/service.ts';
+import { createUsageQueryService, type UsageQueryPeers } from '../src/service.ts';
 
 const nowMs = Date.parse('2026-11-20T10:00:00Z');
 
@@ -47,6 +47,19 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
       await addRequest(transaction, { request_id: 'late' });
     });
     const { today, missingRequestIds } = await asking;
+    expect(missingRequestIds).toEqual([]);
+    expect(today?.totals?.requests).toBe(2n);
+  });
+
+  it('includes what its own process still gathers, without waiting for that to end', async () => {
+    await using opened = await open();
+    const { database } = opened;
+    const flush = async () => {
+      await addDay(database, { local_day: '2026-11-20' });
+      await addRequest(database, { request_id: 'gathered' });
+    };
+    const asked = { tokenId: 'token', includeRequestIds: ['gathered'] };
+    const { today, missingRequestIds } = await clientOf(database, 0, { flush }).getUsage(asked);
     expect(missingRequestIds).toEqual([]);
     expect(today?.totals?.requests).toBe(2n);
   });
@@ -141,9 +154,11 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
   });
 });
 
-function clientOf(database: GatewayDatabase, waitMs = 2_000) {
+function clientOf(database: GatewayDatabase, waitMs = 2_000, peers: Pick<UsageQueryPeers, 'flush'> = {}) {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const service = createUsageQueryService({ waitMs }, { database }, runtime, { clock: new ManualClock(nowMs) });
+  const service = createUsageQueryService({ waitMs }, { database, ...peers }, runtime, {
+    clock: new ManualClock(nowMs),
+  });
   return directClientOf(service.routes, UsageQueryService);
 }
 
