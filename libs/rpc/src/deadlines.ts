@@ -9,9 +9,11 @@ export interface Deadline {
  * deadlines share one timer, since nearly none of them ever passes and a timer for each costs more than the rest.
  */
 export function startDeadline(timeoutMs: number, onPassed: () => void): Deadline {
-  const deadline = new SharedDeadline(tickAfter(performance.now() + timeoutMs), onPassed);
-  deadlinesAt(deadline.tick).add(deadline);
   if (timer === undefined) beginTicking();
+  // A tick that is over comes no more.
+  const tick = Math.max(lastTick + 1, tickAfter(performance.now() + timeoutMs));
+  const deadline = new SharedDeadline(tick, onPassed);
+  deadlinesAt(tick).add(deadline);
   return deadline;
 }
 

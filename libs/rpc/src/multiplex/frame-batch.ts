@@ -2,11 +2,15 @@ import { frameHeaderBytes } from './frames.ts';
 
 /**
  * Frames on their way into one gRPC message. They are written straight into the bytes that go out, behind room for the
- * one protobuf field that holds them, so that neither a frame nor the batch is an object of its own or copied again.
+ * one protobuf field that holds them, so that a frame is no object of its own. Large payloads are copied once, when the
+ * length of the whole is known: bytes that grow step by step press the garbage collector with what they leave behind.
  */
 export class FrameBatch {
   #bytes: Buffer;
   #end = fieldHeaderRoom;
+  /** What stands before `#bytes`: frames, and large payloads as they were given. */
+  #before: Uint8Array[] | undefined;
+  #beforeLength = 0;
 
   constructor(expectedBytes: number) {
     this.#bytes = Buffer.allocUnsafe(Math.max(smallestBatch, expectedBytes) + fieldHeaderRoom);
@@ -14,34 +18,59 @@ export class FrameBatch {
 
   /** Bytes of frames so far. */
   get length(): number {
-    return this.#end - fieldHeaderRoom;
+    return this.#beforeLength + this.#end - fieldHeaderRoom;
   }
 
+  /** Adds a frame. Its payload must not change before the batch has been sent. */
   add(head: number, callId: number, payload: Uint8Array = nothing): void {
-    const start = this.#end;
-    this.#makeRoom(frameHeaderBytes + payload.length);
-    this.#bytes[start] = head;
-    this.#bytes.writeUInt32BE(callId, start + 1);
-    this.#bytes.writeUInt32BE(payload.length, start + 5);
-    this.#bytes.set(payload, start + frameHeaderBytes);
+    const isLarge = payload.length >= largePayload;
+    const start = this.#addHeader(head, callId, payload.length, isLarge ? 0 : payload.length);
+    if (isLarge) this.#addBehind(payload);
+    else this.#bytes.set(payload, start);
   }
 
   /** A frame whose payload is one number of four bytes. */
   addNumber(head: number, callId: number, value: number): void {
-    const start = this.#end;
-    this.#makeRoom(frameHeaderBytes + 4);
-    this.#bytes[start] = head;
-    this.#bytes.writeUInt32BE(callId, start + 1);
-    this.#bytes.writeUInt32BE(4, start + 5);
-    this.#bytes.writeUInt32BE(value, start + frameHeaderBytes);
+    const start = this.#addHeader(head, callId, 4, 4);
+    this.#bytes.writeUInt32BE(value, start);
   }
 
   /** The batch as a message of protobuf: OpenRequest or OpenResponse with the field `frames`. Nothing may be added after. */
   toMessage(): Buffer {
-    const header = [framesTag, ...varint(this.length)];
-    const start = fieldHeaderRoom - header.length;
-    this.#bytes.set(header, start);
+    const { length } = this;
+    if (this.#before !== undefined) return this.#joined(this.#before, length);
+    const start = fieldHeaderRoom - fieldHeaderBytes(length);
+    writeFieldHeader(this.#bytes, start, length);
     return this.#bytes.subarray(start, this.#end);
+  }
+
+  #joined(before: readonly Uint8Array[], length: number): Buffer {
+    const message = Buffer.allocUnsafe(fieldHeaderBytes(length) + length);
+    let end = writeFieldHeader(message, 0, length);
+    for (const part of before) {
+      message.set(part, end);
+      end += part.length;
+    }
+    this.#bytes.copy(message, end, fieldHeaderRoom, this.#end);
+    return message;
+  }
+
+  /** Where the payload begins, for which there is room then. */
+  #addHeader(head: number, callId: number, length: number, room: number): number {
+    const start = this.#end;
+    this.#makeRoom(frameHeaderBytes + room);
+    this.#bytes[start] = head;
+    this.#bytes.writeUInt32BE(callId, start + 1);
+    this.#bytes.writeUInt32BE(length, start + 5);
+    return start + frameHeaderBytes;
+  }
+
+  #addBehind(payload: Uint8Array): void {
+    this.#before ??= [];
+    this.#before.push(this.#bytes.subarray(fieldHeaderRoom, this.#end), payload);
+    this.#beforeLength += this.#end - fieldHeaderRoom + payload.length;
+    this.#bytes = Buffer.allocUnsafe(smallestBatch + fieldHeaderRoom);
+    this.#end = fieldHeaderRoom;
   }
 
   #makeRoom(length: number): void {
@@ -74,8 +103,26 @@ const fieldHeaderRoom = 6;
 
 const smallestBatch = 512;
 
+/** From here on a payload is copied once instead of into bytes that grow. */
+const largePayload = 4 * 1024;
+
 const nothing = new Uint8Array(0);
 
-function varint(value: number): readonly number[] {
-  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
+function fieldHeaderBytes(length: number): number {
+  let bytes = 2;
+  for (let rest = length; rest > 0x7f; rest >>>= 7) bytes++;
+  return bytes;
+}
+
+/** Writes tag and length, and says where they end. */
+function writeFieldHeader(bytes: Buffer, start: number, length: number): number {
+  bytes[start] = framesTag;
+  let end = start + 1;
+  for (let rest = length; ; rest >>>= 7) {
+    if (rest <= 0x7f) {
+      bytes[end] = rest;
+      return end + 1;
+    }
+    bytes[end++] = (rest & 0x7f) | 0x80;
+  }
 }

@@ -61,5 +61,5 @@ export class MessageAssembly {
 
 /** Bytes to be kept for a while: on their own when they would hold on to a batch far larger than themselves. */
 export function withoutItsBatch(bytes: Uint8Array): Uint8Array {
-  return 2 * bytes.byteLength < bytes.buffer.byteLength ? Buffer.copyBytesFrom(bytes) : bytes;
+  return 2 * bytes.byteLength < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
 }

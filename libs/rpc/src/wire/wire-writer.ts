@@ -20,6 +20,10 @@ export class WireWriter {
   /** An integer from 0 to 2^53 - 1, also the tag of a field. */
   varint(value: number): void {
     this.#makeRoom(longestVarint);
+    if (value < 0x80) {
+      this.#bytes[this.#end++] = value;
+      return;
+    }
     let rest = value;
     while (rest > 0x7f_ff_ff_ff) {
       this.#bytes[this.#end++] = (rest % 0x80) | 0x80;
