@@ -57,7 +57,8 @@ export async function createLimiterFromEnvironment(env: Environment, runtime: Se
     import('./store/open-shared-limit-store.ts'),
   ]);
   const resources = new AsyncDisposableStack();
-  const channel = config.usageQueryUrl === undefined ? undefined : resources.use(openMultiplexedChannel(config.usageQueryUrl));
+  const channel =
+    config.usageQueryUrl === undefined ? undefined : resources.use(openMultiplexedChannel(config.usageQueryUrl));
   const store = openSharedLimitStore(config, runtime, resources);
   const peers = { usageQuery: channel?.client(UsageQueryService) };
   const service = resources.use(createLimiterService(config, peers, runtime, { store }));
