@@ -98,6 +98,8 @@ export interface AnswerReader {
   readonly ending: AnswerEnding | undefined;
   /** What the provider has reported so far; cumulative. Undefined before its first report. */
   readonly reportedUsage: TokenUsage | undefined;
+  /** The quotas that the answer's events told of, later than its head. Absent for readers of answers that tell of none there. */
+  readonly quotas?: readonly QuotaWindow[];
   /** Characters of text, refusal, reasoning and tool arguments seen so far: what an estimate is made of. */
   readonly producedCharacters: number;
   /** Events that were skipped because nobody here knows them. Absent for readers that skip none. */

@@ -15,12 +15,13 @@ import type {
   ClientRequest,
   PreparedCall,
   ProviderFormat,
+  QuotaWindow,
   UpstreamFailure,
 } from '../provider-format.ts';
 import type { UpstreamHead } from '../upstream/upstream-exchange.ts';
 
 /**
- * The smallest format there is: `text`, `think`, `usage`, `id`, `seal`, `unknown`, `done`, `fail` and `throw` events. As
+ * The smallest format there is: `text`, `think`, `usage`, `id`, `seal`, `quota`, `unknown`, `done`, `fail` and `throw` events. As
  * messages, it passes errors on. It can do without the member `spare` of a request.
  */
 export const fakeFormat: ProviderFormat = {
@@ -56,6 +57,7 @@ export const event = {
   usage: (usage: TokenUsage) => sseEvent('usage', JSON.stringify(usage)),
   id: (id: string) => sseEvent('id', id),
   seal: (digest: string) => sseEvent('seal', digest),
+  quota: (usedFraction: number) => sseEvent('quota', `${usedFraction}`),
   unknown: sseEvent('unknown', '{}'),
   done: sseEvent('done', '{}'),
   fail: sseEvent('fail', '{}'),
@@ -90,6 +92,7 @@ class FakeAnswerReader implements AnswerReader {
   answerId: string | undefined;
   sealedReasoning: string | undefined;
   unknownEvents = 0;
+  quotas: readonly QuotaWindow[] = [];
   ending: AnswerEnding | undefined;
   reportedUsage: TokenUsage | undefined;
 
@@ -134,6 +137,7 @@ class FakeAnswerReader implements AnswerReader {
     if (name === 'usage') this.reportedUsage = JSON.parse(data);
     if (name === 'id') this.answerId = data;
     if (name === 'seal') this.sealedReasoning = data;
+    if (name === 'quota') this.quotas = [{ ...quotaOfEvents, usedFraction: Number(data) }];
     if (name === 'unknown') this.unknownEvents += 1;
     if (name === 'fail') this.ending = { kind: 'failed', failure: { ...overloaded, answer: answerOf(data) } };
     if (name === 'throw') throw new Error('a fault');
@@ -142,6 +146,8 @@ class FakeAnswerReader implements AnswerReader {
     this.ending = { kind: 'finished' };
   }
 }
+
+const quotaOfEvents = { name: 'day', models: 'model-x', resetsAtMs: undefined, lengthSeconds: undefined };
 
 function answerOf(text: string): UpstreamFailure['answer'] {
   return { status: 200, contentType: 'text/event-stream', body: Buffer.from(text) };

@@ -14,7 +14,7 @@ import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchan
 import { answerToPassOn, failedOutcome, failureOfExchange, unavailable } from './attempt-failure.ts';
 import { estimateInputTokens } from './estimate-tokens.ts';
 import { openAnswer } from './open-answer.ts';
-import type { QuotaReport } from './read-quotas.ts';
+import { type QuotaReport, withLaterQuotas } from './read-quotas.ts';
 import { finalUsage, toUsageMessage, type UsageReport, usageSoFar } from './usage-report.ts';
 
 /** What the caller of Execute is told at a time: the fields of an ExecuteResponse. */
@@ -207,7 +207,7 @@ export class Attempt implements Disposable {
         attempt: {
           result: AttemptResult.SUCCEEDED,
           upstreamStatus: this.#upstream?.status ?? 0,
-          windows: [...this.#quotas],
+          windows: [...this.#allQuotas()],
         },
         sealedReasoning: answer.sealedReasoning,
         amended: this.#amended,
@@ -236,8 +236,13 @@ export class Attempt implements Disposable {
     error: GatewayError,
     upstreamAnswer?: MessageInitShape<typeof UpstreamAnswerSchema>,
   ): MessageInitShape<typeof ExecuteOutcomeSchema> {
-    const outcome = failedOutcome(failure, error, { upstreamAnswer, quotas: this.#quotas });
+    const outcome = failedOutcome(failure, error, { upstreamAnswer, quotas: this.#allQuotas() });
     return { ...outcome, amended: this.#amended };
+  }
+
+  /** What the answer told of the account's quotas, in its head and after it. */
+  #allQuotas(): QuotaReport {
+    return withLaterQuotas(this.#quotas, this.#call.answer.quotas ?? []);
   }
 
   #end(result: AttemptResult): void {

@@ -46,6 +46,15 @@ describe('the quotas that an answer tells of', () => {
     expect(window?.resetsAt && timestampMs(window.resetsAt)).toBe(nowMs + 9_000);
   });
 
+  it.each([
+    ['a success', event.text('Hi') + event.quota(0.75) + event.done],
+    ['a failure', event.quota(0.75) + event.fail],
+    ['a stream that breaks', event.text('Hi') + event.quota(0.75) + event.throw],
+  ])('are those that its events tell of, which are later than its head: %s', async (_, body) => {
+    const attempt = await outcomeOf(200, { ...stream, 'x-used': '0.5' }, body);
+    expect(attempt?.windows).toMatchObject([{ name: 'day', models: 'model-x', usedFraction: 0.75 }]);
+  });
+
   it('are none of what is not the provider’s answer', async () => {
     const page = await outcomeOf(200, { 'content-type': 'text/html', 'x-used': '0.5' }, '<html>');
     expect(page).toMatchObject({ result: AttemptResult.NETWORK_ERROR, windows: [] });

@@ -1,4 +1,4 @@
-import { type AnswerEnding, type AnswerReader, brokenStream } from '@gateway/adapter-kit';
+import { type AnswerEnding, type AnswerReader, brokenStream, type QuotaWindow } from '@gateway/adapter-kit';
 import type { ChatAnswer, TokenUsage } from '@gateway/chat';
 import { SseOverflowError, SseParser } from '@gateway/sse';
 import { EventReader, type EventReaderOptions } from './event-reader.ts';
@@ -35,6 +35,10 @@ export class ChatAnswerReader implements AnswerReader {
 
   get reportedUsage(): TokenUsage | undefined {
     return this.#events.usage;
+  }
+
+  get quotas(): readonly QuotaWindow[] {
+    return this.#events.quotas;
   }
 
   get producedCharacters(): number {

@@ -1,4 +1,4 @@
-import { type AnswerEnding, brokenStream, type UpstreamFailure } from '@gateway/adapter-kit';
+import { type AnswerEnding, brokenStream, type QuotaWindow, type UpstreamFailure } from '@gateway/adapter-kit';
 import type { ChatAnswerSink, TokenUsage } from '@gateway/chat';
 import type { SseEvent } from '@gateway/sse';
 import type {
@@ -8,7 +8,6 @@ import type {
   ItemDone,
   OutputItem,
   ProviderEvent,
-  RateLimits,
   ReasoningDelta,
   ResponseEnded,
   TextDelta,
@@ -18,8 +17,9 @@ import { type AnsweredStatus, mapFinishReason } from './map-finish-reason.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { MessageWriter } from './message-writer.ts';
 import { parseEventData } from './parse-event.ts';
-import { readProviderError, toFutureMs } from './provider-error.ts';
+import { readProviderError } from './provider-error.ts';
 import { readPlainDelta } from './read-plain-delta.ts';
+import { ToldWindows } from './told-windows.ts';
 import { ToolCallWriter } from './tool-call-writer.ts';
 
 export interface EventReaderOptions {
@@ -41,13 +41,14 @@ export class EventReader {
   readonly #nowMs: number;
   #latestIndex = -1;
   #reasoningCharacters = 0;
-  #windowsResetMs: number | undefined;
+  readonly #windows: ToldWindows;
 
   constructor({ sink, wantsJson, nowMs }: EventReaderOptions) {
     this.#sink = sink;
     this.#messages = new MessageWriter(sink, wantsJson);
     this.#toolCalls = new ToolCallWriter(sink);
     this.#nowMs = nowMs;
+    this.#windows = new ToldWindows(nowMs);
   }
 
   /** How the response ended; undefined while it goes on. */
@@ -58,6 +59,11 @@ export class EventReader {
 
   /** Events of types that nobody here knows; they are skipped. */
   unknownEvents = 0;
+
+  /** The quotas that events told of. */
+  get quotas(): readonly QuotaWindow[] {
+    return this.#windows.all;
+  }
 
   /** Characters of text, refusals, reasoning and tool arguments that came so far. */
   get producedCharacters(): number {
@@ -115,7 +121,7 @@ export class EventReader {
         this.#onReasoningDelta(event);
         break;
       case 'rate-limits':
-        this.#onRateLimits(event);
+        this.#windows.onRateLimits(event);
         break;
       case 'response-ended':
         this.#onResponseEnded(event);
@@ -160,10 +166,6 @@ export class EventReader {
     this.#reasoningCharacters += delta.length;
   }
 
-  #onRateLimits({ exhaustedUntilMs }: RateLimits): void {
-    this.#windowsResetMs = exhaustedUntilMs === undefined ? undefined : toFutureMs(exhaustedUntilMs, this.#nowMs);
-  }
-
   #onResponseEnded(event: ResponseEnded): void {
     this.usage = event.usage;
     if (event.status === 'failed') this.#onError(event);
@@ -197,7 +199,7 @@ export class EventReader {
   }
 
   #onError({ error }: { readonly error: unknown }): void {
-    this.fail(mapStreamError(readProviderError(error, this.#nowMs), this.#windowsResetMs));
+    this.fail(mapStreamError(readProviderError(error, this.#nowMs), this.#windows.exhaustedUntilMs));
   }
 
   /** The item that an event is about; the latest one when it does not say. */

@@ -1,4 +1,5 @@
 import type { TokenUsage } from '@gateway/chat';
+import type { JsonObject } from '@gateway/json';
 
 /**
  * The events of a response that say something for a chat answer, as far as they do.
@@ -82,8 +83,8 @@ export interface ResponseEnded {
 /** Sent by subscription backends about the account's windows. */
 export interface RateLimits {
   readonly kind: 'rate-limits';
-  /** Epoch milliseconds at which the last of the used-up windows resets; undefined when none is. */
-  readonly exhaustedUntilMs: number | undefined;
+  /** The whole event. See `eventWindows`. */
+  readonly limits: JsonObject;
 }
 
 export interface ErrorEvent {

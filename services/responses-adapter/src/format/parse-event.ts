@@ -65,7 +65,7 @@ const parsers: ReadonlyMap<string, Parse> = new Map<string, Parse>([
   ['response.incomplete', (json) => parseEnded(json, 'incomplete')],
   ['response.failed', (json) => parseEnded(json, 'failed')],
   ['response.cancelled', (json) => parseEnded(json, 'cancelled')],
-  ['codex.rate_limits', parseRateLimits],
+  ['codex.rate_limits', (json) => ({ kind: 'rate-limits', limits: json })],
   ['error', (json) => ({ kind: 'error', error: json })],
 ]);
 
@@ -113,15 +113,6 @@ function parseEnded(json: JsonObject, typeStatus: ResponseEnded['status']): Prov
     usage: convertUsage(response.usage),
     error: response.error,
   };
-}
-
-function parseRateLimits(json: JsonObject): ProviderEvent {
-  const limits = asObject(json.rate_limits);
-  const resets = [asObject(limits?.primary), asObject(limits?.secondary)]
-    .filter((window) => (asNumber(window?.used_percent) ?? 0) >= 100)
-    .map((window) => asNumber(window?.reset_at))
-    .filter((resetAtSeconds) => resetAtSeconds !== undefined);
-  return { kind: 'rate-limits', exhaustedUntilMs: resets.length === 0 ? undefined : Math.max(...resets) * 1_000 };
 }
 
 function parseItem(value: unknown): OutputItem {

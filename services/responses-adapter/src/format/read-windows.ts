@@ -1,4 +1,5 @@
 import type { QuotaAnswer, QuotaWindow } from '@gateway/adapter-kit';
+import { asNumber, asObject, asString, type JsonObject } from '@gateway/json';
 import { durationMs, numberIn } from './header-value.ts';
 import { toFutureMs } from './provider-error.ts';
 
@@ -19,27 +20,64 @@ export function usageWindows({ headers, nowMs }: AnswerHead): readonly QuotaWind
   return Object.keys(headers).flatMap((name) => {
     const [, window, family = '', rank = ''] =
       /^(x-codex-(?:(.+)-)?(primary|secondary)-)used-percent$/.exec(name) ?? [];
-    const usedPercent = numberIn(headers, name);
-    if (window === undefined || usedPercent === undefined || usedPercent < 0) return [];
-    const minutes = positive(numberIn(headers, `${window}window-minutes`));
-    const length = minutes === undefined ? rank : lengthName(minutes);
-    return [
-      {
-        name: family === '' ? length : `${length}_${family}`,
-        models: family === '' ? '' : `*${family}*`,
-        usedFraction: usedPercent / 100,
-        resetsAtMs: resetOf(window, minutes, { headers, nowMs }),
-        lengthSeconds: minutes === undefined ? undefined : Math.round(minutes * 60),
-      },
-    ];
+    if (window === undefined) return [];
+    const told = {
+      usedPercent: numberIn(headers, name),
+      minutes: numberIn(headers, `${window}window-minutes`),
+      resetAtSeconds: numberIn(headers, `${window}reset-at`),
+      resetAfterSeconds: numberIn(headers, `${window}reset-after-seconds`),
+    };
+    return toWindow({ rank, family, ...told }, nowMs);
   });
 }
 
+/** The same of a `codex.rate_limits` event. One that is of a model family has its name, `codex_<family>`. */
+export function eventWindows(event: JsonObject, nowMs: number): readonly QuotaWindow[] {
+  const limit = asString(event.metered_limit_name) ?? asString(event.limit_name) ?? '';
+  const family = limit.toLowerCase().replace(/^codex(?:[_-]|$)/, '');
+  return ['primary', 'secondary'].flatMap((rank) => {
+    const window = asObject(asObject(event.rate_limits)?.[rank]);
+    const told = {
+      usedPercent: asNumber(window?.used_percent),
+      minutes: asNumber(window?.window_minutes),
+      resetAtSeconds: asNumber(window?.reset_at),
+      resetAfterSeconds: asNumber(window?.reset_after_seconds),
+    };
+    return toWindow({ rank, family, ...told }, nowMs);
+  });
+}
+
+interface ToldWindow {
+  /** "primary", "secondary" */
+  readonly rank: string;
+  /** Empty: the whole account. */
+  readonly family: string;
+  readonly usedPercent: number | undefined;
+  readonly minutes: number | undefined;
+  readonly resetAtSeconds: number | undefined;
+  readonly resetAfterSeconds: number | undefined;
+}
+
+function toWindow(told: ToldWindow, nowMs: number): readonly QuotaWindow[] {
+  const { rank, family, usedPercent } = told;
+  if (usedPercent === undefined || usedPercent < 0) return [];
+  const minutes = positive(told.minutes);
+  const length = minutes === undefined ? rank : lengthName(minutes);
+  return [
+    {
+      name: family === '' ? length : `${length}_${family}`,
+      models: family === '' ? '' : `*${family}*`,
+      usedFraction: usedPercent / 100,
+      resetsAtMs: resetOf({ ...told, minutes }, nowMs),
+      lengthSeconds: minutes === undefined ? undefined : Math.round(minutes * 60),
+    },
+  ];
+}
+
 /** The absolute moment wins. A window can't begin anew much later than it is long. */
-function resetOf(window: string, minutes: number | undefined, { headers, nowMs }: AnswerHead): number | undefined {
-  const atSeconds = numberIn(headers, `${window}reset-at`);
-  const afterSeconds = numberIn(headers, `${window}reset-after-seconds`);
-  const resetMs = atSeconds !== undefined ? atSeconds * 1_000 : nowMs + (afterSeconds ?? Number.NaN) * 1_000;
+function resetOf({ minutes, resetAtSeconds, resetAfterSeconds }: ToldWindow, nowMs: number): number | undefined {
+  const resetMs =
+    resetAtSeconds !== undefined ? resetAtSeconds * 1_000 : nowMs + (resetAfterSeconds ?? Number.NaN) * 1_000;
   const latestMs = minutes === undefined ? Number.POSITIVE_INFINITY : nowMs + minutes * minuteMs + slackMs(minutes);
   return toFutureMs(Math.min(resetMs, latestMs), nowMs);
 }

@@ -3,6 +3,7 @@ import {
   type AnswerReader,
   brokenStream,
   type ProviderAnswer,
+  type QuotaWindow,
   type UpstreamFailure,
   type UpstreamHead,
 } from '@gateway/adapter-kit';
@@ -21,6 +22,7 @@ import { readProviderError } from './provider-error.ts';
 import { RawEvent } from './raw-event.ts';
 import { relayHead } from './relay-head.ts';
 import { relayedKind } from './relayed-event-types.ts';
+import { ToldWindows } from './told-windows.ts';
 
 export interface RelayAnswerReaderOptions {
   /** Epoch milliseconds from which resets that are durations count. */
@@ -42,8 +44,8 @@ export class RelayAnswerReader implements AnswerReader {
   readonly #items = new OutputItems();
   readonly #produced = new ProducedCharacters();
   #providerHeaders: UpstreamHead['headers'] = {};
+  readonly #windows: ToldWindows;
   #errorCame = false;
-  #windowsResetMs: number | undefined;
   answerId: string | undefined;
   sealedReasoning: string | undefined;
   hasContent = false;
@@ -52,10 +54,15 @@ export class RelayAnswerReader implements AnswerReader {
 
   constructor({ nowMs }: RelayAnswerReaderOptions) {
     this.#nowMs = nowMs;
+    this.#windows = new ToldWindows(nowMs);
   }
 
   get head(): AnswerReader['head'] {
     return relayHead(this.#providerHeaders);
+  }
+
+  get quotas(): readonly QuotaWindow[] {
+    return this.#windows.all;
   }
 
   get producedCharacters(): number {
@@ -133,7 +140,7 @@ export class RelayAnswerReader implements AnswerReader {
 
   #onRateLimits(event: RawEvent): void {
     const limits = parse(event);
-    if (limits?.kind === 'rate-limits') this.#windowsResetMs = limits.exhaustedUntilMs;
+    if (limits?.kind === 'rate-limits') this.#windows.onRateLimits(limits);
   }
 
   #onContent(event: RawEvent, type: string): void {
@@ -178,7 +185,7 @@ export class RelayAnswerReader implements AnswerReader {
   }
 
   #failureOf(error: unknown): UpstreamFailure {
-    return mapStreamError(readProviderError(error, this.#nowMs), this.#windowsResetMs);
+    return mapStreamError(readProviderError(error, this.#nowMs), this.#windows.exhaustedUntilMs);
   }
 
   /** True when nothing else may follow: the client has part of the answer, or the request itself is at fault. */
