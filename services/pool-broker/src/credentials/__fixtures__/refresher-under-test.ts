@@ -7,8 +7,9 @@ import type { GrantStore } from '../grants/grant-store.ts';
 import { MemoryGrantStore } from '../grants/memory-grant-store.ts';
 import type { OAuthAccount } from '../oauth/oauth-account.ts';
 import type { TokenAnswer } from '../oauth/token-answer.ts';
-import { TokenRefresher } from '../oauth/token-refresher.ts';
+import { type RefresherParts, TokenRefresher } from '../oauth/token-refresher.ts';
 import { MemoryRefreshLock } from '../refresh-lock/memory-refresh-lock.ts';
+import type { RefreshLock } from '../refresh-lock/refresh-lock.ts';
 import { Sealer } from '../sealing/sealer.ts';
 
 export const sampleCredential: OAuthCredential = {
@@ -32,10 +33,13 @@ export function tokensNumbered(n: number, expiresAtMs = 3_600_000): TokenAnswer 
 }
 
 /** What several refreshers share: a store, a lock, a clock, and an endpoint that does what it is told. */
-export function worldOf(answers: ScriptedAnswer[], changes: Partial<{ readonly store: GrantStore }> = {}) {
+export function worldOf(
+  answers: ScriptedAnswer[],
+  changes: { readonly store?: GrantStore; readonly lock?: RefreshLock } = {},
+) {
   const clock = new ManualClock(0);
   const store = changes.store ?? new MemoryGrantStore();
-  const lock = new MemoryRefreshLock(clock);
+  const lock = changes.lock ?? new MemoryRefreshLock(clock);
   const sealer = new Sealer([keyOfTests]);
   const asked: string[] = [];
   const told: string[] = [];
@@ -48,7 +52,7 @@ export function worldOf(answers: ScriptedAnswer[], changes: Partial<{ readonly s
     tokensKeptIn: () => undefined,
     notRead: () => undefined,
   };
-  const refresher = () =>
+  const refresher = (more: Partial<Pick<RefresherParts, 'endpoint'>> = {}) =>
     new TokenRefresher({
       store,
       lock,
@@ -63,6 +67,7 @@ export function worldOf(answers: ScriptedAnswer[], changes: Partial<{ readonly s
         const answer = answers.shift() ?? expect.fail('nobody expected another question');
         return typeof answer === 'function' ? answer() : answer;
       },
+      ...more,
     });
   return { clock, store, lock, sealer, asked, told, refresher, stop };
 }

@@ -22,15 +22,19 @@ export class GrantKeeper {
     this.#parts = parts;
   }
 
-  /** The grant with its new tokens, once they are stored; or the one that somebody else stored in between. */
+  /**
+   * The grant with its new tokens, once they are stored; or the tokens that somebody else stored in between. Who takes the lock
+   * after one that was suspended may be refused by the endpoint, for the refresh token has been used: that problem is none,
+   * and gives way to what the first one was given.
+   */
   async keep(account: OAuthAccount, before: Grant, tokens: NewTokens, holding: Holding): Promise<Grant> {
-    const grant: Grant = {
-      version: before.version + 1,
-      refreshToken: tokens.refreshToken ?? before.refreshToken,
-      access: { token: tokens.accessToken, issuedAtMs: this.#parts.clock.nowMs(), expiresAtMs: tokens.expiresAtMs },
-      problem: undefined,
-    };
-    return (await this.#saveInTheEnd(account, grant, holding)) ? grant : this.#stored(account);
+    let stored = before;
+    do {
+      const grant = this.#withTokens(stored, tokens);
+      if (await this.#saveInTheEnd(account, grant, holding)) return grant;
+      stored = await this.#stored(account);
+    } while (stored.access === undefined && isSameToken(stored, before));
+    return stored;
   }
 
   /** The grant with the reason why a person must act; or the one that somebody else stored in between. */
@@ -39,6 +43,15 @@ export class GrantKeeper {
     const { store, sealer } = this.#parts;
     const saved = await store.save(grantKeyOf(account), toStoredGrant(sealer, account.id, grant));
     return saved ? grant : this.#stored(account);
+  }
+
+  #withTokens(before: Grant, tokens: NewTokens): Grant {
+    return {
+      version: before.version + 1,
+      refreshToken: tokens.refreshToken ?? before.refreshToken,
+      access: { token: tokens.accessToken, issuedAtMs: this.#parts.clock.nowMs(), expiresAtMs: tokens.expiresAtMs },
+      problem: undefined,
+    };
   }
 
   /** Tries until it is stored, and keeps others from refreshing meanwhile. False when another grant is stored. */
@@ -64,6 +77,10 @@ export class GrantKeeper {
     const { id, credential } = account;
     return toGrant(sealer, { accountId: id, credential }, await store.read(grantKeyOf(account)));
   }
+}
+
+function isSameToken(one: Grant, other: Grant): boolean {
+  return one.refreshToken.reveal() === other.refreshToken.reveal();
 }
 
 const firstWaitMs = 50;
