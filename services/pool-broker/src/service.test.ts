@@ -184,6 +184,13 @@ describe('acquiring an account', () => {
     expect((await request({}, [limited(1_000)])).end.case).toBe('lease');
   });
 
+  it('spends no more than that on requests that fail together either', async () => {
+    const settings = { ...sampleGateway.settings, retryBudgetShare: 0.1, retryBudgetFloorPerSecond: 0 };
+    const { request } = brokerOf({ ...sampleGateway, settings });
+    const ends = await Promise.all(Array.from({ length: 35 }, () => request({}, [broken])));
+    expect(ends.filter(({ lease }) => lease !== undefined)).toHaveLength(3);
+  });
+
   it('knows what it does not know', async () => {
     const { request } = brokerOf();
     expect((await request({ model: 'gateway/none' })).end.case).toBe('unknownModel');

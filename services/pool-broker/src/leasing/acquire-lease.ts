@@ -62,14 +62,15 @@ async function leaseNext(broker: Broker, request: LeaseRequest): Promise<LeaseRe
   if (all.length === 0) return { kind: 'unknown_model', choice: nothingToChoose };
   const candidates = request.allowCandidateFailover ? all : all.slice(0, 1);
   const history = new LeasingHistory(request.attempts);
+  let mayTry = false;
   while (true) {
     const { selection, choice } = await selectNow(broker, request, candidates, history);
     if (selection.kind !== 'chosen') return { ...selection, choice };
-    if (mayNotRetry(broker, request.attempts)) return { kind: 'unavailable', choice: { ...choice, reason: spent } };
+    mayTry ||= takesItsTry(broker, request.attempts);
+    if (!mayTry) return { kind: 'unavailable', choice: { ...choice, reason: spent } };
     const lease = await takeLease(broker, selection, toCallerId(request.caller));
     if (lease !== undefined) {
       await dropStaleBinding(broker, selection, request.affinityKey);
-      if (followsError(request.attempts)) broker.retryBudget.noteRetry();
       return { kind: 'leased', lease, choice };
     }
     // Ends, because an account is overtaken at once and there are only so many.
@@ -105,17 +106,17 @@ async function selectNow(
 }
 
 /**
- * True when errors have used up what a request may spend. Asked only when there is an account left, so that a request whose
- * other accounts are all limited is told so.
+ * False when errors have used up what a request may spend; else a retry is spent, where it is one. Asked only when there is an
+ * account left, so that a request whose other accounts are all limited is told so.
  */
-function mayNotRetry({ settings, retryBudget, events }: Broker, attempts: readonly Attempt[]): boolean {
+function takesItsTry({ settings, retryBudget, events }: Broker, attempts: readonly Attempt[]): boolean {
   if (attempts.filter(({ outcome }) => isError(outcome.result)).length >= settings.maxErrorAttempts) {
     events.retryRefused('attempts');
-    return true;
+    return false;
   }
-  if (!followsError(attempts) || retryBudget.allowsRetry()) return false;
+  if (!followsError(attempts) || retryBudget.takeRetry()) return true;
   events.retryRefused('budget');
-  return true;
+  return false;
 }
 
 function followsError(attempts: readonly Attempt[]): boolean {

@@ -1,4 +1,5 @@
 import { ManualClock } from '@gateway/time';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RetryBudget } from './retry-budget.ts';
 
@@ -7,10 +8,7 @@ function budgetOf({ share = 0.1, floorPerSecond = 1 }) {
   const budget = new RetryBudget({ share, floorPerSecond }, clock);
   const spendAll = () => {
     let spent = 0;
-    while (budget.allowsRetry()) {
-      budget.noteRetry();
-      spent += 1;
-    }
+    while (budget.takeRetry()) spent += 1;
     return spent;
   };
   return { clock, budget, spendAll };
@@ -34,7 +32,52 @@ describe('the retry budget', () => {
     expect(spendAll()).toBe(10);
   });
 
+  it('allows no whole retry for a part of one', () => {
+    const { budget, spendAll } = budgetOf({ share: 0.1, floorPerSecond: 0 });
+    for (let n = 0; n < 9; n++) budget.noteRequest();
+    expect(spendAll()).toBe(0);
+    budget.noteRequest();
+    expect(spendAll()).toBe(1);
+  });
+
   it('allows nothing when set to nothing', () => {
     expect(budgetOf({ share: 0, floorPerSecond: 0 }).spendAll()).toBe(0);
+  });
+});
+
+describe('the retry budgets of several replicas', () => {
+  const steps = fc.array(
+    fc.record({
+      waitMs: fc.nat(2_500),
+      requests: fc.array(fc.nat(40), { maxLength: 5 }),
+      wanted: fc.array(fc.nat(20), { maxLength: 5 }),
+    }),
+    { minLength: 1, maxLength: 60 },
+  );
+  const rules = fc.record({ share: fc.double({ min: 0, max: 1, noNaN: true }), floorPerSecond: fc.nat(3) });
+
+  it('never come to more than the share of the load of all, and the floor of each', () => {
+    fc.assert(
+      fc.property(rules, fc.integer({ min: 1, max: 5 }), steps, (budgetRules, count, happenings) => {
+        const clock = new ManualClock(0);
+        const replicas = Array.from({ length: count }, () => new RetryBudget(budgetRules, clock));
+        let requests = 0;
+        let retries = 0;
+        for (const { waitMs, requests: asked, wanted } of happenings) {
+          clock.advanceMs(waitMs);
+          replicas.forEach((replica, index) => {
+            for (let n = 0; n < (asked[index] ?? 0); n++, requests++) replica.noteRequest();
+            // A retry comes to any replica, not to the one that its request came to.
+            for (let n = 0; n < (wanted[index] ?? 0); n++) {
+              if (replica.takeRetry()) retries += 1;
+            }
+          });
+        }
+        const { share, floorPerSecond } = budgetRules;
+        const windows = Math.floor(clock.nowMs() / 10_000) + 1;
+        expect(retries).toBeLessThanOrEqual(share * requests + count * windows * floorPerSecond * 10);
+      }),
+      { numRuns: 300 },
+    );
   });
 });

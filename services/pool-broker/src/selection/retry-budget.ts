@@ -9,7 +9,8 @@ export interface RetryBudgetRules {
 
 /**
  * Keeps further attempts after errors to a share of the load, so that a provider in trouble is not asked several times as
- * much. Counts the last ten seconds of this replica.
+ * much. Counts the last ten seconds of this replica: where each of several replicas keeps to its share of what it has seen
+ * itself, all of them together keep to that share of all.
  */
 export class RetryBudget {
   readonly #rules: RetryBudgetRules;
@@ -25,15 +26,14 @@ export class RetryBudget {
     this.#current().requests += 1;
   }
 
-  noteRetry(): void {
-    this.#current().retries += 1;
-  }
-
-  allowsRetry(): boolean {
-    this.#current();
+  /** Spends a retry. False: there is none left to spend. */
+  takeRetry(): boolean {
+    const current = this.#current();
     const requests = this.#seconds.reduce((sum, second) => sum + second.requests, 0);
     const retries = this.#seconds.reduce((sum, second) => sum + second.retries, 0);
-    return retries < Math.max(this.#rules.floorPerSecond * windowSeconds, this.#rules.share * requests);
+    if (retries + 1 > Math.max(this.#rules.floorPerSecond * windowSeconds, this.#rules.share * requests)) return false;
+    current.retries += 1;
+    return true;
   }
 
   #current() {
