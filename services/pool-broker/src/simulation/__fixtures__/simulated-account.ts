@@ -1,6 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { type AttemptOutcomeSchema, AttemptResult, type QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  type AccountProblem,
+  type AttemptOutcomeSchema,
+  AttemptResult,
+  type QuotaWindowSchema,
+} from '@gateway/proto/pool/v1/account_pb.js';
 
 export const hourMs = 3_600_000;
 
@@ -26,6 +31,8 @@ export interface Trouble {
   readonly share: number;
   /** True for a limit whose end the provider names, in the account's form. */
   readonly told?: boolean;
+  /** Set for one that its provider says no waiting mends. */
+  readonly problem?: AccountProblem;
 }
 
 /** An account as it is at its provider: quotas that are used up and begin anew, and troubles that come and go. */
@@ -78,8 +85,8 @@ export class SimulatedAccount {
     return { result: AttemptResult.SUCCEEDED, windows: this.#told(nowMs) };
   }
 
-  #troubled({ result, untilMs, told = false }: Trouble, nowMs: number): Outcome {
-    if (!told) return { result };
+  #troubled({ result, untilMs, told = false, problem }: Trouble, nowMs: number): Outcome {
+    if (!told) return { result, problem };
     const resetMs = Math.max(untilMs, this.#resetMs(nowMs) ?? 0);
     return { result, retryAt: timestampFromMs(toldResetMs(this.form, resetMs, nowMs)) };
   }

@@ -33,6 +33,10 @@ export class SimulationReport implements Observer {
   /** The most requests that an account was sent between its naming a limit and the end of that, or its next word. */
   mostContactsInCooldown = 0;
   probesInCooldown = 0;
+  /** Accounts that their providers took out of service, and requests that were sent to them before they were enabled again. */
+  readonly outOfService = new Set<string>();
+  takenOutOfService = 0;
+  sentOutOfService = 0;
   /** Clients that came back exactly when they were told to, by whether providers had named the moment. */
   readonly told = { came: 0, served: 0 };
   readonly guessed = { came: 0, served: 0 };
@@ -52,7 +56,12 @@ export class SimulationReport implements Observer {
     return this.#resetAtMs.size;
   }
 
+  noteEnabled(accountId: string): void {
+    this.outOfService.delete(accountId);
+  }
+
   sent(accountId: string): void {
+    if (this.outOfService.has(accountId)) this.sentOutOfService += 1;
     const limit = this.#limits.get(accountId);
     if (limit === undefined || this.#time.nowMs >= limit.untilMs) return;
     limit.contacts += 1;
@@ -60,7 +69,11 @@ export class SimulationReport implements Observer {
     this.mostContactsInCooldown = Math.max(this.mostContactsInCooldown, limit.contacts);
   }
 
-  answered(accountId: string, { result = AttemptResult.UNSPECIFIED, retryAt }: Outcome): void {
+  answered(accountId: string, { result = AttemptResult.UNSPECIFIED, retryAt, problem }: Outcome): void {
+    if (problem !== undefined && !this.outOfService.has(accountId)) {
+      this.outOfService.add(accountId);
+      this.takenOutOfService += 1;
+    }
     this.results.set(result, (this.results.get(result) ?? 0) + 1);
     this.#limits.delete(accountId);
     const resetAtMs = this.#resetAtMs.get(accountId);
