@@ -1,11 +1,13 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '@gateway/config';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openStoredAccounts } from '../../control-plane/stored-accounts.ts';
 import { type AddFlags, addAccount } from './add-account.ts';
-import { changeAccount, removeAccount } from './change-account.ts';
+import { changeAccount, enableAccount, removeAccount } from './change-account.ts';
 import { listAccounts } from './list-accounts.ts';
 import { rotateAccountKeys } from './rotate-account-keys.ts';
 
@@ -123,6 +125,26 @@ describe('gatewayctl account', () => {
     await expect(adding).rejects.toThrow(/ACCOUNT_KEYS is not set.*openssl rand -base64 32/s);
   });
 
+  it('has a running gateway forget what was said of an account, one of gateway.yaml too', async () => {
+    const { url, enabled } = await gatewayThatKnows('responses/of-the-file');
+    env = { ...env, GATEWAY_ADMIN_URL: url };
+    await enableAccount(env, 'responses/of-the-file', terminal);
+    expect(noted).toEqual(['responses/of-the-file is active']);
+    await expect(enableAccount(env, 'responses/nobody', terminal)).rejects.toThrow(
+      /neither in the database nor in a running gateway/,
+    );
+    expect(enabled).toEqual(['responses/of-the-file', 'responses/nobody']);
+  });
+
+  it('enables an account of the database without a gateway, and says that none was told', async () => {
+    await add('responses/b');
+    await changeAccount(env, 'responses/b', 'disabled', terminal);
+    noted = [];
+    await enableAccount(env, 'responses/b', terminal);
+    expect((await stored())[0]?.state).toBe('active');
+    expect(noted).toEqual(['responses/b is active', expect.stringMatching(/^No gateway runs that could be told/)]);
+  });
+
   it('changes no database of which it can only guess', async () => {
     const elsewhere = { GATEWAY_ADMIN_URL: 'http://127.0.0.1:1', ACCOUNT_KEYS: keyOf('k1') };
     await expect(changeAccount(elsewhere, 'responses/b', 'disabled', terminal)).rejects.toThrow(/Set DATABASE_URL/);
@@ -156,3 +178,18 @@ describe('gatewayctl account', () => {
     expect(noted.at(-1)).toMatch(/can't be opened .* responses\/c \(credential\)/);
   });
 });
+
+/** A gateway, as far as it can be asked to enable its one account. */
+async function gatewayThatKnows(accountId: string) {
+  const enabled: string[] = [];
+  const server = createServer(async (request, response) => {
+    const { accountId: asked } = JSON.parse((await request.toArray()).join('') || '{}');
+    enabled.push(asked);
+    const headers = { 'content-type': request.headers['content-type'] ?? '' };
+    response.writeHead(200, headers).end(JSON.stringify({ known: asked === accountId }));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`, enabled };
+}
