@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { AttemptResult, type AttemptSchema, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  AccountProblem,
+  AccountState,
+  AttemptResult,
+  type AttemptSchema,
+  type Lease,
+} from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { startRedis, type TestServer, testBackends } from '@gateway/testkit';
@@ -103,6 +109,29 @@ describe('three replicas of the broker', () => {
     clock.setMs(retryAtMs);
     for (const pools of [one, two, three]) expect((await leased(pools, [], 's')).accountId).toBe(second.accountId);
     expect((await leased(three)).accountId).toBe(first.accountId);
+  });
+
+  it('use an account no more that one of them was told is disabled, until any of them is told to', async () => {
+    const { redisUrl } = await testBackends();
+    const clock = new ManualClock(Date.now());
+    const replicas = await replicasOf(3, { redisUrl, clock, caps: [500, 500] });
+    const [one, two, three] = replicas;
+    if (one === undefined || two === undefined || three === undefined) return expect.fail('there are three');
+    const { accountId, ...lease } = await leased(one);
+    const outcome = { result: AttemptResult.UNAUTHORIZED, problem: AccountProblem.ACCOUNT_DISABLED };
+    await two.report({ attempt: { lease: { ...lease, accountId }, outcome } });
+    for (let day = 0; day < 20; day++) {
+      clock.advanceMs(86_400_000);
+      const leases = await Promise.all(replicas.flatMap((pools) => [leased(pools), leased(pools)]));
+      expect(leases.map((other) => other.accountId)).not.toContain(accountId);
+    }
+    const stateSeenBy = async (pools: Replica) =>
+      (await pools.listAccounts({})).accounts.find(({ id }) => id === accountId)?.state;
+    expect(await Promise.all(replicas.map(stateSeenBy))).toEqual(Array(3).fill(AccountState.DISABLED));
+    await three.enableAccount({ accountId });
+    expect(await Promise.all(replicas.map(stateSeenBy))).toEqual(Array(3).fill(AccountState.AVAILABLE));
+    const again = await Promise.all(Array.from({ length: 30 }, () => leased(one)));
+    expect(again.map((other) => other.accountId)).toContain(accountId);
   });
 
   it('send one probe between them, to an account and to a pool that pauses', async () => {

@@ -143,6 +143,17 @@ describe('a refresh token that is not taken', () => {
     expect((await replica.newerThan(account, 0)).problem).toMatch(/was lost before, which may be why/);
   });
 
+  it('is tried once more when a person says so', async () => {
+    const { refresher, asked } = worldOf([{ kind: 'invalid_grant' }, tokensNumbered(1)]);
+    const { version } = await refresher().newerThan(account, 0);
+    expect(await refresher().forgetProblem(account)).toBe(true);
+    const forgotten = await refresher().read(account);
+    expect(forgotten).toMatchObject({ version: version + 1, problem: undefined, access: undefined });
+    expect(await refresher().forgetProblem(account)).toBe(false);
+    expect((await refresher().newerThan(account, forgotten.version)).access?.token.reveal()).toBe('at-1');
+    expect(asked).toEqual(['rt-0', 'rt-0']);
+  });
+
   it('is forgotten with another one in the configuration', async () => {
     const { refresher, asked } = worldOf([{ kind: 'invalid_grant' }, tokensNumbered(1)]);
     await refresher().newerThan(account, 0);
