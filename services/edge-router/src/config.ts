@@ -25,7 +25,7 @@ export interface EdgeRouterConfig {
   readonly bodyTimeoutMs: number;
   /** BODY_MEMORY_MAX_MIB (512): most bytes of request bodies that are held at a time; requests beyond it wait, then get 503. */
   readonly bodyMemoryMaxBytes: number;
-  /** HEARTBEAT_SECONDS (15): an SSE comment is sent when a running stream was silent for so long. */
+  /** HEARTBEAT_SECONDS (15): an SSE comment is sent when a running stream was silent for so long, or up to a second longer. */
   readonly heartbeatMs: number;
   /** EDGE_TRACE_REQUESTS (2000): how many ended requests operators can look up here, newest first; 0: none. */
   readonly traceRequests: number;

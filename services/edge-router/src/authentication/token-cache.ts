@@ -38,20 +38,21 @@ export class TokenCache {
   /** The principal of a token that was resolved a short while ago; undefined for all others. */
   known(tokenSha256: Buffer): Principal | undefined {
     const entry = this.#known.get(keyOf(tokenSha256));
-    if (entry === undefined || this.#options.clock.nowMs() - entry.resolvedAtMs >= this.#options.freshMs)
-      return undefined;
-    return entry.principal;
+    return entry !== undefined && this.#isFresh(entry) ? entry.principal : undefined;
   }
 
   /** The principal of a token, or undefined when it is unknown or revoked. Throws when nobody can tell. */
   resolve(tokenSha256: Buffer): Promise<Principal | undefined> | Principal | undefined {
     const key = keyOf(tokenSha256);
-    const now = this.#options.clock.nowMs();
     const entry = this.#known.get(key);
-    if (entry !== undefined && now - entry.resolvedAtMs < this.#options.freshMs) return entry.principal;
+    if (entry !== undefined && this.#isFresh(entry)) return entry.principal;
     const unknownAt = this.#unknown.get(key);
-    if (unknownAt !== undefined && now - unknownAt < unknownFreshMs) return undefined;
+    if (unknownAt !== undefined && this.#options.clock.nowMs() - unknownAt < unknownFreshMs) return undefined;
     return this.#ask(key, tokenSha256, entry);
+  }
+
+  #isFresh({ resolvedAtMs }: Entry): boolean {
+    return this.#options.clock.nowMs() - resolvedAtMs < this.#options.freshMs;
   }
 
   /** These tokens changed: the next request asks again. */

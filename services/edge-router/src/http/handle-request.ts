@@ -86,7 +86,8 @@ async function answer(route: Route, exchange: Exchange, peers: RequestPeers): Pr
 /** Aborted when the connection closes before the answer is out. */
 function clientSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
-  response.once('close', () => {
+  // It comes once.
+  response.on('close', () => {
     if (!response.writableFinished) controller.abort();
   });
   return controller.signal;

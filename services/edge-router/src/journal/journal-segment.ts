@@ -29,7 +29,8 @@ const stalledMs = 10_000;
 
 /**
  * One file of the journal, appended to by one process. What is appended in the same turn of the event loop, or while a write
- * is under way, goes out in one write. After a failure nothing is written here any more, so that only the last line of a file can be torn.
+ * is under way, goes out in one write. After a failure nothing is written here any more, so that only the last line of a
+ * file can be torn.
  */
 export class JournalSegment {
   readonly path: string;
