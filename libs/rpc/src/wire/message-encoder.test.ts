@@ -7,11 +7,13 @@ import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.
 import {
   AdmitRequestSchema,
   AdmitResponseSchema,
+  LimiterOperatorService,
   LimiterService,
   SettleRequestSchema,
 } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { MultiplexService } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -23,10 +25,13 @@ const services: readonly DescService[] = [
   AdapterService,
   CredentialService,
   IdentityService,
+  LimiterOperatorService,
   LimiterService,
+  MultiplexService,
   PoolBrokerService,
   RequestTraceService,
   UsageIngestService,
+  UsageLedgerService,
   UsageQueryService,
   UsageReportService,
 ];
