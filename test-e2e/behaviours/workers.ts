@@ -30,11 +30,13 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
 
     const model = 'gateway/claude';
     const metrics = async () => (await fetch(`${gateway().edgeAdminUrl}/metrics`)).text();
-    const servedBy = async (worker: number) => {
-      const line = `gateway_requests_total{worker="${worker}",endpoint="/v1/chat/completions",status="200"} `;
-      const found = (await metrics()).split('\n').find((candidate) => candidate.startsWith(line));
-      return Number(found?.slice(line.length) ?? 0);
+    const sampleOf = async (sample: string) => {
+      const found = (await metrics()).split('\n').find((line) => line.startsWith(`${sample} `));
+      return Number(found?.slice(sample.length + 1) ?? 0);
     };
+    const servedBy = (worker: number) =>
+      sampleOf(`gateway_requests_total{worker="${worker}",endpoint="/v1/chat/completions",status="200"}`);
+    /** In the order of the workers' numbers. */
     const workerPids = () => {
       const pid = gateway().primaryPid();
       return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
@@ -56,7 +58,7 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
       }
       const served = [(await servedBy(1)) - (before[0] ?? 0), (await servedBy(2)) - (before[1] ?? 0)];
       expect(served.reduce((sum, each) => sum + each, 0)).toBe(20);
-      for (const each of served) expect(each).toBeGreaterThanOrEqual(5);
+      for (const each of served) expect(each).toBeGreaterThan(0);
       const traces = await tracesOf(gateway(), token.tokenId);
       expect(new Set(traces.map(({ requestId }) => requestId)).size).toBe(20);
     });
@@ -86,6 +88,8 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
       slowDown();
       const streams = Array.from({ length: 10 }, () => longStream(token.text));
       await Promise.all(streams.map(({ began }) => began));
+      const runningThere = await sampleOf('gateway_requests_in_flight{worker="1"}');
+      expect(runningThere).toBeGreaterThan(0);
       const [victim = 0] = workerPids();
       process.kill(victim, 'SIGKILL');
       const meanwhile = await Promise.all(
@@ -96,8 +100,7 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
       const answers = await Promise.all(streams.map(({ answer }) => answer));
       const whole = answers.filter(({ text }) => text.endsWith('data: [DONE]\n\n'));
       expect(whole.map(({ brokeOff }) => brokeOff)).toEqual(whole.map(() => false));
-      expect(whole.length).toBeGreaterThanOrEqual(4);
-      expect(whole.length).toBeLessThanOrEqual(6);
+      expect(whole).toHaveLength(streams.length - runningThere);
       await expect.poll(metrics, { timeout: 20_000 }).toContain('gateway_workers_serving 2\n');
       expect(workerPids()).not.toContain(victim);
       expect(await metrics()).toContain('gateway_worker_losses_total 1\n');

@@ -15,7 +15,12 @@ export interface BenchCase {
   readonly shape: LoadShape;
   /** Whether `--quick` has it. */
   readonly isQuick: boolean;
+  /** Whether `--short` has it. */
+  readonly isShort: boolean;
 }
+
+/** One of each kind that a change of the hot path shows in. */
+const shortCases: readonly string[] = ['chat-to-messages-1k', 'messages-1k', 'messages-stream'];
 
 interface Route {
   readonly name: string;
@@ -43,7 +48,7 @@ export const ratePerSecond = 500;
 /** Paced streams take four seconds: so many a second are four times as many at once. */
 const pacedStreamsPerSecond = 25;
 
-export const benchCases: readonly BenchCase[] = [
+const everyCase: readonly Omit<BenchCase, 'isShort'>[] = [
   ...sizes.flatMap((size) =>
     routes.map((route) => ({
       ...route,
@@ -93,6 +98,11 @@ export const benchCases: readonly BenchCase[] = [
       isQuick: false,
     })),
 ];
+
+export const benchCases: readonly BenchCase[] = everyCase.map((each) => ({
+  ...each,
+  isShort: shortCases.includes(each.name),
+}));
 
 /** The path of a case's requests. */
 export function pathOf({ endpoint }: BenchCase): string {

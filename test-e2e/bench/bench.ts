@@ -42,9 +42,10 @@ export async function runBench(options: BenchOptions, interrupted: AbortSignal):
   };
 }
 
-function chosenCases({ quick, cases }: BenchOptions): readonly BenchCase[] {
+function chosenCases({ quick, short, cases }: BenchOptions): readonly BenchCase[] {
   return benchCases.filter(
-    ({ name, isQuick }) => (isQuick || !quick) && (cases.length === 0 || cases.some((text) => name.includes(text))),
+    ({ name, isQuick, isShort }) =>
+      (isQuick || !quick) && (isShort || !short) && (cases.length === 0 || cases.some((text) => name.includes(text))),
   );
 }
 
@@ -95,7 +96,7 @@ async function measureService(
   notes: string[],
   interrupted: AbortSignal,
 ): Promise<ServiceFigures | undefined> {
-  const isChosen = options.cases.length === 0 || options.cases.some((text) => name.includes(text));
+  const isChosen = !options.short && (options.cases.length === 0 || options.cases.some((text) => name.includes(text)));
   if (services === undefined || !isChosen) return undefined;
   interrupted.throwIfAborted();
   progress(name);

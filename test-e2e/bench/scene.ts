@@ -33,12 +33,12 @@ export async function startScene(options: BenchOptions, interrupted: AbortSignal
   // Its only message.
   const { port } = (await provider.message()) as { readonly port: number };
   const generator = stack.use(await LoadGenerator.start());
-  const systems: System[] = [direct(port)];
+  const systems: System[] = options.systems.includes('direct') ? [direct(port)] : [];
   let services: ServicesSystem | undefined;
   const starters: Readonly<Record<Exclude<SystemName, 'direct'>, () => Promise<System | undefined>>> = {
     nginx: () => startNginx(port),
     portkey: () => startPortkeyIfThere(port, notes),
-    'all-in-one': () => startAllInOne(port, { inspect: options.profile }),
+    'all-in-one': () => startAllInOne(port, { inspect: options.profile, workers: options.workers }),
     services: async () => {
       services = await startServicesSystem(port, { inspect: options.profile });
       return services;

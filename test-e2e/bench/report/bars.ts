@@ -7,17 +7,28 @@ type Bar = readonly [allInOne: number, services: number];
 const kibibyte = 1_024;
 
 /** What the product is held to in a case; undefined where nothing is promised, or nothing was measured. */
-export function barOf(benchCase: BenchCase, row: Omit<Row, 'bar'>): Row['bar'] {
-  if (row.system !== 'all-in-one' && row.system !== 'services') return undefined;
+export function barOf(benchCase: BenchCase, row: Ungraded): Row['bar'] {
   const promise = promises[benchCase.kind](benchCase);
-  const figure = promise === undefined ? undefined : row[promise.of]?.median;
-  if (promise === undefined || figure === undefined) return undefined;
+  return promise === undefined ? undefined : judged(promise, row);
+}
+
+/** What the product is held to beside the peer, which does nothing but translate or relay. */
+export function peerBarOf(benchCase: BenchCase, row: Ungraded): Row['bar'] {
+  if (benchCase.kind !== 'request' || benchCase.bodyBytes !== kibibyte) return undefined;
+  return judged({ of: 'timesPortkey', bar: [0.25, 0.5] }, row);
+}
+
+type Ungraded = Omit<Row, 'bar' | 'peerBar'>;
+
+function judged(promise: Promised, row: Ungraded): Row['bar'] {
+  const figure = row[promise.of]?.median;
+  if (figure === undefined || (row.system !== 'all-in-one' && row.system !== 'services')) return undefined;
   const most = promise.bar[row.system === 'all-in-one' ? 0 : 1];
   return { most, figure, isMet: figure <= most };
 }
 
 interface Promised {
-  readonly of: 'timesNginx' | 'addedP50Ms' | 'kilobytesPerStream';
+  readonly of: 'timesNginx' | 'timesPortkey' | 'addedP50Ms' | 'kilobytesPerStream';
   readonly bar: Bar;
 }
 

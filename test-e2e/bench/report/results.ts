@@ -3,7 +3,7 @@ import type { ServiceFigures } from '../measure/limiter-checks.ts';
 import type { Sample } from '../measure/run-case.ts';
 import { type Spread, spreadOf } from '../measure/spread.ts';
 import type { SystemName } from '../systems/system.ts';
-import { barOf } from './bars.ts';
+import { barOf, peerBarOf } from './bars.ts';
 
 /** The samples of one case: by system, one per round, in the order of the rounds. */
 export interface CaseSamples {
@@ -36,6 +36,8 @@ export interface Row {
   readonly problem: string | undefined;
   /** What the product is held to, where it is: the figure, its bar, and whether it is met. */
   readonly bar: { readonly most: number; readonly figure: number; readonly isMet: boolean } | undefined;
+  /** The same beside the peer. */
+  readonly peerBar: Row['bar'];
 }
 
 export interface Results {
@@ -87,7 +89,7 @@ function rowOf(benchCase: BenchCase, system: SystemName, own: readonly Sample[],
     failed: own.reduce((sum, { failed }) => sum + failed, 0),
     problem: own.find(({ firstFailure }) => firstFailure !== undefined)?.firstFailure,
   };
-  return { ...row, bar: barOf(benchCase, row) };
+  return { ...row, bar: barOf(benchCase, row), peerBar: peerBarOf(benchCase, row) };
 }
 
 type Figure = (sample: Sample) => number | undefined;

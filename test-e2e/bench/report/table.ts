@@ -32,6 +32,8 @@ const headings = [
   'µs',
   '× nginx',
   'bar',
+  '× portkey',
+  'bar',
   'backends',
   '/s',
   '+p50 ms',
@@ -50,7 +52,9 @@ function cellsOf(row: Row): readonly string[] {
     row.system,
     figure(row.gatewayMicros),
     row.timesNginx === undefined ? '' : `${figure(row.timesNginx)} ${extremes(row.timesNginx)}`,
-    row.bar === undefined ? '' : `≤ ${row.bar.most} ${row.bar.isMet ? 'met' : 'MISSED'}`,
+    verdictOf(row.bar),
+    figure(row.timesPortkey),
+    verdictOf(row.peerBar),
     figure(row.backendMicros),
     row.perSecond === undefined ? '' : String(Math.round(row.perSecond.median)),
     figure(row.addedP50Ms),
@@ -58,6 +62,10 @@ function cellsOf(row: Row): readonly string[] {
     figure(row.addedFirstByteMs),
     figure(row.kilobytesPerStream),
   ];
+}
+
+function verdictOf(bar: Row['bar']): string {
+  return bar === undefined ? '' : `≤ ${bar.most} ${bar.isMet ? 'met' : 'MISSED'}`;
 }
 
 function pad(cell: string, width: number, column: number): string {

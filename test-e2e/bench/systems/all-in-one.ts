@@ -11,8 +11,11 @@ import { untilReady } from './until-ready.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** `gatewayctl start` as a newcomer has it: one process, on its embedded storage. */
-export async function startAllInOne(providerPort: number, { inspect }: { inspect: boolean }): Promise<System> {
+/** `gatewayctl start` as a newcomer has it, on its embedded storage: one process, unless there are to be workers. */
+export async function startAllInOne(
+  providerPort: number,
+  { inspect, workers }: { readonly inspect: boolean; readonly workers: string },
+): Promise<System> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'bench-all-in-one-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
@@ -25,6 +28,7 @@ export async function startAllInOne(providerPort: number, { inspect }: { inspect
         PATH: process.env.PATH,
         HOME: process.env.HOME,
         PORT: String(port),
+        GATEWAY_WORKERS: workers,
         ADMIN_PORT: String(adminPort),
         GATEWAY_DATA: join(folder, 'data'),
         GATEWAY_CONFIG: await writeGatewayFile(folder, providerPort),
