@@ -178,8 +178,6 @@ export interface PoolSettings {
   readonly callerReserve: number;
   /** How long a caller counts as one of those who share a pool. */
   readonly callerMemoryMs: number;
-  /** When to come back for a place that may be free at any moment. */
-  readonly freePlaceRetryMs: number;
   /** Attempts of one request that may end in an error (not in a 429). */
   readonly maxErrorAttempts: number;
   /** Share of requests, 0 to 1, that may be spent on further attempts after errors… */

@@ -139,7 +139,6 @@ settings:
   quota_reserve_share: 0.11
   caller_reserve_share: 0.12
   caller_memory_seconds: 13
-  free_place_retry_seconds: 14
 `);
     expect(settings).toMatchObject({
       unauthorizedCooldownMaxMs: 1_200_000,
@@ -156,7 +155,6 @@ settings:
       quotaReserve: 0.11,
       callerReserve: 0.12,
       callerMemoryMs: 13_000,
-      freePlaceRetryMs: 14_000,
     });
   });
 

@@ -52,10 +52,6 @@ export const settingsSchema = z
     quota_reserve_share: share(0.02, 'Accounts with no more than this share of a quota left serve when no other can.'),
     caller_reserve_share: share(0.1, 'Share of a pool that is kept for callers that have less than their part of it.'),
     caller_memory_seconds: seconds(300, 'How long a caller that asks for nothing counts as one who shares a pool.'),
-    free_place_retry_seconds: seconds(
-      1,
-      'When a client is told to come back while accounts are merely busy, or others wait for their share.',
-    ),
     max_error_attempts: z.int().min(1).max(20).default(3).describe('Attempts of one request that may end in an error.'),
     retry_budget_share: share(0.1, 'Share of requests that may be spent on further attempts after errors.'),
     retry_budget_floor_per_second: z

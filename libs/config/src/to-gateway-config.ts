@@ -126,7 +126,6 @@ function toSettings(settings: GatewayFile['settings']): PoolSettings {
     quotaReserve: settings.quota_reserve_share,
     callerReserve: settings.caller_reserve_share,
     callerMemoryMs: settings.caller_memory_seconds * 1_000,
-    freePlaceRetryMs: settings.free_place_retry_seconds * 1_000,
     maxErrorAttempts: settings.max_error_attempts,
     retryBudgetShare: settings.retry_budget_share,
     retryBudgetFloorPerSecond: settings.retry_budget_floor_per_second,

@@ -35,7 +35,7 @@ export interface Lease {
 
 export type LeaseResult = { readonly choice: LeaseChoice } & (
   | { readonly kind: 'leased'; readonly lease: Lease }
-  | { readonly kind: 'exhausted'; readonly retryAtMs: number }
+  | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'unknown_model' }
 );

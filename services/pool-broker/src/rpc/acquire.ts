@@ -31,7 +31,7 @@ function toResult(result: LeaseResult): MessageInitShape<typeof AcquireResponseS
     case 'leased':
       return { case: 'lease', value: toLeaseMessage(result.lease) };
     case 'exhausted':
-      return { case: 'exhausted', value: { retryAt: timestampFromMs(result.retryAtMs) } };
+      return { case: 'exhausted', value: { retryAt: toTimestamp(result.retryAtMs) } };
     case 'unavailable':
       return { case: 'unavailable', value: {} };
     case 'unknown_model':
@@ -43,4 +43,8 @@ function toResult(result: LeaseResult): MessageInitShape<typeof AcquireResponseS
 
 function readFormats(formats: readonly ProviderFormat[]): ReadonlySet<PoolFormat> {
   return new Set(formats.map(fromProviderFormat).filter((format) => format !== undefined));
+}
+
+function toTimestamp(epochMs: number | undefined) {
+  return epochMs === undefined ? undefined : timestampFromMs(epochMs);
 }

@@ -170,12 +170,12 @@ describe('a pool that pauses', () => {
 });
 
 describe('a caller that has its share', () => {
-  it('is told that the pool is exhausted, and to come back in a moment', () => {
+  it('is told that the pool is exhausted, with no moment to come back at', () => {
     const account = toAccount(sampleAccount('responses', 'a', { maxConcurrency: 10 }));
     const views = [{ account, health: healthy, inFlight: 9 }];
     expect(select(views, { callerShare: { inFlight: 9, callers: 2 } })).toEqual({
       kind: 'exhausted',
-      retryAtMs: nowMs + rules.freePlaceRetryMs,
+      retryAtMs: undefined,
     });
     expect(chosenBy(views, { callerShare: { inFlight: 1, callers: 2 } })).toBe('a');
   });

@@ -149,18 +149,16 @@ describe('having no account', () => {
     expect(select([candidate([both])])).toEqual({ kind: 'unavailable' });
   });
 
-  it('is soon over when an account is only busy: it may be free at any moment', () => {
+  it('names no reset when an account is only busy: it may be free at any moment', () => {
     const busy = view('a', { inFlight: 1 }, { maxConcurrency: 1 });
-    const soon = { kind: 'exhausted', retryAtMs: nowMs + rules.freePlaceRetryMs };
-    expect(select([candidate([busy, view('b', { health: cooling(nowMs + 5_000_000) })])])).toEqual(soon);
-    const sooner = view('b', { health: cooling(nowMs + 5) });
-    expect(select([candidate([busy, sooner])])).toEqual({ kind: 'exhausted', retryAtMs: nowMs + 5 });
+    const limited = view('b', { health: cooling(nowMs + 5_000_000) });
+    expect(select([candidate([busy, limited])])).toEqual({ kind: 'exhausted', retryAtMs: undefined });
   });
 
-  it('is soon over for a caller that has its share, as long as others want theirs', () => {
+  it('names no reset for a caller that has its share, as long as others want theirs', () => {
     const full = view('a', { inFlight: 10 }, { maxConcurrency: 10 });
     const kept = { ...candidate([full]), callerShare: { inFlight: 10, callers: 2 } };
-    expect(select([kept])).toEqual({ kind: 'exhausted', retryAtMs: nowMs + rules.freePlaceRetryMs });
+    expect(select([kept])).toEqual({ kind: 'exhausted', retryAtMs: undefined });
   });
 
   it('may be over at once when a limit ended while the request was under way', () => {

@@ -48,8 +48,8 @@ export type Selection =
       /** The same of the pool as a whole. */
       readonly poolProbe: boolean;
     }
-  /** Something is merely limited. `retryAtMs`: the earliest known reset, or when to ask again for a place. */
-  | { readonly kind: 'exhausted'; readonly retryAtMs: number }
+  /** Something is merely limited. `retryAtMs`: the earliest known reset. */
+  | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
   | { readonly kind: 'unavailable' };
 
 /** The account for a request: of the first candidate that has one to spare, or why there is none. Pure but for `random`. */

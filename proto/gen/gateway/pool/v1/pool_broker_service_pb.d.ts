@@ -137,8 +137,8 @@ export declare const AcquireResponseSchema: GenMessage<AcquireResponse>;
  */
 export declare type PoolExhausted = Message<"gateway.pool.v1.PoolExhausted"> & {
   /**
-   * The earliest known reset among accounts that could serve the request; a moment from now when one is merely busy, or kept
-   * for others. Absent: an earlier broker did not know.
+   * The earliest known reset among accounts that could serve the request. Absent when none is known: one is merely busy, or
+   * kept for others, and may have a place at any moment.
    *
    * @generated from field: google.protobuf.Timestamp retry_at = 1;
    */
