@@ -23,7 +23,10 @@ export interface PrimaryProcess {
   client<S extends ServiceRoute['service']>(service: S): Client<S>;
 }
 
-const askTimeoutMs = 2_000;
+/** How long the primary process may take to answer a call that a client waits for. */
+const callTimeoutMs = 5_000;
+/** A primary process that is busy with its own start must not look dead. */
+const reportTimeoutMs = 60_000;
 
 /**
  * Runs a service as one of the workers of a `WorkerPool`, until the primary process tells it to leave. When that is gone,
@@ -49,14 +52,15 @@ export async function runWorker(
   });
   try {
     await using service = await createService(runtime, {
-      client: (offered) => clientInBytes(offered, (call) => dialogue.ask('call', call, askTimeoutMs)),
+      client: (offered) => clientInBytes(offered, (call) => dialogue.ask('call', call, callTimeoutMs)),
     });
     await service.start();
     running = service;
-    await dialogue.ask('serving', service.port, askTimeoutMs);
+    await dialogue.ask('serving', service.port, reportTimeoutMs);
     await service.drain?.(await stopped.promise);
   } catch (thrown) {
-    await dialogue.ask('failed', startFailureText(name, thrown), askTimeoutMs).catch(() => undefined);
+    if (running !== undefined) runtime.logger.error({ err: thrown }, 'a worker could not end in an orderly way');
+    else await dialogue.ask('failed', startFailureText(name, thrown), reportTimeoutMs).catch(() => undefined);
     process.exitCode = 1;
   }
   process.disconnect?.();
