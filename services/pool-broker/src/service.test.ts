@@ -244,6 +244,15 @@ describe('requests under way', () => {
     expect((await accounts()).map(({ inFlight }) => inFlight)).toEqual([0, 0]);
   });
 
+  it('are not those of callers who left before they heard of their lease', async () => {
+    const { pools, accounts } = brokerOf();
+    const leave = new AbortController();
+    const asked = pools.acquire({ model: 'gateway/sterk' }, { signal: leave.signal });
+    leave.abort();
+    await expect(asked).rejects.toThrow();
+    await expect.poll(async () => (await accounts()).map(({ inFlight }) => inFlight)).not.toContain(1);
+  });
+
   it('make a pool exhausted, with no reset, when every account has all it may have', async () => {
     const { request } = brokerOf(gatewayWith([sampleAccount('responses', 'a', { maxConcurrency: 1 })]));
     await request({});

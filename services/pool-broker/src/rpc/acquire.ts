@@ -5,14 +5,15 @@ import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AcquireResponseSchema, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { Broker } from '../broker.ts';
-import { acquireLease, type LeaseResult } from '../leasing/acquire-lease.ts';
+import { acquireLease, type Lease, type LeaseResult } from '../leasing/acquire-lease.ts';
+import { settleAttempt } from '../leasing/settle-attempt.ts';
 import { fromAttemptMessage } from '../messages/attempt-message.ts';
 import { toLeaseMessage } from '../messages/lease-message.ts';
 import { fromProviderFormat } from '../messages/pool-format.ts';
 
 /** The account for a request's next attempt, or why there is none. */
 export function acquire(broker: Broker): Handlers<typeof PoolBrokerService>['acquire'] {
-  return async (request) => {
+  return async (request, { signal }) => {
     const result = await acquireLease(broker, {
       model: request.model,
       formats: readFormats(request.formats),
@@ -21,10 +22,18 @@ export function acquire(broker: Broker): Handlers<typeof PoolBrokerService>['acq
       allowCandidateFailover: request.allowCandidateFailover,
       caller: request.caller,
     });
+    // Who has gone, or has given this broker up, would never report on it: its place would be lost until the lease ends.
+    if (result.kind === 'leased' && signal.aborted) await takeBack(broker, result.lease);
     const { reason, skipped } = result.choice;
     return { result: toResult(result), reason, skipped: [...skipped] };
   };
 }
+
+async function takeBack(broker: Broker, { leaseId, accountId, candidate: { pool, model } }: Lease): Promise<void> {
+  await settleAttempt(broker, { leaseId, accountId, pool: pool.name, model, outcome: unused }, '');
+}
+
+const unused = { result: 'cancelled', retryAtMs: undefined, modelScoped: false, windows: [] } as const;
 
 function toResult(result: LeaseResult): MessageInitShape<typeof AcquireResponseSchema>['result'] {
   switch (result.kind) {
