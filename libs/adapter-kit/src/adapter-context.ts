@@ -7,6 +7,7 @@ import type { AdapterConfig } from './adapter-config.ts';
 import { AdapterMetrics } from './adapter-metrics.ts';
 import { CredentialCache } from './credentials/credential-cache.ts';
 import type { ProviderFormat } from './provider-format.ts';
+import { TranslationPool } from './translation/translation-pool.ts';
 import { CallHeaders } from './upstream/call-headers.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 
@@ -18,13 +19,14 @@ export interface AdapterContextOptions {
   readonly clock: Clock;
 }
 
-/** What an adapter's handlers work with. Disposing it closes every connection to providers. */
+/** What an adapter's handlers work with. Disposing it closes every connection to providers, and ends its threads. */
 export interface AdapterContext extends AsyncDisposable {
   readonly format: ProviderFormat;
   readonly config: AdapterConfig;
   readonly credentials: CredentialCache;
   readonly upstream: UpstreamClient;
   readonly headers: CallHeaders;
+  readonly translations: TranslationPool;
   readonly metrics: AdapterMetrics;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -38,16 +40,21 @@ export function createAdapterContext({
   clock,
 }: AdapterContextOptions): AdapterContext {
   const metrics = new AdapterMetrics(runtime.metrics, format.id);
-  const upstream = new UpstreamClient(config.connectTimeoutMs, metrics);
+  const owned = new AsyncDisposableStack();
+  const upstream = owned.use(new UpstreamClient(config.connectTimeoutMs, metrics));
+  const translations = owned.use(
+    new TranslationPool({ workers: config.translationWorkers, maxBytes: config.translationMaxBytes }),
+  );
   return {
     format,
     config,
     credentials: new CredentialCache(credentials, clock),
     upstream,
     headers: new CallHeaders(format.headers),
+    translations,
     metrics,
     logger: runtime.logger,
     clock,
-    [Symbol.asyncDispose]: () => upstream[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -58,6 +58,9 @@ describe('the settings of an adapter', () => {
       idleTimeoutMs: 180_000,
       maxPreambleBytes: 262_144,
       modelListRefreshMs: 60_000,
+      translationWorkers: 2,
+      translationWorkerMinBytes: 262_144,
+      translationMaxBytes: 268_435_456,
     });
   });
 

@@ -20,6 +20,7 @@ export type {
   QuotaAnswer,
   QuotaWindow,
   TokenCounter,
+  TranslationSteps,
   Translator,
   UpstreamErrorAnswer,
   UpstreamFailure,
@@ -27,4 +28,5 @@ export type {
 export { countTokens } from './rpc/count-tokens.ts';
 export { execute } from './rpc/execute.ts';
 export { listModels } from './rpc/list-models.ts';
+export type { ChatAnswerPlan, TranslateChat, TranslatedChat, TranslationContext } from './translation/translation.ts';
 export type { UpstreamHead } from './upstream/upstream-exchange.ts';

@@ -10,6 +10,7 @@ import type {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
 import type { ErrorMeaning } from './failure/upstream-failure.ts';
+import type { TranslatedChat } from './translation/translation.ts';
 import type { UpstreamHead } from './upstream/upstream-exchange.ts';
 
 /** Everything that sets one provider format apart. An adapter is one of these, handed to the kit. */
@@ -48,6 +49,18 @@ export interface Translator {
    * then. Default false: provider text goes no further than the adapter.
    */
   readonly passesErrorsOn?: boolean;
+  /** `prepare` in two steps, where the first is work on the whole body: for large ones it is done in another thread. */
+  readonly steps?: TranslationSteps;
+}
+
+export interface TranslationSteps {
+  /** A module that hands the first step to `serveTranslations`. */
+  readonly worker: URL;
+  /** The second step. */
+  toCall(
+    request: Omit<ClientRequest, 'body' | 'members'>,
+    translated: TranslatedChat<Uint8Array | string>,
+  ): PreparedCall;
 }
 
 export interface ClientRequest {

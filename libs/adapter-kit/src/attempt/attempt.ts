@@ -6,13 +6,12 @@ import type {
   UpstreamAnswerSchema,
   UsageSchema,
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
-import type { AnswerEnding, ClientRequest, PreparedCall, UpstreamFailure } from '../provider-format.ts';
+import type { AnswerEnding, PreparedCall, UpstreamFailure } from '../provider-format.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { answerToPassOn, failedOutcome, failureOfExchange, unavailable } from './attempt-failure.ts';
-import { estimateInputTokens } from './estimate-tokens.ts';
 import { openAnswer } from './open-answer.ts';
 import { type QuotaReport, withLaterQuotas } from './read-quotas.ts';
 import { finalUsage, toUsageMessage, type UsageReport, usageSoFar } from './usage-report.ts';
@@ -25,10 +24,20 @@ export interface ExecuteFrame {
   readonly outcome?: MessageInitShape<typeof ExecuteOutcomeSchema>;
 }
 
+/** A request that is ready to be sent. */
+export interface AttemptedCall {
+  readonly requestId: string;
+  readonly lease: Lease;
+  /** Size of the client's body. */
+  readonly bodyBytes: number;
+  /** See `estimateInputTokens`. */
+  readonly estimatedTokens: number;
+  readonly prepared: PreparedCall;
+}
+
 export interface AttemptOptions {
   readonly context: AdapterContext;
-  readonly request: ClientRequest;
-  readonly call: PreparedCall;
+  readonly call: AttemptedCall;
   /** See `Translator.passesErrorsOn`. */
   readonly passesErrorsOn: boolean;
   readonly signal: AbortSignal;
@@ -46,11 +55,10 @@ export interface AttemptOptions {
  */
 export class Attempt implements Disposable {
   readonly #context: AdapterContext;
-  readonly #request: ClientRequest;
+  readonly #request: AttemptedCall;
   #call: PreparedCall;
   readonly #passesErrorsOn: boolean;
   readonly #signal: AbortSignal;
-  readonly #inputEstimate: number;
   #exchange: UpstreamExchange | undefined;
   #upstream: UpstreamHead | undefined;
   #quotas: QuotaReport = [];
@@ -61,13 +69,12 @@ export class Attempt implements Disposable {
   #heldBytes = 0;
   #toldUsage: UsageReport | undefined;
 
-  constructor({ context, request, call, passesErrorsOn, signal }: AttemptOptions) {
+  constructor({ context, call, passesErrorsOn, signal }: AttemptOptions) {
     this.#context = context;
-    this.#request = request;
-    this.#call = call;
+    this.#request = call;
+    this.#call = call.prepared;
     this.#passesErrorsOn = passesErrorsOn;
     this.#signal = signal;
-    this.#inputEstimate = estimateInputTokens(request.body);
   }
 
   /** Undefined after the outcome, and when the caller has given up. Throws when accounts can't be asked for. */
@@ -156,7 +163,7 @@ export class Attempt implements Disposable {
       exchange.limitSilence(config.idleTimeoutMs);
     }
     const isPreamble = !this.#answerBegan && isEventStream(this.#upstream);
-    const bound = isPreamble ? config.maxPreambleBytes + 4 * this.#request.body.length : maxHeldBytes;
+    const bound = isPreamble ? config.maxPreambleBytes + 4 * this.#request.bodyBytes : maxHeldBytes;
     if (this.#heldBytes > bound) throw new UpstreamError('malformed', 'Too much came before the first content.');
   }
 
@@ -171,7 +178,7 @@ export class Attempt implements Disposable {
   /** Without bytes to go with it, usage is told in steps. */
   #usageNews(): ExecuteFrame | undefined {
     const told = this.#toldUsage;
-    const usage = usageSoFar(this.#call.answer, this.#inputEstimate);
+    const usage = usageSoFar(this.#call.answer, this.#request.estimatedTokens);
     const isNews =
       told === undefined ||
       usage.inputTokens !== told.inputTokens ||
@@ -180,7 +187,7 @@ export class Attempt implements Disposable {
   }
 
   #usageNow(): MessageInitShape<typeof UsageSchema> {
-    return this.#tell(usageSoFar(this.#call.answer, this.#inputEstimate));
+    return this.#tell(usageSoFar(this.#call.answer, this.#request.estimatedTokens));
   }
 
   #tell(usage: UsageReport): MessageInitShape<typeof UsageSchema> {
@@ -202,7 +209,7 @@ export class Attempt implements Disposable {
     return {
       ...(this.#headSent ? undefined : { head: this.#head() }),
       body: answer.take(),
-      usage: this.#tell(finalUsage(answer, this.#inputEstimate)),
+      usage: this.#tell(finalUsage(answer, this.#request.estimatedTokens)),
       outcome: {
         attempt: {
           result: AttemptResult.SUCCEEDED,

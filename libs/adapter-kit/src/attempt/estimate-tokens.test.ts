@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { estimateInputTokens, estimateOutputTokens } from './estimate-tokens.ts';
 
@@ -16,5 +17,18 @@ describe('an estimate of tokens', () => {
     expect(small).toBeLessThan(2_000);
     expect(estimateInputTokens(bodyOf('look', image(1_000_000)))).toBe(small);
     expect(estimateInputTokens(bodyOf('look', image(10_000), image(10_000)))).toBeGreaterThan(small + 1_000);
+  });
+
+  it('finds every long text without a space, wherever it stands', () => {
+    const lengths = fc.oneof(fc.nat(10), fc.integer({ min: 4_000, max: 4_200 }), fc.nat(20_000));
+    const text = fc.tuple(lengths, fc.boolean()).map(([length, isProse]) => (isProse ? ' ' : 'x').repeat(length));
+    fc.assert(
+      fc.property(fc.array(text, { maxLength: 8 }), (texts) => {
+        const body = Buffer.from(texts.join('"'));
+        const blobs = body.length < 4_096 ? [] : texts.filter((each) => each.length >= 4_096 && each.startsWith('x'));
+        const prose = body.length - blobs.join('').length;
+        expect(estimateInputTokens(body)).toBe(Math.ceil(prose / 4) + 1_500 * blobs.length);
+      }),
+    );
   });
 });

@@ -18,18 +18,20 @@ export function estimateInputTokens(body: Uint8Array): number {
 const minBlobBytes = 4 * 1024;
 const tokensPerBlob = 1_500;
 
+/** A text of that length stands across a multiple of it: only there is looked, whatever else the body is made of. */
 function measureBlobs(body: Uint8Array): { readonly count: number; readonly bytes: number } {
   const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   let count = 0;
   let bytes = 0;
-  for (let start = 0; start < buffer.length; ) {
-    const quote = buffer.indexOf(quotationMark, start);
-    const end = quote < 0 ? buffer.length : quote;
+  let end = 0;
+  for (let at = 0; at < buffer.length; at = Math.max(at, end - (end % minBlobBytes)) + minBlobBytes) {
+    const start = buffer.lastIndexOf(quotationMark, at) + 1;
+    const quote = buffer.indexOf(quotationMark, Math.max(at, start));
+    end = quote < 0 ? buffer.length : quote;
     if (end - start >= minBlobBytes && !buffer.subarray(start, end).includes(space)) {
       count += 1;
       bytes += end - start;
     }
-    start = end + 1;
   }
   return { count, bytes };
 }

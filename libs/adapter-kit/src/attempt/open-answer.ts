@@ -17,6 +17,9 @@ export type OpenedAnswer =
     }
   | { readonly kind: 'failed'; readonly failure: UpstreamFailure; readonly quotas: QuotaReport };
 
+/** What of a request matters for sending it. */
+type LeasedRequest = Pick<ClientRequest, 'requestId' | 'lease'>;
+
 /** The part of a prepared call that is sent. */
 type Call = Omit<PreparedCall, 'answer'>;
 
@@ -32,7 +35,7 @@ export interface OpenOptions {
  */
 export async function openAnswer(
   context: AdapterContext,
-  request: ClientRequest,
+  request: LeasedRequest,
   call: Call,
   options: OpenOptions,
 ): Promise<OpenedAnswer> {
@@ -76,7 +79,7 @@ function withoutDoubt(opened: OpenedAnswer, { account, isRenewed = false }: Sent
 /** Undefined when the account service answers that there is no usable credential. */
 async function accountOf(
   { credentials, logger }: AdapterContext,
-  { requestId, lease }: ClientRequest,
+  { requestId, lease }: LeasedRequest,
 ): Promise<ProviderAccount | undefined> {
   try {
     return await credentials.ofAccount(lease.accountId);

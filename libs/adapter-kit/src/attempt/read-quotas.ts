@@ -10,8 +10,10 @@ export type QuotaReport = readonly MessageInitShape<typeof QuotaWindowSchema>[];
 /** What the head of an answer, whatever its status, tells of the account's quotas. */
 export function readQuotas({ format, clock }: AdapterContext, model: string, { headers }: UpstreamHead): QuotaReport {
   const windows = format.readWindows?.({ headers, model, nowMs: clock.nowMs() }) ?? [];
-  return windows.map(toMessage);
+  return windows.length === 0 ? none : windows.map(toMessage);
 }
+
+const none: QuotaReport = [];
 
 /** A report with what the answer told of after its head: of each quota the latest word counts. */
 export function withLaterQuotas(report: QuotaReport, later: readonly QuotaWindow[]): QuotaReport {

@@ -9,7 +9,7 @@ import { openAnswer } from '../attempt/open-answer.ts';
 import type { ClientRequest, TokenCounter, UpstreamFailure } from '../provider-format.ts';
 import { readWholeBody } from '../upstream/read-body.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
-import { readClientRequest } from './read-client-request.ts';
+import { readClientRequest, toClientRequest } from './read-client-request.ts';
 
 /**
  * The handler of AdapterService.CountTokens: one attempt at one account. Throws `model_not_found` when the format has no
@@ -19,7 +19,8 @@ export function countTokens(context: AdapterContext): Handlers<typeof AdapterSer
   return async (frames, { signal }) => {
     const counter = context.format.countTokens;
     if (counter === undefined) throw new GatewayError('model_not_found', 'Tokens of this model can’t be counted.');
-    const { request } = await readClientRequest(frames, context.clock);
+    const received = await readClientRequest(frames, context.clock);
+    const request = toClientRequest(received, await received.body.whole());
     const counted = await countOf(context, counter, request, signal);
     context.metrics.attemptEnded(counted.kind === 'counted' ? AttemptResult.SUCCEEDED : counted.failure.result);
     return toResponse(counted);

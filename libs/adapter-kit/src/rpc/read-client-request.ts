@@ -1,7 +1,9 @@
 import { GatewayError } from '@gateway/errors';
 import type { ExecuteHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Clock } from '@gateway/time';
 import type { ClientRequest } from '../provider-format.ts';
+import { ReceivedBody } from './received-body.ts';
 
 /** A frame of Execute or CountTokens. */
 export interface RequestFrame {
@@ -11,7 +13,10 @@ export interface RequestFrame {
 
 export interface ReceivedRequest {
   readonly head: ExecuteHead;
-  readonly request: ClientRequest;
+  readonly lease: Lease;
+  readonly body: ReceivedBody;
+  /** Epoch milliseconds at which it came. */
+  readonly nowMs: number;
 }
 
 /** Gathers a request from its frames. Throws `invalid_request` without a head, `body_too_large` over the largest body taken. */
@@ -29,21 +34,14 @@ export async function readClientRequest(frames: AsyncIterable<RequestFrame>, clo
   }
   if (head?.lease === undefined)
     throw new GatewayError('invalid_request', 'The first frame must hold a head and a lease.');
-  const { requestId, lease, members, forwardHeaders, affinityKey } = head;
-  return { head, request: { requestId, lease, body: joined(pieces), members, forwardHeaders, affinityKey, nowMs } };
+  return { head, lease: head.lease, body: new ReceivedBody(pieces, size), nowMs };
+}
+
+/** The request as translators take it. */
+export function toClientRequest({ head, lease, nowMs }: ReceivedRequest, body: Uint8Array): ClientRequest {
+  const { requestId, members, forwardHeaders, affinityKey } = head;
+  return { requestId, lease, body, members, forwardHeaders, affinityKey, nowMs };
 }
 
 /** The largest body that any endpoint takes. @see spec "Size limits" */
 const maxBodyBytes = 64 * 1024 * 1024;
-
-/** The pieces as one. In process they are views that follow each other in one buffer: then nothing is copied. */
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const [first] = pieces;
-  if (first === undefined) return new Uint8Array();
-  let end = first.byteOffset;
-  for (const piece of pieces) {
-    if (piece.buffer !== first.buffer || piece.byteOffset !== end) return Buffer.concat(pieces);
-    end += piece.length;
-  }
-  return new Uint8Array(first.buffer, first.byteOffset, end - first.byteOffset);
-}

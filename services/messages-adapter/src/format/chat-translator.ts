@@ -1,25 +1,17 @@
-import type { ClientRequest, PreparedCall, Translator } from '@gateway/adapter-kit';
-import { createChatAnswer, parseChatRequest } from '@gateway/chat';
-import { toWellFormedJson } from '@gateway/json';
+import type { ClientRequest, PreparedCall, TranslationSteps, Translator } from '@gateway/adapter-kit';
+import { createChatAnswer } from '@gateway/chat';
 import { ChatAnswerReader } from './chat-answer-reader.ts';
-import { toProviderRequest } from './to-provider-request.ts';
+import { translateChat } from './translate-chat.ts';
 
 /** Chat completions spoken to a Messages provider. The provider always streams; a client that doesn't gets the whole. */
 export const chatTranslator: Translator = {
-  prepare({ requestId, lease, body, nowMs }: ClientRequest): PreparedCall {
-    const request = parseChatRequest(body);
-    const answer = createChatAnswer({
-      id: requestId,
-      created: Math.floor(nowMs / 1_000),
-      model: lease.model,
-      stream: request.stream,
-      includeUsage: request.includeUsage,
-    });
-    return {
-      path: '/messages',
-      headers: {},
-      body: toWellFormedJson(toProviderRequest(request, lease)),
-      answer: new ChatAnswerReader(answer),
-    };
-  },
+  prepare: (request: ClientRequest) => toCall(request, translateChat(request.body, request)),
+  steps: { worker: new URL('./chat-translation-worker.ts', import.meta.url), toCall },
 };
+
+function toCall(...[{ requestId, lease, nowMs }, translated]: Parameters<TranslationSteps['toCall']>): PreparedCall {
+  const { stream, includeUsage } = translated.answer;
+  const created = Math.floor(nowMs / 1_000);
+  const answer = createChatAnswer({ id: requestId, created, model: lease.model, stream, includeUsage });
+  return { path: '/messages', headers: {}, body: translated.body, answer: new ChatAnswerReader(answer) };
+}

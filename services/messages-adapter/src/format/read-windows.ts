@@ -7,7 +7,14 @@ import { numberIn, toFutureMs } from './header-value.ts';
  * @see https://platform.claude.com/docs/en/api/rate-limits#response-headers
  */
 export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
-  return [...usageWindows(answer), ...keyLimits(answer)];
+  return tellsOfLimits(answer.headers) ? [...usageWindows(answer), ...keyLimits(answer)] : none;
+}
+
+const none: readonly QuotaWindow[] = [];
+
+function tellsOfLimits(headers: QuotaAnswer['headers']): boolean {
+  for (const name in headers) if (name.startsWith('anthropic-ratelimit-')) return true;
+  return false;
 }
 
 const unified = 'anthropic-ratelimit-unified';

@@ -1,25 +1,18 @@
-import type { ClientRequest, PreparedCall, Translator } from '@gateway/adapter-kit';
-import { createChatAnswer, parseChatRequest } from '@gateway/chat';
-import { toWellFormedJson } from '@gateway/json';
+import type { ClientRequest, PreparedCall, TranslationSteps, Translator } from '@gateway/adapter-kit';
+import { createChatAnswer } from '@gateway/chat';
 import { ChatAnswerReader } from './chat-answer-reader.ts';
-import { toProviderRequest } from './to-provider-request.ts';
+import { translateChat } from './translate-chat.ts';
 
 /** Chat completions spoken to a Responses provider. No header of the client goes along: none is of this dialect. */
-export const chatTranslator: Translator = { prepare };
+export const chatTranslator: Translator = {
+  prepare: (request: ClientRequest) => toCall(request, translateChat(request.body, request)),
+  steps: { worker: new URL('./chat-translation-worker.ts', import.meta.url), toCall },
+};
 
-function prepare({ requestId, lease, body, affinityKey, nowMs }: ClientRequest): PreparedCall {
-  const request = parseChatRequest(body);
-  const answer = createChatAnswer({
-    id: requestId,
-    created: Math.floor(nowMs / 1_000),
-    model: lease.model,
-    stream: request.stream,
-    includeUsage: request.includeUsage,
-  });
-  return {
-    path: '/responses',
-    headers: {},
-    body: toWellFormedJson(toProviderRequest(request, { lease, affinityKey })),
-    answer: new ChatAnswerReader({ answer, wantsJson: request.responseFormat.type !== 'text', nowMs }),
-  };
+function toCall(...[{ requestId, lease, nowMs }, translated]: Parameters<TranslationSteps['toCall']>): PreparedCall {
+  const { stream, includeUsage, wantsJson } = translated.answer;
+  const created = Math.floor(nowMs / 1_000);
+  const answer = createChatAnswer({ id: requestId, created, model: lease.model, stream, includeUsage });
+  const reader = new ChatAnswerReader({ answer, wantsJson, nowMs });
+  return { path: '/responses', headers: {}, body: translated.body, answer: reader };
 }

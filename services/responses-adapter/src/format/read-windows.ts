@@ -10,7 +10,14 @@ import { toFutureMs } from './provider-error.ts';
  * @see https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers
  */
 export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
-  return [...usageWindows(answer), ...keyLimits(answer)];
+  return tellsOfLimits(answer.headers) ? [...usageWindows(answer), ...keyLimits(answer)] : none;
+}
+
+const none: readonly QuotaWindow[] = [];
+
+function tellsOfLimits(headers: QuotaAnswer['headers']): boolean {
+  for (const name in headers) if (name.startsWith('x-codex-') || name.startsWith('x-ratelimit-')) return true;
+  return false;
 }
 
 type AnswerHead = Pick<QuotaAnswer, 'headers' | 'nowMs'>;

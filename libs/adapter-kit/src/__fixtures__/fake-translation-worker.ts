@@ -1,0 +1,14 @@
+import { GatewayError } from '@gateway/errors';
+import { serveTranslations } from '../translation/serve-translations.ts';
+
+/** Does as the body says; any other body is repeated in capitals, with the model of its lease. */
+serveTranslations((body, { lease }) => {
+  const text = Buffer.from(body).toString();
+  if (text.startsWith('refuse')) throw new GatewayError('unsupported_content', 'messages[0] is not for this model');
+  if (text.startsWith('throw')) throw new RangeError('a fault with words of a client');
+  if (text.startsWith('die')) process.exit(1);
+  return {
+    body: `${lease.model}: ${text.toUpperCase()}`,
+    answer: { stream: true, includeUsage: false, wantsJson: true },
+  };
+});

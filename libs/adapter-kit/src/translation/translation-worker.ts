@@ -1,0 +1,67 @@
+import { Worker } from 'node:worker_threads';
+import { GatewayError } from '@gateway/errors';
+import {
+  type TranslatedInWorker,
+  type TranslationReply,
+  type TranslationTask,
+  translationFailed,
+} from './translation.ts';
+
+/** One thread that translates one request at a time. Disposing it ends the thread, whatever it does. */
+export class TranslationWorker implements AsyncDisposable {
+  readonly #worker: Worker;
+  #task: PromiseWithResolvers<TranslatedInWorker> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** False once the thread has ended: the worker is of no use then. */
+  isAlive = true;
+
+  constructor(module: URL) {
+    this.#worker = new Worker(module, { resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB } });
+    this.#worker.unref();
+    this.#worker.on('message', (reply: TranslationReply) => this.#onReply(reply));
+    this.#worker.on('error', (thrown) => this.#onEnd(thrown instanceof Error ? thrown.name : typeof thrown));
+    this.#worker.on('exit', () => this.#onEnd('the worker ended'));
+  }
+
+  get isBusy(): boolean {
+    return this.#task !== undefined;
+  }
+
+  /** The body's memory goes along: the caller has it no more. Throws what the translation throws, and `internal_error`. */
+  translate(task: TranslationTask & { readonly body: Uint8Array<ArrayBuffer> }): Promise<TranslatedInWorker> {
+    const underWay = Promise.withResolvers<TranslatedInWorker>();
+    this.#task = underWay;
+    this.#timer = setTimeout(() => void this[Symbol.asyncDispose](), maxTranslationMs);
+    this.#worker.postMessage(task, [task.body.buffer]);
+    return underWay.promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isAlive = false;
+    await this.#worker.terminate();
+  }
+
+  #onReply(reply: TranslationReply): void {
+    const task = this.#finishTask();
+    if (reply.kind === 'translated') task?.resolve(reply.translated);
+    else if (reply.kind === 'refused') task?.reject(new GatewayError(reply.code, reply.message));
+    else task?.reject(translationFailed(reply.reason));
+  }
+
+  #onEnd(reason: string): void {
+    this.isAlive = false;
+    this.#finishTask()?.reject(translationFailed(reason));
+  }
+
+  #finishTask(): PromiseWithResolvers<TranslatedInWorker> | undefined {
+    const task = this.#task;
+    this.#task = undefined;
+    clearTimeout(this.#timer);
+    return task;
+  }
+}
+
+/** Enough for the largest body in each of its forms: bytes, text, values, text and bytes again. */
+const maxHeapMiB = 1_024;
+/** Far more than the largest body takes. */
+const maxTranslationMs = 60_000;

@@ -1,0 +1,48 @@
+import type { ChatAnswerOptions } from '@gateway/chat';
+import { GatewayError, type GatewayErrorCode } from '@gateway/errors';
+import type { ClientRequest } from '../provider-format.ts';
+
+/** What a translation is made from, besides the body. Plain data: it may go to another thread. */
+export type TranslationContext = Pick<ClientRequest, 'affinityKey'> & {
+  readonly lease: Pick<ClientRequest['lease'], 'model' | 'defaultEffort' | 'traits'>;
+};
+
+/** A chat request as a provider takes it. Plain data. */
+export interface TranslatedChat<Body = string> {
+  readonly body: Body;
+  readonly answer: ChatAnswerPlan;
+}
+
+/** What the client wants of its answer. */
+export interface ChatAnswerPlan extends Pick<ChatAnswerOptions, 'stream' | 'includeUsage'> {
+  readonly wantsJson: boolean;
+}
+
+/** The same as a worker gives it. */
+export interface TranslatedInWorker extends TranslatedChat<Uint8Array<ArrayBuffer>> {
+  /** See `estimateInputTokens`. */
+  readonly estimatedTokens: number;
+}
+
+/** Throws `invalid_request`, `invalid_json` or `unsupported_content`. */
+export type TranslateChat = (body: Uint8Array, context: TranslationContext) => TranslatedChat;
+
+/** What a worker is asked. */
+export interface TranslationTask {
+  readonly body: Uint8Array;
+  readonly context: TranslationContext;
+}
+
+/** What a worker answers. */
+export type TranslationReply =
+  | { readonly kind: 'translated'; readonly translated: TranslatedInWorker }
+  /** The request is at fault. */
+  | { readonly kind: 'refused'; readonly code: GatewayErrorCode; readonly message: string }
+  /** The translation is at fault; `reason` is its error's name. */
+  | { readonly kind: 'failed'; readonly reason: string };
+
+export function translationFailed(reason: string): GatewayError {
+  return new GatewayError('internal_error', 'The gateway failed to handle the request.', {
+    cause: new Error(`A translation failed: ${reason}.`),
+  });
+}
