@@ -80,7 +80,8 @@ export interface PreparedCall {
   /** Path under the base URL, "/responses". */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array | string;
+  /** Pieces are sent one after the other. */
+  readonly body: Uint8Array | string | readonly Uint8Array[];
   readonly answer: AnswerReader;
   /**
    * The same call without what this failure complains of, to be sent with the same account at once; undefined when there

@@ -43,6 +43,9 @@ beforeAll(async () => {
 afterAll(() => owned.disposeAsync());
 beforeEach(() => simulator.reset());
 
+/** Larger than what is translated on the event loop. */
+const long = 'All work and no play. '.repeat(20_000);
+
 const weather = {
   type: 'function',
   function: {
@@ -74,6 +77,20 @@ describe('the adapter at a simulated provider', () => {
     expect(status).toBe(200);
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
     expect(deltasOf(text).join('')).toBe(whole.choices[0].message.content);
+  });
+
+  it('answers a large request as a small one, and tells what is wrong with it', async () => {
+    const { text, usage, result } = await answerOf({ messages: [user(`${long}#long 40`)], stream: true });
+    const small = await answerOf({ messages: [user('#long 40')], stream: true });
+    expect(result).toBe(AttemptResult.SUCCEEDED);
+    expect(deltasOf(text)).toEqual(deltasOf(small.text));
+    expect(usage?.inputTokens).toBe(BigInt(simulator.requests()[0]?.billed.inputTokens ?? -1));
+    const refused = answerOf({ messages: [user(long), { role: 'user', content: [{ type: 'audio' }] }] });
+    await expect(refused).rejects.toMatchObject({ code: 'unsupported_content' });
+    await expect(answerOf({ messages: [user(long)], temperature: 'hot' })).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: 'temperature must be a number',
+    });
   });
 
   it('makes a tool call and takes its result, thinking or not', async () => {

@@ -43,4 +43,4 @@ export class ReceivedBody {
   }
 }
 
-const bytesPerTurn = 2 * 1024 * 1024;
+const bytesPerTurn = 512 * 1024;

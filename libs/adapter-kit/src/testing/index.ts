@@ -17,3 +17,4 @@ export { describeGoldenAnswers, framed, replay } from './golden-answer.ts';
 export type { GoldenRequestSuite, RefusedRequest, RequestCase } from './golden-request.ts';
 export { describeGoldenRequests, isRefusal } from './golden-request.ts';
 export { readCompletion, readStreamedAnswer } from './read-client-answer.ts';
+export { textOfBody } from './text-of-body.ts';

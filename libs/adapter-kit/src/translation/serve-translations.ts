@@ -1,3 +1,5 @@
+import { constants, setPriority } from 'node:os';
+import { platform } from 'node:process';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { GatewayError } from '@gateway/errors';
 import { estimateInputTokens } from '../attempt/estimate-tokens.ts';
@@ -7,10 +9,17 @@ import type { TranslateChat, TranslationReply, TranslationTask } from './transla
 export function serveTranslations(translate: TranslateChat): void {
   if (parentPort === null) throw new Error('Translations are served in a worker.');
   const port: MessagePort = parentPort;
+  yieldToEventLoops();
   port.on('message', (task: TranslationTask) => {
     const reply = answer(translate, task);
     port.postMessage(reply, reply.kind === 'translated' ? [reply.translated.body.buffer] : []);
   });
+}
+
+/** Where there are fewer cores than threads, what many requests wait for comes before what one large one waits for. */
+function yieldToEventLoops(): void {
+  // On other systems the priority is that of the whole process.
+  if (platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 }
 
 function answer(translate: TranslateChat, { body, context }: TranslationTask): TranslationReply {

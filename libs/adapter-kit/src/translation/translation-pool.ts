@@ -128,4 +128,4 @@ async function copied(pieces: readonly Uint8Array[], size: number): Promise<Uint
   return copy;
 }
 
-const bytesPerTurn = 2 * 1024 * 1024;
+const bytesPerTurn = 512 * 1024;

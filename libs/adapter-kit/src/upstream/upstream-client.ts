@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { AdapterMetrics } from '../adapter-metrics.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
@@ -11,7 +12,7 @@ export interface UpstreamRequest {
   readonly path: string;
   /** All headers, the secret's too. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array | string;
+  readonly body?: Uint8Array | string | readonly Uint8Array[];
   /** How long the answer may take to begin. See `UpstreamExchange`. */
   readonly timeoutMs: number;
   /** Aborting it ends the exchange at once, in any state. */
@@ -49,8 +50,7 @@ export class UpstreamClient implements AsyncDisposable {
         origin: account.origin,
         path: account.basePath + path,
         method,
-        headers,
-        body: body ?? null,
+        ...toSend(headers, body),
       },
       exchange,
     );
@@ -60,5 +60,32 @@ export class UpstreamClient implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#agent.destroy();
     this.#deadlines[Symbol.dispose]();
+  }
+}
+
+/**
+ * Pieces of little are joined, so that they leave in one write. Large ones stay as they are, for their bytes would be
+ * copied in one go; they are written in turns, as fast as the connection takes them.
+ */
+function toSend(headers: UpstreamRequest['headers'], body: UpstreamRequest['body'] = '') {
+  if (!isPieces(body)) return { headers, body };
+  const size = body.reduce((sum, { length }) => sum + length, 0);
+  if (size <= maxJoinedBytes) return { headers, body: Buffer.concat(body, size) };
+  return {
+    headers: { ...headers, 'content-length': String(size) },
+    body: Readable.from(slicesOf(body), { objectMode: false }),
+  };
+}
+
+function isPieces(body: Uint8Array | string | readonly Uint8Array[]): body is readonly Uint8Array[] {
+  return Array.isArray(body);
+}
+
+const maxJoinedBytes = 256 * 1024;
+const sliceBytes = 1024 * 1024;
+
+function* slicesOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
+  for (const piece of pieces) {
+    for (let start = 0; start < piece.length; start += sliceBytes) yield piece.subarray(start, start + sliceBytes);
   }
 }

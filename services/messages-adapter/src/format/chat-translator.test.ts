@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import type { PreparedCall } from '@gateway/adapter-kit';
+import { textOfBody } from '@gateway/adapter-kit/testing';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { readFixture } from './__fixtures__/replay.ts';
@@ -76,5 +77,5 @@ function prepare(members: Record<string, unknown>, defaultEffort = ''): Prepared
 }
 
 function bodyOf(call: PreparedCall): Record<string, unknown> {
-  return JSON.parse(Buffer.from(call.body).toString());
+  return JSON.parse(textOfBody(call));
 }

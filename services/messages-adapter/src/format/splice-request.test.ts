@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { spliceModel } from './splice-request.ts';
 
 const spliced = (body: string | Uint8Array, model = 'claude-x') =>
-  spliceModel(readJsonBody(Buffer.from(body)), model).toString();
+  Buffer.concat(spliceModel(readJsonBody(Buffer.from(body)), model)).toString();
 
 describe('spliceModel', () => {
   it.each([

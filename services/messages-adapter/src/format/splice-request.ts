@@ -3,16 +3,12 @@ import type { JsonBody } from '@gateway/json';
 
 /**
  * The body with another `model`. Only the bytes of that value change: of a repeated key the last one's, which is the one
- * that counts. Throws `invalid_request` without a model.
+ * that counts. In pieces, none of which is a copy of the client's. Throws `invalid_request` without a model.
  * @see spec "POST /v1/messages"
  */
-export function spliceModel(request: JsonBody, model: string): Buffer {
+export function spliceModel(request: JsonBody, model: string): readonly Buffer[] {
   const member = request.member('model');
   if (member === undefined) throw new GatewayError('invalid_request', 'model is required.');
   const { bytes } = request;
-  return Buffer.concat([
-    bytes.subarray(0, member.valueStart),
-    Buffer.from(JSON.stringify(model)),
-    bytes.subarray(member.valueEnd),
-  ]);
+  return [bytes.subarray(0, member.valueStart), Buffer.from(JSON.stringify(model)), bytes.subarray(member.valueEnd)];
 }

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { brokenStream, toUpstreamFailure } from '@gateway/adapter-kit';
+import { textOfBody } from '@gateway/adapter-kit/testing';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +12,7 @@ describe('responsesTranslator', () => {
     const forwardHeaders = { 'x-openai-internal-codex-responses-lite': 'true' };
     const call = prepare('{"model":"x","input":[],"prompt_cache_key":"k","n":12345678901234567890}', forwardHeaders);
     expect(call).toMatchObject({ path: '/responses', headers: forwardHeaders });
-    expect(Buffer.from(call.body).toString()).toBe(
+    expect(textOfBody(call)).toBe(
       '{"model":"gpt-5.5","input":[],"prompt_cache_key":"k","n":12345678901234567890,"stream":true,"store":false}',
     );
   });
@@ -36,7 +37,7 @@ describe('responsesTranslator', () => {
     const call = prepare(
       '{"model":"x","input":[{"type":"reasoning","encrypted_content":"s"},{"id":"msg_1","role":"user"}]}',
     );
-    expect(String(call.amend?.(unreadable)?.body)).toBe(
+    expect(textOfBody(call.amend?.(unreadable) ?? expect.fail())).toBe(
       '{"model":"gpt-5.5","input":[{"role":"user"}],"stream":true,"store":false}',
     );
     expect(call.amend?.(unreadable)?.answer).not.toBe(call.answer);

@@ -67,7 +67,7 @@ describe('spliceRequest', () => {
 });
 
 function splice(text: string): string {
-  return spliceRequest(readJsonBody(Buffer.from(text)), 'gpt-5.5').toString();
+  return Buffer.concat(spliceRequest(readJsonBody(Buffer.from(text)), 'gpt-5.5')).toString();
 }
 
 interface RawMember {

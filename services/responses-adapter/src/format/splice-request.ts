@@ -3,10 +3,10 @@ import type { JsonBody, NamedJsonMember } from '@gateway/json';
 /**
  * The client's body as the provider gets it: `model` is the given one, `stream` is true, `store` is false, and
  * `max_output_tokens` and `client_metadata` are gone, however often and however escaped they were written. All other
- * bytes are the client's.
+ * bytes are the client's. In pieces, none of which is a copy of the client's.
  * @see spec "POST /v1/responses"
  */
-export function spliceRequest({ bytes, memberList }: JsonBody, model: string): Buffer {
+export function spliceRequest({ bytes, memberList }: JsonBody, model: string): readonly Buffer[] {
   const fixed = new Map([
     ['model', JSON.stringify(model)],
     ['stream', 'true'],
@@ -53,7 +53,7 @@ class Splice {
     this.#copied = end;
   }
 
-  result(): Buffer {
-    return Buffer.concat([...this.#pieces, this.#bytes.subarray(this.#copied)]);
+  result(): readonly Buffer[] {
+    return [...this.#pieces, this.#bytes.subarray(this.#copied)];
   }
 }
