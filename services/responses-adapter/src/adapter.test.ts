@@ -51,6 +51,16 @@ describe('the responses adapter', () => {
     expect(deltasOf(body).length).toBeGreaterThan(2);
   });
 
+  it('answers a large request as a small one, and tells what is wrong with it', async () => {
+    const long = 'All work and no play. '.repeat(20_000);
+    const { body, usage, outcome } = await execute({ messages: [user(`${long}#long 60`)], stream: true });
+    expect(outcome?.attempt?.result).toBe(AttemptResult.SUCCEEDED);
+    expect(deltasOf(body)).toEqual(deltasOf((await execute({ messages: [user('#long 60')], stream: true })).body));
+    expect(usage?.inputTokens).toBe(BigInt(simulator.requests()[0]?.billed.inputTokens ?? -1));
+    const refused = execute({ messages: [user(long), { role: 'user', content: [{ type: 'audio' }] }] });
+    await expect(refused).rejects.toMatchObject({ code: 'unsupported_content' });
+  });
+
   it.each([false, true])('carries tool calls and their results there and back (stream: %s)', async (stream) => {
     const tools = [{ type: 'function', function: { name: 'get_weather', parameters: { type: 'object' } } }];
     const messages = [user('#tool get_weather {"city":"Oslo"} #tool get_weather')];

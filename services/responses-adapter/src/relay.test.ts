@@ -48,6 +48,18 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
     });
   });
 
+  it('sends a large body as the client wrote it', async () => {
+    const input = JSON.stringify([{ role: 'user', content: 'All "work" and no play.\n'.repeat(40_000) }]);
+    const { outcome } = await execute(`{"model":"x","input":${input},"store":true}`);
+    expect(outcome?.attempt?.result).toBe(AttemptResult.SUCCEEDED);
+    const [received] = simulator.requests();
+    const sent = `{"model":"gpt-5.5","input":${input},"store":false,"stream":true}`;
+    expect(received?.headers['content-length']).toBe(String(sent.length));
+    // The simulator keeps the beginning.
+    expect(sent.startsWith(Buffer.from(received?.body ?? '').toString())).toBe(true);
+    expect(received?.body.length).toBeGreaterThan(0);
+  });
+
   it('sends the body as the client wrote it, but for the members that are the gateway’s', async () => {
     const client = ' {"max_output_tokens":5, "input":[] ,"metadata":{"n":"\\u0041"},"model":"x","store":true }';
     await execute(client, { 'x-codex-turn-state': 'ts' });
