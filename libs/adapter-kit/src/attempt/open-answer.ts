@@ -55,7 +55,7 @@ export async function openAnswer(
 
 async function toOpened(
   context: AdapterContext,
-  request: ClientRequest,
+  request: LeasedRequest,
   { exchange, head }: Sent,
 ): Promise<OpenedAnswer> {
   const quotas = readQuotas(context, request.lease.model, head);
