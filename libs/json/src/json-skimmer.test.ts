@@ -102,6 +102,15 @@ describe('JsonSkimmer', () => {
     expect(() => skimmer.push(Buffer.from('['))).toThrow(expect.objectContaining({ code: 'invalid_request' }));
   });
 
+  it('knows what it is in at any depth, objects from arrays', () => {
+    const deep = (levels: number) => `${'{"a":['.repeat(levels)}1${']}'.repeat(levels)}`;
+    for (const levels of [1, 31, 32, 33, 127]) {
+      expect(skims(deep(levels))).toBe(true);
+      expect(skims(deep(levels).replace('1]}', '1}]'))).toBe(false);
+      expect(skims(deep(levels).replace(/\}$/, ']'))).toBe(false);
+    }
+  });
+
   it('refuses too many values', () => {
     const skimmer = new JsonSkimmer({ maxTokens: 100 });
     expect(() => skimmer.push(Buffer.from(`[${'{},'.repeat(100)}`))).toThrow(

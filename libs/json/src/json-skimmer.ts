@@ -66,8 +66,8 @@ export class JsonSkimmer {
   readonly #maxDepth: number;
   readonly #maxTokens: number;
   readonly #maxMembers: number;
-  /** One byte per open container: is it an object? */
-  readonly #isObject: Uint8Array;
+  /** One byte per open container: is it an object? Small at first: then it costs nothing to make. */
+  #isObject = new Uint8Array(64);
   #depth = 0;
   #tokens = 0;
   #state: State = State.value;
@@ -86,7 +86,6 @@ export class JsonSkimmer {
     this.#maxDepth = maxDepth;
     this.#maxTokens = maxTokens;
     this.#maxMembers = maxMembers;
-    this.#isObject = new Uint8Array(maxDepth + 1);
   }
 
   /** True when the text's value is an object; certain once it has begun. */
@@ -181,6 +180,7 @@ export class JsonSkimmer {
       throw new GatewayError('invalid_request', `The body is nested more than ${this.#maxDepth} levels deep.`);
     }
     this.#depth += 1;
+    if (this.#depth === this.#isObject.length) this.#isObject = twiceAsLong(this.#isObject);
     this.#isObject[this.#depth] = isObject ? 1 : 0;
     this.#state = isObject ? State.firstKeyOrEnd : State.firstElementOrEnd;
   }
@@ -276,6 +276,12 @@ export class JsonSkimmer {
       throw new GatewayError('invalid_request', `The body has more than ${this.#maxTokens} values.`);
     }
   }
+}
+
+function twiceAsLong(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const longer = new Uint8Array(2 * bytes.length);
+  longer.set(bytes);
+  return longer;
 }
 
 /** One where a byte is plain in a string: no quote, backslash or control character. */
