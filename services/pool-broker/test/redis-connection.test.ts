@@ -1,0 +1,40 @@
+import { startRedis, type TestServer } from '@gateway/testkit';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { openRedisConnection } from '../src/store/redis-connection.ts';
+
+const timeoutMs = 500;
+
+describe('a connection to Redis', () => {
+  let server: TestServer;
+  beforeEach(async () => {
+    server = await startRedis();
+    return () => server[Symbol.asyncDispose]();
+  });
+
+  const connect = async () => {
+    const redis = await openRedisConnection(server.url, timeoutMs);
+    onTestFinished(() => redis.disconnect());
+    return redis;
+  };
+
+  it('gives a command up that is not answered in time', async () => {
+    const redis = await connect();
+    await server.pause();
+    await expect(redis.ping()).rejects.toThrow('in time');
+    await server.resume();
+    await expect.poll(() => redis.ping(), { timeout: 10_000 }).toBe('PONG');
+  });
+
+  it('takes an answer that came while this process stood still', async () => {
+    const redis = await connect();
+    const answers = [redis.ping(), redis.incr('counted'), redis.incr('counted')];
+    await new Promise(setImmediate);
+    standStill(2 * timeoutMs);
+    expect(await Promise.all(answers)).toEqual(['PONG', 1, 2]);
+  });
+});
+
+/** As a process does that is stopped, or gets no time of a processor. */
+function standStill(durationMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
+}
