@@ -24,7 +24,10 @@ export interface AttemptJson {
 }
 
 /** The latest requests of a token, newest first, as an operator's HTTP client would ask the edge for them. */
-export async function tracesOf({ edgeAdminUrl }: Topology, tokenId: string): Promise<readonly TraceJson[]> {
+export async function tracesOf(
+  { edgeAdminUrl }: Pick<Topology, 'edgeAdminUrl'>,
+  tokenId: string,
+): Promise<readonly TraceJson[]> {
   const response = await fetch(`${edgeAdminUrl}/gateway.edge.v1.RequestTraceService/ListTraces`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

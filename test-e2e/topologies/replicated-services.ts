@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Simulator, startSimulator } from '@gateway/simulator';
+import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator';
 import {
   type RunningServices,
   type ServiceName,
@@ -10,6 +10,7 @@ import {
   startPostgres,
   startRedis,
   startServices,
+  type TestBackends,
   type TestServer,
 } from '@gateway/testkit';
 import { suiteSettings } from './topology.ts';
@@ -31,25 +32,43 @@ export interface ReplicatedServicesOptions {
   /** The pace of the providers' streams. */
   readonly eventDelayMs: number;
   readonly env: Readonly<Record<string, string>>;
+  /** Further settings of the simulated providers. */
+  readonly simulator?: SimulatorOptions;
+  /** The text of gateway.yaml. Default: two accounts in each of two pools. */
+  readonly gatewayFile?: (simulator: Simulator) => string;
+  /** Further settings of the brokers. */
+  readonly brokerEnv?: (backends: TestBackends) => Readonly<Record<string, string>>;
+  /** Is given every line that a service logs. */
+  readonly onLine?: (service: ServiceName, line: string) => void;
 }
 
 export async function startReplicatedServices(options: ReplicatedServicesOptions): Promise<ReplicatedServices> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'gateway-faults-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const simulator = stack.use(await startSimulator({ eventDelayMs: options.eventDelayMs, maximumRequests: 200_000 }));
+  const simulator = stack.use(
+    await startSimulator({ eventDelayMs: options.eventDelayMs, maximumRequests: 200_000, ...options.simulator }),
+  );
   const [redis, nats, postgres] = await Promise.all([startRedis(), startNats(), startPostgres()]);
   for (const server of [redis, nats, postgres]) stack.use(server);
+  const backends = { redisUrl: redis.url, natsUrl: nats.url, postgresUrl: postgres.url };
+  const { gatewayFile = twoPools, brokerEnv = () => ({}), onLine } = options;
+  const gatewayConfigFile = join(folder, 'gateway.yaml');
+  await writeFile(gatewayConfigFile, gatewayFile(simulator));
   const lastWords = new LastWords();
   const unexpectedEnds: string[] = [];
   const running = stack.use(
     await startServices({
-      backends: { redisUrl: redis.url, natsUrl: nats.url, postgresUrl: postgres.url },
-      gatewayConfigFile: await writeTwoPools(folder, simulator.url),
+      backends,
+      gatewayConfigFile,
       replicas: options.replicas,
       env: { ...suiteSettings, ...options.env },
+      envOf: { 'pool-broker': brokerEnv(backends) },
       drainTimeoutSeconds: 3,
-      onLine: (service, line) => lastWords.note(service, line),
+      onLine: (service, line) => {
+        lastWords.note(service, line);
+        onLine?.(service, line);
+      },
       onUnexpectedEnd: (service, how) => unexpectedEnds.push(`${service} ${how}:\n${lastWords.of(service)}`),
     }),
   );
@@ -67,13 +86,10 @@ export async function startReplicatedServices(options: ReplicatedServicesOptions
 }
 
 /** Two accounts in each pool, and a class of each kind: one that may fail over to the other format, and one that can't. */
-async function writeTwoPools(folder: string, simulatorUrl: string): Promise<string> {
-  const path = join(folder, 'gateway.yaml');
-  await writeFile(
-    path,
-    `pools:
-  responses: { format: responses, owned_by: provider_a, base_url: "${simulatorUrl}/v1" }
-  messages: { format: messages, owned_by: provider_b, base_url: "${simulatorUrl}/v1" }
+function twoPools({ url }: Simulator): string {
+  return `pools:
+  responses: { format: responses, owned_by: provider_a, base_url: "${url}/v1" }
+  messages: { format: messages, owned_by: provider_b, base_url: "${url}/v1" }
 accounts:
   - { pool: responses, name: a, credential: { bearer: responses-a } }
   - { pool: responses, name: b, credential: { bearer: responses-b } }
@@ -82,9 +98,7 @@ accounts:
 classes:
   sterk: { name: Sterk, effort: low, candidates: [responses/gpt-5.5, messages/claude-opus-4-8] }
   claude: { name: Claude, effort: low, candidates: [messages/claude-sonnet-5] }
-`,
-  );
-  return path;
+`;
 }
 
 /** The newest lines that each service has logged. */

@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { adapterFaults } from './pools/adapter-faults.ts';
+import { aftermathOf } from './pools/aftermath.ts';
+import { brokerFaults } from './pools/broker-faults.ts';
+import { PoolScene } from './pools/pool-scene.ts';
+
+const isLong = process.env.FAULTS === 'long';
+
+describe('account pools under load', () => {
+  let opened: PoolScene | undefined;
+  const scene = () => {
+    if (opened === undefined) throw new Error('the scene is not open');
+    return opened;
+  };
+  beforeAll(async () => {
+    opened = await PoolScene.open();
+  });
+  afterAll(async () => {
+    await opened?.[Symbol.asyncDispose]();
+  });
+
+  brokerFaults(scene, { rounds: isLong ? 4 : 1 });
+  adapterFaults(scene);
+  aftermathOf(scene);
+});

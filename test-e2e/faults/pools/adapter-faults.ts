@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import type { RequestKind } from '../load/request-kinds.ts';
+import type { Exchange } from './exchange.ts';
+import { accountsOf } from './gateway-file.ts';
+import { chatStream, messagesStream, messagesWhole, responsesStream } from './kinds.ts';
+import { type AskedExchange, idleTimeoutMs, type PoolScene } from './pool-scene.ts';
+
+/** Within three times this, a service that stands still is noticed by those who call it. */
+const heartbeatMs = 5_000;
+
+/** Streams of every endpoint, which the two kinds of adapters carry. */
+const streams: readonly RequestKind[] = [chatStream('first'), messagesStream('second'), responsesStream('gpt-first')];
+
+const adapters = ['responses-adapter', 'messages-adapter'] as const;
+
+/** Adapters that die or stand still, before the first byte of an answer and in the middle of one. */
+export function adapterFaults(scene: () => PoolScene): void {
+  describe('an adapter that dies before the first byte of an answer', () => {
+    it('is replaced by the next candidate: the client sees one answer, and the ledger has one row', async () => {
+      const { exchange, marker, token } = await untilAsked(scene(), chatStream('either'), accountsOf('first'));
+      await scene().replica('responses-adapter', 0).kill();
+      expect((await exchange.ended).ending).toBe('whole');
+      expect(
+        scene()
+          .attemptsOf(marker)
+          .map(({ model }) => model),
+      ).toEqual(['gpt-5.5', 'claude-sonnet-5']);
+      expect(exchange.headers['x-gateway-provider']).toBe('provider_b');
+      await expect
+        .poll(async () => (await scene().rowsOf(token)).map(({ model, estimated }) => ({ model, estimated })))
+        .toEqual([{ model: 'claude-sonnet-5', estimated: false }]);
+      await startAgain(scene());
+    });
+
+    it('is a 503 in the shape of an endpoint that speaks one format only, and costs nothing', async () => {
+      const messages = await untilAsked(scene(), messagesWhole('second'), accountsOf('second'));
+      const responses = await untilAsked(scene(), responsesStream('gpt-first'), accountsOf('gpt-first'));
+      await Promise.all(adapters.map((adapter) => scene().replica(adapter, 0).kill()));
+      await Promise.all([messages.exchange.ended, responses.exchange.ended]);
+      expect([messages.exchange.status, messages.exchange.json]).toEqual([
+        503,
+        { type: 'error', error: { type: 'api_error', message: expect.any(String) } },
+      ]);
+      expect([responses.exchange.status, responses.exchange.json]).toEqual([
+        503,
+        { error: { code: 'providers_unavailable', message: expect.any(String) } },
+      ]);
+      await startAgain(scene());
+      expect([await scene().rowsOf(messages.token), await scene().rowsOf(responses.token)]).toEqual([[], []]);
+    });
+  });
+
+  describe('an adapter that dies in the middle of answers', () => {
+    it('ends each with one error event, long before it would be missed, and what was used is booked', async () => {
+      const asked = await untilStreaming(scene(), 0);
+      const killedMs = Date.now();
+      await Promise.all(adapters.map((adapter) => scene().replica(adapter, 0).kill()));
+      for (const { exchange } of asked) expectOneErrorAtItsEnd(await exchange.ended);
+      const tookMs = asked.map(({ exchange }) => exchange.endedMs - killedMs);
+      process.stdout.write(`adapters killed: error events after ${tookMs.join(', ')} ms\n`);
+      for (const each of tookMs) expect(each).toBeLessThan(idleTimeoutMs);
+      await expectEstimates(scene(), asked);
+      await startAgain(scene());
+    });
+  });
+
+  describe('an adapter that stands still in the middle of answers', () => {
+    it('leaves heartbeats, and then one error event once it is missed; what was used is booked', async () => {
+      const asked = await untilStreaming(scene(), 1);
+      const before = asked.map(({ exchange }) => exchange.heartbeats);
+      const pausedMs = Date.now();
+      const frozen = adapters.map((adapter) => scene().replica(adapter, 1));
+      await Promise.all(frozen.map((adapter) => adapter.pause()));
+      try {
+        for (const { exchange } of asked) expectOneErrorAtItsEnd(await exchange.ended);
+      } finally {
+        await Promise.all(frozen.map((adapter) => adapter.resume()));
+      }
+      const tookMs = asked.map(({ exchange }) => exchange.endedMs - pausedMs);
+      process.stdout.write(`adapters frozen: error events after ${tookMs.join(', ')} ms\n`);
+      for (const each of tookMs) expect(each).toBeLessThan(3 * heartbeatMs + idleTimeoutMs);
+      const beats = asked.map(({ exchange }, index) => exchange.heartbeats - (before[index] ?? 0));
+      // The Messages stream is relayed as sent: its heartbeats are the provider's own.
+      expect(beats[0]).toBeGreaterThan(1);
+      expect(beats[2]).toBeGreaterThan(1);
+      await expectEstimates(scene(), asked);
+      await scene().answersAgain(1);
+    });
+  });
+}
+
+/** Asks at the first edge, and resolves when an account has the request and keeps it waiting. */
+async function untilAsked(scene: PoolScene, kind: RequestKind, accounts: readonly string[]): Promise<AskedExchange> {
+  const faults = accounts.map((account) => scene.simulator.faults.add({ account, times: 1, fault: { kind: 'stall' } }));
+  const asked = await scene.ask({ kind });
+  await expect.poll(() => scene.attemptsOf(asked.marker).length, { timeout: 10_000 }).toBe(1);
+  for (const fault of faults) scene.simulator.faults.clear(fault);
+  return asked;
+}
+
+/** Begins a long answer on every endpoint of an edge; each has some of it. */
+async function untilStreaming(scene: PoolScene, edge: number): Promise<readonly AskedExchange[]> {
+  const asked = await Promise.all(streams.map((kind) => scene.ask({ kind, edge, length: 400 })));
+  for (const { exchange } of asked) {
+    await expect.poll(() => exchange.events.length, { timeout: 10_000 }).toBeGreaterThan(10);
+  }
+  return asked;
+}
+
+const errorsByShape: Readonly<Record<string, object>> = {
+  chat_stream: { error: { code: 'providers_unavailable', message: expect.any(String) } },
+  messages_stream: { type: 'error', error: { type: 'api_error', message: expect.any(String) } },
+  responses_stream: { type: 'response.failed', response: expect.objectContaining({ status: 'failed' }) },
+};
+
+/** One generic error event, as the endpoint has it, and nothing that looks like an end before or after it. */
+export function expectOneErrorAtItsEnd(exchange: Exchange): void {
+  const { events, text } = exchange;
+  expect(exchange.asked).toEqual({ view: 'cut', status: 200, problem: undefined });
+  expect(events.at(-1)).toEqual(
+    exchange.shape === 'responses_stream'
+      ? expect.objectContaining(errorsByShape.responses_stream)
+      : errorsByShape[exchange.shape],
+  );
+  expect(text).not.toMatch(/\[DONE\]|"message_stop"|"response\.completed"/);
+  expect(text.match(/"error":\{/g)).toHaveLength(1);
+}
+
+/** Each has one row: some input and some output, by estimate where the provider had not said it. */
+async function expectEstimates(scene: PoolScene, asked: readonly AskedExchange[]): Promise<void> {
+  for (const { token } of asked) {
+    await expect.poll(() => scene.rowsOf(token), { timeout: 10_000 }).toHaveLength(1);
+    const [row] = await scene.rowsOf(token);
+    expect(row).toMatchObject({ estimated: true, outcome: 'failed' });
+    expect(row?.inputTokens).toBeGreaterThan(0);
+    expect(row?.outputTokens).toBeGreaterThan(0);
+  }
+}
+
+async function startAgain(scene: PoolScene): Promise<void> {
+  await Promise.all(adapters.map((adapter) => scene.replica(adapter, 0).restart()));
+  await scene.answersAgain(0);
+}

@@ -1,0 +1,44 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Verdict } from '../audit/judge-requests.ts';
+import { secretWord } from './gateway-file.ts';
+import type { Aftermath, PoolScene } from './pool-scene.ts';
+
+/** What must hold when all is over, whatever was broken. */
+export function aftermathOf(scene: () => PoolScene): void {
+  describe('when all is over', () => {
+    let aftermath: Aftermath;
+    beforeAll(async () => {
+      aftermath = await scene().audit();
+    }, 90_000);
+    const countOf = (verdict: Verdict) =>
+      aftermath.judgement.requests.filter((judged) => judged.verdict === verdict).length;
+
+    it('nothing is on its way any more, and nobody counts anything as under way', async () => {
+      expect(aftermath.quiet.restless).toEqual([]);
+      const gauges = async () => [
+        await scene().metric('edge-router', 'gateway_requests_in_flight'),
+        await scene().metric('responses-adapter', 'gateway_upstream_open_streams'),
+        await scene().metric('messages-adapter', 'gateway_upstream_open_streams'),
+      ];
+      await expect.poll(gauges, { timeout: 10_000 }).toEqual([0, 0, 0]);
+    });
+
+    it('every request that was answered is booked once, exactly or as an estimate', () => {
+      const { judgement, stories } = aftermath;
+      expect(stories.join('\n\n')).toBe('');
+      expect(judgement.unknownRows).toEqual([]);
+      expect([countOf('lost'), countOf('doubled'), countOf('wrong')]).toEqual([0, 0, 0]);
+      expect(countOf('exact')).toBeGreaterThan(50);
+    });
+
+    it('no process has ended by itself or left an error to nobody', () => {
+      expect(scene().gateway.unexpectedEnds).toEqual([]);
+      expect(scene().logs.filter((line) => /unhandled|uncaught/i.test(line))).toEqual([]);
+    });
+
+    it('no log has a word of what accounts prove themselves with', () => {
+      expect(scene().logs.filter((line) => line.includes(secretWord))).toEqual([]);
+      expect(scene().logs.length).toBeGreaterThan(0);
+    });
+  });
+}

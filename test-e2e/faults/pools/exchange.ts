@@ -1,0 +1,148 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import type { AskedQuestion } from '../load/ask.ts';
+import { readAnswer } from '../load/read-answer.ts';
+import type { AnswerShape, RequestKind } from '../load/request-kinds.ts';
+
+export interface ExchangeOptions {
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly kind: RequestKind;
+  /** What is said to the model, which says it again after "echo: ". */
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One request, watched while its answer comes. It ends by itself or by the gateway, never by its client. */
+export class Exchange {
+  readonly startedMs = Date.now();
+  /** Resolves with the status and headers; undefined when the connection broke before. */
+  readonly head: Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders } | undefined>;
+  /** Resolves when nothing more will come. Never rejects. */
+  readonly ended: Promise<this>;
+  readonly #options: ExchangeOptions;
+  readonly #response: Promise<IncomingMessage | undefined>;
+  #text = '';
+  #status: number | undefined;
+  #headers: IncomingHttpHeaders = {};
+  #isComplete = false;
+  #endedMs = Number.POSITIVE_INFINITY;
+  #lastByteMs = Number.POSITIVE_INFINITY;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#response = send(options);
+    this.head = this.#response.then((response) => {
+      if (response === undefined) return undefined;
+      this.#status = response.statusCode ?? 0;
+      this.#headers = response.headers;
+      return { status: this.#status, headers: this.#headers };
+    });
+    this.ended = this.#receive();
+  }
+
+  get shape(): AnswerShape {
+    return this.#options.kind.shape;
+  }
+
+  /** Undefined: there is none yet, or the connection broke before there was. */
+  get status(): number | undefined {
+    return this.#status;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#headers;
+  }
+
+  /** What has come of the body. */
+  get text(): string {
+    return this.#text;
+  }
+
+  /** The parsed body. Throws when it is no JSON. */
+  get json(): unknown {
+    return JSON.parse(this.#text);
+  }
+
+  /** The parsed data of the events that have come; a data that is no JSON is left as it is. */
+  get events(): readonly unknown[] {
+    return this.#text.split(/\n\n/).flatMap((block) => {
+      const data = /^data: (.*)$/m.exec(block)?.[1];
+      if (data === undefined) return [];
+      try {
+        return [JSON.parse(data) as unknown];
+      } catch {
+        return [data];
+      }
+    });
+  }
+
+  /** Infinity while it goes on. */
+  get endedMs(): number {
+    return this.#endedMs;
+  }
+
+  /** When the last bytes came. */
+  get lastByteMs(): number {
+    return this.#lastByteMs;
+  }
+
+  get heartbeats(): number {
+    return this.#text.match(/^: keep-alive$/gm)?.length ?? 0;
+  }
+
+  /** What its client saw, once it has ended, in a few words: "whole", "cut", "broken", or status and body. */
+  get ending(): string {
+    const { view, problem } = this.asked;
+    return view === 'refused' ? `${this.#status} ${this.#text}` : (problem ?? view);
+  }
+
+  /** What its client saw, once it has ended. */
+  get asked(): AskedQuestion {
+    const { kind, text } = this.#options;
+    if (this.#status === undefined) return { view: 'broken', status: undefined, problem: undefined };
+    if (this.#status !== 200) return { view: 'refused', status: this.#status, problem: undefined };
+    const expected = kind.shape === 'token_count' ? undefined : `echo: ${text}`;
+    const received = { text: this.#text, ended: this.#isComplete };
+    const { whole, problem } = readAnswer({ ...received, shape: kind.shape, expected });
+    return { view: whole ? 'whole' : 'cut', status: this.#status, problem };
+  }
+
+  async #receive(): Promise<this> {
+    const response = await this.#response;
+    await this.head;
+    try {
+      for await (const chunk of response?.setEncoding('utf8') ?? []) {
+        this.#text += String(chunk);
+        this.#lastByteMs = Date.now();
+      }
+      this.#isComplete = response?.complete ?? false;
+    } catch {
+      // The other side broke it off.
+    }
+    this.#endedMs = Date.now();
+    return this;
+  }
+}
+
+/** Longer than anything here may take. */
+const timeoutMs = 60_000;
+
+function send({ baseUrl, token, kind, text, headers }: ExchangeOptions): Promise<IncomingMessage | undefined> {
+  const body = JSON.stringify(kind.body(text));
+  return new Promise((resolve) => {
+    const sent = request(`${baseUrl}${kind.path}`, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        ...headers,
+      },
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    sent.once('response', resolve);
+    sent.on('error', () => resolve(undefined));
+    sent.end(body);
+  });
+}

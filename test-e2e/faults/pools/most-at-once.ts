@@ -1,0 +1,18 @@
+import type { RecordedRequest } from '@gateway/simulator';
+
+/** How many requests an account had under way at the same time, at most, as its provider saw it. */
+export function mostAtOnce(requests: readonly RecordedRequest[]): number {
+  const changes = requests.flatMap(({ receivedAtMs, endedAtMs }) => [
+    { atMs: receivedAtMs, by: 1 },
+    { atMs: endedAtMs ?? Number.POSITIVE_INFINITY, by: -1 },
+  ]);
+  // Of what happens in the same millisecond the ends come first: a place is taken again at once.
+  const inOrder = changes.toSorted((one, other) => one.atMs - other.atMs || one.by - other.by);
+  let underWay = 0;
+  let most = 0;
+  for (const { by } of inOrder) {
+    underWay += by;
+    most = Math.max(most, underWay);
+  }
+  return most;
+}
