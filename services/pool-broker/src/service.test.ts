@@ -154,6 +154,17 @@ describe('acquiring an account', () => {
     expect(lease?.accountId).toBe('messages/team-a');
   });
 
+  it('keeps the last attempt for a candidate that has not failed yet, however many accounts the first one has', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const accounts = names.map((name) => sampleAccount('responses', name));
+    const { request } = brokerOf(gatewayWith([...accounts, sampleAccount('messages', 'a')]));
+    const { tried, lease } = await request({}, [broken, broken]);
+    expect(new Set(tried.map((id) => id.split('/')[0]))).toEqual(new Set(['responses']));
+    expect(lease?.accountId).toBe('messages/a');
+    // A limit is no error: all accounts of the first candidate are tried.
+    expect((await request({}, [limited(1), limited(1)])).lease?.accountId).toMatch(/^responses/);
+  });
+
   it('stops after three errors, though there is another account', async () => {
     const { request } = brokerOf();
     expect((await request({}, [broken, broken, broken])).end.case).toBe('unavailable');

@@ -60,7 +60,7 @@ export async function acquireLease(broker: Broker, request: LeaseRequest): Promi
 async function leaseNext(broker: Broker, request: LeaseRequest): Promise<LeaseResult> {
   const all = broker.catalog.resolve(request.model, request.formats);
   if (all.length === 0) return { kind: 'unknown_model', choice: nothingToChoose };
-  const candidates = request.allowCandidateFailover ? all : all.slice(0, 1);
+  const candidates = request.allowCandidateFailover ? inOrder(all, request.attempts, broker) : all.slice(0, 1);
   const history = new LeasingHistory(request.attempts);
   let mayTry = false;
   while (true) {
@@ -76,6 +76,22 @@ async function leaseNext(broker: Broker, request: LeaseRequest): Promise<LeaseRe
     // Ends, because an account is overtaken at once and there are only so many.
     history.noteOvertakenAt(selection.view.account.id);
   }
+}
+
+/**
+ * Candidates in the order in which they are preferred. The last attempt that errors leave a request is for one that has not
+ * failed it yet: what is wrong with all accounts of one provider must not keep it from another.
+ */
+function inOrder(
+  candidates: readonly Candidate[],
+  attempts: readonly Attempt[],
+  { settings: { maxErrorAttempts } }: Broker,
+): readonly Candidate[] {
+  const errors = attempts.filter(({ outcome }) => isError(outcome.result));
+  if (errors.length < maxErrorAttempts - 1) return candidates;
+  const failedIt = ({ pool, model }: Candidate) =>
+    errors.some((error) => error.pool === pool.name && error.model === model);
+  return [...candidates.filter((each) => !failedIt(each)), ...candidates.filter(failedIt)];
 }
 
 const nothingToChoose: LeaseChoice = { reason: '', skipped: [] };
