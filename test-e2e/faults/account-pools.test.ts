@@ -3,6 +3,8 @@ import { adapterFaults } from './pools/adapter-faults.ts';
 import { aftermathOf } from './pools/aftermath.ts';
 import { brokerFaults } from './pools/broker-faults.ts';
 import { PoolScene } from './pools/pool-scene.ts';
+import { providerFaults } from './pools/provider-faults.ts';
+import { tokenFaults } from './pools/token-faults.ts';
 
 const isLong = process.env.FAULTS === 'long';
 
@@ -21,5 +23,8 @@ describe('account pools under load', () => {
 
   brokerFaults(scene, { rounds: isLong ? 4 : 1 });
   adapterFaults(scene);
+  tokenFaults(scene, { rounds: isLong ? 4 : 1 });
+  // What providers do wrong takes minutes to show.
+  if (isLong) providerFaults(scene, { outageSeconds: 12 });
   aftermathOf(scene);
 });

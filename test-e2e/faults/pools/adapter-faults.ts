@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RequestKind } from '../load/request-kinds.ts';
-import type { Exchange } from './exchange.ts';
+import { expectEstimates, expectOneErrorAtItsEnd, unavailable } from './expectations.ts';
 import { accountsOf } from './gateway-file.ts';
 import { chatStream, messagesStream, messagesWhole, responsesStream } from './kinds.ts';
 import { type AskedExchange, idleTimeoutMs, type PoolScene } from './pool-scene.ts';
@@ -37,14 +37,8 @@ export function adapterFaults(scene: () => PoolScene): void {
       const responses = await untilAsked(scene(), responsesStream('gpt-first'), accountsOf('gpt-first'));
       await Promise.all(adapters.map((adapter) => scene().replica(adapter, 0).kill()));
       await Promise.all([messages.exchange.ended, responses.exchange.ended]);
-      expect([messages.exchange.status, messages.exchange.json]).toEqual([
-        503,
-        { type: 'error', error: { type: 'api_error', message: expect.any(String) } },
-      ]);
-      expect([responses.exchange.status, responses.exchange.json]).toEqual([
-        503,
-        { error: { code: 'providers_unavailable', message: expect.any(String) } },
-      ]);
+      expect([messages.exchange.status, messages.exchange.json]).toEqual([503, unavailable.messages]);
+      expect([responses.exchange.status, responses.exchange.json]).toEqual([503, unavailable.chat]);
       await startAgain(scene());
       expect([await scene().rowsOf(messages.token), await scene().rowsOf(responses.token)]).toEqual([[], []]);
     });
@@ -105,36 +99,6 @@ async function untilStreaming(scene: PoolScene, edge: number): Promise<readonly 
     await expect.poll(() => exchange.events.length, { timeout: 10_000 }).toBeGreaterThan(10);
   }
   return asked;
-}
-
-const errorsByShape: Readonly<Record<string, object>> = {
-  chat_stream: { error: { code: 'providers_unavailable', message: expect.any(String) } },
-  messages_stream: { type: 'error', error: { type: 'api_error', message: expect.any(String) } },
-  responses_stream: { type: 'response.failed', response: expect.objectContaining({ status: 'failed' }) },
-};
-
-/** One generic error event, as the endpoint has it, and nothing that looks like an end before or after it. */
-export function expectOneErrorAtItsEnd(exchange: Exchange): void {
-  const { events, text } = exchange;
-  expect(exchange.asked).toEqual({ view: 'cut', status: 200, problem: undefined });
-  expect(events.at(-1)).toEqual(
-    exchange.shape === 'responses_stream'
-      ? expect.objectContaining(errorsByShape.responses_stream)
-      : errorsByShape[exchange.shape],
-  );
-  expect(text).not.toMatch(/\[DONE\]|"message_stop"|"response\.completed"/);
-  expect(text.match(/"error":\{/g)).toHaveLength(1);
-}
-
-/** Each has one row: some input and some output, by estimate where the provider had not said it. */
-async function expectEstimates(scene: PoolScene, asked: readonly AskedExchange[]): Promise<void> {
-  for (const { token } of asked) {
-    await expect.poll(() => scene.rowsOf(token), { timeout: 10_000 }).toHaveLength(1);
-    const [row] = await scene.rowsOf(token);
-    expect(row).toMatchObject({ estimated: true, outcome: 'failed' });
-    expect(row?.inputTokens).toBeGreaterThan(0);
-    expect(row?.outputTokens).toBeGreaterThan(0);
-  }
 }
 
 async function startAgain(scene: PoolScene): Promise<void> {

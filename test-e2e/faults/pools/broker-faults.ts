@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Exchange } from './exchange.ts';
+import { unavailable } from './expectations.ts';
 import { accountsOf, leaseTtlSeconds } from './gateway-file.ts';
 import { chatStream, messagesWhole } from './kinds.ts';
 import { mostAtOnce } from './most-at-once.ts';
 import { type PoolScene, rpcTimeoutMs } from './pool-scene.ts';
-
-const unavailable = { error: { code: 'providers_unavailable', message: expect.any(String) } };
 
 /** Brokers that die, stand still and start anew under load. */
 export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly rounds: number }): void {
@@ -17,12 +16,9 @@ export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly roun
       await expect.poll(() => running.events.length, { timeout: 10_000 }).toBeGreaterThan(3);
       await broker.kill();
       const { exchange: chat } = await scene().askToEnd({ kind: chatStream('first') });
-      expect([chat.status, chat.json]).toEqual([503, unavailable]);
+      expect([chat.status, chat.json]).toEqual([503, unavailable.chat]);
       const { exchange: messages } = await scene().askToEnd({ kind: messagesWhole('second') });
-      expect([messages.status, messages.json]).toEqual([
-        503,
-        { type: 'error', error: { type: 'api_error', message: expect.any(String) } },
-      ]);
+      expect([messages.status, messages.json]).toEqual([503, unavailable.messages]);
       const { exchange: elsewhere } = await scene().askToEnd({ kind: chatStream('first'), edge: 1 });
       expect(elsewhere.ending).toBe('whole');
       await broker.restart();

@@ -40,6 +40,11 @@ export class Exchange {
     this.ended = this.#receive();
   }
 
+  /** Of the edge that was asked. */
+  get baseUrl(): string {
+    return this.#options.baseUrl;
+  }
+
   get shape(): AnswerShape {
     return this.#options.kind.shape;
   }

@@ -12,6 +12,18 @@ interface PoolPlan {
   readonly hasGrants?: boolean;
 }
 
+/** Limits that tell when they end, each in another way. A pool for each. */
+export const toldLimits = [
+  { preset: 'rate_limited_retry_after', format: 'responses' },
+  { preset: 'rate_limited_retry_after_ms', format: 'responses' },
+  { preset: 'rate_limited_retry_after_date', format: 'messages' },
+  { preset: 'rate_limited_ratelimit_headers', format: 'messages' },
+  { preset: 'usage_limit_reached', format: 'responses' },
+  { preset: 'codex_window_exhausted', format: 'responses' },
+  { preset: 'unified_rejected', format: 'messages' },
+  { preset: 'unified_transient', format: 'messages' },
+] as const;
+
 /** Pools of one test each. Each has a class of its name. */
 const scenarioPools = [
   { name: 'capped', format: 'responses', accounts: 3, cap: 3 },
@@ -20,6 +32,7 @@ const scenarioPools = [
   { name: 'first', format: 'responses', accounts: 1 },
   { name: 'second', format: 'messages', accounts: 2 },
   { name: 'lonely', format: 'messages', accounts: 1, hasGrants: true },
+  { name: 'orphaned', format: 'messages', accounts: 1, hasGrants: true },
   { name: 'renewed', format: 'messages', accounts: 3, hasGrants: true },
   { name: 'closed', format: 'messages', accounts: 5, isClosed: true },
   { name: 'resetting', format: 'messages', accounts: 5 },
@@ -29,8 +42,7 @@ const scenarioPools = [
   { name: 'endless', format: 'messages', accounts: 2 },
   { name: 'refused', format: 'responses', accounts: 3 },
   { name: 'forbidden', format: 'messages', accounts: 3 },
-  { name: 'limited', format: 'responses', accounts: 2 },
-  { name: 'paused', format: 'messages', accounts: 2 },
+  { name: 'limited', format: 'responses', accounts: 3 },
   { name: 'guessed', format: 'responses', accounts: 2 },
   { name: 'rejecting', format: 'responses', accounts: 2 },
   { name: 'denying', format: 'messages', accounts: 2 },
@@ -42,32 +54,40 @@ const scenarioPools = [
   { name: 'papers', format: 'messages', accounts: 5 },
 ] as const satisfies readonly PoolPlan[];
 
-export type ScenarioPool = (typeof scenarioPools)[number]['name'];
+export type ScenarioPool = (typeof scenarioPools)[number]['name'] | `told-${(typeof toldLimits)[number]['preset']}`;
 
 /** Models of the Responses pool with an account of their own: `POST /v1/responses` takes no classes. */
 const lonelyModels = ['gpt-first', 'gpt-breaking'] as const;
 
 export const responsesModels: readonly string[] = ['gpt-5.5', ...lonelyModels];
 
+const testPools: readonly PoolPlan[] = [
+  ...scenarioPools,
+  ...toldLimits.map(({ preset, format }) => ({ name: `told-${preset}`, format, accounts: 2 })),
+];
+
 /** The pools that the load uses, then those of the tests. */
 const pools: readonly PoolPlan[] = [
   { name: 'responses', format: 'responses', accounts: 2 },
   { name: 'messages', format: 'messages', accounts: 2 },
-  ...scenarioPools,
+  ...testPools,
 ];
 
 const modelOf = { responses: 'gpt-5.5', messages: 'claude-sonnet-5' } as const;
 
 /** How the simulated provider knows the accounts of a pool. None of these words may ever reach a client or a log. */
 export function accountsOf(pool: ScenarioPool | (typeof lonelyModels)[number]): readonly string[] {
-  const plan = scenarioPools.find(({ name }) => name === pool);
+  const plan = testPools.find(({ name }) => name === pool);
   return Array.from({ length: plan?.accounts ?? 1 }, (_, index) => credentialOf(pool, index));
 }
 
 export const secretWord = 'secret-of-';
 
+/** Further attempts after errors that each broker allows in any case. */
+export const retryFloorPerSecond = 1;
+
 /** The leases of the dead end so soon. */
-export const leaseTtlSeconds = 20;
+export const leaseTtlSeconds = 10;
 
 export function poolsGatewayFile({ url, oauth }: Simulator): string {
   const classes: readonly (readonly [string, readonly string[]])[] = [
@@ -75,7 +95,7 @@ export function poolsGatewayFile({ url, oauth }: Simulator): string {
     ['claude', ['messages/claude-sonnet-5']],
     ['either', ['first/gpt-5.5', 'second/claude-sonnet-5']],
     ['closed-or-open', ['closed/claude-sonnet-5', 'first/gpt-5.5']],
-    ...scenarioPools.map(({ name, format }) => [name, [`${name}/${modelOf[format]}`]] as const),
+    ...testPools.map(({ name, format }) => [name, [`${name}/${modelOf[format]}`]] as const),
   ];
   const credential = ({ name, format, hasGrants = false }: PoolPlan, index: number) => {
     const secret = credentialOf(name, index);
@@ -85,6 +105,7 @@ export function poolsGatewayFile({ url, oauth }: Simulator): string {
   return [
     'settings:',
     `  lease_ttl_seconds: ${leaseTtlSeconds}`,
+    `  retry_budget_floor_per_second: ${retryFloorPerSecond}`,
     'pools:',
     ...pools.map(({ name, format, isClosed = false }) => {
       const ownedBy = format === 'responses' ? 'provider_a' : 'provider_b';

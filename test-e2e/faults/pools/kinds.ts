@@ -1,7 +1,7 @@
 import type { RequestKind } from '../load/request-kinds.ts';
 import type { ScenarioPool } from './gateway-file.ts';
 
-type ClassName = ScenarioPool | 'either' | 'closed-or-open';
+export type ClassName = ScenarioPool | 'either' | 'closed-or-open';
 
 export function chatStream(name: ClassName): RequestKind {
   return {

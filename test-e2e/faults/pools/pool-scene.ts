@@ -90,6 +90,9 @@ export class PoolScene implements AsyncDisposable {
     stack.defer(() => load.stop());
     const scene = new PoolScene({ gateway, ledger, stream, load, logs }, stack.move());
     for (let edge = 0; edge < edges; edge++) await scene.answersAgain(edge);
+    // Accounts with grants get their first access tokens now: only tokens of some age are replaced.
+    const pools = ['lonely', 'orphaned', 'renewed', 'renewed', 'renewed'] as const;
+    await Promise.all(pools.map((pool) => scene.askToEnd({ kind: chatStream(pool) })));
     return scene;
   }
 
@@ -157,6 +160,16 @@ export class PoolScene implements AsyncDisposable {
   /** What the providers got of a request, oldest first. */
   attemptsOf(marker: string): readonly RecordedRequest[] {
     return this.simulator.requests().filter(({ body }) => Buffer.from(body).includes(marker));
+  }
+
+  /** What an account was asked for answers; its lists of models are no part of it. */
+  generationsOf(account: string): readonly RecordedRequest[] {
+    return this.simulator.requests({ account }).filter(({ method }) => method === 'POST');
+  }
+
+  /** How many requests have begun since then, and ended. */
+  requestsSince(sinceMs: number): number {
+    return [...this.load.requests, ...this.#asked].filter(({ startedMs }) => startedMs >= sinceMs).length;
   }
 
   async rowsOf({ tokenId }: TestToken) {

@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { Exchange } from './exchange.ts';
+import { accountsOf, type ScenarioPool } from './gateway-file.ts';
+import { chatStream, messagesWhole } from './kinds.ts';
+import { oauthTimeoutMs, type PoolScene } from './pool-scene.ts';
+
+/** A younger token that is refused is not replaced: another one would not be better. */
+const leastAgeMs = 30_000;
+
+/** Accounts whose access tokens the provider refuses, and brokers that die while they get new ones. */
+export function tokenFaults(scene: () => PoolScene, { rounds }: { readonly rounds: number }): void {
+  describe('an account whose access token the provider refuses', () => {
+    it('gets a new one, and the request is served with it', async () => {
+      const [account = ''] = accountsOf('lonely');
+      const { refreshes } = await withOldTokens(scene(), 'lonely');
+      scene().simulator.oauth.expire(account);
+      const { exchange, token } = await scene().askToEnd({ kind: messagesWhole('lonely') });
+      expect(exchange.ending).toBe('whole');
+      expect(familyOf(scene(), account)).toMatchObject({ refreshes: refreshes + 1, reuses: 0, revoked: false });
+      await expect.poll(() => scene().rowsOf(token)).toHaveLength(1);
+    }, 120_000);
+  });
+
+  describe('accounts whose access tokens are refused at every edge at once', () => {
+    it('are refreshed by one of three brokers, once, and every request is served', async () => {
+      const accounts = accountsOf('renewed');
+      for (let round = 0; round < rounds; round++) {
+        const { refreshes } = await withOldTokens(scene(), 'renewed');
+        // Slow enough that all brokers have asked for it before there is an answer.
+        scene().simulator.faults.add({
+          path: '/oauth/token',
+          times: accounts.length,
+          fault: { kind: 'delay', beforeHeadersMs: 500 },
+        });
+        const asked = await underLoad(scene(), async () => {
+          for (const account of accounts) scene().simulator.oauth.expire(account);
+          await expect
+            .poll(() => refreshesOf(scene(), 'renewed'), { timeout: 20_000 })
+            .toBe(refreshes + accounts.length);
+        });
+        expect([...new Set(asked.map(({ ending }) => ending))]).toEqual(['whole']);
+        expect(refreshesOf(scene(), 'renewed')).toBe(refreshes + accounts.length);
+      }
+      for (const account of accounts) {
+        expect(familyOf(scene(), account)).toMatchObject({ mostAtOnce: 1, reuses: 0, revoked: false });
+      }
+    }, 600_000);
+  });
+
+  describe('a broker that dies while it refreshes an access token', () => {
+    it.runIf(rounds > 1)(
+      'is followed by another when its lock ends, with the same refresh token and never at the same time',
+      async () => {
+        const [account = ''] = accountsOf('orphaned');
+        const { simulator } = scene();
+        const { refreshes } = await withOldTokens(scene(), 'orphaned');
+        simulator.faults.add({ account, path: '/oauth/token', times: 1, fault: { kind: 'stall' } });
+        simulator.oauth.expire(account);
+        await scene().ask({ kind: messagesWhole('orphaned') });
+        const refreshing = () => simulator.requests({ path: '/oauth/token', outcome: 'running' }).length;
+        await expect.poll(refreshing, { timeout: 10_000, interval: 20 }).toBe(1);
+        await scene().replica('pool-broker', 0).kill();
+        const ask = async () => (await scene().askToEnd({ kind: messagesWhole('orphaned'), edge: 1 })).exchange.ending;
+        // The lock lasts four times as long as the token endpoint may take; an account that was refused because nobody got a
+        // token for it meanwhile, and has no other beside it, is tried every half minute.
+        await expect.poll(ask, { timeout: 4 * oauthTimeoutMs + 2 * leastAgeMs, interval: 250 }).toBe('whole');
+        const once = { refreshes: refreshes + 1, mostAtOnce: 1, reuses: 0, revoked: false };
+        expect(familyOf(scene(), account)).toMatchObject(once);
+        await scene().replica('pool-broker', 0).restart();
+        await scene().answersAgain(0);
+        expect((await scene().askToEnd({ kind: messagesWhole('orphaned') })).exchange.ending).toBe('whole');
+        expect(familyOf(scene(), account)).toMatchObject(once);
+      },
+      120_000,
+    );
+  });
+}
+
+function familyOf({ simulator }: PoolScene, account: string) {
+  return (
+    simulator.oauth.families().find((family) => family.account === account) ?? expect.fail(`no grant of ${account}`)
+  );
+}
+
+function refreshesOf(scene: PoolScene, pool: ScenarioPool): number {
+  return accountsOf(pool).reduce((sum, account) => sum + familyOf(scene, account).refreshes, 0);
+}
+
+/** Resolves when every account of a pool has an access token that may be replaced. */
+async function withOldTokens(scene: PoolScene, pool: ScenarioPool): Promise<{ readonly refreshes: number }> {
+  const accounts = accountsOf(pool);
+  const haveTokens = async () => {
+    await scene.askToEnd({ kind: messagesWhole(pool) });
+    return accounts.every((account) => familyOf(scene, account).refreshes > 0);
+  };
+  await expect.poll(haveTokens, { timeout: 20_000 }).toBe(true);
+  const lastRefreshMs = () =>
+    Math.max(
+      ...scene.simulator
+        .requests({ path: '/oauth/token' })
+        .filter(({ account }) => account !== null && accounts.includes(account))
+        .map(({ endedAtMs }) => endedAtMs ?? Number.POSITIVE_INFINITY),
+    );
+  const isOld = () => Date.now() > lastRefreshMs() + leastAgeMs;
+  await expect.poll(isOld, { timeout: 2 * leastAgeMs }).toBe(true);
+  return { refreshes: refreshesOf(scene, pool) };
+}
+
+/** Three clients at each edge ask until `strike` is over. */
+async function underLoad(scene: PoolScene, strike: () => Promise<void>): Promise<readonly Exchange[]> {
+  const stop = new AbortController();
+  const asked: Exchange[] = [];
+  const client = async (edge: number) => {
+    const token = await scene.freshToken();
+    while (!stop.signal.aborted) {
+      asked.push((await scene.askToEnd({ kind: chatStream('renewed'), edge, token })).exchange);
+      // Rows of one token are told apart by their time.
+      await sleep(20);
+    }
+  };
+  const clients = Promise.all(Array.from({ length: 9 }, (_, n) => client(n % 3)));
+  try {
+    await strike();
+  } finally {
+    stop.abort();
+    await clients;
+  }
+  return asked;
+}
