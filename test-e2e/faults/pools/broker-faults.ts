@@ -59,7 +59,10 @@ export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly roun
       });
       const accounts = accountsOf('capped');
       const most = accounts.map((account) => mostAtOnce(scene().simulator.requests({ account })));
-      process.stdout.write(`caps of 3: at most ${most.join(', ')} at once, ${asked.length} requests\n`);
+      const alone = await scene().metric('pool-broker', 'gateway_pool_store_fallbacks_total');
+      process.stdout.write(
+        `caps of 3: at most ${most.join(', ')} at once, ${asked.length} requests, ${alone} calls decided without Redis\n`,
+      );
       for (const each of most) expect(each).toBeLessThanOrEqual(3);
       const views = Map.groupBy(asked, ({ asked: { view, status } }) => (view === 'refused' ? `${status}` : view));
       // Full accounts are refused with 429, a broker that is away with 503; nothing that has begun breaks.
