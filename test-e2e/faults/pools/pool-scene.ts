@@ -49,7 +49,7 @@ export const idleTimeoutMs = 4_000;
 /** How long calls between services may take here. */
 export const rpcTimeoutMs = 2_000;
 /** How long the token endpoint may take here. */
-export const oauthTimeoutMs = 3_000;
+export const oauthTimeoutMs = 6_000;
 
 const edges = 3;
 
@@ -76,8 +76,6 @@ export class PoolScene implements AsyncDisposable {
           HEARTBEAT_SECONDS: '1',
           UPSTREAM_IDLE_TIMEOUT_SECONDS: String(idleTimeoutMs / 1_000),
           RPC_TIMEOUT_MS: String(rpcTimeoutMs),
-          // A busy machine must not look like an outage of Redis, in which nobody knows what the others have leased.
-          REDIS_COMMAND_TIMEOUT_MS: '10000',
           OAUTH_TIMEOUT_SECONDS: String(oauthTimeoutMs / 1_000),
         },
         simulator: { responsesModels },
