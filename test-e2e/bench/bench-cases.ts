@@ -2,8 +2,11 @@ import type { LoadShape } from './load/load-order.ts';
 import { chatModelOf } from './systems/gateway-file.ts';
 import { modelOf, type Pace, type ProviderFormat } from './wire/bench-models.ts';
 
-/** What a case tells about: cost per request, cost per event, latency at a fixed rate, memory of open streams. */
-export type CaseKind = 'request' | 'fast-stream' | 'paced-stream' | 'rate' | 'memory';
+/**
+ * What a case tells about: cost per request, cost per event, latency at a fixed rate, the same while others send large bodies,
+ * memory of open streams.
+ */
+export type CaseKind = 'request' | 'fast-stream' | 'paced-stream' | 'rate' | 'beside-large' | 'memory';
 
 export interface BenchCase {
   readonly name: string;
@@ -13,6 +16,8 @@ export interface BenchCase {
   readonly bodyBytes: number;
   readonly pace: Pace;
   readonly shape: LoadShape;
+  /** Large bodies that others send at the same time: one after the other on each connection, with a pause after each answer. */
+  readonly beside?: { readonly bodyBytes: number; readonly connections: number; readonly pauseMs: number };
   /** Whether `--quick` has it. */
   readonly isQuick: boolean;
   /** Whether `--short` has it. */
@@ -47,6 +52,18 @@ const sizes = [
 export const ratePerSecond = 500;
 /** Paced streams take four seconds: so many a second are four times as many at once. */
 const pacedStreamsPerSecond = 25;
+
+/** Enough requests to tell a delay from, few enough that they cost nothing beside large bodies. */
+const besideLargePerSecond = 100;
+/** Without it large bodies would take whatever the one core has, and the case would tell of its scheduler. */
+const pauseOfLargeMs = 1_000;
+const mebibyte = kibibyte * kibibyte;
+/** As large as the endpoints take them. */
+const largeBodies = [
+  { route: 'chat-to-messages', name: '16m', bodyBytes: 16 * mebibyte - kibibyte, connections: 4 },
+  { route: 'messages', name: '16m', bodyBytes: 16 * mebibyte - kibibyte, connections: 4 },
+  { route: 'responses', name: '64m', bodyBytes: 64 * mebibyte - kibibyte, connections: 1 },
+] as const;
 
 const everyCase: readonly Omit<BenchCase, 'isShort'>[] = [
   ...sizes.flatMap((size) =>
@@ -86,6 +103,20 @@ const everyCase: readonly Omit<BenchCase, 'isShort'>[] = [
     shape: { kind: 'open' as const, perSecond: ratePerSecond },
     isQuick: route.name === 'chat-to-messages',
   })),
+  ...largeBodies.flatMap(({ route: routeName, name, bodyBytes, connections }) =>
+    routes
+      .filter((route) => route.name === routeName)
+      .map((route) => ({
+        ...route,
+        name: `${route.name}-beside-${name}`,
+        kind: 'beside-large' as const,
+        bodyBytes: kibibyte,
+        pace: 'short' as const,
+        shape: { kind: 'open' as const, perSecond: besideLargePerSecond },
+        beside: { bodyBytes, connections, pauseMs: pauseOfLargeMs },
+        isQuick: false,
+      })),
+  ),
   ...routes
     .filter(({ format }) => format === 'messages')
     .map((route) => ({
@@ -117,7 +148,7 @@ export function credentialHeaders({ endpoint }: BenchCase, token: string): Reado
 
 /** Whether a stream is asked for. Relayed Responses are always streamed, whatever the request says. */
 export function isStreamed({ kind, endpoint }: BenchCase): boolean {
-  return endpoint === 'responses' || (kind !== 'request' && kind !== 'rate');
+  return endpoint === 'responses' || kind === 'fast-stream' || kind === 'paced-stream' || kind === 'memory';
 }
 
 /** A body of the case's size: a conversation whose texts are prose with line breaks and quotes. */

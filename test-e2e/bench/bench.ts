@@ -22,7 +22,6 @@ export async function runBench(options: BenchOptions, interrupted: AbortSignal):
     await profileAll(scene, cases, options, interrupted);
     return undefined;
   }
-  await warmUp(scene, cases, interrupted);
   const measured: CaseSamples[] = [];
   for (const benchCase of cases) measured.push(await measureCase(scene, benchCase, options, interrupted));
   const notes = [...scene.notes];
@@ -49,18 +48,6 @@ function chosenCases({ quick, short, cases }: BenchOptions): readonly BenchCase[
   );
 }
 
-const warmUpMs = 4_000;
-
-/** Code runs at its speed only after some thousand requests; what is measured first must not pay for that. */
-async function warmUp({ systems, generator }: Scene, [first]: readonly BenchCase[], interrupted: AbortSignal) {
-  for (const system of systems.filter(({ processes }) => processes.length > 0)) {
-    if (first === undefined || !system.serves(first)) continue;
-    progress(`warming up ${system.name}`);
-    const times = { warmUpMs: 0, measureMs: warmUpMs };
-    await unlessInterrupted(interrupted, runCase(generator, system, first, times));
-  }
-}
-
 /** Rounds in which every system has its turn; another one begins each time, so that none is always first. */
 async function measureCase(
   { systems, generator }: Scene,
@@ -75,6 +62,7 @@ async function measureCase(
     if (problem === undefined) able.push(system);
     else problems.set(system.name, problem);
   }
+  for (const system of able) await settle(system, benchCase, generator, options, interrupted);
   const samples = new Map<SystemName, Sample[]>(able.map(({ name }) => [name, []]));
   for (let round = 0; round < options.rounds; round++) {
     const order = [...able.slice(round % able.length), ...able.slice(0, round % able.length)];
@@ -87,6 +75,20 @@ async function measureCase(
     }
   }
   return { benchCase, samples, problems };
+}
+
+/** Has a system compile what a case needs; what is measured first must not pay for that. */
+async function settle(
+  system: System,
+  benchCase: BenchCase,
+  generator: LoadGenerator,
+  { settleMs }: BenchOptions,
+  interrupted: AbortSignal,
+): Promise<void> {
+  const isCompiled = system.name !== 'direct' && system.name !== 'nginx';
+  if (!isCompiled || (benchCase.kind !== 'request' && benchCase.kind !== 'fast-stream')) return;
+  progress(`${benchCase.name}, ${system.name} settles`);
+  await unlessInterrupted(interrupted, runCase(generator, system, benchCase, { warmUpMs: settleMs, measureMs: 100 }));
 }
 
 async function measureService(

@@ -16,6 +16,8 @@ export interface BenchOptions {
   readonly rounds: number;
   readonly measureMs: number;
   readonly warmUpMs: number;
+  /** How long a system is driven before the first round of a case: code runs at its speed only after thousands of requests. */
+  readonly settleMs: number;
   readonly outputFolder: string;
   /** Profiles the gateway under every case instead of comparing it. */
   readonly profile: boolean;
@@ -69,6 +71,7 @@ export function readOptions(args: readonly string[]): BenchOptions | 'help' {
     rounds: positive('--rounds', values.rounds, isBrief ? 2 : 3, 100),
     measureMs: positive('--seconds', values.seconds, isBrief ? 1 : 3, 600) * 1_000,
     warmUpMs: isBrief ? 500 : 1_000,
+    settleMs: isBrief ? 4_000 : 8_000,
     outputFolder: values.out,
     profile: values.profile,
     remark: values.remark,

@@ -1,23 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientConnection, type Exchange, requestBytes } from './client-connection.ts';
-import type { LoadOrder, LoadReport } from './load-order.ts';
+import type { LoadOrder, LoadReport, OtherLoad } from './load-order.ts';
 import { Tally } from './tally.ts';
 
 /** Carries out an order and leaves no connection behind. */
 export async function generateLoad(order: LoadOrder): Promise<LoadReport> {
   const load = new Load(order);
   try {
-    switch (order.shape.kind) {
-      case 'closed':
-        return await load.closed(order.shape.connections);
-      case 'open':
-        return await load.open(order.shape.perSecond);
-      default:
-        return await load.hold(order.shape.streams);
-    }
+    return order.beside === undefined ? await load.run() : await runBeside(order.beside, order, load);
   } finally {
     load.stop();
   }
+}
+
+async function runBeside(beside: OtherLoad, order: LoadOrder, load: Load): Promise<LoadReport> {
+  const others = new Load({ ...order, target: beside.target });
+  try {
+    others.begin(beside.connections, beside.pauseMs);
+    const report = await load.run();
+    return withFailuresOf(others.report(), report);
+  } finally {
+    others.stop();
+  }
+}
+
+/** A report in which failures of what was sent beside are seen as well. */
+function withFailuresOf(other: LoadReport, report: LoadReport): LoadReport {
+  const firstFailure = report.firstFailure ?? (other.firstFailure && `of the large bodies: ${other.firstFailure}`);
+  return { ...report, failed: report.failed + other.failed, firstFailure };
 }
 
 /** More connections than this at once mean that the system does not keep up: further requests fail. */
@@ -40,12 +50,25 @@ class Load {
     this.#requests = headers.map((each) => requestBytes(path, each, body));
   }
 
-  async closed(connections: number): Promise<LoadReport> {
-    for (let index = 0; index < connections; index++) this.#sendAgain(this.#connect());
-    return await this.#measure();
+  async run(): Promise<LoadReport> {
+    const { shape } = this.#order;
+    switch (shape.kind) {
+      case 'closed':
+        this.begin(shape.connections);
+        return await this.#measure();
+      case 'open':
+        return await this.#open(shape.perSecond);
+      default:
+        return await this.#hold(shape.streams);
+    }
   }
 
-  async open(perSecond: number): Promise<LoadReport> {
+  /** Sends one request after the other on so many connections. */
+  begin(connections: number, pauseMs = 0): void {
+    for (let index = 0; index < connections; index++) this.#sendAgain(this.#connect(), pauseMs);
+  }
+
+  async #open(perSecond: number): Promise<LoadReport> {
     const startedAtMs = performance.now();
     let due = 0;
     const timer = setInterval(() => {
@@ -59,7 +82,7 @@ class Load {
     }
   }
 
-  async hold(streams: number): Promise<LoadReport> {
+  async #hold(streams: number): Promise<LoadReport> {
     await sleep(this.#order.warmUpMs);
     this.#tally.begin();
     for (let opened = 0; opened < streams; opened += openedAtOnce) {
@@ -75,6 +98,11 @@ class Load {
     for (const connection of this.#connections) connection.destroy();
   }
 
+  /** What there is to tell so far. */
+  report(): LoadReport {
+    return this.#tally.end();
+  }
+
   async #measure(): Promise<LoadReport> {
     await sleep(this.#order.warmUpMs);
     this.#tally.begin();
@@ -82,14 +110,15 @@ class Load {
     return this.#tally.end();
   }
 
-  #sendAgain(connection: ClientConnection): void {
+  #sendAgain(connection: ClientConnection, pauseMs: number): void {
     connection.send(this.#nextRequest(), (exchange) => {
       this.#tally.add(exchange);
       if (this.#isStopped) return;
-      if (connection.isUsable) return this.#sendAgain(connection);
-      this.#connections.delete(connection);
+      if (connection.isUsable && pauseMs === 0) return this.#sendAgain(connection, 0);
+      if (!connection.isUsable) this.#connections.delete(connection);
+      const next = () => (connection.isUsable ? connection : this.#connect());
       // A system that refuses connections is not asked again and again without a pause.
-      setTimeout(() => !this.#isStopped && this.#sendAgain(this.#connect()), 10);
+      setTimeout(() => !this.#isStopped && this.#sendAgain(next(), pauseMs), Math.max(10, pauseMs));
     });
   }
 

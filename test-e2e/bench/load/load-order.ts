@@ -21,10 +21,19 @@ export type LoadShape =
 export interface LoadOrder {
   readonly target: LoadTarget;
   readonly shape: LoadShape;
+  /** What others send at the same time; of it only failures are told. */
+  readonly beside?: OtherLoad | undefined;
   /** Whose processor time and memory are read where the measured time begins and ends. */
   readonly watched: readonly WatchedProcess[];
   readonly warmUpMs: number;
   readonly measureMs: number;
+}
+
+/** What others send: one request after the other on so many connections, with a pause after each answer. */
+export interface OtherLoad {
+  readonly target: LoadTarget;
+  readonly connections: number;
+  readonly pauseMs: number;
 }
 
 export interface LoadReport {

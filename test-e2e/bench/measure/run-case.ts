@@ -1,6 +1,6 @@
 import { type BenchCase, bodyOf, credentialHeaders, pathOf } from '../bench-cases.ts';
 import type { LoadGenerator } from '../load/load-generator.ts';
-import type { LoadReport, LoadTarget } from '../load/load-order.ts';
+import type { LoadOrder, LoadReport, LoadTarget } from '../load/load-order.ts';
 import type { System } from '../systems/system.ts';
 import { eventsOfStream } from '../wire/bench-models.ts';
 
@@ -30,7 +30,11 @@ export interface RoundTimes {
  * Paced streams last four seconds: only then are as many open as will be. Before memory is read, what earlier cases left behind
  * must have been given back.
  */
-const longWarmUps: Partial<Readonly<Record<BenchCase['kind'], number>>> = { 'paced-stream': 4_500, memory: 8_000 };
+const longWarmUps: Partial<Readonly<Record<BenchCase['kind'], number>>> = {
+  'paced-stream': 4_500,
+  'beside-large': 4_000,
+  memory: 8_000,
+};
 
 /** One round of a case on one system. */
 export async function runCase(
@@ -43,11 +47,20 @@ export async function runCase(
   const report = await generator.run({
     target: targetOf(system, benchCase),
     shape: benchCase.shape,
+    beside: besideOf(system, benchCase),
     watched: system.processes,
     warmUpMs: longWarmUps[benchCase.kind] ?? times.warmUpMs,
-    measureMs: isPaced ? Math.max(3_000, times.measureMs) : times.measureMs,
+    measureMs: isPaced || benchCase.beside ? Math.max(3_000, times.measureMs) : times.measureMs,
   });
   return benchCase.kind === 'memory' ? memorySample(system, report) : loadSample(system, benchCase, report);
+}
+
+function besideOf(system: System, benchCase: BenchCase): LoadOrder['beside'] {
+  if (benchCase.beside === undefined) return undefined;
+  const { bodyBytes, connections, pauseMs } = benchCase.beside;
+  const target = targetOf(system, { ...benchCase, bodyBytes });
+  // One request is as large as all of its kind: copies with other tokens would only fill the generator's memory.
+  return { target: { ...target, headers: target.headers.slice(0, 1) }, connections, pauseMs };
 }
 
 export function targetOf(system: System, benchCase: BenchCase): LoadTarget {
@@ -62,16 +75,18 @@ export function targetOf(system: System, benchCase: BenchCase): LoadTarget {
 
 function loadSample(system: System, { kind }: BenchCase, report: LoadReport): Sample {
   const isStream = kind === 'fast-stream' || kind === 'paced-stream';
+  const isAtRate = kind === 'rate' || kind === 'beside-large';
   const units = report.answered * (isStream ? eventsOfStream : 1);
   const microsByProcess = divided(report.processorMicros, units);
   return {
-    ...costOf(system, microsByProcess),
+    // What large bodies cost is no cost of the small requests beside them.
+    ...(kind === 'beside-large' ? noCost : costOf(system, microsByProcess)),
     perSecond: (units / report.elapsedMs) * 1_000,
-    p50Ms: kind === 'rate' ? report.latencyMs.p50 : undefined,
-    p99Ms: kind === 'rate' ? report.latencyMs.p99 : undefined,
+    p50Ms: isAtRate ? report.latencyMs.p50 : undefined,
+    p99Ms: isAtRate ? report.latencyMs.p99 : undefined,
     firstByteMs: kind === 'paced-stream' ? report.firstByteMs.p50 : undefined,
     kilobytesPerStream: undefined,
-    microsByProcess,
+    microsByProcess: kind === 'beside-large' ? {} : microsByProcess,
     failed: report.failed,
     firstFailure: report.firstFailure,
   };
@@ -94,6 +109,8 @@ function memorySample(system: System, report: LoadReport): Sample {
     firstFailure: report.firstFailure,
   };
 }
+
+const noCost = { gatewayMicros: undefined, backendMicros: undefined };
 
 function costOf({ processes }: System, micros: Readonly<Record<string, number>>) {
   const sumOf = (part: 'gateway' | 'backend') => {

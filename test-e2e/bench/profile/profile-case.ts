@@ -7,8 +7,8 @@ import type { System } from '../systems/system.ts';
 import { profileProcess } from './inspector.ts';
 import { selfTimes, sharesByOwner } from './self-time.ts';
 
-const profiledMs = 4_000;
-const listed = 25;
+const profiledMs = 6_000;
+const listed = 40;
 
 /** Profiles every gateway process of a system under a case; gives the text of what was found and keeps the profiles. */
 export async function profileCase(
@@ -17,7 +17,7 @@ export async function profileCase(
   benchCase: BenchCase,
   folder: string,
 ): Promise<string> {
-  const warmUpMs = benchCase.kind === 'paced-stream' ? 4_500 : 2_000;
+  const warmUpMs = benchCase.kind === 'paced-stream' ? 4_500 : 12_000;
   const load = runCase(generator, system, benchCase, { warmUpMs, measureMs: profiledMs + 1_000 });
   const profiles = await Promise.all(
     [...system.inspectorPorts].map(async ([name, port]) => ({
