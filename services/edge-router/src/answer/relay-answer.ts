@@ -8,6 +8,7 @@ import type { Clock } from '@gateway/time';
 import type { AnswerFrames } from '../attempts/execute-attempt.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
 import { renderStreamError } from '../errors/render-error.ts';
+import { writeHead } from '../http/answer-head.ts';
 import type { UsageBooking } from '../usage/usage-booking.ts';
 import type { Heartbeat, Heartbeats } from './heartbeats.ts';
 import { write } from './response-writer.ts';
@@ -45,17 +46,17 @@ type AttemptOutcomeInit = NonNullable<ExecuteOutcome['attempt']> | { readonly re
 export async function relayAnswer(relay: Relay): Promise<void> {
   const { answering, response } = relay;
   let heartbeat: Heartbeat | undefined;
-  let answerId = '';
+  let head: ResponseHead | undefined;
   try {
     while (true) {
       const frame = await answering.frames.next();
       if (frame.head !== undefined) {
-        answerId = frame.head.answerId;
-        writeHead(frame.head, frame, relay);
+        head = frame.head;
+        begin(head, frame, relay);
       }
-      if (frame.outcome !== undefined) return await finish(frame, frame.outcome, relay, answerId);
+      if (frame.outcome !== undefined) return await finish(frame, frame.outcome, relay, head);
       if (frame.usage !== undefined) relay.booking.onUsage(frame.usage);
-      if (frame.head !== undefined && isEventStream(response) && relay.dialect !== 'messages') {
+      if (frame.head !== undefined && isEventStream(head) && relay.dialect !== 'messages') {
         heartbeat = relay.heartbeats.of(response);
       }
       heartbeat?.sent();
@@ -63,19 +64,18 @@ export async function relayAnswer(relay: Relay): Promise<void> {
       if (slowClient !== undefined) await slowClient;
     }
   } catch (thrown) {
-    await breakOff(thrown, relay);
+    await breakOff(thrown, relay, head);
   } finally {
     heartbeat?.[Symbol.dispose]();
     await answering.frames[Symbol.asyncDispose]();
   }
 }
 
-function writeHead({ status, headers }: ResponseHead, frame: ExecuteResponse, { response, answering }: Relay): void {
-  response.setHeader('x-gateway-provider', headerSafe(answering.lease.provider));
-  response.setHeader('x-gateway-model', headerSafe(answering.lease.model));
+function begin({ status, headers }: ResponseHead, frame: ExecuteResponse, { response, answering }: Relay): void {
+  const { provider, model } = answering.lease;
+  const own = { 'x-gateway-provider': headerSafe(provider), 'x-gateway-model': headerSafe(model), ...headers };
   // An answer that is here in one piece need not be sent in chunks.
-  if (isWhole(frame)) response.setHeader('content-length', frame.body.length);
-  response.writeHead(status, headers);
+  writeHead(response, status, isWhole(frame) ? { 'content-length': frame.body.length, ...own } : own);
 }
 
 function isWhole({ outcome }: ExecuteResponse): boolean {
@@ -86,13 +86,18 @@ function resultOf({ attempt }: ExecuteOutcome): AttemptResult {
   return attempt?.result ?? AttemptResult.SUCCEEDED;
 }
 
-async function finish(frame: ExecuteResponse, outcome: ExecuteOutcome, relay: Relay, answerId: string): Promise<void> {
+async function finish(
+  frame: ExecuteResponse,
+  outcome: ExecuteOutcome,
+  relay: Relay,
+  head: ResponseHead | undefined,
+): Promise<void> {
   relay.onOutcome?.(outcome);
   const attempt = outcome.attempt ?? { result: AttemptResult.SUCCEEDED };
   if (attempt.result === AttemptResult.SUCCEEDED) {
     await Promise.all([
       relay.booking.end(Outcome.COMPLETED, frame.usage),
-      relay.report(attempt, { answerId, sealedReasoning: outcome.sealedReasoning }),
+      relay.report(attempt, { answerId: head?.answerId ?? '', sealedReasoning: outcome.sealedReasoning }),
     ]);
     relay.response.end(frame.body);
     return;
@@ -100,21 +105,25 @@ async function finish(frame: ExecuteResponse, outcome: ExecuteOutcome, relay: Re
   if (frame.usage !== undefined) relay.booking.onUsage(frame.usage);
   await write(relay.response, frame.body);
   await Promise.all([relay.booking.end(Outcome.FAILED), relay.report(attempt)]);
-  endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error), relay);
+  endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error), relay, head);
 }
 
 /** The client has gone, or the adapter has: neither is the account's fault. */
-async function breakOff(thrown: unknown, relay: Relay): Promise<void> {
+async function breakOff(thrown: unknown, relay: Relay, head: ResponseHead | undefined): Promise<void> {
   const clientHasGone = relay.signal.aborted;
   await Promise.all([
     relay.booking.end(clientHasGone ? Outcome.ABORTED : Outcome.FAILED),
     relay.report({ result: AttemptResult.CANCELLED }),
   ]);
-  if (!clientHasGone) endWithError(brokenOff(thrown), relay);
+  if (!clientHasGone) endWithError(brokenOff(thrown), relay, head);
 }
 
-function endWithError(error: GatewayError, { response, dialect, requestId, clock }: Relay): void {
-  if (isEventStream(response)) response.end(renderStreamError(error, dialect, requestId, clock.nowMs()));
+function endWithError(
+  error: GatewayError,
+  { response, dialect, requestId, clock }: Relay,
+  head: ResponseHead | undefined,
+): void {
+  if (isEventStream(head)) response.end(renderStreamError(error, dialect, requestId, clock.nowMs()));
   // Half a JSON object can't be mended: the client must see that it is incomplete.
   else response.destroy();
 }
@@ -123,8 +132,8 @@ function brokenOff(cause?: unknown): GatewayError {
   return new GatewayError('providers_unavailable', 'The answer broke off.', { cause });
 }
 
-function isEventStream(response: ServerResponse): boolean {
-  return String(response.getHeader('content-type') ?? '').startsWith('text/event-stream');
+function isEventStream(head: ResponseHead | undefined): boolean {
+  return head?.headers['content-type']?.startsWith('text/event-stream') ?? false;
 }
 
 /** Header values come from configuration and providers; what HTTP does not allow in them is left out. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/errors';
+import { valuesOf } from '../http/raw-headers.ts';
 
 export type AuthHeader = 'authorization' | 'x-api-key';
 
@@ -20,10 +21,13 @@ export function unauthorized(message: string): GatewayError {
 }
 
 function tokenIn(request: IncomingMessage, header: AuthHeader): string | undefined {
-  const values = request.headersDistinct[header] ?? [];
+  const values = valuesOf(request.rawHeaders, header);
   if (values.length > 1) throw unauthorized(`The header ${header} is given more than once.`);
   const [value] = values;
   if (value === undefined) return undefined;
-  const pattern = header === 'authorization' ? /^Bearer +(\S+)$/i : /^(\S+)$/;
+  const pattern = header === 'authorization' ? bearer : bare;
   return pattern.exec(value)?.[1];
 }
+
+const bearer = /^Bearer +(\S+)$/i;
+const bare = /^(\S+)$/;

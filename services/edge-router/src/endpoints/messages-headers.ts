@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { valuesOf } from '../http/raw-headers.ts';
 
 const defaultVersion = '2023-06-01';
 
@@ -7,9 +8,9 @@ const defaultVersion = '2023-06-01';
  * versions the partner's wins; betas are joined. No other header reaches the provider. @see spec "Versioning"
  */
 export function messagesHeaders({
-  headersDistinct,
-}: Pick<IncomingMessage, 'headersDistinct'>): Readonly<Record<string, string>> {
-  const values = (name: string) => headersDistinct[name] ?? [];
+  rawHeaders,
+}: Pick<IncomingMessage, 'rawHeaders'>): Readonly<Record<string, string>> {
+  const values = (name: string) => valuesOf(rawHeaders, name);
   const [version = defaultVersion] = [...values('partner-version'), ...values('anthropic-version')].filter(Boolean);
   const betas = [...values('partner-beta'), ...values('anthropic-beta')].flatMap((value) => value.split(','));
   const beta = [...new Set(betas.map((each) => each.trim()).filter(Boolean))].join(',');

@@ -8,14 +8,17 @@ import { threadAffinity, usesThread } from './messages-thread.ts';
 import type { Affinity } from './relay-affinity.ts';
 
 describe('the version and beta headers of a Messages request', () => {
-  const headersOf = (headersDistinct: Record<string, string[]>) => messagesHeaders({ headersDistinct });
+  const headersOf = (headers: Record<string, string[]>) =>
+    messagesHeaders({
+      rawHeaders: Object.entries(headers).flatMap(([name, values]) => values.flatMap((value) => [name, value])),
+    });
 
   it('default to the first version and no beta', () => {
     expect(headersOf({ 'x-other': ['1'] })).toEqual({ 'partner-version': '2023-06-01' });
   });
 
   it('are read in both spellings; of two versions the partner’s wins, betas are joined once each', () => {
-    expect(headersOf({ 'anthropic-version': ['2026-10-21'], 'anthropic-beta': ['a, b', 'c'] })).toEqual({
+    expect(headersOf({ 'Anthropic-Version': ['2026-10-21'], 'anthropic-beta': ['a, b', 'c'] })).toEqual({
       'partner-version': '2026-10-21',
       'partner-beta': 'a,b,c',
     });

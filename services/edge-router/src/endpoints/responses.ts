@@ -4,6 +4,7 @@ import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { affinityKey } from '../attempts/affinity-key.ts';
 import { type AttemptsFailed, modelNotFound } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
+import { writeHead } from '../http/answer-head.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 import { generate } from './generate.ts';
 import { relayAffinity } from './relay-affinity.ts';
@@ -56,7 +57,7 @@ function passOn({ error, last }: AttemptsFailed, response: ServerResponse): void
 }
 
 function sendUnchanged({ status, contentType, body }: UpstreamAnswer, response: ServerResponse): void {
-  response.writeHead(status, {
+  writeHead(response, status, {
     ...(contentType === '' ? {} : { 'content-type': contentType }),
     'content-length': body.length,
   });

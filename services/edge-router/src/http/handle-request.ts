@@ -10,6 +10,7 @@ import type { RequestEvents } from '../events.ts';
 import type { Route } from '../routes.ts';
 import type { RecentTraces } from '../trace/recent-traces.ts';
 import { RequestTrace } from '../trace/request-trace.ts';
+import { keepHeaders } from './answer-head.ts';
 import { sendError } from './send-error.ts';
 
 export interface RequestPeers {
@@ -70,9 +71,7 @@ async function answer(route: Route, exchange: Exchange, peers: RequestPeers): Pr
     route.cost === 'nothing'
       ? { admittedAtMs: peers.endpoints.clock.nowMs(), localDay: '', headers: {} }
       : await admit({ requestId, principal, cost: route.cost }, peers.admission);
-  if (route.sendsRateLimitHeaders) {
-    for (const name in admission.headers) response.setHeader(name, admission.headers[name] ?? '');
-  }
+  if (route.sendsRateLimitHeaders) keepHeaders(response, admission.headers);
   if ('refusal' in admission && admission.refusal !== undefined) throw admission.refusal;
   trace.onAdmitted();
   const { path, errorDialect, body } = route;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { HttpFault } from './http-fault.ts';
+import { valuesOf } from './raw-headers.ts';
 
 /**
  * What two parsers could read in two ways, and Node lets pass. Undefined when there is nothing of that kind.
@@ -11,8 +12,8 @@ export function syntaxFault(request: IncomingMessage): HttpFault | undefined {
   return hostFault(request) ?? targetFault(request.url ?? '') ?? transferFault(request);
 }
 
-function hostFault({ headersDistinct, httpVersion }: IncomingMessage): HttpFault | undefined {
-  const hosts = headersDistinct.host ?? [];
+function hostFault({ rawHeaders, httpVersion }: IncomingMessage): HttpFault | undefined {
+  const hosts = valuesOf(rawHeaders, 'host');
   if (hosts.length > 1) return new HttpFault(400, 'The header host is given more than once.');
   const [host] = hosts;
   if (host === undefined) return httpVersion === '1.0' ? undefined : new HttpFault(400, 'The header host is missing.');

@@ -3,6 +3,7 @@ import type { GatewayError } from '@gateway/errors';
 import { isReceived, isUploading } from '../body/upload.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
 import { renderError } from '../errors/render-error.ts';
+import { writeHead } from './answer-head.ts';
 import { HttpFault, renderHttpFault } from './http-fault.ts';
 import { endAfterUpload } from './linger.ts';
 
@@ -17,7 +18,7 @@ export function sendError(
     error instanceof HttpFault ? renderHttpFault(error, dialect) : renderError(error, dialect, nowMs);
   // What is left of the request stands where the next one would begin.
   if (!isReceived(request)) response.shouldKeepAlive = false;
-  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
+  writeHead(response, status, { ...headers, 'content-length': Buffer.byteLength(body) });
   if (isUploading(request)) endAfterUpload(request, response, body);
   else response.end(body);
 }
