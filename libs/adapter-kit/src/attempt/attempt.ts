@@ -1,12 +1,14 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { GatewayError } from '@gateway/errors';
-import type {
+import {
+  type ExecuteOutcome,
   ExecuteOutcomeSchema,
-  ResponseHeadSchema,
-  UpstreamAnswerSchema,
-  UsageSchema,
+  type ExecuteResponse,
+  type ResponseHead,
+  type UpstreamAnswerSchema,
+  type Usage,
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountProblem, AttemptResult, type Lease, QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
 import type { AnswerEnding, PreparedCall, UpstreamFailure } from '../provider-format.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
@@ -16,13 +18,14 @@ import { openAnswer } from './open-answer.ts';
 import { type QuotaReport, withLaterQuotas } from './read-quotas.ts';
 import { finalUsage, toUsageMessage, type UsageReport, usageSoFar } from './usage-report.ts';
 
-/** What the caller of Execute is told at a time: the fields of an ExecuteResponse. */
-export interface ExecuteFrame {
-  readonly head?: MessageInitShape<typeof ResponseHeadSchema>;
-  readonly body?: Uint8Array;
-  readonly usage?: MessageInitShape<typeof UsageSchema>;
-  readonly outcome?: MessageInitShape<typeof ExecuteOutcomeSchema>;
+/** What the caller of Execute is told at a time. Whole messages: a stream has hundreds, and each need not be completed. */
+export type ExecuteFrame = ExecuteResponse;
+
+function frameOf(fields: Omit<Partial<ExecuteResponse>, '$typeName'>): ExecuteFrame {
+  return { $typeName: 'gateway.adapter.v1.ExecuteResponse', body: nothing, ...fields };
 }
+
+const nothing = new Uint8Array();
 
 /** A request that is ready to be sent. */
 export interface AttemptedCall {
@@ -101,7 +104,7 @@ export class Attempt implements Disposable {
     this.#exchange = opened.exchange;
     this.#upstream = opened.head;
     call.answer.onHead?.(opened.head);
-    return { usage: this.#usageNow() };
+    return frameOf({ usage: this.#usageNow() });
   }
 
   /** A provider that complains of something which the request can do without gets it once more without. */
@@ -171,8 +174,8 @@ export class Attempt implements Disposable {
   #progress(): ExecuteFrame | undefined {
     const body = this.#call.answer.take();
     if (body.length === 0) return this.#usageNews();
-    if (this.#headSent) return { body, usage: this.#usageNow() };
-    return { head: this.#head(), body, usage: this.#usageNow() };
+    if (this.#headSent) return frameOf({ body, usage: this.#usageNow() });
+    return frameOf({ head: this.#head(), body, usage: this.#usageNow() });
   }
 
   /** Without bytes to go with it, usage is told in steps. */
@@ -183,22 +186,27 @@ export class Attempt implements Disposable {
       told === undefined ||
       usage.inputTokens !== told.inputTokens ||
       usage.outputTokens - told.outputTokens >= usageStepTokens;
-    return isNews ? { usage: this.#tell(usage) } : undefined;
+    return isNews ? frameOf({ usage: this.#tell(usage) }) : undefined;
   }
 
-  #usageNow(): MessageInitShape<typeof UsageSchema> {
+  #usageNow(): Usage {
     return this.#tell(usageSoFar(this.#call.answer, this.#request.estimatedTokens));
   }
 
-  #tell(usage: UsageReport): MessageInitShape<typeof UsageSchema> {
+  #tell(usage: UsageReport): Usage {
     this.#toldUsage = usage;
     return toUsageMessage(usage);
   }
 
-  #head(): MessageInitShape<typeof ResponseHeadSchema> {
+  #head(): ResponseHead {
     this.#headSent = true;
     const { head, answerId } = this.#call.answer;
-    return { status: head.status, headers: { ...head.headers }, answerId };
+    return {
+      $typeName: 'gateway.adapter.v1.ResponseHead',
+      status: head.status,
+      headers: { ...head.headers },
+      answerId: answerId ?? '',
+    };
   }
 
   async #conclude(exchange: UpstreamExchange, ending: AnswerEnding): Promise<ExecuteFrame> {
@@ -206,20 +214,24 @@ export class Attempt implements Disposable {
     exchange.release();
     this.#end(AttemptResult.SUCCEEDED);
     const { answer } = this.#call;
-    return {
+    return frameOf({
       ...(this.#headSent ? undefined : { head: this.#head() }),
       body: answer.take(),
       usage: this.#tell(finalUsage(answer, this.#request.estimatedTokens)),
       outcome: {
+        $typeName: 'gateway.adapter.v1.ExecuteOutcome',
         attempt: {
+          $typeName: 'gateway.pool.v1.AttemptOutcome',
           result: AttemptResult.SUCCEEDED,
+          modelScoped: false,
           upstreamStatus: this.#upstream?.status ?? 0,
-          windows: [...this.#allQuotas()],
+          windows: this.#allQuotas().map((window) => create(QuotaWindowSchema, window)),
+          problem: AccountProblem.UNSPECIFIED,
         },
-        sealedReasoning: answer.sealedReasoning,
+        sealedReasoning: answer.sealedReasoning ?? '',
         amended: this.#amended,
       },
-    };
+    });
   }
 
   /** Ends the attempt. A failure after the head has gone out keeps the bytes so far; the client gets generic words for it. */
@@ -229,22 +241,22 @@ export class Attempt implements Disposable {
     const { answer } = this.#call;
     if (!this.#headSent) {
       const upstreamAnswer = this.#passesErrorsOn ? answerToPassOn(failure) : undefined;
-      return { outcome: this.#failedOutcome(failure, failure.error, upstreamAnswer) };
+      return frameOf({ outcome: this.#failedOutcome(failure, failure.error, upstreamAnswer) });
     }
-    return {
+    return frameOf({
       body: answer.take(),
       usage: this.#usageNow(),
       outcome: this.#failedOutcome(failure, unavailable(failure.error)),
-    };
+    });
   }
 
   #failedOutcome(
     failure: UpstreamFailure,
     error: GatewayError,
     upstreamAnswer?: MessageInitShape<typeof UpstreamAnswerSchema>,
-  ): MessageInitShape<typeof ExecuteOutcomeSchema> {
+  ): ExecuteOutcome {
     const outcome = failedOutcome(failure, error, { upstreamAnswer, quotas: this.#allQuotas() });
-    return { ...outcome, amended: this.#amended };
+    return create(ExecuteOutcomeSchema, { ...outcome, amended: this.#amended });
   }
 
   /** What the answer told of the account's quotas, in its head and after it. */

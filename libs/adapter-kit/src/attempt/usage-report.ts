@@ -1,6 +1,5 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { TokenUsage } from '@gateway/chat';
-import type { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { AnswerReader } from '../provider-format.ts';
 import { estimateOutputTokens } from './estimate-tokens.ts';
 
@@ -30,8 +29,9 @@ function nothingReported(inputEstimate: number): TokenUsage {
   return { inputTokens: inputEstimate, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 }
 
-export function toUsageMessage(usage: UsageReport): MessageInitShape<typeof UsageSchema> {
+export function toUsageMessage(usage: UsageReport): Usage {
   return {
+    $typeName: 'gateway.adapter.v1.Usage',
     inputTokens: BigInt(usage.inputTokens),
     cachedTokens: BigInt(usage.cachedTokens),
     outputTokens: BigInt(usage.outputTokens),

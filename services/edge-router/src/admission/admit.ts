@@ -1,7 +1,13 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
-import { CostKind, LimitName, type LimitStatus, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import {
+  CostKind,
+  LimitName,
+  type LimitStatus,
+  type Limits,
+  type Refusal,
+} from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { AdmitRequest, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import { type Clock, localDayOf } from '@gateway/time';
 import type { Principal } from '../authentication/principal.ts';
@@ -42,10 +48,12 @@ export function isLimited({ limits }: Principal): boolean {
 }
 
 /** The limits of a token in the limiter's words. */
-export function limiterLimits({ limits }: Principal) {
+export function limiterLimits({ limits }: Principal): Limits {
+  const { requestsPerMinute, tokensPerDay } = limits;
   return {
-    ...(limits.requestsPerMinute === undefined ? {} : { requestsPerMinute: limits.requestsPerMinute }),
-    ...(limits.tokensPerDay === undefined ? {} : { tokensPerDay: BigInt(limits.tokensPerDay) }),
+    $typeName: 'gateway.limiter.v1.Limits',
+    ...(requestsPerMinute === undefined ? undefined : { requestsPerMinute }),
+    ...(tokensPerDay === undefined ? undefined : { tokensPerDay: BigInt(tokensPerDay) }),
   };
 }
 
@@ -71,10 +79,13 @@ interface Decision {
 }
 
 async function decide(request: AdmissionRequest, { limiter, local, timeoutMs }: AdmissionPeers): Promise<Decision> {
-  const check = {
+  const limits = limiterLimits(request.principal);
+  // A whole message, named as such: it need not be completed from its fields.
+  const check: AdmitRequest = {
+    $typeName: 'gateway.limiter.v1.AdmitRequest',
     key: limiterKey(request.principal),
     requestId: request.requestId,
-    limits: limiterLimits(request.principal),
+    limits,
     costKind: request.cost === 'request_only' ? CostKind.REQUEST_ONLY : CostKind.REQUEST_AND_TOKENS,
   };
   const deadlineMs = performance.now() + timeoutMs;
@@ -87,7 +98,8 @@ async function decide(request: AdmissionRequest, { limiter, local, timeoutMs }: 
       timeLeftMs = Math.floor(deadlineMs - performance.now());
       // When the connection broke, another limiter may be behind the address: it is asked once more, in the time that is
       // left. A repeated admission takes no second slot.
-      if (!isFirst || thrown.status !== 'unavailable' || timeLeftMs < 1) return local.admit(check, thrown);
+      if (!isFirst || thrown.status !== 'unavailable' || timeLeftMs < 1)
+        return local.admit({ ...check, limits }, thrown);
     }
   }
 }

@@ -1,14 +1,13 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
-import {
-  AttemptResult,
-  type AttemptSchema,
-  type Lease,
-  type ProviderFormat,
-} from '@gateway/proto/pool/v1/account_pb.js';
-import type { PoolBrokerService, PoolExhausted } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { AttemptResult, AttemptSchema, type Lease, type ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import type {
+  AcquireRequest,
+  PoolBrokerService,
+  PoolExhausted,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { RequestTrace } from '../trace/request-trace.ts';
 import type { AdapterAway, AttemptStart, FailedAttempt } from './attempt-start.ts';
@@ -115,14 +114,16 @@ async function acquire<T>(
   { attempts, formats, refusal }: SoFar,
   { broker, rpcTimeoutMs }: AttemptPeers,
 ): Promise<Lease | GatewayError> {
-  const request = {
+  // A whole message, named as such: it need not be completed from its fields.
+  const request: AcquireRequest = {
+    $typeName: 'gateway.pool.v1.AcquireRequest',
     requestId,
     model,
     affinityKey,
     caller,
     allowCandidateFailover,
     formats: [...formats],
-    attempts: [...attempts],
+    attempts: attempts.map((attempt) => create(AttemptSchema, attempt)),
   };
   trace.onAsking();
   try {

@@ -1,12 +1,12 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
-import type {
-  AdapterService,
+import {
+  type AdapterService,
   ExecuteHeadSchema,
-  ExecuteOutcome,
-  ExecuteRequest,
-  ExecuteResponse,
-  Usage,
+  type ExecuteOutcome,
+  type ExecuteRequest,
+  type ExecuteResponse,
+  type Usage,
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
@@ -105,7 +105,8 @@ export function adapterAway(cause: RpcError): AttemptStart<never> {
 
 /** A request in the frames that adapters take: mostly one. */
 export function requestFrames({ head, body }: Pick<AttemptRequest, 'head' | 'body'>): AsyncIterable<RequestFrame> {
-  return body.length <= frameBytes ? single({ head, body }) : split(head, body);
+  if (body.length > frameBytes) return split(head, body);
+  return single({ $typeName: 'gateway.adapter.v1.ExecuteRequest', head: create(ExecuteHeadSchema, head), body });
 }
 
 /** As a generator that yields one value, without its cost. */

@@ -1,8 +1,16 @@
+import { create } from '@bufbuild/protobuf';
 import type { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
-import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { Dialect, JsonMember } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
-import { AttemptResult, type Lease, type ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  type Attempt,
+  AttemptOutcomeSchema,
+  AttemptResult,
+  type Lease,
+  type ProviderFormat,
+} from '@gateway/proto/pool/v1/account_pb.js';
+import type { ReportRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type AnswerNames, relayAnswer } from '../answer/relay-answer.ts';
 import { type AttemptsEnd, type AttemptsFailed, attemptUntilAnswering } from '../attempts/attempt-loop.ts';
@@ -61,7 +69,15 @@ function start(
     booking.onLease(lease);
     return executeAttempt({
       adapter: adapterOf(lease, peers),
-      head: { requestId, lease, dialect, affinityKey, forwardHeaders, members: passedOn(body) },
+      head: {
+        $typeName: 'gateway.adapter.v1.ExecuteHead',
+        requestId,
+        lease,
+        dialect,
+        affinityKey,
+        forwardHeaders,
+        members: passedOn(body),
+      },
       body: body.bytes,
       signal,
       onUsage: booking.onUsage,
@@ -114,7 +130,18 @@ async function carry(
       report: (outcome, names) => {
         trace.onAttemptEnded(outcome, givenUpBy(outcome, signal));
         const answerKeys = names === undefined ? [] : [...(answerKeysOf?.(names) ?? [])];
-        const report = { requestId, affinityKey, answerKeys, attempt: { lease, outcome } };
+        const attempt: Attempt = {
+          $typeName: 'gateway.pool.v1.Attempt',
+          lease,
+          outcome: create(AttemptOutcomeSchema, outcome),
+        };
+        const report: ReportRequest = {
+          $typeName: 'gateway.pool.v1.ReportRequest',
+          requestId,
+          affinityKey,
+          answerKeys,
+          attempt,
+        };
         return peers.broker.report(report, { timeoutMs: peers.config.rpcTimeoutMs }).then(ignore, ignore);
       },
     });
@@ -135,8 +162,15 @@ function givenUpBy({ result }: { readonly result: AttemptResult }, { aborted }: 
 }
 
 /** Adapters that splice the body need not look for its members again. A body with very many is left to them. */
-function passedOn({ memberList }: JsonBody) {
-  return memberList.length > maxMembers ? [] : [...memberList];
+function passedOn({ memberList }: JsonBody): JsonMember[] {
+  if (memberList.length > maxMembers) return [];
+  return memberList.map(({ keyStart, keyEnd, valueStart, valueEnd }) => ({
+    $typeName: 'gateway.adapter.v1.JsonMember',
+    keyStart,
+    keyEnd,
+    valueStart,
+    valueEnd,
+  }));
 }
 
 const maxMembers = 100;

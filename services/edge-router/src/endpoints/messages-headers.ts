@@ -7,9 +7,7 @@ const defaultVersion = '2023-06-01';
  * The version and beta headers of a Messages request: `partner-…` and `anthropic-…` are two spellings of the same. Of two
  * versions the partner's wins; betas are joined. No other header reaches the provider. @see spec "Versioning"
  */
-export function messagesHeaders({
-  rawHeaders,
-}: Pick<IncomingMessage, 'rawHeaders'>): Readonly<Record<string, string>> {
+export function messagesHeaders({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): Readonly<Record<string, string>> {
   const values = (name: string) => valuesOf(rawHeaders, name);
   const [version = defaultVersion] = [...values('partner-version'), ...values('anthropic-version')].filter(Boolean);
   const betas = [...values('partner-beta'), ...values('anthropic-beta')].flatMap((value) => value.split(','));

@@ -25,8 +25,7 @@ export function createApp(routes: readonly Route[], peers: Omit<RequestPeers, 'b
     response: ServerResponse,
     error: GatewayError,
     dialect: ErrorDialect = 'chat',
-  ) =>
-    sendError(request, response, { error, dialect, nowMs: peers.endpoints.clock.nowMs() });
+  ) => sendError(request, response, { error, dialect, nowMs: peers.endpoints.clock.nowMs() });
 
   const requestPeers: RequestPeers = { ...peers, bodies };
   const endpoints = endpointsByPath(routes);

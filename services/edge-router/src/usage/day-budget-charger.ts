@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { LimiterService, SettleRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { Client } from '@gateway/rpc';
 
 export interface Charge {
@@ -54,7 +54,14 @@ export class DayBudgetCharger implements AsyncDisposable {
 
   async #settle({ key, requestId, localDay, tokens }: Charge): Promise<void> {
     const { limiter, timeoutMs } = this.#options;
-    await limiter.settle({ key, requestId, localDay, tokens: BigInt(tokens) }, { timeoutMs });
+    const request: SettleRequest = {
+      $typeName: 'gateway.limiter.v1.SettleRequest',
+      key,
+      requestId,
+      localDay,
+      tokens: BigInt(tokens),
+    };
+    await limiter.settle(request, { timeoutMs });
   }
 
   async #retryUntilEmpty(): Promise<void> {

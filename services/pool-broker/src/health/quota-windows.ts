@@ -19,6 +19,7 @@ export function windowsAt(health: AccountHealth, nowMs: number): readonly SeenWi
 
 /** How much is left of the tightest quota that a model falls under, 0 to 1. All of it when no quota is known. */
 export function headroomOf(health: AccountHealth, model: string, nowMs: number): number {
+  if (health.windows.length === 0) return 1;
   return Math.min(1, ...windowsFor(health, model, nowMs).map(leftOf));
 }
 
@@ -27,6 +28,7 @@ export function headroomOf(health: AccountHealth, model: string, nowMs: number):
  * above 1 when more is left than its time, so that it would be lost; below 1 when it would run out. 1 when nothing is known.
  */
 export function paceOf(health: AccountHealth, model: string, nowMs: number): number {
+  if (health.windows.length === 0) return 1;
   const paces = windowsFor(health, model, nowMs).map((window) => leftOf(window) / timeLeftOf(window, nowMs));
   return paces.length === 0 ? 1 : Math.min(fastestPace, Math.max(slowestPace, Math.min(...paces)));
 }

@@ -6,7 +6,9 @@ import type { Candidate } from '../catalog/resolve-model.ts';
 import { startPoolProbe } from '../health/pool-health.ts';
 import { endProbe, startProbe } from '../health/probe.ts';
 import { choiceText, type SkippedGroup, skippedGroups } from '../selection/choice-text.ts';
-import { type Examination, type Selection, selectAccount } from '../selection/select-account.ts';
+import { type CandidateView, type Examination, type Selection, selectAccount } from '../selection/select-account.ts';
+import { type Awaitable, whenThere } from '../store/awaitable.ts';
+import type { EndedRequest } from '../store/request-book.ts';
 import { affinityIdOf } from './affinity-id.ts';
 import { newLeaseId, toCallerId } from './lease-id.ts';
 import { readCandidates } from './read-candidates.ts';
@@ -64,13 +66,17 @@ async function leaseNext(broker: Broker, request: LeaseRequest): Promise<LeaseRe
   const history = new LeasingHistory(request.attempts);
   let mayTry = false;
   while (true) {
-    const { selection, choice } = await selectNow(broker, request, candidates, history);
+    const selecting = selectNow(broker, request, candidates, history);
+    const { selection, choice } = selecting instanceof Promise ? await selecting : selecting;
     if (selection.kind !== 'chosen') return { ...selection, choice };
     mayTry ||= takesItsTry(broker, request.attempts);
     if (!mayTry) return { kind: 'unavailable', choice: { ...choice, reason: spent } };
-    const lease = await takeLease(broker, selection, toCallerId(request.caller));
+    const taking = takeLease(broker, selection, toCallerId(request.caller));
+    const lease = taking instanceof Promise ? await taking : taking;
     if (lease !== undefined) {
-      await dropStaleBinding(broker, selection, request.affinityKey);
+      if (selection.candidate.boundAccountId !== undefined) {
+        await dropStaleBinding(broker, selection, request.affinityKey);
+      }
       return { kind: 'leased', lease, choice };
     }
     // Ends, because an account is overtaken at once and there are only so many.
@@ -98,14 +104,27 @@ const nothingToChoose: LeaseChoice = { reason: '', skipped: [] };
 const spent =
   'it had spent what requests may spend after errors: its own attempts, or the budget for the retries of all';
 
-async function selectNow(
+interface Selected {
+  readonly selection: Selection;
+  readonly choice: LeaseChoice;
+}
+
+function selectNow(
   broker: Broker,
   { affinityKey, caller }: LeaseRequest,
   candidates: readonly Candidate[],
   history: LeasingHistory,
-): Promise<{ readonly selection: Selection; readonly choice: LeaseChoice }> {
-  const views = await readCandidates(broker, candidates, { affinityKey, caller: toCallerId(caller) });
-  const { clock, random, settings } = broker;
+): Awaitable<Selected> {
+  const reading = readCandidates(broker, candidates, { affinityKey, caller: toCallerId(caller) });
+  return whenThere(reading, (views) => select(broker, affinityKey, views, history));
+}
+
+function select(
+  { clock, random, settings }: Broker,
+  affinityKey: string,
+  views: readonly CandidateView[],
+  history: LeasingHistory,
+): Selected {
   const examinations: Examination[] = [];
   const selection = selectAccount({
     candidates: views,
@@ -143,7 +162,7 @@ function followsError(attempts: readonly Attempt[]): boolean {
 type Chosen = Extract<Selection, { kind: 'chosen' }>;
 
 /** Undefined when another request took the account's last place, or its probe, since we looked. */
-async function takeLease(broker: Broker, selection: Chosen, caller: string): Promise<Lease | undefined> {
+function takeLease(broker: Broker, selection: Chosen, caller: string): Awaitable<Lease | undefined> {
   const { candidate, view } = selection;
   const { store, settings } = broker;
   const { id: accountId, maxConcurrency } = view.account;
@@ -151,12 +170,23 @@ async function takeLease(broker: Broker, selection: Chosen, caller: string): Pro
   const leaseId = newLeaseId(caller);
   const { pool, model } = candidate.candidate;
   const request = { pool: pool.name, model, caller, leaseId, leaseTtlMs };
-  if (!(await store.takeLease({ ...request, accountId, maxConcurrency }))) return undefined;
-  if (!(await takeProbes(broker, selection, leaseId))) {
-    await store.settleLease(accountId, request);
-    return undefined;
-  }
-  return { leaseId, accountId, candidate: candidate.candidate };
+  const lease = { leaseId, accountId, candidate: candidate.candidate };
+  return whenThere(store.takeLease({ ...request, accountId, maxConcurrency }), (isTaken) => {
+    if (!isTaken) return undefined;
+    return selection.probe || selection.poolProbe ? withProbes(broker, selection, lease, request) : lease;
+  });
+}
+
+/** The lease with the right to probe that its request needs; undefined, and the lease is given back, without. */
+async function withProbes(
+  broker: Broker,
+  selection: Chosen,
+  lease: Lease,
+  request: EndedRequest,
+): Promise<Lease | undefined> {
+  if (await takeProbes(broker, selection, lease.leaseId)) return lease;
+  await broker.store.settleLease(lease.accountId, request);
+  return undefined;
 }
 
 /** The right to probe the account and the pool, where the request would: both or none. */

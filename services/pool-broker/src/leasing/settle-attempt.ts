@@ -1,7 +1,7 @@
 import { servesModel } from '../accounts/account.ts';
 import { type Attempt, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
 import type { Broker } from '../broker.ts';
-import type { AccountHealth, AccountProblem } from '../health/account-health.ts';
+import type { AccountProblem } from '../health/account-health.ts';
 import { applyOutcome, type EndedAttempt } from '../health/apply-outcome.ts';
 import { applyToPool, troubleSinceMs } from '../health/apply-to-pool.ts';
 import { type PoolHealth, untroubled } from '../health/pool-health.ts';
@@ -24,28 +24,27 @@ export async function settleAttempt(
   const account = broker.roster.byId(accountId);
   if (account === undefined) return;
   const request = { pool, model, caller: callerOfLease(leaseId), leaseId };
-  const settlement = await broker.store.settleLease(accountId, request);
+  const settling = broker.store.settleLease(accountId, request);
+  const settlement = settling instanceof Promise ? await settling : settling;
   if (settlement.kind === 'settled_before') return;
   broker.events.attemptEnded(pool, outcome.result);
   const { credentialId } = account;
   const nowMs = broker.clock.nowMs();
   const ended = { leaseId, model, outcome, leasedAtMs: settlement.leasedAtMs, credentialId, nowMs };
-  await Promise.all([
-    changeAccountHealth(broker, attempt, settlement.health, ended),
-    changePoolHealth(broker, attempt, settlement.poolHealth, ended),
-    affinityKey === '' ? undefined : changeBinding(broker, attempt, affinityKey),
-    ...(outcome.result === 'succeeded' ? answerKeys.map((key) => changeBinding(broker, attempt, key)) : []),
-  ]);
+  // Most attempts say nothing new: then what was read when the lease was settled is all that has to be asked of the store.
+  const changes: Promise<void>[] = [];
+  if (applyOutcome(settlement.health, ended, broker) !== settlement.health) {
+    changes.push(changeAccountHealth(broker, attempt, ended));
+  }
+  if (concernsPool(settlement.poolHealth, ended)) changes.push(changePoolHealth(broker, attempt, ended));
+  if (affinityKey !== '') changes.push(changeBinding(broker, attempt, affinityKey));
+  if (outcome.result === 'succeeded') {
+    for (const key of answerKeys) changes.push(changeBinding(broker, attempt, key));
+  }
+  if (changes.length > 0) await Promise.all(changes);
 }
 
-/** Most attempts say nothing new: then what was read when the lease was settled is all that has to be asked of the store. */
-async function changeAccountHealth(
-  broker: Broker,
-  { accountId, pool }: Attempt,
-  settledWith: AccountHealth,
-  ended: EndedAttempt,
-): Promise<void> {
-  if (applyOutcome(settledWith, ended, broker) === settledWith) return;
+async function changeAccountHealth(broker: Broker, { accountId, pool }: Attempt, ended: EndedAttempt): Promise<void> {
   let problem: AccountProblem | undefined;
   const changed = await broker.store.changeHealth(accountId, (health) => {
     const next = applyOutcome(health, ended, broker);
@@ -55,14 +54,12 @@ async function changeAccountHealth(
   if (changed && problem !== undefined) broker.events.accountDisabled(pool, problem.kind);
 }
 
-async function changePoolHealth(
-  broker: Broker,
-  { accountId, pool }: Attempt,
-  settledWith: PoolHealth,
-  ended: EndedAttempt,
-): Promise<void> {
-  // Only a fault makes trouble, and where there is none nothing can end it.
-  if (settledWith.troubles.length === 0 && !isFaultOfPool(ended.outcome.result)) return;
+/** Only a fault makes trouble, and where there is none nothing can end it. */
+function concernsPool({ troubles }: PoolHealth, { outcome }: EndedAttempt): boolean {
+  return troubles.length > 0 || isFaultOfPool(outcome.result);
+}
+
+async function changePoolHealth(broker: Broker, { accountId, pool }: Attempt, ended: EndedAttempt): Promise<void> {
   const accounts = broker.roster
     .ofPool(pool)
     .filter((account) => account.state === 'active' && servesModel(account, ended.model)).length;

@@ -1,19 +1,22 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
 import type { ModelTraits } from '@gateway/config';
 import {
-  type LeaseSchema,
+  type Lease as LeaseMessage,
   LeastThinking,
-  type ModelTraitsSchema,
+  type ModelTraits as ModelTraitsMessage,
+  ModelTraitsSchema,
   ThinkingMode,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { traitsOfModel } from '../catalog/model-traits.ts';
 import type { Lease } from '../leasing/acquire-lease.ts';
 import { toProviderFormat } from './pool-format.ts';
 
-export function toLeaseMessage({ leaseId, accountId, candidate }: Lease): MessageInitShape<typeof LeaseSchema> {
+export function toLeaseMessage({ leaseId, accountId, candidate }: Lease): LeaseMessage {
   const { pool, model, defaultEffort } = candidate;
   const traits = traitsOfModel(pool, model);
+  // A whole message, named as such: it need not be completed from its fields.
   return {
+    $typeName: 'gateway.pool.v1.Lease',
     leaseId,
     accountId,
     pool: pool.name,
@@ -21,18 +24,29 @@ export function toLeaseMessage({ leaseId, accountId, candidate }: Lease): Messag
     provider: pool.ownedBy,
     model,
     defaultEffort,
-    traits: traits === undefined ? undefined : toTraitsMessage(traits),
+    ...(traits === undefined ? undefined : { traits: traitsMessageOf(traits) }),
   };
 }
 
-function toTraitsMessage(traits: ModelTraits): MessageInitShape<typeof ModelTraitsSchema> {
+/** Traits are the configuration's, so there are few of them. */
+function traitsMessageOf(traits: ModelTraits): ModelTraitsMessage {
+  const known = traitsMessages.get(traits);
+  if (known !== undefined) return known;
+  const message = toTraitsMessage(traits);
+  traitsMessages.set(traits, message);
+  return message;
+}
+
+const traitsMessages = new WeakMap<ModelTraits, ModelTraitsMessage>();
+
+function toTraitsMessage(traits: ModelTraits): ModelTraitsMessage {
   const { efforts, thinking, leastThinking, ...others } = traits;
-  return {
+  return create(ModelTraitsSchema, {
     ...others,
     efforts: efforts === undefined ? undefined : { levels: [...efforts] },
     thinking: thinking === undefined ? ThinkingMode.UNSPECIFIED : thinkingModes[thinking],
     leastThinking: leastThinking === undefined ? LeastThinking.UNSPECIFIED : leastThinkings[leastThinking],
-  };
+  });
 }
 
 const thinkingModes = { none: ThinkingMode.NONE, budget: ThinkingMode.BUDGET, adaptive: ThinkingMode.ADAPTIVE };

@@ -1,8 +1,12 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { PoolFormat } from '@gateway/config';
-import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AcquireResponseSchema, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { ProviderFormat, SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  type AcquireResponse,
+  type PoolBrokerService,
+  PoolExhaustedSchema,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { Broker } from '../broker.ts';
 import { acquireLease, type Lease, type LeaseResult } from '../leasing/acquire-lease.ts';
@@ -10,6 +14,7 @@ import { settleAttempt } from '../leasing/settle-attempt.ts';
 import { fromAttemptMessage } from '../messages/attempt-message.ts';
 import { toLeaseMessage } from '../messages/lease-message.ts';
 import { fromProviderFormat } from '../messages/pool-format.ts';
+import type { SkippedGroup } from '../selection/choice-text.ts';
 
 /** The account for a request's next attempt, or why there is none. */
 export function acquire(broker: Broker): Handlers<typeof PoolBrokerService>['acquire'] {
@@ -25,7 +30,12 @@ export function acquire(broker: Broker): Handlers<typeof PoolBrokerService>['acq
     // Who has gone, or has given this broker up, would never report on it: its place would be lost until the lease ends.
     if (result.kind === 'leased' && signal.aborted) await takeBack(broker, result.lease);
     const { reason, skipped } = result.choice;
-    return { result: toResult(result), reason, skipped: [...skipped] };
+    return {
+      $typeName: 'gateway.pool.v1.AcquireResponse',
+      result: toResult(result),
+      reason,
+      skipped: skipped.map(toSkippedMessage),
+    };
   };
 }
 
@@ -35,16 +45,21 @@ async function takeBack(broker: Broker, { leaseId, accountId, candidate: { pool,
 
 const unused = { result: 'cancelled', retryAtMs: undefined, modelScoped: false, windows: [] } as const;
 
-function toResult(result: LeaseResult): MessageInitShape<typeof AcquireResponseSchema>['result'] {
+function toSkippedMessage(group: SkippedGroup): SkippedAccounts {
+  return { $typeName: 'gateway.pool.v1.SkippedAccounts', ...group };
+}
+
+// Whole messages, named as such: they need not be completed from their fields.
+function toResult(result: LeaseResult): AcquireResponse['result'] {
   switch (result.kind) {
     case 'leased':
       return { case: 'lease', value: toLeaseMessage(result.lease) };
     case 'exhausted':
-      return { case: 'exhausted', value: { retryAt: toTimestamp(result.retryAtMs) } };
+      return { case: 'exhausted', value: create(PoolExhaustedSchema, { retryAt: toTimestamp(result.retryAtMs) }) };
     case 'unavailable':
-      return { case: 'unavailable', value: {} };
+      return { case: 'unavailable', value: { $typeName: 'gateway.pool.v1.PoolUnavailable' } };
     case 'unknown_model':
-      return { case: 'unknownModel', value: {} };
+      return { case: 'unknownModel', value: { $typeName: 'gateway.pool.v1.UnknownModel' } };
     default:
       return result satisfies never;
   }

@@ -1,4 +1,4 @@
-import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { PoolBrokerService, ReportResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { Broker } from '../broker.ts';
 import { settleAttempt } from '../leasing/settle-attempt.ts';
@@ -9,6 +9,8 @@ export function report(broker: Broker): Handlers<typeof PoolBrokerService>['repo
   return async ({ attempt: message, affinityKey, answerKeys }) => {
     const attempt = message === undefined ? undefined : fromAttemptMessage(message);
     if (attempt !== undefined) await settleAttempt(broker, attempt, affinityKey, answerKeys);
-    return {};
+    return reported;
   };
 }
+
+const reported: ReportResponse = { $typeName: 'gateway.pool.v1.ReportResponse' };

@@ -22,13 +22,13 @@ export interface SkippedGroup {
 
 /** The accounts of a candidate that could not take the request, counted by reason. */
 export function skippedGroups({ candidate: { candidate }, examined }: Examination): readonly SkippedGroup[] {
+  if (examined.every(({ fitness }) => fitness.kind === 'fit')) return none;
   const counts = new Map<string, number>();
   for (const { fitness } of examined) {
     if (fitness.kind === 'fit') continue;
     const reason = obstacleReason(fitness.obstacle);
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
-  if (counts.size === 0) return none;
   return [...counts].map(([reason, count]) => ({ pool: candidate.pool.name, model: candidate.model, reason, count }));
 }
 

@@ -3,6 +3,7 @@ import type { ModelReport } from '../catalog/model-report.ts';
 import { mergeHealth } from '../health/merge-health.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
 import type { CallerShare } from '../selection/fair-share.ts';
+import type { Awaitable } from './awaitable.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
 import type {
   AccountRecord,
@@ -144,7 +145,7 @@ export class FallbackPoolStore implements PoolStore {
     await this.#shared[Symbol.asyncDispose]();
   }
 
-  async #sharedOr<T>(shared: () => Promise<T>, alone: () => Promise<T>): Promise<T> {
+  async #sharedOr<T>(shared: () => Awaitable<T>, alone: () => Awaitable<T>): Promise<T> {
     if (this.#clock.nowMs() < this.#awayUntilMs) return alone();
     try {
       return await shared();

@@ -3,6 +3,7 @@ import type { ModelReport } from '../catalog/model-report.ts';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
 import { type PoolHealth, untroubled } from '../health/pool-health.ts';
 import type { CallerShare } from '../selection/fair-share.ts';
+import type { Awaitable } from './awaitable.ts';
 import { ChainedMap } from './chained-map.ts';
 import { dropOlder } from './drop-older.ts';
 import { MemoryRequestBook } from './memory-request-book.ts';
@@ -33,7 +34,7 @@ export class MemoryPoolStore implements PoolStore {
     this.#bindings = new RecentMap(clock, maxBindings);
   }
 
-  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<ReadonlyMap<string, AccountRecord>> {
+  readAccounts(accountIds: readonly string[], leaseTtlMs: number): Awaitable<ReadonlyMap<string, AccountRecord>> {
     return new Map(
       accountIds.map((accountId) => {
         const account = this.#account(accountId);
@@ -51,7 +52,7 @@ export class MemoryPoolStore implements PoolStore {
     return true;
   }
 
-  async readPools(pools: readonly string[]): Promise<ReadonlyMap<string, PoolHealth>> {
+  readPools(pools: readonly string[]): Awaitable<ReadonlyMap<string, PoolHealth>> {
     return new Map(pools.map((pool) => [pool, this.#pools.get(pool) ?? untroubled]));
   }
 
@@ -63,7 +64,7 @@ export class MemoryPoolStore implements PoolStore {
     return true;
   }
 
-  async takeLease(lease: NewLease): Promise<boolean> {
+  takeLease(lease: NewLease): Awaitable<boolean> {
     const { accountId, leaseId, maxConcurrency, leaseTtlMs } = lease;
     const { leases } = this.#account(accountId);
     const nowMs = this.#clock.nowMs();
@@ -74,7 +75,7 @@ export class MemoryPoolStore implements PoolStore {
     return true;
   }
 
-  async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
+  settleLease(accountId: string, request: EndedRequest): Awaitable<LeaseSettlement> {
     const { leaseId, pool } = request;
     const { leases, settled, health } = this.#account(accountId);
     const nowMs = this.#clock.nowMs();
@@ -91,11 +92,11 @@ export class MemoryPoolStore implements PoolStore {
     return this.#requests.oldest(question);
   }
 
-  async shareOf(question: ShareQuestion): Promise<CallerShare> {
+  shareOf(question: ShareQuestion): Awaitable<CallerShare> {
     return this.#requests.shareOf(question);
   }
 
-  async boundAccount(affinityId: string): Promise<string | undefined> {
+  boundAccount(affinityId: string): Awaitable<string | undefined> {
     return this.#bindings.get(affinityId);
   }
 

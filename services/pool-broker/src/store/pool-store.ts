@@ -1,6 +1,7 @@
 import type { ModelReport } from '../catalog/model-report.ts';
 import type { AccountHealth } from '../health/account-health.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
+import type { Awaitable } from './awaitable.ts';
 import type { BookedRequest, EndedRequest, RequestBook } from './request-book.ts';
 
 /**
@@ -9,22 +10,22 @@ import type { BookedRequest, EndedRequest, RequestBook } from './request-book.ts
  */
 export interface PoolStore extends RequestBook, AsyncDisposable {
   /** Health and requests under way of each account. Leases older than `leaseTtlMs` do not count. */
-  readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<ReadonlyMap<string, AccountRecord>>;
+  readAccounts(accountIds: readonly string[], leaseTtlMs: number): Awaitable<ReadonlyMap<string, AccountRecord>>;
   /** Applies a change to an account's health as it is now, whoever else changes it. False when the change declined. */
   changeHealth(accountId: string, change: HealthChange): Promise<boolean>;
   /** What is known of each pool's provider as a whole. */
-  readPools(pools: readonly string[]): Promise<ReadonlyMap<string, PoolHealth>>;
+  readPools(pools: readonly string[]): Awaitable<ReadonlyMap<string, PoolHealth>>;
   /** As `changeHealth`, of a pool. */
   changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean>;
   /**
    * Counts one more request under way, with its account and in the book. False when the account has `maxConcurrency` already.
    * Repeating it does no harm.
    */
-  takeLease(lease: NewLease): Promise<boolean>;
+  takeLease(lease: NewLease): Awaitable<boolean>;
   /** Ends a lease and its request. Only the first call for a lease settles it. */
-  settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement>;
+  settleLease(accountId: string, request: EndedRequest): Awaitable<LeaseSettlement>;
   /** The account that a session is bound to. */
-  boundAccount(affinityId: string): Promise<string | undefined>;
+  boundAccount(affinityId: string): Awaitable<string | undefined>;
   /** Binds a session that is not bound to another account, for `ttlMs` from now. */
   bind(affinityId: string, accountId: string, ttlMs: number): Promise<void>;
   /** Ends a session's binding if it is to this account. */

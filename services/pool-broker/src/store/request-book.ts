@@ -1,11 +1,12 @@
 import type { CallerShare } from '../selection/fair-share.ts';
+import type { Awaitable } from './awaitable.ts';
 
 /** Which requests a pool has under way: since when, for which model and for whom. They begin and end with their leases. */
 export interface RequestBook {
   /** When the oldest request began that is under way and no older than `sinceMs`. Undefined: there is none. */
   oldestRequest(question: SinceQuestion): Promise<number | undefined>;
   /** What a caller has of a pool. To ask counts it among those who want something of it. */
-  shareOf(question: ShareQuestion): Promise<CallerShare>;
+  shareOf(question: ShareQuestion): Awaitable<CallerShare>;
 }
 
 export interface EndedRequest {
