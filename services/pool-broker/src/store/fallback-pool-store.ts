@@ -40,7 +40,8 @@ export class FallbackPoolStore implements PoolStore {
       async () => {
         await this.#tellWhatChangedAlone();
         const records = await this.#shared.readAccounts(accountIds, leaseTtlMs);
-        for (const [id, { health }] of records) await this.#memory.changeHealth(id, () => health);
+        // Memory has changed when the call returns.
+        for (const [id, { health }] of records) void this.#memory.changeHealth(id, () => health);
         return records;
       },
       () => this.#memory.readAccounts(accountIds, leaseTtlMs),
@@ -63,7 +64,7 @@ export class FallbackPoolStore implements PoolStore {
     return this.#sharedOr(
       async () => {
         const healths = await this.#shared.readPools(pools);
-        for (const [pool, health] of healths) await this.#memory.changePoolHealth(pool, () => health);
+        for (const [pool, health] of healths) void this.#memory.changePoolHealth(pool, () => health);
         return healths;
       },
       () => this.#memory.readPools(pools),
@@ -81,7 +82,7 @@ export class FallbackPoolStore implements PoolStore {
     return this.#sharedOr(
       async () => {
         const taken = await this.#shared.takeLease(lease);
-        if (taken) await this.#memory.takeLease({ ...lease, maxConcurrency: Number.POSITIVE_INFINITY });
+        if (taken) void this.#memory.takeLease({ ...lease, maxConcurrency: Number.POSITIVE_INFINITY });
         return taken;
       },
       () => this.#memory.takeLease(lease),

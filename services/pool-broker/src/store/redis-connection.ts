@@ -22,8 +22,6 @@ class FairlyTimedRedis extends Redis {
   constructor(url: string, commandTimeoutMs: number) {
     super(url, {
       lazyConnect: true,
-      // Commands of a tick travel together: writing each by itself costs more than the command.
-      enableAutoPipelining: true,
       connectTimeout: 1_000,
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,

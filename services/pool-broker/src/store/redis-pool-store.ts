@@ -19,16 +19,8 @@ import {
 import { openRedisConnection } from './redis-connection.ts';
 import { RedisReads } from './redis-reads.ts';
 import { RedisRequestBook } from './redis-request-book.ts';
-import {
-  bindScript,
-  compareAndSetScript,
-  type RedisScript,
-  settleLeaseScript,
-  takeLeaseScript,
-  unbindScript,
-} from './redis-scripts.ts';
+import { RedisVerbs } from './redis-verbs.ts';
 import type { EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
-import { runScript } from './run-script.ts';
 import { fromStoredHealth, toStoredHealth } from './stored-health.ts';
 import { fromStoredReport, toStoredReport } from './stored-model-report.ts';
 import { fromStoredPoolHealth, toStoredPoolHealth } from './stored-pool-health.ts';
@@ -47,6 +39,7 @@ export class RedisPoolStore implements PoolStore {
   readonly #redis: Redis;
   readonly #clock: Clock;
   readonly #prefix: string;
+  readonly #verbs: RedisVerbs;
   readonly #reads: RedisReads;
   readonly #healths = new ParsedTexts(fromStoredHealth);
   readonly #poolHealths = new ParsedTexts(fromStoredPoolHealth);
@@ -65,10 +58,11 @@ export class RedisPoolStore implements PoolStore {
 
   private constructor(redis: Redis, clock: Clock, prefix: string) {
     this.#redis = redis;
-    this.#reads = new RedisReads(redis);
+    this.#verbs = new RedisVerbs(redis);
+    this.#reads = new RedisReads(this.#verbs);
     this.#clock = clock;
     this.#prefix = prefix;
-    this.#requests = new RedisRequestBook(redis, clock, (pool, part) => this.#key('pool', pool, part));
+    this.#requests = new RedisRequestBook(redis, this.#verbs, clock, (pool, part) => this.#key('pool', pool, part));
   }
 
   async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<ReadonlyMap<string, AccountRecord>> {
@@ -112,7 +106,7 @@ export class RedisPoolStore implements PoolStore {
     const { accountId, leaseId, maxConcurrency, leaseTtlMs } = lease;
     const keys = [this.#key('account', accountId, 'leases'), ...this.#requests.keysOf(lease)];
     const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
-    return (await this.#run(takeLeaseScript, keys, [leaseId, this.#clock.nowMs(), leaseTtlMs, cap])) === 1;
+    return (await this.#verbs.run('take_lease', keys, [leaseId, this.#clock.nowMs(), leaseTtlMs, cap])) === 1;
   }
 
   async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
@@ -121,7 +115,7 @@ export class RedisPoolStore implements PoolStore {
     const leases = [this.#key('account', accountId, 'leases'), this.#key('account', accountId, 'settled')];
     const keys = [...leases, health, poolHealth, ...this.#requests.keysOf(request)];
     const parameters = [request.leaseId, this.#clock.nowMs(), settledMemoryMs];
-    const [leasedAt, healthText, poolText] = readTexts(await this.#run(settleLeaseScript, keys, parameters));
+    const [leasedAt, healthText, poolText] = readTexts(await this.#verbs.run('settle_lease', keys, parameters));
     if (leasedAt === undefined) return { kind: 'settled_before' };
     return {
       kind: 'settled',
@@ -144,11 +138,11 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
-    await this.#run(bindScript, [this.#key('affinity', affinityId)], [accountId, ttlMs]);
+    await this.#verbs.run('bind', [this.#key('affinity', affinityId)], [accountId, ttlMs]);
   }
 
   async unbind(affinityId: string, accountId: string): Promise<void> {
-    await this.#run(unbindScript, [this.#key('affinity', affinityId)], [accountId]);
+    await this.#verbs.run('unbind', [this.#key('affinity', affinityId)], [accountId]);
   }
 
   async saveModelReport(report: ModelReport): Promise<void> {
@@ -179,13 +173,9 @@ export class RedisPoolStore implements PoolStore {
       const next = change(value);
       if (next === undefined || next === value) return false;
       const ttlMs = Math.max(1, Math.ceil(stored.ttlMs(next)));
-      if ((await this.#run(compareAndSetScript, [key], [text ?? '', stored.write(next), ttlMs])) === 1) return true;
+      if ((await this.#verbs.run('compare_and_set', [key], [text ?? '', stored.write(next), ttlMs])) === 1) return true;
     }
     throw new Error('A health changed too often to be changed.');
-  }
-
-  #run(script: RedisScript, keys: readonly string[], parameters: readonly (string | number)[]): Promise<unknown> {
-    return runScript(this.#redis, script, keys, parameters);
   }
 
   /** As long as it matters: a guessed cooldown counts for an hour more, errors fade within minutes. */

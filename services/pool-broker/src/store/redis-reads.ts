@@ -1,25 +1,24 @@
-import type { Redis } from 'ioredis';
-import { countLeasesScript } from './redis-scripts.ts';
-import { runScript } from './run-script.ts';
+import type { RedisVerbs } from './redis-verbs.ts';
 
 /**
- * Reads what the requests of one tick want to know in one command of a kind, however many they are: they ask about the same
+ * Reads what the requests of one tick want to know with one verb of a kind, however many they are: they ask about the same
  * few accounts and pools.
  */
 export class RedisReads {
-  readonly #redis: Redis;
+  readonly #verbs: RedisVerbs;
   #texts: Reading<readonly (string | null)[]> | undefined;
   readonly #counts = new Map<number, Reading<readonly number[]>>();
 
-  constructor(redis: Redis) {
-    this.#redis = redis;
+  constructor(verbs: RedisVerbs) {
+    this.#verbs = verbs;
   }
 
   /** What a key holds; null for nothing. */
   async text(key: string): Promise<string | null> {
-    this.#texts ??= new Reading((keys) => {
+    this.#texts ??= new Reading(async (keys) => {
       this.#texts = undefined;
-      return this.#redis.mget(...keys);
+      const texts = await this.#verbs.run('texts', keys, []);
+      return Array.isArray(texts) ? texts.map((text) => (typeof text === 'string' ? text : null)) : [];
     });
     const reading = this.#texts;
     const place = reading.placeOf(key);
@@ -36,7 +35,7 @@ export class RedisReads {
   #beginCount(afterMs: number): Reading<readonly number[]> {
     const reading = new Reading(async (keys) => {
       this.#counts.delete(afterMs);
-      const counts = await runScript(this.#redis, countLeasesScript, keys, [afterMs]);
+      const counts = await this.#verbs.run('count_leases', keys, [afterMs]);
       return Array.isArray(counts) ? counts.map(Number) : [];
     });
     this.#counts.set(afterMs, reading);

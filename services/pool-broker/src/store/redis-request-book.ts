@@ -1,9 +1,8 @@
 import type { Clock } from '@gateway/time';
 import type { Redis } from 'ioredis';
 import type { CallerShare } from '../selection/fair-share.ts';
-import { shareScript } from './redis-scripts.ts';
+import type { RedisVerbs } from './redis-verbs.ts';
 import { type EndedRequest, maxCallers, type ShareQuestion, type SinceQuestion } from './request-book.ts';
-import { runScript } from './run-script.ts';
 
 /** Names a key of a pool. */
 export type PoolKey = (pool: string, part: string) => string;
@@ -11,11 +10,13 @@ export type PoolKey = (pool: string, part: string) => string;
 /** The requests under way of all replicas: sorted sets of lease ids by when they were taken. */
 export class RedisRequestBook {
   readonly #redis: Redis;
+  readonly #verbs: RedisVerbs;
   readonly #clock: Clock;
   readonly #key: PoolKey;
 
-  constructor(redis: Redis, clock: Clock, key: PoolKey) {
+  constructor(redis: Redis, verbs: RedisVerbs, clock: Clock, key: PoolKey) {
     this.#redis = redis;
+    this.#verbs = verbs;
     this.#clock = clock;
     this.#key = key;
   }
@@ -30,7 +31,7 @@ export class RedisRequestBook {
     const keys = [this.#key(pool, 'callers'), this.#key(pool, `caller:${caller}`)];
     const nowMs = this.#clock.nowMs();
     const parameters = [caller, nowMs, callerMemoryMs, leaseTtlMs, maxCallers];
-    const counts = await runScript(this.#redis, shareScript, keys, parameters);
+    const counts = await this.#verbs.run('share', keys, parameters);
     const [inFlight, callers] = Array.isArray(counts) ? counts : [];
     return { inFlight: Number(inFlight ?? 0), callers: Number(callers ?? 1) };
   }

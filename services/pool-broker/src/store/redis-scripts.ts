@@ -1,77 +1,130 @@
 import { createHash } from 'node:crypto';
 
-/** A Lua script with the digest that Redis knows it by. */
-export interface RedisScript {
-  readonly lua: string;
-  readonly sha1: string;
-}
+/** What the script can do. */
+export type PoolVerb =
+  | 'texts'
+  | 'count_leases'
+  | 'share'
+  | 'take_lease'
+  | 'settle_lease'
+  | 'compare_and_set'
+  | 'bind'
+  | 'unbind';
 
-// A script may touch the keys of an account and those of its pool: all of them lie in one Redis.
-
-/** Replaces a value if it is still what was read. KEYS: value. ARGV: expected ("" for none), next, TTL in ms. */
-export const compareAndSetScript = scriptOf(`
-if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-return 1`);
+// It may touch the keys of an account and those of its pool: all of them lie in one Redis.
 
 /**
- * Adds a lease if there is room, and its request to each set. KEYS: leases, sets of requests. ARGV: lease id, now, TTL in ms,
- * cap (-1 for none).
+ * Does many things, one after the other. KEYS and ARGV hold them in their order; of each ARGV has the verb, how many keys and
+ * how many parameters it has, then these. Answers what each answers. When one fails, so does the call: what went before has
+ * been done.
  */
-export const takeLeaseScript = scriptOf(`
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2] - ARGV[3])
-local cap = tonumber(ARGV[4])
-if cap >= 0 and not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) >= cap then return 0 end
-for index, key in ipairs(KEYS) do
-  if index > 1 then redis.call('ZREMRANGEBYSCORE', key, '-inf', ARGV[2] - ARGV[3]) end
-  redis.call('ZADD', key, ARGV[2], ARGV[1])
-  redis.call('PEXPIRE', key, ARGV[3])
+const lua = `
+local verbs = {}
+
+-- What has been done in this call need not be done again: most of what is asked is about the same few keys.
+local trimmed, expiring = {}, {}
+local function trim(key, until_ms)
+  if trimmed[key] == until_ms then return end
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', until_ms)
+  trimmed[key] = until_ms
 end
-return 1`);
+local function expire(key, ttl_ms)
+  if expiring[key] == ttl_ms then return end
+  redis.call('PEXPIRE', key, ttl_ms)
+  expiring[key] = ttl_ms
+end
+local function remove(key, member)
+  redis.call('ZREM', key, member)
+  -- A set that was left empty is gone, and its successor has no TTL yet.
+  expiring[key] = nil
+end
 
-/**
- * Ends a lease and its request once, and reads what its end may change. KEYS: leases, settled leases, health of the account,
- * health of the pool, sets of requests. ARGV: lease id, now, memory in ms. Answers nothing for one that was ended before, else
- * the time the lease was taken and both healths ("" for what is not known).
- */
-export const settleLeaseScript = scriptOf(`
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ARGV[3])
-if redis.call('ZADD', KEYS[2], 'NX', ARGV[2], ARGV[1]) == 0 then return {} end
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
-local leased = redis.call('ZSCORE', KEYS[1], ARGV[1])
-redis.call('ZREM', KEYS[1], ARGV[1])
-for index = 5, #KEYS do redis.call('ZREM', KEYS[index], ARGV[1]) end
-return { leased or '', redis.call('GET', KEYS[3]) or '', redis.call('GET', KEYS[4]) or '' }`);
+-- Reads values; nothing for what is not there.
+function verbs.texts(keys)
+  local texts = {}
+  for index, key in ipairs(keys) do texts[index] = redis.call('GET', key) end
+  return texts
+end
 
-/** Binds a session that is free or already the account's. KEYS: binding. ARGV: account id, TTL in ms. */
-export const bindScript = scriptOf(`
-local bound = redis.call('GET', KEYS[1])
-if not bound or bound == ARGV[1] then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
-return 0`);
+-- Counts what is under way with each account. Keys: leases of each. Parameters: from when on leases count, exclusive.
+function verbs.count_leases(keys, parameters)
+  local counts = {}
+  for index, key in ipairs(keys) do counts[index] = redis.call('ZCOUNT', key, '(' .. parameters[1], '+inf') end
+  return counts
+end
 
-/** Ends a binding to this account. KEYS: binding. ARGV: account id. */
-export const unbindScript = scriptOf(`
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-return 0`);
+-- Notes a caller and counts. Keys: callers, the caller's requests. Parameters: caller, now, memory of callers in ms, TTL of
+-- requests in ms, most callers. Answers the caller's requests and the number of callers.
+function verbs.share(keys, parameters)
+  local caller, now = parameters[1], parameters[2]
+  trim(keys[1], now - parameters[3])
+  if redis.call('ZADD', keys[1], now, caller) == 1 then
+    redis.call('ZREMRANGEBYRANK', keys[1], 0, -1 - parameters[5])
+  end
+  expire(keys[1], parameters[3])
+  trim(keys[2], now - parameters[4])
+  return { redis.call('ZCARD', keys[2]), redis.call('ZCARD', keys[1]) }
+end
 
-/**
- * Notes a caller and counts. KEYS: callers, the caller's requests. ARGV: caller, now, memory of callers in ms, TTL of
- * requests in ms, most callers. Answers the caller's requests and the number of callers.
- */
-export const shareScript = scriptOf(`
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2] - ARGV[3])
-redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
-redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[5])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ARGV[4])
-return { redis.call('ZCARD', KEYS[2]), redis.call('ZCARD', KEYS[1]) }`);
+-- Adds a lease if there is room, and its request to each set. Keys: leases, sets of requests. Parameters: lease id, now, TTL in
+-- ms, cap (-1 for none).
+function verbs.take_lease(keys, parameters)
+  local lease, now, ttl, cap = parameters[1], parameters[2], parameters[3], tonumber(parameters[4])
+  trim(keys[1], now - ttl)
+  if cap >= 0 and not redis.call('ZSCORE', keys[1], lease) and redis.call('ZCARD', keys[1]) >= cap then return 0 end
+  for _, key in ipairs(keys) do
+    trim(key, now - ttl)
+    redis.call('ZADD', key, now, lease)
+    expire(key, ttl)
+  end
+  return 1
+end
 
-/** Counts what is under way with each account. KEYS: leases of each. ARGV: from when on leases count, exclusive. */
-export const countLeasesScript = scriptOf(`
-local counts = {}
-for index, key in ipairs(KEYS) do counts[index] = redis.call('ZCOUNT', key, '(' .. ARGV[1], '+inf') end
-return counts`);
+-- Ends a lease and its request once, and reads what its end may change. Keys: leases, settled leases, health of the account,
+-- health of the pool, sets of requests. Parameters: lease id, now, memory in ms. Answers nothing for one that was ended before,
+-- else the time the lease was taken and both healths ("" for what is not known).
+function verbs.settle_lease(keys, parameters)
+  local lease, now, memory = parameters[1], parameters[2], parameters[3]
+  trim(keys[2], now - memory)
+  if redis.call('ZADD', keys[2], 'NX', now, lease) == 0 then return {} end
+  expire(keys[2], memory)
+  local leased = redis.call('ZSCORE', keys[1], lease)
+  remove(keys[1], lease)
+  for index = 5, #keys do remove(keys[index], lease) end
+  return { leased or '', redis.call('GET', keys[3]) or '', redis.call('GET', keys[4]) or '' }
+end
 
-function scriptOf(lua: string): RedisScript {
-  return { lua, sha1: createHash('sha1').update(lua).digest('hex') };
-}
+-- Replaces a value if it is still what was read. Keys: value. Parameters: expected ("" for none), next, TTL in ms.
+function verbs.compare_and_set(keys, parameters)
+  if (redis.call('GET', keys[1]) or '') ~= parameters[1] then return 0 end
+  redis.call('SET', keys[1], parameters[2], 'PX', parameters[3])
+  return 1
+end
+
+-- Binds a session that is free or already the account's. Keys: binding. Parameters: account id, TTL in ms.
+function verbs.bind(keys, parameters)
+  local bound = redis.call('GET', keys[1])
+  if not bound or bound == parameters[1] then redis.call('SET', keys[1], parameters[1], 'PX', parameters[2]) end
+  return 0
+end
+
+-- Ends a binding to this account. Keys: binding. Parameters: account id.
+function verbs.unbind(keys, parameters)
+  if redis.call('GET', keys[1]) == parameters[1] then redis.call('DEL', keys[1]) end
+  return 0
+end
+
+local answers, keys_before, read = {}, 0, 0
+while read < #ARGV do
+  local verb, key_count, parameter_count = verbs[ARGV[read + 1]], tonumber(ARGV[read + 2]), tonumber(ARGV[read + 3])
+  local keys, parameters = {}, {}
+  for index = 1, key_count do keys[index] = KEYS[keys_before + index] end
+  for index = 1, parameter_count do parameters[index] = ARGV[read + 3 + index] end
+  keys_before = keys_before + key_count
+  read = read + 3 + parameter_count
+  answers[#answers + 1] = verb(keys, parameters)
+end
+return answers`;
+
+/** The script, with the digest that Redis knows it by. */
+export const poolScript = { lua, sha1: createHash('sha1').update(lua).digest('hex') } as const;
