@@ -15,6 +15,7 @@ import { type BrokerCredentials, brokerCredentials } from './credentials/broker-
 import { readCredentialConfig } from './credentials/credential-config.ts';
 import { type CredentialStorage, credentialStorage } from './credentials/credential-storage.ts';
 import { brokerEvents, onRefreshFault } from './events.ts';
+import { afterRenewal } from './health/out-of-service.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
@@ -42,7 +43,12 @@ export function createPoolBrokerService(
   const stop = new AbortController();
   const { store, clock = systemClock, random = Math.random } = parts;
   const storage = parts.credentials ?? credentialStorage(readCredentialConfig({}), {}, clock);
-  const options = { clock, random, signal: stop.signal };
+  const onRenewed = (accountId: string, issuedAtMs: number) => {
+    const times = { issuedAtMs, nowMs: clock.nowMs() };
+    // With a store that is away the pause runs to its end.
+    store.changeHealth(accountId, (health) => afterRenewal(health, times)).catch(() => undefined);
+  };
+  const options = { clock, random, onRenewed, signal: stop.signal };
   const accounts = brokerCredentials(config.gateway, storage, runtime, options);
   const configuration = new ActiveConfiguration(config.gateway, store, clock);
   const broker = createBroker(configuration, runtime, { parts, accounts }, stop.signal);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AccountConfig, type GatewayConfig, type OAuthCredential, Secret } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
-import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountProblem, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { GetCredentialResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient } from '@gateway/rpc';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator';
@@ -62,7 +62,7 @@ async function brokerOf(gateway: GatewayConfig, places: StorageBackends, clock: 
     const { accounts } = await pools.listAccounts({});
     return accounts.find(({ id }) => id === accountId);
   };
-  return { credential, account, stop, metrics };
+  return { pools, credential, account, stop, metrics };
 }
 
 async function statusAt({ url }: Simulator, { secret }: GetCredentialResponse): Promise<number> {
@@ -184,5 +184,30 @@ describe.each(waysToShare)('brokers that share credentials in %s', (_way, share)
     await expect.poll(() => broker.credential().catch(() => undefined), { timeout: 10_000 }).toBeDefined();
     expect(simulator.requests({ path: '/oauth/token', outcome: 'faulted' }).length).toBeLessThanOrEqual(4);
     expect(simulator.oauth.families()).toMatchObject([{ reuses: 0, revoked: false }]);
+  });
+});
+
+describe('an account that was refused', () => {
+  it('is out of service for what it is authenticated with now, not for what was sent before', async () => {
+    const clock = new ManualClock(Date.now());
+    const simulator = await simulatorOf({ nowMs: () => clock.nowMs() });
+    const gateway = gatewayWith([oauthAccount(simulator, simulator.oauth.grant('team-a'))]);
+    const { pools, credential, account } = await brokerOf(gateway, {}, clock);
+    const leased = async () => {
+      clock.advanceMs(1);
+      const { result } = await pools.acquire({ model: 'gpt-5.5', allowCandidateFailover: true });
+      return result.case === 'lease' ? result.value : expect.fail('there is no lease');
+    };
+    const revoked = { result: AttemptResult.UNAUTHORIZED, problem: AccountProblem.CREDENTIAL_REVOKED };
+    const { version } = await credential();
+    const [early, other] = [await leased(), await leased()];
+    clock.advanceMs(60_000);
+    simulator.oauth.expire('team-a');
+    expect((await credential(version)).version).not.toBe(version);
+    await pools.report({ attempt: { lease: early, outcome: revoked } });
+    await pools.report({ attempt: { lease: other, outcome: { result: AttemptResult.UNAUTHORIZED } } });
+    expect(await account()).toMatchObject({ state: AccountState.AVAILABLE });
+    await pools.report({ attempt: { lease: await leased(), outcome: revoked } });
+    expect(await account()).toMatchObject({ state: AccountState.DISABLED });
   });
 });

@@ -116,17 +116,26 @@ async function send(
   return { account, exchange, head: await exchange.head() };
 }
 
-/** What was refused is sent once more with a newer secret, where there is one: a cached one may have been replaced since. */
-async function retryRefused(context: AdapterContext, call: Call, sent: Sent, options: OpenOptions): Promise<Sent> {
-  const { account: refused } = sent;
-  context.credentials.drop(refused);
-  const fresh = await context.credentials.ofAccount(refused.accountId).catch(() => refused);
-  if (options.signal.aborted || sameSecret(fresh, refused)) return sent;
-  sent.exchange.release();
-  const again = await send(context, call, fresh, options);
-  if (again.head.status === 401) context.credentials.drop(fresh);
-  return { ...again, isRenewed: true };
+/**
+ * What was refused is sent again with a newer secret, where there is one: a cached one may have been replaced since. Twice at
+ * most, for what took its place may be as old as that: it is known to be refused only once somebody says so.
+ */
+async function retryRefused(context: AdapterContext, call: Call, first: Sent, options: OpenOptions): Promise<Sent> {
+  let sent = first;
+  for (let renewals = 0; renewals < maxRenewals; renewals++) {
+    const { account: refused } = sent;
+    context.credentials.drop(refused);
+    const fresh = await context.credentials.ofAccount(refused.accountId).catch(() => refused);
+    if (options.signal.aborted || sameSecret(fresh, refused)) return sent;
+    sent.exchange.release();
+    sent = { ...(await send(context, call, fresh, options)), isRenewed: true };
+    if (sent.head.status !== 401) return sent;
+  }
+  context.credentials.drop(sent.account);
+  return sent;
 }
+
+const maxRenewals = 2;
 
 function sameSecret(a: ProviderAccount, b: ProviderAccount): boolean {
   return JSON.stringify(a.secretHeader) === JSON.stringify(b.secretHeader);

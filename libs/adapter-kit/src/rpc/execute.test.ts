@@ -337,18 +337,29 @@ describe('a revoked secret', () => {
     expect(adapter.provider.calls).toHaveLength(1);
   });
 
-  it.each([401, 403])(
-    'is replaced first where it can be, and ends its account only with its successor: %i',
-    async (status) => {
+  it.each([
+    [401, ['Bearer secret-1', 'Bearer secret-2', 'Bearer secret-3']],
+    [403, ['Bearer secret-1', 'Bearer secret-2']],
+  ])(
+    'is replaced first where it can be, and ends its account only with its successors: %i',
+    async (status, secrets) => {
       renewing();
       refuseAll(status);
       expect(await problemTold()).toBe(AccountProblem.CREDENTIAL_REVOKED);
-      expect(adapter.provider.calls.map(({ headers }) => headers.authorization)).toEqual([
-        'Bearer secret-1',
-        'Bearer secret-2',
-      ]);
+      const sent = adapter.provider.calls.map(({ headers }) => headers.authorization);
+      expect(sent).toEqual(secrets);
     },
   );
+
+  it('is replaced once more when what took its place was as old: somebody has to be told of that too', async () => {
+    renewing();
+    adapter.provider.answer = (response, { headers }) =>
+      headers.authorization === 'Bearer secret-3'
+        ? eventStream(response).end(event.done)
+        : response.writeHead(401).end('revoked');
+    expect((await framesOf()).at(-1)).toMatchObject({ result: 'SUCCEEDED' });
+    expect(adapter.provider.calls).toHaveLength(3);
+  });
 
   it.each([401, 403])('is no fault of the account when its successor serves: %i', async (status) => {
     renewing();

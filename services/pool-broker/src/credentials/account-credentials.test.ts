@@ -15,6 +15,7 @@ const settings = { refreshAheadMs: 300_000, requestTimeoutMs: 1_000, pollMs: 5_0
 function credentialsWith(answers: ScriptedAnswer[], random = 0) {
   const world = worldOf(answers);
   const problems: string[] = [];
+  const renewed: number[] = [];
   const replica = (jitter = random) =>
     new AccountCredentials({
       refresher: world.refresher(),
@@ -22,8 +23,9 @@ function credentialsWith(answers: ScriptedAnswer[], random = 0) {
       clock: world.clock,
       random: () => jitter,
       onProblem: (id) => problems.push(id),
+      onRenewed: (_id, issuedAtMs) => renewed.push(issuedAtMs),
     });
-  return { ...world, problems, replica };
+  return { ...world, problems, renewed, replica };
 }
 
 const texts = async (credentials: AccountCredentials, refused?: string) =>
@@ -112,6 +114,51 @@ describe('an access token', () => {
     expect(await texts(credentials, version)).toBe('at-2');
     expect(await texts(credentials, version)).toBe('at-2');
     expect(asked).toHaveLength(2);
+  });
+
+  it('that another replica got is looked up when it is refused here', async () => {
+    const { replica, asked, clock } = credentialsWith([1, 2, 3].map((n) => tokensNumbered(n, hourMs)));
+    const [here, there] = [replica(), replica()];
+    const { version: first } = await here.secretOf(account);
+    clock.setMs(30_000);
+    const { version: second } = await there.secretOf(account, first);
+    clock.setMs(60_000);
+    expect(await texts(here, second)).toBe('at-3');
+    expect(asked).toHaveLength(3);
+  });
+
+  it('that was refused while nobody gave another is replaced later, though no request asks for it', async () => {
+    const away: TokenAnswer = {
+      kind: 'unavailable',
+      reason: 'HTTP 503',
+      retryAfterMs: undefined,
+      mayHaveCounted: false,
+    };
+    const { replica, asked, clock, renewed } = credentialsWith([
+      tokensNumbered(1, hourMs),
+      away,
+      tokensNumbered(2, hourMs),
+    ]);
+    const credentials = replica();
+    const { version } = await credentials.secretOf(account);
+    clock.setMs(30_000);
+    await expect(credentials.secretOf(account, version)).rejects.toThrow(/could not be refreshed/);
+    clock.setMs(40_000);
+    await credentials.keepFresh(account);
+    expect(asked).toHaveLength(3);
+    expect(renewed).toEqual([0, 40_000]);
+    clock.setMs(80_000);
+    await credentials.keepFresh(account);
+    expect(asked).toHaveLength(3);
+  });
+
+  it('is known to be newer than what was sent before, whichever replica got it', async () => {
+    const { replica, clock } = credentialsWith([tokensNumbered(1, hourMs)]);
+    const [here, there] = [replica(), replica()];
+    expect(await here.isNewerThan(account, 0)).toBe(false);
+    clock.setMs(5_000);
+    await there.secretOf(account);
+    expect([await here.isNewerThan(account, 4_999), await here.isNewerThan(account, 5_000)]).toEqual([true, false]);
   });
 
   it('of an account that needs a person is none, and somebody is told', async () => {

@@ -31,6 +31,8 @@ export interface AccountCredentialsParts {
   readonly random: () => number;
   /** The provider refuses an account's refresh token, or it is to be tried again. */
   readonly onProblem: (accountId: string) => void;
+  /** An account has another access token than this replica knew before, issued at that moment. */
+  readonly onRenewed: (accountId: string, issuedAtMs: number) => void;
 }
 
 interface KnownGrant {
@@ -47,6 +49,8 @@ interface KnownGrant {
 export class AccountCredentials {
   readonly #parts: AccountCredentialsParts;
   readonly #known = new Map<string, KnownGrant>();
+  /** Versions that providers refused and that could not be replaced yet, by account. */
+  readonly #refused = new Map<string, string>();
 
   constructor(parts: AccountCredentialsParts) {
     this.#parts = parts;
@@ -62,6 +66,18 @@ export class AccountCredentials {
     return { kind, text: secret.reveal(), version: '', cacheableUntilMs: this.#nowMs() + longestCacheMs };
   }
 
+  /** Has its access token replaced when that ends soon, or was refused and could not be replaced then. Never rejects. */
+  async keepFresh(owner: CredentialOwner): Promise<void> {
+    await this.secretOf(owner, this.#refused.get(owner.id)).catch(() => undefined);
+  }
+
+  /** True when what an account is authenticated with now is so young that who was sent before may have had another. */
+  async isNewerThan({ id, pool, credential }: CredentialOwner, sentAtMs: number): Promise<boolean> {
+    if (credential.kind !== 'oauth') return false;
+    const { access } = await this.#parts.refresher.read({ id, pool, credential });
+    return access !== undefined && access.issuedAtMs > sentAtMs;
+  }
+
   /** Tries a refresh token once more that was refused. Rejects when what is stored of it can't be changed. */
   async forgetProblem({ id, pool, credential }: CredentialOwner): Promise<void> {
     if (credential.kind !== 'oauth') return;
@@ -73,25 +89,30 @@ export class AccountCredentials {
     for (const [id, { endsAtMs }] of this.#known) {
       if (!accountIds.has(id) && endsAtMs <= this.#nowMs()) this.#known.delete(id);
     }
+    for (const id of this.#refused.keys()) if (!accountIds.has(id)) this.#refused.delete(id);
   }
 
   async #accessTokenOf(account: OAuthAccount, refused: string): Promise<UsableSecret> {
-    const known = this.#remembered(account) ?? this.#remember(account, await this.#read(account));
+    const known = this.#remembered(account, refused) ?? this.#remember(account, await this.#read(account));
     if (known.grant.problem !== undefined) throw unusable(known.grant.problem);
     const isRefused = refused === versionOf(known) && this.#mayBeReplaced(known.grant);
     if (!isRefused && this.#nowMs() < known.endsAtMs) {
       if (this.#nowMs() >= known.refreshAtMs) this.#refreshBehind(account, known.grant.version);
       return this.#usable(known);
     }
+    if (isRefused) this.#refused.set(account.id, refused);
     const refreshed = this.#remember(account, await this.#newerThan(account, known.grant));
+    this.#refused.delete(account.id);
     if (refreshed.grant.problem !== undefined) throw unusable(refreshed.grant.problem);
     return this.#usable(refreshed);
   }
 
-  #remembered({ id, credential }: OAuthAccount): KnownGrant | undefined {
+  #remembered({ id, credential }: OAuthAccount, refused: string): KnownGrant | undefined {
     const known = this.#known.get(id);
     // With another credential in the configuration everything begins anew; a problem may have been solved elsewhere.
-    return known?.origin === originOf(credential) && known.grant.problem === undefined ? known : undefined;
+    if (known?.origin !== originOf(credential) || known.grant.problem !== undefined) return undefined;
+    // Who was refused with a newer one than is known here got it from another replica.
+    return isNewerVersion(refused, known) ? undefined : known;
   }
 
   async #read(account: OAuthAccount): Promise<Grant> {
@@ -123,6 +144,8 @@ export class AccountCredentials {
 
   #remember({ id, credential }: OAuthAccount, grant: Grant): KnownGrant {
     if (grant.problem !== undefined) this.#parts.onProblem(id);
+    const before = this.#known.get(id)?.grant.version ?? grant.version;
+    if (before !== grant.version && grant.access !== undefined) this.#parts.onRenewed(id, grant.access.issuedAtMs);
     const known = { grant, origin: originOf(credential), ...this.#timesOf(grant) };
     this.#known.set(id, known);
     return known;
@@ -174,6 +197,12 @@ const leastAgeMs = 30_000;
 
 function versionOf({ grant, origin }: KnownGrant): string {
   return `${origin.slice(0, 8)}.${grant.version}`;
+}
+
+/** True for a version that has the same origin and came later. */
+function isNewerVersion(version: string, { grant, origin }: KnownGrant): boolean {
+  const [originPart, number] = version.split('.');
+  return originPart === origin.slice(0, 8) && Number(number) > grant.version;
 }
 
 /** For the adapter, which moves on to another account. */

@@ -25,6 +25,8 @@ export interface BrokerCredentials {
 export interface BrokerCredentialsOptions {
   readonly clock: Clock;
   readonly random: () => number;
+  /** See `AccountCredentialsParts.onRenewed`. */
+  readonly onRenewed: (accountId: string, issuedAtMs: number) => void;
   /** Aborted when the broker stops. */
   readonly signal: AbortSignal;
 }
@@ -33,7 +35,7 @@ export function brokerCredentials(
   gateway: GatewayConfig,
   storage: CredentialStorage,
   runtime: ServiceRuntime,
-  { clock, random, signal }: BrokerCredentialsOptions,
+  { clock, random, onRenewed, signal }: BrokerCredentialsOptions,
 ): BrokerCredentials {
   const { table, grants, lock, grantSealer, accountSealer, settings } = storage;
   const events = credentialEvents(runtime);
@@ -49,6 +51,7 @@ export function brokerCredentials(
     clock,
     random,
     onProblem: () => hurry.notify(),
+    onRenewed,
   });
   return {
     directory,

@@ -38,9 +38,9 @@ async function look({ directory, credentials, events, apply }: FollowAccountsOpt
     return { id: `${pool}/${name}`, pool, state, credential };
   });
   credentials.retain(new Set(accounts.map(({ id }) => id)));
-  // An account that nobody asks for keeps its tokens too: unused refresh tokens end.
+  // An account that nobody asks for keeps its tokens too: unused refresh tokens end, and one that pauses is asked for nothing.
   const refreshed = accounts.filter(({ state, credential }) => credential.kind === 'oauth' && state !== 'disabled');
-  await Promise.all(refreshed.map((account) => credentials.secretOf(account).catch(() => undefined)));
+  await Promise.all(refreshed.map((account) => credentials.keepFresh(account)));
 }
 
 function afterMs(delayMs: number, callback: () => void): Disposable {

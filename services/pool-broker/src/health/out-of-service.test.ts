@@ -5,8 +5,9 @@ import { toAccount } from '../accounts/account.ts';
 import type { ProblemKind } from '../accounts/attempt.ts';
 import { type AccountHealth, healthy } from './account-health.ts';
 import { applyOutcome } from './apply-outcome.ts';
+import { availabilityOf } from './availability.ts';
 import { mergeHealth } from './merge-health.ts';
-import { asInService, withoutRefusals } from './out-of-service.ts';
+import { afterRenewal, asInService, withoutRefusals } from './out-of-service.ts';
 
 const startMs = 1_000_000;
 const account = toAccount(sampleAccount('responses', 'a'));
@@ -60,5 +61,28 @@ describe('an account that its provider takes out of service', () => {
     const health = refused(healthy, 'account_disabled');
     expect(stateOf(mergeHealth(health, healthy))).toBe('disabled');
     expect(stateOf(mergeHealth(healthy, health))).toBe('disabled');
+  });
+});
+
+describe('an account that pauses because its token was refused', () => {
+  const paused = refused(healthy, undefined);
+  const kindAt = (health: AccountHealth, nowMs: number) => availabilityOf(health, 'm', nowMs).kind;
+
+  it('is asked again, by one request, as soon as it has another one', () => {
+    const renewedMs = startMs + 5_000;
+    expect(kindAt(paused, renewedMs)).toBe('cooling');
+    const health = afterRenewal(paused, { issuedAtMs: renewedMs, nowMs: renewedMs });
+    expect(kindAt(health, renewedMs)).toBe('probe_due');
+  });
+
+  it('pauses for longer when that one is refused too', () => {
+    const health = afterRenewal(paused, { issuedAtMs: startMs + 5_000, nowMs: startMs + 5_000 });
+    const again = refused(health, undefined, startMs + 6_000);
+    const lengthOf = ({ cooldowns: [cooldown] }: AccountHealth) => (cooldown?.untilMs ?? 0) - (cooldown?.sinceMs ?? 0);
+    expect(lengthOf(again)).toBeGreaterThan(lengthOf(paused));
+  });
+
+  it('pauses on when the refused one is the newest', () => {
+    expect(afterRenewal(paused, { issuedAtMs: startMs - 1, nowMs: startMs + 5_000 })).toBe(paused);
   });
 });

@@ -16,6 +16,21 @@ export function withoutRefusals(health: AccountHealth): AccountHealth {
   return { ...health, cooldowns, problem: undefined };
 }
 
+/**
+ * The health of an account that has a new access token: the pause that the one before was refused with ends, and one request
+ * finds out. What was refused since then was the new one. The same value when there was nothing.
+ */
+export function afterRenewal(
+  health: AccountHealth,
+  { issuedAtMs, nowMs }: { readonly issuedAtMs: number; readonly nowMs: number },
+): AccountHealth {
+  const isOver = (cooldown: Cooldown) =>
+    causeOf(cooldown) === 'refusal' && cooldown.sinceMs <= issuedAtMs && cooldown.untilMs > nowMs;
+  if (!health.cooldowns.some(isOver)) return health;
+  const cooldowns = health.cooldowns.map((cooldown) => (isOver(cooldown) ? { ...cooldown, untilMs: nowMs } : cooldown));
+  return { ...health, cooldowns };
+}
+
 const problemTexts: Readonly<Record<ProblemKind, string>> = {
   credential_revoked:
     'The provider says that the credential was revoked. Give the account a new one, or enable it if that was a mistake.',

@@ -1,4 +1,4 @@
-import { servesModel } from '../accounts/account.ts';
+import { type Account, servesModel } from '../accounts/account.ts';
 import { type Attempt, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
 import type { Broker } from '../broker.ts';
 import type { AccountProblem } from '../health/account-health.ts';
@@ -31,10 +31,11 @@ export async function settleAttempt(
   const { credentialId } = account;
   const nowMs = broker.clock.nowMs();
   const ended = { leaseId, model, outcome, leasedAtMs: settlement.leasedAtMs, credentialId, nowMs };
+  const counted = outcome.result === 'unauthorized' ? await ofPresentToken(broker, account, ended) : ended;
   // Most attempts say nothing new: then what was read when the lease was settled is all that has to be asked of the store.
   const changes: Promise<void>[] = [];
-  if (applyOutcome(settlement.health, ended, broker) !== settlement.health) {
-    changes.push(changeAccountHealth(broker, attempt, ended));
+  if (applyOutcome(settlement.health, counted, broker) !== settlement.health) {
+    changes.push(changeAccountHealth(broker, attempt, counted));
   }
   if (concernsPool(settlement.poolHealth, ended)) changes.push(changePoolHealth(broker, attempt, ended));
   if (affinityKey !== '') changes.push(changeBinding(broker, attempt, affinityKey));
@@ -42,6 +43,16 @@ export async function settleAttempt(
     for (const key of answerKeys) changes.push(changeBinding(broker, attempt, key));
   }
   if (changes.length > 0) await Promise.all(changes);
+}
+
+/** A refusal as it counts: it says nothing of an account that has another token by now than its request may have been sent with. */
+async function ofPresentToken(broker: Broker, account: Account, ended: EndedAttempt): Promise<EndedAttempt> {
+  const { outcome, nowMs } = ended;
+  // A lease that nobody remembers has run out.
+  const { leasedAtMs = nowMs - broker.settings.leaseTtlMs } = ended;
+  // When nobody can tell, the refusal counts: it is the present one, most of the time.
+  const isOutdated = await broker.credentials.isNewerThan(account, leasedAtMs).catch(() => false);
+  return isOutdated ? { ...ended, outcome: { ...outcome, result: 'cancelled', problem: undefined } } : ended;
 }
 
 async function changeAccountHealth(broker: Broker, { accountId, pool }: Attempt, ended: EndedAttempt): Promise<void> {
