@@ -106,7 +106,11 @@ async function streamAnswer(
     signal: exchange.signal,
     inPieces: faults.changes.has('split_utf8'),
     onEvents: (events) => noteEvents(exchange, answer, events),
-    onReset: () => exchange.record.end('faulted'),
+    onBytes: () => exchange.record.sending(),
+    onReset: () => {
+      exchange.record.sending();
+      exchange.record.end('faulted');
+    },
   });
   exchange.record.end(end);
 }

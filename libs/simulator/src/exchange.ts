@@ -49,11 +49,13 @@ export class Exchange {
 
   async send(status: number, body: string, headers: Readonly<Record<string, string>>): Promise<void> {
     this.start(status, { 'content-length': `${Buffer.byteLength(body)}`, ...headers });
+    this.record.sending();
     await endResponse(this.response, this.signal, body);
   }
 
   /** Cuts the connection with a reset. */
   reset(): void {
+    this.record.sending();
     this.record.end('faulted');
     this.response.socket?.resetAndDestroy();
   }

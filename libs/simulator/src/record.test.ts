@@ -44,6 +44,19 @@ describe('Recorder', () => {
     expect([before.outcome, record.view.outcome, record.view.endedAtMs]).toEqual(['running', 'cancelled', 7]);
   });
 
+  it('says when the last bytes were sent, however late that is noted, and when a client that left was missed', () => {
+    let nowMs = 1;
+    const recorder = newRecorder({}, () => nowMs);
+    const [whole, cut] = [begin(recorder, 'a'), begin(recorder, 'a')];
+    for (const record of [whole, cut]) record.sending();
+    nowMs = 2;
+    for (const record of [whole, cut]) record.sending();
+    nowMs = 3;
+    whole.end('completed');
+    cut.end('cancelled');
+    expect([whole.view.endedAtMs, cut.view.endedAtMs]).toEqual([2, 3]);
+  });
+
   it('finds requests by what they are', () => {
     const recorder = newRecorder({});
     for (const account of ['a', 'b', 'a']) begin(recorder, account);
@@ -63,9 +76,9 @@ describe('Recorder', () => {
   });
 });
 
-function newRecorder(limits: Partial<ConstructorParameters<typeof Recorder>[0]>): Recorder {
+function newRecorder(limits: Partial<ConstructorParameters<typeof Recorder>[0]>, nowMs = () => 7): Recorder {
   const defaults = { maximumRequests: 100, maximumBodyBytes: 100, maximumTotalBodyBytes: 1000 };
-  return new Recorder({ ...defaults, ...limits }, () => 7);
+  return new Recorder({ ...defaults, ...limits }, nowMs);
 }
 
 function begin(recorder: Recorder, account: string) {

@@ -27,7 +27,10 @@ export interface RecordedRequest {
   /** The status that was sent; null when none was. */
   readonly status: number | null;
   readonly outcome: RequestOutcome;
-  /** Epoch milliseconds of the end; for a cancelled request, when the client left. Null while it runs. */
+  /**
+   * Epoch milliseconds of the end: when the last bytes of the body, or the reset, were handed to the connection, so never later
+   * than what a client does who has read them. For a cancelled request, when the client was seen to have left. Null while it runs.
+   */
   readonly endedAtMs: number | null;
   /** The faults that struck it: kinds and names of presets. */
   readonly faults: readonly string[];
@@ -54,6 +57,7 @@ export class RequestRecord {
   readonly #ledger: Ledger;
   readonly #nowMs: () => number;
   #state: RequestState;
+  #lastBytesAtMs: number | undefined;
   #forgotten = false;
 
   constructor(
@@ -111,10 +115,16 @@ export class RequestRecord {
     this.#state = { ...this.#state, billed };
   }
 
-  /** The first end counts. */
+  /** Bytes of the body are about to be handed to the connection, the last ones perhaps. */
+  sending(): void {
+    this.#lastBytesAtMs = this.#nowMs();
+  }
+
+  /** The first end counts. May be called some time after it. */
   end(outcome: Exclude<RequestOutcome, 'running'>): void {
     if (this.#state.outcome !== 'running') return;
-    this.#state = { ...this.#state, outcome, endedAtMs: this.#nowMs() };
+    const sentAtMs = outcome === 'cancelled' ? undefined : this.#lastBytesAtMs;
+    this.#state = { ...this.#state, outcome, endedAtMs: sentAtMs ?? this.#nowMs() };
   }
 
   forget(): void {

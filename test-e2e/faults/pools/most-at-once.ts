@@ -1,14 +1,13 @@
 import type { RecordedRequest } from '@gateway/simulator';
 
 /**
- * How many requests an account had under way at the same time, at most, as its provider saw it. The provider notes an end a
- * turn of its loop after the last event has left, which may be late on a busy machine: overlaps at ends count only when they
- * last. Requests that should not have been let in overlap for most of their time.
+ * How many requests an account had under way at the same time, at most, as its provider saw it. Exact: the provider notes an end
+ * before it sends the last bytes, and what comes of them, such as a request that takes the place, reaches it later.
  */
 export function mostAtOnce(requests: readonly RecordedRequest[]): number {
   const changes = requests.flatMap(({ receivedAtMs, endedAtMs }) => [
     { atMs: receivedAtMs, by: 1 },
-    { atMs: Math.max(receivedAtMs, (endedAtMs ?? Number.POSITIVE_INFINITY) - lateEndMs), by: -1 },
+    { atMs: endedAtMs ?? Number.POSITIVE_INFINITY, by: -1 },
   ]);
   // Of what happens in the same millisecond the ends come first: a place is taken again at once.
   const inOrder = changes.toSorted((one, other) => one.atMs - other.atMs || one.by - other.by);
@@ -20,5 +19,3 @@ export function mostAtOnce(requests: readonly RecordedRequest[]): number {
   }
   return most;
 }
-
-const lateEndMs = 200;

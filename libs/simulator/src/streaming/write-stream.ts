@@ -11,6 +11,8 @@ export interface StreamOutput {
   readonly inPieces: boolean;
   /** Called just before the bytes of these events are handed to the connection. */
   readonly onEvents: (events: readonly ProviderEvent[]) => void;
+  /** Called just before bytes are handed to the connection, of events or of anything else. */
+  readonly onBytes: () => void;
   /** Called just before the connection is reset. */
   readonly onReset: () => void;
 }
@@ -106,8 +108,9 @@ class StreamWriter {
   }
 
   async #write(bytes: string | Uint8Array): Promise<void> {
-    const { response, signal } = this.#output;
+    const { response, signal, onBytes } = this.#output;
     signal.throwIfAborted();
+    onBytes();
     if (response.write(bytes)) await setImmediate(undefined, { signal });
     else await drained(response, signal);
   }
