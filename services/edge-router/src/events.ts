@@ -34,6 +34,10 @@ export function createEvents({ logger, metrics }: EventOutlets) {
     name: 'gateway_edge_local_admissions_total',
     help: 'Admissions decided by this edge alone because the limiter did not answer.',
   });
+  const reportsGivenUp = metrics.counter({
+    name: 'gateway_edge_attempt_reports_given_up_total',
+    help: 'Ends of attempts that no broker could be told of. Each keeps a place of an account until its lease ends.',
+  });
   const faults = metrics.counter({
     name: 'gateway_edge_faults_total',
     help: 'Failures behind the edge that clients did not see, by what failed.',
@@ -57,6 +61,13 @@ export function createEvents({ logger, metrics }: EventOutlets) {
     admittedLocally(fault: unknown, requestId: string): void {
       degraded.inc();
       logger.warn({ requestId, err: fault }, 'the limiter did not answer; this edge decided alone');
+    },
+    reportGivenUp(fault: unknown, requestId: string): void {
+      reportsGivenUp.inc();
+      logger.warn(
+        { requestId, err: fault },
+        'no broker took the end of an attempt: its place is free when its lease ends',
+      );
     },
     /** `requestId` where the fault is about one request. */
     faulted(part: 'journal' | 'delivery' | 'charge' | 'identity', fault: unknown, requestId?: string): void {

@@ -11,6 +11,7 @@ import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { LocalAdmission } from './admission/local-admission.ts';
 import { Heartbeats } from './answer/heartbeats.ts';
+import { AttemptReporter } from './attempts/attempt-reporter.ts';
 import { identityResolver } from './authentication/authenticate.ts';
 import { TokenCache } from './authentication/token-cache.ts';
 import { watchTokenChanges } from './authentication/watch-token-changes.ts';
@@ -72,6 +73,9 @@ export async function createEdgeRouterService(
       onFault: (fault, requestId) => events.faulted('charge', fault, requestId),
     }),
   );
+  const reporter = stack.use(
+    new AttemptReporter({ broker: peers.broker, timeoutMs: rpcTimeoutMs, onGivenUp: events.reportGivenUp }),
+  );
   const tokens = new TokenCache({
     resolve: identityResolver(peers.identity, rpcTimeoutMs),
     clock,
@@ -96,6 +100,7 @@ export async function createEdgeRouterService(
       config,
       clock,
       heartbeats,
+      reporter,
       booking: { journal, charger, recent },
     },
   });

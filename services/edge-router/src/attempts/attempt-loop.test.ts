@@ -20,9 +20,12 @@ import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rp
 import { describe, expect, it } from 'vitest';
 import { RequestTrace } from '../trace/request-trace.ts';
 import { type AttemptPlan, attemptUntilAnswering } from './attempt-loop.ts';
+import { AttemptReporter } from './attempt-reporter.ts';
 import { executeAttempt } from './execute-attempt.ts';
 
 type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
+/** Functions are called for each attempt. */
+type AdapterAnswer = readonly Frame[] | Error | (() => readonly Frame[] | Error);
 type Acquired = MessageInitShape<typeof AcquireResponseSchema>['result'];
 
 const lease = (account: string, format = ProviderFormat.RESPONSES) =>
@@ -39,14 +42,17 @@ const limited: Frame = {
 };
 const answering: Frame = { head: { status: 200 }, body: new Uint8Array([1]) };
 
+const brokerAway: Acquired = { case: undefined };
+
 /** A broker that gives these answers in turn, and adapters that answer each account with these frames. */
 function setUp(
   acquired: readonly Acquired[],
-  frames: Readonly<Record<string, readonly Frame[] | Error>>,
+  frames: Readonly<Record<string, AdapterAnswer>>,
   faultOf?: AttemptPlan<unknown>['faultOf'],
 ) {
   const asked: AcquireRequest[] = [];
   const reported: ReportRequest[] = [];
+  const sent: string[] = [];
   let cancelled = 0;
   const refuse = () => {
     throw new Error('not expected here');
@@ -54,6 +60,7 @@ function setUp(
   const broker: Handlers<typeof PoolBrokerService> = {
     acquire: (request) => {
       asked.push(request);
+      if (acquired[asked.length - 1] === brokerAway) throw new RpcError('unavailable', 'away');
       return { result: acquired[asked.length - 1] ?? { case: 'unavailable', value: {} } };
     },
     report: (request) => {
@@ -79,7 +86,9 @@ function setUp(
           size += body.length;
         }
         expect(size).toBe(bodyBytes);
-        const answer = frames[account] ?? [];
+        const given = frames[account] ?? [];
+        const answer = typeof given === 'function' ? given() : given;
+        sent.push(account);
         if (answer instanceof Error) throw answer;
         yield* answer;
       },
@@ -90,6 +99,8 @@ function setUp(
   const bodyBytes = 600_000;
   const client = new AbortController();
   const { signal } = client;
+  const brokerClient = directClient(serviceRoute(PoolBrokerService, broker));
+  const reporter = new AttemptReporter({ broker: brokerClient, timeoutMs: 1_000, onGivenUp: refuse });
   const trace = new RequestTrace({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
   const run = () =>
     attemptUntilAnswering(
@@ -112,7 +123,7 @@ function setUp(
             onUsage: () => undefined,
           }),
       },
-      { broker: directClient(serviceRoute(PoolBrokerService, broker)), rpcTimeoutMs: 1_000 },
+      { broker: brokerClient, reporter, rpcTimeoutMs: 1_000 },
     );
   const answer = async () => {
     const end = await run();
@@ -120,7 +131,16 @@ function setUp(
     return { lease: end.lease, frames: end.value };
   };
   const { story } = trace;
-  return { run: answer, end: run, asked, reported, story, cancelled: () => cancelled, leave: () => client.abort() };
+  return {
+    run: answer,
+    end: run,
+    asked,
+    reported,
+    sent,
+    story,
+    cancelled: () => cancelled,
+    leave: () => client.abort(),
+  };
 }
 
 describe('attemptUntilAnswering', () => {
@@ -239,15 +259,40 @@ describe('attemptUntilAnswering', () => {
     expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
   });
 
-  it('leaves out the format whose adapter is away', async () => {
-    const { run, asked, story } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES)], {
+  it('leaves out the format whose adapter is away twice', async () => {
+    const { run, asked, sent, story } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES)], {
       a: new RpcError('unavailable', 'no connection'),
       b: [answering],
     });
     expect((await run()).lease.accountId).toBe('b');
+    expect(sent).toEqual(['a', 'a', 'b']);
     expect(asked[1]?.formats).toEqual([ProviderFormat.MESSAGES]);
     expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
     expect(story.attempts[0]?.givenUp).toBe(AttemptGivenUp.ADAPTER_AWAY);
+  });
+
+  it('asks once more, with the same lease, when an adapter goes away before its answer begins', async () => {
+    const answers = [new RpcError('unavailable', 'the connection was lost'), [answering]];
+    const { run, asked, sent, reported } = setUp([lease('a')], { a: () => answers.shift() ?? [] });
+    const { lease: taken, frames } = await run();
+    expect([taken.accountId, sent, asked.length, reported]).toEqual(['a', ['a', 'a'], 1, []]);
+    await frames[Symbol.asyncDispose]();
+  });
+
+  it('asks nobody again whose adapter was there and failed', async () => {
+    const { end, sent } = setUp([lease('a')], { a: new RpcError('internal', 'no outcome') });
+    expect(await end()).toMatchObject({ kind: 'failed', error: { code: 'providers_unavailable' } });
+    expect(sent).toEqual(['a']);
+  });
+
+  it('tells of the last attempt when the broker does not answer with a next one', async () => {
+    const { run, reported } = setUp([lease('a'), brokerAway], { a: [limited] });
+    await expect(run()).rejects.toMatchObject({ code: 'providers_unavailable' });
+    await expect.poll(() => reported).toHaveLength(1);
+    expect(reported[0]?.attempt).toMatchObject({
+      lease: { accountId: 'a' },
+      outcome: { result: AttemptResult.RATE_LIMITED },
+    });
   });
 
   it('traces every attempt, and why there was no further one', async () => {

@@ -10,6 +10,7 @@ import type {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { RequestTrace } from '../trace/request-trace.ts';
+import type { AttemptReporter } from './attempt-reporter.ts';
 import type { AdapterAway, AttemptStart, FailedAttempt } from './attempt-start.ts';
 
 export interface AttemptPlan<T> {
@@ -50,6 +51,7 @@ export interface AttemptsFailed {
 
 export interface AttemptPeers {
   readonly broker: Client<typeof PoolBrokerService>;
+  readonly reporter: Pick<AttemptReporter, 'report'>;
   readonly rpcTimeoutMs: number;
 }
 
@@ -112,7 +114,7 @@ interface SoFar {
 async function acquire<T>(
   { requestId, model, affinityKey, caller, allowCandidateFailover, signal, trace }: AttemptPlan<T>,
   { attempts, formats, refusal }: SoFar,
-  { broker, rpcTimeoutMs }: AttemptPeers,
+  { broker, reporter, rpcTimeoutMs }: AttemptPeers,
 ): Promise<Lease | GatewayError> {
   // A whole message, named as such: it need not be completed from its fields.
   const request: AcquireRequest = {
@@ -136,6 +138,9 @@ async function acquire<T>(
     // A model that the first attempt knew has not become unknown because an adapter went away since.
     return result.case === 'unknownModel' && attempts.length === 0 ? modelNotFound(model) : noneAvailable();
   } catch (thrown) {
+    // It may not have heard how the last attempt ended.
+    const last = attempts.at(-1);
+    if (last !== undefined) void reporter.report({ requestId, attempt: last, affinityKey });
     if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
     trace.onBrokerAway();
     return noneAvailable(thrown);
@@ -149,7 +154,9 @@ async function attemptWith<T>(
   peers: AttemptPeers,
 ): Promise<AttemptStart<T> | RefusedAttempt> {
   try {
-    return await plan.attempt(lease);
+    const start = await plan.attempt(lease);
+    // Nothing has begun for the client, and another replica may be there: the call goes to that one.
+    return start.kind === 'adapter_away' && start.isGone ? await plan.attempt(lease) : start;
   } catch (thrown) {
     const fault = isRefusal(thrown) ? plan.faultOf?.() : undefined;
     if (plan.allowCandidateFailover && isRefusal(thrown) && fault === undefined) {
@@ -176,13 +183,12 @@ function isRefusal(thrown: unknown): thrown is GatewayError {
   return thrown instanceof GatewayError && (thrown.code === 'invalid_request' || thrown.code === 'unsupported_content');
 }
 
-/** A lease that is not freed runs out by itself, so a broker that is away does no harm here. */
-async function report<T>(
+function report<T>(
   { requestId, affinityKey }: AttemptPlan<T>,
   attempt: Attempt,
-  { broker, rpcTimeoutMs }: AttemptPeers,
+  { reporter }: AttemptPeers,
 ): Promise<void> {
-  await broker.report({ requestId, attempt, affinityKey }, { timeoutMs: rpcTimeoutMs }).catch(() => undefined);
+  return reporter.report({ requestId, attempt, affinityKey });
 }
 
 /** @see spec "Codes" */

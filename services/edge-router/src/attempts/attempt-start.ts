@@ -9,6 +9,8 @@ export type AttemptStart<T> = { readonly kind: 'answering'; readonly value: T } 
 /** The adapter itself could not be reached: no other account of its format can help. */
 export interface AdapterAway {
   readonly kind: 'adapter_away';
+  /** True when the connection to it broke or could not be made, so that another replica of it may serve. */
+  readonly isGone: boolean;
   readonly error: GatewayError;
 }
 

@@ -100,7 +100,8 @@ export function isAdapterAway(thrown: unknown, signal: AbortSignal): thrown is R
 }
 
 export function adapterAway(cause: RpcError): AttemptStart<never> {
-  return { kind: 'adapter_away', error: unavailable('The provider could not be reached.', cause) };
+  const isGone = cause.status === 'unavailable';
+  return { kind: 'adapter_away', isGone, error: unavailable('The provider could not be reached.', cause) };
 }
 
 /** A request in the frames that adapters take: mostly one. */

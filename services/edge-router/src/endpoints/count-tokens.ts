@@ -53,11 +53,11 @@ export async function countTokens(request: AdmittedRequest, peers: EndpointPeers
     attempt,
     trace,
   };
-  const end = await attemptUntilAnswering(plan, { broker: peers.broker, rpcTimeoutMs });
+  const end = await attemptUntilAnswering(plan, { broker: peers.broker, reporter: peers.reporter, rpcTimeoutMs });
   if (end.kind === 'failed') throw messagesError(end);
   const counted = { lease: end.lease, outcome: { result: AttemptResult.SUCCEEDED } };
   trace.onAttemptEnded(counted.outcome);
   // Without the session: counting says nothing of where a conversation's cache is.
-  await peers.broker.report({ requestId, attempt: counted }, { timeoutMs: rpcTimeoutMs }).catch(() => undefined);
+  await peers.reporter.report({ requestId, attempt: counted });
   sendJson(response, 200, { input_tokens: Number(end.value) });
 }

@@ -96,7 +96,11 @@ function start(
     attempt,
     trace,
   };
-  return attemptUntilAnswering(plan, { broker: peers.broker, rpcTimeoutMs: peers.config.rpcTimeoutMs });
+  return attemptUntilAnswering(plan, {
+    broker: peers.broker,
+    reporter: peers.reporter,
+    rpcTimeoutMs: peers.config.rpcTimeoutMs,
+  });
 }
 
 type Carried = Pick<Generation, 'affinityKey' | 'answerKeysOf' | 'onFailed'> & { readonly booking: UsageBooking };
@@ -142,7 +146,7 @@ async function carry(
           answerKeys,
           attempt,
         };
-        return peers.broker.report(report, { timeoutMs: peers.config.rpcTimeoutMs }).then(ignore, ignore);
+        return peers.reporter.report(report);
       },
     });
   } finally {
@@ -151,9 +155,6 @@ async function carry(
     if (booking.booked !== undefined) trace.onBooked(booking.booked);
   }
 }
-
-/** A lease that is not freed runs out by itself. */
-function ignore(): void {}
 
 /** Only an answer that nobody ended is cancelled: the client has gone, or the adapter has. */
 function givenUpBy({ result }: { readonly result: AttemptResult }, { aborted }: AbortSignal): AttemptGivenUp {

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { PoolBrokerService, ReportRequestSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { Client } from '@gateway/rpc';
+
+export type AttemptReport = MessageInitShape<typeof ReportRequestSchema>;
+
+export interface AttemptReporterOptions {
+  readonly broker: Client<typeof PoolBrokerService>;
+  /** Of one try. */
+  readonly timeoutMs: number;
+  /** A report that no broker has taken: its place is lost until the lease ends. */
+  readonly onGivenUp: (fault: unknown, requestId: string) => void;
+  /** The pause before each further try. */
+  readonly pausesMs?: readonly number[];
+  /** How many reports may wait for a further try at a time. */
+  readonly maxWaiting?: number;
+  /** From 0 to below 1. */
+  readonly random?: () => number;
+}
+
+/**
+ * Tells the broker how attempts ended. A report that is lost would hold its account's place until the lease runs out, so it is
+ * tried again a few times, while a broker starts anew or another one takes over. A broker takes each lease's end once only.
+ */
+export class AttemptReporter implements AsyncDisposable {
+  readonly #options: AttemptReporterOptions;
+  readonly #stop = new AbortController();
+  readonly #waiting = new Set<Promise<void>>();
+
+  constructor(options: AttemptReporterOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the broker has it, or when it has to wait for a further try. Never throws. */
+  report(report: AttemptReport): Promise<void> {
+    const { broker, timeoutMs } = this.#options;
+    return broker.report(report, { timeoutMs }).then(ignore, (fault: unknown) => this.#leaveForLater(report, fault));
+  }
+
+  /** Gives up what waits. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#waiting);
+  }
+
+  #leaveForLater(report: AttemptReport, fault: unknown): void {
+    const { maxWaiting = defaultMaxWaiting, onGivenUp } = this.#options;
+    if (this.#waiting.size >= maxWaiting) return onGivenUp(fault, report.requestId ?? '');
+    const waiting = this.#tryAgain(report, fault).finally(() => this.#waiting.delete(waiting));
+    this.#waiting.add(waiting);
+  }
+
+  async #tryAgain(report: AttemptReport, firstFault: unknown): Promise<void> {
+    const { broker, timeoutMs, pausesMs = defaultPausesMs, random = Math.random, onGivenUp } = this.#options;
+    const { signal } = this.#stop;
+    const endsAtMs = performance.now() + longestMs;
+    let fault = firstFault;
+    for (const pauseMs of pausesMs) {
+      // Stretched at random: what was lost together need not come together.
+      await sleep(pauseMs * (1 + jitter * random()), undefined, { signal }).catch(ignore);
+      const leftMs = Math.floor(endsAtMs - performance.now());
+      if (signal.aborted || leftMs <= 0) break;
+      try {
+        await broker.report(report, { timeoutMs: Math.min(timeoutMs, leftMs), signal });
+        return;
+      } catch (thrown) {
+        fault = thrown;
+      }
+    }
+    onGivenUp(fault, report.requestId ?? '');
+  }
+}
+
+const defaultPausesMs = [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000];
+const jitter = 0.25;
+
+// Brokers remember for two minutes which leases have ended: a report that was taken, though its answer was lost, must not come
+// again later than that.
+const longestMs = 90_000;
+
+// A few megabytes. Beyond it leases end by themselves.
+const defaultMaxWaiting = 10_000;
+
+function ignore(): void {}
