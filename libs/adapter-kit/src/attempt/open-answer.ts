@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
-import type { ProviderAccount } from '../credentials/credential-cache.ts';
+import { type ProviderAccount, sameSecret } from '../credentials/credential-cache.ts';
 import type { ClientRequest, PreparedCall, UpstreamFailure } from '../provider-format.ts';
 import { readBody } from '../upstream/read-body.ts';
 import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
@@ -136,10 +136,6 @@ async function retryRefused(context: AdapterContext, call: Call, first: Sent, op
 }
 
 const maxRenewals = 2;
-
-function sameSecret(a: ProviderAccount, b: ProviderAccount): boolean {
-  return JSON.stringify(a.secretHeader) === JSON.stringify(b.secretHeader);
-}
 
 async function readFailure(
   { format, clock }: AdapterContext,

@@ -16,6 +16,9 @@ let asked: string[];
 let refused: string[];
 let versions: boolean;
 let failing: boolean;
+/** The secret that is given next, and its version; a new one for each question unless told. */
+let given: number | undefined;
+let beforeAnswer: () => Promise<void>;
 let cache: CredentialCache;
 
 beforeEach(() => {
@@ -24,16 +27,20 @@ beforeEach(() => {
   refused = [];
   versions = false;
   failing = false;
+  given = undefined;
+  beforeAnswer = async () => undefined;
   const getCredential = async ({ target, refusedVersion }: GetCredentialRequest) => {
     asked.push(target.value ?? '');
     refused.push(refusedVersion);
     if (failing) throw new GatewayError('not_found', 'no such account');
+    const number = given ?? asked.length;
+    await beforeAnswer();
     return create(GetCredentialResponseSchema, {
       accountId: target.value ?? '',
       baseUrl: 'https://provider.test:8443/v1',
-      secret: { case: 'bearer', value: `secret-${asked.length}` },
+      secret: { case: 'bearer', value: `secret-${number}` },
       cacheableUntil: timestampFromMs(clock.nowMs() + 500),
-      version: versions ? `v${asked.length}` : '',
+      version: versions ? `v${number}` : '',
     });
   };
   cache = new CredentialCache(directClient(serviceRoute(CredentialService, { getCredential })), clock);
@@ -98,6 +105,33 @@ describe('CredentialCache', () => {
     clock.advanceMs(500);
     await cache.ofAccount('p/a');
     expect(refused).toEqual(['', '', '', '', '']);
+  });
+
+  it('tells of a version that was asked for again before it was refused', async () => {
+    versions = true;
+    given = 1;
+    const sent = await cache.ofAccount('p/a');
+    clock.advanceMs(500);
+    await cache.ofAccount('p/a');
+    cache.drop(sent);
+    given = 2;
+    expect((await cache.ofAccount('p/a')).version).toBe('v2');
+    expect(refused).toEqual(['', '', 'v1']);
+  });
+
+  it('asks once more when a version is refused that is just being asked for', async () => {
+    versions = true;
+    given = 1;
+    const sent = await cache.ofAccount('p/a');
+    clock.advanceMs(500);
+    beforeAnswer = async () => {
+      beforeAnswer = async () => undefined;
+      clock.advanceMs(500);
+      cache.drop(sent);
+      given = 2;
+    };
+    expect((await cache.ofAccount('p/a')).version).toBe('v2');
+    expect(refused).toEqual(['', '', 'v1']);
   });
 
   it('does not keep a failure', async () => {

@@ -54,7 +54,9 @@ export class CredentialCache {
   /** The provider refused this secret: the next call asks for another one. */
   drop(account: ProviderAccount): void {
     const { accountId, version } = account;
-    if (this.#accounts.get(accountId) === account) this.#accounts.delete(accountId);
+    const kept = this.#accounts.get(accountId);
+    // It may have been asked for again since the request was sent that was refused.
+    if (kept !== undefined && sameSecret(kept, account)) this.#accounts.delete(accountId);
     if (!this.#accounts.has(accountId) && version !== '') this.#refused.set(accountId, version);
   }
 
@@ -68,6 +70,9 @@ export class CredentialCache {
     const refusedVersion = this.#refused.get(accountId) ?? '';
     const target = { case: 'accountId' as const, value: accountId };
     const account = toProviderAccount(await this.#client.getCredential({ target, refusedVersion }, deadline));
+    // Refused while this was under way: nobody has said so yet.
+    if (refusedVersion === '' && account.version !== '' && account.version === this.#refused.get(accountId))
+      return this.#fetch(accountId);
     this.#dropExpired();
     this.#accounts.set(accountId, account);
     if (this.#refused.get(accountId) === refusedVersion) this.#refused.delete(accountId);
@@ -84,6 +89,10 @@ export class CredentialCache {
 }
 
 const deadline = { timeoutMs: 5_000 };
+
+export function sameSecret(a: ProviderAccount, b: ProviderAccount): boolean {
+  return JSON.stringify(a.secretHeader) === JSON.stringify(b.secretHeader);
+}
 
 function toProviderAccount(response: GetCredentialResponse): ProviderAccount {
   const { accountId, baseUrl, secret, cacheableUntil, version } = response;
