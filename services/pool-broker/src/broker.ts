@@ -13,6 +13,8 @@ export interface Broker {
   readonly catalog: Catalog;
   readonly store: PoolStore;
   readonly credentials: AccountCredentials;
+  /** See `ActiveConfiguration.credentialSinceMs`. */
+  readonly credentialSinceMs: (accountId: string) => number;
   readonly settings: PoolSettings;
   readonly retryBudget: RetryBudget;
   readonly clock: Clock;

@@ -112,6 +112,7 @@ function createBroker(
     catalog: configuration.catalog,
     store,
     credentials: accounts.credentials,
+    credentialSinceMs: (accountId) => configuration.credentialSinceMs(accountId),
     clock,
     random,
     events: brokerEvents(runtime),

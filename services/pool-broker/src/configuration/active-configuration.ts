@@ -14,6 +14,8 @@ export class ActiveConfiguration {
   #gateway: GatewayConfig;
   #removedAccounts: readonly Removed<AccountConfig>[] = [];
   #removedPools: readonly Removed<PoolConfig>[] = [];
+  /** When accounts were given the credential that they have, where that was not at the start. */
+  #credentialsSinceMs: ReadonlyMap<string, number> = new Map();
   #roster: AccountRoster;
   #retryBudget: RetryBudget;
 
@@ -43,6 +45,11 @@ export class ActiveConfiguration {
     return this.#roster;
   }
 
+  /** When an account was given the credential that is configured. -Infinity: it has had it since the start. */
+  credentialSinceMs(accountId: string): number {
+    return this.#credentialsSinceMs.get(accountId) ?? Number.NEGATIVE_INFINITY;
+  }
+
   /** Goes over to another configuration. What is removed is known for as long as leases of it may be out. */
   replace(next: GatewayConfig): void {
     const before = this.#gateway;
@@ -51,11 +58,21 @@ export class ActiveConfiguration {
     const usable = before.accounts.filter(({ state }) => state !== 'disabled');
     const accounts = { before: usable, after: next.accounts, keyOf: accountIdOf, ...times };
     const pools = { before: before.pools, after: next.pools, keyOf: ({ name }: PoolConfig) => name, ...times };
+    const roster = this.#roster;
     this.#gateway = next;
     this.#setRoster(removedBy(this.#removedAccounts, accounts));
+    this.#noteCredentials(roster, nowMs);
     this.#removedPools = removedBy(this.#removedPools, pools);
     if (!sameRules(rulesOf(before), rulesOf(next))) this.#retryBudget = new RetryBudget(rulesOf(next), this.#clock);
     this.catalog.configure(next, this.#removedPools);
+  }
+
+  #noteCredentials(before: AccountRoster, nowMs: number): void {
+    const since = this.#roster.all.map(({ id, credentialId }) => {
+      const isKept = before.byId(id)?.credentialId === credentialId;
+      return [id, isKept ? this.credentialSinceMs(id) : nowMs] as const;
+    });
+    this.#credentialsSinceMs = new Map(since);
   }
 
   #setRoster(removed: readonly Removed<AccountConfig>[]): void {

@@ -216,6 +216,17 @@ describe('a gateway.yaml that changes while the gateway runs', () => {
     expect(await states()).toMatchObject({ [lease.accountId]: AccountState.AVAILABLE });
   });
 
+  it('keeps an account in service that was refused with the credential before, however late that is told', async () => {
+    const { acquire, finish, change, accounts } = await brokerOn({});
+    const [early, late] = [leaseOf(await acquire()), leaseOf(await acquire())];
+    await change({ accounts: [`{ pool: responses, name: a, credential: { bearer: "\${OTHER_KEY}" } }`] });
+    await finish(early, AttemptResult.UNAUTHORIZED, AccountProblem.CREDENTIAL_REVOKED);
+    await finish(late, AttemptResult.UNAUTHORIZED);
+    expect(await accounts()).toEqual([['responses/a', AccountState.AVAILABLE, 0]]);
+    await finish(leaseOf(await acquire()), AttemptResult.UNAUTHORIZED, AccountProblem.CREDENTIAL_REVOKED);
+    expect(await accounts()).toEqual([['responses/a', AccountState.DISABLED, 0]]);
+  });
+
   it('goes by its settings from then on', async () => {
     const { acquire, finish, change, refuse, accounts } = await brokerOn({ accounts: [account('a')] });
     const states = async () => (await accounts()).map(([, state]) => state);

@@ -31,7 +31,7 @@ export async function settleAttempt(
   const { credentialId } = account;
   const nowMs = broker.clock.nowMs();
   const ended = { leaseId, model, outcome, leasedAtMs: settlement.leasedAtMs, credentialId, nowMs };
-  const counted = outcome.result === 'unauthorized' ? await ofPresentToken(broker, account, ended) : ended;
+  const counted = outcome.result === 'unauthorized' ? await ofPresentSecret(broker, account, ended) : ended;
   // Most attempts say nothing new: then what was read when the lease was settled is all that has to be asked of the store.
   const changes: Promise<void>[] = [];
   if (applyOutcome(settlement.health, counted, broker) !== settlement.health) {
@@ -45,13 +45,15 @@ export async function settleAttempt(
   if (changes.length > 0) await Promise.all(changes);
 }
 
-/** A refusal as it counts: it says nothing of an account that has another token by now than its request may have been sent with. */
-async function ofPresentToken(broker: Broker, account: Account, ended: EndedAttempt): Promise<EndedAttempt> {
+/** A refusal as it counts: it says nothing of an account that has another secret by now than its request may have been sent with. */
+async function ofPresentSecret(broker: Broker, account: Account, ended: EndedAttempt): Promise<EndedAttempt> {
   const { outcome, nowMs } = ended;
   // A lease that nobody remembers has run out.
   const { leasedAtMs = nowMs - broker.settings.leaseTtlMs } = ended;
   // When nobody can tell, the refusal counts: it is the present one, most of the time.
-  const isOutdated = await broker.credentials.isNewerThan(account, leasedAtMs).catch(() => false);
+  const isOutdated =
+    broker.credentialSinceMs(account.id) > leasedAtMs ||
+    (await broker.credentials.isNewerThan(account, leasedAtMs).catch(() => false));
   return isOutdated ? { ...ended, outcome: { ...outcome, result: 'cancelled', problem: undefined } } : ended;
 }
 
