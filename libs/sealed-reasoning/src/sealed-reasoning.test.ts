@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { digestOfSeal, lastSealedReasoning } from './sealed-reasoning.ts';
+import { digestOfSeal, lastSealedReasoning, lastSealedReasoningInTurns } from './sealed-reasoning.ts';
 
 const seal = (letter: string) => `gAAAAA${letter.repeat(90)}==`;
 const find = (value: unknown, spaces?: number) =>
@@ -50,5 +50,28 @@ describe('the last sealed reasoning', () => {
     expect(
       lastSealedReasoning(Buffer.from(`{"encrypted_content":"${'a'.repeat(64)}`), 'encrypted_content'),
     ).toBeUndefined();
+  });
+
+  it.each([0, 1, 10, 18, 19, 20, 100])('is found where its key begins %i bytes before a stretch', async (before) => {
+    const stretchBytes = 1024 * 1024;
+    const key = '"encrypted_content"';
+    const turn = `${key}:"${seal('a')}","text":"`;
+    const rest = 'x'.repeat(2 * stretchBytes + before - turn.length - 2);
+    const json = Buffer.from(`{"old":"${'x'.repeat(stretchBytes)}",${turn}${rest}"}`);
+    expect(json.length - json.indexOf(key)).toBe(2 * stretchBytes + before);
+    expect(lastSealedReasoning(json, 'encrypted_content')).toBe(digestOfSeal(seal('a')));
+    expect(await lastSealedReasoningInTurns(json, 'encrypted_content')).toBe(digestOfSeal(seal('a')));
+  });
+
+  it('is looked for in turns, so that others go on meanwhile', async () => {
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    await lastSealedReasoningInTurns(Buffer.alloc(8 * 1024 * 1024, 0x20), 'signature');
+    clearImmediate(counting);
+    expect(turns).toBeGreaterThanOrEqual(7);
   });
 });

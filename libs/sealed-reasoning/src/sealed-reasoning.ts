@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
  * The member that holds sealed reasoning: of a Responses item, or of a Messages thinking block. A client sends it back in
@@ -11,14 +12,21 @@ export type SealMember = 'encrypted_content' | 'signature';
  * of another meaning under the same name may be taken for a seal, so that the digest is good for a lookup, no more.
  */
 export function lastSealedReasoning(json: Buffer, member: SealMember): string | undefined {
-  const key = keys[member];
-  let at = json.lastIndexOf(key);
-  for (let looks = 0; at >= 0 && looks < maxLooks; looks += 1) {
-    const seal = sealAt(json, at + key.length);
-    if (seal !== undefined) return digestOfSeal(seal);
-    at = at === 0 ? -1 : json.lastIndexOf(key, at - 1);
+  const search = searchBackwards(json, member);
+  let step = search.next();
+  while (!step.done) step = search.next();
+  return step.value;
+}
+
+/** The same of a text that may be very long: searched in turns of the event loop. */
+export async function lastSealedReasoningInTurns(json: Buffer, member: SealMember): Promise<string | undefined> {
+  const search = searchBackwards(json, member);
+  let step = search.next();
+  while (!step.done) {
+    await nextTurn();
+    step = search.next();
   }
-  return undefined;
+  return step.value;
 }
 
 /** A seal by which two places of a program can speak of the same one: SHA-256 of its text, base64url. */
@@ -34,6 +42,28 @@ const keys: Readonly<Record<SealMember, Buffer>> = {
 
 /** A body that names a seal this often without having one is not worth the time. */
 const maxLooks = 100;
+
+/** Yields after each stretch of the text, from its end on. */
+function* searchBackwards(json: Buffer, member: SealMember): Generator<undefined, string | undefined> {
+  const key = keys[member];
+  let looks = 0;
+  for (let end = json.length; end > 0; end -= stretchBytes) {
+    // A key that begins in this stretch may end in the one behind it.
+    const start = Math.max(0, end - stretchBytes);
+    const stretch = json.subarray(start, end + key.length - 1);
+    for (let at = stretch.lastIndexOf(key); at >= 0; at = at === 0 ? -1 : stretch.lastIndexOf(key, at - 1)) {
+      const seal = sealAt(json, start + at + key.length);
+      if (seal !== undefined) return digestOfSeal(seal);
+      looks += 1;
+      if (looks === maxLooks) return undefined;
+    }
+    if (start > 0) yield;
+  }
+  return undefined;
+}
+
+/** Searched in half a millisecond. */
+const stretchBytes = 1024 * 1024;
 
 /** The text that follows a key, when it is a seal: base64 of some length, which needs no escapes. */
 function sealAt(json: Buffer, afterKey: number): Buffer | undefined {

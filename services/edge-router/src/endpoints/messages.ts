@@ -23,7 +23,7 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
   requireArray(body, 'messages', 'messages');
   checkBoolean(body, 'stream');
   const sessionKey = affinityKey(tokenId, request.request.headers, undefined);
-  const affinity = relayAffinity({ tokenId, sessionKey, body, seal: 'signature' });
+  const affinity = await relayAffinity({ tokenId, sessionKey, body, seal: 'signature' });
   return generate(request, peers, {
     body,
     model,

@@ -16,26 +16,26 @@ const turn = (letter: string) => ({ input: [{ type: 'reasoning', encrypted_conte
 const answerWith = (letter: string) => ({ answerId: 'resp_1', sealedReasoning: digestOfSeal(seal(letter)) });
 
 describe('a relayed conversation', () => {
-  it('that names a session is kept by it, whatever it brings along', () => {
-    const affinity = affinityOf(turn('a'), { sessionKey: 'session' });
+  it('that names a session is kept by it, whatever it brings along', async () => {
+    const affinity = await affinityOf(turn('a'), { sessionKey: 'session' });
     expect(affinity.affinityKey).toBe('session');
     expect(affinity.answerKeysOf(answerWith('b'))).toEqual([]);
   });
 
-  it('that names none goes where its last reasoning was sealed', () => {
-    const [key] = affinityOf({ input: [] }).answerKeysOf(answerWith('a'));
+  it('that names none goes where its last reasoning was sealed', async () => {
+    const [key] = (await affinityOf({ input: [] })).answerKeysOf(answerWith('a'));
     expect(key).toBeDefined();
-    expect(affinityOf(turn('a')).affinityKey).toBe(key);
-    expect(affinityOf(turn('b')).affinityKey).not.toBe(key);
+    expect((await affinityOf(turn('a'))).affinityKey).toBe(key);
+    expect((await affinityOf(turn('b'))).affinityKey).not.toBe(key);
   });
 
-  it('is one of its token', () => {
-    const [key] = affinityOf({ input: [] }).answerKeysOf(answerWith('a'));
-    expect(affinityOf(turn('a'), { tokenId: 'another' }).affinityKey).not.toBe(key);
+  it('is one of its token', async () => {
+    const [key] = (await affinityOf({ input: [] })).answerKeysOf(answerWith('a'));
+    expect((await affinityOf(turn('a'), { tokenId: 'another' })).affinityKey).not.toBe(key);
   });
 
-  it('without reasoning is free to go anywhere', () => {
-    expect(affinityOf({ input: [] }).affinityKey).toBe('');
-    expect(affinityOf({ input: [] }).answerKeysOf({ answerId: 'resp_1', sealedReasoning: '' })).toEqual([]);
+  it('without reasoning is free to go anywhere', async () => {
+    expect((await affinityOf({ input: [] })).affinityKey).toBe('');
+    expect((await affinityOf({ input: [] })).answerKeysOf({ answerId: 'resp_1', sealedReasoning: '' })).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import type { JsonBody } from '@gateway/json';
-import { lastSealedReasoning, type SealMember } from '@gateway/sealed-reasoning';
+import { lastSealedReasoningInTurns, type SealMember } from '@gateway/sealed-reasoning';
 import { reasoningKey } from '../attempts/affinity-key.ts';
 import type { Generation } from './generate.ts';
 
@@ -19,9 +19,9 @@ export interface RelayedConversation {
  * A session stays on its account. A conversation without one is followed by the sealed reasoning that it brings along, so
  * that it reaches the account that can read it; only then is an answer's reasoning worth remembering.
  */
-export function relayAffinity({ tokenId, sessionKey, body, seal }: RelayedConversation): Affinity {
+export async function relayAffinity({ tokenId, sessionKey, body, seal }: RelayedConversation): Promise<Affinity> {
   if (sessionKey !== '') return { affinityKey: sessionKey, answerKeysOf: () => [] };
-  const last = lastSealedReasoning(body.bytes, seal);
+  const last = await lastSealedReasoningInTurns(body.bytes, seal);
   return {
     affinityKey: last === undefined ? '' : reasoningKey(tokenId, last),
     answerKeysOf: ({ sealedReasoning }) => (sealedReasoning === '' ? [] : [reasoningKey(tokenId, sealedReasoning)]),

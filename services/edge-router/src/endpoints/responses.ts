@@ -23,7 +23,7 @@ export async function responses(request: AdmittedRequest, peers: EndpointPeers):
   requireArray(body, 'input', 'input items, not a string');
   // Classes are for chat completions and Messages: here the model must be one of the pool's.
   if (model.startsWith('gateway/')) throw modelNotFound(model);
-  const affinity = relayAffinity({
+  const affinity = await relayAffinity({
     tokenId: request.principal.tokenId,
     sessionKey: affinityKey(request.principal.tokenId, request.request.headers, textOf(body, 'prompt_cache_key')),
     body,
