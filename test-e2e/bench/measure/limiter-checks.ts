@@ -31,20 +31,25 @@ export async function measureLimiter(services: ServicesSystem, measureMs: number
   failure.promise.catch(() => undefined);
   let decided = 0;
   let refused = 0;
+  let degraded = 0;
   stream.on('error', failure.reject);
   stream.on('data', ({ decisions }: Decisions) => {
     decided += decisions.length;
     refused += decisions.filter(({ refusal }) => refusal !== null).length;
+    degraded += decisions.filter(({ status }) => status.degraded).length;
     stream.write(nextBatch());
   });
   try {
     for (let batch = 0; batch < batchesInFlight; batch++) stream.write(nextBatch());
     await Promise.race([sleep(1_000), failure.promise]);
     const watched = services.processes.filter(({ name }) => name === 'limiter' || name === 'redis');
-    const before = { decided, atMs: performance.now(), times: readProcessorTimes(watched) };
+    const before = { decided, degraded, atMs: performance.now(), times: readProcessorTimes(watched) };
     await Promise.race([sleep(measureMs), failure.promise]);
     const checks = decided - before.decided;
     if (refused > 0) throw new Error(`The limiter refused ${refused} checks of limits that none can reach.`);
+    // Decided by the limiter alone, without Redis: neither exact among replicas nor what is to be measured.
+    const alone = degraded - before.degraded;
+    if (alone > 0) throw new Error(`The limiter decided ${alone} of ${checks} checks without Redis.`);
     const micros = microsecondsBetween(before.times, readProcessorTimes(watched));
     return {
       perSecond: (checks / (performance.now() - before.atMs)) * 1_000,
@@ -59,7 +64,7 @@ export async function measureLimiter(services: ServicesSystem, measureMs: number
 }
 
 interface Decisions {
-  readonly decisions: readonly { readonly refusal: object | null }[];
+  readonly decisions: readonly { readonly refusal: object | null; readonly status: { readonly degraded: boolean } }[];
 }
 
 let sent = 0;
