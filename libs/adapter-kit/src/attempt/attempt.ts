@@ -14,7 +14,6 @@ import type { AnswerEnding, PreparedCall, UpstreamFailure } from '../provider-fo
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { answerToPassOn, failedOutcome, failureOfExchange, unavailable } from './attempt-failure.ts';
-import { FramePace } from './frame-pace.ts';
 import { openAnswer } from './open-answer.ts';
 import { type QuotaReport, withLaterQuotas } from './read-quotas.ts';
 import { finalUsage, toUsageMessage, type UsageReport, usageSoFar } from './usage-report.ts';
@@ -51,8 +50,7 @@ export interface AttemptOptions {
  * One request at one account, told in frames:
  * - usage, as soon as the provider answers with success: from here on something is used;
  * - usage again, while an answer without content yet grows;
- * - head, bytes and usage, at the first content; bytes and usage after that, one frame for what one read brought, or for what
- *   a millisecond did where reads come faster;
+ * - head, bytes and usage, at the first content; bytes and usage after that, one frame for what one read brought;
  * - the outcome, with the last bytes.
  *
  * No head has gone out before the outcome of a failure means that another attempt may be made.
@@ -64,7 +62,6 @@ export class Attempt implements Disposable {
   #call: PreparedCall;
   readonly #passesErrorsOn: boolean;
   readonly #signal: AbortSignal;
-  readonly #pace = new FramePace();
   #exchange: UpstreamExchange | undefined;
   #upstream: UpstreamHead | undefined;
   #quotas: QuotaReport = [];
@@ -133,8 +130,6 @@ export class Attempt implements Disposable {
       const chunks = exchange.take();
       if (chunks?.length === 0) {
         await exchange.change();
-        const pause = exchange.queuedBytes < largeFrame ? this.#pace.untilNext() : undefined;
-        if (pause !== undefined) await pause;
         continue;
       }
       this.#translate(chunks);
@@ -143,9 +138,7 @@ export class Attempt implements Disposable {
       if (chunks === undefined) throw new UpstreamError('malformed', 'The answer ended early.');
       if (!this.#headSent) this.#watchHeld(exchange, chunks);
       const frame = this.#progress();
-      if (frame === undefined) continue;
-      this.#pace.onFrame();
-      return frame;
+      if (frame !== undefined) return frame;
     }
   }
 
@@ -281,9 +274,6 @@ export class Attempt implements Disposable {
 
 /** What an answer that is sent whole may hold back. */
 const maxHeldBytes = 64 * 1024 * 1024;
-/** So many bytes are worth a frame of their own, however soon they follow. */
-const largeFrame = 8 * 1024;
-
 const usageStepTokens = 256;
 
 /** Only the name: the text may be the provider's. */

@@ -65,11 +65,6 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
     return this.#head;
   }
 
-  /** How many bytes wait to be taken. */
-  get queuedBytes(): number {
-    return this.#queuedBytes;
-  }
-
   /** True while bytes wait to be taken. */
   get hasBytes(): boolean {
     return this.#queue.length > 0;
