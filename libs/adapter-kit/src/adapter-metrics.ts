@@ -1,25 +1,35 @@
 import { AttemptResult, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
-import { durationBucketsSeconds, type Metrics } from '@gateway/telemetry';
-import type { Counter, Gauge, Histogram } from 'prom-client';
+import {
+  type BoundCounter,
+  type BoundGauge,
+  type BoundHistogram,
+  type Counter,
+  durationBucketsSeconds,
+  type Metrics,
+  remembering,
+} from '@gateway/telemetry';
 import type { ErrorMeaning } from './failure/upstream-failure.ts';
 
 /** What is counted of an adapter's calls to providers. */
 export class AdapterMetrics {
   readonly #format: string;
-  readonly #attempts: Counter<'format' | 'result'>;
+  readonly #attempts: (result: AttemptResult) => BoundCounter;
   readonly #amended: Counter<'format' | 'meaning'>;
   // Bound to their labels once: they are used for every request.
-  readonly #firstByte: Histogram.Internal<'format'>;
-  readonly #openStreams: Gauge.Internal<'format'>;
-  readonly #unknownEvents: Counter.Internal;
+  readonly #firstByte: BoundHistogram;
+  readonly #openStreams: BoundGauge;
+  readonly #unknownEvents: BoundCounter;
 
   constructor(metrics: Metrics, format: ProviderFormatId) {
     this.#format = ProviderFormatId[format].toLowerCase();
-    this.#attempts = metrics.counter({
+    const attempts = metrics.counter({
       name: 'gateway_upstream_attempts_total',
       help: 'Attempts at a provider, by how they ended.',
       labels: ['format', 'result'],
     });
+    this.#attempts = remembering((result) =>
+      attempts.with({ format: this.#format, result: AttemptResult[result].toLowerCase() }),
+    );
     this.#amended = metrics.counter({
       name: 'gateway_upstream_amended_requests_total',
       help: 'Requests that were sent again at once without what the provider complained of, by the complaint.',
@@ -31,7 +41,7 @@ export class AdapterMetrics {
         help: 'Events of providers that were skipped because this version of the gateway does not know them.',
         labels: ['format'],
       })
-      .labels(this.#format);
+      .with({ format: this.#format });
     this.#firstByte = metrics
       .histogram({
         name: 'gateway_upstream_first_byte_seconds',
@@ -39,18 +49,18 @@ export class AdapterMetrics {
         labels: ['format'],
         buckets: durationBucketsSeconds,
       })
-      .labels(this.#format);
+      .with({ format: this.#format });
     this.#openStreams = metrics
       .gauge({
         name: 'gateway_upstream_open_streams',
         help: 'Requests to providers that are under way.',
         labels: ['format'],
       })
-      .labels(this.#format);
+      .with({ format: this.#format });
   }
 
   attemptEnded(result: AttemptResult): void {
-    this.#attempts.inc({ format: this.#format, result: AttemptResult[result].toLowerCase() });
+    this.#attempts(result).inc();
   }
 
   requestAmended(meaning: ErrorMeaning): void {

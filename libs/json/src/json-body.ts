@@ -34,7 +34,6 @@ export class JsonBody {
   readonly bytes: Buffer;
   /** The top-level members in the order of the text; a repeated key stands there as often as it was written. */
   readonly memberList: readonly NamedJsonMember[];
-  readonly #members: ReadonlyMap<string, NamedJsonMember>;
 
   /** Throws `invalid_json` for text that is not UTF-8, `invalid_request` when the value is not an object. */
   constructor(bytes: Buffer, skimmed: SkimmedJson) {
@@ -48,13 +47,12 @@ export class JsonBody {
       valueStart,
       valueEnd,
     }));
-    // Of a repeated key the last one counts, as in JSON.parse.
-    this.#members = new Map(this.memberList.map((member) => [member.key, member]));
   }
 
   /** Where a top-level member stands. */
   member(key: string): JsonMember | undefined {
-    return this.#members.get(key);
+    // Of a repeated key the last one counts, as in JSON.parse. Bodies have a handful: a table would cost more than it saves.
+    return this.memberList.findLast((member) => member.key === key);
   }
 
   /** A top-level value, parsed. Undefined when absent. For small values only. */

@@ -14,6 +14,11 @@ export class HandlerContext implements CallContext {
     return this.#controller.signal;
   }
 
+  /** As the signal has it, without making one. */
+  get isAborted(): boolean {
+    return this.#reason !== undefined;
+  }
+
   /** The call is over: its handler, if it still works, may stop. The first reason stays. */
   abort(reason: RpcError): void {
     if (this.#reason !== undefined) return;

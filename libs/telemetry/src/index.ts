@@ -4,3 +4,4 @@ export type { Logger, LogLevel } from './logger.ts';
 export { createLogger, logLevels } from './logger.ts';
 export type { WorkerExposition } from './merge-expositions.ts';
 export { durationBucketsSeconds, Metrics } from './metrics.ts';
+export { remembering } from './remembering.ts';

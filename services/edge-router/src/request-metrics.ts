@@ -4,6 +4,7 @@ import {
   type BoundHistogram,
   durationBucketsSeconds,
   type Metrics,
+  remembering,
 } from '@gateway/telemetry';
 
 /** What is counted of every request. */
@@ -45,16 +46,4 @@ export class RequestMetrics {
 interface EndpointMetrics {
   readonly seconds: BoundHistogram;
   readonly withStatus: (status: number) => BoundCounter;
-}
-
-/** Makes what belongs to a key once. There must be few keys. */
-function remembering<K, V>(make: (key: K) => V): (key: K) => V {
-  const made = new Map<K, V>();
-  return (key) => {
-    const known = made.get(key);
-    if (known !== undefined) return known;
-    const value = make(key);
-    made.set(key, value);
-    return value;
-  };
 }

@@ -1,4 +1,5 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
+import { remembering } from '@gateway/telemetry';
 import type { Decision } from './windows/limit-status.ts';
 
 /** What happens in the limiter that operators want to see: one function per event. */
@@ -57,11 +58,13 @@ export function createLimiterEvents({ logger, metrics }: ServiceRuntime): Limite
     name: 'gateway_limiter_day_corrections_total',
     help: 'Day counters that differed from the usage ledger and were put right.',
   });
+  // Bound to their labels once: a decision is the commonest event there is.
+  const decided = remembering((outcome: string) => decisions.with({ outcome }));
   return {
     decided(all) {
       const counts = { admitted: 0, requests_per_minute: 0, tokens_per_day: 0 };
       for (const decision of all) counts[decision.kind === 'admitted' ? 'admitted' : decision.refusal.limit] += 1;
-      for (const outcome of outcomes) if (counts[outcome] > 0) decisions.inc(labelsOf[outcome], counts[outcome]);
+      for (const outcome of outcomes) if (counts[outcome] > 0) decided(outcome).inc(counts[outcome]);
     },
     degraded: () => degraded.inc(),
     outageBegan(reason) {
@@ -88,10 +91,3 @@ export function createLimiterEvents({ logger, metrics }: ServiceRuntime): Limite
 }
 
 const outcomes = ['admitted', 'requests_per_minute', 'tokens_per_day'] as const;
-
-// Made once: a decision is the commonest event there is.
-const labelsOf = {
-  admitted: { outcome: 'admitted' },
-  requests_per_minute: { outcome: 'requests_per_minute' },
-  tokens_per_day: { outcome: 'tokens_per_day' },
-} as const;

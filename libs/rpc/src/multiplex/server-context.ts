@@ -14,6 +14,11 @@ export class ServerContext implements CallContext {
     return this.#controller.signal;
   }
 
+  /** As the signal has it, without making one. */
+  get isAborted(): boolean {
+    return this.#reason !== undefined;
+  }
+
   abort(reason: RpcError): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { type IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import { parseTokenText, tokenSha256 } from '@gateway/tokens';
+import { parseTokenText, tokenSha256Text } from '@gateway/tokens';
 import { callerKey } from './caller-key.ts';
 import { type AuthHeader, presentedToken, unauthorized } from './credentials.ts';
 import type { Principal } from './principal.ts';
@@ -18,11 +18,11 @@ export function authenticate(
   tokens: TokenCache,
 ): Promise<Principal> | Principal {
   const text = presentedToken(request, ownHeader);
-  const digest = tokenSha256(text);
+  const digest = tokenSha256Text(text);
   const known = tokens.known(digest);
   if (known !== undefined) return known;
   if (parseTokenText(text) === undefined) throw unauthorized('Missing or malformed token.');
-  const resolved = tokens.resolve(digest);
+  const resolved = tokens.resolve(Buffer.from(digest, 'latin1'));
   return resolved instanceof Promise ? resolved.then(existing) : existing(resolved);
 }
 

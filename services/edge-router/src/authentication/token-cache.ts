@@ -35,9 +35,12 @@ export class TokenCache {
     this.#options = options;
   }
 
-  /** The principal of a token that was resolved a short while ago; undefined for all others. */
-  known(tokenSha256: Buffer): Principal | undefined {
-    const entry = this.#known.get(keyOf(tokenSha256));
+  /**
+   * The principal of a token that was resolved a short while ago; undefined for all others.
+   * @param tokenSha256 as text, one character a byte.
+   */
+  known(tokenSha256: string): Principal | undefined {
+    const entry = this.#known.get(tokenSha256);
     return entry !== undefined && this.#isFresh(entry) ? entry.principal : undefined;
   }
 

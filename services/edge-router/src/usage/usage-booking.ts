@@ -1,4 +1,4 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
@@ -36,6 +36,8 @@ const checkpointTokens = 1_000n;
 export class UsageBooking {
   readonly #request: BookedRequest;
   readonly #peers: BookingPeers;
+  /** One for all events of the request. */
+  readonly #admittedAt: Timestamp;
   #lease: Lease | undefined;
   #usage: Usage | undefined;
   #outputAtCheckpoint: bigint | undefined;
@@ -45,6 +47,7 @@ export class UsageBooking {
   constructor(request: BookedRequest, peers: BookingPeers) {
     this.#request = request;
     this.#peers = peers;
+    this.#admittedAt = timestampFromMs(request.admission.admittedAtMs);
   }
 
   /** A provider is about to be called with this lease. */
@@ -115,7 +118,7 @@ export class UsageBooking {
       $typeName: UsageRecordedSchema.typeName,
       requestId,
       tokenId: principal.tokenId,
-      admittedAt: timestampFromMs(admission.admittedAtMs),
+      admittedAt: this.#admittedAt,
       localDay: admission.localDay,
       endpoint,
       provider: this.#lease?.provider ?? '',

@@ -7,7 +7,7 @@ import {
   type PoolBrokerService,
   PoolExhaustedSchema,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { Handlers } from '@gateway/rpc';
+import { type Handlers, isAborted } from '@gateway/rpc';
 import type { Broker } from '../broker.ts';
 import { acquireLease, type Lease, type LeaseResult } from '../leasing/acquire-lease.ts';
 import { settleAttempt } from '../leasing/settle-attempt.ts';
@@ -18,7 +18,7 @@ import type { SkippedGroup } from '../selection/choice-text.ts';
 
 /** The account for a request's next attempt, or why there is none. */
 export function acquire(broker: Broker): Handlers<typeof PoolBrokerService>['acquire'] {
-  return async (request, { signal }) => {
+  return async (request, context) => {
     const result = await acquireLease(broker, {
       model: request.model,
       formats: readFormats(request.formats),
@@ -28,7 +28,7 @@ export function acquire(broker: Broker): Handlers<typeof PoolBrokerService>['acq
       caller: request.caller,
     });
     // Who has gone, or has given this broker up, would never report on it: its place would be lost until the lease ends.
-    if (result.kind === 'leased' && signal.aborted) await takeBack(broker, result.lease);
+    if (result.kind === 'leased' && isAborted(context)) await takeBack(broker, result.lease);
     const { reason, skipped } = result.choice;
     return {
       $typeName: 'gateway.pool.v1.AcquireResponse',
