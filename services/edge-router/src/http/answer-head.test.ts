@@ -1,0 +1,41 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { keepHeaders, writeHead } from './answer-head.ts';
+
+async function answered(answer: (response: ServerResponse) => void): Promise<Response> {
+  const server = createServer((_request, response) => answer(response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    return await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    server.close();
+  }
+}
+
+describe('the head of an answer', () => {
+  it('has the headers that were kept for it, and its own', async () => {
+    const response = await answered((each) => {
+      keepHeaders(each, { 'x-ratelimit-limit-requests': '10' });
+      writeHead(each, 429, { 'content-type': 'text/plain', 'content-length': 2 });
+      each.end('no');
+    });
+    expect(response.status).toBe(429);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'x-ratelimit-limit-requests': '10',
+      'content-type': 'text/plain',
+      'content-length': '2',
+    });
+    expect(await response.text()).toBe('no');
+  });
+
+  it('has those that were set before, too', async () => {
+    const response = await answered((each) => {
+      each.setHeader('allow', 'GET');
+      keepHeaders(each, { 'x-kept': '1' });
+      writeHead(each, 405, { 'content-length': 0 });
+      each.end();
+    });
+    expect(Object.fromEntries(response.headers)).toMatchObject({ allow: 'GET', 'x-kept': '1', 'content-length': '0' });
+  });
+});
