@@ -1,3 +1,4 @@
+export { BulkTurns } from './bulk-turns.ts';
 export type { Clock } from './clock.ts';
 export { ManualClock, systemClock } from './clock.ts';
 export type { LocalDay } from './local-day.ts';

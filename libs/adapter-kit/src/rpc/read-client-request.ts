@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import type { ExecuteHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import type { Clock } from '@gateway/time';
+import { BulkTurns, type Clock } from '@gateway/time';
 import type { ClientRequest } from '../provider-format.ts';
 import { ReceivedBody } from './received-body.ts';
 
@@ -24,6 +24,7 @@ export async function readClientRequest(frames: AsyncIterable<RequestFrame>, clo
   const nowMs = clock.nowMs();
   let head: ExecuteHead | undefined;
   const pieces: Uint8Array[] = [];
+  const turns = new BulkTurns();
   let size = 0;
   for await (const frame of frames) {
     head ??= frame.head;
@@ -31,6 +32,9 @@ export async function readClientRequest(frames: AsyncIterable<RequestFrame>, clo
     size += frame.body.length;
     if (size > maxBodyBytes) throw new GatewayError('body_too_large', 'The body is too large.');
     pieces.push(frame.body);
+    // While this waits, the caller does too, once it has filled the window: what it sends to others goes first.
+    const turn = turns.spend(frame.body.length);
+    if (turn !== undefined) await turn;
   }
   if (head?.lease === undefined)
     throw new GatewayError('invalid_request', 'The first frame must hold a head and a lease.');

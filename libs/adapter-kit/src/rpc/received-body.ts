@@ -1,4 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BulkTurns } from '@gateway/time';
+import { slicesOf } from '../slices.ts';
 
 /** A request's body as it came. */
 export class ReceivedBody {
@@ -17,7 +18,7 @@ export class ReceivedBody {
   whole(): Uint8Array | Promise<Uint8Array> {
     const view = this.#asView();
     if (view !== undefined) return view;
-    return this.size <= bytesPerTurn ? Buffer.concat(this.pieces) : this.#copied();
+    return this.size <= mostCopiedAtOnce ? Buffer.concat(this.pieces) : this.#copied();
   }
 
   #asView(): Uint8Array | undefined {
@@ -33,14 +34,16 @@ export class ReceivedBody {
 
   async #copied(): Promise<Uint8Array> {
     const copy = Buffer.allocUnsafeSlow(this.size);
+    const turns = new BulkTurns();
     let at = 0;
-    for (const piece of this.pieces) {
-      copy.set(piece, at);
-      at += piece.length;
-      if (at % bytesPerTurn < piece.length) await nextTurn();
+    for (const slice of slicesOf(this.pieces)) {
+      copy.set(slice, at);
+      at += slice.length;
+      const turn = turns.spend(slice.length);
+      if (turn !== undefined) await turn;
     }
     return copy;
   }
 }
 
-const bytesPerTurn = 512 * 1024;
+const mostCopiedAtOnce = 512 * 1024;

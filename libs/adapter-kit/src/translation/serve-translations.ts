@@ -19,7 +19,7 @@ export function serveTranslations(translate: TranslateChat): void {
 /** Where there are fewer cores than threads, what many requests wait for comes before what one large one waits for. */
 function yieldToEventLoops(): void {
   // On other systems the priority is that of the whole process.
-  if (platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  if (platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 }
 
 function answer(translate: TranslateChat, { body, context }: TranslationTask): TranslationReply {

@@ -1,5 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
+import { BulkTurns } from '@gateway/time';
+import { slicesOf } from '../slices.ts';
 import type { TranslatedInWorker, TranslationContext } from './translation.ts';
 import { TranslationWorker } from './translation-worker.ts';
 
@@ -116,16 +117,13 @@ function tooBusy(): GatewayError {
 /** The pieces in memory that can be handed over, copied in turns of the event loop. */
 async function copied(pieces: readonly Uint8Array[], size: number): Promise<Uint8Array<ArrayBuffer>> {
   const copy = new Uint8Array(size);
+  const turns = new BulkTurns();
   let at = 0;
-  for (const piece of pieces) {
-    for (let start = 0; start < piece.length; start += bytesPerTurn) {
-      const part = piece.subarray(start, start + bytesPerTurn);
-      copy.set(part, at);
-      at += part.length;
-      if (at % bytesPerTurn < part.length) await nextTurn();
-    }
+  for (const slice of slicesOf(pieces)) {
+    copy.set(slice, at);
+    at += slice.length;
+    const turn = turns.spend(slice.length);
+    if (turn !== undefined) await turn;
   }
   return copy;
 }
-
-const bytesPerTurn = 512 * 1024;

@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
+import { BulkTurns } from '@gateway/time';
 import { Agent } from 'undici';
 import type { AdapterMetrics } from '../adapter-metrics.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
+import { slicesOf } from '../slices.ts';
 import { Deadlines } from './deadlines.ts';
 import { UpstreamExchange } from './upstream-exchange.ts';
 
@@ -73,7 +75,7 @@ function toSend(headers: UpstreamRequest['headers'], body: UpstreamRequest['body
   if (size <= maxJoinedBytes) return { headers, body: Buffer.concat(body, size) };
   return {
     headers: { ...headers, 'content-length': String(size) },
-    body: Readable.from(slicesOf(body), { objectMode: false }),
+    body: Readable.from(inTurns(slicesOf(body)), { objectMode: false }),
   };
 }
 
@@ -82,10 +84,12 @@ function isPieces(body: Uint8Array | string | readonly Uint8Array[]): body is re
 }
 
 const maxJoinedBytes = 256 * 1024;
-const sliceBytes = 1024 * 1024;
 
-function* slicesOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
-  for (const piece of pieces) {
-    for (let start = 0; start < piece.length; start += sliceBytes) yield piece.subarray(start, start + sliceBytes);
+async function* inTurns(slices: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const turns = new BulkTurns();
+  for (const slice of slices) {
+    yield slice;
+    const turn = turns.spend(slice.length);
+    if (turn !== undefined) await turn;
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
 import { JsonBody, JsonSkimmer, readJsonBody } from '@gateway/json';
+import { BulkTurns } from '@gateway/time';
 import { type BodyRules, encodedLimitBytes, tooLarge } from './body-rules.ts';
 import { bodyEncoding, decodeBody } from './decode-body.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
@@ -55,14 +55,15 @@ interface Expected {
 
 async function gather(chunks: AsyncIterable<Buffer>, { rules, expectedBytes, sizeIsCertain }: Expected) {
   const skimmer = new JsonSkimmer();
-  const turns = new Turns();
+  const turns = new BulkTurns();
   let gathered = new GatheredBytes(expectedBytes);
   let size = 0;
   let badJson: unknown;
   for await (const chunk of chunks) {
     size += chunk.length;
     if (size > rules.limitBytes) throw tooLarge(rules);
-    await turns.spend(chunk.length);
+    const turn = turns.spend(chunk.length);
+    if (turn !== undefined) await turn;
     if (badJson !== undefined) continue;
     badJson = failureOf(() => skimmer.push(chunk));
     if (badJson === undefined) {
@@ -78,21 +79,6 @@ async function gather(chunks: AsyncIterable<Buffer>, { rules, expectedBytes, siz
   badJson ??= failureOf(() => skimmer.end());
   if (badJson !== undefined) throw badJson;
   return new JsonBody(gathered.bytes(), skimmer);
-}
-
-/** Bytes after which others get a turn: a fast client brings many reads in one turn of the event loop. */
-const bytesPerTurn = 256 * 1024;
-
-class Turns {
-  #left = bytesPerTurn;
-
-  /** Resolves in the next turn of the event loop when this one has had its share of work. */
-  async spend(bytes: number): Promise<void> {
-    this.#left -= bytes;
-    if (this.#left > 0) return;
-    this.#left = bytesPerTurn;
-    await setImmediate();
-  }
 }
 
 async function* undecodableAsInvalidBody(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
