@@ -108,9 +108,11 @@ export class JsonSkimmer {
     if (this.#state !== State.done) throw invalidJson(this.#base);
   }
 
-  /** Moves over plain characters of a string to the byte after its end, its next escape, or the end of the chunk. */
+  /** Moves over characters of a string to the byte after its end, a longer escape, or the end of the chunk. */
   #skipString(bytes: Uint8Array, from: number): number {
-    const at = endOfPlain(bytes, from);
+    let at = endOfPlain(bytes, from);
+    // Texts are full of short escapes; any other, or one that the end of the chunk cuts, is taken byte by byte.
+    while (bytes[at] === backslash && isShortEscape[bytes[at + 1] ?? 0] === 1) at = endOfPlain(bytes, at + 2);
     if (at === bytes.length) return at;
     const byte = bytes[at];
     if (byte === quote) this.#endString(this.#base + at + 1);
@@ -230,8 +232,7 @@ export class JsonSkimmer {
       this.#state = State.unicode;
       return;
     }
-    // " \ / b f n r t
-    this.#expect('"\\/bfnrt'.includes(String.fromCharCode(byte)), State.string, offset);
+    this.#expect(isShortEscape[byte] === 1, State.string, offset);
   }
 
   #unicode(byte: number, offset: number): void {
@@ -289,6 +290,10 @@ const isPlain = new Uint8Array(256)
   .fill(1, 0x20)
   .fill(0, quote, quote + 1)
   .fill(0, backslash, backslash + 1);
+
+/** One where a byte is an escape by itself behind a backslash. */
+const isShortEscape = new Uint8Array(256);
+for (const byte of Buffer.from('"\\/bfnrt')) isShortEscape[byte] = 1;
 
 /**
  * The place of the first byte that is not plain; the end when there is none. Most bytes of most bodies pass here: outside
