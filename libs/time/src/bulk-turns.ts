@@ -24,12 +24,15 @@ const bytesPerTurn = 256 * 1024;
 /** What is smaller than this is sooner done with than it is worth waiting for. */
 const unhurriedBytes = 2 * 1024 * 1024;
 /** As long as a turn takes, or longer: large data has half of a core at most, and is still handled at 150 MB/s. */
-const restMs = 1;
+const leastRestMs = 1;
+/** However much else there is to do, large data is handled at 30 MB/s. */
+const mostRestMs = 8;
 
 /** Those who wait for their turn, in order. */
 class Lane {
   readonly #waiting: (() => void)[] = [];
   #isTaken = false;
+  #restMs = leastRestMs;
 
   turn(): Promise<void> {
     return new Promise((resolve) => {
@@ -40,7 +43,13 @@ class Lane {
 
   #rest(): void {
     this.#isTaken = true;
-    setTimeout(() => this.#giveTurn(), restMs);
+    const dueAtMs = performance.now() + this.#restMs;
+    setTimeout(() => {
+      // A rest that ends late tells that there is other work, here or in other processes on this core: the next is longer.
+      const lateMs = performance.now() - dueAtMs;
+      this.#restMs = Math.round(Math.min(Math.max(leastRestMs, 2 * lateMs), mostRestMs));
+      this.#giveTurn();
+    }, this.#restMs);
   }
 
   #giveTurn(): void {
