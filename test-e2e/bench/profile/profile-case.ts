@@ -17,7 +17,7 @@ export async function profileCase(
   benchCase: BenchCase,
   folder: string,
 ): Promise<string> {
-  const warmUpMs = benchCase.kind === 'paced-stream' ? 4_500 : 12_000;
+  const warmUpMs = benchCase.kind === 'paced-stream' || benchCase.kind === 'beside-large' ? 4_500 : 12_000;
   const load = runCase(generator, system, benchCase, { warmUpMs, measureMs: profiledMs + 1_000 });
   const profiles = await Promise.all(
     [...system.inspectorPorts].map(async ([name, port]) => ({
