@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/errors';
+import { endOfPlain, isShortEscape } from './string-bytes.ts';
 
 export interface JsonBounds {
   /** Deepest nesting of arrays and objects; 256 unless told. */
@@ -283,26 +284,6 @@ function twiceAsLong(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const longer = new Uint8Array(2 * bytes.length);
   longer.set(bytes);
   return longer;
-}
-
-/** One where a byte is plain in a string: no quote, backslash or control character. */
-const isPlain = new Uint8Array(256)
-  .fill(1, 0x20)
-  .fill(0, quote, quote + 1)
-  .fill(0, backslash, backslash + 1);
-
-/** One where a byte is an escape by itself behind a backslash. */
-const isShortEscape = new Uint8Array(256);
-for (const byte of Buffer.from('"\\/bfnrt')) isShortEscape[byte] = 1;
-
-/**
- * The place of the first byte that is not plain; the end when there is none. Most bytes of most bodies pass here: outside
- * the class, so that the loop keeps its variables in registers.
- */
-function endOfPlain(bytes: Uint8Array, from: number): number {
-  let at = from;
-  while (at < bytes.length && isPlain[bytes[at] ?? 0] === 1) at += 1;
-  return at;
 }
 
 /** The state after one more byte of a number; undefined when the byte does not belong to it. */
