@@ -1,9 +1,6 @@
 /** One end of a connected stream of batches, in both directions. */
 export interface BatchTransport {
-  /**
-   * Sends the frames of a batch. `sent` is called when they have left this process, so that more may follow; from then on
-   * the message's memory is not the transport's to read.
-   */
+  /** Sends the frames of a batch. `sent` is called when they have left this process, so that more may follow. */
   send(message: Buffer, sent: () => void): void;
   /** Nothing will follow. What was sent still arrives, and the other side may go on. */
   end(): void;

@@ -35,21 +35,17 @@ export class FrameBatch {
     this.#bytes.writeUInt32BE(value, start);
   }
 
-  /**
-   * The batch as a message of protobuf: OpenRequest or OpenResponse with the field `frames`. Nothing may be added after.
-   * It is written to `memory` when that is given and large enough.
-   */
-  toMessage(memory?: Buffer): Buffer {
+  /** The batch as a message of protobuf: OpenRequest or OpenResponse with the field `frames`. Nothing may be added after. */
+  toMessage(): Buffer {
     const { length } = this;
-    if (this.#before !== undefined) return this.#joined(this.#before, length, memory);
+    if (this.#before !== undefined) return this.#joined(this.#before, length);
     const start = fieldHeaderRoom - fieldHeaderBytes(length);
     writeFieldHeader(this.#bytes, start, length);
     return this.#bytes.subarray(start, this.#end);
   }
 
-  #joined(before: readonly Uint8Array[], length: number, memory: Buffer | undefined): Buffer {
-    const size = fieldHeaderBytes(length) + length;
-    const message = memory !== undefined && size <= memory.length ? memory.subarray(0, size) : Buffer.allocUnsafe(size);
+  #joined(before: readonly Uint8Array[], length: number): Buffer {
+    const message = Buffer.allocUnsafe(fieldHeaderBytes(length) + length);
     let end = writeFieldHeader(message, 0, length);
     for (const part of before) {
       message.set(part, end);

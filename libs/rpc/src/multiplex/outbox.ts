@@ -1,4 +1,3 @@
-import { BatchMemory } from './batch-memory.ts';
 import type { BatchTransport } from './batch-transport.ts';
 import { FrameBatch } from './frame-batch.ts';
 import type { MultiplexLimits } from './limits.ts';
@@ -21,7 +20,6 @@ export interface Departure {
 export class Outbox {
   readonly #transport: BatchTransport;
   readonly limits: MultiplexLimits;
-  readonly #memory: BatchMemory;
   readonly #sources: PieceSource[] = [];
   readonly #sealed: Parcel[] = [];
   #open: Parcel | undefined;
@@ -35,8 +33,6 @@ export class Outbox {
   constructor(transport: BatchTransport, limits: MultiplexLimits) {
     this.#transport = transport;
     this.limits = limits;
-    // A batch is closed after the frame with which it has grown long.
-    this.#memory = new BatchMemory(limits.batchBytes + limits.pieceBytes + roomForHeaders);
   }
 
   /** Whether a call may add a message at once, or must queue for its turn. */
@@ -149,9 +145,7 @@ export class Outbox {
     this.#inFlight += length;
     this.#lastLength = Math.min(length, mostExpectedBytes);
     for (const departure of departures) departure.onDeparture();
-    const memory = this.#memory.take(length);
-    this.#transport.send(batch.toMessage(memory), () => {
-      this.#memory.giveBack(memory);
+    this.#transport.send(batch.toMessage(), () => {
       this.#inFlight -= length;
       if (!this.isIdle || this.#ending) this.#flushSoon();
     });
@@ -160,8 +154,6 @@ export class Outbox {
 
 /** A small batch that follows a large one must not take the room of a large one. */
 const mostExpectedBytes = 16 * 1024;
-
-const roomForHeaders = 64;
 
 /** A batch, and who waits for it to leave. */
 interface Parcel {
