@@ -40,7 +40,7 @@ export function createAdapterService({
   return {
     routes: routes(context),
     start: async () => reporter.start(),
-    notReady: async () => undefined,
+    notReady: async () => (reporter.hasReachedBroker ? undefined : 'has not reached the pool-broker yet'),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

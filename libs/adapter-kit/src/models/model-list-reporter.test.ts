@@ -91,10 +91,12 @@ describe('the model list reporter', () => {
 
   it('asks again soon when the broker is away', async () => {
     brokerIsAway = true;
-    await using _ = startReporter();
+    await using reporter = startReporter();
     await expect.poll(() => warned.mock.calls.length).toBe(1);
+    expect(reporter.hasReachedBroker).toBe(false);
     brokerIsAway = false;
     await expect.poll(() => reports).toContain('a: m1 m2');
+    expect(reporter.hasReachedBroker).toBe(true);
   });
 
   it('stops when it is disposed of, even in the middle of a round', async () => {

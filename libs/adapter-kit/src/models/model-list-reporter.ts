@@ -15,15 +15,21 @@ export interface ModelListReporterOptions {
 export interface ModelListReporter extends AsyncDisposable {
   /** Reports at once, then on the timer. */
   start(): void;
+  /** Whether the broker has answered yet. Without it there are no credentials, so nothing can be asked of a provider. */
+  readonly hasReachedBroker: boolean;
 }
 
 /** Tells the broker, on a timer, what the provider of each pool of the format offers, or that it can't be reached. */
 export function createModelListReporter({ context, broker }: ModelListReporterOptions): ModelListReporter {
   const stop = new AbortController();
+  const reach: Reach = { broker: false };
   let running: Promise<void> = Promise.resolve();
   return {
     start() {
-      running = reportUntil(stop.signal, context, broker);
+      running = reportUntil(stop.signal, context, broker, reach);
+    },
+    get hasReachedBroker() {
+      return reach.broker;
     },
     async [Symbol.asyncDispose]() {
       stop.abort();
@@ -32,22 +38,31 @@ export function createModelListReporter({ context, broker }: ModelListReporterOp
   };
 }
 
+/** What has answered so far. */
+interface Reach {
+  broker: boolean;
+}
+
 async function reportUntil(
   signal: AbortSignal,
   context: AdapterContext,
   broker: Client<typeof PoolBrokerService>,
+  reach: Reach,
 ): Promise<void> {
   const troubles = new Troubles(context);
   while (!signal.aborted) {
-    const told = await reportAll(signal, context, broker, troubles);
+    const told = await reportAll(signal, context, broker, troubles, reach);
     const { modelListRefreshMs } = context.config;
-    const pauseMs = told ? modelListRefreshMs : Math.min(modelListRefreshMs, brokerRetryMs);
+    const retryMs = reach.broker ? brokerRetryMs : firstBrokerRetryMs;
+    const pauseMs = told ? modelListRefreshMs : Math.min(modelListRefreshMs, retryMs);
     await sleep(jittered(pauseMs), undefined, { signal, ref: false }).catch(() => undefined);
   }
 }
 
-/** How soon the broker is asked again when it did not answer: at a start, all services come up at once. */
+/** How soon the broker is asked again when it did not answer. */
 const brokerRetryMs = 2_000;
+/** The same at a start, when all services come up at once. */
+const firstBrokerRetryMs = 200;
 const brokerDeadlineMs = 5_000;
 
 /** Spreads replicas that started together. */
@@ -61,9 +76,11 @@ async function reportAll(
   context: AdapterContext,
   broker: Client<typeof PoolBrokerService>,
   troubles: Troubles,
+  reach: Reach,
 ): Promise<boolean> {
   try {
     const { pools } = await broker.listPools({ format: context.format.id }, { signal, timeoutMs: brokerDeadlineMs });
+    reach.broker = true;
     await Promise.all(pools.map(({ name }) => reportPool(name, signal, context, broker, troubles)));
     troubles.over('broker');
     return true;

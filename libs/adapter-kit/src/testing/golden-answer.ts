@@ -92,8 +92,13 @@ export function describeGoldenAnswers<Event extends { readonly type: string }>(
 /** Events as providers frame them. */
 export function framed(events: readonly ({ readonly type: string } | string)[]): string {
   return events
-    .map((event) => (typeof event === 'string' ? event : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
+    .map((event) => (typeof event === 'string' ? event : `event: ${nameOf(event)}\ndata: ${JSON.stringify(event)}\n\n`))
     .join('');
+}
+
+/** Damaged events may have anything for a type, also what can't be made a text. */
+function nameOf({ type }: { readonly type: unknown }): string {
+  return typeof type === 'string' ? type : String(JSON.stringify(type));
 }
 
 /** All that a client and the caller of the adapter see of an answer that comes in these pieces. */
