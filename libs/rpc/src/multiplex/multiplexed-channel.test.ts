@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { Readable } from 'node:stream';
 import { Server, ServerCredentials, type ServerDuplexStream, type sendUnaryData } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { grpcDefinition } from '../grpc-definition.ts';
@@ -65,6 +66,20 @@ describe('a multiplexed channel', () => {
     const before = one.state.calls;
     await Promise.all(Array.from({ length: 200 }, () => client.unary({})));
     expect(Math.abs(one.state.calls - before - 100)).toBeLessThan(20);
+  });
+
+  it('carries many large messages at once, each as it was sent', async () => {
+    const one = await replica('one');
+    const client = channelTo(() => [one.state.address]);
+    const echoed = async (call: number) => {
+      const sent = Array.from({ length: 12 }, (_, n) => Buffer.alloc(256 * 1024, 16 * call + n));
+      const echoes = client.bidiStream(Readable.from(sent.map((value) => ({ value }))));
+      const isSame: boolean[] = [];
+      for await (const { value } of echoes) isSame.push(sent[isSame.length]?.equals(value) ?? false);
+      return isSame;
+    };
+    const all = await Promise.all(Array.from({ length: 8 }, (_, call) => echoed(call)));
+    expect(all).toEqual(Array.from({ length: 8 }, () => Array.from({ length: 12 }, () => true)));
   });
 
   it('follows replicas that come and go without losing a call', async () => {
