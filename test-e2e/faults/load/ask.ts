@@ -1,4 +1,5 @@
-import { type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { postQuestion } from './post-question.ts';
 import { readAnswer } from './read-answer.ts';
 import type { RequestKind } from './request-kinds.ts';
 
@@ -35,7 +36,7 @@ export interface AskedQuestion {
 
 /** Asks once, without any retry, on a connection of its own. Never rejects. */
 export async function ask(question: Question): Promise<AskedQuestion> {
-  const { response, failure } = await send(question);
+  const { response, failure } = await postQuestion(question);
   if (response === undefined) {
     const view = failure === 'ECONNREFUSED' ? 'unreached' : 'broken';
     return { view, status: undefined, problem: undefined };
@@ -45,28 +46,6 @@ export async function ask(question: Question): Promise<AskedQuestion> {
   if (status !== 200) return { view: 'refused', status, problem: undefined };
   const { whole, problem } = readAnswer({ ...received, shape: question.kind.shape, expected: question.expected });
   return { view: whole ? 'whole' : received.left ? 'left' : 'cut', status, problem };
-}
-
-function send({ baseUrl, token, kind, text, timeoutMs }: Question): Promise<{
-  readonly response?: IncomingMessage;
-  readonly failure?: string | undefined;
-}> {
-  const body = JSON.stringify(kind.body(text));
-  return new Promise((resolve) => {
-    const sent = request(`${baseUrl}${kind.path}`, {
-      method: 'POST',
-      agent: false,
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-      },
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    sent.once('response', (response) => resolve({ response }));
-    sent.on('error', (error: NodeJS.ErrnoException) => resolve({ failure: error.code }));
-    sent.end(body);
-  });
 }
 
 async function receive(response: IncomingMessage, leavesAfterBytes = Number.POSITIVE_INFINITY) {

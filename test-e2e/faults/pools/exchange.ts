@@ -1,5 +1,6 @@
-import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AskedQuestion } from '../load/ask.ts';
+import { postQuestion } from '../load/post-question.ts';
 import { readAnswer } from '../load/read-answer.ts';
 import type { AnswerShape, RequestKind } from '../load/request-kinds.ts';
 
@@ -30,7 +31,7 @@ export class Exchange {
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
-    this.#response = send(options);
+    this.#response = postQuestion({ ...options, timeoutMs }).then(({ response }) => response);
     this.head = this.#response.then((response) => {
       if (response === undefined) return undefined;
       this.#status = response.statusCode ?? 0;
@@ -131,23 +132,3 @@ export class Exchange {
 
 /** Longer than anything here may take. */
 const timeoutMs = 60_000;
-
-function send({ baseUrl, token, kind, text, headers }: ExchangeOptions): Promise<IncomingMessage | undefined> {
-  const body = JSON.stringify(kind.body(text));
-  return new Promise((resolve) => {
-    const sent = request(`${baseUrl}${kind.path}`, {
-      method: 'POST',
-      agent: false,
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-        ...headers,
-      },
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    sent.once('response', resolve);
-    sent.on('error', () => resolve(undefined));
-    sent.end(body);
-  });
-}
