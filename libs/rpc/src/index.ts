@@ -1,3 +1,5 @@
+export type { AtHand } from './at-hand.ts';
+export { allAtHand, atHand } from './at-hand.ts';
 export type { CallInBytes } from './calls-in-bytes.ts';
 export { answerInBytes, clientInBytes } from './calls-in-bytes.ts';
 export { directClient } from './direct-client.ts';
@@ -7,3 +9,5 @@ export type { RpcStatus } from './rpc-error.ts';
 export { RpcError } from './rpc-error.ts';
 export type { CallContext, CallOptions, Client, Handlers, ServiceRoute } from './service-types.ts';
 export { serviceRoute } from './service-types.ts';
+export type { AnswerListener, Answers, ToldCall } from './told-answers.ts';
+export { canTell } from './told-answers.ts';
