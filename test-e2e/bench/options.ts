@@ -30,7 +30,7 @@ export const usage = `npm run bench -- [options]
   --short              three cases in a minute and a half; fails when a ratio to nginx is far beyond the recorded one
   --record             with --short: records the ratios instead
   --case <text>        only cases whose name has this text; may be repeated
-  --topology <name>    only all-in-one, or only services, beside direct, nginx and portkey; may be repeated
+  --topology <name>    only all-in-one, or only services, beside direct, nginx, bare-node and portkey; may be repeated
   --workers <n>        the all-in-one with so many workers, all on its one core (1)
   --rounds <n>         paired rounds of each case (3; 2 with --quick or --short)
   --seconds <n>        measured time of one round (3; 1 with --quick or --short)

@@ -4,6 +4,7 @@ import type { BenchOptions } from './options.ts';
 import { findCores, moveTo } from './processes/cores.ts';
 import { OwnProcess } from './processes/own-process.ts';
 import { startAllInOne } from './systems/all-in-one.ts';
+import { startBareNode } from './systems/bare-node.ts';
 import { direct } from './systems/direct.ts';
 import { startNginx } from './systems/nginx.ts';
 import { startPortkey } from './systems/portkey.ts';
@@ -37,6 +38,7 @@ export async function startScene(options: BenchOptions, interrupted: AbortSignal
   let services: ServicesSystem | undefined;
   const starters: Readonly<Record<Exclude<SystemName, 'direct'>, () => Promise<System | undefined>>> = {
     nginx: () => startNginx(port),
+    'bare-node': () => startBareNode(port),
     portkey: () => startPortkeyIfThere(port, notes),
     'all-in-one': () => startAllInOne(port, { inspect: options.profile, workers: options.workers }),
     services: async () => {
@@ -47,13 +49,13 @@ export async function startScene(options: BenchOptions, interrupted: AbortSignal
   moveTo(cores?.system);
   for (const name of options.systems) {
     interrupted.throwIfAborted();
-    if (name === 'direct' || (options.profile && (name === 'nginx' || name === 'portkey'))) continue;
+    if (name === 'direct' || (options.profile && !isOurs(name))) continue;
     process.stderr.write(`bench: starting ${name}\n`);
     try {
       const system = await starters[name]();
       if (system !== undefined) systems.push(stack.use(system));
     } catch (thrown) {
-      if (name === 'all-in-one' || name === 'services') throw thrown;
+      if (isOurs(name)) throw thrown;
       notes.push(`without ${name}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
     }
   }
@@ -67,6 +69,10 @@ export async function startScene(options: BenchOptions, interrupted: AbortSignal
     notes,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+function isOurs(name: SystemName): boolean {
+  return name === 'all-in-one' || name === 'services';
 }
 
 async function startPortkeyIfThere(providerPort: number, notes: string[]): Promise<System | undefined> {

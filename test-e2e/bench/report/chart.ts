@@ -32,6 +32,7 @@ const widestBar = width - labelWidth - 190;
 const colours: Readonly<Record<SystemName, string>> = {
   direct: '#999999',
   nginx: '#8aa4b8',
+  'bare-node': '#7fae8b',
   portkey: '#c9a36a',
   'all-in-one': '#2f6f9f',
   services: '#1b3a57',

@@ -1,7 +1,7 @@
 import type { BenchCase } from '../bench-cases.ts';
 import type { WatchedProcess } from '../measure/processor-time.ts';
 
-export const systemNames = ['direct', 'nginx', 'portkey', 'all-in-one', 'services'] as const;
+export const systemNames = ['direct', 'nginx', 'bare-node', 'portkey', 'all-in-one', 'services'] as const;
 
 export type SystemName = (typeof systemNames)[number];
 
