@@ -1,9 +1,11 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
+import { allAtHand, atHand } from './at-hand.ts';
 import { completeMessage } from './complete-message.ts';
 import { DirectCall } from './direct-call.ts';
 import { DirectAnswers, DirectRequests } from './direct-streams.ts';
 import { handlerOf, type SingleHandler, type StreamHandler } from './handler-of.ts';
 import type { CallOptions, Client, ServiceRoute } from './service-types.ts';
+import type { Answers } from './told-answers.ts';
 
 /**
  * A client that calls a service's handlers as plain functions: nothing is serialised or copied, so neither side may
@@ -44,13 +46,16 @@ function single(method: DescMethod, handle: SingleHandler) {
 }
 
 function stream(method: DescMethod, handle: StreamHandler) {
-  return (request: object, options: CallOptions = noOptions): AsyncIterableIterator<Message> =>
+  return (request: object, options: CallOptions = noOptions): Answers<Message> =>
     new DirectAnswers(method.output, options, (context) => handle(handedOver(method, request), context));
 }
 
 /** What the caller gives, as its handler takes it: a message or a stream of them, with all fields. */
 function handedOver(method: DescMethod, request: object): Message | AsyncIterable<Message> {
-  return isStream(request) ? new DirectRequests(method.input, request) : completeMessage(method.input, request);
+  if (!isStream(request)) return completeMessage(method.input, request);
+  const messages = allAtHand(request);
+  if (messages === undefined) return new DirectRequests(method.input, request);
+  return atHand(messages.map((message) => completeMessage(method.input, message)));
 }
 
 function isStream(request: object): request is AsyncIterable<object> {

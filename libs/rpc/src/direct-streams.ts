@@ -1,14 +1,17 @@
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import { completeMessage } from './complete-message.ts';
 import { DirectCall } from './direct-call.ts';
+import { DirectToldCall } from './direct-told-call.ts';
 import type { CallContext, CallOptions } from './service-types.ts';
+import type { AnswerListener, Answers, ToldCall } from './told-answers.ts';
 
 /**
  * The answers of a handler that streams; it begins when the first one is asked for. Leaving the loop early aborts the
  * handler's signal, as a cancelled call would. Written out instead of as a generator: one promise per message less.
  */
-export class DirectAnswers implements AsyncIterableIterator<Message> {
+export class DirectAnswers implements AsyncIterableIterator<Message>, Answers<Message> {
   readonly #output: DescMessage;
+  readonly #options: CallOptions;
   readonly #call: DirectCall;
   readonly #begin: (context: CallContext) => AsyncIterable<object>;
   #answers: AsyncIterator<object> | undefined;
@@ -18,12 +21,19 @@ export class DirectAnswers implements AsyncIterableIterator<Message> {
 
   constructor(output: DescMessage, options: CallOptions, begin: (context: CallContext) => AsyncIterable<object>) {
     this.#output = output;
+    this.#options = options;
     this.#begin = begin;
     this.#call = new DirectCall(options, (reason) => this.#fail(reason));
   }
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  tellTo(listener: AnswerListener<Message>): ToldCall {
+    const call = new DirectToldCall(this.#output, this.#options, listener);
+    call.begin(this.#begin);
+    return call;
   }
 
   next(): Promise<IteratorResult<Message, undefined>> {

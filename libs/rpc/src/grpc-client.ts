@@ -7,11 +7,14 @@ import {
   Client as GrpcJsClient,
   Metadata,
 } from '@grpc/grpc-js';
+import { allAtHand } from './at-hand.ts';
 import { fromServiceError } from './error-metadata.ts';
 import { grpcMethod } from './grpc-definition.ts';
 import { clientChannelOptions } from './grpc-options.ts';
+import { GrpcToldCall } from './grpc-told-call.ts';
 import { callCancelled } from './handler-context.ts';
 import type { CallOptions, Client } from './service-types.ts';
+import type { Answers } from './told-answers.ts';
 
 /** A service at an address. One connection per replica behind the name, calls spread over them. */
 export interface GrpcChannel extends Disposable {
@@ -98,6 +101,9 @@ function callOf(channel: GrpcJsClient, service: DescService, method: DescMethod)
   }
 }
 
+type AnswerStream = ClientReadableStream<object> | ClientDuplexStream<object, object>;
+type RequestStream = ClientWritableStream<object> | ClientDuplexStream<object, object>;
+
 interface Cancellable {
   cancel(): void;
 }
@@ -120,10 +126,18 @@ function settled(
 }
 
 /** The answers of a streaming call. Leaving the loop early cancels the call, also while a reader waits. */
-function responses(
-  options: CallOptions,
-  start: () => ClientReadableStream<object> | ClientDuplexStream<object, object>,
-): AsyncIterableIterator<object> {
+function responses(options: CallOptions, start: () => AnswerStream): Answers<object> {
+  return {
+    [Symbol.asyncIterator]: () => iteratorOf(options, start),
+    tellTo: (listener) => {
+      const call = new GrpcToldCall(options, listener);
+      call.begin(start);
+      return call;
+    },
+  };
+}
+
+function iteratorOf(options: CallOptions, start: () => AnswerStream): AsyncIterableIterator<object> {
   const leaving = new AbortController();
   const answers = answersUntil(leaving.signal, options, start);
   return {
@@ -141,7 +155,7 @@ function responses(
 async function* answersUntil(
   left: AbortSignal,
   { signal }: CallOptions,
-  start: () => ClientReadableStream<object> | ClientDuplexStream<object, object>,
+  start: () => AnswerStream,
 ): AsyncGenerator<object, undefined> {
   const call = start();
   const cancel = () => call.cancel();
@@ -160,12 +174,9 @@ async function* answersUntil(
 }
 
 /** Sends the requests as fast as the peer takes them. A source that throws cancels the call. */
-async function sendAll(
-  call: ClientWritableStream<object> | ClientDuplexStream<object, object>,
-  requests: AsyncIterable<object>,
-): Promise<void> {
+async function sendAll(call: RequestStream, requests: AsyncIterable<object>): Promise<void> {
   try {
-    for await (const request of requests) {
+    for await (const request of allAtHand(requests) ?? requests) {
       if (call.destroyed || call.closed) return;
       if (!call.write(request)) await drained(call);
     }
@@ -175,7 +186,7 @@ async function sendAll(
   }
 }
 
-function drained(call: ClientWritableStream<object> | ClientDuplexStream<object, object>): Promise<void> {
+function drained(call: RequestStream): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       call.off('drain', done).off('close', done).off('error', done);

@@ -1,3 +1,4 @@
+export { answersOf } from './answer-pump.ts';
 export type { AtHand } from './at-hand.ts';
 export { allAtHand, atHand } from './at-hand.ts';
 export type { CallInBytes } from './calls-in-bytes.ts';

@@ -1,4 +1,5 @@
 import type { DescMethod, DescService, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import type { Answers } from './told-answers.ts';
 
 /** What a handler learns of its call. */
 export interface CallContext {
@@ -33,18 +34,19 @@ type Handler<M extends DescMethod> = M['methodKind'] extends 'unary'
 type Call<M extends DescMethod> = M['methodKind'] extends 'unary'
   ? (request: InputInit<M>, options?: CallOptions) => Promise<Output<M>>
   : M['methodKind'] extends 'server_streaming'
-    ? (request: InputInit<M>, options?: CallOptions) => AsyncIterable<Output<M>>
+    ? (request: InputInit<M>, options?: CallOptions) => Answers<Output<M>>
     : M['methodKind'] extends 'client_streaming'
       ? (requests: AsyncIterable<InputInit<M>>, options?: CallOptions) => Promise<Output<M>>
-      : (requests: AsyncIterable<InputInit<M>>, options?: CallOptions) => AsyncIterable<Output<M>>;
+      : (requests: AsyncIterable<InputInit<M>>, options?: CallOptions) => Answers<Output<M>>;
 
-/** One handler per RPC of a service. Handlers throw GatewayError. */
+/** One handler per RPC of a service. Handlers throw GatewayError. Streams that are `Answers` are told to whoever called. */
 export type Handlers<S extends DescService> = { readonly [K in keyof S['method']]: Handler<S['method'][K]> };
 
 /**
  * A typed client of a service; whether it crosses a network is the business of whoever made it. A stream begins with the
  * first `next()`. `return()` ends it at once, as leaving a loop does, also while a `next()` waits, which then has the end:
- * a caller that keeps the iterator needs no signal of its own to cancel it.
+ * a caller that keeps the iterator needs no signal of its own to cancel it. `tellTo` begins a stream too, and its answers are
+ * told instead of waited for.
  */
 export type Client<S extends DescService> = { readonly [K in keyof S['method']]: Call<S['method'][K]> };
 

@@ -1,9 +1,16 @@
-/** Is told the answers of a call, in order, as they come. Never while `tellTo` has not returned. */
+/**
+ * Is told the answers of a call, in order, as they come. Never while `tellTo` has not returned. When `onAnswer` throws, the
+ * call is cancelled and `onFailure` is told what it threw, as a loop over the answers would end; what `onEnd` or
+ * `onFailure` throw nobody catches.
+ */
 export interface AnswerListener<T> {
   onAnswer(answer: T): void;
   /** Every answer was told. Nothing follows. */
   onEnd(): void;
-  /** The call failed. Nothing follows. */
+  /**
+   * The call failed. Nothing follows. A failure of the service comes after the answers before it; one by the caller's own
+   * signal or deadline at once, also while the call is paused.
+   */
   onFailure(reason: unknown): void;
 }
 
