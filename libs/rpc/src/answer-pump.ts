@@ -1,4 +1,4 @@
-import type { AnswerListener, Answers, ToldCall } from './told-answers.ts';
+import { type AnswerListener, type Answers, canTell, type ToldCall } from './told-answers.ts';
 
 /** Answers that are told although whoever gives them can only be asked for one after the other. */
 export function answersOf<T>(answers: AsyncIterable<T>): Answers<T> {
@@ -8,11 +8,16 @@ export function answersOf<T>(answers: AsyncIterable<T>): Answers<T> {
   };
 }
 
+/** Has a listener, which must not throw, told a handler's answers: by the handler itself where it can tell them. */
+export function tellAll<T>(answers: AsyncIterable<T>, listener: AnswerListener<T>): ToldCall {
+  return canTell(answers) ? answers.tellTo(listener) : new AnswerPump(answers, listener);
+}
+
 /**
  * Asks for answers, one when the one before was told, and tells them. The answer that was asked for when its listener
  * pauses is still told. The listener must not throw.
  */
-export class AnswerPump<T> implements ToldCall {
+class AnswerPump<T> implements ToldCall {
   readonly #answers: AsyncIterator<T>;
   readonly #listener: AnswerListener<T>;
   #isAsking = false;

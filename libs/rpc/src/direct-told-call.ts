@@ -1,10 +1,10 @@
 import type { DescMessage, Message } from '@bufbuild/protobuf';
-import { AnswerPump } from './answer-pump.ts';
+import { tellAll } from './answer-pump.ts';
 import { completeMessage } from './complete-message.ts';
 import { DirectCall } from './direct-call.ts';
 import type { CallContext, CallOptions } from './service-types.ts';
 import { tellEnd, tellFailure, throwUncaught } from './telling.ts';
-import { type AnswerListener, canTell, type ToldCall } from './told-answers.ts';
+import type { AnswerListener, ToldCall } from './told-answers.ts';
 
 /**
  * A streaming call in process whose answers are told: straight on from a handler that tells them, else asked for one by
@@ -66,8 +66,7 @@ export class DirectToldCall implements ToldCall, AnswerListener<object> {
 
   #handle(handle: (context: CallContext) => AsyncIterable<object>): void {
     try {
-      const answers = handle(this.#call.context);
-      const source = canTell(answers) ? answers.tellTo(this) : new AnswerPump(answers, this);
+      const source = tellAll(handle(this.#call.context), this);
       // The caller may have given up while its handler began.
       if (this.#call.isOver) source.cancel();
       else this.#source = source;

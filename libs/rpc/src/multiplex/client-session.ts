@@ -100,6 +100,8 @@ export class ClientSession extends Session {
     }
   }
 
+  protected onBatchRead(): void {}
+
   protected onOver(reason: RpcError): void {
     this.#isDraining = true;
     this.#keeper.onOver(reason);

@@ -41,9 +41,8 @@ export class MessageAssembly {
 
   /** The message that this piece completes. */
   add(piece: Uint8Array, isLast: boolean): Uint8Array | undefined {
-    if (piece.length > maxPieceBytes) throw new ProtocolViolation('a piece is larger than pieces may be');
     this.#size += piece.length;
-    if (this.#size > this.#maxBytes) throw new ProtocolViolation(`a message is longer than ${this.#maxBytes} bytes`);
+    checkSizes(piece.length, this.#size, this.#maxBytes);
     if (isLast) return this.#complete(piece);
     this.#pieces ??= [];
     this.#pieces.push(withoutItsBatch(piece));
@@ -57,6 +56,17 @@ export class MessageAssembly {
     this.#pieces = undefined;
     return message;
   }
+}
+
+/** A message that came in one piece. */
+export function wholeMessage(piece: Uint8Array, maxMessageBytes: number): Uint8Array {
+  checkSizes(piece.length, piece.length, maxMessageBytes);
+  return piece;
+}
+
+function checkSizes(pieceBytes: number, messageBytes: number, maxMessageBytes: number): void {
+  if (pieceBytes > maxPieceBytes) throw new ProtocolViolation('a piece is larger than pieces may be');
+  if (messageBytes > maxMessageBytes) throw new ProtocolViolation(`a message is longer than ${maxMessageBytes} bytes`);
 }
 
 /** Bytes to be kept for a while: on their own when they would hold on to a batch far larger than themselves. */

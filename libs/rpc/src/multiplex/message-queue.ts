@@ -44,6 +44,14 @@ export class MessageQueue<T> implements AsyncIterableIterator<T> {
     });
   }
 
+  /** Every message, when all are there already; undefined when some must be waited for. Nothing is left to read then. */
+  takeAll(): T[] | undefined {
+    if (this.#end === undefined || this.#end.failure !== undefined) return undefined;
+    const messages = this.#messages.map(({ message }) => this.#options.decode(message));
+    this.#messages = [];
+    return messages;
+  }
+
   /** The reader leaves the loop. */
   return(): Promise<IteratorResult<T, undefined>> {
     this.#leave();

@@ -1,14 +1,16 @@
+import { tellAll } from '../answer-pump.ts';
+import { atHand } from '../at-hand.ts';
 import { type Deadline, startDeadline } from '../deadlines.ts';
 import { isFault, type OnFault, requestIdOf } from '../faults.ts';
 import { callEnded, HandlerContext } from '../handler-context.ts';
-import type { SingleHandler, StreamHandler } from '../handler-of.ts';
 import { RpcError } from '../rpc-error.ts';
+import type { AnswerListener, ToldCall } from '../told-answers.ts';
 import { type CallFailure, toCallFailure } from './call-failure.ts';
-import { windowCost } from './frames.ts';
 import type { MultiplexLimits } from './limits.ts';
-import { MessageAssembly, ReceiveWindow } from './message-assembly.ts';
+import { wholeMessage } from './message-assembly.ts';
 import { MessageQueue } from './message-queue.ts';
 import type { ServedMethod } from './served-methods.ts';
+import { type RequestSink, SingleRequest } from './single-request.ts';
 
 /** The way back to the caller. */
 export interface AnswerLine {
@@ -34,29 +36,49 @@ export interface ServerCallOptions {
   readonly onFault: OnFault | undefined;
 }
 
-/** One call from the side of its handler. It ends once: answered, failed, cancelled, too late, or its caller lost. */
-export class ServerCall {
+/**
+ * One call from the side of its handler. It ends once: answered, failed, cancelled, too late, or its caller lost. What a
+ * handler answers at once, as most do in services that keep their state in memory, needs no deadline and no promise.
+ */
+export class ServerCall implements AnswerListener<object> {
   readonly #options: ServerCallOptions;
   readonly #context = new HandlerContext();
-  readonly #requests: RequestSink;
-  readonly #deadline: Deadline | undefined;
-  #answers: AsyncIterator<object> | undefined;
+  /** Absent for a single request that has come in one piece. */
+  #requests: RequestSink | undefined;
+  #deadline: Deadline | undefined;
+  /** What the handler was given. */
+  #request: object | undefined;
+  #answers: ToldCall | undefined;
+  /** What answers wait for, that were told when the line had no room. */
+  #room: Promise<void> | undefined;
   #isOver = false;
 
   constructor(options: ServerCallOptions) {
     this.#options = options;
-    const { timeoutMs } = options;
-    if (timeoutMs > 0) this.#deadline = startDeadline(timeoutMs, this.#onDeadline);
-    this.#requests = this.#sinkOfRequests();
+    if (!options.method.takesOneRequest) this.#requests = this.#requestQueue();
+  }
+
+  /** All frames that came together with the opening have been taken. */
+  onOpened(): void {
+    if (this.#isOver) return;
+    const { timeoutMs } = this.#options;
+    if (timeoutMs > 0) this.#deadline = startDeadline(timeoutMs, () => this.#onDeadline());
+    if (this.#requests instanceof MessageQueue) this.#onRequests(this.#requests);
   }
 
   onPiece(piece: Uint8Array, isLastPiece: boolean): void {
+    if (this.#requests !== undefined) return this.#requests.onPiece(piece, isLastPiece);
+    if (isLastPiece && this.#request === undefined) {
+      return this.#onRequest(wholeMessage(piece, this.#options.limits.maxMessageBytes));
+    }
+    this.#requests = this.#singleRequest();
     this.#requests.onPiece(piece, isLastPiece);
   }
 
   /** The caller sends nothing more. */
-  onEnd(): void {
-    this.#requests.onEnd();
+  onRequestsEnd(): void {
+    if (this.#requests !== undefined) this.#requests.onEnd();
+    else if (this.#request === undefined) this.#onMissing();
   }
 
   /** The caller has given up or is gone. */
@@ -64,12 +86,30 @@ export class ServerCall {
     this.#end(reason);
   }
 
-  #sinkOfRequests(): RequestSink {
-    if (this.#options.method.takesOneRequest) return this.#singleRequest();
-    const queue = this.#requestQueue();
-    // Once the call is entered in its session: a handler may answer at once.
-    queueMicrotask(() => this.#handle(queue));
-    return queue;
+  onAnswer(answer: object): void {
+    if (this.#isOver) return;
+    try {
+      const room = this.#send(answer, false);
+      if (room !== undefined) this.#waitFor(room);
+    } catch (thrown) {
+      this.onFailure(thrown);
+    }
+  }
+
+  onEnd(): void {
+    if (this.#isOver) return;
+    if (this.#room !== undefined) return void this.#room.then(() => this.onEnd());
+    this.#options.line.finish();
+    this.#end(callEnded);
+  }
+
+  onFailure(thrown: unknown): void {
+    // Whatever fails after the end, mostly by the signal, is nobody's answer.
+    if (this.#isOver) return;
+    if (this.#room !== undefined) return void this.#room.then(() => this.onFailure(thrown));
+    const { method, onFault } = this.#options;
+    if (isFault(thrown)) onFault?.(method.name, thrown, requestIdOf(this.#request));
+    this.#fail(thrown);
   }
 
   #requestQueue(): MessageQueue<object> {
@@ -84,53 +124,66 @@ export class ServerCall {
     });
   }
 
-  #singleRequest(): RequestSink {
-    const { method, limits, line } = this.#options;
+  #singleRequest(): SingleRequest {
+    const { limits, line } = this.#options;
     return new SingleRequest(limits, {
       grant: (bytes) => line.grant(bytes),
-      onRequest: (message) => this.#decodeAndHandle(method, message),
-      onMissing: () => this.#fail(new RpcError('internal', 'The call has no request.')),
+      onRequest: (message) => this.#onRequest(message),
+      onMissing: () => this.#onMissing(),
     });
   }
 
-  #decodeAndHandle(method: ServedMethod, message: Uint8Array): void {
+  #onMissing(): void {
+    this.#fail(new RpcError('internal', 'The call has no request.'));
+  }
+
+  #onRequest(message: Uint8Array): void {
+    // Whatever a caller sends behind its one request is nobody's.
+    if (this.#isOver || this.#request !== undefined) return;
+    const request = this.#decoded(() => this.#options.method.decodeRequest(message));
+    if (request !== undefined) this.#handle(request);
+  }
+
+  /** Requests that are all there are given as such: their handler takes them without waiting. */
+  #onRequests(queue: MessageQueue<object>): void {
+    const request = this.#decoded(() => {
+      const messages = queue.takeAll();
+      return messages === undefined ? queue : atHand(messages);
+    });
+    if (request !== undefined) this.#handle(request);
+  }
+
+  #decoded(decode: () => object): object | undefined {
     try {
-      this.#handle(method.decodeRequest(message));
+      return decode();
     } catch (thrown) {
       this.#fail(new RpcError('internal', 'The request could not be read.', { cause: thrown }));
+      return undefined;
     }
   }
 
   #handle(request: object): void {
-    if (this.#isOver) return;
+    this.#request = request;
     const { method } = this.#options;
-    if (method.answersOnce) void this.#answerOnce(method.handle, request);
-    else void this.#answerMany(method.handle, request);
-  }
-
-  async #answerOnce(handle: SingleHandler, request: object): Promise<void> {
     try {
-      const response = await handle(request, this.#context);
-      if (!this.#isOver) this.#finishWith(response);
+      if (method.answersOnce) this.#onSingleAnswer(method.handle(request, this.#context));
+      else this.#answers = tellAll(method.handle(request, this.#context), this);
     } catch (thrown) {
-      this.#onThrown(thrown, request);
+      this.onFailure(thrown);
     }
   }
 
-  async #answerMany(handle: StreamHandler, request: object): Promise<void> {
-    try {
-      const answers = handle(request, this.#context)[Symbol.asyncIterator]();
-      this.#answers = answers;
-      while (!this.#isOver) {
-        const next = await answers.next();
-        if (this.#isOver) return;
-        if (next.done) return this.#finish();
-        const room = this.#send(next.value, false);
-        if (room !== undefined) await room;
-      }
-    } catch (thrown) {
-      this.#onThrown(thrown, request);
-    }
+  #onSingleAnswer(answer: Promise<object> | object): void {
+    if (answer instanceof Promise) {
+      void answer.then((response) => this.#finishWith(response)).catch((thrown: unknown) => this.onFailure(thrown));
+    } else this.#finishWith(answer);
+  }
+
+  #finishWith(response: object): void {
+    if (this.#isOver) return;
+    const rest = this.#send(response, true);
+    if (rest === undefined) this.#end(callEnded);
+    else void rest.then(() => this.#end(callEnded));
   }
 
   #send(response: object, isLast: boolean): Promise<void> | undefined {
@@ -141,23 +194,15 @@ export class ServerCall {
     return this.#options.line.send(message, isLast);
   }
 
-  #finishWith(response: object): void {
-    const rest = this.#send(response, true);
-    if (rest === undefined) this.#end(callEnded);
-    else void rest.then(() => this.#end(callEnded));
-  }
-
-  #finish(): void {
-    this.#options.line.finish();
-    this.#end(callEnded);
-  }
-
-  #onThrown(thrown: unknown, request: object): void {
-    // Whatever fails after the end, mostly by the signal, is nobody's answer.
-    if (this.#isOver) return;
-    const { method, onFault } = this.#options;
-    if (isFault(thrown)) onFault?.(method.name, thrown, requestIdOf(request));
-    this.#fail(thrown);
+  /** What is told meanwhile, because it was on its way already, queues behind. The end comes after what waits. */
+  #waitFor(room: Promise<void>): void {
+    if (this.#room !== undefined) return;
+    this.#room = room;
+    this.#answers?.pause();
+    void room.then(() => {
+      this.#room = undefined;
+      this.#answers?.resume();
+    });
   }
 
   #fail(thrown: unknown): void {
@@ -166,11 +211,11 @@ export class ServerCall {
     this.#end(callEnded);
   }
 
-  readonly #onDeadline = () => {
+  #onDeadline(): void {
     const reason = new RpcError('deadline_exceeded', `The call took longer than ${this.#options.timeoutMs} ms.`);
     this.#options.line.fail(toCallFailure(reason));
     this.#end(reason);
-  };
+  }
 
   #end(reason: RpcError): void {
     if (this.#isOver) return;
@@ -178,51 +223,8 @@ export class ServerCall {
     this.#deadline?.cancel();
     this.#options.line.release();
     this.#context.abort(reason);
-    this.#requests.abort(reason);
-    // Not awaited: a handler that is still busy ends by its signal.
-    this.#answers?.return?.().then(undefined, () => undefined);
-  }
-}
-
-interface RequestSink {
-  onPiece(piece: Uint8Array, isLastPiece: boolean): void;
-  onEnd(): void;
-  abort(reason: Error): void;
-}
-
-interface SingleRequestEvents {
-  readonly grant: (bytes: number) => void;
-  readonly onRequest: (message: Uint8Array) => void;
-  readonly onMissing: () => void;
-}
-
-/** The one message that a call begins with. */
-class SingleRequest implements RequestSink {
-  readonly #events: SingleRequestEvents;
-  readonly #window: ReceiveWindow;
-  readonly #assembly: MessageAssembly;
-  #hasRequest = false;
-
-  constructor({ windowBytes, maxMessageBytes }: MultiplexLimits, events: SingleRequestEvents) {
-    this.#events = events;
-    this.#window = new ReceiveWindow(windowBytes, events.grant);
-    this.#assembly = new MessageAssembly(maxMessageBytes);
-  }
-
-  onPiece(piece: Uint8Array, isLastPiece: boolean): void {
-    this.#window.onReceived(piece.length);
-    if (this.#hasRequest) return;
-    const message = this.#assembly.add(piece, isLastPiece);
-    if (message === undefined) return this.#window.onTaken(windowCost(piece.length));
-    this.#hasRequest = true;
-    this.#events.onRequest(message);
-  }
-
-  onEnd(): void {
-    if (!this.#hasRequest) this.#events.onMissing();
-  }
-
-  abort(): void {
-    this.#hasRequest = true;
+    this.#requests?.abort(reason);
+    this.#answers?.cancel();
+    this.#answers = undefined;
   }
 }

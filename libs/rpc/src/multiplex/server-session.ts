@@ -22,6 +22,8 @@ export interface ServerSessionOptions extends SessionOptions {
 export class ServerSession extends Session {
   readonly #options: ServerSessionOptions;
   readonly #lines = new Map<number, ServerLine>();
+  /** Opened by the batch that is being read. */
+  #opened: ServerCall[] = [];
   #lastId = 0;
   #hasClientEnded = false;
 
@@ -54,7 +56,7 @@ export class ServerSession extends Session {
       case frameKind.message:
         return onMessage(line.call, flags, payload);
       case frameKind.end:
-        return line.call?.onEnd();
+        return line.call?.onRequestsEnd();
       case frameKind.cancel:
         return line.call?.onCancelled(callCancelled);
       case frameKind.credit:
@@ -62,6 +64,12 @@ export class ServerSession extends Session {
       default:
         throw new ProtocolViolation(`a frame of kind ${kind} for a call of the server's`);
     }
+  }
+
+  protected onBatchRead(): void {
+    const opened = this.#opened;
+    this.#opened = [];
+    for (const call of opened) call.onOpened();
   }
 
   protected onOver(reason: RpcError): void {
@@ -80,7 +88,7 @@ export class ServerSession extends Session {
     const method = this.#options.methods.get(path);
     if (method === undefined) return line.fail(unimplemented(path));
     this.#lines.set(callId, line);
-    line.call = new ServerCall({
+    const call = new ServerCall({
       method,
       timeoutMs,
       line,
@@ -88,6 +96,8 @@ export class ServerSession extends Session {
       largestAnswer: this.peer.maxMessageBytes,
       onFault: this.#options.onFault,
     });
+    line.call = call;
+    this.#opened.push(call);
   }
 
   #onFrameOfEndedCall(callId: number): void {
@@ -108,7 +118,7 @@ export class ServerSession extends Session {
 
 function onMessage(call: ServerCall | undefined, flags: number, payload: Buffer): void {
   call?.onPiece(payload, (flags & frameFlag.lastPiece) !== 0);
-  if ((flags & frameFlag.noneFollows) !== 0) call?.onEnd();
+  if ((flags & frameFlag.noneFollows) !== 0) call?.onRequestsEnd();
 }
 
 /** A call's place on the stream. */

@@ -41,6 +41,7 @@ export abstract class Session implements BatchListener, FrameReceiver {
     this.#heartbeat.onHeard();
     try {
       readFrames(frames, this);
+      this.onBatchRead();
     } catch (thrown) {
       this.#onViolation(thrown);
     }
@@ -87,6 +88,8 @@ export abstract class Session implements BatchListener, FrameReceiver {
 
   protected abstract onReady(): void;
   protected abstract onGoAway(): void;
+  /** All frames of a batch have been taken. */
+  protected abstract onBatchRead(): void;
   protected abstract onCallFrame(kind: number, flags: number, callId: number, payload: Buffer): void;
   /** The stream is over, at last; calls that still run fail with the reason. */
   protected abstract onOver(reason: RpcError): void;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type CallContext, type Client, serviceRoute } from '../service-types.ts';
+import { type CallContext, serviceRoute } from '../service-types.ts';
+import { Connection } from './__fixtures__/connection.ts';
 import { MemoryStream } from './__fixtures__/memory-stream.ts';
 import { PlayService } from './__fixtures__/play-service.ts';
 import type { BatchListener } from './batch-transport.ts';
@@ -42,37 +43,7 @@ const route = serviceRoute(PlayService, {
 });
 
 const methods = servedMethods([route]);
-
-/** A client and a server on one stream, and what became of the stream. */
-class Connection {
-  readonly stream = new MemoryStream({ delay: () => 0 });
-  readonly session: ClientSession;
-  readonly server: ServerSession;
-  readonly client: Client<typeof PlayService>;
-  readonly events: string[] = [];
-
-  constructor(heartbeatMs = 10_000) {
-    this.session = new ClientSession(
-      this.stream.client,
-      { limits, heartbeatMs },
-      {
-        onReady: () => this.events.push('ready'),
-        onDraining: () => this.events.push('draining'),
-        onOver: ({ message }) => this.events.push(message),
-      },
-    );
-    this.server = new ServerSession(this.stream.server, { limits, heartbeatMs, methods });
-    this.stream.connect(this.session, this.server);
-    const dispatcher: Dispatcher = { dispatch: (call) => this.session.start(call) };
-    this.client = multiplexedClient(PlayService, dispatcher, limits);
-  }
-
-  static async open(): Promise<Connection> {
-    const connection = new Connection();
-    await expect.poll(() => connection.events).toEqual(['ready']);
-    return connection;
-  }
-}
+const openConnection = () => Connection.open(route, limits);
 
 const soon = (turns = 50) =>
   Array.from({ length: turns }).reduce<Promise<void>>(
@@ -86,7 +57,7 @@ async function* only<T>(...items: T[]) {
 
 describe('a stream of calls', () => {
   it('sends all calls of a tick as one message', async () => {
-    const { client, stream } = await Connection.open();
+    const { client, stream } = await openConnection();
     const before = stream.messagesToServer;
     const calls = Array.from({ length: 50 }, (_, n) => client.unary({ value: Buffer.of(n) }));
     expect((await Promise.all(calls)).map(({ value }) => value[0])).toEqual(Array.from({ length: 50 }, (_, n) => n));
@@ -94,7 +65,7 @@ describe('a stream of calls', () => {
   });
 
   it('carries messages that are larger than the window, both ways', async () => {
-    const { client } = await Connection.open();
+    const { client } = await openConnection();
     const value = Buffer.alloc(500_000, 'x');
     expect(value.equals((await client.unary({ value })).value)).toBe(true);
     expect(String((await client.clientStream(only({ value }, { value }))).value)).toBe('1000000');
@@ -102,7 +73,7 @@ describe('a stream of calls', () => {
   });
 
   it('stops a sender whose reader is slow, and nobody else', async () => {
-    const { client } = await Connection.open();
+    const { client } = await openConnection();
     const slow = client.serverStream({})[Symbol.asyncIterator]();
     await slow.next();
     await soon();
@@ -120,7 +91,7 @@ describe('a stream of calls', () => {
   });
 
   it('lets small calls pass between the pieces of a large message', async () => {
-    const { client } = await Connection.open();
+    const { client } = await openConnection();
     const ended: string[] = [];
     const large = client.unary({ value: Buffer.alloc(500_000) }).then(() => ended.push('large'));
     const small = client.unary({ value: Buffer.of(1) }).then(() => ended.push('small'));
@@ -129,13 +100,13 @@ describe('a stream of calls', () => {
   });
 
   it('refuses to send what the server would not take, and goes on', async () => {
-    const { client } = await Connection.open();
+    const { client } = await openConnection();
     await expect(client.unary({ value: Buffer.alloc(1_000_001) })).rejects.toMatchObject({ status: 'internal' });
     expect((await client.unary({ value: Buffer.of(1) })).value[0]).toBe(1);
   });
 
   it('tells the handler at once when its caller aborts, and keeps nothing of the call', async () => {
-    const { client, session } = await Connection.open();
+    const { client, session } = await openConnection();
     const controller = new AbortController();
     const call = client.unary({ value: Buffer.of(255) }, { signal: controller.signal });
     await soon(5);
@@ -159,7 +130,7 @@ describe('a stream of calls', () => {
   });
 
   it('lets running calls end after the server has said to go away', async () => {
-    const { client, server, events, session } = await Connection.open();
+    const { client, server, events, session } = await openConnection();
     const echo = Promise.withResolvers<Value>();
     const running = client.bidiStream(
       (async function* () {
@@ -179,7 +150,7 @@ describe('a stream of calls', () => {
   });
 
   it('gives up a peer that says nothing any more', async () => {
-    const { events, client, stream } = await Connection.open();
+    const { events, client, stream } = await openConnection();
     const silent: BatchListener = { onBatch: () => undefined, onEnd: () => undefined, onBroken: () => undefined };
     const other = new MemoryStream({ delay: () => 0 });
     const told: string[] = [];
@@ -199,7 +170,7 @@ describe('a stream of calls', () => {
 
   it('answers a method that nobody serves as plain gRPC does', async () => {
     const dispatcher: Dispatcher = { dispatch: (call) => connection.session.start(call) };
-    const connection = await Connection.open();
+    const connection = await openConnection();
     const renamed = { ...PlayService, typeName: 'play.OtherService' };
     await expect(multiplexedClient(renamed, dispatcher, limits).unary({})).rejects.toMatchObject({
       status: 'internal',
