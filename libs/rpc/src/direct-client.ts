@@ -1,8 +1,9 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import { allAtHand, atHand } from './at-hand.ts';
 import { completeMessage } from './complete-message.ts';
-import { DirectCall } from './direct-call.ts';
+import { callerCancelled, DirectCall } from './direct-call.ts';
 import { DirectAnswers, DirectRequests } from './direct-streams.ts';
+import { callEnded, HandlerContext } from './handler-context.ts';
 import { handlerOf, type SingleHandler, type StreamHandler } from './handler-of.ts';
 import type { CallOptions, Client, ServiceRoute } from './service-types.ts';
 import type { Answers } from './told-answers.ts';
@@ -20,29 +21,43 @@ export function directClient<S extends DescService>(route: ServiceRoute<S>): Cli
   return Object.fromEntries(calls) as Client<S>;
 }
 
+/** What a handler answers at once is not waited for: such a call needs no deadline, and nobody can cancel it meanwhile. */
 function single(method: DescMethod, handle: SingleHandler) {
-  return (request: object, options: CallOptions = noOptions): Promise<Message> =>
-    new Promise((resolve, reject) => {
-      // A handler that ignores its signal does not hold up its caller.
-      const call = new DirectCall(options, reject);
-      const onAnswer = (answer: object) => {
-        call.end();
-        resolve(completeMessage(method.output, answer));
-      };
-      const onThrown = (thrown: unknown) => {
-        call.end();
-        reject(thrown);
-      };
-      call.start();
-      if (call.isOver) return;
-      try {
-        const answer = handle(handedOver(method, request), call.context);
-        if (answer instanceof Promise) answer.then(onAnswer).catch(onThrown);
-        else onAnswer(answer);
-      } catch (thrown) {
-        onThrown(thrown);
-      }
-    });
+  return (request: object, options: CallOptions = noOptions): Promise<Message> => {
+    if (options.signal?.aborted) return Promise.reject(callerCancelled());
+    const context = new HandlerContext();
+    try {
+      const answer = handle(handedOver(method, request), context);
+      if (answer instanceof Promise) return awaited(method, answer, context, options);
+      context.abort(callEnded);
+      return Promise.resolve(completeMessage(method.output, answer));
+    } catch (thrown) {
+      context.abort(callEnded);
+      return Promise.reject(thrown);
+    }
+  };
+}
+
+function awaited(
+  method: DescMethod,
+  answer: Promise<object>,
+  context: HandlerContext,
+  options: CallOptions,
+): Promise<Message> {
+  return new Promise((resolve, reject) => {
+    // A handler that ignores its signal does not hold up its caller.
+    const call = new DirectCall(options, reject, context);
+    const onAnswer = (message: object) => {
+      call.end();
+      resolve(completeMessage(method.output, message));
+    };
+    const onThrown = (thrown: unknown) => {
+      call.end();
+      reject(thrown);
+    };
+    answer.then(onAnswer).catch(onThrown);
+    call.start();
+  });
 }
 
 function stream(method: DescMethod, handle: StreamHandler) {
