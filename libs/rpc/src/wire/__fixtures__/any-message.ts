@@ -61,5 +61,6 @@ function anyValue(field: DescField, depth: number): fc.Arbitrary<unknown> {
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ minLength: 60, maxLength: 300 }),
+  fc.string({ unit: 'binary', minLength: 10, maxLength: 150 }),
   fc.constant('\ud800x'),
 );
