@@ -1,6 +1,11 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { AdapterService, Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import {
+  AdapterService,
+  Dialect,
+  ExecuteRequestSchema,
+  type ExecuteResponse,
+} from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CredentialService,
@@ -8,7 +13,7 @@ import {
   type GetCredentialResponse,
   GetCredentialResponseSchema,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { type CallOptions, type Client, directClient, serviceRoute } from '@gateway/rpc';
+import { type Answers, atHand, type CallOptions, type Client, directClient, serviceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { type AdapterConfig, readAdapterConfig } from '../adapter-config.ts';
@@ -87,15 +92,24 @@ export interface Sending extends CallOptions {
 
 /** Sends one request and gives the adapter's frames as they come. */
 export function send({ client }: AdapterUnderTest, sending: Sending = {}): AsyncIterable<ExecuteResponse> {
-  const { body = { stream: true }, dialect = Dialect.CHAT_COMPLETIONS, forwardHeaders = {}, ...options } = sending;
+  const { body: _, dialect: __, forwardHeaders: ___, ...options } = sending;
+  return client.execute(streamOf(framesOf(sending)), options);
+}
+
+/** The answers of one request that is all there when it is sent, straight from the handler. */
+export function executeAtHand({ context }: AdapterUnderTest, sending: Sending = {}): Answers<ExecuteResponse> {
+  const frames = framesOf(sending).map((frame) => create(ExecuteRequestSchema, frame));
+  return execute(context)(atHand(frames), { signal: new AbortController().signal });
+}
+
+function framesOf({ body = { stream: true }, dialect = Dialect.CHAT_COMPLETIONS, forwardHeaders = {} }: Sending) {
   const bytes = Buffer.from(JSON.stringify(body));
   const lease = { leaseId: 'l', accountId: 'pool/a', pool: 'pool', model: 'model-x' };
-  const frames = [
+  return [
     { head: { requestId: 'r1', lease, dialect, forwardHeaders } },
     { body: bytes.subarray(0, 3) },
     { body: bytes.subarray(3) },
   ];
-  return client.execute(streamOf(frames), options);
 }
 
 export async function* streamOf<T>(items: readonly T[]): AsyncGenerator<T> {

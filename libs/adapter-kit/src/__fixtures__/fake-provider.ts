@@ -51,9 +51,14 @@ export async function startFakeProvider(): Promise<FakeProvider> {
   return provider;
 }
 
-/** Begins a stream of events. */
+/** Begins a stream of events: its head is sent at once. */
 export function eventStream(response: ServerResponse): ServerResponse {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.flushHeaders();
-  return response;
+  const stream = eventStreamToBegin(response);
+  stream.flushHeaders();
+  return stream;
+}
+
+/** The same, where the head is sent together with what is written first: both come in one read. */
+export function eventStreamToBegin(response: ServerResponse): ServerResponse {
+  return response.writeHead(200, { 'content-type': 'text/event-stream' });
 }

@@ -1,31 +1,23 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import type { GatewayError } from '@gateway/errors';
-import {
-  type ExecuteOutcome,
-  ExecuteOutcomeSchema,
-  type ExecuteResponse,
-  type ResponseHead,
-  type UpstreamAnswerSchema,
-  type Usage,
-} from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AccountProblem, AttemptResult, type Lease, QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import type { AnswerListener, ToldCall } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
-import type { AnswerEnding, PreparedCall, UpstreamFailure } from '../provider-format.ts';
+import type { ProviderAccount } from '../credentials/credential-cache.ts';
+import type { PreparedCall, UpstreamFailure } from '../provider-format.ts';
+import { ExchangeReader } from '../upstream/exchange-reader.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
-import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
-import { answerToPassOn, failedOutcome, failureOfExchange, unavailable } from './attempt-failure.ts';
-import { openAnswer } from './open-answer.ts';
-import { type QuotaReport, withLaterQuotas } from './read-quotas.ts';
-import { finalUsage, toUsageMessage, type UsageReport, usageSoFar } from './usage-report.ts';
-
-/** What the caller of Execute is told at a time. Whole messages: a stream has hundreds, and each need not be completed. */
-export type ExecuteFrame = ExecuteResponse;
-
-function frameOf(fields: Omit<Partial<ExecuteResponse>, '$typeName'>): ExecuteFrame {
-  return { $typeName: 'gateway.adapter.v1.ExecuteResponse', body: nothing, ...fields };
-}
-
-const nothing = new Uint8Array();
+import type { ExchangeListener, UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
+import { AnswerFrames, type ExecuteFrame } from './answer-frames.ts';
+import { answerToPassOn, failureOfExchange, unavailable } from './attempt-failure.ts';
+import { failedExecution, succeededExecution } from './execution-outcome.ts';
+import {
+  isProviderAnswer,
+  type OpenedAnswer,
+  type OpenOptions,
+  openAnswer,
+  openSent,
+  sendCall,
+} from './open-answer.ts';
+import { type QuotaReport, readQuotas, withLaterQuotas } from './read-quotas.ts';
 
 /** A request that is ready to be sent. */
 export interface AttemptedCall {
@@ -36,232 +28,298 @@ export interface AttemptedCall {
   /** See `estimateInputTokens`. */
   readonly estimatedTokens: number;
   readonly prepared: PreparedCall;
-}
-
-export interface AttemptOptions {
-  readonly context: AdapterContext;
-  readonly call: AttemptedCall;
   /** See `Translator.passesErrorsOn`. */
   readonly passesErrorsOn: boolean;
-  readonly signal: AbortSignal;
 }
 
 /**
  * One request at one account, told in frames:
  * - usage, as soon as the provider answers with success: from here on something is used;
  * - usage again, while an answer without content yet grows;
- * - head, bytes and usage, at the first content; bytes and usage after that, one frame for what one read brought;
+ * - head, bytes and usage, at the first content; bytes and usage after that;
  * - the outcome, with the last bytes.
  *
- * No head has gone out before the outcome of a failure means that another attempt may be made.
- * Disposing an attempt that is not over cancels the provider's request.
+ * What comes within one turn of the event loop is told at its end, in one frame: an answer that is there in one read is one
+ * frame. No head has gone out before the outcome of a failure means that another attempt may be made.
+ *
+ * It listens to its exchange: the methods that begin with `on` are for that.
  */
-export class Attempt implements Disposable {
+export class Attempt implements ToldCall, ExchangeListener {
   readonly #context: AdapterContext;
   readonly #request: AttemptedCall;
+  readonly #frames: AnswerFrames;
+  /** Undefined once nobody is to be told any more. */
+  #listener: AnswerListener<ExecuteFrame> | undefined;
   #call: PreparedCall;
-  readonly #passesErrorsOn: boolean;
-  readonly #signal: AbortSignal;
+  #account: ProviderAccount | undefined;
   #exchange: UpstreamExchange | undefined;
   #upstream: UpstreamHead | undefined;
   #quotas: QuotaReport = [];
+  /** What the provider told in place of an answer. */
+  #refusal: UpstreamFailure | undefined;
+  /** Why the exchange broke off. */
+  #broken: UpstreamError | undefined;
   #result: AttemptResult | undefined;
   #amended = '';
-  #headSent = false;
   #answerBegan = false;
   #heldBytes = 0;
-  #toldUsage: UsageReport | undefined;
+  #isTurnAwaited = false;
+  #isPaused = false;
+  /** For what is waited for: aborted when the caller leaves. */
+  #leaving: AbortController | undefined;
 
-  constructor({ context, call, passesErrorsOn, signal }: AttemptOptions) {
+  constructor(context: AdapterContext, call: AttemptedCall, listener: AnswerListener<ExecuteFrame>) {
     this.#context = context;
     this.#request = call;
     this.#call = call.prepared;
-    this.#passesErrorsOn = passesErrorsOn;
-    this.#signal = signal;
+    this.#frames = new AnswerFrames(call.estimatedTokens);
+    this.#listener = listener;
   }
 
-  /** Undefined after the outcome, and when the caller has given up. Throws when accounts can't be asked for. */
-  async nextFrame(): Promise<ExecuteFrame | undefined> {
-    if (this.#result !== undefined) return undefined;
-    try {
-      return this.#exchange === undefined ? await this.#open(this.#call) : await this.#readOn(this.#exchange);
-    } catch (thrown) {
-      if (!(thrown instanceof UpstreamError)) throw thrown;
-      return thrown.kind === 'cancelled' ? undefined : this.#fail(failureOfExchange(thrown));
+  /** Sends the request: at once, when the account's secret is at hand. */
+  begin(): void {
+    const { credentials } = this.#context;
+    const account = credentials.cached(this.#request.lease.accountId);
+    if (account === undefined) {
+      void this.#openSlowly((options) => openAnswer(this.#context, this.#request, this.#call, options));
+      return;
     }
+    this.#account = account;
+    const { firstByteTimeoutMs: timeoutMs } = this.#context.config;
+    this.#exchange = sendCall(this.#context, this.#call, { account, listener: this, timeoutMs });
+    if (this.#isPaused) this.#exchange.pause();
   }
 
-  [Symbol.dispose](): void {
+  /** Cancels the provider's request, unless the attempt is over. */
+  cancel(): void {
+    this.#listener = undefined;
     this.#end(AttemptResult.CANCELLED);
+    this.#leaving?.abort();
     this.#exchange?.[Symbol.dispose]();
   }
 
-  async #open(call: PreparedCall): Promise<ExecuteFrame> {
+  pause(): void {
+    this.#isPaused = true;
+    this.#exchange?.pause();
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#exchange?.resume();
+    this.#awaitTurn();
+  }
+
+  onHead(head: UpstreamHead): void {
+    if (isProviderAnswer(head)) this.#onAnswering(head, readQuotas(this.#context, this.#request.lease.model, head));
+    else this.#onRefusing(head);
+  }
+
+  onBytes(bytes: Buffer): void {
+    if (this.#isSettled) return;
+    this.#translate(bytes);
+    if (!this.#frames.hasHead && this.#call.answer.ending === undefined) this.#watchHeld(bytes.length);
+    this.#awaitTurn();
+  }
+
+  onEnd(): void {
+    if (this.#isSettled) return;
+    const { answer } = this.#call;
+    if (answer.ending === undefined) this.#translate(undefined);
+    if (answer.ending === undefined) this.#breakOff('malformed', 'The answer ended early.');
+    this.#awaitTurn();
+  }
+
+  onError(error: UpstreamError): void {
+    if (this.#isSettled) return;
+    this.#broken = error;
+    this.#awaitTurn();
+  }
+
+  /** True when what still comes makes no difference. */
+  get #isSettled(): boolean {
+    return this.#result !== undefined || this.#broken !== undefined;
+  }
+
+  #onAnswering(head: UpstreamHead, quotas: QuotaReport): void {
+    this.#upstream = head;
+    this.#quotas = quotas;
+    this.#call.answer.onHead?.(head);
+    this.#frames.usageIsDue();
+    this.#awaitTurn();
+  }
+
+  /** Why, and whether a newer secret helps, takes some waiting. */
+  #onRefusing(head: UpstreamHead): void {
+    const [account, exchange] = [this.#account, this.#exchange];
+    if (account === undefined || exchange === undefined) return;
+    const answer = new ExchangeReader((listener) => exchange.tell(listener), head);
+    const sent = { account, answer, head };
+    void this.#openSlowly((options) => openSent(this.#context, this.#request, this.#call, { sent, ...options }));
+  }
+
+  async #openSlowly(open: (options: OpenOptions) => Promise<OpenedAnswer>): Promise<void> {
     const timeoutMs = this.#context.config.firstByteTimeoutMs;
-    const opened = await openAnswer(this.#context, this.#request, call, { timeoutMs, signal: this.#signal });
-    this.#quotas = opened.quotas;
-    if (opened.kind === 'failed') return this.#failOrAmend(opened.failure);
-    this.#exchange = opened.exchange;
-    this.#upstream = opened.head;
-    call.answer.onHead?.(opened.head);
-    return frameOf({ usage: this.#usageNow() });
+    this.#leaving ??= new AbortController();
+    try {
+      this.#onOpened(await open({ timeoutMs, signal: this.#leaving.signal }));
+    } catch (thrown) {
+      if (thrown instanceof UpstreamError) this.onError(thrown);
+      else this.#fault(thrown);
+    }
+  }
+
+  #onOpened(opened: OpenedAnswer): void {
+    if (opened.kind === 'failed') {
+      this.#quotas = opened.quotas;
+      this.#refusal = opened.failure;
+      this.#awaitTurn();
+    } else if (this.#result !== undefined) {
+      opened.answer[Symbol.dispose]();
+    } else {
+      this.#exchange = opened.answer.exchange;
+      this.#onAnswering(opened.head, opened.quotas);
+      opened.answer.handOver(this);
+      if (this.#isPaused) this.#exchange.pause();
+    }
+  }
+
+  /** Hands bytes of the answer to its reader, `undefined` being the end. */
+  #translate(bytes: Uint8Array | undefined): void {
+    const { answer } = this.#call;
+    try {
+      if (bytes === undefined) answer.end();
+      else answer.push(bytes);
+    } catch (cause) {
+      const { requestId } = this.#request;
+      this.#context.logger.warn({ requestId, reason: nameOf(cause) }, 'an answer could not be read');
+      this.#breakOff('malformed', 'The answer could not be read.', cause);
+    }
+  }
+
+  /** Bounds what is held until the head goes out. Once the answer has begun, silence is limited instead of the whole time. */
+  #watchHeld(bytes: number): void {
+    const { config } = this.#context;
+    const { answer } = this.#call;
+    this.#heldBytes += bytes;
+    if (!this.#answerBegan && (answer.hasContent || answer.producedCharacters > 0)) {
+      this.#answerBegan = true;
+      this.#exchange?.limitSilence(config.idleTimeoutMs);
+    }
+    const isPreamble = !this.#answerBegan && isEventStream(this.#upstream);
+    const bound = isPreamble ? config.maxPreambleBytes + 4 * this.#request.bodyBytes : maxHeldBytes;
+    if (this.#heldBytes > bound) this.#breakOff('malformed', 'Too much came before the first content.');
+  }
+
+  #breakOff(kind: 'malformed', message: string, cause?: unknown): void {
+    this.#broken ??= new UpstreamError(kind, message, { cause });
+    this.#exchange?.[Symbol.dispose]();
+  }
+
+  #awaitTurn(): void {
+    if (this.#isTurnAwaited) return;
+    this.#isTurnAwaited = true;
+    queueMicrotask(this.#onTurnEnd);
+  }
+
+  readonly #onTurnEnd = (): void => {
+    this.#isTurnAwaited = false;
+    if (this.#isPaused || this.#result !== undefined) return;
+    try {
+      this.#tellTurn();
+    } catch (thrown) {
+      this.#fault(thrown);
+    }
+  };
+
+  #tellTurn(): void {
+    const { answer } = this.#call;
+    const { ending } = answer;
+    if (this.#refusal !== undefined) this.#failOrAmend(this.#refusal);
+    else if (ending?.kind === 'failed') this.#failOrAmend(ending.failure);
+    else if (ending !== undefined) this.#conclude();
+    else if (this.#broken !== undefined) this.#fail(failureOfExchange(this.#broken));
+    else if (this.#upstream !== undefined) this.#tell(this.#frames.progress(answer));
   }
 
   /** A provider that complains of something which the request can do without gets it once more without. */
-  async #failOrAmend(failure: UpstreamFailure): Promise<ExecuteFrame> {
-    const call = this.#headSent || this.#amended !== '' ? undefined : this.#call.amend?.(failure);
+  #failOrAmend(failure: UpstreamFailure): void {
+    const call = this.#frames.hasHead || this.#amended !== '' ? undefined : this.#call.amend?.(failure);
     if (call === undefined) return this.#fail(failure);
     const { metrics, logger } = this.#context;
     const { requestId, lease } = this.#request;
     const { meaning = 'rejected' } = failure;
     metrics.requestAmended(meaning);
     logger.info({ requestId, pool: lease.pool, meaning }, 'sent again without what the provider refused');
+    this.#tellDueUsage();
+    if (this.#result === undefined) this.#beginAnew(call, meaning);
+  }
+
+  #beginAnew(call: PreparedCall, amended: string): void {
     this.#exchange?.[Symbol.dispose]();
-    this.#exchange = undefined;
-    this.#amended = meaning;
     this.#call = call;
+    this.#amended = amended;
+    this.#upstream = undefined;
+    this.#refusal = undefined;
+    this.#broken = undefined;
     this.#answerBegan = false;
     this.#heldBytes = 0;
-    return this.#open(call);
+    this.begin();
   }
 
-  async #readOn(exchange: UpstreamExchange): Promise<ExecuteFrame> {
-    for (;;) {
-      const chunks = exchange.take();
-      if (chunks?.length === 0) {
-        await exchange.change();
-        continue;
-      }
-      this.#translate(chunks);
-      const { ending } = this.#call.answer;
-      if (ending !== undefined) return this.#conclude(exchange, ending);
-      if (chunks === undefined) throw new UpstreamError('malformed', 'The answer ended early.');
-      if (!this.#headSent) this.#watchHeld(exchange, chunks);
-      const frame = this.#progress();
-      if (frame !== undefined) return frame;
-    }
-  }
-
-  /** Hands the answer to its reader, `undefined` being the end. */
-  #translate(chunks: readonly Uint8Array[] | undefined): void {
-    const { answer } = this.#call;
-    try {
-      if (chunks === undefined) return answer.end();
-      // All of them: a relayed stream may say a last word after its end.
-      for (const chunk of chunks) answer.push(chunk);
-    } catch (cause) {
-      const { requestId } = this.#request;
-      this.#context.logger.warn({ requestId, reason: nameOf(cause) }, 'an answer could not be read');
-      throw new UpstreamError('malformed', 'The answer could not be read.', { cause });
-    }
-  }
-
-  /** Bounds what is held until the head goes out. Once the answer has begun, silence is limited instead of the whole time. */
-  #watchHeld(exchange: UpstreamExchange, chunks: readonly Uint8Array[]): void {
-    const { config } = this.#context;
-    const { answer } = this.#call;
-    for (const chunk of chunks) this.#heldBytes += chunk.length;
-    if (!this.#answerBegan && (answer.hasContent || answer.producedCharacters > 0)) {
-      this.#answerBegan = true;
-      exchange.limitSilence(config.idleTimeoutMs);
-    }
-    const isPreamble = !this.#answerBegan && isEventStream(this.#upstream);
-    const bound = isPreamble ? config.maxPreambleBytes + 4 * this.#request.bodyBytes : maxHeldBytes;
-    if (this.#heldBytes > bound) throw new UpstreamError('malformed', 'Too much came before the first content.');
-  }
-
-  /** What there is to tell of an answer that goes on; undefined when nothing is new. */
-  #progress(): ExecuteFrame | undefined {
-    const body = this.#call.answer.take();
-    if (body.length === 0) return this.#usageNews();
-    if (this.#headSent) return frameOf({ body, usage: this.#usageNow() });
-    return frameOf({ head: this.#head(), body, usage: this.#usageNow() });
-  }
-
-  /** Without bytes to go with it, usage is told in steps. */
-  #usageNews(): ExecuteFrame | undefined {
-    const told = this.#toldUsage;
-    const usage = usageSoFar(this.#call.answer, this.#request.estimatedTokens);
-    const isNews =
-      told === undefined ||
-      usage.inputTokens !== told.inputTokens ||
-      usage.outputTokens - told.outputTokens >= usageStepTokens;
-    return isNews ? frameOf({ usage: this.#tell(usage) }) : undefined;
-  }
-
-  #usageNow(): Usage {
-    return this.#tell(usageSoFar(this.#call.answer, this.#request.estimatedTokens));
-  }
-
-  #tell(usage: UsageReport): Usage {
-    this.#toldUsage = usage;
-    return toUsageMessage(usage);
-  }
-
-  #head(): ResponseHead {
-    this.#headSent = true;
-    const { head, answerId } = this.#call.answer;
-    return {
-      $typeName: 'gateway.adapter.v1.ResponseHead',
-      status: head.status,
-      headers: { ...head.headers },
-      answerId: answerId ?? '',
-    };
-  }
-
-  async #conclude(exchange: UpstreamExchange, ending: AnswerEnding): Promise<ExecuteFrame> {
-    if (ending.kind === 'failed') return this.#failOrAmend(ending.failure);
-    exchange.release();
+  #conclude(): void {
+    this.#exchange?.release();
     this.#end(AttemptResult.SUCCEEDED);
     const { answer } = this.#call;
-    return frameOf({
-      ...(this.#headSent ? undefined : { head: this.#head() }),
-      body: answer.take(),
-      usage: this.#tell(finalUsage(answer, this.#request.estimatedTokens)),
-      outcome: {
-        $typeName: 'gateway.adapter.v1.ExecuteOutcome',
-        attempt: {
-          $typeName: 'gateway.pool.v1.AttemptOutcome',
-          result: AttemptResult.SUCCEEDED,
-          modelScoped: false,
-          upstreamStatus: this.#upstream?.status ?? 0,
-          windows: this.#allQuotas().map((window) => create(QuotaWindowSchema, window)),
-          problem: AccountProblem.UNSPECIFIED,
-        },
-        sealedReasoning: answer.sealedReasoning ?? '',
-        amended: this.#amended,
-      },
+    const outcome = succeededExecution({
+      upstreamStatus: this.#upstream?.status ?? 0,
+      quotas: this.#allQuotas(),
+      sealedReasoning: answer.sealedReasoning ?? '',
+      amended: this.#amended,
     });
+    this.#tellLast(this.#frames.whole(answer, outcome));
   }
 
   /** Ends the attempt. A failure after the head has gone out keeps the bytes so far; the client gets generic words for it. */
-  #fail(failure: UpstreamFailure): ExecuteFrame {
-    this.#exchange?.[Symbol.dispose]();
+  #fail(failure: UpstreamFailure): void {
+    this.#tellDueUsage();
     this.#end(failure.result);
+    this.#exchange?.[Symbol.dispose]();
+    const details = { quotas: this.#allQuotas(), amended: this.#amended };
     const { answer } = this.#call;
-    if (!this.#headSent) {
-      const upstreamAnswer = this.#passesErrorsOn ? answerToPassOn(failure) : undefined;
-      return frameOf({ outcome: this.#failedOutcome(failure, failure.error, upstreamAnswer) });
+    if (this.#frames.hasHead) {
+      this.#tellLast(this.#frames.broken(answer, failedExecution(failure, unavailable(failure.error), details)));
+    } else {
+      const upstreamAnswer = this.#request.passesErrorsOn ? answerToPassOn(failure) : undefined;
+      this.#tellLast(this.#frames.failed(failedExecution(failure, failure.error, { ...details, upstreamAnswer })));
     }
-    return frameOf({
-      body: answer.take(),
-      usage: this.#usageNow(),
-      outcome: this.#failedOutcome(failure, unavailable(failure.error)),
-    });
-  }
-
-  #failedOutcome(
-    failure: UpstreamFailure,
-    error: GatewayError,
-    upstreamAnswer?: MessageInitShape<typeof UpstreamAnswerSchema>,
-  ): ExecuteOutcome {
-    const outcome = failedOutcome(failure, error, { upstreamAnswer, quotas: this.#allQuotas() });
-    return create(ExecuteOutcomeSchema, { ...outcome, amended: this.#amended });
   }
 
   /** What the answer told of the account's quotas, in its head and after it. */
   #allQuotas(): QuotaReport {
-    return withLaterQuotas(this.#quotas, this.#call.answer.quotas ?? []);
+    const { quotas } = this.#call.answer;
+    return quotas === undefined || quotas.length === 0 ? this.#quotas : withLaterQuotas(this.#quotas, quotas);
+  }
+
+  #tellDueUsage(): void {
+    this.#tell(this.#frames.dueUsage(this.#call.answer));
+  }
+
+  #tell(frame: ExecuteFrame | undefined): void {
+    if (frame !== undefined) this.#listener?.onAnswer(frame);
+  }
+
+  #tellLast(frame: ExecuteFrame): void {
+    this.#listener?.onAnswer(frame);
+    this.#listener?.onEnd();
+    this.#listener = undefined;
+  }
+
+  /** Something here is at fault: that is the call's failure, not the account's. */
+  #fault(thrown: unknown): void {
+    const listener = this.#listener;
+    this.cancel();
+    listener?.onFailure(thrown);
   }
 
   #end(result: AttemptResult): void {
@@ -274,7 +332,6 @@ export class Attempt implements Disposable {
 
 /** What an answer that is sent whole may hold back. */
 const maxHeldBytes = 64 * 1024 * 1024;
-const usageStepTokens = 256;
 
 /** Only the name: the text may be the provider's. */
 function nameOf(thrown: unknown): string {

@@ -3,22 +3,23 @@ import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb
 import type { AdapterContext } from '../adapter-context.ts';
 import { type ProviderAccount, sameSecret } from '../credentials/credential-cache.ts';
 import type { ClientRequest, PreparedCall, UpstreamFailure } from '../provider-format.ts';
+import { ExchangeReader } from '../upstream/exchange-reader.ts';
 import { readBody } from '../upstream/read-body.ts';
-import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
+import type { ExchangeListener, UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { plainFailure, unavailable } from './attempt-failure.ts';
 import { type QuotaReport, readQuotas } from './read-quotas.ts';
 
 export type OpenedAnswer =
   | {
       readonly kind: 'answering';
-      readonly exchange: UpstreamExchange;
+      readonly answer: ExchangeReader;
       readonly head: UpstreamHead;
       readonly quotas: QuotaReport;
     }
   | { readonly kind: 'failed'; readonly failure: UpstreamFailure; readonly quotas: QuotaReport };
 
 /** What of a request matters for sending it. */
-type LeasedRequest = Pick<ClientRequest, 'requestId' | 'lease'>;
+export type LeasedRequest = Pick<ClientRequest, 'requestId' | 'lease'>;
 
 /** The part of a prepared call that is sent. */
 type Call = Omit<PreparedCall, 'answer'>;
@@ -44,7 +45,16 @@ export async function openAnswer(
     const failure = plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential');
     return { kind: 'failed', failure, quotas: [] };
   }
-  const first = await send(context, call, account, options);
+  return await openSent(context, request, call, { sent: await send(context, call, account, options), ...options });
+}
+
+/** As `openAnswer`, for a call that was sent and whose answer has a head. */
+export async function openSent(
+  context: AdapterContext,
+  request: LeasedRequest,
+  call: Call,
+  { sent: first, ...options }: OpenOptions & { readonly sent: Sent },
+): Promise<OpenedAnswer> {
   const sent = first.head.status === 401 ? await retryRefused(context, call, first, options) : first;
   const opened = await toOpened(context, request, sent);
   // Some providers refuse a revoked token with another status, and say so in the body alone.
@@ -53,15 +63,49 @@ export async function openAnswer(
   return again === first ? withoutDoubt(opened, first) : toOpened(context, request, again);
 }
 
+export interface SendOptions {
+  readonly account: ProviderAccount;
+  readonly listener: ExchangeListener;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+export function sendCall(
+  { upstream, headers: callHeaders }: AdapterContext,
+  { path, headers, body }: Call,
+  { account, listener, timeoutMs, signal }: SendOptions,
+): UpstreamExchange {
+  return upstream.send({
+    account,
+    method: 'POST',
+    path,
+    headers: callHeaders.of(account, headers),
+    body,
+    timeoutMs,
+    listener,
+    signal,
+  });
+}
+
+/** Redirects, pages and encoded bytes are not a provider's answer: a proxy or a captive network gave them. */
+export function isProviderAnswer({ status, headers }: UpstreamHead): boolean {
+  const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = headers;
+  return (
+    status < 300 &&
+    encoding.toLowerCase() === 'identity' &&
+    (contentType === '' || /^(?:text\/event-stream|application\/(?:[\w.-]+\+)?json)\b/i.test(contentType))
+  );
+}
+
 async function toOpened(
   context: AdapterContext,
   request: LeasedRequest,
-  { exchange, head }: Sent,
+  { answer, head }: Sent,
 ): Promise<OpenedAnswer> {
   const quotas = readQuotas(context, request.lease.model, head);
-  if (head.status >= 400) return { kind: 'failed', failure: await readFailure(context, exchange, head), quotas };
-  if (isProviderAnswer(head)) return { kind: 'answering', exchange, head, quotas };
-  exchange[Symbol.dispose]();
+  if (head.status >= 400) return { kind: 'failed', failure: await readFailure(context, answer, head), quotas };
+  if (isProviderAnswer(head)) return { kind: 'answering', answer, head, quotas };
+  answer[Symbol.dispose]();
   const failure = plainFailure(AttemptResult.NETWORK_ERROR, 'the answer is not the provider’s', head.status);
   return { kind: 'failed', failure, quotas: [] };
 }
@@ -90,30 +134,23 @@ async function accountOf(
   }
 }
 
-interface Sent {
+/** A call that was sent, from the head of its answer on. */
+export interface Sent {
   readonly account: ProviderAccount;
-  readonly exchange: UpstreamExchange;
+  readonly answer: ExchangeReader;
   readonly head: UpstreamHead;
   /** True when it was sent with what took the place of a refused secret. */
   readonly isRenewed?: boolean;
 }
 
 async function send(
-  { upstream, headers: callHeaders }: AdapterContext,
-  { path, headers, body }: Call,
+  context: AdapterContext,
+  call: Call,
   account: ProviderAccount,
-  { timeoutMs, signal }: OpenOptions,
+  options: OpenOptions,
 ): Promise<Sent> {
-  const exchange = upstream.send({
-    account,
-    method: 'POST',
-    path,
-    headers: callHeaders.of(account, headers),
-    body,
-    timeoutMs,
-    signal,
-  });
-  return { account, exchange, head: await exchange.head() };
+  const answer = new ExchangeReader((listener) => sendCall(context, call, { account, listener, ...options }));
+  return { account, answer, head: await answer.head() };
 }
 
 /**
@@ -127,7 +164,7 @@ async function retryRefused(context: AdapterContext, call: Call, first: Sent, op
     context.credentials.drop(refused);
     const fresh = await context.credentials.ofAccount(refused.accountId).catch(() => refused);
     if (options.signal.aborted || sameSecret(fresh, refused)) return sent;
-    sent.exchange.release();
+    sent.answer.exchange.release();
     sent = { ...(await send(context, call, fresh, options)), isRenewed: true };
     if (sent.head.status !== 401) return sent;
   }
@@ -139,25 +176,15 @@ const maxRenewals = 2;
 
 async function readFailure(
   { format, clock }: AdapterContext,
-  exchange: UpstreamExchange,
+  answer: ExchangeReader,
   { status, headers }: UpstreamHead,
 ): Promise<UpstreamFailure> {
-  using _ = exchange;
-  exchange.endWithin(errorBodyTimeoutMs);
-  const body = await readBody(exchange, maxErrorBodyBytes);
-  const answer = { status, contentType: headers['content-type'] ?? '', body };
-  return { answer, ...format.mapUpstreamError({ status, headers, body, nowMs: clock.nowMs() }) };
+  using _ = answer;
+  answer.exchange.endWithin(errorBodyTimeoutMs);
+  const body = await readBody(answer, maxErrorBodyBytes);
+  const providerAnswer = { status, contentType: headers['content-type'] ?? '', body };
+  return { answer: providerAnswer, ...format.mapUpstreamError({ status, headers, body, nowMs: clock.nowMs() }) };
 }
 
 const errorBodyTimeoutMs = 10_000;
 const maxErrorBodyBytes = 64 * 1024;
-
-/** Redirects, pages and encoded bytes are not a provider's answer: a proxy or a captive network gave them. */
-function isProviderAnswer({ status, headers }: UpstreamHead): boolean {
-  const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = headers;
-  return (
-    status < 300 &&
-    encoding.toLowerCase() === 'identity' &&
-    (contentType === '' || /^(?:text\/event-stream|application\/(?:[\w.-]+\+)?json)\b/i.test(contentType))
-  );
-}

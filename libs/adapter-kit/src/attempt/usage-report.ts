@@ -29,7 +29,26 @@ function nothingReported(inputEstimate: number): TokenUsage {
   return { inputTokens: inputEstimate, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 }
 
-export function toUsageMessage(usage: UsageReport): Usage {
+/** Usage as messages. Most of it is as it was told before: its numbers are not made anew then. */
+export class UsageMessages {
+  #report: UsageReport | undefined;
+  #message: Usage | undefined;
+
+  /** What was told last. */
+  get last(): UsageReport | undefined {
+    return this.#report;
+  }
+
+  of(usage: UsageReport): Usage {
+    const [report, message] = [this.#report, this.#message];
+    this.#report = usage;
+    this.#message =
+      report === undefined || message === undefined ? toMessage(usage) : toNextMessage(usage, report, message);
+    return this.#message;
+  }
+}
+
+function toMessage(usage: UsageReport): Usage {
   return {
     $typeName: 'gateway.adapter.v1.Usage',
     inputTokens: BigInt(usage.inputTokens),
@@ -38,4 +57,17 @@ export function toUsageMessage(usage: UsageReport): Usage {
     reasoningTokens: BigInt(usage.reasoningTokens),
     estimated: usage.estimated,
   };
+}
+
+/** Mostly nothing but the output has grown. */
+function toNextMessage(usage: UsageReport, before: UsageReport, message: Usage): Usage {
+  const isAsBefore =
+    usage.inputTokens === before.inputTokens &&
+    usage.cachedTokens === before.cachedTokens &&
+    usage.reasoningTokens === before.reasoningTokens &&
+    usage.estimated === before.estimated;
+  if (!isAsBefore) return toMessage(usage);
+  if (usage.outputTokens === before.outputTokens) return message;
+  const { $typeName, inputTokens, cachedTokens, reasoningTokens, estimated } = message;
+  return { $typeName, inputTokens, cachedTokens, outputTokens: BigInt(usage.outputTokens), reasoningTokens, estimated };
 }

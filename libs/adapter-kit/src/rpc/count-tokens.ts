@@ -42,8 +42,8 @@ async function countOf(
     const asJson = { ...call, headers: { accept: 'application/json', ...headers } };
     const opened = await openAnswer(context, request, asJson, { timeoutMs: countTimeoutMs, signal });
     if (opened.kind === 'failed') return opened;
-    using exchange = opened.exchange;
-    return readCount(counter, await readWholeBody(exchange, maxCountBytes), opened.head.status);
+    using answer = opened.answer;
+    return readCount(counter, await readWholeBody(answer, maxCountBytes), opened.head.status);
   } catch (thrown) {
     if (!(thrown instanceof UpstreamError)) throw thrown;
     return { kind: 'failed', failure: failureOfExchange(thrown) };

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AdapterUnderTest, bearer, readable, send, startAdapter } from '../__fixtures__/adapter-under-test.ts';
 import { event } from '../__fixtures__/fake-format.ts';
-import { eventStream } from '../__fixtures__/fake-provider.ts';
+import { eventStream, eventStreamToBegin } from '../__fixtures__/fake-provider.ts';
 
 let adapter: AdapterUnderTest;
 
@@ -15,8 +15,8 @@ describe('a caller that leaves', () => {
   it.each([
     ['before the provider answers', () => undefined, 0],
     ['when the head has come', (response) => eventStream(response), 1],
-    ['during the preamble', (response) => eventStream(response).write(event.ping), 1],
-    ['in the middle of the answer', (response) => eventStream(response).write(event.text('Hi')), 2],
+    ['during the preamble', (response) => eventStreamToBegin(response).write(event.ping), 1],
+    ['in the middle of the answer', (response) => eventStreamToBegin(response).write(event.text('Hi')), 1],
     ['while an error is read', (response) => response.writeHead(500).write('so'), 0],
   ] satisfies [string, AdapterUnderTest['provider']['answer'], number][])(
     'cuts the provider off: %s',

@@ -9,7 +9,7 @@ import { RpcError } from '@gateway/rpc';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AdapterUnderTest, bearer, readable, send, startAdapter } from '../__fixtures__/adapter-under-test.ts';
 import { event } from '../__fixtures__/fake-format.ts';
-import { eventStream } from '../__fixtures__/fake-provider.ts';
+import { eventStream, eventStreamToBegin } from '../__fixtures__/fake-provider.ts';
 
 let adapter: AdapterUnderTest;
 beforeEach(async () => {
@@ -70,9 +70,9 @@ describe('what the provider is sent', () => {
 describe('a streamed answer', () => {
   it('tells usage first, the head with the first content, and the outcome with the last bytes', async () => {
     adapter.provider.answer = async (response) => {
-      eventStream(response).write(event.ping);
+      eventStream(response);
       await told(1);
-      response.write(event.usage({ ...usage, outputTokens: 1, reasoningTokens: 0 }));
+      response.write(event.ping + event.usage({ ...usage, outputTokens: 1, reasoningTokens: 0 }));
       await told(2);
       response.write(event.text('Hello'));
       await told(3);
@@ -93,13 +93,24 @@ describe('a streamed answer', () => {
     ]);
   });
 
-  it('is told in two frames when it comes in one read', async () => {
+  it('is told in one frame when it comes in one read', async () => {
     adapter.provider.answer = (response) =>
-      eventStream(response).end(event.text('Hi') + event.usage(usage) + event.done);
-    expect(await framesOf()).toMatchObject([
-      { usage: '4 in, 0 out, estimated' },
-      { status: 200, usage: '10 in, 3 out', result: 'SUCCEEDED' },
-    ]);
+      eventStreamToBegin(response).end(event.text('Hi') + event.usage(usage) + event.done);
+    expect(await framesOf()).toMatchObject([{ status: 200, usage: '10 in, 3 out', result: 'SUCCEEDED' }]);
+  });
+
+  it('is told in one frame for all chunks of one read', async () => {
+    adapter.provider.answer = async (response) => {
+      eventStream(response);
+      await told(1);
+      for (const text of ['a', 'b', 'c']) response.write(event.text(text));
+      await told(2);
+      response.end(event.done);
+    };
+    const [, chunks, ...rest] = await framesOf();
+    expect(chunks).toMatchObject({ status: 200, usage: '4 in, 1 out, estimated' });
+    expect(chunks?.body?.match(/"content":"[abc]"/g)).toHaveLength(3);
+    expect(rest).toMatchObject([{ result: 'SUCCEEDED' }]);
   });
 
   it('books an estimate when the provider reports no usage', async () => {
@@ -109,7 +120,9 @@ describe('a streamed answer', () => {
 
   it('tells the output of long reasoning before any content', async () => {
     adapter.provider.answer = async (response) => {
-      eventStream(response).write(event.think('x'.repeat(4_000)));
+      eventStream(response);
+      await told(1);
+      response.write(event.think('x'.repeat(4_000)));
       await told(2);
       response.end(event.done);
     };
@@ -139,13 +152,13 @@ describe('the head of an answer', () => {
         .writeHead(200, { 'content-type': 'text/event-stream', 'X-Turn': 't1' })
         .end(event.id('msg_1') + event.text('Hi') + event.done);
     await framesOf();
-    expect(received[1]?.head).toMatchObject({ status: 200, answerId: 'msg_1', headers: { 'x-turn': 't1' } });
+    expect(received.at(-1)?.head).toMatchObject({ status: 200, answerId: 'msg_1', headers: { 'x-turn': 't1' } });
   });
 
   it('names no answer when the provider does not', async () => {
     adapter.provider.answer = (response) => eventStream(response).end(event.done);
     await framesOf();
-    expect(received[1]?.head?.answerId).toBe('');
+    expect(received.at(-1)?.head?.answerId).toBe('');
   });
 });
 
@@ -187,8 +200,8 @@ describe('the provider’s own error answer', () => {
 
   it('does not come after the first content, nor where the provider gave none', async () => {
     adapter.provider.answer = async (response) => {
-      eventStream(response).write(event.text('Hello'));
-      await told(2);
+      eventStreamToBegin(response).write(event.text('Hello'));
+      await told(1);
       response.end(event.fail);
     };
     expect(await passedOn(Dialect.MESSAGES)).toBeUndefined();
@@ -200,9 +213,9 @@ describe('the provider’s own error answer', () => {
 describe('an assembled answer', () => {
   it('is one frame with everything', async () => {
     adapter.provider.answer = async (response) => {
-      eventStream(response).write(event.text('Hel'));
-      await settled();
-      response.end(event.text('lo') + event.usage(usage) + event.done);
+      eventStream(response);
+      await told(1);
+      response.end(event.text('Hel') + event.text('lo') + event.usage(usage) + event.done);
     };
     const frames = await framesOf({ body: { stream: false } });
     expect(frames).toMatchObject([{}, { status: 200, usage: '10 in, 3 out', result: 'SUCCEEDED' }]);
@@ -240,8 +253,11 @@ describe('a failure before the first content', () => {
   });
 
   it('in the same read as the first content still lets another attempt be made', async () => {
-    adapter.provider.answer = (response) => eventStream(response).end(event.text('Hi') + event.fail);
-    expect(await framesOf()).toEqual([early, { result: 'OVERLOADED', error: 'pool_exhausted' }]);
+    adapter.provider.answer = (response) => eventStreamToBegin(response).end(event.text('Hi') + event.fail);
+    expect(await framesOf()).toEqual([
+      { usage: '4 in, 1 out, estimated' },
+      { result: 'OVERLOADED', error: 'pool_exhausted' },
+    ]);
   });
 
   it.each([
@@ -285,16 +301,16 @@ describe('a failure after the first content', () => {
     ['a reader faults', 'SERVER_ERROR'],
   ])('is told in generic words with what was used: %s', async (cause, result) => {
     adapter.provider.answer = async (response) => {
-      eventStream(response).write(event.text('Hello'));
-      await told(2);
+      eventStreamToBegin(response).write(event.text('Hello'));
+      await told(1);
       if (cause === 'the provider says so') response.end(event.text(' you') + event.fail);
       if (cause === 'the connection is cut') response.socket?.resetAndDestroy();
       if (cause === 'a reader faults') response.write(event.throw);
     };
     const frames = await framesOf();
-    expect(frames[1]).toMatchObject({ status: 200, usage: '4 in, 2 out, estimated' });
-    expect(frames[2]).toMatchObject({ result, error: 'providers_unavailable' });
-    expect(received[2]?.outcome?.error?.message).not.toContain('reader');
+    expect(frames[0]).toMatchObject({ status: 200, usage: '4 in, 2 out, estimated' });
+    expect(frames[1]).toMatchObject({ result, error: 'providers_unavailable' });
+    expect(received[1]?.outcome?.error?.message).not.toContain('reader');
     const text = frames.map(({ body }) => body).join('');
     expect(text.includes(' you')).toBe(cause === 'the provider says so');
     expect(text).not.toContain('[DONE]');

@@ -19,26 +19,51 @@ export interface ReceivedRequest {
   readonly nowMs: number;
 }
 
+/** A request whose frames are all there. Throws as `readClientRequest`. */
+export function gatherClientRequest(frames: readonly RequestFrame[], clock: Clock): ReceivedRequest {
+  const gathered = new GatheredRequest(clock.nowMs());
+  for (const frame of frames) gathered.add(frame);
+  return gathered.received();
+}
+
 /** Gathers a request from its frames. Throws `invalid_request` without a head, `body_too_large` over the largest body taken. */
 export async function readClientRequest(frames: AsyncIterable<RequestFrame>, clock: Clock): Promise<ReceivedRequest> {
-  const nowMs = clock.nowMs();
-  let head: ExecuteHead | undefined;
-  const pieces: Uint8Array[] = [];
+  const gathered = new GatheredRequest(clock.nowMs());
   const turns = new BulkTurns();
-  let size = 0;
   for await (const frame of frames) {
-    head ??= frame.head;
-    if (frame.body.length === 0) continue;
-    size += frame.body.length;
-    if (size > maxBodyBytes) throw new GatewayError('body_too_large', 'The body is too large.');
-    pieces.push(frame.body);
+    gathered.add(frame);
     // While this waits, the caller does too, once it has filled the window: what it sends to others goes first.
     const turn = turns.spend(frame.body.length);
     if (turn !== undefined) await turn;
   }
-  if (head?.lease === undefined)
-    throw new GatewayError('invalid_request', 'The first frame must hold a head and a lease.');
-  return { head, lease: head.lease, body: new ReceivedBody(pieces, size), nowMs };
+  return gathered.received();
+}
+
+class GatheredRequest {
+  readonly #nowMs: number;
+  readonly #pieces: Uint8Array[] = [];
+  #head: ExecuteHead | undefined;
+  #size = 0;
+
+  constructor(nowMs: number) {
+    this.#nowMs = nowMs;
+  }
+
+  add({ head, body }: RequestFrame): void {
+    this.#head ??= head;
+    if (body.length === 0) return;
+    this.#size += body.length;
+    if (this.#size > maxBodyBytes) throw new GatewayError('body_too_large', 'The body is too large.');
+    this.#pieces.push(body);
+  }
+
+  received(): ReceivedRequest {
+    const head = this.#head;
+    if (head?.lease === undefined) {
+      throw new GatewayError('invalid_request', 'The first frame must hold a head and a lease.');
+    }
+    return { head, lease: head.lease, body: new ReceivedBody(this.#pieces, this.#size), nowMs: this.#nowMs };
+  }
 }
 
 /** The request as translators take it. */

@@ -1,3 +1,4 @@
+import { ExchangeReader } from './exchange-reader.ts';
 import { readBody } from './read-body.ts';
 import type { UpstreamClient, UpstreamRequest } from './upstream-client.ts';
 
@@ -10,10 +11,13 @@ export interface UpstreamAnswer {
 }
 
 /** Sends a request and reads its answer within `timeoutMs`. Throws UpstreamError when there is none. */
-export async function requestAnswer(upstream: UpstreamClient, request: UpstreamRequest): Promise<UpstreamAnswer> {
-  using exchange = upstream.send(request);
-  const { status, headers } = await exchange.head();
-  return { status, headers, body: await readBody(exchange, maxAnswerBytes) };
+export async function requestAnswer(
+  upstream: UpstreamClient,
+  request: Omit<UpstreamRequest, 'listener'>,
+): Promise<UpstreamAnswer> {
+  using answer = new ExchangeReader((listener) => upstream.send({ ...request, listener }));
+  const { status, headers } = await answer.head();
+  return { status, headers, body: await readBody(answer, maxAnswerBytes) };
 }
 
 const maxAnswerBytes = 4 * 1024 * 1024;

@@ -5,7 +5,7 @@ import type { AdapterMetrics } from '../adapter-metrics.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import { slicesOf } from '../slices.ts';
 import { Deadlines } from './deadlines.ts';
-import { UpstreamExchange } from './upstream-exchange.ts';
+import { type ExchangeListener, UpstreamExchange } from './upstream-exchange.ts';
 
 export interface UpstreamRequest {
   readonly account: ProviderAccount;
@@ -17,8 +17,9 @@ export interface UpstreamRequest {
   readonly body?: Uint8Array | string | readonly Uint8Array[];
   /** How long the answer may take to begin. See `UpstreamExchange`. */
   readonly timeoutMs: number;
+  readonly listener: ExchangeListener;
   /** Aborting it ends the exchange at once, in any state. */
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal;
 }
 
 /** The connections to providers. Disposing it closes them all. */
@@ -40,8 +41,9 @@ export class UpstreamClient implements AsyncDisposable {
     });
   }
 
-  send({ account, method, path, headers, body, timeoutMs, signal }: UpstreamRequest): UpstreamExchange {
+  send({ account, method, path, headers, body, timeoutMs, listener, signal }: UpstreamRequest): UpstreamExchange {
     const exchange = new UpstreamExchange({
+      listener,
       timeoutMs,
       signal,
       metrics: this.#metrics,

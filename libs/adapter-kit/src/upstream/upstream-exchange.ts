@@ -9,42 +9,52 @@ export interface UpstreamHead {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** Is told what comes of an exchange, in order, as it comes: from within the reading of the connection. Never throws. */
+export interface ExchangeListener {
+  /** Once, before anything else. */
+  onHead(head: UpstreamHead): void;
+  onBytes(bytes: Buffer): void;
+  /** The answer is whole. Nothing follows. */
+  onEnd(): void;
+  /** The exchange broke off. Nothing follows. */
+  onError(error: UpstreamError): void;
+}
+
 export interface UpstreamExchangeOptions {
+  readonly listener: ExchangeListener;
   readonly timeoutMs: number;
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignal | undefined;
   readonly metrics: AdapterMetrics;
   readonly deadlines: Deadlines;
 }
 
 /**
- * One request to a provider and its answer. Bytes that are not taken yet are queued up to a bound; then the socket is
- * left alone, so that a slow reader slows the provider down and memory stays flat.
+ * One request to a provider and its answer, told to a listener. While it is paused the socket is left alone, so that a slow
+ * reader slows the provider down and memory stays flat.
  *
- * From the start there is a deadline of `timeoutMs`; whoever reads replaces it as the answer goes on. When it passes,
- * or the signal is aborted, the connection is closed at once and reading fails with UpstreamError.
+ * From the start there is a deadline of `timeoutMs`; whoever listens replaces it as the answer goes on. When it passes,
+ * or the signal is aborted, the connection is closed at once and the listener is told an UpstreamError.
  *
  * It is itself the handler that its connection tells of the answer: the methods that begin with `on` are for the agent.
  */
 export class UpstreamExchange implements Disposable, Watched, Dispatcher.DispatchHandler {
-  readonly #signal: AbortSignal;
+  #listener: ExchangeListener;
+  readonly #signal: AbortSignal | undefined;
   readonly #metrics: AdapterMetrics;
   readonly #deadlines: Deadlines;
   readonly #startedMs = performance.now();
   #controller: Dispatcher.DispatchController | undefined;
-  #head: UpstreamHead | undefined;
-  #queue: Buffer[] = [];
-  #queuedBytes = 0;
   #closed = false;
   #error: UpstreamError | undefined;
-  #unwanted = false;
+  #isPaused = false;
   #timeoutMs: number;
   #deadlineMs: number;
   /** True while silence is limited instead of the whole time. */
   #limitsSilence = false;
   #hadBytes = false;
-  #wake: (() => void) | undefined;
 
-  constructor({ timeoutMs, signal, metrics, deadlines }: UpstreamExchangeOptions) {
+  constructor({ listener, timeoutMs, signal, metrics, deadlines }: UpstreamExchangeOptions) {
+    this.#listener = listener;
     this.#signal = signal;
     this.#metrics = metrics;
     this.#deadlines = deadlines;
@@ -52,46 +62,28 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
     this.#deadlineMs = this.#startedMs + timeoutMs;
     metrics.streamOpened();
     deadlines.watch(this);
-    if (signal.aborted) this.#cancel();
-    else signal.addEventListener('abort', this.#cancel, { once: true });
+    if (signal?.aborted) this.#cancel();
+    else signal?.addEventListener('abort', this.#cancel, { once: true });
   }
 
-  /** The head of the answer. Throws UpstreamError. */
-  async head(): Promise<UpstreamHead> {
-    while (this.#head === undefined) {
-      if (this.#closed) throw this.#error ?? new UpstreamError('network', 'The connection ended without an answer.');
-      await this.change();
-    }
-    return this.#head;
+  /** From now on another one is told. */
+  tell(listener: ExchangeListener): this {
+    this.#listener = listener;
+    return this;
   }
 
-  /** True while bytes wait to be taken. */
-  get hasBytes(): boolean {
-    return this.#queue.length > 0;
+  /** Leaves the socket alone. What one read has brought already may still be told. */
+  pause(): void {
+    this.#isPaused = true;
+    this.#controller?.pause();
   }
 
-  /** The body's bytes that have come since the last call; none while there are none, undefined at the end. Throws UpstreamError. */
-  take(): readonly Buffer[] | undefined {
-    if (this.#queue.length > 0) return this.#takeQueue();
-    if (this.#error !== undefined) throw this.#error;
-    return this.#closed ? undefined : none;
-  }
-
-  /** As `take`, waiting for some. */
-  async read(): Promise<readonly Buffer[] | undefined> {
-    let bytes = this.take();
-    while (bytes === none) {
-      await this.change();
-      bytes = this.take();
-    }
-    return bytes;
-  }
-
-  /** Resolves with the next thing that happens. For one waiter at a time. */
-  change(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-    });
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    // Time in which nothing could come is no silence.
+    this.#hadBytes = true;
+    this.#controller?.resume();
   }
 
   /** From now on the answer must end within a time. */
@@ -100,7 +92,7 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
     this.#setDeadline(timeoutMs);
   }
 
-  /** From now on no more than a time may pass without bytes, while there is room for them. */
+  /** From now on no more than a time may pass without bytes, while it is not paused. */
   limitSilence(timeoutMs: number): void {
     this.#limitsSilence = true;
     this.#setDeadline(timeoutMs);
@@ -108,20 +100,20 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
 
   /** Nothing more is wanted. The little that may be left is passed over, so that the connection can be used again. */
   release(): void {
+    this.#listener = nobody;
     if (this.#closed) return;
-    this.#unwanted = true;
-    this.#signal.removeEventListener('abort', this.#cancel);
+    this.#signal?.removeEventListener('abort', this.#cancel);
     this.endWithin(leftOverTimeoutMs);
-    this.#takeQueue();
+    this.resume();
   }
 
   /** Closes the connection unless the answer has ended or was released. */
   [Symbol.dispose](): void {
-    if (!this.#unwanted) this.#cancel();
+    if (this.#listener !== nobody) this.#cancel();
   }
 
   checkDeadline(nowMs: number): void {
-    const mayWait = this.#limitsSilence && (this.#hadBytes || this.#controller?.paused);
+    const mayWait = this.#limitsSilence && (this.#hadBytes || this.#isPaused);
     this.#hadBytes = false;
     if (mayWait) this.#deadlineMs = nowMs + this.#timeoutMs;
     else if (nowMs >= this.#deadlineMs) this.#abort('timeout', `No answer within ${this.#timeoutMs} ms.`);
@@ -131,30 +123,27 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
     this.#controller = controller;
     // Aborted while the connection was being made.
     if (this.#error !== undefined) controller.abort(this.#error);
+    else if (this.#isPaused) controller.pause();
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: UndiciHeaders): void {
     if (status < 200 || this.#closed) return;
-    this.#head = { status, headers: toSingleValues(headers) };
     this.#metrics.answerBegan(performance.now() - this.#startedMs);
-    this.#notify();
+    this.#listener.onHead({ status, headers: toSingleValues(headers) });
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#unwanted || this.#closed) return;
-    this.#queue.push(chunk);
-    this.#queuedBytes += chunk.length;
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#closed) return;
     this.#hadBytes = true;
-    if (this.#queuedBytes >= maxQueuedBytes) controller.pause();
-    this.#notify();
+    this.#listener.onBytes(chunk);
   }
 
   onResponseEnd(): void {
-    this.#close();
+    if (this.#close()) this.#listener.onEnd();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
-    this.#close(toUpstreamError(cause));
+    this.#breakOff(toUpstreamError(cause));
   }
 
   readonly #cancel = (): void => this.#abort('cancelled', 'The request was given up.');
@@ -162,58 +151,59 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
   #abort(kind: UpstreamErrorKind, message: string): void {
     if (this.#closed) return;
     const error = new UpstreamError(kind, message);
-    this.#queue = [];
-    this.#close(error);
+    this.#breakOff(error);
     this.#controller?.abort(error);
   }
 
-  #takeQueue(): readonly Buffer[] {
-    const chunks = this.#queue;
-    this.#queue = [];
-    this.#queuedBytes = 0;
-    if (this.#controller?.paused) {
-      this.#hadBytes = true;
-      this.#controller.resume();
-    }
-    return chunks;
+  #breakOff(error: UpstreamError): void {
+    if (!this.#close()) return;
+    this.#error = error;
+    this.#listener.onError(error);
   }
 
-  #close(error?: UpstreamError): void {
-    if (this.#closed) return;
+  /** False when it was closed before. */
+  #close(): boolean {
+    if (this.#closed) return false;
     this.#closed = true;
-    this.#error = error;
     this.#deadlines.forget(this);
-    if (!this.#unwanted) this.#signal.removeEventListener('abort', this.#cancel);
+    this.#signal?.removeEventListener('abort', this.#cancel);
     this.#metrics.streamClosed();
-    this.#notify();
+    return true;
   }
 
   #setDeadline(timeoutMs: number): void {
     this.#timeoutMs = timeoutMs;
     this.#deadlineMs = performance.now() + timeoutMs;
   }
-
-  #notify(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
-  }
 }
 
-const none: readonly Buffer[] = [];
-const maxQueuedBytes = 64 * 1024;
+/** For what nobody wants any more. */
+const nobody: ExchangeListener = {
+  onHead: () => undefined,
+  onBytes: () => undefined,
+  onEnd: () => undefined,
+  onError: () => undefined,
+};
+
 const leftOverTimeoutMs = 1_000;
 
 type UndiciHeaders = NodeJS.Dict<string | string[]>;
 
 /** Names come in lower case. */
 function toSingleValues(headers: UndiciHeaders): Readonly<Record<string, string>> {
+  if (areSingle(headers)) return headers;
   const values: Record<string, string> = {};
   for (const name in headers) {
     const value = headers[name];
     if (value !== undefined) values[name] = typeof value === 'string' ? value : value.join(', ');
   }
   return values;
+}
+
+/** Hardly any answer repeats a header: then they need not be copied. */
+function areSingle(headers: UndiciHeaders): headers is Record<string, string> {
+  for (const name in headers) if (typeof headers[name] !== 'string') return false;
+  return true;
 }
 
 function toUpstreamError(cause: unknown): UpstreamError {
