@@ -63,6 +63,8 @@ export class Attempt implements ToldCall, ExchangeListener {
   #amended = '';
   #answerBegan = false;
   #heldBytes = 0;
+  /** To be told before all else. */
+  #kept: ExecuteFrame | undefined;
   #isTurnAwaited = false;
   #isPaused = false;
   /** For what is waited for: aborted when the caller leaves. */
@@ -125,6 +127,7 @@ export class Attempt implements ToldCall, ExchangeListener {
   onEnd(): void {
     if (this.#isSettled) return;
     const { answer } = this.#call;
+    this.#keepContent();
     if (answer.ending === undefined) this.#translate(undefined);
     if (answer.ending === undefined) this.#breakOff('malformed', 'The answer ended early.');
     this.#awaitTurn();
@@ -132,6 +135,7 @@ export class Attempt implements ToldCall, ExchangeListener {
 
   onError(error: UpstreamError): void {
     if (this.#isSettled) return;
+    this.#keepContent();
     this.#broken = error;
     this.#awaitTurn();
   }
@@ -211,6 +215,12 @@ export class Attempt implements ToldCall, ExchangeListener {
     if (this.#heldBytes > bound) this.#breakOff('malformed', 'Too much came before the first content.');
   }
 
+  /** The connection ends in the same turn as the answer has its first content: the client gets that all the same. */
+  #keepContent(): void {
+    const { answer } = this.#call;
+    if (answer.hasContent && answer.ending === undefined) this.#kept ??= this.#frames.progress(answer);
+  }
+
   #breakOff(kind: 'malformed', message: string, cause?: unknown): void {
     this.#broken ??= new UpstreamError(kind, message, { cause });
     this.#exchange?.[Symbol.dispose]();
@@ -233,6 +243,9 @@ export class Attempt implements ToldCall, ExchangeListener {
   };
 
   #tellTurn(): void {
+    this.#tell(this.#kept);
+    this.#kept = undefined;
+    if (this.#result !== undefined) return;
     const { answer } = this.#call;
     const { ending } = answer;
     if (this.#refusal !== undefined) this.#failOrAmend(this.#refusal);

@@ -315,6 +315,14 @@ describe('a failure after the first content', () => {
     expect(text.includes(' you')).toBe(cause === 'the provider says so');
     expect(text).not.toContain('[DONE]');
   });
+
+  it('is told behind what came with it in one read', async () => {
+    adapter.provider.answer = (response) => eventStreamToBegin(response).end(event.text('Hello'));
+    const [first, last] = await framesOf();
+    expect(first).toMatchObject({ status: 200, usage: '4 in, 2 out, estimated' });
+    expect(first?.body).toContain('Hello');
+    expect(last).toMatchObject({ result: 'OVERLOADED', error: 'providers_unavailable' });
+  });
 });
 
 describe('a refused secret', () => {
