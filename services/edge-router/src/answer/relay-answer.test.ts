@@ -1,17 +1,17 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { type ExecuteResponse, ExecuteResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { create } from '@bufbuild/protobuf';
 import { AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { systemClock } from '@gateway/time';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ScriptedAnswers, type ScriptedFrame } from '../attempts/__fixtures__/scripted-answers.ts';
+import { AnswerFlow } from '../attempts/answer-flow.ts';
+import { ClientPresence } from '../http/client-presence.ts';
 import type { UsageBooking } from '../usage/usage-booking.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { relayAnswer } from './relay-answer.ts';
-
-type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
 
 const text = (value: string) => Buffer.from(value);
 const streamHead = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' } };
@@ -24,7 +24,9 @@ const broken = {
 describe('relayAnswer', () => {
   let server: Server;
   let url: string;
-  let frames: readonly (Frame | Error | 'hang')[];
+  let frames: readonly ScriptedFrame[];
+  let together: boolean;
+  let answers: ScriptedAnswers;
   let events: string[];
   const heartbeats = new Heartbeats(40);
 
@@ -39,22 +41,15 @@ describe('relayAnswer', () => {
   });
   beforeEach(() => {
     events = [];
+    together = false;
   });
 
   async function relay(response: ServerResponse): Promise<void> {
-    const client = new AbortController();
-    response.on('close', () => client.abort());
-    const queue = [...frames];
-    const next = async (): Promise<ExecuteResponse> => {
-      const frame = queue.shift();
-      if (frame === 'hang' || frame === undefined) {
-        return new Promise((_resolve, reject) => {
-          client.signal.addEventListener('abort', () => reject(new RpcError('cancelled', 'gone')));
-        });
-      }
-      if (frame instanceof Error) throw frame;
-      return create(ExecuteResponseSchema, frame);
-    };
+    const client = new ClientPresence();
+    response.on('close', () => client.leave());
+    answers = new ScriptedAnswers(frames, { together });
+    const flow = new AnswerFlow(client, () => undefined);
+    await flow.begin(answers);
     const booking: Pick<UsageBooking, 'end' | 'onUsage'> = {
       end: async (outcome, last) => {
         if (last !== undefined) events.push(`used ${last.outputTokens} in the end`);
@@ -64,16 +59,14 @@ describe('relayAnswer', () => {
       onUsage: ({ outputTokens }) => events.push(`used ${outputTokens}`),
     };
     await relayAnswer({
-      answering: {
-        lease: create(LeaseSchema, { provider: 'provider_a', model: 'gpt\n-5' }),
-        frames: { next, [Symbol.asyncDispose]: async () => void events.push('closed') },
-      },
+      lease: create(LeaseSchema, { provider: 'provider_a', model: 'gpt\n-5' }),
+      flow,
       response,
       booking,
       dialect: 'chat',
       requestId: 'r1',
       clock: systemClock,
-      signal: client.signal,
+      client,
       heartbeats,
       report: async ({ result }) => void events.push(`reported ${AttemptResult[result]}`),
     });
@@ -91,7 +84,7 @@ describe('relayAnswer', () => {
     expect(await response.text()).toBe('data: 1\n\ndata: 2\n\ndata: [DONE]\n\n');
     expect(events).toContain('booked COMPLETED in time');
     expect(events.filter((event) => event.startsWith('used'))).toEqual(['used 1', 'used 2 in the end']);
-    await expect.poll(() => events).toContain('closed');
+    await expect.poll(() => answers.done).toContain('cancelled');
     expect(events).toContain('reported SUCCEEDED');
   });
 
@@ -129,7 +122,7 @@ describe('relayAnswer', () => {
     const response = await fetch(url, { signal: controller.signal });
     await response.body?.getReader().read();
     controller.abort();
-    await expect.poll(() => events).toContain('closed');
+    await expect.poll(() => answers.done).toContain('cancelled');
     expect(events).toEqual(expect.arrayContaining(['used 7', 'reported CANCELLED']));
     expect(events.some((event) => event.startsWith('booked ABORTED'))).toBe(true);
   });

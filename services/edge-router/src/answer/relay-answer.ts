@@ -1,30 +1,30 @@
 import type { ServerResponse } from 'node:http';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
-import type { ExecuteOutcome, ExecuteResponse, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import type { ExecuteOutcome } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { type AttemptOutcome, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Clock } from '@gateway/time';
-import type { AnswerFrames } from '../attempts/execute-attempt.ts';
+import type { AnswerFlow } from '../attempts/answer-flow.ts';
+import { attemptOutcome, cancelledOutcome } from '../attempts/attempt-start.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
 import { renderStreamError } from '../errors/render-error.ts';
-import { writeHead } from '../http/answer-head.ts';
+import type { ClientPresence } from '../http/client-presence.ts';
 import type { UsageBooking } from '../usage/usage-booking.ts';
-import type { Heartbeat, Heartbeats } from './heartbeats.ts';
-import { write } from './response-writer.ts';
+import { AnswerPassage, type PassageEnd } from './answer-passage.ts';
+import type { Heartbeats } from './heartbeats.ts';
 
 export interface Relay {
-  readonly answering: { readonly lease: Lease; readonly frames: AnswerFrames };
+  readonly lease: Lease;
+  readonly flow: AnswerFlow;
   readonly response: ServerResponse;
   readonly booking: Pick<UsageBooking, 'onUsage' | 'end'>;
   readonly dialect: ErrorDialect;
   readonly requestId: string;
-  /** Aborted when the client has gone. */
-  readonly signal: AbortSignal;
+  readonly client: Pick<ClientPresence, 'hasLeft'>;
   readonly heartbeats: Heartbeats;
   readonly clock: Clock;
   /** Tells the broker how the attempt ended, and by what later requests may name a whole answer. Never throws. */
-  readonly report: (outcome: AttemptOutcomeInit, names?: AnswerNames) => Promise<void>;
+  readonly report: (outcome: AttemptOutcome, names?: AnswerNames) => Promise<void>;
   /** Is told how the provider's answer ended, when it did not just break off. */
   readonly onOutcome?: (outcome: ExecuteOutcome) => void;
 }
@@ -37,108 +37,68 @@ export interface AnswerNames {
   readonly sealedReasoning: string;
 }
 
-type AttemptOutcomeInit = NonNullable<ExecuteOutcome['attempt']> | { readonly result: AttemptResult };
-
 /**
  * Carries an answer that has begun to the client. The request is booked before the last byte goes out, so that whoever
  * has read the end finds it counted. An answer that breaks off ends with one error event and nothing after it.
  */
 export async function relayAnswer(relay: Relay): Promise<void> {
-  const { answering, response } = relay;
-  let heartbeat: Heartbeat | undefined;
-  let head: ResponseHead | undefined;
+  using passage = new AnswerPassage(relay);
   try {
-    while (true) {
-      const frame = await answering.frames.next();
-      if (frame.head !== undefined) {
-        head = frame.head;
-        begin(head, frame, relay);
-      }
-      if (frame.outcome !== undefined) return await finish(frame, frame.outcome, relay, head);
-      if (frame.usage !== undefined) relay.booking.onUsage(frame.usage);
-      if (frame.head !== undefined && isEventStream(head) && relay.dialect !== 'messages') {
-        heartbeat = relay.heartbeats.of(response);
-      }
-      heartbeat?.sent();
-      const slowClient = write(response, frame.body);
-      if (slowClient !== undefined) await slowClient;
-    }
+    await finish(await passage.end, passage, relay);
   } catch (thrown) {
-    await breakOff(thrown, relay, head);
+    await breakOff(thrown, passage, relay);
   } finally {
-    heartbeat?.[Symbol.dispose]();
-    await answering.frames[Symbol.asyncDispose]();
+    relay.flow.cancel();
   }
 }
 
-function begin({ status, headers }: ResponseHead, frame: ExecuteResponse, { response, answering }: Relay): void {
-  const { provider, model } = answering.lease;
-  const own = { 'x-gateway-provider': headerSafe(provider), 'x-gateway-model': headerSafe(model), ...headers };
-  // An answer that is here in one piece need not be sent in chunks.
-  writeHead(response, status, isWhole(frame) ? { 'content-length': frame.body.length, ...own } : own);
-}
-
-function isWhole({ outcome }: ExecuteResponse): boolean {
-  return outcome !== undefined && resultOf(outcome) === AttemptResult.SUCCEEDED;
-}
-
-function resultOf({ attempt }: ExecuteOutcome): AttemptResult {
-  return attempt?.result ?? AttemptResult.SUCCEEDED;
-}
-
-async function finish(
-  frame: ExecuteResponse,
-  outcome: ExecuteOutcome,
-  relay: Relay,
-  head: ResponseHead | undefined,
-): Promise<void> {
+async function finish({ frame, outcome }: PassageEnd, passage: AnswerPassage, relay: Relay): Promise<void> {
   relay.onOutcome?.(outcome);
-  const attempt = outcome.attempt ?? { result: AttemptResult.SUCCEEDED };
-  if (attempt.result === AttemptResult.SUCCEEDED) {
-    await Promise.all([
-      relay.booking.end(Outcome.COMPLETED, frame.usage),
-      relay.report(attempt, { answerId: head?.answerId ?? '', sealedReasoning: outcome.sealedReasoning }),
-    ]);
-    relay.response.end(frame.body);
-    return;
-  }
-  if (frame.usage !== undefined) relay.booking.onUsage(frame.usage);
-  await write(relay.response, frame.body);
-  await Promise.all([relay.booking.end(Outcome.FAILED), relay.report(attempt)]);
-  endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error), relay, head);
+  const attempt = outcome.attempt ?? succeededOutcome;
+  if (attempt.result !== AttemptResult.SUCCEEDED) return await fail({ frame, outcome }, attempt, passage, relay);
+  const names = {
+    answerId: (frame.head ?? passage.head)?.answerId ?? '',
+    sealedReasoning: outcome.sealedReasoning,
+  };
+  await inTheBooks(relay.booking.end(Outcome.COMPLETED, frame.usage), relay.report(attempt, names));
+  passage.complete(frame);
+}
+
+/** The provider's answer broke off, or what it has said so far ends with an error. */
+async function fail(
+  { frame, outcome }: PassageEnd,
+  attempt: AttemptOutcome,
+  passage: AnswerPassage,
+  relay: Relay,
+): Promise<void> {
+  passage.pass(frame);
+  await inTheBooks(relay.booking.end(Outcome.FAILED), relay.report(attempt));
+  endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error), passage, relay);
 }
 
 /** The client has gone, or the adapter has: neither is the account's fault. */
-async function breakOff(thrown: unknown, relay: Relay, head: ResponseHead | undefined): Promise<void> {
-  const clientHasGone = relay.signal.aborted;
-  await Promise.all([
-    relay.booking.end(clientHasGone ? Outcome.ABORTED : Outcome.FAILED),
-    relay.report({ result: AttemptResult.CANCELLED }),
-  ]);
-  if (!clientHasGone) endWithError(brokenOff(thrown), relay, head);
+async function breakOff(thrown: unknown, passage: AnswerPassage, relay: Relay): Promise<void> {
+  const clientHasGone = relay.client.hasLeft;
+  const booked = relay.booking.end(clientHasGone ? Outcome.ABORTED : Outcome.FAILED);
+  await inTheBooks(booked, relay.report(cancelledOutcome));
+  if (!clientHasGone) endWithError(brokenOff(thrown), passage, relay);
 }
 
-function endWithError(
-  error: GatewayError,
-  { response, dialect, requestId, clock }: Relay,
-  head: ResponseHead | undefined,
-): void {
-  if (isEventStream(head)) response.end(renderStreamError(error, dialect, requestId, clock.nowMs()));
+/** Both under way at the same time; the report never fails. */
+async function inTheBooks(booked: Promise<void>, reported: Promise<void>): Promise<void> {
+  await booked;
+  await reported;
+}
+
+function endWithError(error: GatewayError, passage: AnswerPassage, relay: Relay): void {
+  const { dialect, requestId, clock } = relay;
+  if (passage.isEventStream) passage.endWith(renderStreamError(error, dialect, requestId, clock.nowMs()));
   // Half a JSON object can't be mended: the client must see that it is incomplete.
-  else response.destroy();
+  else relay.response.destroy();
 }
 
 function brokenOff(cause?: unknown): GatewayError {
   return new GatewayError('providers_unavailable', 'The answer broke off.', { cause });
 }
 
-function isEventStream(head: ResponseHead | undefined): boolean {
-  return head?.headers['content-type']?.startsWith('text/event-stream') ?? false;
-}
-
-/** Header values come from configuration and providers; what HTTP does not allow in them is left out. */
-function headerSafe(value: string): string {
-  return unsafe.test(value) ? value.replace(/[^\x20-\x7e]/g, '') : value;
-}
-
-const unsafe = /[^\x20-\x7e]/;
+const succeededOutcome = attemptOutcome(AttemptResult.SUCCEEDED);

@@ -1,10 +1,16 @@
 import { create } from '@bufbuild/protobuf';
-import { AdapterService, Dialect, type ExecuteRequest } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import {
+  AdapterService,
+  Dialect,
+  ExecuteHeadSchema,
+  type ExecuteRequest,
+} from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService, type ReportRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient, serviceRoute } from '@gateway/rpc';
 import { GrpcServer, openMultiplexedChannel } from '@gateway/rpc/grpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ClientPresence } from '../http/client-presence.ts';
 import { RequestTrace } from '../trace/request-trace.ts';
 import { attemptUntilAnswering } from './attempt-loop.ts';
 import { AttemptReporter } from './attempt-reporter.ts';
@@ -60,8 +66,8 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       enableAccount: refuse,
     }),
   );
-  const { signal } = new AbortController();
-  const head = { lease, dialect: Dialect.RESPONSES };
+  const client = new ClientPresence();
+  const head = create(ExecuteHeadSchema, { lease, dialect: Dialect.RESPONSES });
   const end = await attemptUntilAnswering(
     {
       requestId: 'r',
@@ -70,13 +76,17 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       affinityKey: '',
       caller: '',
       allowCandidateFailover: false,
-      signal,
+      client,
       trace: new RequestTrace({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
-      attempt: () => executeAttempt({ adapter, head, body: new Uint8Array(3), signal, onUsage: () => undefined }),
+      attempt: () => executeAttempt({ adapter, head, body: new Uint8Array(3), client, onUsage: () => undefined }),
     },
-    { broker, reporter: new AttemptReporter({ broker, timeoutMs: 1_000, onGivenUp: refuse }), rpcTimeoutMs: 1_000 },
+    {
+      broker,
+      reporter: new AttemptReporter({ broker, timeoutMs: 1_000, onGivenUp: refuse }),
+      config: { rpcTimeoutMs: 1_000 },
+    },
   );
-  if (end.kind === 'answering') onTestFinished(() => end.value[Symbol.asyncDispose]());
+  if (end.kind === 'answering') onTestFinished(() => end.value.cancel());
   return { end, leases: () => leases, reported };
 }
 

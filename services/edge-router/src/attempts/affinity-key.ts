@@ -8,11 +8,16 @@ const sessionHeaders = ['session-id', 'session_id', 'x-session-id', 'x-claude-co
  * named no session.
  */
 export function affinityKey(tokenId: string, headers: IncomingHttpHeaders, promptCacheKey: string | undefined): string {
-  const session = sessionHeaders
-    .map((name) => headers[name])
-    .find((value) => typeof value === 'string' && value !== '');
-  const text = session ?? promptCacheKey;
-  return text === undefined || text === '' ? '' : scopedKey(tokenId, String(text));
+  const text = namedSession(headers) ?? promptCacheKey;
+  return text === undefined || text === '' ? '' : scopedKey(tokenId, text);
+}
+
+function namedSession(headers: IncomingHttpHeaders): string | undefined {
+  for (const name of sessionHeaders) {
+    const value = headers[name];
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  return undefined;
 }
 
 /** What keeps a request that refers to an earlier answer with the account that gave it. */

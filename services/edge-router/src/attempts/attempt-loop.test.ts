@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
@@ -5,6 +6,7 @@ import { GatewayError } from '@gateway/errors';
 import {
   AdapterService,
   Dialect,
+  ExecuteHeadSchema,
   type ExecuteRequest,
   type ExecuteResponseSchema,
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -18,6 +20,7 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
+import { ClientPresence } from '../http/client-presence.ts';
 import { RequestTrace } from '../trace/request-trace.ts';
 import { type AttemptPlan, attemptUntilAnswering } from './attempt-loop.ts';
 import { AttemptReporter } from './attempt-reporter.ts';
@@ -41,6 +44,9 @@ const limited: Frame = {
   },
 };
 const answering: Frame = { head: { status: 200 }, body: new Uint8Array([1]) };
+
+/** Nothing more comes for as long as the call lasts. */
+const hang: Frame = {};
 
 const brokerAway: Acquired = { case: undefined };
 
@@ -90,15 +96,17 @@ function setUp(
         const answer = typeof given === 'function' ? given() : given;
         sent.push(account);
         if (answer instanceof Error) throw answer;
-        yield* answer;
+        for (const frame of answer) {
+          if (frame === hang) await once(context.signal, 'abort');
+          yield frame;
+        }
       },
       countTokens: refuse,
       listModels: refuse,
     }),
   );
   const bodyBytes = 600_000;
-  const client = new AbortController();
-  const { signal } = client;
+  const client = new ClientPresence();
   const brokerClient = directClient(serviceRoute(PoolBrokerService, broker));
   const reporter = new AttemptReporter({ broker: brokerClient, timeoutMs: 1_000, onGivenUp: refuse });
   const trace = new RequestTrace({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
@@ -112,23 +120,23 @@ function setUp(
         caller: 'c',
         faultOf,
         allowCandidateFailover: true,
-        signal,
+        client,
         trace,
         attempt: (lease) =>
           executeAttempt({
             adapter,
-            head: { lease, dialect: Dialect.CHAT_COMPLETIONS },
+            head: create(ExecuteHeadSchema, { lease, dialect: Dialect.CHAT_COMPLETIONS }),
             body: new Uint8Array(bodyBytes),
-            signal,
+            client,
             onUsage: () => undefined,
           }),
       },
-      { broker: brokerClient, reporter, rpcTimeoutMs: 1_000 },
+      { broker: brokerClient, reporter, config: { rpcTimeoutMs: 1_000 } },
     );
   const answer = async () => {
     const end = await run();
     if (end.kind === 'failed') throw end.error;
-    return { lease: end.lease, frames: end.value };
+    return { lease: end.lease, flow: end.value };
   };
   const { story } = trace;
   return {
@@ -139,14 +147,14 @@ function setUp(
     sent,
     story,
     cancelled: () => cancelled,
-    leave: () => client.abort(),
+    leave: () => client.leave(),
   };
 }
 
 describe('attemptUntilAnswering', () => {
   it('moves to the next account after a limited one, and tells the broker of it', async () => {
     const { run, asked } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering] });
-    const { lease: taken, frames } = await run();
+    const { lease: taken, flow } = await run();
     expect(taken.accountId).toBe('b');
     expect(asked.map(({ caller }) => caller)).toEqual(['c', 'c']);
     expect(asked[1]?.attempts).toHaveLength(1);
@@ -154,17 +162,20 @@ describe('attemptUntilAnswering', () => {
       lease: { accountId: 'a' },
       outcome: { result: AttemptResult.RATE_LIMITED },
     });
-    await frames[Symbol.asyncDispose]();
+    flow.cancel();
   });
 
   it('hands over every frame from the head on', async () => {
     const { run } = setUp([lease('a')], {
       a: [{ usage: { inputTokens: 1n } }, answering, { body: new Uint8Array([2]) }],
     });
-    const { frames } = await run();
-    expect((await frames.next()).head?.status).toBe(200);
-    expect([...(await frames.next()).body]).toEqual([2]);
-    await expect(frames.next()).rejects.toBeInstanceOf(RpcError);
+    const { flow } = await run();
+    const told: unknown[] = [];
+    flow.readBy({
+      onFrame: ({ head, body }) => told.push([head?.status, ...body]),
+      onBrokenOff: (reason) => told.push(reason),
+    });
+    await expect.poll(() => told).toEqual([[200, 1], [undefined, 2], expect.any(RpcError)]);
   });
 
   it('answers pool_exhausted with the reset that the broker knows', async () => {
@@ -212,14 +223,14 @@ describe('attemptUntilAnswering', () => {
     const refusal = new GatewayError('unsupported_content', 'messages[0] is not for this provider');
     const second = lease('b', ProviderFormat.MESSAGES);
     const { run, asked } = setUp([lease('a'), second], { a: refusal, b: [answering] });
-    const { lease: taken, frames } = await run();
+    const { lease: taken, flow } = await run();
     expect(taken.accountId).toBe('b');
     expect(asked.map(({ formats }) => formats)).toEqual([
       [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
       [ProviderFormat.MESSAGES],
     ]);
     expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
-    await frames[Symbol.asyncDispose]();
+    flow.cancel();
   });
 
   it('tells the first refusal when no candidate can be asked this', async () => {
@@ -274,9 +285,9 @@ describe('attemptUntilAnswering', () => {
   it('asks once more, with the same lease, when an adapter goes away before its answer begins', async () => {
     const answers = [new RpcError('unavailable', 'the connection was lost'), [answering]];
     const { run, asked, sent, reported } = setUp([lease('a')], { a: () => answers.shift() ?? [] });
-    const { lease: taken, frames } = await run();
+    const { lease: taken, flow } = await run();
     expect([taken.accountId, sent, asked.length, reported]).toEqual(['a', ['a', 'a'], 1, []]);
-    await frames[Symbol.asyncDispose]();
+    flow.cancel();
   });
 
   it('asks nobody again whose adapter was there and failed', async () => {
@@ -318,9 +329,9 @@ describe('attemptUntilAnswering', () => {
 
   it('traces an attempt that is answering as under way', async () => {
     const { run, story } = setUp([lease('a')], { a: [answering] });
-    const { frames } = await run();
+    const { flow } = await run();
     expect(story.attempts[0]).toMatchObject({ firstByte: expect.any(Number), outcome: undefined });
-    await frames[Symbol.asyncDispose]();
+    flow.cancel();
   });
 
   it('makes no further attempt for a client that has gone', async () => {
@@ -339,10 +350,10 @@ describe('attemptUntilAnswering', () => {
   });
 
   it('cancels the adapter of every attempt that did not answer', async () => {
-    const { run, cancelled } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering] });
-    const { frames } = await run();
+    const { run, cancelled } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering, hang] });
+    const { flow } = await run();
     expect(cancelled()).toBe(1);
-    await frames[Symbol.asyncDispose]();
+    flow.cancel();
     expect(cancelled()).toBe(2);
   });
 });

@@ -1,17 +1,24 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
-import { AttemptResult, AttemptSchema, type Lease, type ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  type Attempt,
+  type AttemptOutcome,
+  AttemptResult,
+  type Lease,
+  type ProviderFormat,
+} from '@gateway/proto/pool/v1/account_pb.js';
 import type {
   AcquireRequest,
   PoolBrokerService,
   PoolExhausted,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
+import type { EdgeRouterConfig } from '../config.ts';
+import type { ClientPresence } from '../http/client-presence.ts';
 import type { RequestTrace } from '../trace/request-trace.ts';
-import type { AttemptReporter } from './attempt-reporter.ts';
-import type { AdapterAway, AttemptStart, FailedAttempt } from './attempt-start.ts';
+import { type AttemptReporter, reportOf } from './attempt-reporter.ts';
+import { type AdapterAway, type AttemptStart, cancelledOutcome, type FailedAttempt } from './attempt-start.ts';
 
 export interface AttemptPlan<T> {
   readonly requestId: string;
@@ -25,8 +32,7 @@ export interface AttemptPlan<T> {
   readonly allowCandidateFailover: boolean;
   /** What is wrong with the request for whichever adapter: told before any other failure. Absent: only adapters can tell. */
   readonly faultOf?: (() => GatewayError | undefined) | undefined;
-  /** Aborted when the client has gone. */
-  readonly signal: AbortSignal;
+  readonly client: Pick<ClientPresence, 'hasLeft'>;
   /** Makes one attempt. Throws only what is final for the request. */
   readonly attempt: (lease: Lease) => Promise<AttemptStart<T>>;
   /** Is told what the broker says and how each attempt goes. */
@@ -52,10 +58,8 @@ export interface AttemptsFailed {
 export interface AttemptPeers {
   readonly broker: Client<typeof PoolBrokerService>;
   readonly reporter: Pick<AttemptReporter, 'report'>;
-  readonly rpcTimeoutMs: number;
+  readonly config: Pick<EdgeRouterConfig, 'rpcTimeoutMs'>;
 }
-
-type Attempt = MessageInitShape<typeof AttemptSchema>;
 
 /** No request makes more attempts than this, whatever the broker offers. */
 const attemptCeiling = 50;
@@ -66,11 +70,12 @@ const attemptCeiling = 50;
  * Throws what an adapter finds wrong with the request, where no other candidate may be tried.
  */
 export async function attemptUntilAnswering<T>(plan: AttemptPlan<T>, peers: AttemptPeers): Promise<AttemptsEnd<T>> {
-  const attempts: Attempt[] = [];
-  const formats = new Set(plan.formats);
+  // Copied when a further attempt is made, which is seldom.
+  let attempts: readonly Attempt[] = noAttempts;
+  let formats = plan.formats;
   let last: FailedAttempt | undefined;
   let refusal: GatewayError | undefined;
-  while (attempts.length < attemptCeiling && formats.size > 0) {
+  while (attempts.length < attemptCeiling && formats.length > 0) {
     const acquired = await acquire(plan, { attempts, formats, refusal }, peers);
     if (acquired instanceof GatewayError) return { kind: 'failed', error: plan.faultOf?.() ?? acquired, last };
     const start = await attemptWith(acquired, plan, peers);
@@ -79,42 +84,50 @@ export async function attemptUntilAnswering<T>(plan: AttemptPlan<T>, peers: Atte
       return { kind: 'answering', lease: acquired, value: start.value };
     }
     if (start.kind === 'failed') last = start;
-    else formats.delete(acquired.format);
+    else formats = formats.filter((format) => format !== acquired.format);
     if (start.kind === 'refused') refusal ??= start.error;
-    const ended = { lease: acquired, outcome: start.kind === 'failed' ? start.outcome : cancelled };
+    const ended = attemptOf(acquired, start.kind === 'failed' ? start.outcome : cancelledOutcome);
     noteEnd(start, plan.trace);
-    if (ended.outcome.result === AttemptResult.REJECTED) {
+    if (start.kind === 'failed' && start.outcome.result === AttemptResult.REJECTED) {
       await report(plan, ended, peers);
       return { kind: 'failed', error: start.error, last };
     }
-    attempts.push(ended);
+    attempts = [...attempts, ended];
   }
   const unreported = attempts.at(-1);
   if (unreported !== undefined) await report(plan, unreported, peers);
   return { kind: 'failed', error: plan.faultOf?.() ?? refusal ?? noneAvailable(), last };
 }
 
+const noAttempts: readonly Attempt[] = [];
+
+/** How the attempt with a lease ended, in the broker's words. */
+export function attemptOf(lease: Lease, outcome: AttemptOutcome): Attempt {
+  return { $typeName: 'gateway.pool.v1.Attempt', lease, outcome };
+}
+
 function noteEnd(start: FailedAttempt | RefusedAttempt | AdapterAway, trace: AttemptObserver): void {
-  if (start.kind === 'adapter_away') return trace.onAttemptEnded(cancelled, AttemptGivenUp.ADAPTER_AWAY);
-  if (start.kind === 'refused') return trace.onAttemptEnded(cancelled, AttemptGivenUp.NOT_EXPRESSIBLE);
+  if (start.kind === 'adapter_away') return trace.onAttemptEnded(cancelledOutcome, AttemptGivenUp.ADAPTER_AWAY);
+  if (start.kind === 'refused') return trace.onAttemptEnded(cancelledOutcome, AttemptGivenUp.NOT_EXPRESSIBLE);
   if (start.amended !== undefined) trace.onAmended(start.amended);
   trace.onAttemptEnded(start.outcome);
 }
 
-/** Says nothing of the account. */
-const cancelled = { result: AttemptResult.CANCELLED };
-
 interface SoFar {
   readonly attempts: readonly Attempt[];
-  readonly formats: ReadonlySet<ProviderFormat>;
+  readonly formats: readonly ProviderFormat[];
   /** Why the first format that was tried can't be asked this; undefined when all could. */
   readonly refusal: GatewayError | undefined;
 }
 
+/**
+ * Asks for an account. A client that leaves meanwhile does not cancel that: brokers answer at once, and a lease that was given is
+ * given back.
+ */
 async function acquire<T>(
-  { requestId, model, affinityKey, caller, allowCandidateFailover, signal, trace }: AttemptPlan<T>,
+  { requestId, model, affinityKey, caller, allowCandidateFailover, client, trace }: AttemptPlan<T>,
   { attempts, formats, refusal }: SoFar,
-  { broker, reporter, rpcTimeoutMs }: AttemptPeers,
+  { broker, reporter, config }: AttemptPeers,
 ): Promise<Lease | GatewayError> {
   // A whole message, named as such: it need not be completed from its fields.
   const request: AcquireRequest = {
@@ -125,11 +138,12 @@ async function acquire<T>(
     caller,
     allowCandidateFailover,
     formats: [...formats],
-    attempts: attempts.map((attempt) => create(AttemptSchema, attempt)),
+    attempts: [...attempts],
   };
   trace.onAsking();
   try {
-    const answer = await broker.acquire(request, { timeoutMs: rpcTimeoutMs, signal });
+    if (client.hasLeft) throw new RpcError('cancelled', 'The client has left.');
+    const answer = await broker.acquire(request, { timeoutMs: config.rpcTimeoutMs });
     trace.onAcquired(answer);
     const { result } = answer;
     if (result.case === 'lease') return result.value;
@@ -140,8 +154,8 @@ async function acquire<T>(
   } catch (thrown) {
     // It may not have heard how the last attempt ended.
     const last = attempts.at(-1);
-    if (last !== undefined) void reporter.report({ requestId, attempt: last, affinityKey });
-    if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
+    if (last !== undefined) void reporter.report(reportOf(requestId, affinityKey, last));
+    if (!(thrown instanceof RpcError) || client.hasLeft) throw thrown;
     trace.onBrokerAway();
     return noneAvailable(thrown);
   }
@@ -162,15 +176,15 @@ async function attemptWith<T>(
     if (plan.allowCandidateFailover && isRefusal(thrown) && fault === undefined) {
       return { kind: 'refused', error: thrown };
     }
-    plan.trace.onAttemptEnded(cancelled, givenUpBy(thrown, plan.signal));
-    await report(plan, { lease, outcome: cancelled }, peers);
+    plan.trace.onAttemptEnded(cancelledOutcome, givenUpBy(thrown, plan.client));
+    await report(plan, attemptOf(lease, cancelledOutcome), peers);
     throw fault ?? thrown;
   }
 }
 
-function givenUpBy(thrown: unknown, { aborted }: AbortSignal): AttemptGivenUp {
+function givenUpBy(thrown: unknown, { hasLeft }: AttemptPlan<unknown>['client']): AttemptGivenUp {
   if (isRefusal(thrown)) return AttemptGivenUp.NOT_EXPRESSIBLE;
-  return aborted ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
+  return hasLeft ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
 }
 
 /** A format that can't be asked what the client asks; another one may. */
@@ -188,7 +202,7 @@ function report<T>(
   attempt: Attempt,
   { reporter }: AttemptPeers,
 ): Promise<void> {
-  return reporter.report({ requestId, attempt, affinityKey });
+  return reporter.report(reportOf(requestId, affinityKey, attempt));
 }
 
 /** @see spec "Codes" */

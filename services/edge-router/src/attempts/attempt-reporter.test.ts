@@ -1,7 +1,9 @@
+import { create } from '@bufbuild/protobuf';
+import { AttemptSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService, type ReportRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
-import { AttemptReporter, type AttemptReporterOptions } from './attempt-reporter.ts';
+import { AttemptReporter, type AttemptReporterOptions, reportOf } from './attempt-reporter.ts';
 
 function setUp(options: Partial<AttemptReporterOptions> = {}) {
   const tried: string[] = [];
@@ -35,12 +37,16 @@ function setUp(options: Partial<AttemptReporterOptions> = {}) {
   return { reporter, tried, taken, givenUp, state };
 }
 
+function endOf(requestId: string): ReportRequest {
+  return reportOf(requestId, '', create(AttemptSchema));
+}
+
 const forever = 1_000_000;
 
 describe('AttemptReporter', () => {
   it('has told the broker when it resolves', async () => {
     const { reporter, taken } = setUp();
-    await reporter.report({ requestId: 'r1' });
+    await reporter.report(endOf('r1'));
     expect(taken).toEqual(['r1']);
     await reporter[Symbol.asyncDispose]();
   });
@@ -48,7 +54,7 @@ describe('AttemptReporter', () => {
   it('does not hold up the request while the broker is away, and tells it when it is back', async () => {
     const { reporter, tried, taken, givenUp, state } = setUp({ pausesMs: [5, 5, 5, 5, 5, 5, 5, 5, 5, 5] });
     state.away = true;
-    await reporter.report({ requestId: 'r1' });
+    await reporter.report(endOf('r1'));
     expect(tried).toEqual(['r1']);
     await expect.poll(() => tried.length, { interval: 1 }).toBeGreaterThan(1);
     state.away = false;
@@ -60,7 +66,7 @@ describe('AttemptReporter', () => {
   it('gives up after its last try, and says so once', async () => {
     const { reporter, tried, givenUp, state } = setUp();
     state.away = true;
-    await reporter.report({ requestId: 'r1' });
+    await reporter.report(endOf('r1'));
     await expect.poll(() => givenUp).toEqual(['r1']);
     expect(tried).toEqual(['r1', 'r1', 'r1']);
     await reporter[Symbol.asyncDispose]();
@@ -70,7 +76,7 @@ describe('AttemptReporter', () => {
   it('keeps no more than so many waiting', async () => {
     const { reporter, givenUp, state } = setUp({ maxWaiting: 2, pausesMs: [forever] });
     state.away = true;
-    for (const requestId of ['r1', 'r2', 'r3']) await reporter.report({ requestId });
+    for (const requestId of ['r1', 'r2', 'r3']) await reporter.report(endOf(requestId));
     expect(givenUp).toEqual(['r3']);
     await reporter[Symbol.asyncDispose]();
   });
@@ -78,7 +84,7 @@ describe('AttemptReporter', () => {
   it('waits for nothing any more when it is closed', async () => {
     const { reporter, tried, givenUp, state } = setUp({ pausesMs: [forever] });
     state.away = true;
-    await reporter.report({ requestId: 'r1' });
+    await reporter.report(endOf('r1'));
     await reporter[Symbol.asyncDispose]();
     expect(tried).toEqual(['r1']);
     expect(givenUp).toEqual(['r1']);

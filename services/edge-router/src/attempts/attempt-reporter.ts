@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { PoolBrokerService, ReportRequestSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { Attempt } from '@gateway/proto/pool/v1/account_pb.js';
+import type { PoolBrokerService, ReportRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
-
-export type AttemptReport = MessageInitShape<typeof ReportRequestSchema>;
 
 export interface AttemptReporterOptions {
   readonly broker: Client<typeof PoolBrokerService>;
@@ -33,7 +31,7 @@ export class AttemptReporter implements AsyncDisposable {
   }
 
   /** Resolves when the broker has it, or when it has to wait for a further try. Never throws. */
-  report(report: AttemptReport): Promise<void> {
+  report(report: ReportRequest): Promise<void> {
     const { broker, timeoutMs } = this.#options;
     return broker.report(report, { timeoutMs }).then(ignore, (fault: unknown) => this.#leaveForLater(report, fault));
   }
@@ -44,14 +42,14 @@ export class AttemptReporter implements AsyncDisposable {
     await Promise.all(this.#waiting);
   }
 
-  #leaveForLater(report: AttemptReport, fault: unknown): void {
+  #leaveForLater(report: ReportRequest, fault: unknown): void {
     const { maxWaiting = defaultMaxWaiting, onGivenUp } = this.#options;
-    if (this.#waiting.size >= maxWaiting) return onGivenUp(fault, report.requestId ?? '');
+    if (this.#waiting.size >= maxWaiting) return onGivenUp(fault, report.requestId);
     const waiting = this.#tryAgain(report, fault).finally(() => this.#waiting.delete(waiting));
     this.#waiting.add(waiting);
   }
 
-  async #tryAgain(report: AttemptReport, firstFault: unknown): Promise<void> {
+  async #tryAgain(report: ReportRequest, firstFault: unknown): Promise<void> {
     const { broker, timeoutMs, pausesMs = defaultPausesMs, random = Math.random, onGivenUp } = this.#options;
     const { signal } = this.#stop;
     const endsAtMs = performance.now() + longestMs;
@@ -68,8 +66,22 @@ export class AttemptReporter implements AsyncDisposable {
         fault = thrown;
       }
     }
-    onGivenUp(fault, report.requestId ?? '');
+    onGivenUp(fault, report.requestId);
   }
+}
+
+/**
+ * A report as a whole message, which need not be completed from its fields.
+ * @param answerKeys further keys by which later requests will refer to the answer.
+ */
+export function reportOf(
+  requestId: string,
+  affinityKey: string,
+  attempt: Attempt,
+  answerKeys: readonly string[] = [],
+): ReportRequest {
+  const $typeName = 'gateway.pool.v1.ReportRequest';
+  return { $typeName, requestId, affinityKey, attempt, answerKeys: [...answerKeys] };
 }
 
 const defaultPausesMs = [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000];

@@ -3,7 +3,7 @@ import { BodyBudget } from './body-budget.ts';
 
 describe('BodyBudget', () => {
   const waitMs = 5_000;
-  const patient = new AbortController().signal;
+  const patient = new AbortController();
   const noRoom = expect.objectContaining({ code: 'providers_unavailable' });
   beforeEach(() => vi.useFakeTimers());
   afterEach(() => vi.useRealTimers());
@@ -55,7 +55,7 @@ describe('BodyBudget', () => {
     const first = budget.hold(patient);
     await first.reserve(100);
     const client = new AbortController();
-    const left = expect(budget.hold(client.signal).reserve(50)).rejects.toEqual(noRoom);
+    const left = expect(budget.hold(client).reserve(50)).rejects.toEqual(noRoom);
     client.abort();
     await left;
     first[Symbol.dispose]();

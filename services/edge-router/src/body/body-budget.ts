@@ -12,6 +12,12 @@ interface Waiter {
   readonly grant: () => void;
 }
 
+/** Whose request waits for room. */
+export interface WaitingClient {
+  /** Aborted when the client leaves. Read only when there is no room at once. */
+  readonly signal: AbortSignal;
+}
+
 /** Shares out the memory that request bodies may take. Requests that do not fit wait their turn, in order, for a while. */
 export class BodyBudget {
   readonly #options: BodyBudgetOptions;
@@ -26,9 +32,9 @@ export class BodyBudget {
     return this.#heldBytes;
   }
 
-  /** The share of one request, empty at first. Dispose of it when the request ends. `signal` ends its waiting. */
-  hold(signal: AbortSignal): BodyHold {
-    return new BodyHold(this, signal);
+  /** The share of one request, empty at first. Dispose of it when the request ends. The client's leaving ends its waiting. */
+  hold(client: WaitingClient): BodyHold {
+    return new BodyHold(this, client);
   }
 
   /** Takes `bytes` at once; false when others wait or there is too little left. */
@@ -75,13 +81,13 @@ export class BodyBudget {
 /** What one request holds. */
 export class BodyHold implements Disposable {
   readonly #budget: BodyBudget;
-  readonly #signal: AbortSignal;
+  readonly #client: WaitingClient;
   #bytes = 0;
   #waitedMs = 0;
 
-  constructor(budget: BodyBudget, signal: AbortSignal) {
+  constructor(budget: BodyBudget, client: WaitingClient) {
     this.#budget = budget;
-    this.#signal = signal;
+    this.#client = client;
   }
 
   /**
@@ -97,7 +103,7 @@ export class BodyHold implements Disposable {
   async #waitFor(bytes: number): Promise<void> {
     const startedAt = performance.now();
     try {
-      await this.#budget.take(bytes, this.#signal);
+      await this.#budget.take(bytes, this.#client.signal);
       this.#bytes += bytes;
     } finally {
       this.#waitedMs += performance.now() - startedAt;

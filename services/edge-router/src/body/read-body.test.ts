@@ -37,7 +37,7 @@ describe('readBody', () => {
 
   beforeAll(async () => {
     server = createServer(async (request, response) => {
-      using hold = budget.hold(new AbortController().signal);
+      using hold = budget.hold(new AbortController());
       try {
         const acceptsCompression = request.url !== '/plain';
         const body = await readBody(request, { limitBytes, acceptsCompression, hold });
@@ -265,7 +265,7 @@ describe('readBody', () => {
   });
 
   it('answers 503 while there is no room for the body, and lets go of the room in the end', async () => {
-    const hold = budget.hold(new AbortController().signal);
+    const hold = budget.hold(new AbortController());
     await hold.reserve(100_000 - limitBytes);
     const headers = { 'content-length': String(json.length) };
     expect(await send([json], { headers })).toMatchObject({ status: 200 });

@@ -1,9 +1,12 @@
-import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { create } from '@bufbuild/protobuf';
+import { Dialect, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult, type Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { RpcError } from '@gateway/rpc';
 import { affinityKey } from '../attempts/affinity-key.ts';
-import { attemptUntilAnswering } from '../attempts/attempt-loop.ts';
-import type { AttemptStart } from '../attempts/attempt-start.ts';
-import { adapterAway, failedAttempt, isAdapterAway, requestFrames } from '../attempts/execute-attempt.ts';
+import { attemptOf, attemptUntilAnswering } from '../attempts/attempt-loop.ts';
+import { reportOf } from '../attempts/attempt-reporter.ts';
+import { type AttemptStart, adapterAway, attemptOutcome, failedAttempt } from '../attempts/attempt-start.ts';
+import { requestFrames } from '../attempts/execute-attempt.ts';
 import { readBody } from '../body/read-body.ts';
 import { sendJson } from '../http/send-json.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
@@ -19,28 +22,27 @@ const countTimeoutMs = 60_000;
  * no request in the ledger. @see spec "POST /v1/messages/count_tokens"
  */
 export async function countTokens(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { requestId, signal, response, trace } = request;
+  const { requestId, client, response, trace } = request;
   const body = await readBody(request.request, request.bodyRules);
   const model = requiredModel(body);
   requireArray(body, 'messages', 'messages');
   trace.onModel(model);
-  const forwardHeaders = { ...messagesHeaders(request.request) };
+  const forwardHeaders = messagesHeaders(request.request);
   const session = affinityKey(request.principal.tokenId, request.request.headers, undefined);
 
   const attempt = async (lease: Lease): Promise<AttemptStart<bigint>> => {
-    const head = { requestId, lease, dialect: Dialect.MESSAGES, forwardHeaders };
+    const head = create(ExecuteHeadSchema, { requestId, lease, dialect: Dialect.MESSAGES, forwardHeaders });
     const frames = requestFrames({ head, body: body.bytes });
     try {
-      const options = { signal, timeoutMs: countTimeoutMs };
+      const options = { signal: client.signal, timeoutMs: countTimeoutMs };
       const { outcome, inputTokens } = await adapterOf(lease, peers).countTokens(frames, options);
       const succeeded = outcome?.attempt?.result === AttemptResult.SUCCEEDED;
       return succeeded ? { kind: 'answering', value: inputTokens } : failedAttempt(outcome);
     } catch (thrown) {
-      if (isAdapterAway(thrown, signal)) return adapterAway(thrown);
+      if (thrown instanceof RpcError && !client.hasLeft) return adapterAway(thrown);
       throw thrown;
     }
   };
-  const { rpcTimeoutMs } = peers.config;
   const formats = [ProviderFormat.MESSAGES];
   const plan = {
     requestId,
@@ -49,15 +51,15 @@ export async function countTokens(request: AdmittedRequest, peers: EndpointPeers
     affinityKey: session,
     caller: request.principal.caller,
     allowCandidateFailover: false,
-    signal,
+    client,
     attempt,
     trace,
   };
-  const end = await attemptUntilAnswering(plan, { broker: peers.broker, reporter: peers.reporter, rpcTimeoutMs });
+  const end = await attemptUntilAnswering(plan, peers);
   if (end.kind === 'failed') throw messagesError(end);
-  const counted = { lease: end.lease, outcome: { result: AttemptResult.SUCCEEDED } };
-  trace.onAttemptEnded(counted.outcome);
+  const outcome = attemptOutcome(AttemptResult.SUCCEEDED);
+  trace.onAttemptEnded(outcome);
   // Without the session: counting says nothing of where a conversation's cache is.
-  await peers.reporter.report({ requestId, attempt: counted });
+  await peers.reporter.report(reportOf(requestId, '', attemptOf(end.lease, outcome)));
   sendJson(response, 200, { input_tokens: Number(end.value) });
 }

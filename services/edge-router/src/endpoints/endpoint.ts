@@ -14,6 +14,7 @@ import type { Principal } from '../authentication/principal.ts';
 import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
+import type { ClientPresence } from '../http/client-presence.ts';
 import type { RequestTrace } from '../trace/request-trace.ts';
 import type { BookingPeers } from '../usage/usage-booking.ts';
 
@@ -29,8 +30,7 @@ export interface AdmittedRequest {
   readonly response: ServerResponse;
   readonly principal: Principal;
   readonly admission: Admission;
-  /** Aborted when the client has gone. */
-  readonly signal: AbortSignal;
+  readonly client: ClientPresence;
   /** Tells operators what becomes of the request. */
   readonly trace: RequestTrace;
 }

@@ -1,20 +1,25 @@
-import { create } from '@bufbuild/protobuf';
 import type { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
 import type { Dialect, JsonMember } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import {
-  type Attempt,
-  AttemptOutcomeSchema,
+  type AttemptOutcome,
   AttemptResult,
   type Lease,
   type ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
-import type { ReportRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type AnswerNames, relayAnswer } from '../answer/relay-answer.ts';
-import { type AttemptsEnd, type AttemptsFailed, attemptUntilAnswering } from '../attempts/attempt-loop.ts';
-import { type AnswerFrames, executeAttempt } from '../attempts/execute-attempt.ts';
+import type { AnswerFlow } from '../attempts/answer-flow.ts';
+import {
+  type AttemptPlan,
+  type AttemptsEnd,
+  type AttemptsFailed,
+  attemptOf,
+  attemptUntilAnswering,
+} from '../attempts/attempt-loop.ts';
+import { reportOf } from '../attempts/attempt-reporter.ts';
+import { executeAttempt } from '../attempts/execute-attempt.ts';
 import { UsageBooking } from '../usage/usage-booking.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 
@@ -27,7 +32,8 @@ export interface Generation {
   readonly formats: readonly ProviderFormat[];
   readonly affinityKey: string;
   readonly allowCandidateFailover: boolean;
-  readonly forwardHeaders: Readonly<Record<string, string>>;
+  /** Not changed by anybody from now on. */
+  readonly forwardHeaders: Record<string, string>;
   /** The keys by which later requests will refer to an answer. Absent: they can't. */
   readonly answerKeysOf?: ((answer: AnswerNames) => readonly string[]) | undefined;
   /** @see AttemptPlan.faultOf */
@@ -53,18 +59,17 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
     },
     peers.booking,
   );
-  const started = start(request, peers, { ...generation, booking });
+  const started = attemptUntilAnswering(planOf(request, peers, generation, booking), peers);
   return carry(started, request, peers, { affinityKey, answerKeysOf, onFailed, booking });
 }
 
-/** Attempts, until one is answering. Nothing of the body is referred to when it has resolved. */
-function start(
-  { requestId, principal, signal, trace }: AdmittedRequest,
+/** Nothing refers to it, and to the body in it, once an attempt is answering. */
+function planOf(
+  { requestId, principal, client, trace }: AdmittedRequest,
   peers: EndpointPeers,
-  { booking, ...generation }: Generation & { readonly booking: UsageBooking },
-): Promise<AttemptsEnd<AnswerFrames>> {
-  const { body, model, dialect, formats, affinityKey, allowCandidateFailover } = generation;
-  const forwardHeaders = { ...generation.forwardHeaders };
+  { body, model, dialect, formats, affinityKey, allowCandidateFailover, forwardHeaders, faultOf }: Generation,
+  booking: UsageBooking,
+): AttemptPlan<AnswerFlow> {
   const attempt = (lease: Lease) => {
     booking.onLease(lease);
     return executeAttempt({
@@ -79,37 +84,21 @@ function start(
         members: passedOn(body),
       },
       body: body.bytes,
-      signal,
+      client,
       onUsage: booking.onUsage,
     });
   };
   const { caller } = principal;
-  const plan = {
-    requestId,
-    model,
-    formats,
-    affinityKey,
-    caller,
-    allowCandidateFailover,
-    faultOf: generation.faultOf,
-    signal,
-    attempt,
-    trace,
-  };
-  return attemptUntilAnswering(plan, {
-    broker: peers.broker,
-    reporter: peers.reporter,
-    rpcTimeoutMs: peers.config.rpcTimeoutMs,
-  });
+  return { requestId, model, formats, affinityKey, caller, allowCandidateFailover, faultOf, client, attempt, trace };
 }
 
 type Carried = Pick<Generation, 'affinityKey' | 'answerKeysOf' | 'onFailed'> & { readonly booking: UsageBooking };
 
 /** Carries the answer to the client, or tells it that there is none, and keeps the books. */
 async function carry(
-  started: Promise<AttemptsEnd<AnswerFrames>>,
-  { requestId, signal, response, errorDialect, bodyRules, trace }: AdmittedRequest,
-  peers: EndpointPeers,
+  started: Promise<AttemptsEnd<AnswerFlow>>,
+  { requestId, client, response, errorDialect, bodyRules, trace }: AdmittedRequest,
+  { heartbeats, clock, reporter }: EndpointPeers,
   { affinityKey, answerKeysOf, onFailed, booking }: Carried,
 ): Promise<void> {
   try {
@@ -118,48 +107,37 @@ async function carry(
       await booking.discard();
       return await onFailed(end);
     }
-    const { lease, value: frames } = end;
+    const { lease, value: flow } = end;
     // There is no further attempt that would need the body.
     bodyRules.hold?.[Symbol.dispose]();
     await relayAnswer({
-      answering: { lease, frames },
+      lease,
+      flow,
       response,
       booking,
       dialect: errorDialect,
       requestId,
-      signal,
-      heartbeats: peers.heartbeats,
-      clock: peers.clock,
+      client,
+      heartbeats,
+      clock,
       onOutcome: ({ amended }) => trace.onAmended(amended),
       report: (outcome, names) => {
-        trace.onAttemptEnded(outcome, givenUpBy(outcome, signal));
-        const answerKeys = names === undefined ? [] : [...(answerKeysOf?.(names) ?? [])];
-        const attempt: Attempt = {
-          $typeName: 'gateway.pool.v1.Attempt',
-          lease,
-          outcome: create(AttemptOutcomeSchema, outcome),
-        };
-        const report: ReportRequest = {
-          $typeName: 'gateway.pool.v1.ReportRequest',
-          requestId,
-          affinityKey,
-          answerKeys,
-          attempt,
-        };
-        return peers.reporter.report(report);
+        trace.onAttemptEnded(outcome, givenUpBy(outcome, client));
+        const answerKeys = names === undefined ? undefined : answerKeysOf?.(names);
+        return reporter.report(reportOf(requestId, affinityKey, attemptOf(lease, outcome), answerKeys));
       },
     });
   } finally {
     // Changes nothing when the relay has booked; else no answer was sent, and only a client that left can owe tokens.
-    await (signal.aborted ? booking.end(Outcome.ABORTED) : booking.discard());
+    await (client.hasLeft ? booking.end(Outcome.ABORTED) : booking.discard());
     if (booking.booked !== undefined) trace.onBooked(booking.booked);
   }
 }
 
 /** Only an answer that nobody ended is cancelled: the client has gone, or the adapter has. */
-function givenUpBy({ result }: { readonly result: AttemptResult }, { aborted }: AbortSignal): AttemptGivenUp {
+function givenUpBy({ result }: AttemptOutcome, { hasLeft }: AdmittedRequest['client']): AttemptGivenUp {
   if (result !== AttemptResult.CANCELLED) return AttemptGivenUp.UNSPECIFIED;
-  return aborted ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
+  return hasLeft ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
 }
 
 /** Adapters that splice the body need not look for its members again. A body with very many is left to them. */

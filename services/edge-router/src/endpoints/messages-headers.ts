@@ -7,10 +7,23 @@ const defaultVersion = '2023-06-01';
  * The version and beta headers of a Messages request: `partner-…` and `anthropic-…` are two spellings of the same. Of two
  * versions the partner's wins; betas are joined. No other header reaches the provider. @see spec "Versioning"
  */
-export function messagesHeaders({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): Readonly<Record<string, string>> {
-  const values = (name: string) => valuesOf(rawHeaders, name);
-  const [version = defaultVersion] = [...values('partner-version'), ...values('anthropic-version')].filter(Boolean);
-  const betas = [...values('partner-beta'), ...values('anthropic-beta')].flatMap((value) => value.split(','));
-  const beta = [...new Set(betas.map((each) => each.trim()).filter(Boolean))].join(',');
-  return { 'partner-version': version, ...(beta === '' ? {} : { 'partner-beta': beta }) };
+export function messagesHeaders(request: Pick<IncomingMessage, 'rawHeaders'>): Record<string, string> {
+  const { rawHeaders } = request;
+  const version =
+    nonEmpty(valuesOf(rawHeaders, 'partner-version')) ?? nonEmpty(valuesOf(rawHeaders, 'anthropic-version'));
+  const headers: Record<string, string> = { 'partner-version': version ?? defaultVersion };
+  const betas = [...valuesOf(rawHeaders, 'partner-beta'), ...valuesOf(rawHeaders, 'anthropic-beta')];
+  const beta = betas.length === 0 ? '' : joined(betas);
+  if (beta !== '') headers['partner-beta'] = beta;
+  return headers;
+}
+
+function nonEmpty(values: readonly string[]): string | undefined {
+  return values.find((value) => value !== '');
+}
+
+/** Each beta once, in the order in which they were named first. */
+function joined(lists: readonly string[]): string {
+  const betas = lists.flatMap((list) => list.split(',')).map((each) => each.trim());
+  return [...new Set(betas)].filter(Boolean).join(',');
 }

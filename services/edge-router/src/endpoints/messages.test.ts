@@ -1,6 +1,7 @@
+import { create } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
 import { readJsonBody } from '@gateway/json';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptOutcomeSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { messagesError } from './messages-error.ts';
 import { messagesHeaders } from './messages-headers.ts';
@@ -36,7 +37,7 @@ describe('the version and beta headers of a Messages request', () => {
 describe('what a Messages client is told when no account answered', () => {
   const last = (result: AttemptResult, upstreamStatus: number, upstreamCode?: string) => ({
     kind: 'failed' as const,
-    outcome: { result, upstreamStatus },
+    outcome: create(AttemptOutcomeSchema, { result, upstreamStatus }),
     error: new GatewayError('providers_unavailable', 'x', { upstreamCode }),
     upstreamAnswer: undefined,
   });

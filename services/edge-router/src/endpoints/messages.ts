@@ -23,13 +23,16 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
   requireArray(body, 'messages', 'messages');
   checkBoolean(body, 'stream');
   const sessionKey = affinityKey(tokenId, request.request.headers, undefined);
-  const affinity = await relayAffinity({ tokenId, sessionKey, body, seal: 'signature' });
+  const found = relayAffinity({ tokenId, sessionKey, body, seal: 'signature' });
+  const affinity = found instanceof Promise ? await found : found;
+  const { affinityKey: key, answerKeysOf } = usesThread(body) ? threadAffinity(tokenId, body, affinity) : affinity;
   return generate(request, peers, {
     body,
     model,
     dialect: Dialect.MESSAGES,
     formats: [ProviderFormat.MESSAGES],
-    ...(usesThread(body) ? threadAffinity(tokenId, body, affinity) : affinity),
+    affinityKey: key,
+    answerKeysOf,
     allowCandidateFailover: false,
     forwardHeaders: messagesHeaders(request.request),
     onFailed: giveUp,

@@ -23,30 +23,30 @@ export async function responses(request: AdmittedRequest, peers: EndpointPeers):
   requireArray(body, 'input', 'input items, not a string');
   // Classes are for chat completions and Messages: here the model must be one of the pool's.
   if (model.startsWith('gateway/')) throw modelNotFound(model);
-  const affinity = await relayAffinity({
-    tokenId: request.principal.tokenId,
-    sessionKey: affinityKey(request.principal.tokenId, request.request.headers, textOf(body, 'prompt_cache_key')),
-    body,
-    seal: 'encrypted_content',
-  });
+  const { tokenId } = request.principal;
+  const sessionKey = affinityKey(tokenId, request.request.headers, textOf(body, 'prompt_cache_key'));
+  const found = relayAffinity({ tokenId, sessionKey, body, seal: 'encrypted_content' });
+  const affinity = found instanceof Promise ? await found : found;
   return generate(request, peers, {
     body,
     model,
     dialect: Dialect.RESPONSES,
     formats: [ProviderFormat.RESPONSES],
-    ...affinity,
+    affinityKey: affinity.affinityKey,
+    answerKeysOf: affinity.answerKeysOf,
     allowCandidateFailover: false,
     forwardHeaders: codexHeaders(request.request),
     onFailed: (failed) => passOn(failed, request.response),
   });
 }
 
-function codexHeaders({ headers }: IncomingMessage): Readonly<Record<string, string>> {
-  const given = forwardedHeaders.flatMap((name) => {
+function codexHeaders({ headers }: IncomingMessage): Record<string, string> {
+  const given: Record<string, string> = {};
+  for (const name of forwardedHeaders) {
     const value = headers[name];
-    return typeof value === 'string' ? [[name, value] as const] : [];
-  });
-  return Object.fromEntries(given);
+    if (typeof value === 'string') given[name] = value;
+  }
+  return given;
 }
 
 /** The provider's own answer, when it gave one and the pool is not merely exhausted. */

@@ -11,6 +11,7 @@ import type { Route } from '../routes.ts';
 import type { RecentTraces } from '../trace/recent-traces.ts';
 import { RequestTrace } from '../trace/request-trace.ts';
 import { keepHeaders } from './answer-head.ts';
+import { ClientPresence } from './client-presence.ts';
 import { sendError } from './send-error.ts';
 
 export interface RequestPeers {
@@ -34,20 +35,20 @@ export async function handleRequest(
   const receivedAtMs = peers.endpoints.clock.nowMs();
   const trace = new RequestTrace({ requestId, endpoint: route.path, receivedAtMs });
   if (route.isTraced) peers.traces.begin(trace);
-  const client = clientSignal(response);
+  const client = clientOf(response);
   using hold = peers.bodies.hold(client);
-  const exchange: Exchange = { requestId, request, response, signal: client, hold, trace };
+  const exchange: Exchange = { requestId, request, response, client, hold, trace };
   let errorCode: GatewayErrorCode | undefined;
   try {
     await answer(route, exchange, peers);
   } catch (thrown) {
     const error = toGatewayError(thrown);
-    if (!client.aborted) errorCode = error.code;
-    if (error.code === 'internal_error' && !client.aborted) peers.events.requestFaulted(requestId, route.path, error);
+    if (!client.hasLeft) errorCode = error.code;
+    if (error.code === 'internal_error' && !client.hasLeft) peers.events.requestFaulted(requestId, route.path, error);
     sendError(request, response, { error, dialect: route.errorDialect, nowMs: peers.endpoints.clock.nowMs() });
   } finally {
-    const status = client.aborted ? 499 : response.statusCode;
-    trace.onEnded({ status, errorCode, clientLeft: client.aborted, waitedForRoomMs: hold.waitedMs });
+    const status = client.hasLeft ? 499 : response.statusCode;
+    trace.onEnded({ status, errorCode, clientLeft: client.hasLeft, waitedForRoomMs: hold.waitedMs });
     peers.traces.end(trace);
     finished(trace.story, peers.traces.slowMs);
   }
@@ -57,13 +58,13 @@ interface Exchange {
   readonly requestId: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly signal: AbortSignal;
+  readonly client: ClientPresence;
   readonly hold: BodyHold;
   readonly trace: RequestTrace;
 }
 
 async function answer(route: Route, exchange: Exchange, peers: RequestPeers): Promise<void> {
-  const { requestId, request, response, signal, hold, trace } = exchange;
+  const { requestId, request, response, client, hold, trace } = exchange;
   const known = authenticate(request, route.authHeader, peers.tokens);
   const principal = known instanceof Promise ? await known : known;
   trace.onAuthenticated(principal.tokenId);
@@ -77,17 +78,17 @@ async function answer(route: Route, exchange: Exchange, peers: RequestPeers): Pr
   const { path, errorDialect, body } = route;
   const bodyRules = { limitBytes: body.limitBytes, acceptsCompression: body.acceptsCompression, hold };
   await route.endpoint(
-    { requestId, path, errorDialect, bodyRules, request, response, principal, admission, signal, trace },
+    { requestId, path, errorDialect, bodyRules, request, response, principal, admission, client, trace },
     peers.endpoints,
   );
 }
 
-/** Aborted when the connection closes before the answer is out. */
-function clientSignal(response: ServerResponse): AbortSignal {
-  const controller = new AbortController();
+/** It has left when the connection closes before the answer is out. */
+function clientOf(response: ServerResponse): ClientPresence {
+  const client = new ClientPresence();
   // It comes once.
   response.on('close', () => {
-    if (!response.writableFinished) controller.abort();
+    if (!response.writableFinished) client.leave();
   });
-  return controller.signal;
+  return client;
 }

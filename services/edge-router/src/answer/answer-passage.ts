@@ -1,0 +1,126 @@
+import type { ServerResponse } from 'node:http';
+import type { ExecuteOutcome, ExecuteResponse, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import type { AnswerFlow, AnswerReader } from '../attempts/answer-flow.ts';
+import type { ErrorDialect } from '../errors/error-dialect.ts';
+import { writeHead } from '../http/answer-head.ts';
+import type { UsageBooking } from '../usage/usage-booking.ts';
+import { AnswerBody } from './answer-body.ts';
+import type { Heartbeat, Heartbeats } from './heartbeats.ts';
+
+export interface Passage {
+  readonly lease: Lease;
+  readonly flow: Pick<AnswerFlow, 'readBy' | 'pause' | 'resume'>;
+  readonly response: ServerResponse;
+  readonly booking: Pick<UsageBooking, 'onUsage'>;
+  readonly dialect: ErrorDialect;
+  readonly heartbeats: Heartbeats;
+}
+
+/** The last frame of an answer, of which nothing has been passed on yet. */
+export interface PassageEnd {
+  readonly frame: ExecuteResponse;
+  readonly outcome: ExecuteOutcome;
+}
+
+/**
+ * The way of an answer's frames to the client: each is written in the turn in which it comes, but for the last. While the
+ * client reads slower than they come, they are held back.
+ */
+export class AnswerPassage implements AnswerReader, Disposable {
+  /** Resolves with the last frame; rejects when the answer breaks off. */
+  readonly end: Promise<PassageEnd>;
+  readonly #passage: Passage;
+  readonly #ended = Promise.withResolvers<PassageEnd>();
+  #head: ResponseHead | undefined;
+  #body: AnswerBody | undefined;
+  #heartbeat: Heartbeat | undefined;
+  #isHeldBack = false;
+
+  constructor(passage: Passage) {
+    this.#passage = passage;
+    this.end = this.#ended.promise;
+    passage.flow.readBy(this);
+  }
+
+  /** As far as it has been passed on. */
+  get head(): ResponseHead | undefined {
+    return this.#head;
+  }
+
+  get isEventStream(): boolean {
+    return this.#head?.headers['content-type']?.startsWith('text/event-stream') ?? false;
+  }
+
+  onFrame(frame: ExecuteResponse): void {
+    try {
+      if (frame.outcome !== undefined) this.#ended.resolve({ frame, outcome: frame.outcome });
+      else this.pass(frame);
+    } catch (thrown) {
+      this.#ended.reject(thrown);
+    }
+  }
+
+  onBrokenOff(reason: unknown): void {
+    this.#ended.reject(reason);
+  }
+
+  /** Passes on what a frame has, whatever comes after it. */
+  pass({ head, usage, body }: ExecuteResponse): void {
+    if (head !== undefined) this.#begin(head);
+    if (usage !== undefined) this.#passage.booking.onUsage(usage);
+    if (body.length > 0) this.#write(body);
+  }
+
+  /** Passes on the last frame of a whole answer. One that is here in one piece need not be sent in chunks. */
+  complete({ head, body }: ExecuteResponse): void {
+    if (this.#body !== undefined) return this.#body.end(body);
+    const { response } = this.#passage;
+    writeHead(response, head?.status ?? 200, { 'content-length': body.length, ...this.#headersOf(head) });
+    response.end(body);
+  }
+
+  /** Ends an event stream with an event of our own. */
+  endWith(event: string): void {
+    this.#body?.end(Buffer.from(event));
+  }
+
+  [Symbol.dispose](): void {
+    this.#heartbeat?.[Symbol.dispose]();
+  }
+
+  #begin(head: ResponseHead): void {
+    const { response, dialect, heartbeats } = this.#passage;
+    writeHead(response, head.status, this.#headersOf(head));
+    this.#head = head;
+    const body = new AnswerBody(response);
+    this.#body = body;
+    if (!this.isEventStream || dialect === 'messages') return;
+    this.#heartbeat = heartbeats.of({ write: (comment) => body.write(Buffer.from(comment)) });
+  }
+
+  #headersOf(head: ResponseHead | undefined): Readonly<Record<string, string>> {
+    const { provider, model } = this.#passage.lease;
+    return { 'x-gateway-provider': headerSafe(provider), 'x-gateway-model': headerSafe(model), ...head?.headers };
+  }
+
+  #write(bytes: Uint8Array): void {
+    this.#heartbeat?.sent();
+    const body = this.#body;
+    if (body === undefined || body.write(bytes) || this.#isHeldBack) return;
+    const { flow } = this.#passage;
+    this.#isHeldBack = true;
+    flow.pause();
+    body.onceDrained(() => {
+      this.#isHeldBack = false;
+      flow.resume();
+    });
+  }
+}
+
+/** Header values come from configuration and providers; what HTTP does not allow in them is left out. */
+function headerSafe(value: string): string {
+  return unsafe.test(value) ? value.replace(/[^\x20-\x7e]/g, '') : value;
+}
+
+const unsafe = /[^\x20-\x7e]/;
