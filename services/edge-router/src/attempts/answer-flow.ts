@@ -74,7 +74,8 @@ export class AnswerFlow implements AnswerListener<ExecuteResponse>, LeaveListene
   }
 
   onEnd(): void {
-    this.onFailure(new RpcError('internal', 'The adapter ended its answer without an outcome.'));
+    // It follows every answer: an error is made only for one that lacks its outcome.
+    if (!this.#isOver) this.onFailure(new RpcError('internal', 'The adapter ended its answer without an outcome.'));
   }
 
   onFailure(reason: unknown): void {
@@ -87,6 +88,7 @@ export class AnswerFlow implements AnswerListener<ExecuteResponse>, LeaveListene
   }
 
   onClientLeft(): void {
+    if (this.#isOver) return;
     this.#call?.cancel();
     this.onFailure(new RpcError('cancelled', 'The client has left.'));
   }
