@@ -8,7 +8,6 @@ import { atHand, type Client } from '@gateway/rpc';
 import type { ClientPresence } from '../http/client-presence.ts';
 import { AnswerFlow } from './answer-flow.ts';
 import type { AttemptStart } from './attempt-start.ts';
-import { toldAnswers } from './pumped-answers.ts';
 
 export interface AttemptRequest {
   readonly adapter: Client<typeof AdapterService>;
@@ -21,7 +20,7 @@ export interface AttemptRequest {
 
 /** Sends a request to one account and waits for its first content. Rejects only with what is final for the request. */
 export function executeAttempt(request: AttemptRequest): Promise<AttemptStart<AnswerFlow>> {
-  const answers = toldAnswers(request.adapter.execute(requestFrames(request)));
+  const answers = request.adapter.execute(requestFrames(request));
   return new AnswerFlow(request.client, request.onUsage).begin(answers);
 }
 
