@@ -88,6 +88,51 @@ describe('relayAnswer', () => {
     expect(events).toContain('reported SUCCEEDED');
   });
 
+  it('sends an answer that is there in one piece with its length, booked before', async () => {
+    const head = { status: 201, headers: { 'content-type': 'application/json' } };
+    frames = [{ head, body: text('{"a":1}'), usage: { outputTokens: 3n }, outcome: succeeded }];
+    const response = await fetch(url);
+    expect(response.status).toBe(201);
+    expect(response.headers.get('content-length')).toBe('7');
+    expect(response.headers.get('x-gateway-provider')).toBe('provider_a');
+    expect(await response.text()).toBe('{"a":1}');
+    expect(events).toEqual(['used 3 in the end', 'reported SUCCEEDED', 'booked COMPLETED in time']);
+  });
+
+  it('carries frames that come all at once as those that come one by one', async () => {
+    together = true;
+    frames = [
+      { head: streamHead, body: text('data: 1\n\n') },
+      { body: text('data: 2\n\n') },
+      { body: text('data: 3\n\n'), outcome: succeeded },
+      'end',
+    ];
+    expect(await (await fetch(url)).text()).toBe('data: 1\n\ndata: 2\n\ndata: 3\n\n');
+    expect(events).toContain('booked COMPLETED in time');
+  });
+
+  it('holds the adapter back while the client reads slower than frames come, and loses nothing', async () => {
+    const large = { body: Buffer.alloc(1_000_000, 'x') };
+    frames = [{ head: streamHead }, ...Array.from({ length: 20 }, () => large), { outcome: succeeded }];
+    const response = await fetch(url);
+    await expect.poll(() => answers.done).toContain('paused');
+    expect((await response.arrayBuffer()).byteLength).toBe(20_000_000);
+    expect(answers.done.filter((each) => each === 'resumed')).toHaveLength(
+      answers.done.filter((each) => each === 'paused').length,
+    );
+  });
+
+  it('books an answer as aborted whose client leaves while it is held back', async () => {
+    const large = { body: Buffer.alloc(1_000_000, 'x') };
+    frames = [{ head: streamHead, usage: { outputTokens: 1n } }, ...Array.from({ length: 20 }, () => large)];
+    const controller = new AbortController();
+    await fetch(url, { signal: controller.signal });
+    await expect.poll(() => answers.done).toContain('paused');
+    controller.abort();
+    await expect.poll(() => events).toContainEqual(expect.stringMatching(/^booked ABORTED/));
+    expect(answers.done).toContain('cancelled');
+  });
+
   it('ends a stream that breaks off with one error event and nothing after it', async () => {
     frames = [
       { head: streamHead, body: text('data: 1\n\n') },
