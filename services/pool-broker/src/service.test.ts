@@ -31,13 +31,20 @@ interface Failure {
   readonly modelScoped?: boolean;
 }
 
-function brokerOf(gateway: GatewayConfig = sampleGateway) {
+/** A store that answers later, as one over a network does. */
+class LaterStore extends MemoryPoolStore {
+  override async takeLease(...args: Parameters<MemoryPoolStore['takeLease']>) {
+    return super.takeLease(...args);
+  }
+}
+
+function brokerOf(gateway: GatewayConfig = sampleGateway, Store: typeof MemoryPoolStore = MemoryPoolStore) {
   const clock = new ManualClock(startMs);
   const metrics = new Metrics();
   const service = createPoolBrokerService(
     { gateway },
     { logger: createLogger('test', 'silent'), metrics },
-    { store: new MemoryPoolStore(clock), clock, random: () => 0 },
+    { store: new Store(clock), clock, random: () => 0 },
   );
   const [poolRoute, credentialRoute] = service.routes;
   const pools = directClient(poolRoute);
@@ -256,7 +263,7 @@ describe('requests under way', () => {
   });
 
   it('are not those of callers who left before they heard of their lease', async () => {
-    const { pools, accounts } = brokerOf();
+    const { pools, accounts } = brokerOf(sampleGateway, LaterStore);
     const leave = new AbortController();
     const asked = pools.acquire({ model: 'gateway/sterk' }, { signal: leave.signal });
     leave.abort();

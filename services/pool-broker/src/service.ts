@@ -15,6 +15,7 @@ import { type BrokerCredentials, brokerCredentials } from './credentials/broker-
 import { readCredentialConfig } from './credentials/credential-config.ts';
 import { type CredentialStorage, credentialStorage } from './credentials/credential-storage.ts';
 import { brokerEvents, onRefreshFault } from './events.ts';
+import type { AccountHealth } from './health/account-health.ts';
 import { afterRenewal } from './health/out-of-service.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
 import type { PoolStore } from './store/pool-store.ts';
@@ -45,8 +46,9 @@ export function createPoolBrokerService(
   const storage = parts.credentials ?? credentialStorage(readCredentialConfig({}), {}, clock);
   const onRenewed = (accountId: string, issuedAtMs: number) => {
     const times = { issuedAtMs, nowMs: clock.nowMs() };
+    const change = (health: AccountHealth) => afterRenewal(health, times);
     // With a store that is away the pause runs to its end.
-    store.changeHealth(accountId, (health) => afterRenewal(health, times)).catch(() => undefined);
+    Promise.resolve(store.changeHealth(accountId, change)).catch(() => undefined);
   };
   const options = { clock, random, onRenewed, signal: stop.signal };
   const accounts = brokerCredentials(config.gateway, storage, runtime, options);

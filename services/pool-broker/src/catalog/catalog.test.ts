@@ -112,6 +112,30 @@ describe('a direct model', () => {
     await catalog.report('messages', undefined);
     expect(meaning(catalog, 'llama')).toEqual(['messages/llama']);
   });
+
+  it('means the same candidates to all who ask, until what is known of models changes', async () => {
+    const { catalog, clock } = catalogOf();
+    await catalog.report('responses', models('gpt-6'));
+    const before = catalog.resolve('gpt-6', any);
+    expect(catalog.resolve('gpt-6', any)).toBe(before);
+    expect(meaning(catalog, 'gpt-7')).toEqual([]);
+    clock.advanceMs(3 * refreshMs);
+    expect(meaning(catalog, 'gpt-7')).toEqual([]);
+    clock.advanceMs(1);
+    expect(meaning(catalog, 'gpt-7')).toEqual(['responses/gpt-7']);
+    await catalog.report('responses', models('gpt-6'));
+    expect(meaning(catalog, 'gpt-7')).toEqual([]);
+    catalog.configure(gatewayWith([sampleAccount('messages', 'a')]));
+    expect(meaning(catalog, 'gpt-6')).toEqual([]);
+  });
+
+  it('is resolved anew after so many that clients made up', () => {
+    const { catalog } = catalogOf();
+    const before = catalog.resolve('gpt-7', any);
+    for (let n = 0; n < 2_000; n++) expect(meaning(catalog, `no-such-model-${n}`)).toEqual([]);
+    expect(catalog.resolve('gpt-7', any)).not.toBe(before);
+    expect(catalog.resolve('gpt-7', any)).toEqual(before);
+  });
 });
 
 describe('watching the catalog', () => {

@@ -4,8 +4,9 @@ import { neededAt, type Removed } from '../configuration/removed.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import { ChangeSignal } from './change-signal.ts';
 import { type ListedModel, listModels } from './list-models.ts';
-import { isCurrent, type ModelReport, type PoolModels, type ProviderModel } from './model-report.ts';
+import { currentUntilMs, isCurrent, type ModelReport, type PoolModels, type ProviderModel } from './model-report.ts';
 import { type Candidate, resolveModel } from './resolve-model.ts';
+import { ResolvedModels } from './resolved-models.ts';
 
 /** What model ids mean now. Answers from memory; reports of other replicas come in by `refresh`. */
 export class Catalog {
@@ -18,6 +19,7 @@ export class Catalog {
   readonly #clock: Clock;
   readonly #reports = new Map<string, ModelReport>();
   readonly #changes = new ChangeSignal();
+  #resolved: ResolvedModels | undefined;
 
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
     this.#store = store;
@@ -35,7 +37,7 @@ export class Catalog {
     this.#refreshMs = gateway.settings.modelListRefreshMs;
     const names = new Set(this.pools.map(({ name }) => name));
     for (const pool of this.#reports.keys()) if (!names.has(pool)) this.#reports.delete(pool);
-    this.#changes.notify();
+    this.#onChange();
   }
 
   /** All configured pools, and those that were removed a while ago: requests that began with them still need to be told where. */
@@ -44,9 +46,17 @@ export class Catalog {
     return removed.length === 0 ? this.#pools : [...this.#pools, ...removed.map(({ value }) => value)];
   }
 
-  /** The candidates of a model id, in order of preference. `formats` empty: any. */
+  /**
+   * The candidates of a model id, in order of preference. `formats` empty: any. The same ones as long as nothing has changed:
+   * every request asks.
+   */
   resolve(model: string, formats: ReadonlySet<PoolFormat>): readonly Candidate[] {
-    return resolveModel({ model, formats, classes: this.#classes, pools: this.#poolModels() });
+    const resolved = this.#resolvedNow();
+    const known = resolved.get(model, formats);
+    if (known !== undefined) return known;
+    const candidates = resolveModel({ model, formats, classes: this.#classes, pools: this.#poolModels() });
+    resolved.keep(model, formats, candidates);
+    return candidates;
   }
 
   listing(): readonly ListedModel[] {
@@ -62,14 +72,14 @@ export class Catalog {
   async report(pool: string, models: readonly ProviderModel[] | undefined): Promise<void> {
     const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable: models !== undefined, models };
     this.#take(report);
-    this.#changes.notify();
+    this.#onChange();
     await this.#store.saveModelReport(report);
   }
 
   /** Takes over what other replicas were told. Lists that nobody reports on any more fall out of sight. */
   async refresh(): Promise<void> {
     for (const report of await this.#store.readModelReports(this.pools.map(({ name }) => name))) this.#take(report);
-    this.#changes.notify();
+    this.#onChange();
   }
 
   /** The listing now, and again whenever it changes, until the signal is aborted. */
@@ -85,6 +95,21 @@ export class Catalog {
         yield listing;
       }
     }
+  }
+
+  #onChange(): void {
+    this.#resolved = undefined;
+    this.#changes.notify();
+  }
+
+  /** What is known already of the meaning of model ids: until a change, or until a list stops being current. */
+  #resolvedNow(): ResolvedModels {
+    const nowMs = this.#clock.nowMs();
+    if (this.#resolved?.holdsAt(nowMs)) return this.#resolved;
+    const ends = this.#reports.values().map((report) => currentUntilMs(report, this.#refreshMs));
+    const untilMs = Math.min(...ends.filter((endMs) => endMs >= nowMs));
+    this.#resolved = new ResolvedModels(nowMs, untilMs);
+    return this.#resolved;
   }
 
   /** A report that could not read the list keeps the list that we know. */

@@ -28,5 +28,10 @@ export interface PoolModels {
 
 /** A report counts as long as the next ones may be late or lost: three times the time between them. */
 export function isCurrent(report: ModelReport | undefined, nowMs: number, refreshMs: number): boolean {
-  return report?.reachable === true && nowMs - report.reportedAtMs <= 3 * refreshMs;
+  return report?.reachable === true && nowMs <= currentUntilMs(report, refreshMs);
+}
+
+/** The last moment at which a report counts. */
+export function currentUntilMs({ reportedAtMs }: ModelReport, refreshMs: number): number {
+  return reportedAtMs + 3 * refreshMs;
 }

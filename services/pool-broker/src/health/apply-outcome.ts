@@ -50,6 +50,7 @@ function afterResult(health: AccountHealth, attempt: EndedAttempt, rules: Health
 
 /** What the provider granted after a cooldown had begun ends it, even one that the provider had named the end of. */
 function afterSuccess(health: AccountHealth, attempt: EndedAttempt): AccountHealth {
+  if (health.cooldowns.length === 0) return withAttemptCounted(health, false, attempt.nowMs);
   const refuted = health.cooldowns.filter(
     (cooldown) => concernsModel(cooldown, attempt.model) && isNewsOn(cooldown, attempt),
   );
@@ -62,6 +63,7 @@ function afterSuccess(health: AccountHealth, attempt: EndedAttempt): AccountHeal
 
 /** A window that has room again is no reason to wait, whichever model the answer that says so was for. */
 function withoutRefutedByWindows(health: AccountHealth, attempt: EndedAttempt): AccountHealth {
+  if (health.cooldowns.length === 0) return health;
   const open = attempt.outcome.windows.filter((window) => !isSpent(window));
   const isRefuted = (cooldown: Cooldown) =>
     isNewsOn(cooldown, attempt) &&

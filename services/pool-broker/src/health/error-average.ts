@@ -7,6 +7,7 @@ export function errorAverageAt({ errorAverage, errorsAtMs }: AccountHealth, nowM
 
 /** Counts one more attempt. A single failure weighs a quarter, so that it takes three in a row to pass one half. */
 export function withAttemptCounted(health: AccountHealth, failed: boolean, nowMs: number): AccountHealth {
+  if (!failed && health.errorAverage === 0) return health;
   const average = errorAverageAt(health, nowMs);
   if (!failed && average < negligible) return health.errorAverage === 0 ? health : { ...health, errorAverage: 0 };
   return { ...health, errorAverage: average + latestWeight * ((failed ? 1 : 0) - average), errorsAtMs: nowMs };

@@ -3,6 +3,7 @@ import type { AccountHealth, SeenWindow } from './account-health.ts';
 
 /** The health with the latest word on its quotas. The same value as long as nothing has changed by much. */
 export function withWindows(health: AccountHealth, windows: readonly QuotaWindow[], nowMs: number): AccountHealth {
+  if (windows.length === 0) return health;
   const lasting = windows.filter(({ resetsAtMs }) => resetsAtMs === undefined || resetsAtMs - nowMs >= shortestMs);
   if (lasting.every((window) => isKnown(window, health.windows, nowMs))) return health;
   const others = health.windows.filter(
@@ -19,8 +20,11 @@ export function windowsAt(health: AccountHealth, nowMs: number): readonly SeenWi
 
 /** How much is left of the tightest quota that a model falls under, 0 to 1. All of it when no quota is known. */
 export function headroomOf(health: AccountHealth, model: string, nowMs: number): number {
-  if (health.windows.length === 0) return 1;
-  return Math.min(1, ...windowsFor(health, model, nowMs).map(leftOf));
+  let least = 1;
+  for (const window of health.windows) {
+    if (holdsNow(window, model, nowMs)) least = Math.min(least, leftOf(window));
+  }
+  return least;
 }
 
 /**
@@ -28,9 +32,12 @@ export function headroomOf(health: AccountHealth, model: string, nowMs: number):
  * above 1 when more is left than its time, so that it would be lost; below 1 when it would run out. 1 when nothing is known.
  */
 export function paceOf(health: AccountHealth, model: string, nowMs: number): number {
-  if (health.windows.length === 0) return 1;
-  const paces = windowsFor(health, model, nowMs).map((window) => leftOf(window) / timeLeftOf(window, nowMs));
-  return paces.length === 0 ? 1 : Math.min(fastestPace, Math.max(slowestPace, Math.min(...paces)));
+  let slowest: number | undefined;
+  for (const window of health.windows) {
+    if (!holdsNow(window, model, nowMs)) continue;
+    slowest = Math.min(slowest ?? fastestPace, leftOf(window) / timeLeftOf(window, nowMs));
+  }
+  return slowest === undefined ? 1 : Math.max(slowestPace, slowest);
 }
 
 // No preference is so strong that the rest of a pool lies idle.
@@ -56,8 +63,8 @@ function isKnown(window: QuotaWindow, seen: readonly SeenWindow[], nowMs: number
   return !crossesEnd && !changed && shiftMs < smallestShiftMs;
 }
 
-function windowsFor(health: AccountHealth, model: string, nowMs: number): readonly SeenWindow[] {
-  return windowsAt(health, nowMs).filter(({ models }) => holdsForModel(models, model));
+function holdsNow(window: SeenWindow, model: string, nowMs: number): boolean {
+  return !isOver(window, nowMs) && holdsForModel(window.models, model);
 }
 
 function isOver({ resetsAtMs, seenAtMs }: SeenWindow, nowMs: number): boolean {

@@ -8,9 +8,9 @@ import { endProbe, startProbe } from '../health/probe.ts';
 import { choiceText, type SkippedGroup, skippedGroups } from '../selection/choice-text.ts';
 import { type CandidateView, type Examination, type Selection, selectAccount } from '../selection/select-account.ts';
 import { type Awaitable, whenThere } from '../store/awaitable.ts';
-import type { EndedRequest } from '../store/request-book.ts';
+import type { NewRequest } from '../store/request-book.ts';
 import { affinityIdOf } from './affinity-id.ts';
-import { newLeaseId, toCallerId } from './lease-id.ts';
+import { toCallerId } from './caller-id.ts';
 import { readCandidates } from './read-candidates.ts';
 import { LeasingHistory } from './request-history.ts';
 import { settleAttempt } from './settle-attempt.ts';
@@ -50,38 +50,67 @@ export interface LeaseChoice {
 }
 
 /** Settles the request's last attempt and leases the account for the next one, or says why there is none. */
-export async function acquireLease(broker: Broker, request: LeaseRequest): Promise<LeaseResult> {
-  const last = request.attempts.at(-1);
-  if (last === undefined) broker.retryBudget.noteRequest();
-  else await settleAttempt(broker, last, request.affinityKey);
-  const result = await leaseNext(broker, request);
-  broker.events.acquired(result.kind);
-  return result;
+export function acquireLease(broker: Broker, request: LeaseRequest): Awaitable<LeaseResult> {
+  return whenThere(noteLastAttempt(broker, request), () =>
+    whenThere(leaseNext(broker, request), (result) => {
+      broker.events.acquired(result.kind);
+      return result;
+    }),
+  );
 }
 
-async function leaseNext(broker: Broker, request: LeaseRequest): Promise<LeaseResult> {
+function noteLastAttempt(broker: Broker, { attempts, affinityKey }: LeaseRequest): Awaitable<void> {
+  const last = attempts.at(-1);
+  return last === undefined ? broker.retryBudget.noteRequest() : settleAttempt(broker, last, affinityKey);
+}
+
+function leaseNext(broker: Broker, request: LeaseRequest): Awaitable<LeaseResult> {
   const all = broker.catalog.resolve(request.model, request.formats);
   if (all.length === 0) return { kind: 'unknown_model', choice: nothingToChoose };
-  const candidates = request.allowCandidateFailover ? inOrder(all, request.attempts, broker) : all.slice(0, 1);
-  const history = new LeasingHistory(request.attempts);
-  let mayTry = false;
-  while (true) {
-    const selecting = selectNow(broker, request, candidates, history);
-    const { selection, choice } = selecting instanceof Promise ? await selecting : selecting;
-    if (selection.kind !== 'chosen') return { ...selection, choice };
-    mayTry ||= takesItsTry(broker, request.attempts);
-    if (!mayTry) return { kind: 'unavailable', choice: { ...choice, reason: spent } };
-    const taking = takeLease(broker, selection, toCallerId(request.caller));
-    const lease = taking instanceof Promise ? await taking : taking;
+  return leaseOneOf(broker, {
+    request,
+    candidates: request.allowCandidateFailover ? inOrder(all, request.attempts, broker) : firstOf(all),
+    history: new LeasingHistory(request.attempts),
+    caller: toCallerId(request.caller),
+    mayTry: false,
+  });
+}
+
+function firstOf(all: readonly Candidate[]): readonly Candidate[] {
+  return all.length === 1 ? all : all.slice(0, 1);
+}
+
+/** A request on its way to a lease. */
+interface Search {
+  readonly request: LeaseRequest;
+  readonly candidates: readonly Candidate[];
+  readonly history: LeasingHistory;
+  /** See `toCallerId`. */
+  readonly caller: string;
+  /** Its try has been taken: once, however often it is overtaken. */
+  mayTry: boolean;
+}
+
+function leaseOneOf(broker: Broker, search: Search): Awaitable<LeaseResult> {
+  const asking = { affinityKey: search.request.affinityKey, caller: search.caller };
+  return whenThere(readCandidates(broker, search.candidates, asking), (views) =>
+    leaseBest(broker, search, select(broker, search, views)),
+  );
+}
+
+function leaseBest(broker: Broker, search: Search, { selection, choice }: Selected): Awaitable<LeaseResult> {
+  if (selection.kind !== 'chosen') return { ...selection, choice };
+  search.mayTry ||= takesItsTry(broker, search.request.attempts);
+  if (!search.mayTry) return { kind: 'unavailable', choice: { ...choice, reason: spent } };
+  return whenThere(takeLease(broker, selection, search.caller), (lease) => {
     if (lease !== undefined) {
-      if (selection.candidate.boundAccountId !== undefined) {
-        await dropStaleBinding(broker, selection, request.affinityKey);
-      }
-      return { kind: 'leased', lease, choice };
+      const result: LeaseResult = { kind: 'leased', lease, choice };
+      return whenThere(dropStaleBinding(broker, selection, search.request.affinityKey), () => result);
     }
     // Ends, because an account is overtaken at once and there are only so many.
-    history.noteOvertakenAt(selection.view.account.id);
-  }
+    search.history.noteOvertakenAt(selection.view.account.id);
+    return leaseOneOf(broker, search);
+  });
 }
 
 /**
@@ -109,35 +138,18 @@ interface Selected {
   readonly choice: LeaseChoice;
 }
 
-function selectNow(
-  broker: Broker,
-  { affinityKey, caller }: LeaseRequest,
-  candidates: readonly Candidate[],
-  history: LeasingHistory,
-): Awaitable<Selected> {
-  const reading = readCandidates(broker, candidates, { affinityKey, caller: toCallerId(caller) });
-  return whenThere(reading, (views) => select(broker, affinityKey, views, history));
-}
-
 function select(
   { clock, random, settings }: Broker,
-  affinityKey: string,
-  views: readonly CandidateView[],
-  history: LeasingHistory,
+  { request: { affinityKey }, history }: Search,
+  candidates: readonly CandidateView[],
 ): Selected {
   const examinations: Examination[] = [];
-  const selection = selectAccount({
-    candidates: views,
-    affinityKey,
-    history,
-    rules: settings,
-    nowMs: clock.nowMs(),
-    random,
-    onExamined: (examination) => examinations.push(examination),
-  });
+  const onExamined = (examination: Examination) => examinations.push(examination);
+  const rules = { affinityKey, history, rules: settings, nowMs: clock.nowMs(), random, onExamined };
+  const selection = selectAccount({ candidates, ...rules });
   const last = examinations.at(-1);
   const reason = last === undefined ? '' : choiceText(last, affinityKey);
-  return { selection, choice: { reason, skipped: examinations.flatMap(skippedGroups) } };
+  return { selection, choice: { reason, skipped: skippedGroups(examinations) } };
 }
 
 /**
@@ -145,6 +157,7 @@ function select(
  * account left, so that a request whose other accounts are all limited is told so.
  */
 function takesItsTry({ settings, retryBudget, events }: Broker, attempts: readonly Attempt[]): boolean {
+  if (attempts.length === 0) return true;
   if (attempts.filter(({ outcome }) => isError(outcome.result)).length >= settings.maxErrorAttempts) {
     events.retryRefused('attempts');
     return false;
@@ -163,16 +176,13 @@ type Chosen = Extract<Selection, { kind: 'chosen' }>;
 
 /** Undefined when another request took the account's last place, or its probe, since we looked. */
 function takeLease(broker: Broker, selection: Chosen, caller: string): Awaitable<Lease | undefined> {
-  const { candidate, view } = selection;
-  const { store, settings } = broker;
-  const { id: accountId, maxConcurrency } = view.account;
-  const { leaseTtlMs } = settings;
-  const leaseId = newLeaseId(caller);
-  const { pool, model } = candidate.candidate;
-  const request = { pool: pool.name, model, caller, leaseId, leaseTtlMs };
-  const lease = { leaseId, accountId, candidate: candidate.candidate };
-  return whenThere(store.takeLease({ ...request, accountId, maxConcurrency }), (isTaken) => {
-    if (!isTaken) return undefined;
+  const { candidate } = selection.candidate;
+  const { id: accountId, maxConcurrency } = selection.view.account;
+  const request = { pool: candidate.pool.name, model: candidate.model, caller };
+  const { leaseTtlMs } = broker.settings;
+  return whenThere(broker.store.takeLease({ ...request, accountId, maxConcurrency, leaseTtlMs }), (leaseId) => {
+    if (leaseId === undefined) return undefined;
+    const lease = { leaseId, accountId, candidate };
     return selection.probe || selection.poolProbe ? withProbes(broker, selection, lease, request) : lease;
   });
 }
@@ -182,10 +192,10 @@ async function withProbes(
   broker: Broker,
   selection: Chosen,
   lease: Lease,
-  request: EndedRequest,
+  request: NewRequest,
 ): Promise<Lease | undefined> {
   if (await takeProbes(broker, selection, lease.leaseId)) return lease;
-  await broker.store.settleLease(lease.accountId, request);
+  await broker.store.settleLease(lease.accountId, { ...request, leaseId: lease.leaseId });
   return undefined;
 }
 
@@ -212,11 +222,11 @@ async function takeProbes(
 }
 
 /** A session whose account can't serve it is set free, so that it stays where it succeeds next. */
-async function dropStaleBinding({ store }: Broker, { candidate, view }: Chosen, affinityKey: string): Promise<void> {
+function dropStaleBinding({ store }: Broker, { candidate, view }: Chosen, affinityKey: string): Awaitable<void> {
   const { boundAccountId } = candidate;
   if (boundAccountId === undefined || boundAccountId === view.account.id) return;
   const bound = candidate.accounts.find(({ account }) => account.id === boundAccountId);
   // An account that is only busy keeps its sessions: what it has cached for them is worth more than one request elsewhere.
   if (bound !== undefined && bound.inFlight >= bound.account.maxConcurrency) return;
-  await store.unbind(affinityIdOf(candidate.candidate.pool.name, affinityKey), boundAccountId);
+  return store.unbind(affinityIdOf(candidate.candidate.pool.name, affinityKey), boundAccountId);
 }

@@ -1,5 +1,6 @@
 import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/resolve-model.ts';
+import { anyFormat } from '../messages/pool-format.ts';
 import type { AccountView } from '../selection/fitness.ts';
 import { obstacleText } from '../selection/obstacle-text.ts';
 import { examineAccounts, type Selection, selectAccount } from '../selection/select-account.ts';
@@ -25,7 +26,7 @@ export async function explainModel(
   affinityKey: string,
 ): Promise<readonly ExplainedCandidate[]> {
   const asking = { affinityKey, caller: '' };
-  const candidates = await readCandidates(broker, broker.catalog.resolve(model, new Set()), asking);
+  const candidates = await readCandidates(broker, broker.catalog.resolve(model, anyFormat), asking);
   // Equals are told apart at random; the first of them stands for all.
   const request = {
     candidates,

@@ -8,36 +8,40 @@ import {
   ThinkingMode,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { traitsOfModel } from '../catalog/model-traits.ts';
+import type { Candidate } from '../catalog/resolve-model.ts';
 import type { Lease } from '../leasing/acquire-lease.ts';
 import { toProviderFormat } from './pool-format.ts';
 
 export function toLeaseMessage({ leaseId, accountId, candidate }: Lease): LeaseMessage {
-  const { pool, model, defaultEffort } = candidate;
+  return { ...candidateMessageOf(candidate), leaseId, accountId };
+}
+
+/** What the leases for a candidate have in common. Candidates stay the same until the catalog changes. */
+function candidateMessageOf(candidate: Candidate): LeaseMessage {
+  const known = candidateMessages.get(candidate);
+  if (known !== undefined) return known;
+  const message = toCandidateMessage(candidate);
+  candidateMessages.set(candidate, message);
+  return message;
+}
+
+const candidateMessages = new WeakMap<Candidate, LeaseMessage>();
+
+function toCandidateMessage({ pool, model, defaultEffort }: Candidate): LeaseMessage {
   const traits = traitsOfModel(pool, model);
   // A whole message, named as such: it need not be completed from its fields.
   return {
     $typeName: 'gateway.pool.v1.Lease',
-    leaseId,
-    accountId,
+    leaseId: '',
+    accountId: '',
     pool: pool.name,
     format: toProviderFormat(pool.format),
     provider: pool.ownedBy,
     model,
     defaultEffort,
-    ...(traits === undefined ? undefined : { traits: traitsMessageOf(traits) }),
+    ...(traits === undefined ? undefined : { traits: toTraitsMessage(traits) }),
   };
 }
-
-/** Traits are the configuration's, so there are few of them. */
-function traitsMessageOf(traits: ModelTraits): ModelTraitsMessage {
-  const known = traitsMessages.get(traits);
-  if (known !== undefined) return known;
-  const message = toTraitsMessage(traits);
-  traitsMessages.set(traits, message);
-  return message;
-}
-
-const traitsMessages = new WeakMap<ModelTraits, ModelTraitsMessage>();
 
 function toTraitsMessage(traits: ModelTraits): ModelTraitsMessage {
   const { efforts, thinking, leastThinking, ...others } = traits;

@@ -5,6 +5,7 @@ import type { QuotaWindow } from '../accounts/quota-window.ts';
 
 /** The quotas that an answer told of. What has no name or no sensible amount tells nothing. */
 export function fromWindowMessages(messages: readonly WindowMessage[]): readonly QuotaWindow[] {
+  if (messages.length === 0) return none;
   return messages
     .filter(({ name, usedFraction }) => name !== '' && Number.isFinite(usedFraction) && usedFraction >= 0)
     .slice(0, maxWindows)
@@ -16,6 +17,8 @@ export function fromWindowMessages(messages: readonly WindowMessage[]): readonly
       lengthMs: lengthSeconds === 0 ? undefined : lengthSeconds * 1_000,
     }));
 }
+
+const none: readonly QuotaWindow[] = [];
 
 /** More than any provider tells of in one answer. */
 const maxWindows = 16;

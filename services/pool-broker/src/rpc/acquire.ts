@@ -1,7 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { PoolFormat } from '@gateway/config';
-import type { ProviderFormat, SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
+import type { SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   type AcquireResponse,
   type PoolBrokerService,
@@ -13,29 +12,36 @@ import { acquireLease, type Lease, type LeaseResult } from '../leasing/acquire-l
 import { settleAttempt } from '../leasing/settle-attempt.ts';
 import { fromAttemptMessage } from '../messages/attempt-message.ts';
 import { toLeaseMessage } from '../messages/lease-message.ts';
-import { fromProviderFormat } from '../messages/pool-format.ts';
+import { fromProviderFormats } from '../messages/pool-format.ts';
 import type { SkippedGroup } from '../selection/choice-text.ts';
 
-/** The account for a request's next attempt, or why there is none. */
+/** The account for a request's next attempt, or why there is none. At once, where the store answers at once. */
 export function acquire(broker: Broker): Handlers<typeof PoolBrokerService>['acquire'] {
-  return async (request, context) => {
-    const result = await acquireLease(broker, {
+  return (request, context) => {
+    const acquiring = acquireLease(broker, {
       model: request.model,
-      formats: readFormats(request.formats),
+      formats: fromProviderFormats(request.formats),
       affinityKey: request.affinityKey,
       attempts: request.attempts.map(fromAttemptMessage).filter((attempt) => attempt !== undefined),
       allowCandidateFailover: request.allowCandidateFailover,
       caller: request.caller,
     });
-    // Who has gone, or has given this broker up, would never report on it: its place would be lost until the lease ends.
-    if (result.kind === 'leased' && isAborted(context)) await takeBack(broker, result.lease);
-    const { reason, skipped } = result.choice;
-    return {
-      $typeName: 'gateway.pool.v1.AcquireResponse',
-      result: toResult(result),
-      reason,
-      skipped: skipped.map(toSkippedMessage),
-    };
+    if (!(acquiring instanceof Promise)) return toAnswer(acquiring);
+    return acquiring.then(async (result) => {
+      // Who has gone, or has given this broker up, would never report on it: its place would be lost until the lease ends.
+      if (result.kind === 'leased' && isAborted(context)) await takeBack(broker, result.lease);
+      return toAnswer(result);
+    });
+  };
+}
+
+function toAnswer(result: LeaseResult): AcquireResponse {
+  const { reason, skipped } = result.choice;
+  return {
+    $typeName: 'gateway.pool.v1.AcquireResponse',
+    result: toResult(result),
+    reason,
+    skipped: skipped.map(toSkippedMessage),
   };
 }
 
@@ -63,10 +69,6 @@ function toResult(result: LeaseResult): AcquireResponse['result'] {
     default:
       return result satisfies never;
   }
-}
-
-function readFormats(formats: readonly ProviderFormat[]): ReadonlySet<PoolFormat> {
-  return new Set(formats.map(fromProviderFormat).filter((format) => format !== undefined));
 }
 
 function toTimestamp(epochMs: number | undefined) {

@@ -3,13 +3,14 @@ import type { Handlers } from '@gateway/rpc';
 import type { Broker } from '../broker.ts';
 import { settleAttempt } from '../leasing/settle-attempt.ts';
 import { fromAttemptMessage } from '../messages/attempt-message.ts';
+import { whenThere } from '../store/awaitable.ts';
 
-/** How a request's last attempt ended. */
+/** How a request's last attempt ended. At once, where the store answers at once. */
 export function report(broker: Broker): Handlers<typeof PoolBrokerService>['report'] {
-  return async ({ attempt: message, affinityKey, answerKeys }) => {
+  return ({ attempt: message, affinityKey, answerKeys }) => {
     const attempt = message === undefined ? undefined : fromAttemptMessage(message);
-    if (attempt !== undefined) await settleAttempt(broker, attempt, affinityKey, answerKeys);
-    return reported;
+    if (attempt === undefined) return reported;
+    return whenThere(settleAttempt(broker, attempt, affinityKey, answerKeys), () => reported);
   };
 }
 

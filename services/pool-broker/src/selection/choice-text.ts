@@ -8,7 +8,7 @@ export function choiceText({ candidate, examined, chosen }: Examination, affinit
   const { view, fitness } = chosen;
   if (fitness.kind === 'unfit' || fitness.probe) return 'to find out whether it is back';
   if (view.account.id === boundAccountId) return 'its session is bound to it';
-  if (examined.filter((other) => other.fitness.kind === 'fit').length === 1) return 'the only one that could';
+  if (!examined.some((other) => other !== chosen && other.fitness.kind === 'fit')) return 'the only one that could';
   return affinityKey === '' ? 'it has as much to spare as any' : "its session's key prefers it";
 }
 
@@ -20,9 +20,19 @@ export interface SkippedGroup {
   readonly count: number;
 }
 
-/** The accounts of a candidate that could not take the request, counted by reason. */
-export function skippedGroups({ candidate: { candidate }, examined }: Examination): readonly SkippedGroup[] {
-  if (examined.every(({ fitness }) => fitness.kind === 'fit')) return none;
+/** The accounts that could not take the request, counted by candidate and reason. */
+export function skippedGroups(examinations: readonly Examination[]): readonly SkippedGroup[] {
+  // Most requests find every account of their first candidate fit.
+  return examinations.every(isFitThroughout) ? none : examinations.flatMap(skippedOf);
+}
+
+const none: readonly SkippedGroup[] = [];
+
+function isFitThroughout({ examined }: Examination): boolean {
+  return examined.every(({ fitness }) => fitness.kind === 'fit');
+}
+
+function skippedOf({ candidate: { candidate }, examined }: Examination): readonly SkippedGroup[] {
   const counts = new Map<string, number>();
   for (const { fitness } of examined) {
     if (fitness.kind === 'fit') continue;
@@ -31,5 +41,3 @@ export function skippedGroups({ candidate: { candidate }, examined }: Examinatio
   }
   return [...counts].map(([reason, count]) => ({ pool: candidate.pool.name, model: candidate.model, reason, count }));
 }
-
-const none: readonly SkippedGroup[] = [];

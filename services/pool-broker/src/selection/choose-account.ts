@@ -49,22 +49,16 @@ function bestOf(
   model: string,
   { affinityKey, random, rules, nowMs }: SelectionRequest,
 ): ExaminedAccount | undefined {
+  if (fit.length < 2) return fit[0];
   const roomy = fit.filter(({ view }) => headroomOf(view.health, model, nowMs) > rules.quotaReserve);
-  const eligible = (roomy.length > 0 ? roomy : fit).map((examined) => {
-    const share = examined.view.account.weight * paceOf(examined.view.health, model, nowMs);
-    return { examined, share };
-  });
-  if (affinityKey === '') {
-    const least = Math.min(...eligible.map(({ examined, share }) => examined.view.inFlight / share));
-    const equals = eligible.filter(({ examined, share }) => examined.view.inFlight / share === least);
-    return drawByShare(equals, random())?.examined;
-  }
-  const least = Math.min(...eligible.map(({ examined }) => loadOf(examined.view)));
-  const near = eligible.filter(({ examined }) => loadOf(examined.view) <= least + affinityTolerance);
+  const eligible = roomy.length > 0 ? roomy : fit;
+  if (affinityKey === '') return drawLeastBusy(eligible, model, nowMs, random());
+  const least = Math.min(...eligible.map(({ view }) => loadOf(view)));
+  const near = eligible.filter(({ view }) => loadOf(view) <= least + affinityTolerance);
   return preferredByKey(affinityKey, near, {
-    idOf: ({ examined }) => examined.view.account.id,
-    weightOf: ({ examined }) => examined.view.account.weight,
-  })?.examined;
+    idOf: ({ view }) => view.account.id,
+    weightOf: ({ view }) => view.account.weight,
+  });
 }
 
 function loadOf({ account, inFlight }: AccountView): number {
@@ -75,13 +69,24 @@ function loadOf({ account, inFlight }: AccountView): number {
 // than a quarter of its capacity busier than another.
 const affinityTolerance = 0.25;
 
-/** Draws one; each as likely as its share says. */
-function drawByShare<T extends { readonly share: number }>(items: readonly T[], value: number): T | undefined {
-  const total = items.reduce((sum, { share }) => sum + share, 0);
+/** One of those with the fewest requests under way for their share; each as likely as its share says. */
+function drawLeastBusy(
+  eligible: readonly ExaminedAccount[],
+  model: string,
+  nowMs: number,
+  value: number,
+): ExaminedAccount | undefined {
+  const shares = eligible.map(({ view }) => view.account.weight * paceOf(view.health, model, nowMs));
+  const loads = eligible.map(({ view }, at) => view.inFlight / (shares[at] ?? 1));
+  const least = Math.min(...loads);
+  const total = shares.reduce((sum, share, at) => (loads[at] === least ? sum + share : sum), 0);
   let left = value * total;
-  for (const item of items) {
-    left -= item.share;
-    if (left < 0) return item;
+  let last: ExaminedAccount | undefined;
+  for (const [at, examined] of eligible.entries()) {
+    if (loads[at] !== least) continue;
+    last = examined;
+    left -= shares[at] ?? 0;
+    if (left < 0) break;
   }
-  return items.at(-1);
+  return last;
 }

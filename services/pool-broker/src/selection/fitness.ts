@@ -51,8 +51,12 @@ export function fitnessOf(view: AccountView, model: string, history: RequestHist
   if (availability.kind === 'probing') return unfit(availability);
   const result = history.triedResult(account.id, model);
   if (result !== undefined) return unfit({ kind: 'tried', result });
-  return busy ? unfit({ kind: 'busy' }) : { kind: 'fit', probe: availability.kind === 'probe_due' };
+  if (busy) return unfit({ kind: 'busy' });
+  return availability.kind === 'probe_due' ? fitToProbe : fit;
 }
+
+const fit: Fitness = { kind: 'fit', probe: false };
+const fitToProbe: Fitness = { kind: 'fit', probe: true };
 
 const available: Availability = { kind: 'available' };
 

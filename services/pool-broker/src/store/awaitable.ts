@@ -14,6 +14,7 @@ export function allThere<T>(answers: readonly Awaitable<T>[]): Awaitable<readonl
   return answers.every(isThere) ? answers : Promise.all(answers);
 }
 
-function isThere<T>(answer: Awaitable<T>): answer is Exclude<T, Promise<unknown>> {
+/** Whether an answer is there already. */
+export function isThere<T>(answer: Awaitable<T>): answer is Exclude<T, Promise<unknown>> {
   return !(answer instanceof Promise);
 }

@@ -1,58 +1,59 @@
+import { Chain, type Link, linkOf } from './chain.ts';
+
 /**
  * A map in order of when its entries were set, that gives its oldest entry at once. A plain Map that loses its first entries
  * walks over their empty places whenever its first is asked for, which adds up to more than all the rest of a request.
  */
 export class ChainedMap<V> {
-  readonly #entries = new Map<string, Entry<V>>();
-  #oldest: Entry<V> | undefined;
-  #newest: Entry<V> | undefined;
+  readonly #links = new Map<string, Link<Entry<V>>>();
+  readonly #chain = new Chain<Entry<V>>();
 
   get size(): number {
-    return this.#entries.size;
+    return this.#links.size;
   }
 
   get oldest(): { readonly key: string; readonly value: V } | undefined {
-    return this.#oldest;
+    return this.#chain.oldest?.item;
   }
 
   has(key: string): boolean {
-    return this.#entries.has(key);
+    return this.#links.has(key);
   }
 
   get(key: string): V | undefined {
-    return this.#entries.get(key)?.value;
+    return this.#links.get(key)?.item.value;
   }
 
-  /** Sets an entry, which becomes the newest. */
+  /** Sets an entry, which becomes the newest. One that is there is used again. */
   set(key: string, value: V): void {
-    this.delete(key);
-    const entry: Entry<V> = { key, value, before: this.#newest, after: undefined };
-    this.#entries.set(key, entry);
-    if (this.#newest === undefined) this.#oldest = entry;
-    else this.#newest.after = entry;
-    this.#newest = entry;
+    const known = this.#links.get(key);
+    if (known !== undefined) {
+      known.item.value = value;
+      this.#chain.remove(known);
+      this.#chain.add(known);
+      return;
+    }
+    const link = linkOf({ key, value });
+    this.#links.set(key, link);
+    this.#chain.add(link);
   }
 
-  delete(key: string): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    this.#entries.delete(key);
-    const { before, after } = entry;
-    if (before === undefined) this.#oldest = after;
-    else before.after = after;
-    if (after === undefined) this.#newest = before;
-    else after.before = before;
+  /** False when there was none. */
+  delete(key: string): boolean {
+    const link = this.#links.get(key);
+    if (link === undefined) return false;
+    this.#links.delete(key);
+    this.#chain.remove(link);
+    return true;
   }
 
   /** The values, the oldest first. */
   *values(): Generator<V> {
-    for (let entry = this.#oldest; entry !== undefined; entry = entry.after) yield entry.value;
+    for (const { value } of this.#chain.items()) yield value;
   }
 }
 
 interface Entry<V> {
   readonly key: string;
-  readonly value: V;
-  before: Entry<V> | undefined;
-  after: Entry<V> | undefined;
+  value: V;
 }

@@ -35,13 +35,13 @@ export class FallbackPoolStore implements PoolStore {
     this.#onFallback = onFallback;
   }
 
-  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<ReadonlyMap<string, AccountRecord>> {
+  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
     return this.#sharedOr(
       async () => {
-        await this.#tellWhatChangedAlone();
+        if (this.#changedAlone.size > 0) await this.#tellWhatChangedAlone();
         const records = await this.#shared.readAccounts(accountIds, leaseTtlMs);
         // Memory has changed when the call returns.
-        for (const [id, { health }] of records) void this.#memory.changeHealth(id, () => health);
+        records.forEach(({ health }, at) => void this.#memory.changeHealth(accountIds[at] ?? '', () => health));
         return records;
       },
       () => this.#memory.readAccounts(accountIds, leaseTtlMs),
@@ -60,14 +60,14 @@ export class FallbackPoolStore implements PoolStore {
   }
 
   /** Troubles of a pool last seconds: what each replica learns of them alone is not worth merging. */
-  async readPools(pools: readonly string[]): Promise<ReadonlyMap<string, PoolHealth>> {
+  async readPool(pool: string): Promise<PoolHealth> {
     return this.#sharedOr(
       async () => {
-        const healths = await this.#shared.readPools(pools);
-        for (const [pool, health] of healths) void this.#memory.changePoolHealth(pool, () => health);
-        return healths;
+        const health = await this.#shared.readPool(pool);
+        void this.#memory.changePoolHealth(pool, () => health);
+        return health;
       },
-      () => this.#memory.readPools(pools),
+      () => this.#memory.readPool(pool),
     );
   }
 
@@ -78,15 +78,19 @@ export class FallbackPoolStore implements PoolStore {
     );
   }
 
-  async takeLease(lease: NewLease): Promise<boolean> {
-    return this.#sharedOr(
+  /** Under an id of the memory's, which needs to remember nothing of its own leases. */
+  async takeLease(lease: NewLease): Promise<string | undefined> {
+    if (this.#isAway()) return this.#memory.takeLease(lease);
+    const leaseId = this.#memory.noteLease(lease);
+    const isTaken = await this.#sharedOr(
       async () => {
-        const taken = await this.#shared.takeLease(lease);
-        if (taken) void this.#memory.takeLease({ ...lease, maxConcurrency: Number.POSITIVE_INFINITY });
-        return taken;
+        if ((await this.#shared.takeLease({ ...lease, leaseId })) !== undefined) return true;
+        this.#memory.dropLease(leaseId);
+        return false;
       },
-      () => this.#memory.takeLease(lease),
+      () => this.#memory.keepLease(leaseId, lease),
     );
+    return isTaken ? leaseId : undefined;
   }
 
   async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
@@ -94,7 +98,7 @@ export class FallbackPoolStore implements PoolStore {
     if (alone.kind === 'settled_before') return alone;
     return this.#sharedOr(
       () => this.#shared.settleLease(accountId, request),
-      async () => alone,
+      () => alone,
     );
   }
 
@@ -109,7 +113,7 @@ export class FallbackPoolStore implements PoolStore {
     const alone = await this.#memory.shareOf(question);
     return this.#sharedOr(
       () => this.#shared.shareOf(question),
-      async () => alone,
+      () => alone,
     );
   }
 
@@ -147,7 +151,7 @@ export class FallbackPoolStore implements PoolStore {
   }
 
   async #sharedOr<T>(shared: () => Awaitable<T>, alone: () => Awaitable<T>): Promise<T> {
-    if (this.#clock.nowMs() < this.#awayUntilMs) return alone();
+    if (this.#isAway()) return alone();
     try {
       return await shared();
     } catch (thrown) {
@@ -157,9 +161,14 @@ export class FallbackPoolStore implements PoolStore {
     }
   }
 
+  #isAway(): boolean {
+    return this.#clock.nowMs() < this.#awayUntilMs;
+  }
+
   async #tellWhatChangedAlone(): Promise<void> {
     for (const accountId of this.#changedAlone) {
-      const health = (await this.#memory.readAccounts([accountId], Number.POSITIVE_INFINITY)).get(accountId)?.health;
+      const [record] = await this.#memory.readAccounts([accountId], Number.POSITIVE_INFINITY);
+      const health = record?.health;
       if (health !== undefined) await this.#shared.changeHealth(accountId, (known) => mergeHealth(known, health));
       this.#changedAlone.delete(accountId);
     }

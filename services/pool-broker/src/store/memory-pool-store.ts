@@ -4,17 +4,15 @@ import { type AccountHealth, healthy } from '../health/account-health.ts';
 import { type PoolHealth, untroubled } from '../health/pool-health.ts';
 import type { CallerShare } from '../selection/fair-share.ts';
 import type { Awaitable } from './awaitable.ts';
-import { ChainedMap } from './chained-map.ts';
-import { dropOlder } from './drop-older.ts';
-import { MemoryRequestBook } from './memory-request-book.ts';
-import {
-  type AccountRecord,
-  type HealthChange,
-  type LeaseSettlement,
-  type NewLease,
-  type PoolHealthChange,
-  type PoolStore,
-  settledMemoryMs,
+import { MemoryLeases } from './memory-leases.ts';
+import { type MemoryLease, MemoryRequestBook } from './memory-request-book.ts';
+import type {
+  AccountRecord,
+  HealthChange,
+  LeaseSettlement,
+  NewLease,
+  PoolHealthChange,
+  PoolStore,
 } from './pool-store.ts';
 import { RecentMap } from './recent-map.ts';
 import type { EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
@@ -24,6 +22,7 @@ export class MemoryPoolStore implements PoolStore {
   readonly #clock: Clock;
   readonly #accounts = new Map<string, AccountMemory>();
   readonly #pools = new Map<string, PoolHealth>();
+  readonly #leases = new MemoryLeases((lease) => this.#onEnd(lease));
   readonly #requests: MemoryRequestBook;
   readonly #bindings: RecentMap<string>;
   readonly #reports = new Map<string, ModelReport>();
@@ -34,17 +33,15 @@ export class MemoryPoolStore implements PoolStore {
     this.#bindings = new RecentMap(clock, maxBindings);
   }
 
-  readAccounts(accountIds: readonly string[], leaseTtlMs: number): Awaitable<ReadonlyMap<string, AccountRecord>> {
-    return new Map(
-      accountIds.map((accountId) => {
-        const account = this.#account(accountId);
-        dropOlder(account.leases, this.#clock.nowMs() - leaseTtlMs);
-        return [accountId, { health: account.health, inFlight: account.leases.size }];
-      }),
-    );
+  readAccounts(accountIds: readonly string[], leaseTtlMs: number): Awaitable<readonly AccountRecord[]> {
+    this.#leases.runOut(this.#clock.nowMs() - leaseTtlMs);
+    return accountIds.map((accountId) => {
+      const { health, inFlight } = this.#account(accountId);
+      return { health, inFlight };
+    });
   }
 
-  async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
+  changeHealth(accountId: string, change: HealthChange): Awaitable<boolean> {
     const account = this.#account(accountId);
     const next = change(account.health);
     if (next === undefined || next === account.health) return false;
@@ -52,47 +49,57 @@ export class MemoryPoolStore implements PoolStore {
     return true;
   }
 
-  readPools(pools: readonly string[]): Awaitable<ReadonlyMap<string, PoolHealth>> {
-    return new Map(pools.map((pool) => [pool, this.#pools.get(pool) ?? untroubled]));
+  readPool(pool: string): Awaitable<PoolHealth> {
+    return this.#poolHealth(pool);
   }
 
-  async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
-    const health = this.#pools.get(pool) ?? untroubled;
+  changePoolHealth(pool: string, change: PoolHealthChange): Awaitable<boolean> {
+    const health = this.#poolHealth(pool);
     const next = change(health);
     if (next === undefined || next === health) return false;
     this.#pools.set(pool, next);
     return true;
   }
 
-  takeLease(lease: NewLease): Awaitable<boolean> {
+  takeLease(lease: NewLease): Awaitable<string | undefined> {
     const { accountId, leaseId, maxConcurrency, leaseTtlMs } = lease;
-    const { leases } = this.#account(accountId);
-    const nowMs = this.#clock.nowMs();
-    dropOlder(leases, nowMs - leaseTtlMs);
-    if (!leases.has(leaseId) && leases.size >= maxConcurrency) return false;
-    leases.set(leaseId, nowMs);
-    this.#requests.begin(lease);
-    return true;
+    this.#leases.runOut(this.#clock.nowMs() - leaseTtlMs);
+    const isRepeated = leaseId !== undefined && this.#leases.isUnderWay(leaseId);
+    if (!isRepeated && this.#account(accountId).inFlight >= maxConcurrency) return undefined;
+    return this.#begin(lease);
   }
 
-  settleLease(accountId: string, request: EndedRequest): Awaitable<LeaseSettlement> {
-    const { leaseId, pool } = request;
-    const { leases, settled, health } = this.#account(accountId);
-    const nowMs = this.#clock.nowMs();
-    dropOlder(settled, nowMs - settledMemoryMs);
-    if (settled.has(leaseId)) return { kind: 'settled_before' };
-    const leasedAtMs = leases.get(leaseId);
-    settled.set(leaseId, nowMs);
-    leases.delete(leaseId);
-    this.#requests.end(request);
-    return { kind: 'settled', leasedAtMs, health, poolHealth: this.#pools.get(pool) ?? untroubled };
+  /** Takes a lease whatever the cap: another store decides on that. Gives its id. */
+  noteLease(lease: NewLease): string {
+    this.#leases.runOut(this.#clock.nowMs() - lease.leaseTtlMs);
+    return this.#begin(lease);
   }
 
-  async oldestRequest(question: SinceQuestion): Promise<number | undefined> {
+  /** Drops a lease that was noted, and never given to anybody. */
+  dropLease(leaseId: string): void {
+    this.#leases.settle(leaseId, this.#clock.nowMs());
+  }
+
+  /** As `dropLease` when its account has more than `maxConcurrency` with it. False: it is gone. */
+  keepLease(leaseId: string, { accountId, maxConcurrency }: NewLease): boolean {
+    if (this.#account(accountId).inFlight <= maxConcurrency) return true;
+    this.dropLease(leaseId);
+    return false;
+  }
+
+  settleLease(accountId: string, { leaseId, pool }: EndedRequest): Awaitable<LeaseSettlement> {
+    const end = this.#leases.settle(leaseId, this.#clock.nowMs());
+    if (end === 'settled_before') return settledBefore;
+    const { health } = this.#account(accountId);
+    return { kind: 'settled', leasedAtMs: end.takenAtMs, health, poolHealth: this.#poolHealth(pool) };
+  }
+
+  oldestRequest(question: SinceQuestion): Awaitable<number | undefined> {
     return this.#requests.oldest(question);
   }
 
   shareOf(question: ShareQuestion): Awaitable<CallerShare> {
+    this.#leases.runOut(this.#clock.nowMs() - question.leaseTtlMs);
     return this.#requests.shareOf(question);
   }
 
@@ -100,12 +107,12 @@ export class MemoryPoolStore implements PoolStore {
     return this.#bindings.get(affinityId);
   }
 
-  async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
+  bind(affinityId: string, accountId: string, ttlMs: number): Awaitable<void> {
     const bound = this.#bindings.get(affinityId);
     if (bound === undefined || bound === accountId) this.#bindings.set(affinityId, accountId, ttlMs);
   }
 
-  async unbind(affinityId: string, accountId: string): Promise<void> {
+  unbind(affinityId: string, accountId: string): Awaitable<void> {
     if (this.#bindings.get(affinityId) === accountId) this.#bindings.delete(affinityId);
   }
 
@@ -119,23 +126,42 @@ export class MemoryPoolStore implements PoolStore {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
+  #begin(wanted: NewLease): string {
+    const { accountId, caller, leaseId } = wanted;
+    const lease = this.#leases.begin(caller, this.#clock.nowMs(), leaseId);
+    const account = this.#account(accountId);
+    account.inFlight += 1;
+    lease.account = account;
+    this.#requests.begin(lease, wanted);
+    return lease.id;
+  }
+
+  #onEnd(lease: MemoryLease): void {
+    if (lease.account !== undefined) lease.account.inFlight -= 1;
+    this.#requests.end(lease);
+  }
+
   #account(accountId: string): AccountMemory {
     let account = this.#accounts.get(accountId);
     if (account === undefined) {
-      account = { health: healthy, leases: new ChainedMap(), settled: new ChainedMap() };
+      account = { health: healthy, inFlight: 0 };
       this.#accounts.set(accountId, account);
     }
     return account;
+  }
+
+  #poolHealth(pool: string): PoolHealth {
+    return this.#pools.get(pool) ?? untroubled;
   }
 }
 
 interface AccountMemory {
   health: AccountHealth;
-  /** Lease ids with when they were taken, oldest first. */
-  readonly leases: ChainedMap<number>;
-  /** Lease ids with when they were settled, oldest first. */
-  readonly settled: ChainedMap<number>;
+  /** Its leases under way. */
+  inFlight: number;
 }
+
+const settledBefore: LeaseSettlement = { kind: 'settled_before' };
 
 // A session costs some 200 bytes: this bounds what clients that make up sessions can cost.
 const maxBindings = 100_000;

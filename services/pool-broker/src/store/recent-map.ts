@@ -1,12 +1,13 @@
 import type { Clock } from '@gateway/time';
-import { ChainedMap } from './chained-map.ts';
+import { Chain, type Link, linkOf } from './chain.ts';
 
 /** A map whose entries end by themselves, and whose oldest entries make room when it is full. */
 export class RecentMap<V> {
   readonly #clock: Clock;
   readonly #capacity: number;
+  readonly #links = new Map<string, Link<Entry<V>>>();
   /** The entry set longest ago comes first. */
-  readonly #entries = new ChainedMap<{ readonly value: V; readonly endsMs: number }>();
+  readonly #chain = new Chain<Entry<V>>();
 
   constructor(clock: Clock, capacity: number) {
     this.#clock = clock;
@@ -14,28 +15,48 @@ export class RecentMap<V> {
   }
 
   get(key: string): V | undefined {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
-    if (this.#clock.nowMs() < entry.endsMs) return entry.value;
-    this.#entries.delete(key);
+    const link = this.#links.get(key);
+    if (link === undefined) return undefined;
+    if (this.#clock.nowMs() < link.item.endsMs) return link.item.value;
+    this.#drop(link);
     return undefined;
   }
 
+  /** Sets an entry, which becomes the newest. One that is there is used again: sessions are bound with each of their requests. */
   set(key: string, value: V, ttlMs: number): void {
     const nowMs = this.#clock.nowMs();
-    this.#entries.delete(key);
-    this.#makeRoom(nowMs);
-    this.#entries.set(key, { value, endsMs: nowMs + ttlMs });
+    const known = this.#links.get(key);
+    if (known !== undefined) this.#chain.remove(known);
+    const link = known ?? linkOf({ key, value, endsMs: 0 });
+    link.item.value = value;
+    link.item.endsMs = nowMs + ttlMs;
+    if (known === undefined) {
+      this.#makeRoom(nowMs);
+      this.#links.set(key, link);
+    }
+    this.#chain.add(link);
   }
 
   delete(key: string): void {
-    this.#entries.delete(key);
+    const link = this.#links.get(key);
+    if (link !== undefined) this.#drop(link);
   }
 
   #makeRoom(nowMs: number): void {
-    for (let { oldest } = this.#entries; oldest !== undefined; { oldest } = this.#entries) {
-      if (nowMs < oldest.value.endsMs && this.#entries.size < this.#capacity) return;
-      this.#entries.delete(oldest.key);
+    for (let { oldest } = this.#chain; oldest !== undefined; { oldest } = this.#chain) {
+      if (nowMs < oldest.item.endsMs && this.#links.size < this.#capacity) return;
+      this.#drop(oldest);
     }
   }
+
+  #drop(link: Link<Entry<V>>): void {
+    this.#links.delete(link.item.key);
+    this.#chain.remove(link);
+  }
+}
+
+interface Entry<V> {
+  readonly key: string;
+  value: V;
+  endsMs: number;
 }

@@ -5,6 +5,7 @@ import { type AccountHealth, forgottenAtMs, forgottenProblemAtMs } from '../heal
 import { forgottenTroubleAtMs, type PoolHealth } from '../health/pool-health.ts';
 import type { CallerShare } from '../selection/fair-share.ts';
 import { InTurn } from './in-turn.ts';
+import { newLeaseId } from './lease-id.ts';
 import { ParsedTexts } from './parsed-texts.ts';
 import {
   type AccountRecord,
@@ -65,17 +66,17 @@ export class RedisPoolStore implements PoolStore {
     this.#requests = new RedisRequestBook(redis, this.#verbs, clock, (pool, part) => this.#key('pool', pool, part));
   }
 
-  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<ReadonlyMap<string, AccountRecord>> {
+  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
     const oldestMs = this.#clock.nowMs() - leaseTtlMs;
-    const records = accountIds.map(async (accountId): Promise<[string, AccountRecord]> => {
+    const records = accountIds.map(async (accountId): Promise<AccountRecord> => {
       const key = this.#key('account', accountId, 'health');
       const [text, inFlight] = await Promise.all([
         this.#reads.text(key),
         this.#reads.leases(this.#key('account', accountId, 'leases'), oldestMs),
       ]);
-      return [accountId, { health: this.#healths.read(key, text), inFlight }];
+      return { health: this.#healths.read(key, text), inFlight };
     });
-    return new Map(await Promise.all(records));
+    return Promise.all(records);
   }
 
   async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
@@ -86,12 +87,9 @@ export class RedisPoolStore implements PoolStore {
     });
   }
 
-  async readPools(pools: readonly string[]): Promise<ReadonlyMap<string, PoolHealth>> {
-    const healths = pools.map(async (pool): Promise<[string, PoolHealth]> => {
-      const key = this.#key('pool', pool, 'health');
-      return [pool, this.#poolHealths.read(key, await this.#reads.text(key))];
-    });
-    return new Map(await Promise.all(healths));
+  async readPool(pool: string): Promise<PoolHealth> {
+    const key = this.#key('pool', pool, 'health');
+    return this.#poolHealths.read(key, await this.#reads.text(key));
   }
 
   async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
@@ -102,11 +100,12 @@ export class RedisPoolStore implements PoolStore {
     });
   }
 
-  async takeLease(lease: NewLease): Promise<boolean> {
-    const { accountId, leaseId, maxConcurrency, leaseTtlMs } = lease;
+  async takeLease(lease: NewLease): Promise<string | undefined> {
+    const { accountId, caller, maxConcurrency, leaseTtlMs, leaseId = newLeaseId(caller) } = lease;
     const keys = [this.#key('account', accountId, 'leases'), ...this.#requests.keysOf(lease)];
     const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
-    return (await this.#verbs.run('take_lease', keys, [leaseId, this.#clock.nowMs(), leaseTtlMs, cap])) === 1;
+    const parameters = [leaseId, this.#clock.nowMs(), leaseTtlMs, cap];
+    return (await this.#verbs.run('take_lease', keys, parameters)) === 1 ? leaseId : undefined;
   }
 
   async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {

@@ -2,7 +2,7 @@ import type { Clock } from '@gateway/time';
 import type { Redis } from 'ioredis';
 import type { CallerShare } from '../selection/fair-share.ts';
 import type { RedisVerbs } from './redis-verbs.ts';
-import { type EndedRequest, maxCallers, type ShareQuestion, type SinceQuestion } from './request-book.ts';
+import { maxCallers, type NewRequest, type ShareQuestion, type SinceQuestion } from './request-book.ts';
 
 /** Names a key of a pool. */
 export type PoolKey = (pool: string, part: string) => string;
@@ -37,7 +37,7 @@ export class RedisRequestBook {
   }
 
   /** The sets that a request is in while it goes on. */
-  keysOf({ pool, model, caller }: EndedRequest): readonly string[] {
+  keysOf({ pool, model, caller }: NewRequest): readonly string[] {
     const keys = [this.#key(pool, 'requests'), this.#key(pool, `model:${model}`)];
     return caller === '' ? keys : [...keys, this.#key(pool, `caller:${caller}`)];
   }

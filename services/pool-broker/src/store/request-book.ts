@@ -4,22 +4,20 @@ import type { Awaitable } from './awaitable.ts';
 /** Which requests a pool has under way: since when, for which model and for whom. They begin and end with their leases. */
 export interface RequestBook {
   /** When the oldest request began that is under way and no older than `sinceMs`. Undefined: there is none. */
-  oldestRequest(question: SinceQuestion): Promise<number | undefined>;
+  oldestRequest(question: SinceQuestion): Awaitable<number | undefined>;
   /** What a caller has of a pool. To ask counts it among those who want something of it. */
   shareOf(question: ShareQuestion): Awaitable<CallerShare>;
 }
 
-export interface EndedRequest {
+export interface NewRequest {
   readonly pool: string;
   readonly model: string;
   /** Empty: nobody's share is counted. */
   readonly caller: string;
-  readonly leaseId: string;
 }
 
-export interface BookedRequest extends EndedRequest {
-  /** When it stops counting, should its end never be told. */
-  readonly leaseTtlMs: number;
+export interface EndedRequest extends NewRequest {
+  readonly leaseId: string;
 }
 
 export interface SinceQuestion {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { callerOfLease, newLeaseId, toCallerId } from './lease-id.ts';
+import { toCallerId } from '../leasing/caller-id.ts';
+import { callerOfLease, newLeaseId } from './lease-id.ts';
 
 describe('a lease id', () => {
   it('names the caller whose share it counts against', () => {

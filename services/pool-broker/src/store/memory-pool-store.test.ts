@@ -1,0 +1,180 @@
+import { ManualClock } from '@gateway/time';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { callerOfLease } from './lease-id.ts';
+import { MemoryPoolStore } from './memory-pool-store.ts';
+import type { NewLease } from './pool-store.ts';
+
+const leaseTtlMs = 100;
+const callerMemoryMs = 60;
+const accountIds = ['p/a', 'p/b', 'q/a'] as const;
+const models = ['m', 'n'] as const;
+const callers = ['', 'c'.repeat(22), 'd'.repeat(22)] as const;
+const pools = ['p', 'q'] as const;
+
+interface ModelLease extends NewLease {
+  readonly id: string;
+  takenAtMs: number;
+  state: 'under way' | 'ran out' | 'settled';
+}
+
+/** What a store is, said as simply as it can be: all the leases that ever were. */
+class ModelStore {
+  readonly leases: ModelLease[] = [];
+  readonly askedAtMs = new Map<string, number>();
+
+  underWay(nowMs: number): readonly ModelLease[] {
+    for (const lease of this.leases) {
+      if (lease.state === 'under way' && lease.takenAtMs <= nowMs - leaseTtlMs) lease.state = 'ran out';
+    }
+    return this.leases.filter(({ state }) => state === 'under way');
+  }
+
+  /** The lease that is settled now; undefined when it was settled before. */
+  settle(id: string, nowMs: number): { leasedAtMs: number | undefined } | undefined {
+    const underWay = this.underWay(nowMs);
+    const lease = this.leases.find((each) => each.id === id) ?? expect.fail('nobody took it');
+    if (lease.state === 'settled') return undefined;
+    lease.state = 'settled';
+    return { leasedAtMs: underWay.includes(lease) ? lease.takenAtMs : undefined };
+  }
+}
+
+type Step =
+  | { readonly kind: 'wait'; readonly ms: number }
+  | { readonly kind: 'take'; readonly account: number; readonly model: number; readonly caller: number; cap: number }
+  | { readonly kind: 'settle'; readonly which: number }
+  | { readonly kind: 'share'; readonly pool: number; readonly caller: number }
+  | { readonly kind: 'oldest'; readonly pool: number; readonly model: number; readonly agoMs: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 40 }) }),
+  fc.record({
+    kind: fc.constant('take' as const),
+    account: fc.nat(2),
+    model: fc.nat(1),
+    caller: fc.nat(2),
+    cap: fc.integer({ min: 1, max: 4 }),
+  }),
+  fc.record({ kind: fc.constant('settle' as const), which: fc.nat(20) }),
+  fc.record({ kind: fc.constant('share' as const), pool: fc.nat(1), caller: fc.integer({ min: 1, max: 2 }) }),
+  fc.record({
+    kind: fc.constant('oldest' as const),
+    pool: fc.nat(1),
+    model: fc.nat(2),
+    agoMs: fc.nat(leaseTtlMs - 1),
+  }),
+);
+
+function at<T>(items: readonly T[], index: number): T {
+  return items[index] ?? expect.fail('there is none');
+}
+
+describe('the leases of a single process', () => {
+  it('are counted, settled once and forgotten as if all that ever were had been kept', async () => {
+    const check = async (steps: readonly Step[], isNamedElsewhere: boolean) => {
+      const clock = new ManualClock(1_000);
+      const store = new MemoryPoolStore(clock);
+      const model = new ModelStore();
+      for (const each of steps) {
+        const nowMs = clock.nowMs();
+        if (each.kind === 'wait') {
+          clock.advanceMs(each.ms);
+        } else if (each.kind === 'take') {
+          const accountId = at(accountIds, each.account);
+          const wanted: NewLease = {
+            ...{ accountId, pool: at(accountId.split('/'), 0), model: at(models, each.model) },
+            ...{ caller: at(callers, each.caller), maxConcurrency: each.cap, leaseTtlMs },
+            ...(isNamedElsewhere ? { leaseId: `lease ${model.leases.length}` } : {}),
+          };
+          const inFlight = model.underWay(nowMs).filter((lease) => lease.accountId === accountId).length;
+          const id = await store.takeLease(wanted);
+          expect(id !== undefined).toBe(inFlight < each.cap);
+          if (id === undefined) continue;
+          expect(model.leases.map((lease) => lease.id)).not.toContain(id);
+          if (!isNamedElsewhere) expect(callerOfLease(id)).toBe(wanted.caller);
+          model.leases.push({ ...wanted, id, takenAtMs: nowMs, state: 'under way' });
+        } else if (each.kind === 'settle') {
+          const lease = model.leases.at(each.which % Math.max(1, model.leases.length));
+          if (lease === undefined) continue;
+          const expected = model.settle(lease.id, nowMs);
+          // What ran out is noticed when somebody asks for what is under way.
+          await store.readAccounts(accountIds, leaseTtlMs);
+          const settlement = await store.settleLease(lease.accountId, { ...lease, leaseId: lease.id });
+          expect(settlement).toMatchObject(
+            expected === undefined ? { kind: 'settled_before' } : { kind: 'settled', ...expected },
+          );
+        } else if (each.kind === 'share') {
+          const pool = at(pools, each.pool);
+          const caller = at(callers, each.caller);
+          model.askedAtMs.set(`${pool} ${caller}`, nowMs);
+          const asking = [...model.askedAtMs].filter(
+            ([key, askedAtMs]) => key.startsWith(pool) && askedAtMs > nowMs - callerMemoryMs,
+          );
+          const own = model.underWay(nowMs).filter((lease) => lease.pool === pool && lease.caller === caller);
+          expect(await store.shareOf({ pool, caller, leaseTtlMs, callerMemoryMs })).toEqual({
+            inFlight: own.length,
+            callers: asking.length,
+          });
+        } else {
+          const pool = at(pools, each.pool);
+          const asked = ['', ...models][each.model] ?? '';
+          const sinceMs = nowMs - each.agoMs;
+          const times = model
+            .underWay(nowMs)
+            .filter((lease) => lease.pool === pool && (asked === '' || lease.model === asked))
+            .map(({ takenAtMs }) => takenAtMs)
+            .filter((timeMs) => timeMs >= sinceMs);
+          const oldest = times.length === 0 ? undefined : Math.min(...times);
+          expect(await store.oldestRequest({ pool, model: asked, sinceMs })).toBe(oldest);
+        }
+        const underWay = model.underWay(clock.nowMs());
+        const records = await store.readAccounts(accountIds, leaseTtlMs);
+        expect(records.map(({ inFlight }) => inFlight)).toEqual(
+          accountIds.map((accountId) => underWay.filter((lease) => lease.accountId === accountId).length),
+        );
+      }
+    };
+    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.boolean(), check), { numRuns: 300 });
+  });
+
+  const wanted = { pool: 'p', model: 'm', caller: '', accountId: 'p/a', maxConcurrency: 1, leaseTtlMs };
+  const take = async (store: MemoryPoolStore) => (await store.takeLease(wanted)) ?? expect.fail('there is no place');
+  const settle = async (store: MemoryPoolStore, leaseId: string) =>
+    (await store.settleLease('p/a', { ...wanted, leaseId })).kind;
+
+  it('are known to have been settled for ever, whatever came after them', async () => {
+    const clock = new ManualClock(0);
+    const store = new MemoryPoolStore(clock);
+    const first = await take(store);
+    expect(await settle(store, first)).toBe('settled');
+    for (let n = 0; n < 100; n++) expect(await settle(store, await take(store))).toBe('settled');
+    clock.advanceMs(86_400_000);
+    const last = await take(store);
+    expect(await settle(store, first)).toBe('settled_before');
+    expect(await settle(store, last)).toBe('settled');
+  });
+
+  it('have ids that no other process gives', async () => {
+    const clock = new ManualClock(0);
+    const [one, other] = [new MemoryPoolStore(clock), new MemoryPoolStore(clock)];
+    const [mine, theirs] = [await take(one), await take(other)];
+    expect(mine).not.toBe(theirs);
+    expect(await settle(other, mine)).toBe('settled');
+    expect(await settle(other, mine)).toBe('settled_before');
+    expect((await other.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(1);
+    expect(await settle(one, mine)).toBe('settled');
+  });
+
+  it('can be noted beyond the cap, and kept only within it', async () => {
+    const store = new MemoryPoolStore(new ManualClock(0));
+    const inFlight = async () => (await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight;
+    const [first, second] = [store.noteLease(wanted), store.noteLease(wanted)];
+    expect(await inFlight()).toBe(2);
+    expect(store.keepLease(first, wanted)).toBe(false);
+    expect(store.keepLease(second, wanted)).toBe(true);
+    expect(await inFlight()).toBe(1);
+    store.dropLease(second);
+    expect(await inFlight()).toBe(0);
+  });
+});
