@@ -26,6 +26,8 @@ export type EarlyProbe = 'not_yet' | 'due' | 'last_resort';
 
 /** `model` empty asks for the account as a whole: cooldowns of single models do not count. */
 export function availabilityOf(health: AccountHealth, model: string, nowMs: number): Availability {
+  // Most accounts have nothing that keeps them.
+  if (health.cooldowns.length === 0) return available;
   const concerning = health.cooldowns.filter((cooldown) => concernsModel(cooldown, model));
   const running = concerning.filter((cooldown) => isRunning(cooldown, nowMs));
   const last = latest(running);
@@ -40,8 +42,10 @@ export function availabilityOf(health: AccountHealth, model: string, nowMs: numb
     return { kind: 'probing', cooldown: probed, freeAtMs: expiresAtMs, limitOnly: halfOpen.every(isLimit) };
   }
   const [due] = halfOpen;
-  return due === undefined ? { kind: 'available' } : { kind: 'probe_due', cooldown: due };
+  return due === undefined ? available : { kind: 'probe_due', cooldown: due };
 }
+
+const available: Availability = { kind: 'available' };
 
 function earlyProbeOf(running: readonly Cooldown[], nowMs: number): EarlyProbe {
   const isDue = running.every(({ probeFromMs }) => probeFromMs !== undefined && nowMs >= probeFromMs);

@@ -23,22 +23,42 @@ export function hasItsShare(
   { nowMs, rules }: { readonly nowMs: number; readonly rules: PoolSettings },
 ): boolean {
   if (callers < 2 || inFlight === 0) return false;
-  const serving = views.filter(({ account }) => account.state === 'active' && servesModel(account, model));
   const partOf = (whole: number) => Math.max(1, Math.floor(whole / callers));
-  const usable = serving.filter(({ health }) => availabilityOf(health, model, nowMs).kind === 'available');
-  const capacity = sum(usable, ({ account }) => account.maxConcurrency);
-  const free = sum(usable, ({ account, inFlight: busy }) => Math.max(0, account.maxConcurrency - busy));
+  const { serving, busy, left, capacity, free } = supplyOf(views, model, nowMs);
   if (free <= Math.floor(capacity * rules.callerReserve) && inFlight >= partOf(capacity)) return true;
-  const left = sum(serving, (view) => quotaLeft(view, model, nowMs)) / serving.length;
-  return left <= rules.callerReserve && inFlight >= partOf(sum(serving, ({ inFlight: busy }) => busy));
+  return left / serving <= rules.callerReserve && inFlight >= partOf(busy);
+}
+
+/** What a pool has for a model. */
+interface Supply {
+  /** Accounts that may serve it. */
+  readonly serving: number;
+  /** Their requests under way. */
+  readonly busy: number;
+  /** Their quotas that can be used now, each 0 to 1. */
+  readonly left: number;
+  /** The places of those that can take requests now, and how many of these are free. */
+  readonly capacity: number;
+  readonly free: number;
+}
+
+function supplyOf(views: readonly AccountView[], model: string, nowMs: number): Supply {
+  const supply = { serving: 0, busy: 0, left: 0, capacity: 0, free: 0 };
+  for (const view of views) {
+    const { account, health, inFlight } = view;
+    if (account.state !== 'active' || !servesModel(account, model)) continue;
+    supply.serving += 1;
+    supply.busy += inFlight;
+    supply.left += quotaLeft(view, model, nowMs);
+    if (availabilityOf(health, model, nowMs).kind !== 'available') continue;
+    supply.capacity += account.maxConcurrency;
+    supply.free += Math.max(0, account.maxConcurrency - inFlight);
+  }
+  return supply;
 }
 
 /** The share of an account's quota that can be used now: nothing of one that is limited. */
 function quotaLeft({ health }: AccountView, model: string, nowMs: number): number {
   const availability = availabilityOf(health, model, nowMs);
   return availability.kind === 'cooling' && availability.limitOnly ? 0 : headroomOf(health, model, nowMs);
-}
-
-function sum<T>(items: readonly T[], amountOf: (item: T) => number): number {
-  return items.reduce((total, item) => total + amountOf(item), 0);
 }

@@ -44,8 +44,7 @@ export function fitnessOf(view: AccountView, model: string, history: RequestHist
   if (account.state === 'disabled') return unfit({ kind: 'disabled', note: account.note });
   if (account.state === 'draining') return unfit({ kind: 'draining' });
   if (!servesModel(account, model)) return unfit({ kind: 'model_not_served' });
-  // Most accounts have nothing that keeps them.
-  const availability = health.cooldowns.length === 0 ? available : availabilityOf(health, model, nowMs);
+  const availability = availabilityOf(health, model, nowMs);
   const busy = isBusy(view, history);
   if (availability.kind === 'cooling') return coolingFitness(availability, busy || isTried(view, model, history));
   if (availability.kind === 'probing') return unfit(availability);
@@ -57,8 +56,6 @@ export function fitnessOf(view: AccountView, model: string, history: RequestHist
 
 const fit: Fitness = { kind: 'fit', probe: false };
 const fitToProbe: Fitness = { kind: 'fit', probe: true };
-
-const available: Availability = { kind: 'available' };
 
 function coolingFitness(
   { kind, cooldown, limitOnly, early }: Extract<Availability, { kind: 'cooling' }>,
