@@ -67,7 +67,7 @@ export class FlakyStore implements RemoteLimitStore {
     return this.#unlessAway(async () => undefined);
   }
 
-  async #unlessAway<T>(call: () => Promise<T>): Promise<T> {
+  async #unlessAway<T>(call: () => Promise<T> | T): Promise<T> {
     if (this.away === 'before the call') throw new Error('away');
     const answer = await call();
     if (this.away === 'after the call') throw new Error('answer lost');

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import { type Clock, type LocalDay, localDayOf } from '@gateway/time';
 import type { LimiterEvents } from '../limiter-events.ts';
-import type { DayBaseUnknown, KnownDayBase, LimitStore, ReconciledDay } from '../store/limit-store.ts';
+import type { DayBaseUnknown, DayTotal, KnownDayBase, LimitStore, ReconciledDay } from '../store/limit-store.ts';
 import { dayState } from '../windows/day-budget.ts';
 import type { Decision, LimitStatus } from '../windows/limit-status.ts';
 import { areUnlimited, type CostKind, type Limits } from '../windows/limits.ts';
@@ -46,12 +46,13 @@ export class Limiter {
     this.#events = events;
   }
 
-  async admit(request: AdmissionRequest): Promise<Decision> {
+  /** Answers at once when the store does and knows the day's base. */
+  admit(request: AdmissionRequest): Promise<Decision> | Decision {
     if (areUnlimited(request.limits)) return { kind: 'admitted', status: this.#unlimited() };
-    const decision = await this.#withDayBase(request.key, (dayBase) => this.#store.admit({ ...request, dayBase }));
-    this.#events.decided([decision]);
-    this.#noteUse(request, decision);
-    return decision;
+    const dayBase = this.#dayBaseOf(request.key);
+    const answer = this.#store.admit({ ...request, dayBase });
+    if (answer instanceof Promise || isBaseUnknown(answer)) return this.#admitLater(request, answer);
+    return this.#decided(request, answer);
   }
 
   /** As `admit`, of many at once; answers in their order. */
@@ -76,25 +77,20 @@ export class Limiter {
 
   async peek(key: string, limits: Limits): Promise<LimitStatus> {
     if (areUnlimited(limits)) return this.#unlimited();
-    return (await this.#withDayBase(key, (dayBase) => this.#store.peek({ key, limits, dayBase }))).status;
+    const ask = (dayBase: KnownDayBase) => this.#store.peek({ key, limits, dayBase });
+    return (await this.#withDayBase(key, await ask(this.#dayBaseOf(key)), ask)).status;
   }
 
-  /** Adds the tokens to their day, at once, and answers the day's total. */
-  async settle(request: SettleRequest): Promise<number> {
+  /** Adds the tokens to their day and answers the day's total; at once when the store does and knows the day's base. */
+  settle(request: SettleRequest): Promise<number> | number {
     const state = dayState(request.localDay, this.#clock.nowMs());
     if (state === 'future') throw new GatewayError('invalid_request', 'local_day lies in the future.');
     // That day's budget limits nothing any more, and nothing is remembered of it.
     if (state === 'over') return request.tokens;
-    const { key, localDay } = request;
-    const dayBase = this.#dayBaseOf(key);
-    const { usedTokens, baseKnown } = await this.#store.settle({ ...request, dayBase });
-    if (baseKnown) {
-      this.#reconciler.noteUse(key, localDay);
-      return usedTokens;
-    }
-    // Now rather than at the next admission, which would have to wait for it.
-    const base = await this.#dayTotals.load(key, localDay);
-    return base === undefined ? usedTokens : this.#rememberBase(key, localDay, base);
+    const total = this.#store.settle({ ...request, dayBase: this.#dayBaseOf(request.key) });
+    return total instanceof Promise
+      ? total.then((told) => this.#settled(request, told))
+      : this.#settled(request, total);
   }
 
   /** Compares a day's counter with the ledger and puts it right. */
@@ -111,22 +107,45 @@ export class Limiter {
     return reconciled;
   }
 
-  /** Asks the store; loads the day's base when it lacks one. Without an answer in time the day counts from zero. */
+  async #admitLater(request: AdmissionRequest, answer: Promise<Decision | DayBaseUnknown> | DayBaseUnknown) {
+    const ask = (dayBase: KnownDayBase) => this.#store.admit({ ...request, dayBase });
+    return this.#decided(request, await this.#withDayBase(request.key, await answer, ask));
+  }
+
+  #decided(request: AdmissionRequest, decision: Decision): Decision {
+    this.#events.decided([decision]);
+    this.#noteUse(request, decision);
+    return decision;
+  }
+
+  #settled({ key, localDay }: SettleRequest, { usedTokens, baseKnown }: DayTotal): Promise<number> | number {
+    // Now rather than at the next admission, which would have to wait for it.
+    if (!baseKnown) return this.#withLoadedBase(key, localDay, usedTokens);
+    this.#reconciler.noteUse(key, localDay);
+    return usedTokens;
+  }
+
+  async #withLoadedBase(key: string, localDay: LocalDay, usedTokens: number): Promise<number> {
+    const base = await this.#dayTotals.load(key, localDay);
+    return base === undefined ? usedTokens : this.#rememberBase(key, localDay, base);
+  }
+
+  /** Loads the day's base when the store lacks it, and asks again. Without an answer in time the day counts from zero. */
   async #withDayBase<T extends { readonly kind: string }>(
     key: string,
-    ask: (dayBase: KnownDayBase) => Promise<T | DayBaseUnknown>,
+    first: T | DayBaseUnknown,
+    ask: (dayBase: KnownDayBase) => Promise<T | DayBaseUnknown> | T | DayBaseUnknown,
   ): Promise<T> {
-    let dayBase = this.#dayBaseOf(key);
+    let answer = first;
     // A second day base is missing only when midnight passed while the first was loaded.
-    for (let attempt = 0; attempt < 3; attempt++) {
-      const answer = await ask(dayBase);
-      if (!isBaseUnknown(answer)) return answer;
+    for (let attempt = 0; isBaseUnknown(answer); attempt++) {
+      if (attempt === maxLoads) throw new Error('the local day changes with every call');
       const { localDay } = answer;
       const base = await this.#dayTotals.load(key, localDay);
       if (base !== undefined) await this.#rememberBase(key, localDay, base);
-      dayBase = (day) => (day === localDay ? (base ?? 0) : undefined);
+      answer = await ask((day) => (day === localDay ? (base ?? 0) : undefined));
     }
-    throw new Error('the local day changes with every call');
+    return answer;
   }
 
   #dayBaseOf(key: string): KnownDayBase {
@@ -148,6 +167,7 @@ export class Limiter {
   }
 }
 
+const maxLoads = 2;
 const unknownBase: KnownDayBase = () => undefined;
 const zeroBase: KnownDayBase = () => 0;
 

@@ -3,7 +3,8 @@ import type { Limiter } from '../admission/limiter.ts';
 import { buildDecision } from '../messages/build-decision.ts';
 import { readCheck } from '../messages/read-check.ts';
 
-/** Decides both limits of one request. */
-export async function admit(limiter: Limiter, request: AdmitRequest): Promise<AdmitResponse> {
-  return buildDecision(await limiter.admit(readCheck(request)));
+/** Decides both limits of one request; at once when the limiter does. */
+export function admit(limiter: Limiter, request: AdmitRequest): Promise<AdmitResponse> | AdmitResponse {
+  const decision = limiter.admit(readCheck(request));
+  return decision instanceof Promise ? decision.then(buildDecision) : buildDecision(decision);
 }

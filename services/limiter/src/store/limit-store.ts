@@ -72,15 +72,15 @@ export interface DayBaseUnknown {
 /**
  * Where windows and day counters live. Each verb is one atomic step on the store's own clock, and each may be repeated:
  * the same request id takes no second slot while its entry is in the window, and adds its tokens once while it is pending
- * and for two minutes.
+ * and for two minutes. A store that has all at hand answers `admit` and `settle` at once.
  */
 export interface LimitStore {
   /** Decides both limits and takes a slot when it admits. A refused request leaves no trace. */
-  admit(check: AdmitCheck): Promise<Decision | DayBaseUnknown>;
+  admit(check: AdmitCheck): Promise<Decision | DayBaseUnknown> | Decision | DayBaseUnknown;
   /** As `admit`, of many at once: each is decided by itself, one after the other. Answers in their order. */
   admitAll(checks: readonly AdmitCheck[]): Promise<readonly (Decision | DayBaseUnknown)[]>;
   /** Adds a request's tokens to its day. */
-  settle(settlement: Settlement): Promise<DayTotal>;
+  settle(settlement: Settlement): Promise<DayTotal> | DayTotal;
   /** As `settle`, of many at once. */
   settleAll(settlements: readonly Settlement[]): Promise<readonly DayTotal[]>;
   /** Reads both limits and changes nothing. */

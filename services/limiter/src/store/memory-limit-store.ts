@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock, LocalDay } from '@gateway/time';
-import { dayForgottenAtMs, daySpanAt } from '../windows/day-budget.ts';
+import { daySpanAt } from '../windows/day-budget.ts';
 import { decide } from '../windows/decide.ts';
 import type { KeyFacts } from '../windows/key-facts.ts';
 import { admittedWith, type Decision, refusedWith, statusOf } from '../windows/limit-status.ts';
 import { emptyWindow } from '../windows/minute-window.ts';
-import { BoundedMap } from './bounded-map.ts';
+import { type DayCounter, DayCounters } from './day-counters.ts';
 import type {
   AdmitCheck,
   DayBaseUnknown,
@@ -40,9 +40,7 @@ export class MemoryLimitStore implements LimitStore {
   readonly #maxRecorded: number;
   readonly #maxPendingIds: number;
   readonly #windows: MinuteWindows;
-  readonly #days: BoundedMap<DayCounter>;
-  /** Requests that count without being pending, and until when they are known again. */
-  readonly #toldIds: BoundedMap<number>;
+  readonly #days: DayCounters;
 
   constructor({ clock, maxKeys, maxSettledIds = 100_000, ...options }: MemoryLimitStoreOptions) {
     this.#isReconciled = options.isReconciled ?? true;
@@ -50,8 +48,7 @@ export class MemoryLimitStore implements LimitStore {
     this.#maxPendingIds = options.maxPendingIds ?? maxPendingIds;
     this.#clock = clock;
     this.#windows = new MinuteWindows(maxKeys);
-    this.#days = new BoundedMap({ maxEntries: maxKeys, isIdle: (day, nowMs) => day.forgottenAtMs <= nowMs });
-    this.#toldIds = new BoundedMap({ maxEntries: maxSettledIds, isIdle: (untilMs, nowMs) => untilMs <= nowMs });
+    this.#days = new DayCounters({ maxKeys, maxToldIds: maxSettledIds });
   }
 
   /** Windows and day counters that are held now. */
@@ -59,15 +56,7 @@ export class MemoryLimitStore implements LimitStore {
     return this.#windows.size + this.#days.size;
   }
 
-  async admit(check: AdmitCheck): Promise<Decision | DayBaseUnknown> {
-    return this.admitNow(check);
-  }
-
-  async admitAll(checks: readonly AdmitCheck[]): Promise<readonly (Decision | DayBaseUnknown)[]> {
-    return checks.map((check) => this.admitNow(check));
-  }
-
-  admitNow(check: AdmitCheck): Decision | DayBaseUnknown {
+  admit(check: AdmitCheck): Decision | DayBaseUnknown {
     const seen = this.#look(check);
     if ('kind' in seen) return seen;
     const { window, facts } = seen;
@@ -80,12 +69,26 @@ export class MemoryLimitStore implements LimitStore {
     return admittedWith(limits, { ...facts, requests: taken.facts(limits.requestsPerMinute) });
   }
 
-  async settle(settlement: Settlement): Promise<DayTotal> {
-    return this.#settleNow(settlement);
+  async admitAll(checks: readonly AdmitCheck[]): Promise<readonly (Decision | DayBaseUnknown)[]> {
+    return checks.map((check) => this.admit(check));
+  }
+
+  settle({ key, requestId, localDay, tokens, dayBase }: Settlement): DayTotal {
+    const nowMs = this.#clock.nowMs();
+    this.#days.forgetOver(nowMs);
+    const callersBase = dayBase(localDay);
+    // What adds nothing begins no counter.
+    const day = tokens === 0 ? this.#days.get(key, localDay) : this.#days.open(key, localDay);
+    if (day !== undefined && tokens !== 0 && !this.#days.holds(day, requestId, nowMs)) {
+      day.settled = plus(day.settled, tokens);
+      this.#note(day, requestId, tokens, this.#isReconciled && callersBase === undefined);
+    }
+    const base = day?.base ?? callersBase;
+    return { usedTokens: (base ?? 0) + (day?.settled ?? 0), baseKnown: base !== undefined };
   }
 
   async settleAll(settlements: readonly Settlement[]): Promise<readonly DayTotal[]> {
-    return settlements.map((settlement) => this.#settleNow(settlement));
+    return settlements.map((settlement) => this.settle(settlement));
   }
 
   async peek(question: KeyQuestion): ReturnType<LimitStore['peek']> {
@@ -98,30 +101,30 @@ export class MemoryLimitStore implements LimitStore {
   }
 
   giveDayBase(key: string, day: LocalDay, tokens: number): number {
-    const counter = this.#day(key, day);
+    const counter = this.#days.open(key, day);
     counter.base ??= tokens;
     return counter.base + counter.settled;
   }
 
   async beginReconciliation(...[key, localDay, { pauseMs, force }]: Parameters<LimitStore['beginReconciliation']>) {
-    const day = this.#day(key, localDay);
+    const day = this.#days.open(key, localDay);
     const nowMs = this.#clock.nowMs();
     if (nowMs < day.pausedUntilMs && !force) return undefined;
     day.pausedUntilMs = nowMs + pauseMs;
     day.ticket = randomUUID();
-    return { ticket: day.ticket, pendingIds: [...day.pending.keys()] };
+    return { ticket: day.ticket, pendingIds: Array.from(day.pending, ([requestId]) => requestId) };
   }
 
   async finishReconciliation(
     ...[key, localDay, ticket, { totalTokens, includedIds, force }]: Parameters<LimitStore['finishReconciliation']>
   ): Promise<ReconciledDay | undefined> {
-    const day = this.#day(key, localDay);
+    const day = this.#days.open(key, localDay);
     if (day.ticket !== ticket) return undefined;
     const usedTokensBefore = day.base === undefined ? undefined : day.base + day.settled;
     day.base = force ? totalTokens : Math.max(totalTokens, day.base ?? 0);
     for (const requestId of includedIds) {
       day.settled -= day.pending.get(requestId) ?? 0;
-      if (day.pending.delete(requestId)) this.#noteTold(`${dayKey(key, localDay)}/${requestId}`, this.#clock.nowMs());
+      if (day.pending.delete(requestId)) this.#days.noteTold(day, requestId, this.#clock.nowMs());
     }
     if (day.pending.size * 2 <= this.#maxPendingIds) {
       day.settled -= day.unlisted;
@@ -154,42 +157,21 @@ export class MemoryLimitStore implements LimitStore {
 
   /** Forgets what was used, so that it is asked for anew; who settled stays known, and so do the windows. */
   forgetDayTotals(): void {
-    this.#days.clear();
+    this.#days.forgetTotals();
   }
 
-  #settleNow({ key, requestId, localDay, tokens, dayBase }: Settlement): DayTotal {
-    const nowMs = this.#clock.nowMs();
-    this.#days.forgetIdle(nowMs);
-    const name = dayKey(key, localDay);
-    const known = this.#days.get(name);
-    const callersBase = dayBase(localDay);
-    const base = known?.base ?? callersBase;
-    // One text for both of its uses: it is put together and hashed once.
-    const toldId = `${name}/${requestId}`;
-    const countsAlready = known?.pending.has(requestId) || (this.#toldIds.get(toldId) ?? 0) > nowMs;
-    let settled = known?.settled ?? 0;
-    if (tokens !== 0 && !countsAlready) {
-      const day = known ?? this.#beginDay(name, localDay);
-      settled = plus(settled, tokens);
-      day.settled = settled;
-      const hasLedger = this.#isReconciled && callersBase === undefined;
-      const hasRoom = day.pending.size < this.#maxPendingIds;
-      if (hasLedger && hasRoom) day.pending.set(requestId, tokens);
-      else this.#noteTold(toldId, nowMs);
-      if (hasLedger && !hasRoom) day.unlisted = plus(day.unlisted, tokens);
-    }
-    return { usedTokens: (base ?? 0) + settled, baseKnown: base !== undefined };
-  }
-
-  #noteTold(toldId: string, nowMs: number): void {
-    this.#toldIds.forgetIdle(nowMs);
-    this.#toldIds.set(toldId, nowMs + toldMs);
+  /** Takes note of a request that counts from now on, so that it is known again. */
+  #note(day: DayCounter, requestId: string, tokens: number, hasLedger: boolean): void {
+    const hasRoom = day.pending.size < this.#maxPendingIds;
+    if (hasLedger && hasRoom) day.pending.set(requestId, tokens);
+    else this.#days.noteTold(day, requestId, this.#clock.nowMs());
+    if (hasLedger && !hasRoom) day.unlisted = plus(day.unlisted, tokens);
   }
 
   #look({ key, limits, dayBase }: KeyQuestion): Seen | DayBaseUnknown {
     const clockMs = this.#clock.nowMs();
     this.#windows.forgetIdle(clockMs);
-    this.#days.forgetIdle(clockMs);
+    this.#days.forgetOver(clockMs);
     const { day } = daySpanAt(clockMs);
     const usedTokens = limits.tokensPerDay === undefined ? 0 : this.#usedTokens(key, day, dayBase(day));
     if (usedTokens === undefined) return { kind: 'day_base_unknown', localDay: day };
@@ -202,33 +184,11 @@ export class MemoryLimitStore implements LimitStore {
   }
 
   #usedTokens(key: string, day: LocalDay, knownBase: number | undefined): number | undefined {
-    const counter = this.#days.get(dayKey(key, day));
+    const counter = this.#days.get(key, day);
     const base = counter?.base ?? knownBase;
     return base === undefined ? undefined : base + (counter?.settled ?? 0);
   }
-
-  #day(key: string, day: LocalDay): DayCounter {
-    const name = dayKey(key, day);
-    return this.#days.get(name) ?? this.#beginDay(name, day);
-  }
-
-  #beginDay(name: string, localDay: LocalDay): DayCounter {
-    const counter: DayCounter = {
-      base: undefined,
-      settled: 0,
-      pending: new Map(),
-      unlisted: 0,
-      ticket: undefined,
-      pausedUntilMs: 0,
-      forgottenAtMs: dayForgottenAtMs(localDay),
-    };
-    this.#days.set(name, counter);
-    return counter;
-  }
 }
-
-/** For how long a request that counts already is known again when it is settled once more. */
-const toldMs = 120_000;
 
 interface Seen {
   /** Undefined when the key has none yet, or its requests are not limited. */
@@ -236,28 +196,7 @@ interface Seen {
   readonly facts: KeyFacts;
 }
 
-interface DayCounter {
-  /** What the ledger said; tokens from before the store began to count, to begin with. */
-  base: number | undefined;
-  /** Tokens that are not in the base. */
-  settled: number;
-  /** Of the settled ones, those that the ledger will have: tokens by request. */
-  readonly pending: Map<string, number>;
-  /** Of the settled ones, those of requests that came when too many were pending. */
-  unlisted: number;
-  /** Of the reconciliation that was begun last. */
-  ticket: string | undefined;
-  /** Until then no other may begin. */
-  pausedUntilMs: number;
-  readonly forgottenAtMs: number;
-}
-
 /** Stands still at the largest exact number. */
 function plus(counted: number, tokens: number): number {
   return Math.min(Number.MAX_SAFE_INTEGER, counted + tokens);
-}
-
-/** The length keeps a key that contains the separator apart from others. */
-function dayKey(key: string, day: LocalDay): string {
-  return `${day}/${key.length}/${key}`;
 }

@@ -86,7 +86,7 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     return this.#mayDecideLocally() ? undefined : 'the shared store is away';
   }
 
-  admit(check: AdmitCheck): ReturnType<LimitStore['admit']> {
+  admit(check: AdmitCheck): Promise<Decision | DayBaseUnknown> {
     return this.#checks.ask(check);
   }
 
@@ -140,7 +140,7 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
 
   #decideAlone(checks: readonly AdmitCheck[]): readonly (Decision | DayBaseUnknown)[] {
     return checks.map((check) => {
-      const decision = this.#options.local.admitNow(this.#askedAlone(check));
+      const decision = this.#options.local.admit(this.#askedAlone(check));
       if (decision.kind === 'day_base_unknown') return decision;
       return { ...decision, status: asDegraded(decision.status, check.limits) };
     });

@@ -1,3 +1,5 @@
+import { RequestTable } from './request-table.ts';
+
 /** Length of the sliding window. An entry of the instant t leaves at exactly t + 60 000 ms. */
 export const WINDOW_MS = 60_000;
 
@@ -23,72 +25,61 @@ export function blockingIndex(count: number, limit: number): number | undefined 
 
 /** The exact log of one key's admissions. Entries are request ids, so that the same request never counts twice. */
 export class MinuteWindow {
-  readonly #ids = new Set<string>();
-  /**
-   * In order of time: now() never goes back behind the newest entry. What is before `#oldest` has left. A queue, because a Set
-   * or Map that loses its first entries walks over their places whenever its first is asked for.
-   */
-  #queue: Entry[] = [];
-  #oldest = 0;
+  /** When each request entered, in order of time: now() never goes back behind the newest entry. */
+  readonly #entered = new RequestTable();
+  /** Of the newest entry that there was. */
+  #newestMs = Number.NEGATIVE_INFINITY;
 
   get size(): number {
-    return this.#ids.size;
+    return this.#entered.size;
   }
 
   /** The window's time: a clock that was set back must not put new entries before old ones. */
   now(clockMs: number): number {
-    if (this.#ids.size === 0) return clockMs;
+    if (this.#entered.size === 0) return clockMs;
     if (this.#newestMs > clockMs + WINDOW_MS) this.#pullBack(clockMs);
     return Math.max(clockMs, this.#newestMs);
   }
 
   /** Drops the entries that are 60 seconds old and answers how many. Call it with now() before anything else is asked. */
   dropExpired(nowMs: number): number {
-    const before = this.#oldest;
-    let oldest = this.#queue[before];
-    while (oldest !== undefined && oldest.enteredMs <= nowMs - WINDOW_MS) {
-      this.#ids.delete(oldest.requestId);
-      this.#oldest += 1;
-      oldest = this.#queue[this.#oldest];
+    const before = this.#entered.size;
+    for (;;) {
+      const oldestMs = this.#entered.at(0);
+      if (oldestMs === undefined || oldestMs > nowMs - WINDOW_MS) return before - this.#entered.size;
+      this.#entered.deleteOldest();
     }
-    const dropped = this.#oldest - before;
-    if (this.#oldest > this.#ids.size) this.#shorten();
-    return dropped;
   }
 
   has(requestId: string): boolean {
-    return this.#ids.has(requestId);
+    return this.#entered.has(requestId);
   }
 
+  /** Puts an entry behind all others. */
   take(requestId: string, nowMs: number): void {
-    this.#ids.add(requestId);
-    this.#queue.push({ requestId, enteredMs: nowMs });
+    this.#entered.set(requestId, nowMs);
+    this.#newestMs = nowMs;
   }
 
   /** Puts an entry where it belongs in time. False, and nothing changes, when the request has one already. */
   insert(requestId: string, enteredMs: number): boolean {
-    if (this.#ids.has(requestId)) return false;
-    const isNewest = this.#ids.size === 0 || enteredMs >= this.#newestMs;
-    this.take(requestId, enteredMs);
-    if (!isNewest) {
-      this.#shorten();
-      this.#queue.sort((one, other) => one.enteredMs - other.enteredMs);
-    }
+    if (this.#entered.has(requestId)) return false;
+    if (this.#entered.size === 0 || enteredMs >= this.#newestMs) this.take(requestId, enteredMs);
+    else this.#replaceAll([...this.#entered, [requestId, enteredMs]]);
     return true;
   }
 
   /** The entries of that instant and of those after it: request ids, and when they entered. */
   entriesSince(fromMs: number): readonly (readonly [string, number])[] {
-    if (this.#ids.size === 0 || this.#newestMs < fromMs) return [];
-    const since = this.#queue.slice(this.#oldest).filter(({ enteredMs }) => enteredMs >= fromMs);
-    return since.map(({ requestId, enteredMs }) => [requestId, enteredMs]);
+    if (this.#entered.size === 0 || this.#newestMs < fromMs) return [];
+    return [...this.#entered].filter(([, enteredMs]) => enteredMs >= fromMs);
   }
 
   facts(limit: number): WindowFacts {
-    const count = this.#ids.size;
+    const count = this.#entered.size;
     if (count === 0) return emptyWindow;
     const index = blockingIndex(count, limit);
-    const blockingMs = index === undefined ? undefined : this.#queue[this.#oldest + index]?.enteredMs;
+    const blockingMs = index === undefined ? undefined : this.#entered.at(index);
     return { count, newestMs: this.#newestMs, blockingMs };
   }
 
@@ -96,26 +87,18 @@ export class MinuteWindow {
     return this.#newestMs + WINDOW_MS <= nowMs;
   }
 
-  get #newestMs(): number {
-    return this.#queue.at(-1)?.enteredMs ?? Number.NEGATIVE_INFINITY;
-  }
-
-  /** Lets go of the places of entries that have left. */
-  #shorten(): void {
-    this.#queue = this.#queue.slice(this.#oldest);
-    this.#oldest = 0;
-  }
-
   /**
    * The clock was set back by more than any lag of a replica. When the entries ahead of it were made is not known any more,
    * but not after now: they count as made now, and none of them holds a slot for longer than a minute.
    */
   #pullBack(clockMs: number): void {
-    for (const entry of this.#queue) entry.enteredMs = Math.min(entry.enteredMs, clockMs);
+    this.#replaceAll([...this.#entered].map(([requestId, enteredMs]) => [requestId, Math.min(enteredMs, clockMs)]));
   }
-}
 
-interface Entry {
-  readonly requestId: string;
-  enteredMs: number;
+  #replaceAll(entries: readonly (readonly [string, number])[]): void {
+    this.#entered.clear();
+    for (const [requestId, enteredMs] of entries.toSorted(([, one], [, other]) => one - other)) {
+      this.take(requestId, enteredMs);
+    }
+  }
 }
