@@ -85,16 +85,14 @@ export class RequestTable {
     for (let place = this.#placeOf(hash, owner); ; place = this.#placeAfter(place)) {
       const position = (this.#places[place] ?? 0) - 1;
       if (position === nowhere) return nowhere;
-      if (this.#ownerAt(position) === owner && this.#hasId(position, words) && this.#texts.get(position) === text) {
-        return position;
-      }
+      if (this.#isAt(position, words, owner) && this.#texts.get(position) === text) return position;
     }
   }
 
-  #hasId(position: number, words: Uint32Array): boolean {
+  #isAt(position: number, words: Uint32Array, owner: number): boolean {
     const start = position * wordsOfEntry;
     for (let word = 0; word < wordsOfId; word++) if (this.#words[start + word] !== words[word]) return false;
-    return true;
+    return this.#words[start + wordsOfId] === owner;
   }
 
   #ownerAt(position: number): number {
