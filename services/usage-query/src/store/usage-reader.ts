@@ -1,7 +1,7 @@
 import type { GatewayDatabase } from '@gateway/database';
 import { addLocalDays, type LocalDay } from '@gateway/time';
-import { sql } from 'kysely';
 import type { DailyUsage } from '../periods/usage-periods.ts';
+import { dayTotalQuery } from './day-total-query.ts';
 
 /** Local days, first and last. */
 export interface DayRange {
@@ -52,26 +52,12 @@ export class UsageReader {
 
   /** The tokens of a token on one day, and which of its requests are among them: as one statement saw it. */
   async dayTotal(tokenId: string, localDay: LocalDay, requestIds: readonly string[]): Promise<DayTotal> {
-    const rows = await this.#database
-      .selectFrom('usage_daily')
-      .select([sql<string | null>`null`.as('request_id'), totalOfDay.as('total')])
-      .where('token_id', '=', tokenId)
-      .where('local_day', '=', localDay)
-      .$if(requestIds.length > 0, (query) =>
-        query.unionAll((included) =>
-          included
-            .selectFrom('usage_events')
-            .select(['request_id', sql<number>`0`.as('total')])
-            .where('token_id', '=', tokenId)
-            .where('local_day', '=', localDay)
-            .where('request_id', 'in', requestIds),
-        ),
-      )
-      .execute();
-    const present = new Set(rows.map(({ request_id }) => request_id));
+    const query = dayTotalQuery(this.#database, tokenId, localDay, requestIds);
+    const { rows } = await this.#database.executeQuery(query);
+    const missing = new Set(rows.map(({ missing_index }) => missing_index));
     return {
-      totalTokens: rows.find(({ request_id }) => request_id === null)?.total ?? 0,
-      included: requestIds.filter((id) => present.has(id)),
+      totalTokens: rows.find(({ missing_index }) => missing_index === null)?.total ?? 0,
+      included: requestIds.filter((_, index) => !missing.has(index)),
     };
   }
 
@@ -88,8 +74,6 @@ export class UsageReader {
     return requestIds.filter((id) => !present.has(id));
   }
 }
-
-const totalOfDay = sql<number>`cast(coalesce(sum(input_tokens + output_tokens), 0) as bigint)`;
 
 /** Every day by name: each is looked up in its key. */
 function daysOf({ first, last }: DayRange): LocalDay[] {
