@@ -1,5 +1,6 @@
-import { type DescMethod, type DescService, fromBinary } from '@bufbuild/protobuf';
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
+import { messageDecoder } from './wire/message-decoder.ts';
 import { messageEncoder } from './wire/message-encoder.ts';
 
 /** A service of proto/ in the form that grpc-js takes. */
@@ -15,8 +16,8 @@ export function grpcMethod(service: DescService, method: DescMethod): MethodDefi
     requestStream: method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
     responseStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
     requestSerialize: messageEncoder(method.input),
-    requestDeserialize: (bytes) => fromBinary(method.input, bytes),
+    requestDeserialize: messageDecoder(method.input),
     responseSerialize: messageEncoder(method.output),
-    responseDeserialize: (bytes) => fromBinary(method.output, bytes),
+    responseDeserialize: messageDecoder(method.output),
   };
 }

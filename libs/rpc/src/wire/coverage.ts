@@ -1,7 +1,7 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { scalarCodings } from './scalars.ts';
 
-/** Whether MessagePlan writes the messages of a schema: everything that our contracts are made of, and no more. */
+/** Whether the messages of a schema are written by MessagePlan and read by MessageReader: everything that our contracts are made of, and no more. */
 export function isCovered(schema: DescMessage, seen = new Set<DescMessage>()): boolean {
   if (seen.has(schema)) return true;
   seen.add(schema);
@@ -10,6 +10,7 @@ export function isCovered(schema: DescMessage, seen = new Set<DescMessage>()): b
 
 function isFieldCovered(field: DescField, seen: Set<DescMessage>): boolean {
   if (field.fieldKind === 'map') return areMapEntriesCovered(field);
+  if (field.enum !== undefined) return field.enum.open;
   if (field.message !== undefined) return isPlain(field.message) && isCovered(field.message, seen);
   return field.scalar === undefined || (scalarCodings.has(field.scalar) && !field.longAsString);
 }

@@ -1,42 +1,16 @@
-import { create, type DescMessage, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { create, type DescMessage, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { BytesValueSchema, FileDescriptorProtoSchema, StructSchema } from '@bufbuild/protobuf/wkt';
-import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { RequestTraceService } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
-import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
-import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import {
   AdmitRequestSchema,
   AdmitResponseSchema,
-  LimiterOperatorService,
-  LimiterService,
   SettleRequestSchema,
 } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { MultiplexService } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
-import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyMessage } from './__fixtures__/any-message.ts';
+import { schemas } from './__fixtures__/contracts.ts';
 import { isCovered } from './coverage.ts';
 import { messageEncoder } from './message-encoder.ts';
-
-const services: readonly DescService[] = [
-  AdapterService,
-  CredentialService,
-  IdentityService,
-  LimiterOperatorService,
-  LimiterService,
-  MultiplexService,
-  PoolBrokerService,
-  RequestTraceService,
-  UsageIngestService,
-  UsageLedgerService,
-  UsageQueryService,
-  UsageReportService,
-];
-const contracts = services.flatMap(({ methods }) => methods.flatMap(({ input, output }) => [input, output]));
-const schemas: readonly DescMessage[] = [...new Set([...contracts, ErrorDetailSchema])];
 
 function writtenByProtobufEs(schema: DescMessage, fields: Record<string, unknown>): Buffer {
   return Buffer.from(toBinary(schema, create(schema, fields)));

@@ -1,6 +1,6 @@
-import { type DescField, type DescMessage, type DescOneof, ScalarType } from '@bufbuild/protobuf';
+import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
-import { type ScalarCoding, scalarCodings } from './scalars.ts';
+import { codingOf } from './scalars.ts';
 import type { WireWriter } from './wire-writer.ts';
 
 /** How the messages of a covered schema are written: each field in the order of its number. */
@@ -158,13 +158,6 @@ const lengthDelimited = 2;
 
 function tagOf(field: DescField, wireType: number): number {
   return field.number * 8 + wireType;
-}
-
-/** Enums are written as numbers. */
-function codingOf(field: DescField): ScalarCoding {
-  const coding = scalarCodings.get(field.scalar ?? ScalarType.INT32);
-  if (coding === undefined) throw new Error(`${field.toString()} has a type that is not covered`);
-  return coding;
 }
 
 function isChosen(value: unknown): value is { readonly case: unknown; readonly value: unknown } {
