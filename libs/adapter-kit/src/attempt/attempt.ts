@@ -7,6 +7,7 @@ import { ExchangeReader } from '../upstream/exchange-reader.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { ExchangeListener, UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { AnswerFrames, type ExecuteFrame } from './answer-frames.ts';
+import { AnswerIntake } from './answer-intake.ts';
 import { answerToPassOn, failureOfExchange, unavailable } from './attempt-failure.ts';
 import { failedExecution, succeededExecution } from './execution-outcome.ts';
 import {
@@ -15,6 +16,7 @@ import {
   type OpenOptions,
   openAnswer,
   openSent,
+  type Sent,
   sendCall,
 } from './open-answer.ts';
 import { type QuotaReport, readQuotas, withLaterQuotas } from './read-quotas.ts';
@@ -53,7 +55,9 @@ export class Attempt implements ToldCall, ExchangeListener {
   #call: PreparedCall;
   #account: ProviderAccount | undefined;
   #exchange: UpstreamExchange | undefined;
-  #upstream: UpstreamHead | undefined;
+  #upstreamStatus = 0;
+  /** From the head of the provider's answer on. */
+  #intake: AnswerIntake | undefined;
   #quotas: QuotaReport = [];
   /** What the provider told in place of an answer. */
   #refusal: UpstreamFailure | undefined;
@@ -61,8 +65,6 @@ export class Attempt implements ToldCall, ExchangeListener {
   #broken: UpstreamError | undefined;
   #result: AttemptResult | undefined;
   #amended = '';
-  #answerBegan = false;
-  #heldBytes = 0;
   /** To be told before all else. */
   #kept: ExecuteFrame | undefined;
   #isTurnAwaited = false;
@@ -113,23 +115,33 @@ export class Attempt implements ToldCall, ExchangeListener {
   }
 
   onHead(head: UpstreamHead): void {
-    if (isProviderAnswer(head)) this.#onAnswering(head, readQuotas(this.#context, this.#request.lease.model, head));
-    else this.#onRefusing(head);
+    const [account, exchange] = [this.#account, this.#exchange];
+    if (account === undefined || exchange === undefined) return;
+    if (isProviderAnswer(head)) {
+      this.#onAnswering(exchange, head, readQuotas(this.#context, this.#request.lease.model, head));
+    } else {
+      this.#onRefusing({ account, head, answer: new ExchangeReader((listener) => exchange.tell(listener), head) });
+    }
   }
 
   onBytes(bytes: Buffer): void {
     if (this.#isSettled) return;
-    this.#translate(bytes);
-    if (!this.#frames.hasHead && this.#call.answer.ending === undefined) this.#watchHeld(bytes.length);
+    try {
+      this.#intake?.push(bytes, !this.#frames.hasHead);
+    } catch (thrown) {
+      this.#breakOff(thrown);
+    }
     this.#awaitTurn();
   }
 
   onEnd(): void {
     if (this.#isSettled) return;
-    const { answer } = this.#call;
     this.#keepContent();
-    if (answer.ending === undefined) this.#translate(undefined);
-    if (answer.ending === undefined) this.#breakOff('malformed', 'The answer ended early.');
+    try {
+      this.#intake?.end();
+    } catch (thrown) {
+      this.#breakOff(thrown);
+    }
     this.#awaitTurn();
   }
 
@@ -145,20 +157,19 @@ export class Attempt implements ToldCall, ExchangeListener {
     return this.#result !== undefined || this.#broken !== undefined;
   }
 
-  #onAnswering(head: UpstreamHead, quotas: QuotaReport): void {
-    this.#upstream = head;
+  #onAnswering(exchange: UpstreamExchange, head: UpstreamHead, quotas: QuotaReport): void {
+    const { requestId, bodyBytes } = this.#request;
+    const { answer } = this.#call;
+    this.#intake = new AnswerIntake({ context: this.#context, requestId, bodyBytes, exchange, head, answer });
+    this.#upstreamStatus = head.status;
     this.#quotas = quotas;
-    this.#call.answer.onHead?.(head);
+    answer.onHead?.(head);
     this.#frames.usageIsDue();
     this.#awaitTurn();
   }
 
   /** Why, and whether a newer secret helps, takes some waiting. */
-  #onRefusing(head: UpstreamHead): void {
-    const [account, exchange] = [this.#account, this.#exchange];
-    if (account === undefined || exchange === undefined) return;
-    const answer = new ExchangeReader((listener) => exchange.tell(listener), head);
-    const sent = { account, answer, head };
+  #onRefusing(sent: Sent): void {
     void this.#openSlowly((options) => openSent(this.#context, this.#request, this.#call, { sent, ...options }));
   }
 
@@ -182,37 +193,10 @@ export class Attempt implements ToldCall, ExchangeListener {
       opened.answer[Symbol.dispose]();
     } else {
       this.#exchange = opened.answer.exchange;
-      this.#onAnswering(opened.head, opened.quotas);
+      this.#onAnswering(this.#exchange, opened.head, opened.quotas);
       opened.answer.handOver(this);
       if (this.#isPaused) this.#exchange.pause();
     }
-  }
-
-  /** Hands bytes of the answer to its reader, `undefined` being the end. */
-  #translate(bytes: Uint8Array | undefined): void {
-    const { answer } = this.#call;
-    try {
-      if (bytes === undefined) answer.end();
-      else answer.push(bytes);
-    } catch (cause) {
-      const { requestId } = this.#request;
-      this.#context.logger.warn({ requestId, reason: nameOf(cause) }, 'an answer could not be read');
-      this.#breakOff('malformed', 'The answer could not be read.', cause);
-    }
-  }
-
-  /** Bounds what is held until the head goes out. Once the answer has begun, silence is limited instead of the whole time. */
-  #watchHeld(bytes: number): void {
-    const { config } = this.#context;
-    const { answer } = this.#call;
-    this.#heldBytes += bytes;
-    if (!this.#answerBegan && (answer.hasContent || answer.producedCharacters > 0)) {
-      this.#answerBegan = true;
-      this.#exchange?.limitSilence(config.idleTimeoutMs);
-    }
-    const isPreamble = !this.#answerBegan && isEventStream(this.#upstream);
-    const bound = isPreamble ? config.maxPreambleBytes + 4 * this.#request.bodyBytes : maxHeldBytes;
-    if (this.#heldBytes > bound) this.#breakOff('malformed', 'Too much came before the first content.');
   }
 
   /** The connection ends in the same turn as the answer has its first content: the client gets that all the same. */
@@ -221,8 +205,10 @@ export class Attempt implements ToldCall, ExchangeListener {
     if (answer.hasContent && answer.ending === undefined) this.#kept ??= this.#frames.progress(answer);
   }
 
-  #breakOff(kind: 'malformed', message: string, cause?: unknown): void {
-    this.#broken ??= new UpstreamError(kind, message, { cause });
+  /** Nothing that still comes can be of use. */
+  #breakOff(thrown: unknown): void {
+    if (!(thrown instanceof UpstreamError)) throw thrown;
+    this.#broken = thrown;
     this.#exchange?.[Symbol.dispose]();
   }
 
@@ -238,6 +224,8 @@ export class Attempt implements ToldCall, ExchangeListener {
     try {
       this.#tellTurn();
     } catch (thrown) {
+      // What a listener throws that has left is nobody's failure.
+      if (this.#listener === undefined) throw thrown;
       this.#fault(thrown);
     }
   };
@@ -252,7 +240,7 @@ export class Attempt implements ToldCall, ExchangeListener {
     else if (ending?.kind === 'failed') this.#failOrAmend(ending.failure);
     else if (ending !== undefined) this.#conclude();
     else if (this.#broken !== undefined) this.#fail(failureOfExchange(this.#broken));
-    else if (this.#upstream !== undefined) this.#tell(this.#frames.progress(answer));
+    else if (this.#intake !== undefined) this.#tell(this.#frames.progress(answer));
   }
 
   /** A provider that complains of something which the request can do without gets it once more without. */
@@ -272,11 +260,9 @@ export class Attempt implements ToldCall, ExchangeListener {
     this.#exchange?.[Symbol.dispose]();
     this.#call = call;
     this.#amended = amended;
-    this.#upstream = undefined;
+    this.#intake = undefined;
     this.#refusal = undefined;
     this.#broken = undefined;
-    this.#answerBegan = false;
-    this.#heldBytes = 0;
     this.begin();
   }
 
@@ -285,7 +271,7 @@ export class Attempt implements ToldCall, ExchangeListener {
     this.#end(AttemptResult.SUCCEEDED);
     const { answer } = this.#call;
     const outcome = succeededExecution({
-      upstreamStatus: this.#upstream?.status ?? 0,
+      upstreamStatus: this.#upstreamStatus,
       quotas: this.#allQuotas(),
       sealedReasoning: answer.sealedReasoning ?? '',
       amended: this.#amended,
@@ -324,8 +310,9 @@ export class Attempt implements ToldCall, ExchangeListener {
 
   #tellLast(frame: ExecuteFrame): void {
     this.#listener?.onAnswer(frame);
-    this.#listener?.onEnd();
+    const listener = this.#listener;
     this.#listener = undefined;
+    listener?.onEnd();
   }
 
   /** Something here is at fault: that is the call's failure, not the account's. */
@@ -341,16 +328,4 @@ export class Attempt implements ToldCall, ExchangeListener {
     this.#context.metrics.attemptEnded(result);
     this.#context.metrics.unknownEventsSkipped(this.#call.answer.unknownEvents ?? 0);
   }
-}
-
-/** What an answer that is sent whole may hold back. */
-const maxHeldBytes = 64 * 1024 * 1024;
-
-/** Only the name: the text may be the provider's. */
-function nameOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.name : typeof thrown;
-}
-
-function isEventStream(head: UpstreamHead | undefined): boolean {
-  return head?.headers['content-type']?.toLowerCase().startsWith('text/event-stream') ?? false;
 }
