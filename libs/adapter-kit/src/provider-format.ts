@@ -79,6 +79,7 @@ export interface ClientRequest {
 export interface PreparedCall {
   /** Path under the base URL, "/responses". */
   readonly path: string;
+  /** A frozen object is shared by many calls: what is sent with it is put together once for each account. */
   readonly headers: Readonly<Record<string, string>>;
   /** Pieces are sent one after the other. */
   readonly body: Uint8Array | string | readonly Uint8Array[];

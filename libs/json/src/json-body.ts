@@ -32,27 +32,38 @@ function skim(bytes: Buffer): SkimmedJson {
 /** A JSON object as bytes, known to be well-formed, with its top-level members found but not parsed. */
 export class JsonBody {
   readonly bytes: Buffer;
-  /** The top-level members in the order of the text; a repeated key stands there as often as it was written. */
-  readonly memberList: readonly NamedJsonMember[];
+  /** Where the top-level members stand, in the order of the text; a repeated key as often as it was written. */
+  readonly members: readonly JsonMember[];
+  #memberList: readonly NamedJsonMember[] | undefined;
 
   /** Throws `invalid_json` for text that is not UTF-8, `invalid_request` when the value is not an object. */
   constructor(bytes: Buffer, skimmed: SkimmedJson) {
     if (!isUtf8(bytes)) throw new GatewayError('invalid_json', 'The body is not valid UTF-8.');
     if (!skimmed.topLevelIsObject) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
     this.bytes = bytes;
-    this.memberList = skimmed.members.map(({ keyStart, keyEnd, valueStart, valueEnd }) => ({
-      key: keyOf(bytes, keyStart, keyEnd),
+    this.members = skimmed.members;
+  }
+
+  /** The members with their keys, for who needs them all. */
+  get memberList(): readonly NamedJsonMember[] {
+    this.#memberList ??= this.members.map(({ keyStart, keyEnd, valueStart, valueEnd }) => ({
+      key: keyOf(this.bytes, keyStart, keyEnd),
       keyStart,
       keyEnd,
       valueStart,
       valueEnd,
     }));
+    return this.#memberList;
   }
 
-  /** Where a top-level member stands. */
+  /** Where a top-level member stands. The key is of ASCII characters. */
   member(key: string): JsonMember | undefined {
     // Of a repeated key the last one counts, as in JSON.parse. Bodies have a handful: a table would cost more than it saves.
-    return this.memberList.findLast((member) => member.key === key);
+    for (let index = this.members.length - 1; index >= 0; index -= 1) {
+      const member = this.members[index];
+      if (member !== undefined && this.#hasKey(member, key)) return member;
+    }
+    return undefined;
   }
 
   /** A top-level value, parsed. Undefined when absent. For small values only. */
@@ -62,9 +73,19 @@ export class JsonBody {
       ? undefined
       : JSON.parse(this.bytes.toString('utf8', member.valueStart, member.valueEnd));
   }
+
+  /** Compares bytes, so that hardly any key becomes a text. One that is written with escapes has more bytes than characters. */
+  #hasKey({ keyStart, keyEnd }: JsonMember, key: string): boolean {
+    const written = keyEnd - keyStart - 2;
+    if (written < key.length) return false;
+    if (written > key.length && !this.bytes.subarray(keyStart, keyEnd).includes(backslash)) return false;
+    return keyOf(this.bytes, keyStart, keyEnd) === key;
+  }
 }
 
 function keyOf(bytes: Buffer, keyStart: number, keyEnd: number): string {
   const quoted = bytes.toString('utf8', keyStart, keyEnd);
   return quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
 }
+
+const backslash = 0x5c;

@@ -12,6 +12,8 @@ export type SealMember = 'encrypted_content' | 'signature';
  * of another meaning under the same name may be taken for a seal, so that the digest is good for a lookup, no more.
  */
 export function lastSealedReasoning(json: Buffer, member: SealMember): string | undefined {
+  // Most answers hold none, and are short: then there is nothing to take in stretches.
+  if (json.length <= stretchBytes && !json.includes(keys[member])) return undefined;
   const search = searchBackwards(json, member);
   let step = search.next();
   while (!step.done) step = search.next();

@@ -5,18 +5,32 @@ type Headers = Readonly<Record<string, string>>;
 /** The headers of calls with a body: those of every call, the format's, the call's own, and the account's secret. */
 export class CallHeaders {
   readonly #constant: Headers;
-  /** For calls that have none of their own, as translated ones. */
-  readonly #byAccount = new WeakMap<ProviderAccount, Headers>();
+  /** By those of the call's own headers that many calls share. */
+  readonly #byAccount = new WeakMap<ProviderAccount, WeakMap<Headers, Headers>>();
 
   constructor(formatHeaders: Headers) {
     this.#constant = { ...jsonHeaders, ...formatHeaders };
   }
 
   of(account: ProviderAccount, own: Headers): Headers {
-    if (!isEmpty(own)) return { ...this.#constant, ...own, ...account.secretHeader };
+    // Only what can't be changed is shared; any other object is not seen again.
+    if (!Object.isFrozen(own)) return this.#joined(account, own);
+    const shared = this.#sharedOf(account);
+    const known = shared.get(own);
+    if (known !== undefined) return known;
+    const headers = this.#joined(account, own);
+    shared.set(own, headers);
+    return headers;
+  }
+
+  #joined(account: ProviderAccount, own: Headers): Headers {
+    return { ...this.#constant, ...own, ...account.secretHeader };
+  }
+
+  #sharedOf(account: ProviderAccount): WeakMap<Headers, Headers> {
     const known = this.#byAccount.get(account);
     if (known !== undefined) return known;
-    const headers = { ...this.#constant, ...account.secretHeader };
+    const headers = new WeakMap<Headers, Headers>();
     this.#byAccount.set(account, headers);
     return headers;
   }
@@ -30,8 +44,3 @@ const jsonHeaders: Headers = {
   'accept-encoding': 'identity',
   'user-agent': 'model-gateway',
 };
-
-function isEmpty(headers: Headers): boolean {
-  for (const _ in headers) return false;
-  return true;
-}

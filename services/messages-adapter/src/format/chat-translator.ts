@@ -13,5 +13,7 @@ function toCall(...[{ requestId, lease, nowMs }, translated]: Parameters<Transla
   const { stream, includeUsage } = translated.answer;
   const created = Math.floor(nowMs / 1_000);
   const answer = createChatAnswer({ id: requestId, created, model: lease.model, stream, includeUsage });
-  return { path: '/messages', headers: {}, body: translated.body, answer: new ChatAnswerReader(answer) };
+  return { path: '/messages', headers: noHeaders, body: translated.body, answer: new ChatAnswerReader(answer) };
 }
+
+const noHeaders = Object.freeze({});

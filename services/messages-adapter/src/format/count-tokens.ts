@@ -1,6 +1,6 @@
 import type { TokenCounter } from '@gateway/adapter-kit';
 import { asCount, asObject, readJsonBody } from '@gateway/json';
-import { forwardedHeaders } from './relay-headers.ts';
+import { relayHeaders } from './relay-headers.ts';
 import { spliceModel } from './splice-request.ts';
 
 /** The provider's count for a Messages request. @see https://platform.claude.com/docs/en/api/messages-count-tokens */
@@ -8,7 +8,7 @@ export const messagesTokenCounter: TokenCounter = {
   prepare({ body, members, lease, forwardHeaders }) {
     return {
       path: '/messages/count_tokens',
-      headers: forwardedHeaders(forwardHeaders),
+      headers: relayHeaders(forwardHeaders, 'application/json'),
       body: spliceModel(readJsonBody(body, members), lease.model),
     };
   },

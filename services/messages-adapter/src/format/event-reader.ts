@@ -11,6 +11,7 @@ import type {
   MessageDelta,
   MessageStart,
   ProviderEvent,
+  ReportedUsage,
   TextDelta,
   ThinkingDelta,
   ToolUseContentBlock,
@@ -32,6 +33,7 @@ export class EventReader {
   #hasBegun = false;
   #stopReason: string | undefined;
   #usage = nothingReported;
+  #reportedUsage: TokenUsage | undefined;
   #ending: AnswerEnding | undefined;
   #thinkingCharacters = 0;
   #unknownEvents = 0;
@@ -46,7 +48,7 @@ export class EventReader {
   }
 
   get reportedUsage(): TokenUsage | undefined {
-    return convertUsage(this.#usage);
+    return this.#reportedUsage;
   }
 
   get thinkingCharacters(): number {
@@ -115,7 +117,12 @@ export class EventReader {
 
   #onMessageStart({ usage }: MessageStart): void {
     this.#hasBegun = true;
+    this.#onUsage(usage);
+  }
+
+  #onUsage(usage: ReportedUsage): void {
     this.#usage = replaceUsage(this.#usage, usage);
+    this.#reportedUsage = convertUsage(this.#usage);
   }
 
   #onContentBlockStart({ index, block }: ContentBlockStart): void {
@@ -169,7 +176,7 @@ export class EventReader {
 
   #onMessageDelta({ stopReason, usage }: MessageDelta): void {
     this.#stopReason = stopReason ?? this.#stopReason;
-    this.#usage = replaceUsage(this.#usage, usage);
+    this.#onUsage(usage);
   }
 
   #onMessageStop(): void {

@@ -1,7 +1,7 @@
 import type { ClientRequest, PreparedCall, Translator } from '@gateway/adapter-kit';
 import { readJsonBody } from '@gateway/json';
 import { RelayAnswerReader } from './relay-answer-reader.ts';
-import { forwardedHeaders } from './relay-headers.ts';
+import { relayHeaders } from './relay-headers.ts';
 import { RelayMessageReader } from './relay-message-reader.ts';
 import { spliceModel } from './splice-request.ts';
 
@@ -15,7 +15,7 @@ export const messagesTranslator: Translator = {
     const streamed = request.value('stream') === true;
     return {
       path: '/messages',
-      headers: { ...forwardedHeaders(forwardHeaders), accept: streamed ? 'text/event-stream' : 'application/json' },
+      headers: relayHeaders(forwardHeaders, streamed ? 'text/event-stream' : 'application/json'),
       body: spliceModel(request, lease.model),
       answer: streamed ? new RelayAnswerReader() : new RelayMessageReader(),
     };

@@ -9,6 +9,7 @@ import type { TokenUsage } from '@gateway/chat';
 import { digestOfSeal } from '@gateway/sealed-reasoning';
 import { EventSplitter, RelayBuffer, SseOverflowError, StreamPiece } from '@gateway/sse';
 import { convertUsage, nothingReported, replaceUsage } from './convert-usage.ts';
+import type { ReportedUsage } from './event-types.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { type RelayedEvent, readRelayedEvent } from './read-relayed-event.ts';
 
@@ -31,6 +32,7 @@ export class RelayAnswerReader implements AnswerReader {
   hasContent = false;
   ending: AnswerEnding | undefined;
   producedCharacters = 0;
+  reportedUsage: TokenUsage | undefined;
 
   onHead(head: UpstreamHead): void {
     this.#head = head;
@@ -47,10 +49,6 @@ export class RelayAnswerReader implements AnswerReader {
         'x-accel-buffering': 'no',
       },
     };
-  }
-
-  get reportedUsage(): TokenUsage | undefined {
-    return convertUsage(this.#usage);
   }
 
   get sealedReasoning(): string | undefined {
@@ -94,7 +92,7 @@ export class RelayAnswerReader implements AnswerReader {
       case 'start':
         this.#hasBegun = true;
         this.answerId = event.id ?? this.answerId;
-        this.#usage = replaceUsage(this.#usage, event.usage);
+        this.#onUsage(event.usage);
         break;
       case 'content':
         this.hasContent = true;
@@ -102,7 +100,7 @@ export class RelayAnswerReader implements AnswerReader {
         this.#seal = event.seal ?? this.#seal;
         break;
       case 'usage':
-        this.#usage = replaceUsage(this.#usage, event.usage);
+        this.#onUsage(event.usage);
         break;
       case 'stop':
         this.#finish();
@@ -114,6 +112,11 @@ export class RelayAnswerReader implements AnswerReader {
         this.#fail(brokenStream());
         break;
     }
+  }
+
+  #onUsage(usage: ReportedUsage): void {
+    this.#usage = replaceUsage(this.#usage, usage);
+    this.reportedUsage = convertUsage(this.#usage);
   }
 
   #finish(): void {

@@ -38,7 +38,7 @@ export class RelayMessageReader implements AnswerReader {
 
   end(): void {
     if (this.ending !== undefined) return;
-    const whole = Buffer.concat(this.#pieces);
+    const whole = joined(this.#pieces);
     this.#pieces = [whole];
     const message = asObject(parseJson(whole.toString()));
     if (message?.type === 'message') this.#finish(message, whole);
@@ -67,3 +67,9 @@ export class RelayMessageReader implements AnswerReader {
 }
 
 const nothing = new Uint8Array();
+
+/** Most messages come in one read, and need no copy. */
+function joined([first, ...rest]: readonly Uint8Array[]): Buffer {
+  if (first === undefined || rest.length > 0) return Buffer.concat(first === undefined ? [] : [first, ...rest]);
+  return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+}

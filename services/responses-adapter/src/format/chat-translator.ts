@@ -14,5 +14,7 @@ function toCall(...[{ requestId, lease, nowMs }, translated]: Parameters<Transla
   const created = Math.floor(nowMs / 1_000);
   const answer = createChatAnswer({ id: requestId, created, model: lease.model, stream, includeUsage });
   const reader = new ChatAnswerReader({ answer, wantsJson, nowMs });
-  return { path: '/responses', headers: {}, body: translated.body, answer: reader };
+  return { path: '/responses', headers: noHeaders, body: translated.body, answer: reader };
 }
+
+const noHeaders = Object.freeze({});
