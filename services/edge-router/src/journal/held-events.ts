@@ -48,9 +48,11 @@ export class HeldEvents {
     const held: HeldEvent = { event, sinceMs, home, confirmed: false };
     this.#queue.push(held);
     this.#count += 1;
-    // Events of the same tick share a batch.
-    if (!this.#sending) queueMicrotask(() => this.#sendMore());
-    this.#sending = true;
+    if (!this.#sending && this.#maySend) {
+      this.#sending = true;
+      // Events of the same tick share a batch.
+      queueMicrotask(() => this.#sendMore());
+    }
     return held;
   }
 
@@ -65,15 +67,15 @@ export class HeldEvents {
     await this.#empty.promise;
   }
 
-  /** One batch at a time takes whatever waits, so that few events go at once and many go together; full ones go beside it. */
   #sendMore(): void {
     this.#sending = false;
-    while (
-      this.#queue.length > 0 &&
-      (this.#underWay.size === 0 || (this.#queue.length >= batchEvents && this.#underWay.size < maxBatchesUnderWay))
-    ) {
-      void this.#send(this.#queue.splice(0, batchEvents));
-    }
+    while (this.#maySend) void this.#send(this.#queue.splice(0, batchEvents));
+  }
+
+  /** One batch at a time takes whatever waits, so that few events go at once and many go together; full ones go beside it. */
+  get #maySend(): boolean {
+    const waiting = this.#queue.length;
+    return this.#underWay.size === 0 ? waiting > 0 : waiting >= batchEvents && this.#underWay.size < maxBatchesUnderWay;
   }
 
   async #send(batch: readonly HeldEvent[]): Promise<void> {

@@ -5,10 +5,10 @@ import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
 import { TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
-import { encodeRecord } from './journal-record.ts';
+import { finalLine, openLine } from './journal-record.ts';
 
-const final = (requestId: string) => encodeRecord({ kind: 'final', event: usageEvent(requestId) });
-const open = (requestId: string) => encodeRecord({ kind: 'open', event: usageEvent(requestId, Outcome.FAILED) });
+const final = (requestId: string) => finalLine(usageEvent(requestId));
+const open = (requestId: string) => openLine(usageEvent(requestId, Outcome.FAILED));
 
 describe('a damaged journal', () => {
   let folder: string;

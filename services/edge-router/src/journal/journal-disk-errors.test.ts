@@ -158,3 +158,35 @@ describe('what is forced onto the disk', () => {
     expect(edge.told.writeErrors).toBe(1);
   });
 });
+
+describe('a journal on a disk that has just answered', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'journal-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('is written at once, and by another thread before', async () => {
+    await using edge = await TestEdge.start({ folder, sink: new FakeLedger() });
+    await edge.journal.finish(usageEvent('r1'));
+    expect(edge.disk.writesAtOnce).toBe(0);
+    await edge.tend();
+    await edge.journal.finish(usageEvent('r2'));
+    expect(edge.disk.writesAtOnce).toBe(1);
+  });
+
+  it('lets requests end, and delivers them from memory, when a write fails then', async () => {
+    const ledger = new FakeLedger();
+    ledger.away = true;
+    await using edge = await TestEdge.start({ folder, sink: ledger });
+    edge.journal.open(usageEvent('r1'));
+    await edge.journal.finish(usageEvent('r2'));
+    await edge.tend();
+    edge.disk.isFull = true;
+    await Promise.all(['r1', 'r3', 'r4'].map((requestId) => edge.journal.finish(usageEvent(requestId))));
+    expect(edge.disk.writesAtOnce).toBe(1);
+    expect(edge.told.writeErrors).toBe(1);
+    ledger.away = false;
+    await expect.poll(() => [...ledger.rows.keys()].sort()).toEqual(['r1', 'r2', 'r3', 'r4']);
+  });
+});

@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { lockFile } from './lock-file.ts';
@@ -11,8 +12,10 @@ export interface JournalDisk {
 }
 
 export interface AppendOnlyFile {
-  /** Resolves when the operating system has the text: from then on it survives the death of this process. */
-  append(text: string): Promise<void>;
+  /** Resolves when the operating system has the bytes: from then on they survive the death of this process. */
+  append(bytes: Uint8Array): Promise<void>;
+  /** The same, but nothing else happens in this process meanwhile. Not while another call is under way. */
+  appendAtOnce(bytes: Uint8Array): void;
   /** Resolves when what was appended survives the loss of power. */
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -24,7 +27,8 @@ async function createFile(path: string): Promise<AppendOnlyFile> {
   const file = await open(path, 'ax', 0o600);
   let nameSynced = false;
   return {
-    append: (text) => appendAll(file, Buffer.from(text)),
+    append: (bytes) => appendAll(file, bytes),
+    appendAtOnce: (bytes) => appendAllAtOnce(file, bytes),
     sync: async () => {
       await file.datasync();
       if (!nameSynced) await syncFolder(dirname(path));
@@ -35,8 +39,12 @@ async function createFile(path: string): Promise<AppendOnlyFile> {
 }
 
 /** Some systems write less than they were given: on a disk that fills up, when they are interrupted. */
-async function appendAll(file: FileHandle, bytes: Buffer): Promise<void> {
+async function appendAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
+}
+
+function appendAllAtOnce(file: FileHandle, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(file.fd, bytes, at);
 }
 
 /** The names in a folder are written apart from the files. */

@@ -7,7 +7,7 @@ import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recor
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
 import { TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
-import { encodeRecord } from './journal-record.ts';
+import { finalLine } from './journal-record.ts';
 import type { UsageSink } from './usage-delivery.ts';
 
 /** Counts what each process sends, whether the ledger takes it or not. */
@@ -105,8 +105,8 @@ describe('journals of several processes in one folder', () => {
   });
 
   it('are found without a lock file, and whatever else their names say', async () => {
-    await writeFile(join(folder, '1-5f3c.journal'), encodeRecord({ kind: 'final', event: usageEvent('r1') }));
-    await writeFile(join(folder, 'x.journal'), encodeRecord({ kind: 'final', event: usageEvent('r2') }));
+    await writeFile(join(folder, '1-5f3c.journal'), finalLine(usageEvent('r1')));
+    await writeFile(join(folder, 'x.journal'), finalLine(usageEvent('r2')));
     await writeFile(join(folder, 'notes.txt'), 'not a journal');
     await using edge = await startEdge();
     await expect.poll(() => [...ledger.rows.keys()].sort()).toEqual(['r1', 'r2']);

@@ -16,9 +16,16 @@ export type JournalRecord =
 
 const marks = { open: 'O ', final: 'F ', void: 'V ' } as const;
 
-export function encodeRecord(record: JournalRecord): string {
-  const text = record.kind === 'void' ? record.requestId : usageJson(record.event);
-  return `${marks[record.kind]}${text}\n`;
+export function openLine(event: UsageRecorded): string {
+  return `${marks.open}${usageJson(event)}\n`;
+}
+
+export function finalLine(event: UsageRecorded): string {
+  return `${marks.final}${usageJson(event)}\n`;
+}
+
+export function voidLine(requestId: string): string {
+  return `${marks.void}${requestId}\n`;
 }
 
 /** What a line is about, by its mark; undefined for what is no line of a journal. */

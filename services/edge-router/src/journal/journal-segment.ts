@@ -1,4 +1,5 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
+import type { DiskPulse } from './disk-pulse.ts';
 import type { AppendOnlyFile, JournalDisk } from './journal-disk.ts';
 
 /**
@@ -13,34 +14,32 @@ export const journalSyncs = ['none', 'interval', 'always'] as const;
 
 export interface JournalSegmentOptions {
   readonly disk: JournalDisk;
+  /** Shared by all files on the disk. */
+  readonly pulse: DiskPulse;
   readonly sync: JournalSync;
   /** Is told once: nothing is written here after that. */
   readonly onFailed: (fault: unknown) => void;
-}
-
-/** What goes out with the next write. Everything in it is written, or nothing. */
-interface Batch {
-  text: string;
-  readonly written: PromiseWithResolvers<boolean>;
 }
 
 /** A disk that does not answer for so long counts as failed. */
 const stalledMs = 10_000;
 
 /**
- * One file of the journal, appended to by one process. What is appended in the same turn of the event loop, or while a write
- * is under way, goes out in one write. After a failure nothing is written here any more, so that only the last line of a
- * file can be torn.
+ * One file of the journal, appended to by one process. What is added in the same turn of the event loop, or while a write
+ * is under way, goes out in one write: all of it is written, or nothing. After a failure nothing is written here any more, so
+ * that only the last line of a file can be torn.
  */
 export class JournalSegment {
   readonly path: string;
   readonly #options: JournalSegmentOptions;
   readonly #file: AppendOnlyFile;
-  #pending: Batch | undefined;
+  /** What goes out with the next write, and who waits for it. */
+  #pending = '';
+  #pendingWritten: PromiseWithResolvers<boolean> | undefined;
   #writing: Promise<void> | undefined;
   #syncing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
-  #sizeBytes = 0;
+  #takenBytes = 0;
   #unsynced = false;
   #failed = false;
 
@@ -56,21 +55,29 @@ export class JournalSegment {
 
   /** What is on its way to the file included. */
   get sizeBytes(): number {
-    return this.#sizeBytes;
+    return this.#takenBytes + Buffer.byteLength(this.#pending);
   }
 
   get failed(): boolean {
     return this.#failed;
   }
 
-  /** Resolves, with whether it could be written, when the text is as safe as the setting asks. Never rejects. */
-  append(text: string): Promise<boolean> {
-    if (this.#failed || this.#closing !== undefined) return Promise.resolve(false);
-    this.#sizeBytes += Buffer.byteLength(text);
-    this.#pending ??= { text: '', written: Promise.withResolvers() };
-    this.#pending.text += text;
+  /** Adds text for whose writing nobody waits. */
+  add(text: string): void {
+    if (this.#failed || this.#closing !== undefined) return;
+    this.#pending += text;
     this.#writing ??= this.#writeAll();
-    return this.#pending.written.promise;
+  }
+
+  /**
+   * Resolves, with whether it could be written, when the text is as safe as the setting asks. Never rejects. Texts that go out
+   * together have one promise.
+   */
+  append(text: string): Promise<boolean> {
+    if (this.#failed || this.#closing !== undefined) return notWritten;
+    this.add(text);
+    this.#pendingWritten ??= Promise.withResolvers();
+    return this.#pendingWritten.promise;
   }
 
   /** Forces what was written so far onto the disk. Never rejects. */
@@ -96,20 +103,25 @@ export class JournalSegment {
 
   async #writeAll(): Promise<void> {
     await endOfTurn();
-    while (this.#pending !== undefined) {
-      const { text, written } = this.#pending;
-      this.#pending = undefined;
-      written.resolve(await this.#write(text));
+    while (this.#pending !== '') {
+      const bytes = Buffer.from(this.#pending);
+      const written = this.#pendingWritten;
+      this.#pending = '';
+      this.#pendingWritten = undefined;
+      this.#takenBytes += bytes.length;
+      const isWritten = await this.#write(bytes);
+      written?.resolve(isWritten);
     }
     this.#writing = undefined;
   }
 
-  async #write(text: string): Promise<boolean> {
+  async #write(bytes: Buffer): Promise<boolean> {
     if (this.#failed) return false;
+    const { pulse, sync } = this.#options;
     try {
-      await beforeStalled(this.#file.append(text));
+      if (!pulse.tryAtOnce(() => this.#file.appendAtOnce(bytes))) await beforeStalled(this.#file.append(bytes));
       this.#unsynced = true;
-      if (this.#options.sync === 'always') await this.sync();
+      if (sync === 'always') await this.sync();
       return !this.#failed;
     } catch (fault) {
       this.#fail(fault);
@@ -121,7 +133,7 @@ export class JournalSegment {
     if (!this.#unsynced || this.#failed) return;
     this.#unsynced = false;
     try {
-      await beforeStalled(this.#file.sync());
+      await this.#options.pulse.ask(() => beforeStalled(this.#file.sync()));
     } catch (fault) {
       // What the disk refused once it may forget without a word: nothing more is entrusted to this file.
       this.#fail(fault);
@@ -135,6 +147,8 @@ export class JournalSegment {
     this.#file.close().catch(() => undefined);
   }
 }
+
+const notWritten = Promise.resolve(false);
 
 async function beforeStalled(done: Promise<void>): Promise<void> {
   const stalled = Promise.withResolvers<never>();

@@ -1,11 +1,5 @@
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { encodeRecord } from './journal-record.ts';
-
-interface OpenRequest {
-  readonly event: UsageRecorded;
-  /** Whether its open line may stand on disk. */
-  readonly onDisk: boolean;
-}
+import { openLine, voidLine } from './journal-record.ts';
 
 /** The lines with which a new segment makes older ones dispensable. */
 export interface HandedOver {
@@ -16,7 +10,9 @@ export interface HandedOver {
 
 /** The requests that have begun and not ended, and those that the disk wrongly holds for such. */
 export class OpenRequests {
-  readonly #open = new Map<string, OpenRequest>();
+  readonly #open = new Map<string, UsageRecorded>();
+  /** Those of them whose open line stands nowhere on disk: none, while it takes lines. */
+  readonly #withoutLine = new Set<string>();
   readonly #wronglyOpen = new Set<string>();
 
   get isEmpty(): boolean {
@@ -28,16 +24,19 @@ export class OpenRequests {
     return this.#wronglyOpen.size > 0;
   }
 
+  /** @param onDisk whether the open line may stand there. */
   begin(event: UsageRecorded, onDisk: boolean): void {
-    const before = this.#open.get(event.requestId);
-    this.#open.set(event.requestId, { event, onDisk: onDisk || before?.onDisk === true });
+    const { requestId } = event;
+    const before = this.#open.get(requestId);
+    if (onDisk) this.#withoutLine.delete(requestId);
+    else if (before === undefined) this.#withoutLine.add(requestId);
+    if (before !== event) this.#open.set(requestId, event);
   }
 
   /** True when its open line may stand on disk, which then has to be told of its end. */
   end(requestId: string): boolean {
-    const request = this.#open.get(requestId);
-    this.#open.delete(requestId);
-    return request?.onDisk === true;
+    const wasOpen = this.#open.delete(requestId);
+    return wasOpen && !this.#withoutLine.delete(requestId);
   }
 
   /** Its end could not be written: the next segment tells it. */
@@ -47,14 +46,9 @@ export class OpenRequests {
 
   handOver(): HandedOver {
     const voids = [...this.#wronglyOpen];
-    const opens = [...this.#open.values()].map(({ event }) => event);
-    for (const event of opens) this.#open.set(event.requestId, { event, onDisk: true });
-    const lines = [
-      ...voids.map((requestId) => encodeRecord({ kind: 'void', requestId })),
-      ...opens.map((event) => encodeRecord({ kind: 'open', event })),
-    ];
+    this.#withoutLine.clear();
     return {
-      lines: lines.join(''),
+      lines: [...voids.map(voidLine), ...[...this.#open.values()].map(openLine)].join(''),
       onWritten: () => {
         for (const requestId of voids) this.#wronglyOpen.delete(requestId);
       },

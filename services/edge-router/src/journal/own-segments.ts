@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Backlog } from './backlog-drain.ts';
+import { DiskPulse } from './disk-pulse.ts';
 import type { JournalDisk } from './journal-disk.ts';
 import type { JournalEvents } from './journal-events.ts';
 import { JournalLease } from './journal-lease.ts';
@@ -26,6 +27,7 @@ export interface OwnSegmentsOptions {
 /** The segments that this process has begun, oldest first. One of them is written; they go when they are delivered. */
 export class OwnSegments {
   readonly #options: OwnSegmentsOptions;
+  readonly #pulse = new DiskPulse();
   readonly #segments: OwnSegment[] = [];
   readonly #readBack = new WeakSet<OwnSegment>();
   #lease: JournalLease | undefined;
@@ -100,6 +102,8 @@ export class OwnSegments {
   }
 
   removeDelivered(): Promise<void> {
+    // The latest one stays, and most of the time there is no other.
+    if (this.#segments.length < 2) return nothingRemoved;
     this.#removing ??= this.#removeInOrder(false).finally(() => {
       this.#removing = undefined;
     });
@@ -126,7 +130,7 @@ export class OwnSegments {
         events.writeFailed(fault);
         if (this.#active?.file.path === path) this.#active = undefined;
       };
-      const next = new OwnSegment(await JournalSegment.create(path, { disk, sync, onFailed }));
+      const next = new OwnSegment(await JournalSegment.create(path, { disk, pulse: this.#pulse, sync, onFailed }));
       const previous = this.#active;
       this.#segments.push(next);
       this.#active = next;
@@ -166,3 +170,5 @@ export class OwnSegments {
     }
   }
 }
+
+const nothingRemoved = Promise.resolve();

@@ -17,7 +17,11 @@ describe('UsageJournal', () => {
   const segments = async () => (await readdir(folder)).filter((name) => name.endsWith('.journal')).sort();
   const textOf = async (name = '') => readFile(join(folder, name), 'utf8');
   const finish = async (edge: TestEdge, count: number, prefix = 'r') => {
-    for (let n = 0; n < count; n++) await edge.journal.finish(usageEvent(`${prefix}${n}`));
+    for (let n = 0; n < count; n++) {
+      await edge.journal.finish(usageEvent(`${prefix}${n}`));
+      // A file that is full has been followed by another one.
+      await edge.disk.whenQuiet();
+    }
   };
 
   beforeEach(async () => {

@@ -8,7 +8,7 @@ import { type HeldEvent, HeldEvents } from './held-events.ts';
 import { type JournalBacklog, measureBacklog } from './journal-backlog.ts';
 import { type JournalDisk, localDisk } from './journal-disk.ts';
 import type { JournalEvents } from './journal-events.ts';
-import { encodeRecord } from './journal-record.ts';
+import { finalLine, openLine, voidLine } from './journal-record.ts';
 import type { JournalSync } from './journal-segment.ts';
 import { LeftJournals } from './left-journals.ts';
 import { OpenRequests } from './open-requests.ts';
@@ -52,6 +52,8 @@ export class UsageJournal implements AsyncDisposable {
   readonly #left: LeftJournals;
   readonly #drain: BacklogDrain;
   readonly #tending: NodeJS.Timeout;
+  /** Those that were added last. */
+  #writing: FinalsUnderWay | undefined;
   #rounds = 0;
 
   /**
@@ -100,11 +102,14 @@ export class UsageJournal implements AsyncDisposable {
     return measureBacklog(parts, this.#clock.nowMs());
   }
 
-  /** Notes that a provider is about to be called. Not awaited on the way of a request. */
+  /**
+   * Notes that a provider is about to be called, or how far it has come. Not awaited on the way of a request. The event may be
+   * changed until the request ends: should a new file be begun meanwhile, it has what the event says then.
+   */
   open(event: UsageRecorded): void {
     const { active } = this.#segments;
     this.#open.begin(event, active !== undefined);
-    void active?.file.append(encodeRecord({ kind: 'open', event }));
+    active?.file.add(openLine(event));
   }
 
   /** Notes that a request ended without a provider's answer. */
@@ -114,13 +119,15 @@ export class UsageJournal implements AsyncDisposable {
 
   /**
    * Notes how a request ended. Resolves when this survives the death of the process, or when the disk has been found not
-   * to take it; delivery goes on behind it. Never rejects.
+   * to take it; delivery goes on behind it. Never rejects. The event must not be changed any more.
    */
-  async finish(event: UsageRecorded): Promise<void> {
+  finish(event: UsageRecorded): Promise<void> {
     const openOnDisk = this.#open.end(event.requestId);
     const { active } = this.#segments;
-    const written = active === undefined ? this.#holdWithoutLine(event) : await this.#write(event, active);
-    if (!written && openOnDisk) this.#open.endNotWritten(event.requestId);
+    if (active !== undefined) return this.#write(event, openOnDisk, active);
+    this.#holdWithoutLine(event);
+    if (openOnDisk) this.#open.endNotWritten(event.requestId);
+    return noted;
   }
 
   /** Looks after everything that is not done at once. It does so by itself, once a second. */
@@ -147,31 +154,44 @@ export class UsageJournal implements AsyncDisposable {
     await this.#segments.close(!this.#open.isEmpty);
   }
 
-  /** False when the event's line could not be written; it then waits in memory without one. */
-  async #write(event: UsageRecorded, segment: OwnSegment): Promise<boolean> {
+  #write(event: UsageRecorded, openOnDisk: boolean, segment: OwnSegment): Promise<void> {
     const nowMs = this.#clock.nowMs();
     const held = segment.spill === undefined ? this.#held.offer(event, nowMs, segment) : undefined;
     if (held === undefined) segment.addToSpill(nowMs);
     else segment.hold();
-    const written = await segment.file.append(encodeRecord({ kind: 'final', event }));
-    this.#segments.relieve(segment);
-    if (written) return true;
-    if (held === undefined) {
-      segment.takeFromSpill();
-      return this.#holdWithoutLine(event);
-    }
-    this.#loseLine(held, segment);
-    return false;
+    const written = segment.file.append(finalLine(event));
+    if (written !== this.#writing?.written) this.#writing = this.#await(written, segment);
+    this.#writing.finals.push({ event, openOnDisk, held });
+    return this.#writing.settled;
   }
 
-  #holdWithoutLine(event: UsageRecorded): false {
+  #await(written: Promise<boolean>, segment: OwnSegment): FinalsUnderWay {
+    const finals: WrittenFinal[] = [];
+    const settled = written.then((isWritten) => {
+      this.#segments.relieve(segment);
+      if (!isWritten) for (const final of finals) this.#notWritten(final, segment);
+    });
+    return { written, finals, settled };
+  }
+
+  /** It waits in memory without a line. */
+  #notWritten({ event, openOnDisk, held }: WrittenFinal, segment: OwnSegment): void {
+    if (held !== undefined) {
+      this.#loseLine(held, segment);
+    } else {
+      segment.takeFromSpill();
+      this.#holdWithoutLine(event);
+    }
+    if (openOnDisk) this.#open.endNotWritten(event.requestId);
+  }
+
+  #holdWithoutLine(event: UsageRecorded): void {
     const held = this.#held.offer(event, this.#clock.nowMs(), undefined);
     if (held === undefined) this.#options.events.lost(event);
-    return false;
   }
 
   async #writeVoid(requestId: string): Promise<void> {
-    const written = await this.#segments.active?.file.append(encodeRecord({ kind: 'void', requestId }));
+    const written = await this.#segments.active?.file.append(voidLine(requestId));
     if (written !== true) this.#open.endNotWritten(requestId);
   }
 
@@ -183,7 +203,7 @@ export class UsageJournal implements AsyncDisposable {
       held.home = segment;
       segment.hold();
     }
-    const finals = homeless.map(({ event }) => encodeRecord({ kind: 'final', event }));
+    const finals = homeless.map(({ event }) => finalLine(event));
     if (await segment.begin(handedOver.lines + finals.join(''))) handedOver.onWritten();
     else for (const held of homeless) this.#loseLine(held, segment);
   }
@@ -199,3 +219,21 @@ export class UsageJournal implements AsyncDisposable {
     void this.#segments.removeDelivered();
   }
 }
+
+/** Finals that go out with one write. */
+interface FinalsUnderWay {
+  readonly written: Promise<boolean>;
+  readonly finals: WrittenFinal[];
+  /** Resolves when it is known what became of them. */
+  readonly settled: Promise<void>;
+}
+
+interface WrittenFinal {
+  readonly event: UsageRecorded;
+  /** Whether its open line may stand on disk. */
+  readonly openOnDisk: boolean;
+  /** Undefined when it is on disk only. */
+  readonly held: HeldEvent | undefined;
+}
+
+const noted = Promise.resolve();

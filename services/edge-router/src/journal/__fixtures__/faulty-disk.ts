@@ -9,15 +9,23 @@ export class FaultyDisk implements JournalDisk {
   /** What was written can not be forced onto the disk. */
   failsToSync = false;
   syncs = 0;
+  /** Writes during which nothing else happened in the process. */
+  writesAtOnce = 0;
   #killed = false;
   #underWay = 0;
   readonly #locks: Disposable[] = [];
 
   async createFile(path: string): Promise<AppendOnlyFile> {
     this.#mayMakeFile();
-    const file = await localDisk.createFile(path);
+    const file = await this.#count(() => localDisk.createFile(path));
     return {
-      append: (text) => this.#count(() => this.#append(file, text)),
+      append: (bytes) => this.#count(() => this.#append(file, bytes)),
+      appendAtOnce: (bytes) => {
+        this.#mustLive();
+        this.writesAtOnce += 1;
+        file.appendAtOnce(this.#fitting(bytes));
+        this.#mustFit();
+      },
       sync: async () => {
         this.#mustLive();
         this.syncs += 1;
@@ -52,9 +60,17 @@ export class FaultyDisk implements JournalDisk {
     while (this.#underWay > 0);
   }
 
-  async #append(file: AppendOnlyFile, text: string): Promise<void> {
+  async #append(file: AppendOnlyFile, bytes: Uint8Array): Promise<void> {
     this.#mustLive();
-    await file.append(this.isFull ? text.slice(0, text.length / 2) : text);
+    await file.append(this.#fitting(bytes));
+    this.#mustFit();
+  }
+
+  #fitting(bytes: Uint8Array): Uint8Array {
+    return this.isFull ? bytes.subarray(0, bytes.length / 2) : bytes;
+  }
+
+  #mustFit(): void {
     if (this.isFull) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
   }
 
@@ -67,10 +83,10 @@ export class FaultyDisk implements JournalDisk {
     if (this.#killed) throw new Error('this process is dead');
   }
 
-  async #count(work: () => Promise<void>): Promise<void> {
+  async #count<T>(work: () => Promise<T>): Promise<T> {
     this.#underWay += 1;
     try {
-      await work();
+      return await work();
     } finally {
       this.#underWay -= 1;
     }
