@@ -1,16 +1,11 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
-import {
-  CostKind,
-  LimitName,
-  type LimitStatus,
-  type Limits,
-  type Refusal,
-} from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, LimitName, type LimitStatus, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { AdmitRequest, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import { type Clock, localDayOf } from '@gateway/time';
 import type { Principal } from '../authentication/principal.ts';
+import { limiterTerms } from './limiter-terms.ts';
 import type { LocalAdmission } from './local-admission.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 
@@ -37,24 +32,9 @@ export interface AdmissionPeers {
   readonly timeoutMs: number;
 }
 
-/** The key under which the limiter knows a token. */
-export function limiterKey(principal: Principal): string {
-  return `token:${principal.tokenId}`;
-}
-
 /** Whether a request is held to limits at all: personal tokens never ask the limiter. */
 export function isLimited({ limits }: Principal): boolean {
   return limits.requestsPerMinute !== undefined || limits.tokensPerDay !== undefined;
-}
-
-/** The limits of a token in the limiter's words. */
-export function limiterLimits({ limits }: Principal): Limits {
-  const { requestsPerMinute, tokensPerDay } = limits;
-  return {
-    $typeName: 'gateway.limiter.v1.Limits',
-    ...(requestsPerMinute === undefined ? undefined : { requestsPerMinute }),
-    ...(tokensPerDay === undefined ? undefined : { tokensPerDay: BigInt(tokensPerDay) }),
-  };
 }
 
 /**
@@ -79,11 +59,11 @@ interface Decision {
 }
 
 async function decide(request: AdmissionRequest, { limiter, local, timeoutMs }: AdmissionPeers): Promise<Decision> {
-  const limits = limiterLimits(request.principal);
+  const { key, limits } = limiterTerms(request.principal);
   // A whole message, named as such: it need not be completed from its fields.
   const check: AdmitRequest = {
     $typeName: 'gateway.limiter.v1.AdmitRequest',
-    key: limiterKey(request.principal),
+    key,
     requestId: request.requestId,
     limits,
     costKind: request.cost === 'request_only' ? CostKind.REQUEST_ONLY : CostKind.REQUEST_AND_TOKENS,

@@ -2,7 +2,8 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { LOCAL_TIME_ZONE } from '@gateway/time';
-import { isLimited, limiterKey, limiterLimits } from '../admission/admit.ts';
+import { isLimited } from '../admission/admit.ts';
+import { limiterTerms } from '../admission/limiter-terms.ts';
 import type { Principal } from '../authentication/principal.ts';
 import { sendJson } from '../http/send-json.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
@@ -36,8 +37,7 @@ export async function usage({ response, principal }: AdmittedRequest, peers: End
 
 async function limitStatus(principal: Principal, { limiter, config }: EndpointPeers): Promise<LimitStatus | undefined> {
   if (!isLimited(principal)) return undefined;
-  const request = { key: limiterKey(principal), limits: limiterLimits(principal) };
-  return (await limiter.peek(request, { timeoutMs: config.rpcTimeoutMs })).status;
+  return (await limiter.peek(limiterTerms(principal), { timeoutMs: config.rpcTimeoutMs })).status;
 }
 
 /** @see spec "Usage object" */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LimiterService, SettleRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { Client } from '@gateway/rpc';
+import type { LimiterService, SettleRequest, SettleResponse } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { CallOptions, Client } from '@gateway/rpc';
 
 export interface Charge {
   /** The limiter's key of the token. */
@@ -25,17 +25,19 @@ const maxWaiting = 100_000;
 /** Charges finished requests to the day budget. What the limiter did not take is offered again under the same id. */
 export class DayBudgetCharger implements AsyncDisposable {
   readonly #options: DayBudgetChargerOptions;
+  readonly #callOptions: CallOptions;
   readonly #stop = new AbortController();
   readonly #waiting: Charge[] = [];
   #retrying: Promise<void> | undefined;
 
   constructor(options: DayBudgetChargerOptions) {
     this.#options = options;
+    this.#callOptions = { timeoutMs: options.timeoutMs };
   }
 
   /** Resolves when the charge is seen by the next request, or when it has to wait for the limiter. Never throws. */
   charge(charge: Charge): Promise<void> {
-    return this.#settle(charge).catch((fault: unknown) => this.#offerAgain(charge, fault));
+    return this.#settle(charge).then(charged, (fault: unknown) => this.#offerAgain(charge, fault));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -52,8 +54,7 @@ export class DayBudgetCharger implements AsyncDisposable {
     });
   }
 
-  async #settle({ key, requestId, localDay, tokens }: Charge): Promise<void> {
-    const { limiter, timeoutMs } = this.#options;
+  #settle({ key, requestId, localDay, tokens }: Charge): Promise<SettleResponse> {
     const request: SettleRequest = {
       $typeName: 'gateway.limiter.v1.SettleRequest',
       key,
@@ -61,7 +62,7 @@ export class DayBudgetCharger implements AsyncDisposable {
       localDay,
       tokens: BigInt(tokens),
     };
-    await limiter.settle(request, { timeoutMs });
+    return this.#options.limiter.settle(request, this.#callOptions);
   }
 
   async #retryUntilEmpty(): Promise<void> {
@@ -83,3 +84,5 @@ export class DayBudgetCharger implements AsyncDisposable {
     }
   }
 }
+
+function charged(): void {}

@@ -9,8 +9,9 @@ const maxPerToken = 200;
  */
 export class RecentRequests {
   readonly #clock: Clock;
-  /** Token → its request ids with the time of their end, oldest first. Tokens stand in the order of their last request. */
-  readonly #byToken = new Map<string, Map<string, number>>();
+  readonly #byToken = new Map<string, EndedRequests>();
+  /** Goes round all tokens, one with each request, so that nothing stays for good. */
+  #round = this.#byToken.values();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -22,44 +23,77 @@ export class RecentRequests {
   }
 
   add(tokenId: string, requestId: string): void {
-    const now = this.#clock.nowMs();
-    const ended = this.#byToken.get(tokenId) ?? new Map<string, number>();
-    if (ended.size === maxPerToken) dropFirst(ended);
-    ended.set(requestId, now);
-    this.#byToken.delete(tokenId);
-    this.#byToken.set(tokenId, ended);
-    this.#dropOld(now);
+    const nowMs = this.#clock.nowMs();
+    let ended = this.#byToken.get(tokenId);
+    if (ended === undefined) {
+      ended = new EndedRequests(tokenId);
+      this.#byToken.set(tokenId, ended);
+    }
+    ended.add(requestId, nowMs);
+    this.#forgetSilent(nowMs - rememberedMs);
   }
 
   of(tokenId: string): readonly string[] {
-    const since = this.#clock.nowMs() - rememberedMs;
-    return [...(this.#byToken.get(tokenId) ?? [])].flatMap(([requestId, atMs]) => (atMs > since ? [requestId] : []));
+    return this.#byToken.get(tokenId)?.since(this.#clock.nowMs() - rememberedMs) ?? [];
   }
 
   /** These are in the ledger; nobody has to wait for them again. */
   confirm(tokenId: string, requestIds: readonly string[]): void {
-    const ended = this.#byToken.get(tokenId);
-    for (const requestId of requestIds) ended?.delete(requestId);
-    if (ended?.size === 0) this.#byToken.delete(tokenId);
+    this.#byToken.get(tokenId)?.remove(new Set(requestIds));
   }
 
-  /** Of the token that was silent for longest; each request drops more than it adds, so that nothing stays for good. */
-  #dropOld(now: number): void {
-    const [longestSilent] = this.#byToken;
-    if (longestSilent === undefined) return;
-    const [tokenId, ended] = longestSilent;
-    let dropped = 0;
-    for (const [requestId, atMs] of ended) {
-      if (atMs > now - rememberedMs || dropped++ === 2) break;
-      ended.delete(requestId);
+  #forgetSilent(sinceMs: number): void {
+    let next = this.#round.next();
+    if (next.done) {
+      this.#round = this.#byToken.values();
+      next = this.#round.next();
     }
-    if (ended.size === 0) this.#byToken.delete(tokenId);
+    if (next.done) return;
+    const { tokenId, latestAtMs } = next.value;
+    if (latestAtMs <= sinceMs) this.#byToken.delete(tokenId);
   }
 }
 
-function dropFirst(ended: Map<string, number>): void {
-  for (const requestId of ended.keys()) {
-    ended.delete(requestId);
-    return;
+/** The latest requests of a token: a ring, in which a new one takes the place of the oldest. */
+class EndedRequests {
+  readonly tokenId: string;
+  #latestAtMs = 0;
+  #next = 0;
+  /** Undefined: confirmed. */
+  readonly #requestIds: (string | undefined)[] = [];
+  readonly #endedAtMs: number[] = [];
+
+  constructor(tokenId: string) {
+    this.tokenId = tokenId;
+  }
+
+  get latestAtMs(): number {
+    return this.#latestAtMs;
+  }
+
+  add(requestId: string, nowMs: number): void {
+    this.#latestAtMs = nowMs;
+    this.#requestIds[this.#next] = requestId;
+    this.#endedAtMs[this.#next] = nowMs;
+    this.#next = (this.#next + 1) % maxPerToken;
+  }
+
+  /** Oldest first. */
+  since(sinceMs: number): readonly string[] {
+    const { length } = this.#requestIds;
+    const first = length < maxPerToken ? 0 : this.#next;
+    const found: string[] = [];
+    for (let back = 0; back < length; back++) {
+      const place = (first + back) % maxPerToken;
+      const requestId = this.#requestIds[place];
+      if (requestId !== undefined && (this.#endedAtMs[place] ?? 0) > sinceMs) found.push(requestId);
+    }
+    return found;
+  }
+
+  remove(requestIds: ReadonlySet<string>): void {
+    for (const [place, requestId] of this.#requestIds.entries()) {
+      if (requestId !== undefined && requestIds.has(requestId)) this.#requestIds[place] = undefined;
+    }
   }
 }

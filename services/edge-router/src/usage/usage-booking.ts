@@ -2,7 +2,8 @@ import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { type Admission, limiterKey } from '../admission/admit.ts';
+import type { Admission } from '../admission/admit.ts';
+import { limiterTerms } from '../admission/limiter-terms.ts';
 import type { Principal } from '../authentication/principal.ts';
 import type { UsageJournal } from '../journal/usage-journal.ts';
 import type { DayBudgetCharger } from './day-budget-charger.ts';
@@ -36,41 +37,40 @@ const checkpointTokens = 1_000n;
 export class UsageBooking {
   readonly #request: BookedRequest;
   readonly #peers: BookingPeers;
-  /** One for all events of the request. */
-  readonly #admittedAt: Timestamp;
-  #lease: Lease | undefined;
-  #usage: Usage | undefined;
-  #outputAtCheckpoint: bigint | undefined;
+  /** One for the whole request, from its first lease on: it always says what is to be booked as far as is known. */
+  #event: UsageRecorded | undefined;
+  /** The provider of the latest lease has reported. */
+  #isAnswered = false;
+  #outputAtCheckpoint = 0n;
   #ended: Promise<void> | undefined;
-  #booked: UsageRecorded | undefined;
+  #isBooked = false;
 
   constructor(request: BookedRequest, peers: BookingPeers) {
     this.#request = request;
     this.#peers = peers;
-    this.#admittedAt = timestampFromMs(request.admission.admittedAtMs);
   }
 
   /** A provider is about to be called with this lease. */
-  readonly onLease = (lease: Lease): void => {
+  onLease(lease: Lease): void {
     if (this.#ended !== undefined) return;
-    this.#lease = lease;
-    this.#usage = undefined;
-    this.#outputAtCheckpoint = undefined;
-    this.#peers.journal.open(this.#event(Outcome.UNSPECIFIED));
-  };
+    this.#event = this.#unanswered(lease);
+    this.#isAnswered = false;
+    this.#peers.journal.open(this.#event);
+  }
 
   /**
    * What the provider has used so far. The first report says that it is answering: from now on the journal knows this,
-   * and how much at least, should this process die.
+   * and how much at least, should this process die. Whoever is given it alone may call it.
    */
   readonly onUsage = (usage: Usage): void => {
     // The journal would take a request that is opened again for one that never ends.
     if (this.#ended !== undefined) return;
-    this.#usage = usage;
-    const booked = this.#outputAtCheckpoint;
-    if (booked !== undefined && usage.outputTokens - booked < checkpointTokens) return;
+    const event = this.#take(usage);
+    if (this.#isAnswered && usage.outputTokens - this.#outputAtCheckpoint < checkpointTokens) return;
+    this.#isAnswered = true;
     this.#outputAtCheckpoint = usage.outputTokens;
-    this.#peers.journal.open(this.#event(Outcome.FAILED));
+    event.outcome = Outcome.FAILED;
+    this.#peers.journal.open(event);
   };
 
   /**
@@ -79,8 +79,10 @@ export class UsageBooking {
    * @param last usage that came with the very end: the journal need not be told of it before.
    */
   end(outcome: Outcome, last?: Usage): Promise<void> {
-    if (this.#ended === undefined && last !== undefined) this.#usage = last;
-    this.#ended ??= this.#usage === undefined ? this.#void() : this.#book(this.#event(outcome));
+    if (this.#ended !== undefined) return this.#ended;
+    if (last !== undefined) this.#take(last);
+    const isAnswered = this.#isAnswered || last !== undefined;
+    this.#ended = isAnswered && this.#event !== undefined ? this.#book(this.#event, outcome) : this.#void();
     return this.#ended;
   }
 
@@ -92,43 +94,71 @@ export class UsageBooking {
 
   /** What was booked; undefined before the end, and when nothing was. */
   get booked(): UsageRecorded | undefined {
-    return this.#booked;
+    return this.#isBooked ? this.#event : undefined;
   }
 
-  async #void(): Promise<void> {
+  #void(): Promise<void> {
     this.#peers.journal.void(this.#request.requestId);
+    return nothingBooked;
   }
 
-  async #book(event: UsageRecorded): Promise<void> {
-    this.#booked = event;
+  #book(event: UsageRecorded, outcome: Outcome): Promise<void> {
+    const { journal, recent, charger } = this.#peers;
     const { principal, requestId, admission } = this.#request;
-    this.#peers.recent.add(principal.tokenId, requestId);
+    event.outcome = outcome;
+    this.#isBooked = true;
+    recent.add(principal.tokenId, requestId);
+    const finished = journal.finish(event);
+    if (principal.limits.tokensPerDay === undefined) return finished;
     const tokens = Number(event.inputTokens + event.outputTokens);
-    const charge = { key: limiterKey(principal), requestId, localDay: admission.localDay, tokens };
-    await Promise.all([
-      this.#peers.journal.finish(event),
-      principal.limits.tokensPerDay === undefined ? undefined : this.#peers.charger.charge(charge),
-    ]);
+    const charged = charger.charge({
+      key: limiterTerms(principal).key,
+      requestId,
+      localDay: admission.localDay,
+      tokens,
+    });
+    // Neither ever rejects.
+    return finished.then(() => charged);
   }
 
-  #event(outcome: Outcome): UsageRecorded {
+  #take(usage: Usage): UsageRecorded {
+    this.#event ??= this.#unanswered(undefined);
+    const event = this.#event;
+    event.inputTokens = usage.inputTokens;
+    event.cachedTokens = usage.cachedTokens;
+    event.outputTokens = usage.outputTokens;
+    event.reasoningTokens = usage.reasoningTokens;
+    event.estimated = usage.estimated;
+    return event;
+  }
+
+  #unanswered(lease: Lease | undefined): UsageRecorded {
     const { requestId, principal, admission, endpoint, bodyBytes } = this.#request;
-    const usage = this.#usage;
     return {
       $typeName: UsageRecordedSchema.typeName,
       requestId,
       tokenId: principal.tokenId,
-      admittedAt: this.#admittedAt,
+      admittedAt: timestampAt(admission.admittedAtMs),
       localDay: admission.localDay,
       endpoint,
-      provider: this.#lease?.provider ?? '',
-      model: this.#lease?.model ?? '',
-      inputTokens: usage?.inputTokens ?? BigInt(Math.ceil(bodyBytes / bytesPerToken)),
-      cachedTokens: usage?.cachedTokens ?? 0n,
-      outputTokens: usage?.outputTokens ?? 0n,
-      reasoningTokens: usage?.reasoningTokens ?? 0n,
-      estimated: usage?.estimated ?? true,
-      outcome,
+      provider: lease?.provider ?? '',
+      model: lease?.model ?? '',
+      inputTokens: BigInt(Math.ceil(bodyBytes / bytesPerToken)),
+      cachedTokens: 0n,
+      outputTokens: 0n,
+      reasoningTokens: 0n,
+      estimated: true,
+      outcome: Outcome.UNSPECIFIED,
     };
   }
 }
+
+const nothingBooked = Promise.resolve();
+
+/** Requests of the same millisecond share one. */
+function timestampAt(epochMs: number): Timestamp {
+  if (epochMs !== latest.epochMs) latest = { epochMs, timestamp: timestampFromMs(epochMs) };
+  return latest.timestamp;
+}
+
+let latest = { epochMs: 0, timestamp: timestampFromMs(0) };
