@@ -16,7 +16,8 @@ function linesOf(traced: TracedRequest, level: 'info' | 'debug') {
     error: write,
   };
   const events = createEvents({ logger, metrics: new Metrics() });
-  events.requestStarted('/v1/messages')(traced.story, 1_000);
+  events.requestStarted();
+  events.requestEnded(traced.story, 1_000);
   return lines;
 }
 

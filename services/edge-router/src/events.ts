@@ -45,15 +45,15 @@ export function createEvents({ logger, metrics }: EventOutlets) {
   });
 
   return {
-    /** Returns the function to call when the request has ended. */
-    requestStarted(endpoint: string): (story: RequestStory, slowMs: number) => void {
+    requestStarted(): void {
       requests.started();
-      return (story, slowMs) => {
-        const { end, moments } = story;
-        requests.ended(endpoint, end?.status ?? 0, (moments.ended ?? 0) / 1_000);
-        const level = isWorthALine(story, slowMs) ? 'info' : 'debug';
-        if (logger.isLevelEnabled(level)) logger[level](toLogFields(story), 'request finished');
-      };
+    },
+    /** To be told once of each request that has started. */
+    requestEnded(story: RequestStory, slowMs: number): void {
+      const { endpoint, end, moments } = story;
+      requests.ended(endpoint, end?.status ?? 0, (moments.ended ?? 0) / 1_000);
+      const level = isWorthALine(story, slowMs) ? 'info' : 'debug';
+      if (logger.isLevelEnabled(level)) logger[level](toLogFields(story), 'request finished');
     },
     requestFaulted(requestId: string, endpoint: string, error: GatewayError): void {
       logger.error({ requestId, endpoint, err: error.cause ?? error }, 'a request failed by a fault of ours');

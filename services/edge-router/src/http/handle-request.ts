@@ -31,7 +31,7 @@ export async function handleRequest(
   peers: RequestPeers,
 ): Promise<void> {
   const requestId = randomUUIDv7();
-  const finished = peers.events.requestStarted(route.path);
+  peers.events.requestStarted();
   const receivedAtMs = peers.endpoints.clock.nowMs();
   const trace = new RequestTrace({ requestId, endpoint: route.path, receivedAtMs });
   if (route.isTraced) peers.traces.begin(trace);
@@ -50,7 +50,7 @@ export async function handleRequest(
     const status = client.hasLeft ? 499 : response.statusCode;
     trace.onEnded({ status, errorCode, clientLeft: client.hasLeft, waitedForRoomMs: hold.waitedMs });
     peers.traces.end(trace);
-    finished(trace.story, peers.traces.slowMs);
+    peers.events.requestEnded(trace, peers.traces.slowMs);
   }
 }
 

@@ -35,10 +35,9 @@ export class RecentTraces {
 
   /** A request has ended. One whose token is not known is not kept: anybody can send as many of them as he likes. */
   end(trace: RequestTrace): void {
-    const { story } = trace;
-    if (!this.#running.delete(trace) || this.#capacity === 0 || story.tokenId === '') return;
+    if (!this.#running.delete(trace) || this.#capacity === 0 || trace.tokenId === '') return;
     if (this.#plain.size + this.#remarkable.size >= this.#capacity) this.#makeRoom();
-    (isRemarkable(story, this.slowMs) ? this.#remarkable : this.#plain).push(story);
+    (isRemarkable(trace, this.slowMs) ? this.#remarkable : this.#plain).push(trace);
   }
 
   /** Undefined for a request that is not known, or not any more. */
@@ -59,7 +58,7 @@ export class RecentTraces {
   }
 
   *#all(): Generator<RequestStory> {
-    for (const { story } of this.#running) if (story.tokenId !== '') yield story;
+    for (const trace of this.#running) if (trace.tokenId !== '') yield trace;
     yield* this.#remarkable.newestFirst();
     yield* this.#plain.newestFirst();
   }

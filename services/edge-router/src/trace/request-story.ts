@@ -1,7 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import type { GatewayErrorCode } from '@gateway/errors';
 import type { AttemptGivenUp, NoAccountCause } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
-import type { AttemptOutcomeSchema, SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
+import type { AttemptResult, SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 
 /** What one request met on its way, as far as it has come. Never what was said in it. */
 export interface RequestStory {
@@ -53,7 +54,12 @@ export interface AttemptStory {
   readonly givenUp: AttemptGivenUp;
 }
 
-export type AttemptOutcome = MessageInitShape<typeof AttemptOutcomeSchema>;
+/** What is told of an attempt's end; the broker is told more. */
+export interface AttemptOutcome {
+  readonly result?: AttemptResult;
+  readonly upstreamStatus?: number;
+  readonly retryAt?: MessageInitShape<typeof TimestampSchema> | undefined;
+}
 
 export interface NoAccountStory {
   readonly cause: NoAccountCause;

@@ -1,11 +1,14 @@
 import { performance } from 'node:perf_hooks';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { GatewayErrorCode } from '@gateway/errors';
 import { AttemptGivenUp, NoAccountCause } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { AttemptTrace } from './attempt-trace.ts';
+import { type Moment, momentOf, msOf, never } from './moment.ts';
 import type {
   AttemptOutcome,
-  AttemptStory,
   BookedUsage,
+  NoAccountStory,
   RequestEnd,
   RequestMoments,
   RequestStory,
@@ -17,118 +20,143 @@ export interface TracedRequest {
   readonly receivedAtMs: number;
 }
 
-/** Tells the story of one request while it goes on. Is called a few times for each request, and never for an event. */
-export class RequestTrace {
-  readonly #story: Growing<RequestStory>;
-  readonly #moments: Growing<RequestMoments> = { admitted: undefined, bodyRead: undefined, ended: undefined };
-  readonly #attempts: Growing<AttemptStory>[] = [];
+/**
+ * Tells the story of one request while it goes on. Is called a few times for each request, and never for an event. Lives on for as
+ * long as the request is remembered: it keeps what is told, in as few objects as can be.
+ */
+export class RequestTrace implements RequestStory {
+  readonly requestId: string;
+  readonly endpoint: string;
+  readonly receivedAtMs: number;
+  tokenId = '';
+  model = '';
+  attempts: readonly AttemptTrace[] = none;
+  noAccount: NoAccountStory | undefined;
   readonly #monotonicMs: () => number;
   readonly #startedAt: number;
-  #askedAt = 0;
+  #admitted: Moment = never;
+  #bodyRead: Moment = never;
+  #asked: Moment = 0;
+  #ended: Moment = never;
+  #usage: BookedUsage | undefined;
+  #status = 0;
+  #errorCode: GatewayErrorCode | undefined;
+  #clientLeft = false;
+  #waitedForRoomMs = 0;
 
   /** @param monotonicMs a clock that never jumps. */
-  constructor(request: TracedRequest, monotonicMs: () => number = () => performance.now()) {
+  constructor({ requestId, endpoint, receivedAtMs }: TracedRequest, monotonicMs: () => number = processMs) {
+    this.requestId = requestId;
+    this.endpoint = endpoint;
+    this.receivedAtMs = receivedAtMs;
     this.#monotonicMs = monotonicMs;
     this.#startedAt = monotonicMs();
-    this.#story = {
-      ...request,
-      tokenId: '',
-      model: '',
-      attempts: this.#attempts,
-      noAccount: undefined,
-      moments: this.#moments,
-      usage: undefined,
-      end: undefined,
-    };
   }
 
+  /** As far as it has come. */
   get story(): RequestStory {
-    return this.#story;
+    return this;
+  }
+
+  get moments(): RequestMoments {
+    return { admitted: msOf(this.#admitted), bodyRead: msOf(this.#bodyRead), ended: msOf(this.#ended) };
+  }
+
+  get usage(): BookedUsage | undefined {
+    return this.#usage;
+  }
+
+  get end(): RequestEnd | undefined {
+    if (this.#ended === never) return undefined;
+    const [status, errorCode, clientLeft] = [this.#status, this.#errorCode, this.#clientLeft];
+    return { status, errorCode, clientLeft, waitedForRoomMs: this.#waitedForRoomMs };
   }
 
   onAuthenticated(tokenId: string): void {
-    this.#story.tokenId = tokenId;
+    this.tokenId = tokenId;
   }
 
   onAdmitted(): void {
-    this.#moments.admitted = this.#now();
+    this.#admitted = this.#now();
   }
 
   /** The body is read, and names a model. */
   onModel(model: string): void {
-    this.#moments.bodyRead = this.#now();
-    this.#story.model = shortened(model);
+    this.#bodyRead = this.#now();
+    this.model = shortened(model);
   }
 
   /** The broker is asked for an account. */
   onAsking(): void {
-    this.#askedAt = this.#now();
+    this.#asked = this.#now();
   }
 
   /** The broker has answered: an attempt begins, or there is no account. */
-  onAcquired({ result, reason, skipped }: AcquireResponse): void {
-    const [asked, acquired] = [this.#askedAt, this.#now()];
+  onAcquired(answer: AcquireResponse): void {
+    const { result, reason, skipped } = answer;
+    const acquired = this.#now();
     if (result.case === 'lease') {
-      const { pool, accountId, model } = result.value;
-      this.#attempts.push({ pool, accountId, model, reason, skipped, asked, acquired, ...justBegun });
+      const attempt = new AttemptTrace(result.value, answer, this.#asked, acquired);
+      this.attempts = this.attempts === none ? [attempt] : [...this.attempts, attempt];
       return;
     }
     const retryAt = result.case === 'exhausted' ? result.value.retryAt : undefined;
     const retryAtMs = retryAt === undefined ? undefined : timestampMs(retryAt);
-    const cause = causes[result.case ?? 'unavailable'];
-    this.#story.noAccount = { cause, retryAtMs, reason, skipped, asked, answered: acquired };
+    this.#endWithoutAccount({ cause: causes[result.case ?? 'unavailable'], retryAtMs, reason, skipped }, acquired);
   }
 
   /** The broker could not be reached. */
   onBrokerAway(): void {
-    const [asked, answered] = [this.#askedAt, this.#now()];
-    const cause = NoAccountCause.BROKER_AWAY;
-    this.#story.noAccount = { cause, retryAtMs: undefined, reason: '', skipped: [], asked, answered };
+    const why = { cause: NoAccountCause.BROKER_AWAY, retryAtMs: undefined, reason: '', skipped: [] };
+    this.#endWithoutAccount(why, this.#now());
   }
 
   /** The first content of an answer is there. */
   onAnswering(): void {
-    const attempt = this.#attempts.at(-1);
-    if (attempt !== undefined) attempt.firstByte = this.#now();
+    this.#latest?.onAnswering(this.#now());
   }
 
   /** The attempt could be made only without something that the provider refused. */
   onAmended(amended: string): void {
-    const attempt = this.#attempts.at(-1);
+    const attempt = this.#latest;
     if (attempt !== undefined) attempt.amended = amended;
   }
 
   onAttemptEnded(outcome: AttemptOutcome, givenUp = AttemptGivenUp.UNSPECIFIED): void {
-    const attempt = this.#attempts.at(-1);
-    if (attempt === undefined || attempt.outcome !== undefined) return;
-    attempt.outcome = outcome;
-    attempt.ended = this.#now();
-    attempt.givenUp = givenUp;
+    this.#latest?.onEnded(outcome, givenUp, this.#now());
   }
 
   onBooked(usage: BookedUsage): void {
-    this.#story.usage = usage;
+    const { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated } = usage;
+    this.#usage = { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated };
   }
 
-  onEnded(end: RequestEnd): void {
-    this.#story.end = end;
-    this.#moments.ended = this.#now();
+  onEnded({ status, errorCode, clientLeft, waitedForRoomMs }: RequestEnd): void {
+    this.#ended = this.#now();
+    this.#status = status;
+    this.#errorCode = errorCode;
+    this.#clientLeft = clientLeft;
+    this.#waitedForRoomMs = waitedForRoomMs;
   }
 
-  #now(): number {
-    return this.#monotonicMs() - this.#startedAt;
+  get #latest(): AttemptTrace | undefined {
+    return this.attempts[this.attempts.length - 1];
+  }
+
+  #endWithoutAccount(why: Omit<NoAccountStory, 'asked' | 'answered'>, answered: Moment): void {
+    this.noAccount = { ...why, asked: msOf(this.#asked) ?? 0, answered: msOf(answered) ?? 0 };
+  }
+
+  #now(): Moment {
+    return momentOf(this.#monotonicMs() - this.#startedAt);
   }
 }
 
-const justBegun = {
-  firstByte: undefined,
-  ended: undefined,
-  outcome: undefined,
-  amended: '',
-  givenUp: AttemptGivenUp.UNSPECIFIED,
-};
+const none: readonly AttemptTrace[] = [];
 
-type Growing<T> = { -readonly [Member in keyof T]: T[Member] };
+function processMs(): number {
+  return performance.now();
+}
 
 const causes = {
   exhausted: NoAccountCause.EXHAUSTED,
