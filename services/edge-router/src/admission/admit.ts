@@ -6,7 +6,7 @@ import { type Client, RpcError } from '@gateway/rpc';
 import { type Clock, localDayOf } from '@gateway/time';
 import type { Principal } from '../authentication/principal.ts';
 import { limiterTerms } from './limiter-terms.ts';
-import type { LocalAdmission } from './local-admission.ts';
+import type { LocalAdmission, LocalCheck } from './local-admission.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 
 export interface Admission {
@@ -37,20 +37,42 @@ export function isLimited({ limits }: Principal): boolean {
   return limits.requestsPerMinute !== undefined || limits.tokensPerDay !== undefined;
 }
 
+export type AdmissionDecision = Admission & { readonly refusal?: GatewayError };
+
 /**
- * Takes a slot for a request. A refusal is thrown by `admission.refusal`, after its headers are known: they belong on
- * the 429 too. Never fails because the limiter is away. @see spec "Token limits"
+ * Takes a slot for a request: at once for one without limits. A refusal is thrown by `admission.refusal`, after its headers are
+ * known: they belong on the 429 too. Never fails because the limiter is away. @see spec "Token limits"
  */
-export async function admit(
+export function admit(
   request: AdmissionRequest,
   peers: AdmissionPeers,
-): Promise<Admission & { readonly refusal?: GatewayError }> {
+): Promise<AdmissionDecision> | AdmissionDecision {
   const admittedAtMs = peers.clock.nowMs();
-  if (!isLimited(request.principal)) return { admittedAtMs, localDay: localDayOf(admittedAtMs), headers: {} };
-  const { status, refusal } = await decide(request, peers);
+  if (isLimited(request.principal)) return admitLimited(request, admittedAtMs, peers);
+  return { admittedAtMs, localDay: localDayOf(admittedAtMs), headers: none };
+}
+
+const none: Admission['headers'] = {};
+
+async function admitLimited(
+  request: AdmissionRequest,
+  admittedAtMs: number,
+  peers: AdmissionPeers,
+): Promise<AdmissionDecision> {
+  const { limiter, clock, timeoutMs } = peers;
+  const check = checkOf(request);
+  const deadlineMs = performance.now() + timeoutMs;
+  let decision: Decision;
+  try {
+    decision = await limiter.admit(check, { timeoutMs });
+  } catch (thrown) {
+    decision = await decideAgain(check, thrown, deadlineMs, peers);
+  }
+  const { status, refusal } = decision;
   const localDay = status?.localDay || localDayOf(admittedAtMs);
-  const headers = status === undefined ? {} : rateLimitHeaders(status, peers.clock.nowMs());
-  return { admittedAtMs, localDay, headers, ...(refusal === undefined ? {} : { refusal: refusalError(refusal) }) };
+  const headers = status === undefined ? none : rateLimitHeaders(status, clock.nowMs());
+  if (refusal === undefined) return { admittedAtMs, localDay, headers };
+  return { admittedAtMs, localDay, headers, refusal: refusalError(refusal) };
 }
 
 interface Decision {
@@ -58,29 +80,38 @@ interface Decision {
   readonly refusal?: Refusal | undefined;
 }
 
-async function decide(request: AdmissionRequest, { limiter, local, timeoutMs }: AdmissionPeers): Promise<Decision> {
-  const { key, limits } = limiterTerms(request.principal);
-  // A whole message, named as such: it need not be completed from its fields.
-  const check: AdmitRequest = {
+/** A whole message, named as such: it need not be completed from its fields. */
+function checkOf({ requestId, principal, cost }: AdmissionRequest): Check {
+  const { key, limits } = limiterTerms(principal);
+  return {
     $typeName: 'gateway.limiter.v1.AdmitRequest',
     key,
-    requestId: request.requestId,
+    requestId,
     limits,
-    costKind: request.cost === 'request_only' ? CostKind.REQUEST_ONLY : CostKind.REQUEST_AND_TOKENS,
+    costKind: cost === 'request_only' ? CostKind.REQUEST_ONLY : CostKind.REQUEST_AND_TOKENS,
   };
-  const deadlineMs = performance.now() + timeoutMs;
-  for (let timeLeftMs = timeoutMs; ; ) {
-    try {
-      return await limiter.admit(check, { timeoutMs: timeLeftMs });
-    } catch (thrown) {
-      if (!(thrown instanceof RpcError)) throw thrown;
-      const isFirst = timeLeftMs === timeoutMs;
-      timeLeftMs = Math.floor(deadlineMs - performance.now());
-      // When the connection broke, another limiter may be behind the address: it is asked once more, in the time that is
-      // left. A repeated admission takes no second slot.
-      if (!isFirst || thrown.status !== 'unavailable' || timeLeftMs < 1)
-        return local.admit({ ...check, limits }, thrown);
-    }
+}
+
+type Check = AdmitRequest & Pick<LocalCheck, 'limits'>;
+
+/**
+ * When the connection broke, another limiter may be behind the address: it is asked once more, in the time that is left. A repeated
+ * admission takes no second slot. Else this edge decides.
+ */
+async function decideAgain(
+  check: Check,
+  thrown: unknown,
+  deadlineMs: number,
+  { limiter, local }: AdmissionPeers,
+): Promise<Decision> {
+  if (!(thrown instanceof RpcError)) throw thrown;
+  const timeoutMs = Math.floor(deadlineMs - performance.now());
+  if (thrown.status !== 'unavailable' || timeoutMs < 1) return local.admit(check, thrown);
+  try {
+    return await limiter.admit(check, { timeoutMs });
+  } catch (again) {
+    if (!(again instanceof RpcError)) throw again;
+    return local.admit(check, again);
   }
 }
 

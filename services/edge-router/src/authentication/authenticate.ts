@@ -2,11 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { type IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import { parseTokenText, tokenSha256Text } from '@gateway/tokens';
+import { parseTokenText } from '@gateway/tokens';
 import { callerKey } from './caller-key.ts';
 import { type AuthHeader, presentedToken, unauthorized } from './credentials.ts';
 import type { Principal } from './principal.ts';
 import type { TokenCache } from './token-cache.ts';
+import { tokenDigest } from './token-digest.ts';
 
 /**
  * Who sends this request: at once for a token that is known, which most are. Throws `unauthorized`, or rejects with it. A
@@ -18,7 +19,7 @@ export function authenticate(
   tokens: TokenCache,
 ): Promise<Principal> | Principal {
   const text = presentedToken(request, ownHeader);
-  const digest = tokenSha256Text(text);
+  const digest = tokenDigest(request, text);
   const known = tokens.known(digest);
   if (known !== undefined) return known;
   if (parseTokenText(text) === undefined) throw unauthorized('Missing or malformed token.');

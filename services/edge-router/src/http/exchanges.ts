@@ -1,32 +1,32 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-export interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+/** The requests that connections are busy with, by their answers. Pipelined ones are under way together; their answers go out in order. */
+export const exchanges = { begin, latest, whenAnswered };
+
+/** False when the connection ends with an earlier answer: whatever comes after it must not be acted on. */
+function begin(connection: BusyConnection, response: ServerResponse): boolean {
+  const earlier = connection[latestAnswer];
+  if (earlier !== undefined && !earlier.shouldKeepAlive) return false;
+  connection[latestAnswer] = response;
+  return true;
 }
 
-/** The requests that connections are busy with. Pipelined ones are under way together; their answers go out in order. */
-export class Exchanges {
-  readonly #latest = new WeakMap<Duplex, Exchange>();
+/** The answer to the request that came last, sent or not. */
+function latest(connection: BusyConnection): ServerResponse | undefined {
+  return connection[latestAnswer];
+}
 
-  /** False when the connection ends with an earlier answer: whatever comes after it must not be acted on. */
-  begin(exchange: Exchange): boolean {
-    const earlier = this.#latest.get(exchange.request.socket);
-    if (earlier !== undefined && !earlier.response.shouldKeepAlive) return false;
-    this.#latest.set(exchange.request.socket, exchange);
-    return true;
-  }
+/** Acts when every request of the connection has been answered and it is still open. */
+function whenAnswered(connection: BusyConnection, act: () => void): void {
+  const response = connection[latestAnswer];
+  if (response === undefined || response.writableFinished) act();
+  else response.once('finish', act);
+}
 
-  /** The request that came last, whether answered or not. */
-  latest(connection: Duplex): Exchange | undefined {
-    return this.#latest.get(connection);
-  }
+/** Stands in the connection: a map of all connections would be written with each request. */
+const latestAnswer = Symbol('latest answer');
 
-  /** Acts when every request of the connection has been answered and it is still open. */
-  whenAnswered(connection: Duplex, act: () => void): void {
-    const latest = this.#latest.get(connection);
-    if (latest === undefined || latest.response.writableFinished) act();
-    else latest.response.once('finish', act);
-  }
+interface BusyConnection extends Duplex {
+  [latestAnswer]?: ServerResponse;
 }

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type GatewayErrorCode, toGatewayError } from '@gateway/errors';
-import { type AdmissionPeers, admit } from '../admission/admit.ts';
+import { type AdmissionDecision, type AdmissionPeers, admit } from '../admission/admit.ts';
 import { authenticate } from '../authentication/authenticate.ts';
 import type { TokenCache } from '../authentication/token-cache.ts';
 import type { BodyBudget, BodyHold } from '../body/body-budget.ts';
@@ -68,12 +68,13 @@ async function answer(route: Route, exchange: Exchange, peers: RequestPeers): Pr
   const known = authenticate(request, route.authHeader, peers.tokens);
   const principal = known instanceof Promise ? await known : known;
   trace.onAuthenticated(principal.tokenId);
-  const admission =
+  const decided =
     route.cost === 'nothing'
       ? { admittedAtMs: peers.endpoints.clock.nowMs(), localDay: '', headers: {} }
-      : await admit({ requestId, principal, cost: route.cost }, peers.admission);
+      : admit({ requestId, principal, cost: route.cost }, peers.admission);
+  const admission: AdmissionDecision = decided instanceof Promise ? await decided : decided;
   if (route.sendsRateLimitHeaders) keepHeaders(response, admission.headers);
-  if ('refusal' in admission && admission.refusal !== undefined) throw admission.refusal;
+  if (admission.refusal !== undefined) throw admission.refusal;
   trace.onAdmitted();
   const { path, errorDialect, body } = route;
   const bodyRules = { limitBytes: body.limitBytes, acceptsCompression: body.acceptsCompression, hold };

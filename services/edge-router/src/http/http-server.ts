@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { breakUpload, holdBackUpload } from '../body/upload.ts';
 import type { EdgeRouterConfig } from '../config.ts';
-import { type Exchange, Exchanges } from './exchanges.ts';
+import { exchanges } from './exchanges.ts';
 import { HttpFault, toHttpFault } from './http-fault.ts';
 import { sendRawAnswer } from './raw-answer.ts';
 import { syntaxFault } from './request-syntax.ts';
@@ -19,7 +19,6 @@ export class HttpServer {
   readonly #server: Server;
   readonly #config: HttpServerConfig;
   readonly #listener: RequestListener;
-  readonly #exchanges = new Exchanges();
   /** Connections on which nothing can be understood any more. */
   readonly #lost = new WeakSet<Duplex>();
   #draining = false;
@@ -74,9 +73,9 @@ export class HttpServer {
   #onRequest(
     request: IncomingMessage,
     response: ServerResponse,
-    before: (request: IncomingMessage, response: ServerResponse) => void = () => undefined,
+    before?: (request: IncomingMessage, response: ServerResponse) => void,
   ): void {
-    if (!this.#exchanges.begin({ request, response })) return;
+    if (!exchanges.begin(request.socket, response)) return;
     // Node drops what comes in one packet with a request to upgrade, also when nothing is upgraded.
     if (this.#draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     const fault = syntaxFault(request);
@@ -85,7 +84,7 @@ export class HttpServer {
       sendError(request, response, { error: fault, dialect: 'chat', nowMs: 0 });
       return;
     }
-    before(request, response);
+    before?.(request, response);
     if (!response.headersSent) this.#listener(request, response);
   }
 
@@ -93,24 +92,24 @@ export class HttpServer {
   #onConnect(connection: Duplex): void {
     connection.on('error', () => connection.destroy());
     const fault = new HttpFault(405, 'There are no tunnels here.', { allow: 'GET, HEAD, POST' });
-    this.#exchanges.whenAnswered(connection, () => sendRawAnswer(connection, fault));
+    exchanges.whenAnswered(connection, () => sendRawAnswer(connection, fault));
   }
 
   /** What came is no HTTP, not in time, or broken off. Once for each connection: nothing after it can be understood. */
   #onClientError(fault: NodeJS.ErrnoException, connection: Duplex): void {
     if (this.#lost.has(connection)) return;
     this.#lost.add(connection);
-    const latest = this.#exchanges.latest(connection);
+    const latest = exchanges.latest(connection);
     if (fault.code === 'ECONNRESET') connection.destroy();
-    else if (latest === undefined || latest.request.complete) this.#answerStray(connection, toHttpFault(fault.code));
-    else if (latest.response.writableFinished) connection.destroy();
+    else if (latest === undefined || latest.req.complete) this.#answerStray(connection, toHttpFault(fault.code));
+    else if (latest.writableFinished) connection.destroy();
     else breakExchange(latest, toHttpFault(fault.code));
   }
 
   /** It belongs to no request that is known. A connection on which nothing was ever sent is owed no answer. */
   #answerStray(connection: Duplex, fault: HttpFault): void {
     if (connection instanceof Socket && connection.bytesRead === 0) connection.destroy();
-    else this.#exchanges.whenAnswered(connection, () => sendRawAnswer(connection, fault));
+    else exchanges.whenAnswered(connection, () => sendRawAnswer(connection, fault));
   }
 }
 
@@ -121,7 +120,7 @@ function refuseExpectation(request: IncomingMessage, response: ServerResponse): 
 }
 
 /** It belongs to the body of a request: whoever handles that request answers. */
-function breakExchange({ request, response }: Exchange, fault: HttpFault): void {
+function breakExchange(response: ServerResponse, fault: HttpFault): void {
   if (!response.headersSent) response.shouldKeepAlive = false;
-  breakUpload(request, fault);
+  breakUpload(response.req, fault);
 }
