@@ -134,8 +134,9 @@ describe.each([
   it('tells the health that an end may change as it is at that instant', async () => {
     const { store, clock } = await subject();
     const health = limitedUntil(clock.nowMs() + 60_000);
+    const failures = [{ accountId: 'p/a', atMs: clock.nowMs() }];
     const poolHealth = {
-      troubles: [{ cause: 'overloaded' as const, model: 'm', sinceMs: clock.nowMs(), failures: [] }],
+      troubles: [{ cause: 'overloaded' as const, model: 'm', sinceMs: clock.nowMs(), failures }],
     };
     await store.changeHealth('p/a', () => health);
     await store.changePoolHealth('p', () => poolHealth);

@@ -14,9 +14,9 @@ export type PoolVerb =
 // It may touch the keys of an account and those of its pool: all of them lie in one Redis.
 
 /**
- * Does many things, one after the other. KEYS and ARGV hold them in their order; of each ARGV has the verb, how many keys and
- * how many parameters it has, then these. Answers what each answers. When one fails, so does the call: what went before has
- * been done.
+ * Does many things, one after the other, and answers what each answers. KEYS has each key once, however many use it. ARGV is a
+ * JSON list of what to do: of each the verb, the places of its keys in KEYS and its parameters. When one fails, so does the call:
+ * what went before has been done.
  */
 const lua = `
 local verbs = {}
@@ -48,8 +48,8 @@ end
 
 -- Counts what is under way with each account. Keys: leases of each. Parameters: from when on leases count, exclusive.
 function verbs.count_leases(keys, parameters)
-  local counts = {}
-  for index, key in ipairs(keys) do counts[index] = redis.call('ZCOUNT', key, '(' .. parameters[1], '+inf') end
+  local counts, after = {}, string.format('(%.17g', parameters[1])
+  for index, key in ipairs(keys) do counts[index] = redis.call('ZCOUNT', key, after, '+inf') end
   return counts
 end
 
@@ -69,7 +69,7 @@ end
 -- Adds a lease if there is room, and its request to each set. Keys: leases, sets of requests. Parameters: lease id, now, TTL in
 -- ms, cap (-1 for none).
 function verbs.take_lease(keys, parameters)
-  local lease, now, ttl, cap = parameters[1], parameters[2], parameters[3], tonumber(parameters[4])
+  local lease, now, ttl, cap = parameters[1], parameters[2], parameters[3], parameters[4]
   trim(keys[1], now - ttl)
   if cap >= 0 and not redis.call('ZSCORE', keys[1], lease) and redis.call('ZCARD', keys[1]) >= cap then return 0 end
   for _, key in ipairs(keys) do
@@ -114,15 +114,12 @@ function verbs.unbind(keys, parameters)
   return 0
 end
 
-local answers, keys_before, read = {}, 0, 0
-while read < #ARGV do
-  local verb, key_count, parameter_count = verbs[ARGV[read + 1]], tonumber(ARGV[read + 2]), tonumber(ARGV[read + 3])
-  local keys, parameters = {}, {}
-  for index = 1, key_count do keys[index] = KEYS[keys_before + index] end
-  for index = 1, parameter_count do parameters[index] = ARGV[read + 3 + index] end
-  keys_before = keys_before + key_count
-  read = read + 3 + parameter_count
-  answers[#answers + 1] = verb(keys, parameters)
+local answers = {}
+for number, asked in ipairs(cjson.decode(ARGV[1])) do
+  local verb, places, parameters = unpack(asked)
+  local keys = {}
+  for index, place in ipairs(places) do keys[index] = KEYS[place] end
+  answers[number] = verbs[verb](keys, parameters)
 end
 return answers`;
 

@@ -46,19 +46,37 @@ export class RedisVerbs {
 
   /** By the script's digest. A Redis that does not know it, because it was restarted or replaced, learns it. */
   async #call(asked: readonly Asked[]): Promise<unknown> {
-    const keys: string[] = [];
-    const parameters: (string | number)[] = [];
-    for (const each of asked) {
-      keys.push(...each.keys);
-      parameters.push(each.verb, each.keys.length, each.parameters.length, ...each.parameters);
-    }
+    const keys = new Places();
+    const verbs = asked.map((each) => [each.verb, each.keys.map((key) => keys.of(key)), each.parameters]);
+    // As one text: what a command costs on its way is its arguments more than their length.
+    const parameters = JSON.stringify(verbs);
     try {
-      return await this.#redis.evalsha(poolScript.sha1, keys.length, ...keys, ...parameters);
+      return await this.#redis.evalsha(poolScript.sha1, keys.count, ...keys.all, parameters);
     } catch (thrown) {
       // Nothing of it has run, so that it is not done twice.
       if (!(thrown instanceof Error) || !thrown.message.startsWith('NOSCRIPT')) throw thrown;
-      return await this.#redis.eval(poolScript.lua, keys.length, ...keys, ...parameters);
+      return await this.#redis.eval(poolScript.lua, keys.count, ...keys.all, parameters);
     }
+  }
+}
+
+/** Where keys are in a list that has each once, from 1. */
+class Places {
+  readonly #places = new Map<string, number>();
+
+  get count(): number {
+    return this.#places.size;
+  }
+
+  get all(): Iterable<string> {
+    return this.#places.keys();
+  }
+
+  of(key: string): number {
+    const known = this.#places.get(key);
+    if (known !== undefined) return known;
+    this.#places.set(key, this.#places.size + 1);
+    return this.#places.size;
   }
 }
 
