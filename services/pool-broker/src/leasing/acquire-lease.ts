@@ -1,53 +1,26 @@
-import type { PoolFormat } from '@gateway/config';
-import type { Attempt } from '../accounts/attempt.ts';
-import { isError } from '../accounts/attempt.ts';
+import { type Attempt, isError } from '../accounts/attempt.ts';
 import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/resolve-model.ts';
 import { startPoolProbe } from '../health/pool-health.ts';
 import { endProbe, startProbe } from '../health/probe.ts';
-import { choiceText, type SkippedGroup, skippedGroups } from '../selection/choice-text.ts';
-import { type CandidateView, type Examination, type Selection, selectAccount } from '../selection/select-account.ts';
 import { type Awaitable, whenThere } from '../store/awaitable.ts';
 import type { NewRequest } from '../store/request-book.ts';
 import { affinityIdOf } from './affinity-id.ts';
 import { toCallerId } from './caller-id.ts';
+import { leaseAtAGlance } from './lease-at-a-glance.ts';
+import {
+  type Chosen,
+  type Lease,
+  type LeaseChoice,
+  type LeaseRequest,
+  type LeaseResult,
+  type Search,
+  type Selected,
+  select,
+} from './lease-search.ts';
 import { readCandidates } from './read-candidates.ts';
 import { LeasingHistory } from './request-history.ts';
 import { settleAttempt } from './settle-attempt.ts';
-
-export interface LeaseRequest {
-  readonly model: string;
-  /** Empty: any. */
-  readonly formats: ReadonlySet<PoolFormat>;
-  /** Empty: no affinity. */
-  readonly affinityKey: string;
-  /** Oldest first. */
-  readonly attempts: readonly Attempt[];
-  readonly allowCandidateFailover: boolean;
-  /** Who asks, as an opaque key. Empty: nobody's share is counted. */
-  readonly caller: string;
-}
-
-/** The right to send one request with one account. */
-export interface Lease {
-  readonly leaseId: string;
-  readonly accountId: string;
-  readonly candidate: Candidate;
-}
-
-export type LeaseResult = { readonly choice: LeaseChoice } & (
-  | { readonly kind: 'leased'; readonly lease: Lease }
-  | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
-  | { readonly kind: 'unavailable' }
-  | { readonly kind: 'unknown_model' }
-);
-
-/** Why it is this account, or none, for operators. */
-export interface LeaseChoice {
-  /** In words; empty when the skipped accounts say it all. */
-  readonly reason: string;
-  readonly skipped: readonly SkippedGroup[];
-}
 
 /** Settles the request's last attempt and leases the account for the next one, or says why there is none. */
 export function acquireLease(broker: Broker, request: LeaseRequest): Awaitable<LeaseResult> {
@@ -67,7 +40,7 @@ function noteLastAttempt(broker: Broker, { attempts, affinityKey }: LeaseRequest
 function leaseNext(broker: Broker, request: LeaseRequest): Awaitable<LeaseResult> {
   const all = broker.catalog.resolve(request.model, request.formats);
   if (all.length === 0) return { kind: 'unknown_model', choice: nothingToChoose };
-  return leaseOneOf(broker, {
+  return leaseSoon(broker, {
     request,
     candidates: request.allowCandidateFailover ? inOrder(all, request.attempts, broker) : firstOf(all),
     history: new LeasingHistory(request.attempts),
@@ -80,15 +53,11 @@ function firstOf(all: readonly Candidate[]): readonly Candidate[] {
   return all.length === 1 ? all : all.slice(0, 1);
 }
 
-/** A request on its way to a lease. */
-interface Search {
-  readonly request: LeaseRequest;
-  readonly candidates: readonly Candidate[];
-  readonly history: LeasingHistory;
-  /** See `toCallerId`. */
-  readonly caller: string;
-  /** Its try has been taken: once, however often it is overtaken. */
-  mayTry: boolean;
+/** By a glance if there is one, else by asking the store. */
+function leaseSoon(broker: Broker, search: Search): Awaitable<LeaseResult> {
+  const atAGlance = leaseAtAGlance(broker, search);
+  if (atAGlance === undefined) return leaseOneOf(broker, search);
+  return atAGlance.then((result) => result ?? leaseOneOf(broker, search));
 }
 
 function leaseOneOf(broker: Broker, search: Search): Awaitable<LeaseResult> {
@@ -133,25 +102,6 @@ const nothingToChoose: LeaseChoice = { reason: '', skipped: [] };
 const spent =
   'it had spent what requests may spend after errors: its own attempts, or the budget for the retries of all';
 
-interface Selected {
-  readonly selection: Selection;
-  readonly choice: LeaseChoice;
-}
-
-function select(
-  { clock, random, settings }: Broker,
-  { request: { affinityKey }, history }: Search,
-  candidates: readonly CandidateView[],
-): Selected {
-  const examinations: Examination[] = [];
-  const onExamined = (examination: Examination) => examinations.push(examination);
-  const rules = { affinityKey, history, rules: settings, nowMs: clock.nowMs(), random, onExamined };
-  const selection = selectAccount({ candidates, ...rules });
-  const last = examinations.at(-1);
-  const reason = last === undefined ? '' : choiceText(last, affinityKey);
-  return { selection, choice: { reason, skipped: skippedGroups(examinations) } };
-}
-
 /**
  * False when errors have used up what a request may spend; else a retry is spent, where it is one. Asked only when there is an
  * account left, so that a request whose other accounts are all limited is told so.
@@ -171,8 +121,6 @@ function followsError(attempts: readonly Attempt[]): boolean {
   const last = attempts.at(-1);
   return last !== undefined && isError(last.outcome.result);
 }
-
-type Chosen = Extract<Selection, { kind: 'chosen' }>;
 
 /** Undefined when another request took the account's last place, or its probe, since we looked. */
 function takeLease(broker: Broker, selection: Chosen, caller: string): Awaitable<Lease | undefined> {

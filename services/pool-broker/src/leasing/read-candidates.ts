@@ -73,7 +73,8 @@ export function readAccounts(broker: Broker, accounts: readonly Account[]): Awai
   return whenThere(records, (read) => viewsOf(broker, accounts, read));
 }
 
-function viewsOf(
+/** Accounts with what is recorded of them, in the same order. */
+export function viewsOf(
   { clock }: Broker,
   accounts: readonly Account[],
   records: readonly AccountRecord[],

@@ -9,7 +9,7 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { traitsOfModel } from '../catalog/model-traits.ts';
 import type { Candidate } from '../catalog/resolve-model.ts';
-import type { Lease } from '../leasing/acquire-lease.ts';
+import type { Lease } from '../leasing/lease-search.ts';
 import { toProviderFormat } from './pool-format.ts';
 
 export function toLeaseMessage({ leaseId, accountId, candidate }: Lease): LeaseMessage {

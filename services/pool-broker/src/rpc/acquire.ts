@@ -8,7 +8,8 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Handlers, isAborted } from '@gateway/rpc';
 import type { Broker } from '../broker.ts';
-import { acquireLease, type Lease, type LeaseResult } from '../leasing/acquire-lease.ts';
+import { acquireLease } from '../leasing/acquire-lease.ts';
+import type { Lease, LeaseResult } from '../leasing/lease-search.ts';
 import { settleAttempt } from '../leasing/settle-attempt.ts';
 import { fromAttemptMessage } from '../messages/attempt-message.ts';
 import { toLeaseMessage } from '../messages/lease-message.ts';

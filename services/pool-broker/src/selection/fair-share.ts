@@ -20,13 +20,33 @@ export function hasItsShare(
   { inFlight, callers }: CallerShare,
   views: readonly AccountView[],
   model: string,
-  { nowMs, rules }: { readonly nowMs: number; readonly rules: PoolSettings },
+  moment: Moment,
 ): boolean {
   if (callers < 2 || inFlight === 0) return false;
   const partOf = (whole: number) => Math.max(1, Math.floor(whole / callers));
-  const { serving, busy, left, capacity, free } = supplyOf(views, model, nowMs);
-  if (free <= Math.floor(capacity * rules.callerReserve) && inFlight >= partOf(capacity)) return true;
-  return left / serving <= rules.callerReserve && inFlight >= partOf(busy);
+  const supply = supplyOf(views, model, moment.nowMs);
+  if (isShortOfPlaces(supply, moment) && inFlight >= partOf(supply.capacity)) return true;
+  return isShortOfQuota(supply, moment) && inFlight >= partOf(supply.busy);
+}
+
+/** True when a pool runs short, so that it matters what its callers have of it. */
+export function runsShort(views: readonly AccountView[], model: string, moment: Moment): boolean {
+  const supply = supplyOf(views, model, moment.nowMs);
+  return isShortOfPlaces(supply, moment) || isShortOfQuota(supply, moment);
+}
+
+interface Moment {
+  readonly nowMs: number;
+  readonly rules: PoolSettings;
+}
+
+/** An account without a cap always has places. */
+function isShortOfPlaces({ capacity, free }: Supply, { rules }: Moment): boolean {
+  return Number.isFinite(capacity) && free <= Math.floor(capacity * rules.callerReserve);
+}
+
+function isShortOfQuota({ left, serving }: Supply, { rules }: Moment): boolean {
+  return left / serving <= rules.callerReserve;
 }
 
 /** What a pool has for a model. */

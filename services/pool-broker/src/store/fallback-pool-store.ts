@@ -5,6 +5,7 @@ import type { PoolHealth } from '../health/pool-health.ts';
 import type { CallerShare } from '../selection/fair-share.ts';
 import type { Awaitable } from './awaitable.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
+import type { GlanceQuestion, PoolGlance } from './pool-glance.ts';
 import type {
   AccountRecord,
   HealthChange,
@@ -26,6 +27,8 @@ export class FallbackPoolStore implements PoolStore {
   readonly #clock: Clock;
   readonly #onFallback: (thrown: unknown) => void;
   readonly #changedAlone = new Set<string>();
+  /** Pools that are being looked at. */
+  readonly #looking = new Set<string>();
   #awayUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(shared: PoolStore, clock: Clock, onFallback: (thrown: unknown) => void) {
@@ -33,6 +36,19 @@ export class FallbackPoolStore implements PoolStore {
     this.#memory = new MemoryPoolStore(clock);
     this.#clock = clock;
     this.#onFallback = onFallback;
+  }
+
+  glanceAt(question: GlanceQuestion): PoolGlance | undefined {
+    const glance = this.#isAway() ? undefined : this.#shared.glanceAt(question);
+    if (glance === undefined) return undefined;
+    return {
+      ...glance,
+      take: (lease, callerMemoryMs) => {
+        this.#lookAgain(question, lease.leaseTtlMs);
+        if (lease.caller !== '') void this.#memory.shareOf({ ...lease, callerMemoryMs });
+        return this.#takeShared(lease, (named) => glance.take(named, callerMemoryMs));
+      },
+    };
   }
 
   async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
@@ -78,19 +94,36 @@ export class FallbackPoolStore implements PoolStore {
     );
   }
 
-  /** Under an id of the memory's, which needs to remember nothing of its own leases. */
   async takeLease(lease: NewLease): Promise<string | undefined> {
-    if (this.#isAway()) return this.#memory.takeLease(lease);
+    return this.#isAway()
+      ? this.#memory.takeLease(lease)
+      : this.#takeShared(lease, (named) => this.#shared.takeLease(named));
+  }
+
+  /** Under an id of the memory's, which needs to remember nothing of its own leases. */
+  async #takeShared(
+    lease: NewLease,
+    take: (named: NewLease) => Awaitable<string | undefined>,
+  ): Promise<string | undefined> {
     const leaseId = this.#memory.noteLease(lease);
     const isTaken = await this.#sharedOr(
       async () => {
-        if ((await this.#shared.takeLease({ ...lease, leaseId })) !== undefined) return true;
+        if ((await take({ ...lease, leaseId })) !== undefined) return true;
         this.#memory.dropLease(leaseId);
         return false;
       },
       () => this.#memory.keepLease(leaseId, lease),
     );
     return isTaken ? leaseId : undefined;
+  }
+
+  /** What is chosen by glances is asked for all the same, once at a time: for the next ones, and for when nobody answers. */
+  #lookAgain({ pool, accountIds }: GlanceQuestion, leaseTtlMs: number): void {
+    if (this.#looking.has(pool)) return;
+    this.#looking.add(pool);
+    void Promise.all([this.readAccounts(accountIds, leaseTtlMs), this.readPool(pool)]).finally(() =>
+      this.#looking.delete(pool),
+    );
   }
 
   async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {

@@ -6,6 +6,7 @@ import type { CallerShare } from '../selection/fair-share.ts';
 import type { Awaitable } from './awaitable.ts';
 import { MemoryLeases } from './memory-leases.ts';
 import { type MemoryLease, MemoryRequestBook } from './memory-request-book.ts';
+import type { GlanceQuestion, PoolGlance } from './pool-glance.ts';
 import type {
   AccountRecord,
   HealthChange,
@@ -31,6 +32,10 @@ export class MemoryPoolStore implements PoolStore {
     this.#clock = clock;
     this.#requests = new MemoryRequestBook(clock);
     this.#bindings = new RecentMap(clock, maxBindings);
+  }
+
+  glanceAt(_question: GlanceQuestion): PoolGlance | undefined {
+    return undefined;
   }
 
   readAccounts(accountIds: readonly string[], leaseTtlMs: number): Awaitable<readonly AccountRecord[]> {

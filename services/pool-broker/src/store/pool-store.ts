@@ -2,6 +2,7 @@ import type { ModelReport } from '../catalog/model-report.ts';
 import type { AccountHealth } from '../health/account-health.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
 import type { Awaitable } from './awaitable.ts';
+import type { GlanceQuestion, PoolGlance } from './pool-glance.ts';
 import type { EndedRequest, NewRequest, RequestBook } from './request-book.ts';
 
 /**
@@ -9,6 +10,8 @@ import type { EndedRequest, NewRequest, RequestBook } from './request-book.ts';
  * Everything in it is forgotten by itself. Calls reject when the store can't be reached.
  */
 export interface PoolStore extends RequestBook, AsyncDisposable {
+  /** A pool as it was seen of late. Undefined: it was not, or to ask takes no time. */
+  glanceAt(question: GlanceQuestion): PoolGlance | undefined;
   /** Health and requests under way of each account, in the order asked. Leases older than `leaseTtlMs` do not count. */
   readAccounts(accountIds: readonly string[], leaseTtlMs: number): Awaitable<readonly AccountRecord[]>;
   /** Applies a change to an account's health as it is now, whoever else changes it. False when the change declined. */

@@ -7,6 +7,7 @@ import type { CallerShare } from '../selection/fair-share.ts';
 import { InTurn } from './in-turn.ts';
 import { newLeaseId } from './lease-id.ts';
 import { ParsedTexts } from './parsed-texts.ts';
+import type { GlanceQuestion, PoolGlance } from './pool-glance.ts';
 import {
   type AccountRecord,
   type HealthChange,
@@ -21,7 +22,8 @@ import { openRedisConnection } from './redis-connection.ts';
 import { RedisReads } from './redis-reads.ts';
 import { RedisRequestBook } from './redis-request-book.ts';
 import { RedisVerbs } from './redis-verbs.ts';
-import type { EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
+import { type EndedRequest, maxCallers, type ShareQuestion, type SinceQuestion } from './request-book.ts';
+import { type SeenPool, SeenPools } from './seen-pools.ts';
 import { fromStoredHealth, toStoredHealth } from './stored-health.ts';
 import { fromStoredReport, toStoredReport } from './stored-model-report.ts';
 import { fromStoredPoolHealth, toStoredPoolHealth } from './stored-pool-health.ts';
@@ -46,6 +48,7 @@ export class RedisPoolStore implements PoolStore {
   readonly #poolHealths = new ParsedTexts(fromStoredPoolHealth);
   readonly #requests: RedisRequestBook;
   readonly #changes = new InTurn();
+  readonly #seen: SeenPools;
 
   /** Opens the store whether Redis is there or not; while it is away calls reject within the command timeout. */
   static async open({
@@ -63,7 +66,17 @@ export class RedisPoolStore implements PoolStore {
     this.#reads = new RedisReads(this.#verbs);
     this.#clock = clock;
     this.#prefix = prefix;
+    this.#seen = new SeenPools(clock);
     this.#requests = new RedisRequestBook(redis, this.#verbs, clock, (pool, part) => this.#key('pool', pool, part));
+  }
+
+  glanceAt(question: GlanceQuestion): PoolGlance | undefined {
+    const seen = this.#seen.of(question);
+    if (seen === undefined) return undefined;
+    const { accounts, pool, boundAccountId } = seen;
+    const take = (lease: NewLease, callerMemoryMs: number) =>
+      this.#takeAsSeen(lease, callerMemoryMs, { ...seen, affinityId: question.affinityId });
+    return { accounts, poolHealth: pool.health, boundAccountId, take };
   }
 
   async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
@@ -74,7 +87,9 @@ export class RedisPoolStore implements PoolStore {
         this.#reads.text(key),
         this.#reads.leases(this.#key('account', accountId, 'leases'), oldestMs),
       ]);
-      return { health: this.#healths.read(key, text), inFlight };
+      const record = { health: this.#healths.read(key, text), inFlight };
+      this.#seen.noteAccount(accountId, text, record);
+      return record;
     });
     return Promise.all(records);
   }
@@ -89,7 +104,10 @@ export class RedisPoolStore implements PoolStore {
 
   async readPool(pool: string): Promise<PoolHealth> {
     const key = this.#key('pool', pool, 'health');
-    return this.#poolHealths.read(key, await this.#reads.text(key));
+    const text = await this.#reads.text(key);
+    const health = this.#poolHealths.read(key, text);
+    this.#seen.notePool(pool, text, health);
+    return health;
   }
 
   async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
@@ -103,9 +121,37 @@ export class RedisPoolStore implements PoolStore {
   async takeLease(lease: NewLease): Promise<string | undefined> {
     const { accountId, caller, maxConcurrency, leaseTtlMs, leaseId = newLeaseId(caller) } = lease;
     const keys = [this.#key('account', accountId, 'leases'), ...this.#requests.keysOf(lease)];
-    const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
-    const parameters = [leaseId, this.#clock.nowMs(), leaseTtlMs, cap];
+    const parameters = [leaseId, this.#clock.nowMs(), leaseTtlMs, capOf(maxConcurrency)];
     return (await this.#verbs.run('take_lease', keys, parameters)) === 1 ? leaseId : undefined;
+  }
+
+  async #takeAsSeen(
+    lease: NewLease,
+    callerMemoryMs: number,
+    { accounts, pool, boundAccountId, affinityId }: SeenPool & Pick<GlanceQuestion, 'affinityId'>,
+  ): Promise<string | undefined> {
+    const { accountId, caller, maxConcurrency, leaseTtlMs, leaseId = newLeaseId(caller) } = lease;
+    const account = accounts.find((seen) => seen.accountId === accountId);
+    if (account === undefined) return undefined;
+    const health = this.#key('account', accountId, 'health');
+    const keys = [
+      health,
+      this.#key('pool', lease.pool, 'health'),
+      affinityId === undefined ? health : this.#key('affinity', affinityId),
+      this.#key('pool', lease.pool, 'callers'),
+      this.#key('account', accountId, 'leases'),
+      ...this.#requests.keysOf(lease),
+    ];
+    const binding = affinityId === undefined ? false : (boundAccountId ?? '');
+    const parameters = [
+      ...[leaseId, this.#clock.nowMs(), leaseTtlMs, capOf(maxConcurrency)],
+      ...[account.digest, pool.digest, binding, caller === '' ? false : caller, callerMemoryMs, maxCallers],
+    ];
+    // Those who choose before Redis answers see it as well.
+    account.inFlight += 1;
+    if ((await this.#verbs.run('take_as_seen', keys, parameters)) === 1) return leaseId;
+    account.inFlight -= 1;
+    return undefined;
   }
 
   async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
@@ -133,14 +179,18 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async boundAccount(affinityId: string): Promise<string | undefined> {
-    return (await this.#reads.text(this.#key('affinity', affinityId))) ?? undefined;
+    const accountId = (await this.#reads.text(this.#key('affinity', affinityId))) ?? undefined;
+    this.#seen.noteBinding(affinityId, accountId);
+    return accountId;
   }
 
   async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
+    this.#seen.noteBinding(affinityId, accountId);
     await this.#verbs.run('bind', [this.#key('affinity', affinityId)], [accountId, ttlMs]);
   }
 
   async unbind(affinityId: string, accountId: string): Promise<void> {
+    this.#seen.noteBinding(affinityId, undefined);
     await this.#verbs.run('unbind', [this.#key('affinity', affinityId)], [accountId]);
   }
 
@@ -188,6 +238,10 @@ export class RedisPoolStore implements PoolStore {
   #key(kind: string, id: string, part?: string): string {
     return `${this.#prefix}{${kind}:${id}}${part === undefined ? '' : `:${part}`}`;
   }
+}
+
+function capOf(maxConcurrency: number): number {
+  return Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
 }
 
 function readTexts(reply: unknown): readonly string[] {

@@ -6,6 +6,7 @@ export type PoolVerb =
   | 'count_leases'
   | 'share'
   | 'take_lease'
+  | 'take_as_seen'
   | 'settle_lease'
   | 'compare_and_set'
   | 'bind'
@@ -39,10 +40,30 @@ local function remove(key, member)
   expiring[key] = nil
 end
 
+-- Values as they are now, false for what is not there, each read once.
+local held = {}
+local function get(key)
+  if held[key] == nil then held[key] = redis.call('GET', key) end
+  return held[key]
+end
+local function set(key, value, ttl_ms)
+  redis.call('SET', key, value, 'PX', ttl_ms)
+  held[key] = value
+end
+
+-- Whether a value is the one of a digest ("" for none).
+local digests = {}
+local function has_digest(key, digest)
+  local text = get(key)
+  if not text then return digest == '' end
+  if not digests[text] then digests[text] = redis.sha1hex(text) end
+  return digests[text] == digest
+end
+
 -- Reads values; nothing for what is not there.
 function verbs.texts(keys)
   local texts = {}
-  for index, key in ipairs(keys) do texts[index] = redis.call('GET', key) end
+  for index, key in ipairs(keys) do texts[index] = get(key) end
   return texts
 end
 
@@ -53,31 +74,51 @@ function verbs.count_leases(keys, parameters)
   return counts
 end
 
+-- Counts a caller among those that want something of a pool, for so long, but no more of them than so many.
+local function note_caller(key, caller, now, memory_ms, most)
+  trim(key, now - memory_ms)
+  if redis.call('ZADD', key, now, caller) == 1 then redis.call('ZREMRANGEBYRANK', key, 0, -1 - most) end
+  expire(key, memory_ms)
+end
+
 -- Notes a caller and counts. Keys: callers, the caller's requests. Parameters: caller, now, memory of callers in ms, TTL of
 -- requests in ms, most callers. Answers the caller's requests and the number of callers.
 function verbs.share(keys, parameters)
-  local caller, now = parameters[1], parameters[2]
-  trim(keys[1], now - parameters[3])
-  if redis.call('ZADD', keys[1], now, caller) == 1 then
-    redis.call('ZREMRANGEBYRANK', keys[1], 0, -1 - parameters[5])
-  end
-  expire(keys[1], parameters[3])
-  trim(keys[2], now - parameters[4])
+  local caller, now, memory, ttl, most = unpack(parameters)
+  note_caller(keys[1], caller, now, memory, most)
+  trim(keys[2], now - ttl)
   return { redis.call('ZCARD', keys[2]), redis.call('ZCARD', keys[1]) }
+end
+
+-- Adds a lease if there is room, and its request to each set. The first key is the account's leases, the others are the sets.
+local function take(keys, first, lease, now, ttl, cap)
+  local leases = keys[first]
+  trim(leases, now - ttl)
+  if cap >= 0 and not redis.call('ZSCORE', leases, lease) and redis.call('ZCARD', leases) >= cap then return 0 end
+  for index = first, #keys do
+    trim(keys[index], now - ttl)
+    redis.call('ZADD', keys[index], now, lease)
+    expire(keys[index], ttl)
+  end
+  return 1
 end
 
 -- Adds a lease if there is room, and its request to each set. Keys: leases, sets of requests. Parameters: lease id, now, TTL in
 -- ms, cap (-1 for none).
 function verbs.take_lease(keys, parameters)
-  local lease, now, ttl, cap = parameters[1], parameters[2], parameters[3], parameters[4]
-  trim(keys[1], now - ttl)
-  if cap >= 0 and not redis.call('ZSCORE', keys[1], lease) and redis.call('ZCARD', keys[1]) >= cap then return 0 end
-  for _, key in ipairs(keys) do
-    trim(key, now - ttl)
-    redis.call('ZADD', key, now, lease)
-    expire(key, ttl)
-  end
-  return 1
+  return take(keys, 1, unpack(parameters))
+end
+
+-- As take_lease, of an account that was chosen by what was seen earlier: only if all that it was chosen by is as it was. Notes
+-- the caller, too. Keys: health of the account, health of the pool, binding of the session, callers, then as take_lease.
+-- Parameters: as take_lease, then the digests of both healths, the account that the session is bound to ("" for none; false
+-- for no session), and of the caller its id (false for none), the memory of callers in ms, and most callers.
+function verbs.take_as_seen(keys, parameters)
+  local lease, now, ttl, cap, health, pool_health, bound, caller, memory, most = unpack(parameters)
+  if not has_digest(keys[1], health) or not has_digest(keys[2], pool_health) then return 0 end
+  if bound and (get(keys[3]) or '') ~= bound then return 0 end
+  if caller then note_caller(keys[4], caller, now, memory, most) end
+  return take(keys, 5, lease, now, ttl, cap)
 end
 
 -- Ends a lease and its request once, and reads what its end may change. Keys: leases, settled leases, health of the account,
@@ -91,26 +132,28 @@ function verbs.settle_lease(keys, parameters)
   local leased = redis.call('ZSCORE', keys[1], lease)
   remove(keys[1], lease)
   for index = 5, #keys do remove(keys[index], lease) end
-  return { leased or '', redis.call('GET', keys[3]) or '', redis.call('GET', keys[4]) or '' }
+  return { leased or '', get(keys[3]) or '', get(keys[4]) or '' }
 end
 
 -- Replaces a value if it is still what was read. Keys: value. Parameters: expected ("" for none), next, TTL in ms.
 function verbs.compare_and_set(keys, parameters)
-  if (redis.call('GET', keys[1]) or '') ~= parameters[1] then return 0 end
-  redis.call('SET', keys[1], parameters[2], 'PX', parameters[3])
+  if (get(keys[1]) or '') ~= parameters[1] then return 0 end
+  set(keys[1], parameters[2], parameters[3])
   return 1
 end
 
 -- Binds a session that is free or already the account's. Keys: binding. Parameters: account id, TTL in ms.
 function verbs.bind(keys, parameters)
-  local bound = redis.call('GET', keys[1])
-  if not bound or bound == parameters[1] then redis.call('SET', keys[1], parameters[1], 'PX', parameters[2]) end
+  local bound = get(keys[1])
+  if not bound or bound == parameters[1] then set(keys[1], parameters[1], parameters[2]) end
   return 0
 end
 
 -- Ends a binding to this account. Keys: binding. Parameters: account id.
 function verbs.unbind(keys, parameters)
-  if redis.call('GET', keys[1]) == parameters[1] then redis.call('DEL', keys[1]) end
+  if get(keys[1]) ~= parameters[1] then return 0 end
+  redis.call('DEL', keys[1])
+  held[keys[1]] = false
   return 0
 end
 

@@ -14,7 +14,7 @@ export class RedisVerbs {
   }
 
   /** What the verb answers. Fails when the call does, whose verbs before this one may have been done. */
-  run(verb: PoolVerb, keys: readonly string[], parameters: readonly (string | number)[]): Promise<unknown> {
+  run(verb: PoolVerb, keys: readonly string[], parameters: readonly Parameter[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const waiting = this.#asked.push({ verb, keys, parameters, resolve, reject });
       // After everything that the network has brought in this turn.
@@ -60,6 +60,9 @@ export class RedisVerbs {
   }
 }
 
+/** What JSON and Lua have alike. */
+type Parameter = string | number | boolean;
+
 /** Where keys are in a list that has each once, from 1. */
 class Places {
   readonly #places = new Map<string, number>();
@@ -83,7 +86,7 @@ class Places {
 interface Asked {
   readonly verb: PoolVerb;
   readonly keys: readonly string[];
-  readonly parameters: readonly (string | number)[];
+  readonly parameters: readonly Parameter[];
   readonly resolve: (answer: unknown) => void;
   readonly reject: (thrown: unknown) => void;
 }
