@@ -111,6 +111,27 @@ describe('three replicas of the broker', () => {
     expect((await leased(three)).accountId).toBe(first.accountId);
   });
 
+  it('lease nothing by what they saw a moment ago that one of them was told otherwise since', async () => {
+    const { redisUrl } = await testBackends();
+    const clock = new ManualClock(Date.now());
+    const replicas = await replicasOf(3, { redisUrl, clock, caps: [40, 40, 40, 40] });
+    const [one] = replicas;
+    if (one === undefined) return expect.fail('there are three');
+    const leaseAll = () => Promise.all(replicas.flatMap((pools) => Array.from({ length: 4 }, () => leased(pools))));
+    const limited = new Set<string>();
+    while (limited.size < 3) {
+      // Time stands still, so that each goes by what it saw last.
+      const usable = (await leaseAll()).filter(({ accountId }) => !limited.has(accountId));
+      expect(usable).toHaveLength(12);
+      const lease = usable[0] ?? expect.fail('there are twelve');
+      limited.add(lease.accountId);
+      await one.report({ attempt: ended(lease, AttemptResult.RATE_LIMITED, clock.nowMs() + 60_000) });
+    }
+    expect(new Set((await leaseAll()).map(({ accountId }) => accountId)).size).toBe(1);
+    clock.advanceMs(60_000);
+    expect((await leaseAll()).some(({ accountId }) => limited.has(accountId))).toBe(true);
+  });
+
   it('use an account no more that one of them was told is disabled, until any of them is told to', async () => {
     const { redisUrl } = await testBackends();
     const clock = new ManualClock(Date.now());

@@ -135,7 +135,9 @@ describe('the leases of a single process', () => {
         );
       }
     };
-    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.boolean(), check), { numRuns: 300 });
+    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), fc.boolean(), check), {
+      numRuns: 300,
+    });
   });
 
   const wanted = { pool: 'p', model: 'm', caller: '', accountId: 'p/a', maxConcurrency: 1, leaseTtlMs };
