@@ -1,7 +1,14 @@
 import { GatewayError } from '@gateway/errors';
 import { type Clock, type LocalDay, localDayOf } from '@gateway/time';
 import type { LimiterEvents } from '../limiter-events.ts';
-import type { DayBaseUnknown, DayTotal, KnownDayBase, LimitStore, ReconciledDay } from '../store/limit-store.ts';
+import type {
+  AdmitCheck,
+  DayBaseUnknown,
+  DayTotal,
+  KnownDayBase,
+  LimitStore,
+  ReconciledDay,
+} from '../store/limit-store.ts';
 import { dayState } from '../windows/day-budget.ts';
 import type { Decision, LimitStatus } from '../windows/limit-status.ts';
 import { areUnlimited, type CostKind, type Limits } from '../windows/limits.ts';
@@ -49,17 +56,17 @@ export class Limiter {
   /** Answers at once when the store does and knows the day's base. */
   admit(request: AdmissionRequest): Promise<Decision> | Decision {
     if (areUnlimited(request.limits)) return { kind: 'admitted', status: this.#unlimited() };
-    const dayBase = this.#dayBaseOf(request.key);
-    const answer = this.#store.admit({ ...request, dayBase });
-    if (answer instanceof Promise || isBaseUnknown(answer)) return this.#admitLater(request, answer);
-    return this.#decided(request, answer);
+    const answer = this.#store.admit(checkOf(request, this.#dayBaseOf(request.key)));
+    return answer instanceof Promise
+      ? answer.then((told) => this.#answered(request, told))
+      : this.#answered(request, answer);
   }
 
   /** As `admit`, of many at once; answers in their order. */
   async admitAll(requests: readonly AdmissionRequest[]): Promise<readonly Decision[]> {
     const limited = requests.filter(({ limits }) => !areUnlimited(limits));
     const answers = await this.#store.admitAll(
-      limited.map((request) => ({ ...request, dayBase: this.#dayBaseOf(request.key) })),
+      limited.map((request) => checkOf(request, this.#dayBaseOf(request.key))),
     );
     const decided: Decision[] = [];
     let next = 0;
@@ -87,7 +94,8 @@ export class Limiter {
     if (state === 'future') throw new GatewayError('invalid_request', 'local_day lies in the future.');
     // That day's budget limits nothing any more, and nothing is remembered of it.
     if (state === 'over') return request.tokens;
-    const total = this.#store.settle({ ...request, dayBase: this.#dayBaseOf(request.key) });
+    const { key, requestId, localDay, tokens } = request;
+    const total = this.#store.settle({ key, requestId, localDay, tokens, dayBase: this.#dayBaseOf(key) });
     return total instanceof Promise
       ? total.then((told) => this.#settled(request, told))
       : this.#settled(request, total);
@@ -107,9 +115,13 @@ export class Limiter {
     return reconciled;
   }
 
-  async #admitLater(request: AdmissionRequest, answer: Promise<Decision | DayBaseUnknown> | DayBaseUnknown) {
-    const ask = (dayBase: KnownDayBase) => this.#store.admit({ ...request, dayBase });
-    return this.#decided(request, await this.#withDayBase(request.key, await answer, ask));
+  #answered(request: AdmissionRequest, answer: Decision | DayBaseUnknown): Promise<Decision> | Decision {
+    return isBaseUnknown(answer) ? this.#admitWithBase(request, answer) : this.#decided(request, answer);
+  }
+
+  async #admitWithBase(request: AdmissionRequest, first: DayBaseUnknown): Promise<Decision> {
+    const ask = (dayBase: KnownDayBase) => this.#store.admit(checkOf(request, dayBase));
+    return this.#decided(request, await this.#withDayBase<Decision>(request.key, first, ask));
   }
 
   #decided(request: AdmissionRequest, decision: Decision): Decision {
@@ -170,6 +182,10 @@ export class Limiter {
 const maxLoads = 2;
 const unknownBase: KnownDayBase = () => undefined;
 const zeroBase: KnownDayBase = () => 0;
+
+function checkOf({ key, requestId, limits, costKind }: AdmissionRequest, dayBase: KnownDayBase): AdmitCheck {
+  return { key, requestId, limits, costKind, dayBase };
+}
 
 function isBaseUnknown(answer: { readonly kind: string }): answer is DayBaseUnknown {
   return answer.kind === 'day_base_unknown';

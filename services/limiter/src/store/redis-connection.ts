@@ -60,7 +60,7 @@ export class RedisConnection implements AsyncDisposable {
     await within(this.#timeoutMs, this.#redis.set(key, '', 'PX', 1_000));
   }
 
-  /** Runs a script. Repeats it once when the connection broke and comes back in time. */
+  /** Runs a script; texts in its reply are bytes. Repeats it once when the connection broke and comes back in time. */
   async run(script: RedisScript, keys: readonly string[], parameters: readonly (string | number)[]): Promise<unknown> {
     const deadlineMs = performance.now() + this.#timeoutMs;
     try {
@@ -83,11 +83,11 @@ export class RedisConnection implements AsyncDisposable {
   async #evaluate({ sha1, lua }: RedisScript, keys: readonly string[], parameters: readonly (string | number)[]) {
     this.#gather();
     try {
-      return await this.#redis.evalsha(sha1, keys.length, ...keys, ...parameters);
+      return await this.#redis.callBuffer('evalsha', [sha1, keys.length, ...keys, ...parameters]);
     } catch (thrown) {
       // A Redis that was restarted knows no scripts; EVAL makes it learn this one.
       if (!isReply(thrown) || !thrown.message.startsWith('NOSCRIPT')) throw thrown;
-      return await this.#redis.eval(lua, keys.length, ...keys, ...parameters);
+      return await this.#redis.callBuffer('eval', [lua, keys.length, ...keys, ...parameters]);
     }
   }
 

@@ -16,7 +16,7 @@ import type {
 } from './limit-store.ts';
 import { maxPendingIds } from './max-pending-ids.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { dayKey, pendingKey, probeKey, ticketKey, toldKey, windowKey } from './redis-keys.ts';
+import { probeKey, redisKeys, windowKey } from './redis-keys.ts';
 import { readNumbers, readTexts } from './redis-reply.ts';
 import { type RedisScript, readRedisScript } from './redis-script.ts';
 
@@ -91,9 +91,10 @@ export class RedisLimitStore implements LimitStore {
   async peek({ key, limits, dayBase }: KeyQuestion): ReturnType<LimitStore['peek']> {
     for (let attempt = 0; attempt < maxGuesses; attempt++) {
       const span = this.#guessDay();
+      const { window, counter } = redisKeys(key, span.day);
       const reply = await this.#run(
         scripts.peek,
-        [windowKey(key), dayKey(key, span.day)],
+        [window, counter],
         [...limitTexts(limits), span.startMs, span.endMs, dayBase(span.day) ?? '', this.#testTime()],
       );
       const [nowMs = 0, kind] = reply;
@@ -112,7 +113,7 @@ export class RedisLimitStore implements LimitStore {
   async rememberDayBase(key: string, day: LocalDay, tokens: number): Promise<number> {
     const [usedTokens = tokens] = await this.#run(
       scripts.rememberDayBase,
-      [dayKey(key, day)],
+      [redisKeys(key, day).counter],
       [tokens, dayForgottenAtMs(day), this.#testTime()],
     );
     return usedTokens;
@@ -120,9 +121,10 @@ export class RedisLimitStore implements LimitStore {
 
   async beginReconciliation(...[key, day, { pauseMs, force }]: Parameters<LimitStore['beginReconciliation']>) {
     const ticket = randomUUID();
+    const keys = redisKeys(key, day);
     const reply = await this.#redis.run(
       scripts.beginReconciliation,
-      [pendingKey(key, day), ticketKey(key, day)],
+      [keys.pending, keys.ticket],
       [ticket, Math.max(1, pauseMs), force ? '1' : ''],
     );
     return reply === null ? undefined : { ticket, pendingIds: readTexts(reply) };
@@ -131,9 +133,10 @@ export class RedisLimitStore implements LimitStore {
   async finishReconciliation(
     ...[key, day, ticket, { totalTokens, includedIds, force }]: Parameters<LimitStore['finishReconciliation']>
   ): Promise<ReconciledDay | undefined> {
+    const keys = redisKeys(key, day);
     const reply = await this.#redis.run(
       scripts.finishReconciliation,
-      [dayKey(key, day), pendingKey(key, day), toldKey(key, day), ticketKey(key, day)],
+      [keys.counter, keys.pending, keys.told, keys.ticket],
       [
         ticket,
         totalTokens,
@@ -152,11 +155,14 @@ export class RedisLimitStore implements LimitStore {
   async #decide(checks: readonly AdmitCheck[]): Promise<readonly (Decision | DayBaseUnknown)[]> {
     for (let attempt = 0; attempt < maxGuesses; attempt++) {
       const { day, startMs, endMs } = this.#guessDay();
-      const reply = await this.#run(
-        scripts.admit,
-        checks.flatMap(({ key }) => [windowKey(key), dayKey(key, day)]),
-        [startMs, endMs, this.#testTime(), ...checks.flatMap((check) => [check.requestId, termsOf(check, day)])],
-      );
+      const keys: string[] = [];
+      const parameters: (string | number)[] = [startMs, endMs, this.#testTime()];
+      for (const check of checks) {
+        const { window, counter } = redisKeys(check.key, day);
+        keys.push(window, counter);
+        parameters.push(check.requestId, termsOf(check, day));
+      }
+      const reply = await this.#run(scripts.admit, keys, parameters);
       if (reply.length > 1) return checks.map((check, index) => decisionAt(reply, index, check, day));
       this.#learnDay(reply[0] ?? 0);
     }
@@ -164,24 +170,14 @@ export class RedisLimitStore implements LimitStore {
   }
 
   async #settle(settlements: readonly Settlement[]): Promise<readonly DayTotal[]> {
-    const reply = await this.#run(
-      scripts.settle,
-      settlements.flatMap(({ key, localDay }) => [
-        dayKey(key, localDay),
-        pendingKey(key, localDay),
-        toldKey(key, localDay),
-      ]),
-      [
-        this.#maxPendingIds,
-        this.#testTime(),
-        ...settlements.flatMap(({ requestId, localDay, tokens, dayBase }) => [
-          requestId,
-          tokens,
-          dayForgottenAtMs(localDay),
-          dayBase(localDay) ?? '',
-        ]),
-      ],
-    );
+    const keys: string[] = [];
+    const parameters: (string | number)[] = [this.#maxPendingIds, this.#testTime()];
+    for (const { key, requestId, localDay, tokens, dayBase } of settlements) {
+      const { counter, pending, told } = redisKeys(key, localDay);
+      keys.push(counter, pending, told);
+      parameters.push(requestId, tokens, dayForgottenAtMs(localDay), dayBase(localDay) ?? '');
+    }
+    const reply = await this.#run(scripts.settle, keys, parameters);
     return settlements.map((_, index) => ({
       usedTokens: reply[2 * index] ?? 0,
       baseKnown: reply[2 * index + 1] === 1,

@@ -10,7 +10,7 @@ export interface SeenTotal {
 /** The day totals that were seen last, one for each key. */
 export class SeenTotals {
   readonly #clock: Clock;
-  readonly #totals: BoundedMap<SeenTotal & { readonly seenAtMs: number }>;
+  readonly #totals: BoundedMap<KeptTotal>;
 
   constructor(clock: Clock, maxKeys: number) {
     this.#clock = clock;
@@ -28,13 +28,26 @@ export class SeenTotals {
     const seenAtMs = this.#clock.nowMs();
     this.#totals.forgetIdle(seenAtMs);
     const seen = this.#totals.get(key);
-    // A total grows, and answers may overtake each other; one that stays lower was put right.
-    const isNewer =
-      seen === undefined ||
-      seen.day < day ||
-      (seen.day === day && (usedTokens >= seen.usedTokens || seenAtMs - seen.seenAtMs >= overtakenWithinMs));
-    if (isNewer) this.#totals.set(key, { day, usedTokens, seenAtMs });
+    if (seen === undefined) {
+      this.#totals.set(key, { day, usedTokens, seenAtMs });
+    } else if (isNewer({ day, usedTokens, seenAtMs }, seen)) {
+      seen.day = day;
+      seen.usedTokens = usedTokens;
+      seen.seenAtMs = seenAtMs;
+    }
   }
+}
+
+/** A total grows, and answers may overtake each other; one that stays lower was put right. */
+function isNewer(total: KeptTotal, seen: KeptTotal): boolean {
+  if (total.day !== seen.day) return total.day > seen.day;
+  return total.usedTokens >= seen.usedTokens || total.seenAtMs - seen.seenAtMs >= overtakenWithinMs;
+}
+
+interface KeptTotal {
+  day: LocalDay;
+  usedTokens: number;
+  seenAtMs: number;
 }
 
 const overtakenWithinMs = 1_000;
