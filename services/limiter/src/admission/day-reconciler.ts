@@ -1,6 +1,6 @@
 import type { Clock, LocalDay } from '@gateway/time';
 import type { LimiterEvents } from '../limiter-events.ts';
-import { BoundedMap } from '../store/bounded-map.ts';
+import { DayMaps } from '../store/day-maps.ts';
 import type { LimitStore, ReconciledDay } from '../store/limit-store.ts';
 import { maxPendingIds } from '../store/max-pending-ids.ts';
 import type { DayTotals } from './day-totals.ts';
@@ -23,20 +23,19 @@ export interface DayReconcilerParts {
  */
 export class DayReconciler {
   readonly #parts: Required<DayReconcilerParts>;
-  readonly #days: BoundedMap<DayInUse>;
+  readonly #days: DayMaps<DayInUse>;
   #running = 0;
 
   constructor(parts: DayReconcilerParts) {
     this.#parts = { everyMs: 10_000, ...parts };
-    this.#days = new BoundedMap({ maxEntries: maxDays, isIdle: ({ dueAtMs }, nowMs) => dueAtMs + idleMs <= nowMs });
+    this.#days = new DayMaps({ maxEntries: maxDays, isIdle: ({ dueAtMs }, nowMs) => dueAtMs + idleMs <= nowMs });
   }
 
   /** A counter was asked for or added to. */
   noteUse(key: string, day: LocalDay): void {
-    const { clock, dayTotals } = this.#parts;
-    const nowMs = clock.nowMs();
-    if (!dayTotals.covers(key) || this.#running >= maxAtOnce) return;
+    const nowMs = this.#parts.clock.nowMs();
     const used = this.#dayInUse(key, day, nowMs);
+    if (used === undefined || this.#running >= maxAtOnce) return;
     if (nowMs < used.dueAtMs) return;
     const pauseMs = this.#pauseMs(used, nowMs);
     used.dueAtMs = nowMs + pauseMs;
@@ -79,6 +78,7 @@ export class DayReconciler {
   #compareOften(key: string, day: LocalDay): void {
     const nowMs = this.#parts.clock.nowMs();
     const used = this.#dayInUse(key, day, nowMs);
+    if (used === undefined) return;
     used.dueAtMs = nowMs + unsettledPauseMs;
     used.unsettledUntilMs = nowMs + unsettledMs;
   }
@@ -88,13 +88,13 @@ export class DayReconciler {
     return nowMs < unsettledUntilMs ? Math.min(everyMs, unsettledPauseMs) : everyMs;
   }
 
-  #dayInUse(key: string, day: LocalDay, nowMs: number): DayInUse {
+  /** Undefined when the ledger knows of no such key. */
+  #dayInUse(key: string, day: LocalDay, nowMs: number): DayInUse | undefined {
     this.#days.forgetIdle(nowMs);
-    const name = `${day}/${key}`;
-    const known = this.#days.get(name);
-    if (known !== undefined) return known;
+    const known = this.#days.get(key, day);
+    if (known !== undefined || !this.#parts.dayTotals.covers(key)) return known;
     const used: DayInUse = { dueAtMs: nowMs + this.#parts.everyMs, unsettledUntilMs: 0 };
-    this.#days.set(name, used);
+    this.#days.set(key, day, used);
     return used;
   }
 }
