@@ -8,10 +8,10 @@ export interface Deadline {
  * Calls `onPassed` when so much time has passed: never before, and at most some hundredths of a second after. All
  * deadlines share one timer, since nearly none of them ever passes and a timer for each costs more than the rest.
  */
-export function startDeadline(timeoutMs: number, onPassed: () => void): Deadline {
+export function startDeadline(timeoutMs: number, onPassed: () => void, nowMs = performance.now()): Deadline {
   if (timer === undefined) beginTicking();
   // A tick that is over comes no more.
-  const tick = Math.max(lastTick + 1, tickAfter(performance.now() + timeoutMs));
+  const tick = Math.max(lastTick + 1, tickAfter(nowMs + timeoutMs));
   const deadline = new SharedDeadline(tick, onPassed);
   deadlinesAt(tick).add(deadline);
   return deadline;

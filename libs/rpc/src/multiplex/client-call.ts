@@ -37,9 +37,12 @@ export class ClientCall implements Departure {
   readonly path: string;
   readonly sink: AnswerSink;
   readonly #options: CallOptions;
-  readonly #deadlineMs: number;
   readonly #dispatcher: Dispatcher;
+  /** When its time is over; only told to those who ask later than at its start. */
+  #deadlineMs = 0;
+  #isStarting = false;
   #deadline: Deadline | undefined;
+  #abortListener: (() => void) | undefined;
   #line: CallLine | undefined;
   #hasDeparted = false;
   #isOver = false;
@@ -52,7 +55,6 @@ export class ClientCall implements Departure {
     this.sink = sink;
     this.#options = options;
     this.#dispatcher = dispatcher;
-    this.#deadlineMs = options.timeoutMs === undefined ? Number.POSITIVE_INFINITY : now() + options.timeoutMs;
   }
 
   get isOver(): boolean {
@@ -61,15 +63,20 @@ export class ClientCall implements Departure {
 
   /** What is left of the time limit in whole milliseconds, at least 1; 0 when there is none. */
   get timeoutMs(): number {
-    return this.#options.timeoutMs === undefined ? 0 : wireMs(this.#deadlineMs - now());
+    const { timeoutMs } = this.#options;
+    if (timeoutMs === undefined) return 0;
+    return wireMs(this.#isStarting ? timeoutMs : this.#deadlineMs - now());
   }
 
   start(): void {
     const { signal, timeoutMs } = this.#options;
     if (signal?.aborted) return this.#onAbort();
-    signal?.addEventListener('abort', this.#onAbort, { once: true });
-    if (timeoutMs !== undefined) this.#deadline = startDeadline(timeoutMs, this.#onDeadline);
+    if (signal !== undefined) this.#listenTo(signal);
+    if (timeoutMs !== undefined) this.#startDeadline(timeoutMs);
+    // Most calls leave at once, with all their time.
+    this.#isStarting = true;
     this.#dispatcher.dispatch(this);
+    this.#isStarting = false;
   }
 
   send(message: Uint8Array, isLast: boolean): Promise<void> | undefined {
@@ -138,10 +145,24 @@ export class ClientCall implements Departure {
     this.sink.abort(reason);
   }
 
-  readonly #onAbort = () => this.giveUp(new RpcError('cancelled', 'The caller cancelled the call.'));
+  #listenTo(signal: AbortSignal): void {
+    this.#abortListener = () => this.#onAbort();
+    signal.addEventListener('abort', this.#abortListener, { once: true });
+  }
 
-  readonly #onDeadline = () =>
-    this.giveUp(new RpcError('deadline_exceeded', `The call took longer than ${this.#options.timeoutMs} ms.`));
+  #startDeadline(timeoutMs: number): void {
+    const startedMs = now();
+    this.#deadlineMs = startedMs + timeoutMs;
+    this.#deadline = startDeadline(timeoutMs, () => this.#onDeadline(timeoutMs), startedMs);
+  }
+
+  #onAbort(): void {
+    this.giveUp(new RpcError('cancelled', 'The caller cancelled the call.'));
+  }
+
+  #onDeadline(timeoutMs: number): void {
+    this.giveUp(new RpcError('deadline_exceeded', `The call took longer than ${timeoutMs} ms.`));
+  }
 
   #settle(): boolean {
     if (this.#isOver) return false;
@@ -149,13 +170,14 @@ export class ClientCall implements Departure {
     this.#unsent = undefined;
     this.#bound?.resolve();
     this.#deadline?.cancel();
-    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    if (this.#abortListener !== undefined) this.#options.signal?.removeEventListener('abort', this.#abortListener);
     return true;
   }
 
   #keep(unsent: Unsent): void {
-    this.#unsent ??= [];
-    this.#unsent.push(unsent);
+    // A list of one: an empty list that grows takes room for seventeen.
+    if (this.#unsent === undefined) this.#unsent = [unsent];
+    else this.#unsent.push(unsent);
   }
 }
 

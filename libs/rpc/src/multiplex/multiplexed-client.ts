@@ -43,15 +43,9 @@ function callOf({ methodKind }: DescMethod, target: Target) {
 function answered(target: Target, options: CallOptions, send: (call: ClientCall) => void): Promise<object> {
   const { method, dispatcher, limits } = target;
   return new Promise((resolve, reject) => {
-    const answer = new SingleAnswer({
-      windowBytes: limits.windowBytes,
-      maxMessageBytes: limits.maxMessageBytes,
-      grant: (bytes) => call.grant(bytes),
-      decode: method.decodeResponse,
-      resolve,
-      reject,
-    });
+    const answer = new SingleAnswer(limits, method.decodeResponse, resolve, reject);
     const call = new ClientCall(method.path, options, answer, dispatcher);
+    answer.answers(call);
     call.start();
     send(call);
   });
