@@ -81,9 +81,10 @@ export class AnswerFrames {
     return this.#told.of(usage);
   }
 
-  #headOnce({ head, answerId }: AnswerReader): ResponseHead | undefined {
+  #headOnce(answer: AnswerReader): ResponseHead | undefined {
     if (this.#hasHead) return undefined;
     this.#hasHead = true;
+    const { head, answerId } = answer;
     return {
       $typeName: 'gateway.adapter.v1.ResponseHead',
       status: head.status,

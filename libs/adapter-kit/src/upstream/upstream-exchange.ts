@@ -39,7 +39,8 @@ export interface UpstreamExchangeOptions {
  */
 export class UpstreamExchange implements Disposable, Watched, Dispatcher.DispatchHandler {
   #listener: ExchangeListener;
-  readonly #signal: AbortSignal | undefined;
+  /** Stops listening to whoever may abort the exchange. */
+  #forgetSignal: (() => void) | undefined;
   readonly #metrics: AdapterMetrics;
   readonly #deadlines: Deadlines;
   readonly #startedMs = performance.now();
@@ -55,15 +56,13 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
 
   constructor({ listener, timeoutMs, signal, metrics, deadlines }: UpstreamExchangeOptions) {
     this.#listener = listener;
-    this.#signal = signal;
     this.#metrics = metrics;
     this.#deadlines = deadlines;
     this.#timeoutMs = timeoutMs;
     this.#deadlineMs = this.#startedMs + timeoutMs;
     metrics.streamOpened();
     deadlines.watch(this);
-    if (signal?.aborted) this.#cancel();
-    else signal?.addEventListener('abort', this.#cancel, { once: true });
+    if (signal !== undefined) this.#endWith(signal);
   }
 
   /** From now on another one is told. */
@@ -102,7 +101,7 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
   release(): void {
     this.#listener = nobody;
     if (this.#closed) return;
-    this.#signal?.removeEventListener('abort', this.#cancel);
+    this.#forgetSignal?.();
     this.endWithin(leftOverTimeoutMs);
     this.resume();
   }
@@ -146,7 +145,16 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
     this.#breakOff(toUpstreamError(cause));
   }
 
-  readonly #cancel = (): void => this.#abort('cancelled', 'The request was given up.');
+  #endWith(signal: AbortSignal): void {
+    if (signal.aborted) return this.#cancel();
+    const cancel = () => this.#cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    this.#forgetSignal = () => signal.removeEventListener('abort', cancel);
+  }
+
+  #cancel(): void {
+    this.#abort('cancelled', 'The request was given up.');
+  }
 
   #abort(kind: UpstreamErrorKind, message: string): void {
     if (this.#closed) return;
@@ -166,7 +174,7 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
     if (this.#closed) return false;
     this.#closed = true;
     this.#deadlines.forget(this);
-    this.#signal?.removeEventListener('abort', this.#cancel);
+    this.#forgetSignal?.();
     this.#metrics.streamClosed();
     return true;
   }

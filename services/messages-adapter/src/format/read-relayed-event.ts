@@ -1,4 +1,4 @@
-import { asObject, asString, type JsonObject, parseJson, standsAt } from '@gateway/json';
+import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import type { StreamPiece } from '@gateway/sse';
 import { readReportedUsage } from './convert-usage.ts';
 import type { ReportedUsage } from './event-types.ts';
@@ -18,13 +18,9 @@ export type RelayedEvent =
   /** It should say something, and its data is no JSON object. */
   | { readonly kind: 'malformed' };
 
-/**
- * Reads one event of a stream, `[start, end)` of a piece. Deltas, of which nearly all of a stream is made, are known by
- * their bytes when they are written as providers write them; everything else is parsed.
- */
-export function readRelayedEvent({ text, bytes }: StreamPiece, start: number, end: number): RelayedEvent {
-  const characters = charactersOfPlainDelta(text, start, end);
-  return characters === undefined ? parseEvent(bytes.toString('utf8', start, end)) : { kind: 'content', characters };
+/** Reads one event of a stream, `[start, end)` of a piece. */
+export function readRelayedEvent({ bytes }: StreamPiece, start: number, end: number): RelayedEvent {
+  return parseEvent(bytes.toString('utf8', start, end));
 }
 
 /** The name and the data's `type` should be the same. Clients act on either, so that an error is one by either. */
@@ -89,44 +85,3 @@ function readFields(event: string): { readonly name: string; readonly data: stri
 
 const byteOrderMark = /^\ufeff/;
 const lineEnd = /\r\n|\r|\n/;
-
-/** How much text a delta brings, in bytes. Undefined for an event that is not written the usual way, or is no delta. */
-function charactersOfPlainDelta(text: string, start: number, end: number): number | undefined {
-  if (!standsAt(text, start, deltaStart)) return undefined;
-  let at = start + deltaStart.length;
-  while (isDigit(text.charCodeAt(at))) at += 1;
-  const opening = deltaOpenings.find((each) => standsAt(text, at, each));
-  if (opening === undefined) return undefined;
-  const pieceStart = at + opening.length;
-  const pieceEnd = endOfPiece(text, start, end);
-  return pieceEnd < pieceStart || text.indexOf('\n', pieceStart) < pieceEnd ? undefined : pieceEnd - pieceStart;
-}
-
-const deltaStart = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":';
-const deltaOpenings: readonly string[] = [
-  ',"delta":{"type":"text_delta","text":"',
-  ',"delta":{"type":"input_json_delta","partial_json":"',
-  ',"delta":{"type":"thinking_delta","thinking":"',
-];
-
-/** Where the quote stands behind which only two closing braces and space are left; -1 when that is not certain. */
-function endOfPiece(text: string, start: number, end: number): number {
-  let braces = 0;
-  for (let at = end - 1; at >= start; at -= 1) {
-    const code = text.charCodeAt(at);
-    if (code === quote) return braces === 2 && text.charCodeAt(at - 1) !== backslash ? at : -1;
-    if (code === closeBrace) braces += 1;
-    else if (code !== space && code !== lineFeed) return -1;
-  }
-  return -1;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
-}
-
-const lineFeed = 0x0a;
-const space = 0x20;
-const quote = 0x22;
-const backslash = 0x5c;
-const closeBrace = 0x7d;

@@ -8,6 +8,7 @@ import {
 import type { TokenUsage } from '@gateway/chat';
 import { digestOfSeal } from '@gateway/sealed-reasoning';
 import { EventSplitter, RelayBuffer, SseOverflowError, StreamPiece } from '@gateway/sse';
+import { charactersOfPlainDelta } from './characters-of-plain-delta.ts';
 import { convertUsage, nothingReported, replaceUsage } from './convert-usage.ts';
 import type { ReportedUsage } from './event-types.ts';
 import { mapStreamError } from './map-stream-error.ts';
@@ -21,7 +22,7 @@ import { type RelayedEvent, readRelayedEvent } from './read-relayed-event.ts';
 export class RelayAnswerReader implements AnswerReader {
   readonly #splitter = new EventSplitter({
     maxEventBytes,
-    onEvent: (piece, start, end) => this.#onEvent(readRelayedEvent(piece, start, end), piece, start, end),
+    onEvent: (piece, start, end) => this.#onBytes(piece, start, end),
   });
   #head: UpstreamHead = { status: 200, headers: {} };
   readonly #buffer = new RelayBuffer();
@@ -79,8 +80,16 @@ export class RelayAnswerReader implements AnswerReader {
     return this.#buffer.take();
   }
 
-  #onEvent(event: RelayedEvent, piece: StreamPiece, start: number, end: number): void {
+  #onBytes(piece: StreamPiece, start: number, end: number): void {
     if (this.ending !== undefined) return;
+    const characters = charactersOfPlainDelta(piece.text, start, end);
+    if (characters === undefined) return this.#onEvent(readRelayedEvent(piece, start, end), piece, start, end);
+    this.hasContent = true;
+    this.producedCharacters += characters;
+    this.#buffer.release(piece, start, end);
+  }
+
+  #onEvent(event: RelayedEvent, piece: StreamPiece, start: number, end: number): void {
     this.#read(event);
     if (this.#hasFailed) return;
     if (this.hasContent) this.#buffer.release(piece, start, end);
