@@ -20,6 +20,7 @@ import { mapFinishReason } from './map-finish-reason.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { parseProviderEvent } from './parse-event.ts';
 import { readPlainDelta } from './read-plain-delta.ts';
+import { rememberingTexts } from './remembering-texts.ts';
 
 /**
  * Tells a chat answer from the events of a Messages stream: one method per event, each writing what it brings into the
@@ -63,7 +64,7 @@ export class EventReader {
   /** Reads the next event. Never throws: what can't be read fails the answer. */
   read({ event, data }: SseEvent): void {
     if (this.#ending !== undefined || saysNothing(data)) return;
-    const parsed = parseProviderEvent(parseJson(data), event);
+    const parsed = readEvent(`${event}\n${data}`);
     if (parsed.kind === 'known') this.#on(parsed.event);
     else if (parsed.kind === 'malformed') this.fail(brokenStream());
     else if (parsed.kind === 'unknown') this.#unknownEvents += 1;
@@ -194,6 +195,12 @@ export class EventReader {
     this.fail(mapStreamError(error));
   }
 }
+
+/** The name of an event, on a line of its own, and its data. */
+const readEvent = rememberingTexts((text) => {
+  const nameEnd = text.indexOf('\n');
+  return parseProviderEvent(parseJson(text.slice(nameEnd + 1)), text.slice(0, nameEnd));
+});
 
 /** Empty data, and the end marker of another format that some providers send out of habit. Either may be padded. */
 function saysNothing(data: string): boolean {

@@ -3,6 +3,7 @@ import type { StreamPiece } from '@gateway/sse';
 import { readReportedUsage } from './convert-usage.ts';
 import type { ReportedUsage } from './event-types.ts';
 import { producedByBlock, producedByDelta } from './produced-characters.ts';
+import { rememberingTexts } from './remembering-texts.ts';
 
 /** What an event says for whoever relays it. */
 export type RelayedEvent =
@@ -20,8 +21,10 @@ export type RelayedEvent =
 
 /** Reads one event of a stream, `[start, end)` of a piece. */
 export function readRelayedEvent({ bytes }: StreamPiece, start: number, end: number): RelayedEvent {
-  return parseEvent(bytes.toString('utf8', start, end));
+  return readText(bytes.toString('utf8', start, end));
 }
+
+const readText = rememberingTexts(parseEvent);
 
 /** The name and the data's `type` should be the same. Clients act on either, so that an error is one by either. */
 function parseEvent(event: string): RelayedEvent {
