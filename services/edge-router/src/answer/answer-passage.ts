@@ -28,10 +28,10 @@ export interface PassageEnd {
  * client reads slower than they come, they are held back.
  */
 export class AnswerPassage implements AnswerReader, Disposable {
-  /** Resolves with the last frame; rejects when the answer breaks off. */
-  readonly end: Promise<PassageEnd>;
   readonly #passage: Passage;
-  readonly #ended = Promise.withResolvers<PassageEnd>();
+  #end: PassageEnd | undefined;
+  #failure: { readonly reason: unknown } | undefined;
+  #waiting: PromiseWithResolvers<PassageEnd> | undefined;
   #head: ResponseHead | undefined;
   #body: AnswerBody | undefined;
   #heartbeat: Heartbeat | undefined;
@@ -39,11 +39,23 @@ export class AnswerPassage implements AnswerReader, Disposable {
 
   constructor(passage: Passage) {
     this.#passage = passage;
-    this.end = this.#ended.promise;
     passage.flow.readBy(this);
   }
 
-  /** As far as it has been passed on. */
+  /** Undefined while it has not come. */
+  get end(): PassageEnd | undefined {
+    return this.#end;
+  }
+
+  /** Resolves with the last frame; rejects when the answer breaks off. */
+  whenEnded(): Promise<PassageEnd> {
+    this.#waiting = Promise.withResolvers();
+    if (this.#end !== undefined) this.#waiting.resolve(this.#end);
+    else if (this.#failure !== undefined) this.#waiting.reject(this.#failure.reason);
+    return this.#waiting.promise;
+  }
+
+  /** Undefined while it has not been passed on. */
   get head(): ResponseHead | undefined {
     return this.#head;
   }
@@ -53,16 +65,20 @@ export class AnswerPassage implements AnswerReader, Disposable {
   }
 
   onFrame(frame: ExecuteResponse): void {
+    if (frame.outcome !== undefined) {
+      this.#end = { frame, outcome: frame.outcome };
+      return this.#waiting?.resolve(this.#end);
+    }
     try {
-      if (frame.outcome !== undefined) this.#ended.resolve({ frame, outcome: frame.outcome });
-      else this.pass(frame);
+      this.pass(frame);
     } catch (thrown) {
-      this.#ended.reject(thrown);
+      this.onBrokenOff(thrown);
     }
   }
 
   onBrokenOff(reason: unknown): void {
-    this.#ended.reject(reason);
+    this.#failure = { reason };
+    this.#waiting?.reject(reason);
   }
 
   /** Passes on what a frame has, whatever comes after it. */

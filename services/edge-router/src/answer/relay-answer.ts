@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
-import type { ExecuteOutcome } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { ExecuteOutcome, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type AttemptOutcome, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Clock } from '@gateway/time';
@@ -10,7 +10,7 @@ import type { ErrorDialect } from '../errors/error-dialect.ts';
 import { renderStreamError } from '../errors/render-error.ts';
 import type { ClientPresence } from '../http/client-presence.ts';
 import type { UsageBooking } from '../usage/usage-booking.ts';
-import { AnswerPassage, type PassageEnd } from './answer-passage.ts';
+import { AnswerPassage } from './answer-passage.ts';
 import type { Heartbeats } from './heartbeats.ts';
 
 export interface Relay {
@@ -42,52 +42,40 @@ export interface AnswerNames {
  * has read the end finds it counted. An answer that breaks off ends with one error event and nothing after it.
  */
 export async function relayAnswer(relay: Relay): Promise<void> {
-  using passage = new AnswerPassage(relay);
+  const passage = new AnswerPassage(relay);
   try {
-    await finish(await passage.end, passage, relay);
+    // Small answers are there as a whole.
+    const { frame, outcome } = passage.end ?? (await passage.whenEnded());
+    relay.onOutcome?.(outcome);
+    const attempt = outcome.attempt ?? succeededOutcome;
+    const isWhole = attempt.result === AttemptResult.SUCCEEDED;
+    if (!isWhole) passage.pass(frame);
+    const booked = isWhole ? relay.booking.end(Outcome.COMPLETED, frame.usage) : relay.booking.end(Outcome.FAILED);
+    const reported = relay.report(attempt, isWhole ? namesOf(outcome, frame.head ?? passage.head) : undefined);
+    await booked;
+    await reported;
+    if (isWhole) passage.complete(frame);
+    else endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error), passage, relay);
   } catch (thrown) {
     await breakOff(thrown, passage, relay);
   } finally {
+    passage[Symbol.dispose]();
     relay.flow.cancel();
   }
 }
 
-async function finish({ frame, outcome }: PassageEnd, passage: AnswerPassage, relay: Relay): Promise<void> {
-  relay.onOutcome?.(outcome);
-  const attempt = outcome.attempt ?? succeededOutcome;
-  if (attempt.result !== AttemptResult.SUCCEEDED) return await fail({ frame, outcome }, attempt, passage, relay);
-  const names = {
-    answerId: (frame.head ?? passage.head)?.answerId ?? '',
-    sealedReasoning: outcome.sealedReasoning,
-  };
-  await inTheBooks(relay.booking.end(Outcome.COMPLETED, frame.usage), relay.report(attempt, names));
-  passage.complete(frame);
-}
-
-/** The provider's answer broke off, or what it has said so far ends with an error. */
-async function fail(
-  { frame, outcome }: PassageEnd,
-  attempt: AttemptOutcome,
-  passage: AnswerPassage,
-  relay: Relay,
-): Promise<void> {
-  passage.pass(frame);
-  await inTheBooks(relay.booking.end(Outcome.FAILED), relay.report(attempt));
-  endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error), passage, relay);
+function namesOf({ sealedReasoning }: ExecuteOutcome, head: ResponseHead | undefined): AnswerNames {
+  return { answerId: head?.answerId ?? '', sealedReasoning };
 }
 
 /** The client has gone, or the adapter has: neither is the account's fault. */
 async function breakOff(thrown: unknown, passage: AnswerPassage, relay: Relay): Promise<void> {
   const clientHasGone = relay.client.hasLeft;
   const booked = relay.booking.end(clientHasGone ? Outcome.ABORTED : Outcome.FAILED);
-  await inTheBooks(booked, relay.report(cancelledOutcome));
-  if (!clientHasGone) endWithError(brokenOff(thrown), passage, relay);
-}
-
-/** Both under way at the same time; the report never fails. */
-async function inTheBooks(booked: Promise<void>, reported: Promise<void>): Promise<void> {
+  const reported = relay.report(cancelledOutcome);
   await booked;
   await reported;
+  if (!clientHasGone) endWithError(brokenOff(thrown), passage, relay);
 }
 
 function endWithError(error: GatewayError, passage: AnswerPassage, relay: Relay): void {

@@ -10,6 +10,7 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import type {
   AcquireRequest,
+  AcquireResponse,
   PoolBrokerService,
   PoolExhausted,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -69,123 +70,146 @@ const attemptCeiling = 50;
  * broker has nothing left. The broker decides order and number; after the first content there is no other attempt.
  * Throws what an adapter finds wrong with the request, where no other candidate may be tried.
  */
-export async function attemptUntilAnswering<T>(plan: AttemptPlan<T>, peers: AttemptPeers): Promise<AttemptsEnd<T>> {
-  // Copied when a further attempt is made, which is seldom.
-  let attempts: readonly Attempt[] = noAttempts;
-  let formats = plan.formats;
-  let last: FailedAttempt | undefined;
-  let refusal: GatewayError | undefined;
-  while (attempts.length < attemptCeiling && formats.length > 0) {
-    const acquired = await acquire(plan, { attempts, formats, refusal }, peers);
-    if (acquired instanceof GatewayError) return { kind: 'failed', error: plan.faultOf?.() ?? acquired, last };
-    const start = await attemptWith(acquired, plan, peers);
-    if (start.kind === 'answering') {
-      plan.trace.onAnswering();
-      return { kind: 'answering', lease: acquired, value: start.value };
-    }
-    if (start.kind === 'failed') last = start;
-    else formats = formats.filter((format) => format !== acquired.format);
-    if (start.kind === 'refused') refusal ??= start.error;
-    const ended = attemptOf(acquired, start.kind === 'failed' ? start.outcome : cancelledOutcome);
-    noteEnd(start, plan.trace);
-    if (start.kind === 'failed' && start.outcome.result === AttemptResult.REJECTED) {
-      await report(plan, ended, peers);
-      return { kind: 'failed', error: start.error, last };
-    }
-    attempts = [...attempts, ended];
-  }
-  const unreported = attempts.at(-1);
-  if (unreported !== undefined) await report(plan, unreported, peers);
-  return { kind: 'failed', error: plan.faultOf?.() ?? refusal ?? noneAvailable(), last };
+export function attemptUntilAnswering<T>(plan: AttemptPlan<T>, peers: AttemptPeers): Promise<AttemptsEnd<T>> {
+  return new AttemptLoop(plan, peers).run();
 }
-
-const noAttempts: readonly Attempt[] = [];
 
 /** How the attempt with a lease ended, in the broker's words. */
 export function attemptOf(lease: Lease, outcome: AttemptOutcome): Attempt {
   return { $typeName: 'gateway.pool.v1.Attempt', lease, outcome };
 }
 
-function noteEnd(start: FailedAttempt | RefusedAttempt | AdapterAway, trace: AttemptObserver): void {
-  if (start.kind === 'adapter_away') return trace.onAttemptEnded(cancelledOutcome, AttemptGivenUp.ADAPTER_AWAY);
-  if (start.kind === 'refused') return trace.onAttemptEnded(cancelledOutcome, AttemptGivenUp.NOT_EXPRESSIBLE);
-  if (start.amended !== undefined) trace.onAmended(start.amended);
-  trace.onAttemptEnded(start.outcome);
-}
-
-interface SoFar {
-  readonly attempts: readonly Attempt[];
-  readonly formats: readonly ProviderFormat[];
+/** The attempts of one request. Most make one: what only a second one needs is made when there is one. */
+class AttemptLoop<T> {
+  readonly #plan: AttemptPlan<T>;
+  readonly #peers: AttemptPeers;
+  #attempts: readonly Attempt[] = noAttempts;
+  /** Those that may still be asked for. */
+  #formats: readonly ProviderFormat[];
+  #last: FailedAttempt | undefined;
   /** Why the first format that was tried can't be asked this; undefined when all could. */
-  readonly refusal: GatewayError | undefined;
-}
+  #refusal: GatewayError | undefined;
 
-/**
- * Asks for an account. A client that leaves meanwhile does not cancel that: brokers answer at once, and a lease that was given is
- * given back.
- */
-async function acquire<T>(
-  { requestId, model, affinityKey, caller, allowCandidateFailover, client, trace }: AttemptPlan<T>,
-  { attempts, formats, refusal }: SoFar,
-  { broker, reporter, config }: AttemptPeers,
-): Promise<Lease | GatewayError> {
-  // A whole message, named as such: it need not be completed from its fields.
-  const request: AcquireRequest = {
-    $typeName: 'gateway.pool.v1.AcquireRequest',
-    requestId,
-    model,
-    affinityKey,
-    caller,
-    allowCandidateFailover,
-    formats: [...formats],
-    attempts: [...attempts],
-  };
-  trace.onAsking();
-  try {
+  constructor(plan: AttemptPlan<T>, peers: AttemptPeers) {
+    this.#plan = plan;
+    this.#peers = peers;
+    this.#formats = plan.formats;
+  }
+
+  async run(): Promise<AttemptsEnd<T>> {
+    const { attempt, trace, faultOf } = this.#plan;
+    while (this.#attempts.length < attemptCeiling && this.#formats.length > 0) {
+      let acquired: Lease | GatewayError;
+      try {
+        acquired = this.#leaseOf(await this.#acquire());
+      } catch (thrown) {
+        acquired = this.#brokerAway(thrown);
+      }
+      if (acquired instanceof GatewayError) return this.#failed(faultOf?.() ?? acquired);
+      let start: AttemptStart<T> | RefusedAttempt;
+      try {
+        start = await attempt(acquired);
+        // Nothing has begun for the client, and another replica may be there: the call goes to that one.
+        if (start.kind === 'adapter_away' && start.isGone) start = await attempt(acquired);
+      } catch (thrown) {
+        start = await this.#refusedOrFinal(thrown, acquired);
+      }
+      if (start.kind === 'answering') {
+        trace.onAnswering();
+        return { kind: 'answering', lease: acquired, value: start.value };
+      }
+      const ended = this.#note(start, acquired);
+      if (start.kind === 'failed' && start.outcome.result === AttemptResult.REJECTED) {
+        await this.#report(ended);
+        return this.#failed(start.error);
+      }
+      this.#attempts = [...this.#attempts, ended];
+    }
+    const unreported = this.#attempts.at(-1);
+    if (unreported !== undefined) await this.#report(unreported);
+    return this.#failed(faultOf?.() ?? this.#refusal ?? noneAvailable());
+  }
+
+  /**
+   * Asks for an account. A client that leaves meanwhile does not cancel that: brokers answer at once, and a lease that was given
+   * is given back.
+   */
+  #acquire(): Promise<AcquireResponse> {
+    const { requestId, model, affinityKey, caller, allowCandidateFailover, client, trace } = this.#plan;
+    const { broker, config } = this.#peers;
+    trace.onAsking();
     if (client.hasLeft) throw new RpcError('cancelled', 'The client has left.');
-    const answer = await broker.acquire(request, { timeoutMs: config.rpcTimeoutMs });
-    trace.onAcquired(answer);
+    // A whole message, named as such: it need not be completed from its fields.
+    const request: AcquireRequest = {
+      $typeName: 'gateway.pool.v1.AcquireRequest',
+      requestId,
+      model,
+      affinityKey,
+      caller,
+      allowCandidateFailover,
+      formats: [...this.#formats],
+      attempts: [...this.#attempts],
+    };
+    return broker.acquire(request, { timeoutMs: config.rpcTimeoutMs });
+  }
+
+  #leaseOf(answer: AcquireResponse): Lease | GatewayError {
+    this.#plan.trace.onAcquired(answer);
     const { result } = answer;
     if (result.case === 'lease') return result.value;
     if (result.case === 'exhausted') return exhausted(result.value);
-    if (refusal !== undefined) return refusal;
+    if (this.#refusal !== undefined) return this.#refusal;
     // A model that the first attempt knew has not become unknown because an adapter went away since.
-    return result.case === 'unknownModel' && attempts.length === 0 ? modelNotFound(model) : noneAvailable();
-  } catch (thrown) {
+    const isUnknown = result.case === 'unknownModel' && this.#attempts.length === 0;
+    return isUnknown ? modelNotFound(this.#plan.model) : noneAvailable();
+  }
+
+  /** Throws what is no broker's doing. */
+  #brokerAway(thrown: unknown): GatewayError {
     // It may not have heard how the last attempt ended.
-    const last = attempts.at(-1);
-    if (last !== undefined) void reporter.report(reportOf(requestId, affinityKey, last));
-    if (!(thrown instanceof RpcError) || client.hasLeft) throw thrown;
-    trace.onBrokerAway();
+    const last = this.#attempts.at(-1);
+    if (last !== undefined) void this.#report(last);
+    if (!(thrown instanceof RpcError) || this.#plan.client.hasLeft) throw thrown;
+    this.#plan.trace.onBrokerAway();
     return noneAvailable(thrown);
   }
-}
 
-/** One attempt. Its lease is freed when it throws, which ends the request: no candidate of another format may be tried. */
-async function attemptWith<T>(
-  lease: Lease,
-  plan: AttemptPlan<T>,
-  peers: AttemptPeers,
-): Promise<AttemptStart<T> | RefusedAttempt> {
-  try {
-    const start = await plan.attempt(lease);
-    // Nothing has begun for the client, and another replica may be there: the call goes to that one.
-    return start.kind === 'adapter_away' && start.isGone ? await plan.attempt(lease) : start;
-  } catch (thrown) {
-    const fault = isRefusal(thrown) ? plan.faultOf?.() : undefined;
-    if (plan.allowCandidateFailover && isRefusal(thrown) && fault === undefined) {
-      return { kind: 'refused', error: thrown };
-    }
-    plan.trace.onAttemptEnded(cancelledOutcome, givenUpBy(thrown, plan.client));
-    await report(plan, attemptOf(lease, cancelledOutcome), peers);
+  /** What ends the request is thrown, once the lease is free: no candidate of another format may be tried. */
+  async #refusedOrFinal(thrown: unknown, lease: Lease): Promise<RefusedAttempt> {
+    const { allowCandidateFailover, faultOf, client, trace } = this.#plan;
+    const fault = isRefusal(thrown) ? faultOf?.() : undefined;
+    if (allowCandidateFailover && isRefusal(thrown) && fault === undefined) return { kind: 'refused', error: thrown };
+    trace.onAttemptEnded(cancelledOutcome, givenUpBy(thrown, client));
+    await this.#report(attemptOf(lease, cancelledOutcome));
     throw fault ?? thrown;
+  }
+
+  #note(start: FailedAttempt | RefusedAttempt | AdapterAway, lease: Lease): Attempt {
+    const { trace } = this.#plan;
+    if (start.kind === 'failed') {
+      this.#last = start;
+      if (start.amended !== undefined) trace.onAmended(start.amended);
+      trace.onAttemptEnded(start.outcome);
+      return attemptOf(lease, start.outcome);
+    }
+    const isRefused = start.kind === 'refused';
+    if (isRefused) this.#refusal ??= start.error;
+    this.#formats = this.#formats.filter((format) => format !== lease.format);
+    trace.onAttemptEnded(cancelledOutcome, isRefused ? AttemptGivenUp.NOT_EXPRESSIBLE : AttemptGivenUp.ADAPTER_AWAY);
+    return attemptOf(lease, cancelledOutcome);
+  }
+
+  #report(attempt: Attempt): Promise<void> {
+    const { requestId, affinityKey } = this.#plan;
+    return this.#peers.reporter.report(reportOf(requestId, affinityKey, attempt));
+  }
+
+  #failed(error: GatewayError): AttemptsFailed {
+    return { kind: 'failed', error, last: this.#last };
   }
 }
 
-function givenUpBy(thrown: unknown, { hasLeft }: AttemptPlan<unknown>['client']): AttemptGivenUp {
-  if (isRefusal(thrown)) return AttemptGivenUp.NOT_EXPRESSIBLE;
-  return hasLeft ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
-}
+const noAttempts: readonly Attempt[] = [];
 
 /** A format that can't be asked what the client asks; another one may. */
 interface RefusedAttempt {
@@ -193,16 +217,13 @@ interface RefusedAttempt {
   readonly error: GatewayError;
 }
 
-function isRefusal(thrown: unknown): thrown is GatewayError {
-  return thrown instanceof GatewayError && (thrown.code === 'invalid_request' || thrown.code === 'unsupported_content');
+function givenUpBy(thrown: unknown, { hasLeft }: AttemptPlan<unknown>['client']): AttemptGivenUp {
+  if (isRefusal(thrown)) return AttemptGivenUp.NOT_EXPRESSIBLE;
+  return hasLeft ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
 }
 
-function report<T>(
-  { requestId, affinityKey }: AttemptPlan<T>,
-  attempt: Attempt,
-  { reporter }: AttemptPeers,
-): Promise<void> {
-  return reporter.report(reportOf(requestId, affinityKey, attempt));
+function isRefusal(thrown: unknown): thrown is GatewayError {
+  return thrown instanceof GatewayError && (thrown.code === 'invalid_request' || thrown.code === 'unsupported_content');
 }
 
 /** @see spec "Codes" */

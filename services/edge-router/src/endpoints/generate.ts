@@ -127,9 +127,11 @@ async function carry(
         return reporter.report(reportOf(requestId, affinityKey, attemptOf(lease, outcome), answerKeys));
       },
     });
-  } finally {
+  } catch (thrown) {
     // Changes nothing when the relay has booked; else no answer was sent, and only a client that left can owe tokens.
     await (client.hasLeft ? booking.end(Outcome.ABORTED) : booking.discard());
+    throw thrown;
+  } finally {
     if (booking.booked !== undefined) trace.onBooked(booking.booked);
   }
 }

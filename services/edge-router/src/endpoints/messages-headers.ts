@@ -12,8 +12,7 @@ export function messagesHeaders(request: Pick<IncomingMessage, 'rawHeaders'>): R
   const version =
     nonEmpty(valuesOf(rawHeaders, 'partner-version')) ?? nonEmpty(valuesOf(rawHeaders, 'anthropic-version'));
   const headers: Record<string, string> = { 'partner-version': version ?? defaultVersion };
-  const betas = [...valuesOf(rawHeaders, 'partner-beta'), ...valuesOf(rawHeaders, 'anthropic-beta')];
-  const beta = betas.length === 0 ? '' : joined(betas);
+  const beta = joined(valuesOf(rawHeaders, 'partner-beta'), valuesOf(rawHeaders, 'anthropic-beta'));
   if (beta !== '') headers['partner-beta'] = beta;
   return headers;
 }
@@ -23,7 +22,9 @@ function nonEmpty(values: readonly string[]): string | undefined {
 }
 
 /** Each beta once, in the order in which they were named first. */
-function joined(lists: readonly string[]): string {
-  const betas = lists.flatMap((list) => list.split(',')).map((each) => each.trim());
+function joined(some: readonly string[], others: readonly string[]): string {
+  // Most requests name none.
+  if (some.length === 0 && others.length === 0) return '';
+  const betas = [...some, ...others].flatMap((list) => list.split(',')).map((each) => each.trim());
   return [...new Set(betas)].filter(Boolean).join(',');
 }
