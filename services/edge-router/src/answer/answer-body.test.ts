@@ -3,10 +3,12 @@ import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RawClient } from '../http/__fixtures__/raw-client.ts';
-import { AnswerBody } from './answer-body.ts';
+import { AnswerBody, type ByteSource } from './answer-body.ts';
 
 const question = 'POST / HTTP/1.1\r\nHost: gateway\r\nContent-Length: 0\r\n\r\n';
 const closing = question.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
+
+const tireless: ByteSource = { pause: () => undefined, resume: () => undefined };
 
 describe('AnswerBody', () => {
   const servers: Server[] = [];
@@ -21,9 +23,9 @@ describe('AnswerBody', () => {
     return (server.address() as AddressInfo).port;
   }
 
-  function begin(response: ServerResponse, status = 200): AnswerBody {
+  function begin(response: ServerResponse, status = 200, source: ByteSource = tireless): AnswerBody {
     response.writeHead(status, ['content-type', 'text/event-stream']);
-    return new AnswerBody(response);
+    return new AnswerBody(response, source);
   }
 
   it('carries any bytes in any pieces, at any time, and leaves the connection free for the next request', async () => {
@@ -125,42 +127,71 @@ describe('AnswerBody', () => {
     expect(bare).toBe('|2\r\na1\r\n2\r\na2\r\n0\r\n\r\n|2\r\nb1\r\n2\r\nb2\r\n2\r\nb3\r\n0\r\n\r\n');
   });
 
-  it('says when the client reads slower than we write, and when it has caught up', async () => {
-    const written = Promise.withResolvers<number>();
-    const drained = Promise.withResolvers<void>();
-    const port = await serve(async (_request, response) => {
+  it('sends what is written in one turn as one chunk', async () => {
+    const port = await serve((_request, response) => {
       const body = begin(response);
-      let count = 0;
-      while (body.write(new Uint8Array(60_000))) {
-        count += 1;
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      body.onceDrained(() => {
-        drained.resolve();
-        body.end(new Uint8Array(1));
+      for (const text of ['a', 'b', 'c']) body.write(Buffer.from(text));
+      setImmediate(() => {
+        for (const text of ['d', 'e']) body.write(Buffer.from(text));
+        body.end(Buffer.from('f'));
       });
-      written.resolve(count);
+    });
+    using client = new RawClient(port);
+    const text = await client.send(question).until('0\r\n\r\n');
+    expect(text).toMatch(/\r\n\r\n3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n$/);
+  });
+
+  it('pauses its source while the client reads slower than we write, once, and then goes on', async () => {
+    const paused = Promise.withResolvers<void>();
+    const told: string[] = [];
+    let count = 0;
+    const port = await serve((_request, response) => {
+      const source: ByteSource = {
+        pause() {
+          told.push('paused');
+          // As frames that are on their way already.
+          body.write(new Uint8Array(60_000));
+          count += 1;
+          paused.resolve();
+        },
+        resume() {
+          told.push('resumed');
+          body.end(new Uint8Array(1));
+        },
+      };
+      const body = begin(response, 200, source);
+      const write = () => {
+        if (told.length > 0) return;
+        body.write(new Uint8Array(60_000));
+        count += 1;
+        setImmediate(write);
+      };
+      write();
     });
     const response = await fetch(`http://127.0.0.1:${port}`, { method: 'POST' });
-    const count = await written.promise;
-    expect((await response.arrayBuffer()).byteLength).toBe((count + 1) * 60_000 + 1);
-    await drained.promise;
+    await paused.promise;
+    expect((await response.arrayBuffer()).byteLength).toBe(count * 60_000 + 1);
+    expect(told).toEqual(['paused', 'resumed']);
   });
 
   it('writes nothing to a connection that is gone', async () => {
-    const closed = Promise.withResolvers<boolean>();
+    const closed = Promise.withResolvers<void>();
     const port = await serve((_request, response) => {
       const body = begin(response);
       body.write(Buffer.from('first'));
       response.on('close', () => {
-        const hadRoom = body.write(Buffer.from('second'));
-        body.end(Buffer.from('last'));
-        closed.resolve(hadRoom);
+        body.write(Buffer.from('second'));
+        setImmediate(() => {
+          body.write(Buffer.from('third'));
+          body.end(Buffer.from('last'));
+          closed.resolve();
+        });
       });
     });
     using client = new RawClient(port);
     await client.send(question).until('first');
     client.reset();
-    expect(await closed.promise).toBe(true);
+    await closed.promise;
+    expect(client.text).toMatch(/first\r\n$/);
   });
 });

@@ -23,10 +23,7 @@ export interface PassageEnd {
   readonly outcome: ExecuteOutcome;
 }
 
-/**
- * The way of an answer's frames to the client: each is written in the turn in which it comes, but for the last. While the
- * client reads slower than they come, they are held back.
- */
+/** The way of an answer's frames to the client: each is written in the turn in which it comes, but for the last. */
 export class AnswerPassage implements AnswerReader, Disposable {
   readonly #passage: Passage;
   #end: PassageEnd | undefined;
@@ -35,7 +32,6 @@ export class AnswerPassage implements AnswerReader, Disposable {
   #head: ResponseHead | undefined;
   #body: AnswerBody | undefined;
   #heartbeat: Heartbeat | undefined;
-  #isHeldBack = false;
 
   constructor(passage: Passage) {
     this.#passage = passage;
@@ -85,7 +81,9 @@ export class AnswerPassage implements AnswerReader, Disposable {
   pass({ head, usage, body }: ExecuteResponse): void {
     if (head !== undefined) this.#begin(head);
     if (usage !== undefined) this.#passage.booking.onUsage(usage);
-    if (body.length > 0) this.#write(body);
+    if (body.length === 0) return;
+    this.#heartbeat?.sent();
+    this.#body?.write(body);
   }
 
   /** Passes on the last frame of a whole answer. One that is here in one piece need not be sent in chunks. */
@@ -106,10 +104,10 @@ export class AnswerPassage implements AnswerReader, Disposable {
   }
 
   #begin(head: ResponseHead): void {
-    const { response, dialect, heartbeats } = this.#passage;
+    const { response, flow, dialect, heartbeats } = this.#passage;
     writeHead(response, head.status, this.#headersOf(head));
     this.#head = head;
-    const body = new AnswerBody(response);
+    const body = new AnswerBody(response, flow);
     this.#body = body;
     if (!this.isEventStream || dialect === 'messages') return;
     this.#heartbeat = heartbeats.of({ write: (comment) => body.write(Buffer.from(comment)) });
@@ -118,19 +116,6 @@ export class AnswerPassage implements AnswerReader, Disposable {
   #headersOf(head: ResponseHead | undefined): Readonly<Record<string, string>> {
     const { provider, model } = this.#passage.lease;
     return { 'x-gateway-provider': headerSafe(provider), 'x-gateway-model': headerSafe(model), ...head?.headers };
-  }
-
-  #write(bytes: Uint8Array): void {
-    this.#heartbeat?.sent();
-    const body = this.#body;
-    if (body === undefined || body.write(bytes) || this.#isHeldBack) return;
-    const { flow } = this.#passage;
-    this.#isHeldBack = true;
-    flow.pause();
-    body.onceDrained(() => {
-      this.#isHeldBack = false;
-      flow.resume();
-    });
   }
 }
 
