@@ -10,26 +10,42 @@ import { inviteUpload, uploadFault } from './upload.ts';
 export type { BodyRules } from './body-rules.ts';
 
 /**
- * Reads and checks a JSON body: encoding, size, room, decodability, grammar, in this order. The size is refused as soon as
- * it is certain, before the upload ends; a client that waits to be told to send its body is told only now. Throws
- * `unsupported_encoding`, `body_too_large`, `providers_unavailable`, `invalid_body`, `invalid_json`, `invalid_request`.
+ * Reads and checks a JSON body: encoding, size, room, decodability, grammar, in this order. At once when it has been received
+ * already. The size is refused as soon as it is certain, before the upload ends; a client that waits to be told to send its body
+ * is told only now. Throws, at once or later, `unsupported_encoding`, `body_too_large`, `providers_unavailable`, `invalid_body`,
+ * `invalid_json`, `invalid_request`.
  * @see spec "Size limits"
  */
-export async function readBody(request: IncomingMessage, rules: BodyRules): Promise<JsonBody> {
+export function readBody(request: IncomingMessage, rules: BodyRules): JsonBody | Promise<JsonBody> {
   const encoding = bodyEncoding(request, rules.acceptsCompression);
   const declaredBytes = declaredLength(request);
   const isPlain = encoding === 'identity';
   if ((declaredBytes ?? 0) > (isPlain ? rules.limitBytes : encodedLimitBytes(rules))) throw tooLarge(rules);
-  const expectedBytes = isPlain && declaredBytes !== undefined ? declaredBytes : unknownLengthBytes;
-  const waiting = rules.hold?.reserve(expectedBytes);
-  if (waiting !== undefined) await waiting;
+  const plainBytes = isPlain ? declaredBytes : undefined;
+  const waiting = rules.hold?.reserve(plainBytes ?? unknownLengthBytes);
+  const upload = { encoding, plainBytes, rules };
+  return waiting === undefined ? readUpload(request, upload) : waiting.then(() => readUpload(request, upload));
+}
+
+interface Upload {
+  readonly encoding: ReturnType<typeof bodyEncoding>;
+  /** How long the body is; undefined when that is not known before it is read. */
+  readonly plainBytes: number | undefined;
+  readonly rules: BodyRules;
+}
+
+/** There is room for it now. */
+function readUpload(request: IncomingMessage, { encoding, plainBytes, rules }: Upload): JsonBody | Promise<JsonBody> {
   inviteUpload(request);
   const fault = uploadFault(request);
   if (fault !== undefined) throw fault;
-  const expected = { rules, expectedBytes, sizeIsCertain: isPlain && declaredBytes !== undefined };
-  if (isPlain && declaredBytes === request.readableLength) return readWhole(request, declaredBytes);
+  if (plainBytes !== undefined && plainBytes === request.readableLength) return readWhole(request, plainBytes);
   const chunks = undecodableAsInvalidBody(decodeBody(request, encoding, rules));
-  return gather(chunks, expected);
+  return gather(chunks, {
+    rules,
+    expectedBytes: plainBytes ?? unknownLengthBytes,
+    sizeIsCertain: plainBytes !== undefined,
+  });
 }
 
 /**

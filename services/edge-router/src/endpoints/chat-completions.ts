@@ -6,26 +6,31 @@ import { readBody } from '../body/read-body.ts';
 import { chatFault, chatTarget } from './chat-request.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 import { generate } from './generate.ts';
+import { whenThere } from './when-there.ts';
 
 /**
  * A chat completion over a class or a direct model, streamed or not, by whichever provider takes it.
  * @see spec "POST /v1/chat/completions"
  */
-export async function chatCompletions(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const body = await readBody(request.request, request.bodyRules);
-  const { model, promptCacheKey } = chatTarget(body);
-  return generate(request, peers, {
-    body,
-    model,
-    dialect: Dialect.CHAT_COMPLETIONS,
-    formats: [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
-    affinityKey: affinityKey(request.principal.tokenId, request.request.headers, promptCacheKey),
-    allowCandidateFailover: true,
-    forwardHeaders: {},
-    faultOf: () => chatFault(body),
-    onFailed: giveUp,
+export function chatCompletions(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
+  return whenThere(readBody(request.request, request.bodyRules), (body) => {
+    const { model, promptCacheKey } = chatTarget(body);
+    return generate(request, peers, {
+      body,
+      model,
+      dialect: Dialect.CHAT_COMPLETIONS,
+      formats,
+      affinityKey: affinityKey(request.principal.tokenId, request.request.headers, promptCacheKey),
+      allowCandidateFailover: true,
+      forwardHeaders: noHeaders,
+      faultOf: () => chatFault(body),
+      onFailed: giveUp,
+    });
   });
 }
+
+const formats = [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES];
+const noHeaders = {};
 
 function giveUp({ error }: AttemptsFailed): never {
   throw error;

@@ -10,34 +10,38 @@ import { messagesHeaders } from './messages-headers.ts';
 import { threadAffinity, usesThread } from './messages-thread.ts';
 import { relayAffinity } from './relay-affinity.ts';
 import { checkBoolean, requireArray, requiredModel, requireInteger } from './relay-request.ts';
+import { whenThere } from './when-there.ts';
 
 /**
  * A Messages request, relayed to the Messages pool with only its model resolved. It moves to another account, never to
  * another provider. @see spec "POST /v1/messages"
  */
-export async function messages(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
+export function messages(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.principal;
-  const body = await readBody(request.request, request.bodyRules);
-  const model = requiredModel(body);
-  requireInteger(body, 'max_tokens');
-  requireArray(body, 'messages', 'messages');
-  checkBoolean(body, 'stream');
-  const sessionKey = affinityKey(tokenId, request.request.headers, undefined);
-  const found = relayAffinity({ tokenId, sessionKey, body, seal: 'signature' });
-  const affinity = found instanceof Promise ? await found : found;
-  const { affinityKey: key, answerKeysOf } = usesThread(body) ? threadAffinity(tokenId, body, affinity) : affinity;
-  return generate(request, peers, {
-    body,
-    model,
-    dialect: Dialect.MESSAGES,
-    formats: [ProviderFormat.MESSAGES],
-    affinityKey: key,
-    answerKeysOf,
-    allowCandidateFailover: false,
-    forwardHeaders: messagesHeaders(request.request),
-    onFailed: giveUp,
+  return whenThere(readBody(request.request, request.bodyRules), (body) => {
+    const model = requiredModel(body);
+    requireInteger(body, 'max_tokens');
+    requireArray(body, 'messages', 'messages');
+    checkBoolean(body, 'stream');
+    const sessionKey = affinityKey(tokenId, request.request.headers, undefined);
+    return whenThere(relayAffinity({ tokenId, sessionKey, body, seal: 'signature' }), (affinity) => {
+      const kept = usesThread(body) ? threadAffinity(tokenId, body, affinity) : affinity;
+      return generate(request, peers, {
+        body,
+        model,
+        dialect: Dialect.MESSAGES,
+        formats,
+        affinityKey: kept.affinityKey,
+        answerKeysOf: kept.answerKeysOf,
+        allowCandidateFailover: false,
+        forwardHeaders: messagesHeaders(request.request),
+        onFailed: giveUp,
+      });
+    });
   });
 }
+
+const formats = [ProviderFormat.MESSAGES];
 
 function giveUp(failed: AttemptsFailed): never {
   throw messagesError(failed);

@@ -9,6 +9,7 @@ import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 import { generate } from './generate.ts';
 import { relayAffinity } from './relay-affinity.ts';
 import { requireArray, requiredModel, textOf } from './relay-request.ts';
+import { whenThere } from './when-there.ts';
 
 /** Of a client's headers only these reach the Responses pool: Codex does not work without them. */
 const forwardedHeaders = ['x-openai-internal-codex-responses-lite', 'x-codex-turn-state'] as const;
@@ -17,28 +18,31 @@ const forwardedHeaders = ['x-openai-internal-codex-responses-lite', 'x-codex-tur
  * A Responses request, relayed to the Responses pool. Its answer is always a stream; it moves to another account as long as
  * nothing was sent; other errors of the provider come back unchanged. @see spec "POST /v1/responses"
  */
-export async function responses(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const body = await readBody(request.request, request.bodyRules);
-  const model = requiredModel(body);
-  requireArray(body, 'input', 'input items, not a string');
-  // Classes are for chat completions and Messages: here the model must be one of the pool's.
-  if (model.startsWith('gateway/')) throw modelNotFound(model);
+export function responses(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.principal;
-  const sessionKey = affinityKey(tokenId, request.request.headers, textOf(body, 'prompt_cache_key'));
-  const found = relayAffinity({ tokenId, sessionKey, body, seal: 'encrypted_content' });
-  const affinity = found instanceof Promise ? await found : found;
-  return generate(request, peers, {
-    body,
-    model,
-    dialect: Dialect.RESPONSES,
-    formats: [ProviderFormat.RESPONSES],
-    affinityKey: affinity.affinityKey,
-    answerKeysOf: affinity.answerKeysOf,
-    allowCandidateFailover: false,
-    forwardHeaders: codexHeaders(request.request),
-    onFailed: (failed) => passOn(failed, request.response),
+  return whenThere(readBody(request.request, request.bodyRules), (body) => {
+    const model = requiredModel(body);
+    requireArray(body, 'input', 'input items, not a string');
+    // Classes are for chat completions and Messages: here the model must be one of the pool's.
+    if (model.startsWith('gateway/')) throw modelNotFound(model);
+    const sessionKey = affinityKey(tokenId, request.request.headers, textOf(body, 'prompt_cache_key'));
+    return whenThere(relayAffinity({ tokenId, sessionKey, body, seal: 'encrypted_content' }), (affinity) =>
+      generate(request, peers, {
+        body,
+        model,
+        dialect: Dialect.RESPONSES,
+        formats,
+        affinityKey: affinity.affinityKey,
+        answerKeysOf: affinity.answerKeysOf,
+        allowCandidateFailover: false,
+        forwardHeaders: codexHeaders(request.request),
+        onFailed: (failed) => passOn(failed, request.response),
+      }),
+    );
   });
 }
+
+const formats = [ProviderFormat.RESPONSES];
 
 function codexHeaders({ headers }: IncomingMessage): Record<string, string> {
   const given: Record<string, string> = {};
