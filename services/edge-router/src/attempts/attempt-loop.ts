@@ -96,6 +96,7 @@ class AttemptLoop<T> {
     this.#formats = plan.formats;
   }
 
+  /** One function for all that is waited for: most requests wait twice here, and each function more costs them as much again. */
   async run(): Promise<AttemptsEnd<T>> {
     const { attempt, trace, faultOf } = this.#plan;
     while (this.#attempts.length < attemptCeiling && this.#formats.length > 0) {

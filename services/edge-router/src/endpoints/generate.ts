@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
-import type { Dialect, JsonMember } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { Dialect, type JsonMember } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import {
   type AttemptOutcome,
@@ -81,7 +81,7 @@ function planOf(
         dialect,
         affinityKey,
         forwardHeaders,
-        members: passedOn(body),
+        members: dialect === Dialect.CHAT_COMPLETIONS ? [] : passedOn(body),
       },
       body: body.bytes,
       client,
@@ -142,7 +142,10 @@ function givenUpBy({ result }: AttemptOutcome, { hasLeft }: AdmittedRequest['cli
   return hasLeft ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
 }
 
-/** Adapters that splice the body need not look for its members again. A body with very many is left to them. */
+/**
+ * Adapters that splice the body need not look for its members again; a chat request is parsed as a whole anyway. A body with very
+ * many is left to them.
+ */
 function passedOn({ memberList }: JsonBody): JsonMember[] {
   if (memberList.length > maxMembers) return [];
   return memberList.map(({ keyStart, keyEnd, valueStart, valueEnd }) => ({
