@@ -54,7 +54,7 @@ export class AnswerFlow implements AnswerListener<ExecuteResponse>, LeaveListene
 
   /** No frames come until `resume`, but for those that are on their way already. */
   pause(): void {
-    this.#call?.pause();
+    if (!this.#isOver) this.#call?.pause();
   }
 
   resume(): void {
