@@ -5,7 +5,7 @@ import { BulkTurns } from '@gateway/time';
 import { type BodyRules, encodedLimitBytes, tooLarge } from './body-rules.ts';
 import { bodyEncoding, decodeBody } from './decode-body.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
-import { inviteUpload, uploadFault } from './upload.ts';
+import { inviteUpload, noteReadToEnd, uploadFault } from './upload.ts';
 
 export type { BodyRules } from './body-rules.ts';
 
@@ -35,13 +35,25 @@ interface Upload {
 }
 
 /** There is room for it now. */
-function readUpload(request: IncomingMessage, { encoding, plainBytes, rules }: Upload): JsonBody | Promise<JsonBody> {
+function readUpload(request: IncomingMessage, upload: Upload): JsonBody | Promise<JsonBody> {
   inviteUpload(request);
+  return readReceived(request, upload) ?? readComing(request, upload);
+}
+
+/** Undefined when not all of it has come. Throws why it never will, when that is known. */
+function readReceived(request: IncomingMessage, { plainBytes }: Upload): JsonBody | undefined {
   const fault = uploadFault(request);
   if (fault !== undefined) throw fault;
-  if (plainBytes !== undefined && plainBytes === request.readableLength) return readWhole(request, plainBytes);
-  const chunks = undecodableAsInvalidBody(decodeBody(request, encoding, rules));
-  return gather(chunks, {
+  return plainBytes !== undefined && plainBytes === request.readableLength ? readWhole(request, plainBytes) : undefined;
+}
+
+async function readComing(request: IncomingMessage, upload: Upload): Promise<JsonBody> {
+  // What came in one packet with the head is there as soon as the parser is through with that.
+  await undefined;
+  const received = readReceived(request, upload);
+  if (received !== undefined) return received;
+  const { encoding, plainBytes, rules } = upload;
+  return gather(undecodableAsInvalidBody(decodeBody(request, encoding, rules)), {
     rules,
     expectedBytes: plainBytes ?? unknownLengthBytes,
     sizeIsCertain: plainBytes !== undefined,
@@ -54,6 +66,7 @@ function readUpload(request: IncomingMessage, { encoding, plainBytes, rules }: U
  */
 function readWhole(request: IncomingMessage, bytes: number): JsonBody {
   const whole: unknown = bytes === 0 ? undefined : request.read(bytes);
+  noteReadToEnd(request);
   // Lets the request end: its connection is not free for the next one before.
   request.resume();
   return readJsonBody(whole instanceof Buffer ? whole : Buffer.alloc(0));
