@@ -5,7 +5,6 @@ import { type AccountHealth, forgottenAtMs, forgottenProblemAtMs } from '../heal
 import { forgottenTroubleAtMs, type PoolHealth } from '../health/pool-health.ts';
 import type { CallerShare } from '../selection/fair-share.ts';
 import { InTurn } from './in-turn.ts';
-import { newLeaseId } from './lease-id.ts';
 import { ParsedTexts } from './parsed-texts.ts';
 import type { GlanceQuestion, PoolGlance } from './pool-glance.ts';
 import {
@@ -16,14 +15,15 @@ import {
   type NewLease,
   type PoolHealthChange,
   type PoolStore,
-  settledMemoryMs,
 } from './pool-store.ts';
 import { openRedisConnection } from './redis-connection.ts';
+import { RedisKeys } from './redis-keys.ts';
+import { RedisLeases } from './redis-leases.ts';
 import { RedisReads } from './redis-reads.ts';
 import { RedisRequestBook } from './redis-request-book.ts';
 import { RedisVerbs } from './redis-verbs.ts';
-import { type EndedRequest, maxCallers, type ShareQuestion, type SinceQuestion } from './request-book.ts';
-import { type SeenPool, SeenPools } from './seen-pools.ts';
+import type { EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
+import { SeenPools } from './seen-pools.ts';
 import { fromStoredHealth, toStoredHealth } from './stored-health.ts';
 import { fromStoredReport, toStoredReport } from './stored-model-report.ts';
 import { fromStoredPoolHealth, toStoredPoolHealth } from './stored-pool-health.ts';
@@ -37,11 +37,11 @@ export interface RedisPoolStoreOptions {
   readonly keyPrefix?: string;
 }
 
-/** The pool store that replicas share. Keys of one account, or of one pool, share a hash tag; every key has a TTL. */
+/** The pool store that replicas share. Every key has a TTL. */
 export class RedisPoolStore implements PoolStore {
   readonly #redis: Redis;
   readonly #clock: Clock;
-  readonly #prefix: string;
+  readonly #keys: RedisKeys;
   readonly #verbs: RedisVerbs;
   readonly #reads: RedisReads;
   readonly #healths = new ParsedTexts(fromStoredHealth);
@@ -49,6 +49,7 @@ export class RedisPoolStore implements PoolStore {
   readonly #requests: RedisRequestBook;
   readonly #changes = new InTurn();
   readonly #seen: SeenPools;
+  readonly #leases: RedisLeases;
 
   /** Opens the store whether Redis is there or not; while it is away calls reject within the command timeout. */
   static async open({
@@ -65,9 +66,16 @@ export class RedisPoolStore implements PoolStore {
     this.#verbs = new RedisVerbs(redis);
     this.#reads = new RedisReads(this.#verbs);
     this.#clock = clock;
-    this.#prefix = prefix;
+    this.#keys = new RedisKeys(prefix);
     this.#seen = new SeenPools(clock);
-    this.#requests = new RedisRequestBook(redis, this.#verbs, clock, (pool, part) => this.#key('pool', pool, part));
+    this.#requests = new RedisRequestBook(redis, this.#verbs, clock, this.#keys);
+    this.#leases = new RedisLeases({
+      verbs: this.#verbs,
+      keys: this.#keys,
+      clock,
+      healths: this.#healths,
+      poolHealths: this.#poolHealths,
+    });
   }
 
   glanceAt(question: GlanceQuestion): PoolGlance | undefined {
@@ -75,17 +83,17 @@ export class RedisPoolStore implements PoolStore {
     if (seen === undefined) return undefined;
     const { accounts, pool, boundAccountId } = seen;
     const take = (lease: NewLease, callerMemoryMs: number) =>
-      this.#takeAsSeen(lease, callerMemoryMs, { ...seen, affinityId: question.affinityId });
+      this.#leases.takeAsSeen(lease, callerMemoryMs, { ...seen, affinityId: question.affinityId });
     return { accounts, poolHealth: pool.health, boundAccountId, take };
   }
 
   async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
     const oldestMs = this.#clock.nowMs() - leaseTtlMs;
     const records = accountIds.map(async (accountId): Promise<AccountRecord> => {
-      const key = this.#key('account', accountId, 'health');
+      const key = this.#keys.account(accountId).health;
       const [text, inFlight] = await Promise.all([
         this.#reads.text(key),
-        this.#reads.leases(this.#key('account', accountId, 'leases'), oldestMs),
+        this.#reads.leases(this.#keys.account(accountId).leases, oldestMs),
       ]);
       const record = { health: this.#healths.read(key, text), inFlight };
       this.#seen.noteAccount(accountId, text, record);
@@ -95,7 +103,7 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
-    return this.#change(this.#key('account', accountId, 'health'), change, {
+    return this.#change(this.#keys.account(accountId).health, change, {
       parsed: this.#healths,
       write: toStoredHealth,
       ttlMs: (health) => this.#healthTtlMs(health),
@@ -103,7 +111,7 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async readPool(pool: string): Promise<PoolHealth> {
-    const key = this.#key('pool', pool, 'health');
+    const key = this.#keys.pool(pool).health;
     const text = await this.#reads.text(key);
     const health = this.#poolHealths.read(key, text);
     this.#seen.notePool(pool, text, health);
@@ -111,7 +119,7 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
-    return this.#change(this.#key('pool', pool, 'health'), change, {
+    return this.#change(this.#keys.pool(pool).health, change, {
       parsed: this.#poolHealths,
       write: toStoredPoolHealth,
       ttlMs: ({ troubles }) => Math.max(1, ...troubles.map(forgottenTroubleAtMs)) - this.#clock.nowMs(),
@@ -119,55 +127,11 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async takeLease(lease: NewLease): Promise<string | undefined> {
-    const { accountId, caller, maxConcurrency, leaseTtlMs, leaseId = newLeaseId(caller) } = lease;
-    const keys = [this.#key('account', accountId, 'leases'), ...this.#requests.keysOf(lease)];
-    const parameters = [leaseId, this.#clock.nowMs(), leaseTtlMs, capOf(maxConcurrency)];
-    return (await this.#verbs.run('take_lease', keys, parameters)) === 1 ? leaseId : undefined;
-  }
-
-  async #takeAsSeen(
-    lease: NewLease,
-    callerMemoryMs: number,
-    { accounts, pool, boundAccountId, affinityId }: SeenPool & Pick<GlanceQuestion, 'affinityId'>,
-  ): Promise<string | undefined> {
-    const { accountId, caller, maxConcurrency, leaseTtlMs, leaseId = newLeaseId(caller) } = lease;
-    const account = accounts.find((seen) => seen.accountId === accountId);
-    if (account === undefined) return undefined;
-    const health = this.#key('account', accountId, 'health');
-    const keys = [
-      health,
-      this.#key('pool', lease.pool, 'health'),
-      affinityId === undefined ? health : this.#key('affinity', affinityId),
-      this.#key('pool', lease.pool, 'callers'),
-      this.#key('account', accountId, 'leases'),
-      ...this.#requests.keysOf(lease),
-    ];
-    const binding = affinityId === undefined ? false : (boundAccountId ?? '');
-    const parameters = [
-      ...[leaseId, this.#clock.nowMs(), leaseTtlMs, capOf(maxConcurrency)],
-      ...[account.digest, pool.digest, binding, caller === '' ? false : caller, callerMemoryMs, maxCallers],
-    ];
-    // Those who choose before Redis answers see it as well.
-    account.inFlight += 1;
-    if ((await this.#verbs.run('take_as_seen', keys, parameters)) === 1) return leaseId;
-    account.inFlight -= 1;
-    return undefined;
+    return this.#leases.take(lease);
   }
 
   async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
-    const health = this.#key('account', accountId, 'health');
-    const poolHealth = this.#key('pool', request.pool, 'health');
-    const leases = [this.#key('account', accountId, 'leases'), this.#key('account', accountId, 'settled')];
-    const keys = [...leases, health, poolHealth, ...this.#requests.keysOf(request)];
-    const parameters = [request.leaseId, this.#clock.nowMs(), settledMemoryMs];
-    const [leasedAt, healthText, poolText] = readTexts(await this.#verbs.run('settle_lease', keys, parameters));
-    if (leasedAt === undefined) return { kind: 'settled_before' };
-    return {
-      kind: 'settled',
-      leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt),
-      health: this.#healths.read(health, healthText ?? null),
-      poolHealth: this.#poolHealths.read(poolHealth, poolText ?? null),
-    };
+    return this.#leases.settle(accountId, request);
   }
 
   async oldestRequest(question: SinceQuestion): Promise<number | undefined> {
@@ -179,29 +143,29 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async boundAccount(affinityId: string): Promise<string | undefined> {
-    const accountId = (await this.#reads.text(this.#key('affinity', affinityId))) ?? undefined;
+    const accountId = (await this.#reads.text(this.#keys.binding(affinityId))) ?? undefined;
     this.#seen.noteBinding(affinityId, accountId);
     return accountId;
   }
 
   async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
     this.#seen.noteBinding(affinityId, accountId);
-    await this.#verbs.run('bind', [this.#key('affinity', affinityId)], [accountId, ttlMs]);
+    await this.#verbs.run('bind', [this.#keys.binding(affinityId)], [accountId, ttlMs]);
   }
 
   async unbind(affinityId: string, accountId: string): Promise<void> {
     this.#seen.noteBinding(affinityId, undefined);
-    await this.#verbs.run('unbind', [this.#key('affinity', affinityId)], [accountId]);
+    await this.#verbs.run('unbind', [this.#keys.binding(affinityId)], [accountId]);
   }
 
   async saveModelReport(report: ModelReport): Promise<void> {
-    const key = this.#key('models', report.pool);
+    const key = this.#keys.models(report.pool);
     await this.#redis.multi().hset(key, toStoredReport(report)).pexpire(key, modelReportTtlMs).exec();
   }
 
   async readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
     const reports = pools.map(async (pool) =>
-      fromStoredReport(pool, await this.#redis.hgetall(this.#key('models', pool))),
+      fromStoredReport(pool, await this.#redis.hgetall(this.#keys.models(pool))),
     );
     return (await Promise.all(reports)).filter((report) => report !== undefined);
   }
@@ -234,19 +198,6 @@ export class RedisPoolStore implements PoolStore {
     const problemEndMs = health.problem === undefined ? 0 : forgottenProblemAtMs(health.problem);
     return Math.max(...cooldownEnds, ...windowEnds, health.errorsAtMs + 3_600_000, problemEndMs) - this.#clock.nowMs();
   }
-
-  #key(kind: string, id: string, part?: string): string {
-    return `${this.#prefix}{${kind}:${id}}${part === undefined ? '' : `:${part}`}`;
-  }
-}
-
-function capOf(maxConcurrency: number): number {
-  return Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
-}
-
-function readTexts(reply: unknown): readonly string[] {
-  if (Array.isArray(reply) && reply.every((value) => typeof value === 'string')) return reply;
-  throw new Error('a script answered something else than texts');
 }
 
 // Each try loses only to another replica that has just changed the same value.
