@@ -42,6 +42,14 @@ function buildBudget({ limit, remaining, resetsAtMs }: TokenBudget): TokenBudget
     $typeName: 'gateway.limiter.v1.TokenBudget',
     limit: BigInt(limit),
     remaining: BigInt(remaining),
-    resetsAt: buildTimestamp(resetsAtMs),
+    resetsAt: midnightAt(resetsAtMs),
   };
+}
+
+// All that is asked in a day has the same midnight, and whoever is given a message does not change it.
+let latestMidnight = { epochMs: 0, timestamp: buildTimestamp(0) };
+
+function midnightAt(epochMs: number): Timestamp {
+  if (epochMs !== latestMidnight.epochMs) latestMidnight = { epochMs, timestamp: buildTimestamp(epochMs) };
+  return latestMidnight.timestamp;
 }

@@ -51,7 +51,9 @@ export function readLocalDay(text: string): LocalDay {
 
 /** A number of tokens. */
 export function readAmount(name: string, amount: bigint): number {
-  if (amount >= 0n && amount <= Number.MAX_SAFE_INTEGER) return Number(amount);
+  // A number that is not exact is not safe either.
+  const number = Number(amount);
+  if (number >= 0 && Number.isSafeInteger(number)) return number;
   throw new GatewayError('invalid_request', `${name} must be from 0 to ${Number.MAX_SAFE_INTEGER}.`);
 }
 

@@ -123,8 +123,10 @@ export class MemoryLimitStore implements LimitStore {
     const usedTokensBefore = day.base === undefined ? undefined : day.base + day.settled;
     day.base = force ? totalTokens : Math.max(totalTokens, day.base ?? 0);
     for (const requestId of includedIds) {
-      day.settled -= day.pending.get(requestId) ?? 0;
-      if (day.pending.delete(requestId)) this.#days.noteTold(day, requestId, this.#clock.nowMs());
+      const tokens = day.pending.delete(requestId);
+      if (tokens === undefined) continue;
+      day.settled -= tokens;
+      this.#days.noteTold(day, requestId, this.#clock.nowMs());
     }
     if (day.pending.size * 2 <= this.#maxPendingIds) {
       day.settled -= day.unlisted;
@@ -163,7 +165,7 @@ export class MemoryLimitStore implements LimitStore {
   /** Takes note of a request that counts from now on, so that it is known again. */
   #note(day: DayCounter, requestId: string, tokens: number, hasLedger: boolean): void {
     const hasRoom = day.pending.size < this.#maxPendingIds;
-    if (hasLedger && hasRoom) day.pending.set(requestId, tokens);
+    if (hasLedger && hasRoom) day.pending.add(requestId, tokens);
     else this.#days.noteTold(day, requestId, this.#clock.nowMs());
     if (hasLedger && !hasRoom) day.unlisted = plus(day.unlisted, tokens);
   }

@@ -55,9 +55,9 @@ export class MinuteWindow {
     return this.#entered.has(requestId);
   }
 
-  /** Puts an entry behind all others. */
+  /** Puts an entry behind all others, for a request that has none. */
   take(requestId: string, nowMs: number): void {
-    this.#entered.set(requestId, nowMs);
+    this.#entered.add(requestId, nowMs);
     this.#newestMs = nowMs;
   }
 

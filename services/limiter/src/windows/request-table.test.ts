@@ -37,7 +37,7 @@ class Model {
         this.entries.delete(name);
         return void this.entries.set(name, entry);
       case 'delete':
-        return this.entries.delete(name);
+        return this.#taken(name);
       case 'delete oldest':
         return void this.entries.delete([...this.entries.keys()][0] ?? 'none');
       case 'get':
@@ -46,12 +46,18 @@ class Model {
         return [0, 1, 5].map((index) => [...this.entries.values()][index]?.number);
     }
   }
+
+  #taken(name: string): number | undefined {
+    const number = this.entries.get(name)?.number;
+    this.entries.delete(name);
+    return number;
+  }
 }
 
 function take(table: RequestTable, { verb, entry: { requestId, owner, number } }: Step): unknown {
   switch (verb) {
     case 'set':
-      return table.set(requestId, number, owner);
+      return table.has(requestId, owner) ? table.set(requestId, number, owner) : table.add(requestId, number, owner);
     case 'delete':
       return table.delete(requestId, owner);
     case 'delete oldest':
@@ -91,7 +97,8 @@ describe('a table of requests', () => {
     const kept = 3_000;
     for (const [n, id] of ids.entries()) {
       expect(table.has(id)).toBe(false);
-      table.set(id, n);
+      if (n % 2 === 0) table.set(id, n);
+      else table.add(id, n);
       if (n >= kept) table.deleteOldest();
     }
     expect([...table]).toEqual(ids.map((id, n) => [id, n]).slice(-kept));

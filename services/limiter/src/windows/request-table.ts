@@ -38,9 +38,13 @@ export class RequestTable {
 
   /** Puts a request behind all others, also one that was among them. */
   set(requestId: string, number: number, owner = 0): void {
+    this.delete(requestId, owner);
+    this.add(requestId, number, owner);
+  }
+
+  /** As `set`, of a request that is known not to be among them: it need not be looked for. */
+  add(requestId: string, number: number, owner = 0): void {
     const id = readId(requestId);
-    const known = this.#find(id, owner);
-    if (known !== nowhere) this.#deleteAt(known);
     if (this.#end === this.#numbers.length) this.#makeRoom();
     const start = this.#end * wordsOfEntry;
     for (let word = 0; word < wordsOfId; word++) this.#words[start + word] = id.words[word] ?? 0;
@@ -50,12 +54,13 @@ export class RequestTable {
     this.#placeLast(id.hash, owner);
   }
 
-  /** False when there is no such request. */
-  delete(requestId: string, owner = 0): boolean {
+  /** Answers the request's number; undefined when there is no such request. */
+  delete(requestId: string, owner = 0): number | undefined {
     const position = this.#find(readId(requestId), owner);
-    if (position === nowhere) return false;
+    if (position === nowhere) return undefined;
+    const number = this.#numbers[position];
     this.#deleteAt(position);
-    return true;
+    return number;
   }
 
   deleteOldest(): void {
@@ -91,7 +96,8 @@ export class RequestTable {
 
   #isAt(position: number, words: Uint32Array, owner: number): boolean {
     const start = position * wordsOfEntry;
-    for (let word = 0; word < wordsOfId; word++) if (this.#words[start + word] !== words[word]) return false;
+    // The last word first: in UUIDs of a time it differs most.
+    for (let word = wordsOfId - 1; word >= 0; word--) if (this.#words[start + word] !== words[word]) return false;
     return this.#words[start + wordsOfId] === owner;
   }
 
