@@ -118,6 +118,7 @@ export class MemoryLimitStore implements LimitStore {
   async finishReconciliation(
     ...[key, localDay, ticket, { totalTokens, includedIds, force }]: Parameters<LimitStore['finishReconciliation']>
   ): Promise<ReconciledDay | undefined> {
+    const nowMs = this.#clock.nowMs();
     const day = this.#days.open(key, localDay);
     if (day.ticket !== ticket) return undefined;
     const usedTokensBefore = day.base === undefined ? undefined : day.base + day.settled;
@@ -126,7 +127,7 @@ export class MemoryLimitStore implements LimitStore {
       const tokens = day.pending.delete(requestId);
       if (tokens === undefined) continue;
       day.settled -= tokens;
-      this.#days.noteTold(day, requestId, this.#clock.nowMs());
+      this.#days.noteTold(day, requestId, nowMs);
     }
     if (day.pending.size * 2 <= this.#maxPendingIds) {
       day.settled -= day.unlisted;
