@@ -59,10 +59,13 @@ local function used_tokens(day_key, known_base)
   return base + tonumber(counter[2] or 0)
 end
 
+-- Answers what the field stands at.
 local function add_tokens(day_key, field, tokens)
-  if redis.call('HINCRBY', day_key, field, tokens) > MOST_TOKENS then
+  local sum = redis.call('HINCRBY', day_key, field, tokens)
+  if sum > MOST_TOKENS then
     redis.call('HSET', day_key, field, MOST_TOKENS)
   end
+  return sum
 end
 
 -- For how long a request that counts already is known again when it is settled once more.

@@ -7,37 +7,43 @@
 
 local max_pending = tonumber(ARGV[1])
 
-local function counts_already(pending_key, told_key, request_id, now)
-  if redis.call('HEXISTS', pending_key, request_id) == 1 then
-    return true
-  end
-  local told = redis.call('ZSCORE', told_key, request_id)
-  return told and tonumber(told) > now - TOLD_MS
-end
-
--- Takes note of a request that counts from now on, so that it is known again. False when only its tokens can be kept.
+-- Takes note of a request, so that it is known again. Answers false when it counts already, 'unlisted' when only its tokens can
+-- be kept, else 'noted'. What is kept of a day expires when that is forgotten: told once, when it begins.
 local function note(pending_key, told_key, request_id, tokens, has_ledger, lifetime, now)
-  if has_ledger and redis.call('HLEN', pending_key) < max_pending then
-    redis.call('HSET', pending_key, request_id, tokens)
-    redis.call('PEXPIRE', pending_key, lifetime)
-    return true
+  local told = redis.call('ZSCORE', told_key, request_id)
+  if told and tonumber(told) > now - TOLD_MS then
+    return false
+  end
+  local pending = redis.call('HLEN', pending_key)
+  if has_ledger and pending < max_pending then
+    local is_new = redis.call('HSETNX', pending_key, request_id, tokens) == 1
+    if pending == 0 then
+      redis.call('PEXPIRE', pending_key, lifetime)
+    end
+    return is_new and 'noted'
+  end
+  if pending > 0 and redis.call('HEXISTS', pending_key, request_id) == 1 then
+    return false
   end
   forget_told(told_key, now)
   remember_told(told_key, request_id, now)
-  return not has_ledger
+  return has_ledger and 'unlisted' or 'noted'
 end
 
 local function settle(keys_before, arguments_before, now)
   local day_key, pending_key, told_key = KEYS[keys_before + 1], KEYS[keys_before + 2], KEYS[keys_before + 3]
   local request_id, tokens = ARGV[arguments_before + 1], ARGV[arguments_before + 2]
   local known_base = ARGV[arguments_before + 4]
-  if tokens ~= '0' and not counts_already(pending_key, told_key, request_id, now) then
-    local lifetime = tonumber(ARGV[arguments_before + 3]) - now
-    add_tokens(day_key, 'settled', tokens)
-    if not note(pending_key, told_key, request_id, tokens, known_base == '', lifetime, now) then
+  local lifetime = tonumber(ARGV[arguments_before + 3]) - now
+  local noted = tokens ~= '0' and note(pending_key, told_key, request_id, tokens, known_base == '', lifetime, now)
+  if noted then
+    local is_first = add_tokens(day_key, 'settled', tokens) == tonumber(tokens)
+    if noted == 'unlisted' then
       add_tokens(day_key, 'unlisted', tokens)
     end
-    redis.call('PEXPIRE', day_key, lifetime)
+    if is_first then
+      redis.call('PEXPIRE', day_key, lifetime)
+    end
   end
   local used, settled = used_tokens(day_key, known_base)
   if not used then
