@@ -1,7 +1,13 @@
+import { create } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Service } from '@gateway/lifecycle';
 import { CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import {
+  AdmitRequestSchema,
+  LimiterOperatorService,
+  LimiterService,
+  SettleRequestSchema,
+} from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, directClient, directClientOf, type ServiceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
@@ -45,6 +51,15 @@ describe('the limiter service', () => {
     expect(status?.tokens).toMatchObject({ limit: 100n, remaining: 100n });
     expect((await limiter.settle({ ...valid, localDay: today, tokens: 70n })).usedTokens).toBe(70n);
     expect((await limiter.peek(valid)).status?.tokens?.remaining).toBe(30n);
+  });
+
+  it('answers in the same turn what it decides from memory', () => {
+    const [route] = service.routes;
+    const context = { signal: new AbortController().signal };
+    const admission = route?.handlers.admit?.(create(AdmitRequestSchema, valid), context);
+    expect(admission).toMatchObject({ status: { localDay: today, requests: { remaining: 1 } } });
+    const settlement = create(SettleRequestSchema, { ...valid, localDay: today, tokens: 70n });
+    expect(route?.handlers.settle?.(settlement, context)).toMatchObject({ usedTokens: 70n });
   });
 
   it('refuses with an answer, not with an error', async () => {
