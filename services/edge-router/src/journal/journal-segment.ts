@@ -23,6 +23,9 @@ export interface JournalSegmentOptions {
 
 /** A disk that does not answer for so long counts as failed. */
 const stalledMs = 10_000;
+/** Enough for some hundred lines of a turn. */
+const memoryBytes = 128 * 1024;
+const maxBytesPerCharacter = 3;
 
 /**
  * One file of the journal, appended to by one process. What is added in the same turn of the event loop, or while a write
@@ -36,6 +39,7 @@ export class JournalSegment {
   /** What goes out with the next write, and who waits for it. */
   #pending = '';
   #pendingWritten: PromiseWithResolvers<boolean> | undefined;
+  #memory: Buffer | undefined;
   #writing: Promise<void> | undefined;
   #syncing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -104,20 +108,28 @@ export class JournalSegment {
   async #writeAll(): Promise<void> {
     await endOfTurn();
     while (this.#pending !== '') {
-      const bytes = Buffer.from(this.#pending);
-      const written = this.#pendingWritten;
+      const [text, written] = [this.#pending, this.#pendingWritten];
       this.#pending = '';
       this.#pendingWritten = undefined;
-      this.#takenBytes += bytes.length;
-      const isWritten = await this.#write(bytes);
+      const isWritten = !this.#failed && (await this.#write(this.#encoded(text)));
       written?.resolve(isWritten);
     }
     this.#writing = undefined;
   }
 
+  /**
+   * One write is under way at a time, so all of them take the same memory: to take and free some for each costs more than to
+   * encode. A write that stalls may still read it, but after that nothing is written here.
+   */
+  #encoded(text: string): Buffer {
+    if (text.length * maxBytesPerCharacter > memoryBytes) return Buffer.from(text);
+    this.#memory ??= Buffer.allocUnsafeSlow(memoryBytes);
+    return this.#memory.subarray(0, this.#memory.write(text));
+  }
+
   async #write(bytes: Buffer): Promise<boolean> {
-    if (this.#failed) return false;
     const { pulse, sync } = this.#options;
+    this.#takenBytes += bytes.length;
     try {
       if (!pulse.tryAtOnce(() => this.#file.appendAtOnce(bytes))) await beforeStalled(this.#file.append(bytes));
       this.#unsynced = true;

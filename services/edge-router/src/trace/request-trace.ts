@@ -32,6 +32,7 @@ export class RequestTrace implements RequestStory {
   model = '';
   attempts: readonly AttemptTrace[] = none;
   noAccount: NoAccountStory | undefined;
+  #latest: AttemptTrace | undefined;
   readonly #monotonicMs: () => number;
   readonly #startedAt: number;
   #admitted: Moment = never;
@@ -96,8 +97,8 @@ export class RequestTrace implements RequestStory {
     const { result, reason, skipped } = answer;
     const acquired = this.#now();
     if (result.case === 'lease') {
-      const attempt = new AttemptTrace(result.value, answer, this.#asked, acquired);
-      this.attempts = this.attempts === none ? [attempt] : [...this.attempts, attempt];
+      this.#latest = new AttemptTrace(result.value, answer, this.#asked, acquired);
+      this.attempts = this.attempts === none ? [this.#latest] : [...this.attempts, this.#latest];
       return;
     }
     const retryAt = result.case === 'exhausted' ? result.value.retryAt : undefined;
@@ -118,8 +119,7 @@ export class RequestTrace implements RequestStory {
 
   /** The attempt could be made only without something that the provider refused. */
   onAmended(amended: string): void {
-    const attempt = this.#latest;
-    if (attempt !== undefined) attempt.amended = amended;
+    if (this.#latest !== undefined) this.#latest.amended = amended;
   }
 
   onAttemptEnded(outcome: AttemptOutcome, givenUp = AttemptGivenUp.UNSPECIFIED): void {
@@ -137,10 +137,6 @@ export class RequestTrace implements RequestStory {
     this.#errorCode = errorCode;
     this.#clientLeft = clientLeft;
     this.#waitedForRoomMs = waitedForRoomMs;
-  }
-
-  get #latest(): AttemptTrace | undefined {
-    return this.attempts[this.attempts.length - 1];
   }
 
   #endWithoutAccount(why: Omit<NoAccountStory, 'asked' | 'answered'>, answered: Moment): void {
