@@ -90,11 +90,16 @@ describe('a glance at a pool', () => {
     expect(await inFlight()).toEqual([0, 0]);
   });
 
-  it('shows those who choose next what was taken by it, before Redis has answered', async () => {
+  it('shows those who choose next what was taken and what ended, before Redis has answered', async () => {
     const glance = await seenBy(one);
     const taking = [glance.take(lease, callerMemoryMs), glance.take(lease, callerMemoryMs)];
     expect(glanceAt(one)?.accounts.map((account) => account.inFlight)).toEqual([2, 0]);
-    await Promise.all(taking);
+    const [leaseId] = await Promise.all(taking);
+    await seenBy(one);
+    const settling = one.settleLease('p/a', { ...lease, leaseId: leaseId ?? expect.fail('there is a place') });
+    await Promise.resolve();
+    expect(glanceAt(one)?.accounts.map((account) => account.inFlight)).toEqual([1, 0]);
+    await settling;
   });
 
   it.each<[string, (store: PoolStore) => unknown]>([

@@ -131,6 +131,7 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
+    this.#seen.noteEnd(accountId);
     return this.#leases.settle(accountId, request);
   }
 

@@ -41,6 +41,12 @@ export class SeenPools {
     bounded(this.#accounts).set(accountId, { accountId, health, text, digest, inFlight, atMs: this.#clock.nowMs() });
   }
 
+  /** A request of an account ends: whoever chooses before the store is asked again finds its place free. */
+  noteEnd(accountId: string): void {
+    const account = this.#accounts.get(accountId);
+    if (account !== undefined) account.inFlight = Math.max(0, account.inFlight - 1);
+  }
+
   notePool(pool: string, text: string | null, health: PoolHealth): void {
     const known = this.#pools.get(pool);
     const digest = known?.text === text ? known.digest : digestOf(text);
@@ -62,7 +68,7 @@ export interface SeenPool {
 
 export interface SeenAccount extends Seen<AccountHealth> {
   readonly accountId: string;
-  /** As the store said it, and what was taken since. */
+  /** As the store said it, with what was taken and what ended since. */
   inFlight: number;
 }
 
