@@ -65,10 +65,10 @@ async function readComing(request: IncomingMessage, upload: Upload): Promise<Jso
  * reading of a stream, and a copy.
  */
 function readWhole(request: IncomingMessage, bytes: number): JsonBody {
-  const whole: unknown = bytes === 0 ? undefined : request.read(bytes);
+  // Taking all that is there lets a request end of which nothing more comes: its connection is not free for the next one before.
+  const whole: unknown = bytes === 0 ? undefined : request.read();
+  if (bytes === 0 || !request.complete) request.resume();
   noteReadToEnd(request);
-  // Lets the request end: its connection is not free for the next one before.
-  request.resume();
   return readJsonBody(whole instanceof Buffer ? whole : Buffer.alloc(0));
 }
 
