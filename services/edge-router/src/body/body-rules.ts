@@ -20,3 +20,9 @@ export function tooLarge({ limitBytes }: BodyRules): GatewayError {
     `The body is over this endpoint's limit of ${limitBytes / 1024 / 1024} MiB.`,
   );
 }
+
+/** What became of the bytes of a body that could not be read to their end. */
+export function brokenOff(cause: unknown): GatewayError {
+  if (cause instanceof GatewayError) return cause;
+  return new GatewayError('invalid_body', 'The body could not be decoded, or it broke off.', { cause });
+}

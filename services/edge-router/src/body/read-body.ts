@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { GatewayError } from '@gateway/errors';
 import { JsonBody, JsonSkimmer, readJsonBody } from '@gateway/json';
 import { BulkTurns } from '@gateway/time';
-import { type BodyRules, encodedLimitBytes, tooLarge } from './body-rules.ts';
+import { awaitBody } from './await-body.ts';
+import { type BodyRules, brokenOff, encodedLimitBytes, tooLarge } from './body-rules.ts';
 import { bodyEncoding, decodeBody } from './decode-body.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
 import { inviteUpload, noteReadToEnd, uploadFault } from './upload.ts';
@@ -53,6 +53,7 @@ async function readComing(request: IncomingMessage, upload: Upload): Promise<Jso
   const received = readReceived(request, upload);
   if (received !== undefined) return received;
   const { encoding, plainBytes, rules } = upload;
+  if (plainBytes !== undefined && plainBytes <= smallBytes) return awaitBody(request, plainBytes);
   return gather(undecodableAsInvalidBody(decodeBody(request, encoding, rules)), {
     rules,
     expectedBytes: plainBytes ?? unknownLengthBytes,
@@ -71,6 +72,9 @@ function readWhole(request: IncomingMessage, bytes: number): JsonBody {
   noteReadToEnd(request);
   return readJsonBody(whole instanceof Buffer ? whole : Buffer.alloc(0));
 }
+
+/** A body of this size takes no longer than others may have to wait. */
+const smallBytes = 64 * 1024;
 
 /** What is set aside for a body that does not say how long it will be. */
 const unknownLengthBytes = 64 * 1024;
@@ -114,8 +118,7 @@ async function* undecodableAsInvalidBody(chunks: AsyncIterable<Buffer>): AsyncGe
   try {
     yield* chunks;
   } catch (cause) {
-    if (cause instanceof GatewayError) throw cause;
-    throw new GatewayError('invalid_body', 'The body could not be decoded, or it broke off.', { cause });
+    throw brokenOff(cause);
   }
 }
 
