@@ -16,7 +16,7 @@ export interface BenchOptions {
   readonly rounds: number;
   readonly measureMs: number;
   readonly warmUpMs: number;
-  /** How long a system is driven before the first round of a case: code runs at its speed only after thousands of requests. */
+  /** How long a system is driven at a time before the first round of a case: code runs at its speed only after thousands of requests. */
   readonly settleMs: number;
   readonly outputFolder: string;
   /** Profiles the gateway under every case instead of comparing it. */
