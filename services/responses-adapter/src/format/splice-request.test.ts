@@ -37,6 +37,13 @@ describe('spliceRequest', () => {
     );
   });
 
+  it('leaves alone keys of backslashes', () => {
+    const others = String.raw`"\\":1,"\u005c":2,"\u0020":3,"\\u0020":4`;
+    expect(splice(`{"model":"x",${others},"stream":true,"store":false}`)).toBe(
+      `{"model":"gpt-5.5",${others},"stream":true,"store":false}`,
+    );
+  });
+
   it('leaves alone what is deeper, and what it does not know', () => {
     const inner = '"input":[{"model":"a","store":1,"store":2,"stream":0,"client_metadata":{},"max_output_tokens":1}]';
     const others = '"seed":12345678901234567890,"x":1.0e+2,"__proto__":{},"prompt_cache_key":"k","": "\\ud83d\\/é"';
@@ -107,7 +114,10 @@ const key = fc
     return `"${units.join('')}"`;
   })
   // As the last part of a parsed object it would not be a member like others.
-  .filter((quoted) => JSON.parse(quoted) !== '__proto__');
+  .filter((quoted) => JSON.parse(quoted) !== '__proto__')
+  // V8 14.6 may read a key in escapes as another key, of as many characters, that an object before it had: when what is written
+  // begins with that key. "\u0020" becomes a backslash. Where no key has a backslash, none begins so.
+  .filter((quoted) => !String(JSON.parse(quoted)).includes('\\'));
 
 const member = fc
   .tuple(space, key, space, space, value, space)
