@@ -62,3 +62,16 @@ export function eventStream(response: ServerResponse): ServerResponse {
 export function eventStreamToBegin(response: ServerResponse): ServerResponse {
   return response.writeHead(200, { 'content-type': 'text/event-stream' });
 }
+
+/** Answers with an event so many times, as fast as the connection takes them, and a last one. Gives how often it was written so far. */
+export function answerAsTaken(provider: FakeProvider, event: string, times: number, last: string): () => number {
+  let written = 0;
+  provider.answer = async (response) => {
+    const stream = eventStream(response);
+    for (; written < times; written++) {
+      if (!stream.write(event)) await new Promise((resolve) => stream.once('drain', resolve));
+    }
+    stream.end(last);
+  };
+  return () => written;
+}

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AdapterUnderTest, bearer, readable, send, startAdapter } from '../__fixtures__/adapter-under-test.ts';
 import { event } from '../__fixtures__/fake-format.ts';
-import { eventStream, eventStreamToBegin } from '../__fixtures__/fake-provider.ts';
+import { answerAsTaken, eventStream, eventStreamToBegin } from '../__fixtures__/fake-provider.ts';
 
 let adapter: AdapterUnderTest;
 
@@ -123,18 +123,11 @@ describe('memory', () => {
     adapter = await startAdapter({ idleTimeoutMs: 400 });
     const piece = event.text('x'.repeat(64 * 1024));
     const pieces = 1_000;
-    let written = 0;
-    adapter.provider.answer = async (response) => {
-      const stream = eventStream(response);
-      for (; written < pieces; written++) {
-        if (!stream.write(piece)) await new Promise((resolve) => stream.once('drain', resolve));
-      }
-      stream.end(event.done);
-    };
+    const written = answerAsTaken(adapter.provider, piece, pieces, event.done);
     const frames = send(adapter)[Symbol.asyncIterator]();
     await frames.next();
     await frames.next();
-    const stopped = await whenStill(() => written);
+    const stopped = await whenStill(written);
     expect(stopped).toBeLessThan(pieces / 2);
 
     let characters = 0;

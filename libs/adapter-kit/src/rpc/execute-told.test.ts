@@ -3,7 +3,7 @@ import type { AnswerListener } from '@gateway/rpc';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AdapterUnderTest, executeAtHand, readable, startAdapter } from '../__fixtures__/adapter-under-test.ts';
 import { event } from '../__fixtures__/fake-format.ts';
-import { eventStream, eventStreamToBegin } from '../__fixtures__/fake-provider.ts';
+import { answerAsTaken, eventStream, eventStreamToBegin } from '../__fixtures__/fake-provider.ts';
 
 let adapter: AdapterUnderTest;
 beforeEach(async () => {
@@ -128,15 +128,8 @@ describe('a listener', () => {
 
   it('that pauses holds the provider back, and misses nothing', async () => {
     const piece = event.text('x'.repeat(64 * 1024));
-    const pieces = 200;
-    let written = 0;
-    adapter.provider.answer = async (response) => {
-      const stream = eventStream(response);
-      for (; written < pieces; written++) {
-        if (!stream.write(piece)) await new Promise((resolve) => stream.once('drain', resolve));
-      }
-      stream.end(event.done);
-    };
+    const pieces = 1_000;
+    const written = answerAsTaken(adapter.provider, piece, pieces, event.done);
     const notes = new Notes();
     const call = executeAtHand(adapter).tellTo({
       onAnswer: (frame) => {
@@ -150,6 +143,7 @@ describe('a listener', () => {
     const before = notes.bytes;
     for (let turns = 0; turns < 1_000; turns++) await turn();
     expect(notes.bytes).toBe(before);
+    expect(written()).toBeLessThan(pieces / 2);
     call.resume();
     await expect.poll(() => notes.told.at(-1)).toBe('end');
     expect(notes.bytes).toBeGreaterThan(pieces * 64 * 1024);
