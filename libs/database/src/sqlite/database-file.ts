@@ -44,14 +44,24 @@ export function openDatabaseFile(path: string, logPages = defaultLogPages): Sqli
 function toSqliteStatement(statement: StatementSync): SqliteStatement {
   return {
     reader: statement.columns().length > 0,
-    all: (parameters) => statement.all(...parameters.map(toInputValue)),
-    run: (parameters) => statement.run(...parameters.map(toInputValue)),
-    iterate: (parameters) => statement.iterate(...parameters.map(toInputValue)),
+    all: (parameters) => statement.all(...checked(parameters)),
+    run: (parameters) => statement.run(...checked(parameters)),
+    iterate: (parameters) => statement.iterate(...checked(parameters)),
   };
 }
 
-/** A parameter as SQLite takes it. The schema holds texts and numbers only; anything else is a mistake of ours. */
-function toInputValue(parameter: unknown): SQLInputValue {
-  if (parameter === null || typeof parameter === 'string' || typeof parameter === 'number') return parameter;
-  throw new TypeError(`SQLite takes no parameter of type ${typeof parameter} here`);
+/** The same parameters, known to be what SQLite takes: batches have many hundreds of them. */
+function checked(parameters: readonly unknown[]): readonly SQLInputValue[] {
+  if (areInputValues(parameters)) return parameters;
+  const other = parameters.find((parameter) => !isInputValue(parameter));
+  throw new TypeError(`SQLite takes no parameter of type ${typeof other} here`);
+}
+
+function areInputValues(parameters: readonly unknown[]): parameters is readonly SQLInputValue[] {
+  return parameters.every(isInputValue);
+}
+
+/** The schema holds texts and numbers only; anything else is a mistake of ours. */
+function isInputValue(parameter: unknown): parameter is SQLInputValue {
+  return typeof parameter === 'string' || typeof parameter === 'number' || parameter === null;
 }

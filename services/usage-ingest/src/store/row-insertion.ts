@@ -9,6 +9,13 @@ export interface RowInsertionOptions<Row> {
   readonly ending: string;
 }
 
+export interface Inserted<Returned> {
+  /** How many rows were inserted or changed; 0 for statements that return rows, of which SQLite does not tell it. */
+  readonly inserted: number;
+  /** What the statements returned. */
+  readonly returned: readonly Returned[];
+}
+
 /** Rows of the largest statement: a power of two. */
 const maxRows = 64;
 
@@ -26,18 +33,20 @@ export class RowInsertion<Row, Returned = never> {
     this.#columns = keysOf(options.columns);
   }
 
-  /** Gives what the statements return. The transaction is the caller's. */
-  async run(transaction: Kysely<Database>, rows: readonly Row[]): Promise<readonly Returned[]> {
+  /** The transaction is the caller's. */
+  async run(transaction: Kysely<Database>, rows: readonly Row[]): Promise<Inserted<Returned>> {
     const returned: Returned[] = [];
+    let inserted = 0;
     let start = 0;
     for (let size = maxRows; start < rows.length; size /= 2) {
       for (; rows.length - start >= size; start += size) {
         const parameters = this.#valuesOf(rows, start, start + size);
         const result = await transaction.executeQuery<Returned>({ ...this.#statement(size), parameters });
         returned.push(...result.rows);
+        inserted += Number(result.numAffectedRows ?? 0);
       }
     }
-    return returned;
+    return { inserted, returned };
   }
 
   #valuesOf(rows: readonly Row[], start: number, end: number): readonly unknown[] {

@@ -1,5 +1,5 @@
 import { type Database, firstKeptDay } from '@gateway/database';
-import type { Kysely } from 'kysely';
+import { CompiledQuery, type Kysely } from 'kysely';
 import { type DailySum, dailySums } from '../recording/daily-sums.ts';
 import type { LedgerEntry } from '../recording/ledger-entry.ts';
 import type { AddedRows, EntryStatements } from './add-entries.ts';
@@ -18,7 +18,13 @@ export const sqliteEntries: EntryStatements = {
   },
 };
 
-const eventInsertion = new RowInsertion<LedgerEntry, Pick<LedgerEntry, 'request_id'>>({
+const eventInsertion = new RowInsertion<LedgerEntry>({
+  table: 'usage_events',
+  columns: eventColumns,
+  ending: onceEach,
+});
+
+const namingEventInsertion = new RowInsertion<LedgerEntry, Pick<LedgerEntry, 'request_id'>>({
   table: 'usage_events',
   columns: eventColumns,
   ending: `${onceEach} returning request_id`,
@@ -29,16 +35,27 @@ const sumInsertion = new RowInsertion<DailySum>({ table: 'usage_daily', columns:
 async function addInTransaction(transaction: Kysely<Database>, entries: readonly LedgerEntry[]): Promise<AddedRows> {
   const firstKept = await firstKeptDay(transaction);
   const kept = entries.filter(({ local_day }) => local_day >= firstKept);
-  const inserted = await eventInsertion.run(transaction, kept);
-  await sumInsertion.run(transaction, dailySums(freshOf(kept, inserted)));
-  return { fresh: inserted.length, firstKept };
+  const fresh = await insertFresh(transaction, kept);
+  await sumInsertion.run(transaction, dailySums(fresh));
+  return { fresh: fresh.length, firstKept };
 }
 
-function freshOf(
+/**
+ * Inserts entries and gives those that were not there. Nearly always all are new: then their number tells it. Having each row
+ * named by the database takes as long as inserting it, and is done only where some are not new.
+ */
+async function insertFresh(
+  transaction: Kysely<Database>,
   entries: readonly LedgerEntry[],
-  inserted: readonly Pick<LedgerEntry, 'request_id'>[],
-): readonly LedgerEntry[] {
-  if (inserted.length === entries.length) return entries;
-  const ids = new Set(inserted.map(({ request_id }) => request_id));
+): Promise<readonly LedgerEntry[]> {
+  await transaction.executeQuery(beforeEntries);
+  const { inserted } = await eventInsertion.run(transaction, entries);
+  if (inserted === entries.length) return entries;
+  await transaction.executeQuery(backBeforeEntries);
+  const { returned } = await namingEventInsertion.run(transaction, entries);
+  const ids = new Set(returned.map(({ request_id }) => request_id));
   return entries.filter(({ request_id }) => ids.has(request_id));
 }
+
+const beforeEntries = CompiledQuery.raw('savepoint before_entries');
+const backBeforeEntries = CompiledQuery.raw('rollback to before_entries');
