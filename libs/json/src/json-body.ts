@@ -18,7 +18,7 @@ export interface SkimmedJson {
  * else by looking. Throws `invalid_json`, or `invalid_request` when the value is no object.
  */
 export function readJsonBody(body: Uint8Array, members: readonly JsonMember[] = []): JsonBody {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   return new JsonBody(bytes, members.length > 0 ? { topLevelIsObject: true, members } : skim(bytes));
 }
 
@@ -74,13 +74,27 @@ export class JsonBody {
       : JSON.parse(this.bytes.toString('utf8', member.valueStart, member.valueEnd));
   }
 
-  /** Compares bytes, so that hardly any key becomes a text. One that is written with escapes has more bytes than characters. */
+  /** Compares bytes: a text is made only of a key that is written with escapes, which has more bytes than characters. */
   #hasKey({ keyStart, keyEnd }: JsonMember, key: string): boolean {
-    const written = keyEnd - keyStart - 2;
-    if (written < key.length) return false;
-    if (written > key.length && !this.bytes.subarray(keyStart, keyEnd).includes(backslash)) return false;
-    return keyOf(this.bytes, keyStart, keyEnd) === key;
+    const writtenBytes = keyEnd - keyStart - 2;
+    if (writtenBytes === key.length) return standsIn(this.bytes, keyStart + 1, key);
+    if (writtenBytes < key.length || writtenBytes > longestEscape * key.length) return false;
+    return hasEscape(this.bytes, keyStart, keyEnd) && keyOf(this.bytes, keyStart, keyEnd) === key;
   }
+}
+
+/** Whether a text of ASCII characters stands there. */
+function standsIn(bytes: Buffer, start: number, text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) if (bytes[start + at] !== text.charCodeAt(at)) return false;
+  return true;
+}
+
+/** Bytes of the longest way to write an ASCII character: `\u0061`. */
+const longestEscape = 6;
+
+function hasEscape(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if (bytes[at] === backslash) return true;
+  return false;
 }
 
 function keyOf(bytes: Buffer, keyStart: number, keyEnd: number): string {

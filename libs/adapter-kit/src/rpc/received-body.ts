@@ -24,6 +24,7 @@ export class ReceivedBody {
   #asView(): Uint8Array | undefined {
     const [first] = this.pieces;
     if (first === undefined) return new Uint8Array();
+    if (this.pieces.length === 1) return first;
     let end = first.byteOffset;
     for (const piece of this.pieces) {
       if (piece.buffer !== first.buffer || piece.byteOffset !== end) return undefined;

@@ -146,9 +146,9 @@ function givenUpBy({ result }: AttemptOutcome, { hasLeft }: AdmittedRequest['cli
  * Adapters that splice the body need not look for its members again; a chat request is parsed as a whole anyway. A body with very
  * many is left to them.
  */
-function passedOn({ memberList }: JsonBody): JsonMember[] {
-  if (memberList.length > maxMembers) return [];
-  return memberList.map(({ keyStart, keyEnd, valueStart, valueEnd }) => ({
+function passedOn({ members }: JsonBody): JsonMember[] {
+  if (members.length > maxMembers) return [];
+  return members.map(({ keyStart, keyEnd, valueStart, valueEnd }) => ({
     $typeName: 'gateway.adapter.v1.JsonMember',
     keyStart,
     keyEnd,

@@ -71,5 +71,5 @@ const nothing = new Uint8Array();
 /** Most messages come in one read, and need no copy. */
 function joined([first, ...rest]: readonly Uint8Array[]): Buffer {
   if (first === undefined || rest.length > 0) return Buffer.concat(first === undefined ? [] : [first, ...rest]);
-  return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+  return Buffer.isBuffer(first) ? first : Buffer.from(first.buffer, first.byteOffset, first.byteLength);
 }
