@@ -48,6 +48,29 @@ const chunk = (choices: unknown[]) => ({
 const choice = (delta: unknown, finish_reason: FinishReason | null = null) =>
   chunk([{ index: 0, delta, finish_reason }]);
 
+describe('the text of an assembled chat answer', () => {
+  it('is that of all its pieces, whether readers have them as JSON or not', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.boolean())), (pieces) => {
+        const { choices } = assembled((sink) => {
+          for (const [text, isJson] of pieces) isJson ? sink.text(text, JSON.stringify(text)) : sink.text(text);
+          sink.finish('stop', undefined);
+        });
+        expect(choices[0]?.message.content).toBe(pieces.map(([text]) => text).join(''));
+      }),
+    );
+  });
+
+  it('is whole again where a piece ends in half a character', () => {
+    const { choices } = assembled((sink) => {
+      sink.text('\ud83c');
+      sink.text('\udf0d', JSON.stringify('\udf0d'));
+      sink.finish('stop', undefined);
+    });
+    expect(choices[0]?.message.content).toBe('🌍');
+  });
+});
+
 describe('a streamed chat answer', () => {
   it('is a role chunk, deltas, a closing chunk and [DONE]', () => {
     const lines = streamed((sink) => {
@@ -202,7 +225,7 @@ interface ToolCallObject {
 }
 
 interface Completion {
-  readonly choices: readonly { readonly message: object }[];
+  readonly choices: readonly { readonly message: { readonly content?: unknown } }[];
 }
 
 interface Chunk {

@@ -3,12 +3,16 @@ import type { ChatAnswer, ChatAnswerHead, ChatAnswerOptions } from './chat-answe
 import { noArguments } from './no-arguments.ts';
 import { toUsageObject } from './usage-object.ts';
 
-/** Gathers a chat answer into one completion object. @see spec "Chat completion object" */
+/**
+ * Gathers a chat answer into one completion object. Its text is kept as JSON from the first piece on, which readers mostly have at
+ * hand: to make the whole of it into JSON at the end costs more than all else here. @see spec "Chat completion object"
+ */
 export class CompletionAssembler implements ChatAnswer {
   readonly head = objectHead;
   readonly #identity: Omit<ChatAnswerOptions, 'stream' | 'includeUsage'>;
   readonly #toolCalls = new Map<number, AssembledCall>();
-  #text = '';
+  /** The text as JSON, without quotes. */
+  #textJson = '';
   #refusal = '';
   #completion = '';
   #finished = false;
@@ -30,9 +34,9 @@ export class CompletionAssembler implements ChatAnswer {
     return this.#producedCharacters;
   }
 
-  text(delta: string): void {
+  text(delta: string, json = JSON.stringify(delta)): void {
     this.#producedCharacters += delta.length;
-    this.#text += delta;
+    this.#textJson += json.slice(1, -1);
   }
 
   refusal(delta: string): void {
@@ -52,14 +56,10 @@ export class CompletionAssembler implements ChatAnswer {
 
   finish(reason: FinishReason, usage: TokenUsage | undefined): void {
     const { id, created, model } = this.#identity;
-    this.#completion = JSON.stringify({
-      id: `chatcmpl-${id}`,
-      object: 'chat.completion',
-      created,
-      model,
-      choices: [{ index: 0, message: this.#message(), finish_reason: reason }],
-      ...(usage === undefined ? {} : { usage: toUsageObject(usage) }),
-    });
+    const identity = JSON.stringify({ id: `chatcmpl-${id}`, object: 'chat.completion', created, model }).slice(0, -1);
+    const choice = `{"index":0,"message":${this.#messageJson()},"finish_reason":"${reason}"}`;
+    const usageMember = usage === undefined ? '' : `,"usage":${JSON.stringify(toUsageObject(usage))}`;
+    this.#completion = `${identity},"choices":[${choice}]${usageMember}}`;
     this.#finished = true;
   }
 
@@ -70,14 +70,16 @@ export class CompletionAssembler implements ChatAnswer {
     return bytes;
   }
 
-  #message() {
-    const saysNothing = this.#text === '' && (this.#toolCalls.size > 0 || this.#refusal !== '');
-    return {
-      role: 'assistant',
-      content: saysNothing ? null : this.#text,
-      ...(this.#refusal === '' ? {} : { refusal: this.#refusal }),
-      ...(this.#toolCalls.size === 0 ? {} : { tool_calls: [...this.#toolCalls.values()].map(toToolCallObject) }),
-    };
+  #messageJson(): string {
+    const saysNothing = this.#textJson === '' && (this.#toolCalls.size > 0 || this.#refusal !== '');
+    const content = saysNothing ? 'null' : `"${this.#textJson}"`;
+    const refusal = this.#refusal === '' ? '' : `,"refusal":${JSON.stringify(this.#refusal)}`;
+    const toolCalls = this.#toolCalls.size === 0 ? '' : `,"tool_calls":${this.#toolCallsJson()}`;
+    return `{"role":"assistant","content":${content}${refusal}${toolCalls}}`;
+  }
+
+  #toolCallsJson(): string {
+    return JSON.stringify([...this.#toolCalls.values()].map(toToolCallObject));
   }
 }
 
