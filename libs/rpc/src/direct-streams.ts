@@ -5,35 +5,54 @@ import { DirectToldCall } from './direct-told-call.ts';
 import type { CallContext, CallOptions } from './service-types.ts';
 import type { AnswerListener, Answers, ToldCall } from './told-answers.ts';
 
-/**
- * The answers of a handler that streams; it begins when the first one is asked for. Leaving the loop early aborts the
- * handler's signal, as a cancelled call would. Written out instead of as a generator: one promise per message less.
- */
-export class DirectAnswers implements AsyncIterableIterator<Message>, Answers<Message> {
+type Begin = (context: CallContext) => AsyncIterable<object>;
+
+/** The answers of a handler that streams. What it takes to wait for them is made for whoever waits: most have them told. */
+export class DirectAnswers implements Answers<Message> {
   readonly #output: DescMessage;
   readonly #options: CallOptions;
-  readonly #call: DirectCall;
-  readonly #begin: (context: CallContext) => AsyncIterable<object>;
-  #answers: AsyncIterator<object> | undefined;
-  #reader: Reader | undefined;
-  /** What the next reader is told, when the call failed while nobody read. */
-  #failure: { readonly reason: unknown } | undefined;
+  readonly #begin: Begin;
+  #reading: DirectReading | undefined;
 
-  constructor(output: DescMessage, options: CallOptions, begin: (context: CallContext) => AsyncIterable<object>) {
+  constructor(output: DescMessage, options: CallOptions, begin: Begin) {
     this.#output = output;
     this.#options = options;
     this.#begin = begin;
-    this.#call = new DirectCall(options, (reason) => this.#fail(reason));
   }
 
-  [Symbol.asyncIterator](): this {
-    return this;
+  [Symbol.asyncIterator](): AsyncIterableIterator<Message> {
+    this.#reading ??= new DirectReading(this.#output, this.#options, this.#begin);
+    return this.#reading;
   }
 
   tellTo(listener: AnswerListener<Message>): ToldCall {
     const call = new DirectToldCall(this.#output, this.#options, listener);
     call.begin(this.#begin);
     return call;
+  }
+}
+
+/**
+ * The answers of a handler, one after the other; it begins when the first one is asked for. Leaving the loop early aborts the
+ * handler's signal, as a cancelled call would. Written out instead of as a generator: one promise per message less.
+ */
+class DirectReading implements AsyncIterableIterator<Message> {
+  readonly #output: DescMessage;
+  readonly #call: DirectCall;
+  readonly #begin: Begin;
+  #answers: AsyncIterator<object> | undefined;
+  #reader: Reader | undefined;
+  /** What the next reader is told, when the call failed while nobody read. */
+  #failure: { readonly reason: unknown } | undefined;
+
+  constructor(output: DescMessage, options: CallOptions, begin: Begin) {
+    this.#output = output;
+    this.#begin = begin;
+    this.#call = new DirectCall(options, (reason) => this.#fail(reason));
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 
   next(): Promise<IteratorResult<Message, undefined>> {

@@ -52,6 +52,8 @@ export function createEvents({ logger, metrics }: EventOutlets) {
     requestEnded(story: RequestStory, slowMs: number): void {
       const { endpoint, end, moments } = story;
       requests.ended(endpoint, end?.status ?? 0, (moments.ended ?? 0) / 1_000);
+      // Whoever writes no lines of requests need not know which deserve one.
+      if (!logger.isLevelEnabled('info')) return;
       const level = isWorthALine(story, slowMs) ? 'info' : 'debug';
       if (logger.isLevelEnabled(level)) logger[level](toLogFields(story), 'request finished');
     },

@@ -54,21 +54,25 @@ export function admit(
 
 const none: Admission['headers'] = {};
 
-async function admitLimited(
+function admitLimited(
   request: AdmissionRequest,
   admittedAtMs: number,
   peers: AdmissionPeers,
 ): Promise<AdmissionDecision> {
-  const { limiter, clock, timeoutMs } = peers;
+  const { limiter, timeoutMs } = peers;
   const check = checkOf(request);
   const deadlineMs = performance.now() + timeoutMs;
-  let decision: Decision;
-  try {
-    decision = await limiter.admit(check, { timeoutMs });
-  } catch (thrown) {
-    decision = await decideAgain(check, thrown, deadlineMs, peers);
-  }
-  const { status, refusal } = decision;
+  const decided = (decision: Decision) => toAdmission(decision, admittedAtMs, peers);
+  return limiter
+    .admit(check, { timeoutMs })
+    .then(decided, (thrown: unknown) => decideAgain(check, thrown, deadlineMs, peers).then(decided));
+}
+
+function toAdmission(
+  { status, refusal }: Decision,
+  admittedAtMs: number,
+  { clock }: Pick<AdmissionPeers, 'clock'>,
+): AdmissionDecision {
   const localDay = status?.localDay || localDayOf(admittedAtMs);
   const headers = status === undefined ? none : rateLimitHeaders(status, clock.nowMs());
   if (refusal === undefined) return { admittedAtMs, localDay, headers };

@@ -3,9 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type GatewayErrorCode, toGatewayError } from '@gateway/errors';
 import { type AdmissionDecision, type AdmissionPeers, admit } from '../admission/admit.ts';
 import { authenticate } from '../authentication/authenticate.ts';
+import type { Principal } from '../authentication/principal.ts';
 import type { TokenCache } from '../authentication/token-cache.ts';
 import type { BodyBudget, BodyHold } from '../body/body-budget.ts';
 import type { EndpointPeers } from '../endpoints/endpoint.ts';
+import { whenThere } from '../endpoints/when-there.ts';
 import type { RequestEvents } from '../events.ts';
 import type { Route } from '../routes.ts';
 import type { RecentTraces } from '../trace/recent-traces.ts';
@@ -63,22 +65,30 @@ interface Exchange {
   readonly trace: RequestTrace;
 }
 
-async function answer(route: Route, exchange: Exchange, peers: RequestPeers): Promise<void> {
-  const { requestId, request, response, client, hold, trace } = exchange;
-  const known = authenticate(request, route.authHeader, peers.tokens);
-  const principal = known instanceof Promise ? await known : known;
-  trace.onAuthenticated(principal.tokenId);
-  const decided =
-    route.cost === 'nothing'
-      ? { admittedAtMs: peers.endpoints.clock.nowMs(), localDay: '', headers: {} }
-      : admit({ requestId, principal, cost: route.cost }, peers.admission);
-  const admission: AdmissionDecision = decided instanceof Promise ? await decided : decided;
-  if (route.sendsRateLimitHeaders) keepHeaders(response, admission.headers);
+/** Throws, at once or later, whatever is to be rendered. */
+function answer(route: Route, exchange: Exchange, peers: RequestPeers): Promise<void> {
+  const { requestId, request, trace } = exchange;
+  return whenThere(authenticate(request, route.authHeader, peers.tokens), (principal) => {
+    trace.onAuthenticated(principal.tokenId);
+    const decided: Promise<AdmissionDecision> | AdmissionDecision =
+      route.cost === 'nothing'
+        ? { admittedAtMs: peers.endpoints.clock.nowMs(), localDay: '', headers: {} }
+        : admit({ requestId, principal, cost: route.cost }, peers.admission);
+    return whenThere(decided, (admission) => answerAdmitted(route, exchange, { principal, admission }, peers));
+  });
+}
+
+function answerAdmitted(
+  { path, errorDialect, body, sendsRateLimitHeaders, endpoint }: Route,
+  { requestId, request, response, client, hold, trace }: Exchange,
+  { principal, admission }: { readonly principal: Principal; readonly admission: AdmissionDecision },
+  peers: RequestPeers,
+): Promise<void> {
+  if (sendsRateLimitHeaders) keepHeaders(response, admission.headers);
   if (admission.refusal !== undefined) throw admission.refusal;
   trace.onAdmitted();
-  const { path, errorDialect, body } = route;
   const bodyRules = { limitBytes: body.limitBytes, acceptsCompression: body.acceptsCompression, hold };
-  await route.endpoint(
+  return endpoint(
     { requestId, path, errorDialect, bodyRules, request, response, principal, admission, client, trace },
     peers.endpoints,
   );
