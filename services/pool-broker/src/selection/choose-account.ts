@@ -76,17 +76,29 @@ function drawLeastBusy(
   nowMs: number,
   value: number,
 ): ExaminedAccount | undefined {
-  const shares = eligible.map(({ view }) => view.account.weight * paceOf(view.health, model, nowMs));
-  const loads = eligible.map(({ view }, at) => view.inFlight / (shares[at] ?? 1));
-  const least = Math.min(...loads);
-  const total = shares.reduce((sum, share, at) => (loads[at] === least ? sum + share : sum), 0);
-  let left = value * total;
-  let last: ExaminedAccount | undefined;
-  for (const [at, examined] of eligible.entries()) {
-    if (loads[at] !== least) continue;
-    last = examined;
-    left -= shares[at] ?? 0;
-    if (left < 0) break;
+  const shares: number[] = [];
+  const leastBusy: ExaminedAccount[] = [];
+  let least = Number.POSITIVE_INFINITY;
+  let total = 0;
+  for (const examined of eligible) {
+    const { account, health, inFlight } = examined.view;
+    const share = account.weight * paceOf(health, model, nowMs);
+    const load = inFlight / share;
+    if (load > least) continue;
+    if (load < least) {
+      least = load;
+      total = 0;
+      shares.length = 0;
+      leastBusy.length = 0;
+    }
+    total += share;
+    shares.push(share);
+    leastBusy.push(examined);
   }
-  return last;
+  let left = value * total;
+  for (let at = 0; at < leastBusy.length; at += 1) {
+    left -= shares[at] ?? 0;
+    if (left < 0) return leastBusy[at];
+  }
+  return leastBusy.at(-1);
 }
