@@ -33,10 +33,17 @@ export class DayMaps<V> {
 
   /** Drops idle values from the least recently used end of each day until one is still needed. */
   forgetIdle(nowMs: number): void {
-    for (const [day, ofDay] of this.#days) {
+    let hasEmpty = false;
+    for (const ofDay of this.#days.values()) {
       ofDay.forgetIdle(nowMs);
-      if (ofDay.size === 0) this.#days.delete(day);
+      hasEmpty ||= ofDay.size === 0;
     }
+    // Days end once a day, and this is asked with every request.
+    if (hasEmpty) this.#forgetEmpty();
+  }
+
+  #forgetEmpty(): void {
+    for (const [day, ofDay] of this.#days) if (ofDay.size === 0) this.#days.delete(day);
   }
 
   *values(): Generator<V> {

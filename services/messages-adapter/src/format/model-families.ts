@@ -1,4 +1,5 @@
 import type { EffortLevel } from './messages-request.ts';
+import { rememberingTexts } from './remembering-texts.ts';
 
 /** What the models of one family take. Sending a model what it does not take costs the client a 400. */
 export interface ModelFamily {
@@ -32,11 +33,11 @@ export type ThinkingMode =
  * @see https://platform.claude.com/docs/en/about-claude/models/overview
  * @see https://platform.claude.com/docs/en/build-with-claude/effort
  */
-export function modelFamilyOf(model: string): ModelFamily {
+export const modelFamilyOf: (model: string) => ModelFamily = rememberingTexts((model) => {
   const name = readModelName(model);
   const row = name && rows.find(({ tiers, from }) => tiers.includes(name.tier) && name.version >= from);
   return row ?? plainFamily;
-}
+});
 
 const tiers = ['haiku', 'sonnet', 'opus', 'fable', 'mythos'] as const;
 type Tier = (typeof tiers)[number];

@@ -1,7 +1,7 @@
 /**
  * The same as `read`, which depends on nothing but its text: what short texts say is remembered. All events of a stream
  * but its deltas and its usage are written the same in every answer, and parsing them costs more than all deltas of a
- * short one.
+ * short one; requests name the same few models.
  */
 export function rememberingTexts<T extends object>(read: (text: string) => T): (text: string) => T {
   const remembered = new Map<string, T>();

@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
+import { rememberingTexts } from './remembering-texts.ts';
 
 /**
  * The body with another `model`. Only the bytes of that value change: of a repeated key the last one's, which is the one
@@ -10,5 +11,8 @@ export function spliceModel(request: JsonBody, model: string): readonly Buffer[]
   const member = request.member('model');
   if (member === undefined) throw new GatewayError('invalid_request', 'model is required.');
   const { bytes } = request;
-  return [bytes.subarray(0, member.valueStart), Buffer.from(JSON.stringify(model)), bytes.subarray(member.valueEnd)];
+  return [bytes.subarray(0, member.valueStart), jsonOf(model), bytes.subarray(member.valueEnd)];
 }
+
+/** A model's id as JSON: requests are for the same few models. */
+const jsonOf = rememberingTexts((model) => Buffer.from(JSON.stringify(model)));

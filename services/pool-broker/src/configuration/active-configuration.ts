@@ -40,6 +40,8 @@ export class ActiveConfiguration {
   }
 
   get roster(): AccountRoster {
+    // Asked for several times a request, and hardly ever was an account removed of late.
+    if (this.#removedAccounts.length === 0) return this.#roster;
     const needed = neededAt(this.#removedAccounts, this.#clock.nowMs());
     if (needed.length < this.#removedAccounts.length) this.#setRoster(needed);
     return this.#roster;

@@ -64,8 +64,8 @@ export function select(
 ): Selected {
   const examinations: Examination[] = [];
   const onExamined = (examination: Examination) => examinations.push(examination);
-  const rules = { affinityKey, history, rules: settings, nowMs: clock.nowMs(), random, onExamined };
-  const selection = selectAccount({ candidates, ...rules });
+  const nowMs = clock.nowMs();
+  const selection = selectAccount({ candidates, affinityKey, history, rules: settings, nowMs, random, onExamined });
   const last = examinations.at(-1);
   const reason = last === undefined ? '' : choiceText(last, affinityKey);
   return { selection, choice: { reason, skipped: skippedGroups(examinations) } };

@@ -67,7 +67,7 @@ function noteEnd(broker: Broker, { attempt, account, settlement, affinityKey, an
     if (outcome.result === 'succeeded') {
       for (const key of answerKeys) changes.push(changeBinding(broker, attempt, key));
     }
-    return whenThere(allThere(changes), nothing);
+    return changes.length === 0 ? undefined : whenThere(allThere(changes), nothing);
   });
 }
 

@@ -18,7 +18,7 @@ export function chooseAccount(
   return (
     bound ??
     // No session that would leave its account for it, and no request twice.
-    (boundAccountId === undefined && request.history.attempts === 0
+    (fit.length < examined.length && boundAccountId === undefined && request.history.attempts === 0
       ? earlyProbe(examined, 'due', request)
       : undefined) ??
     bestOf(fit, candidate.model, request) ??

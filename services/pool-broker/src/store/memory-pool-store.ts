@@ -68,16 +68,18 @@ export class MemoryPoolStore implements PoolStore {
 
   takeLease(lease: NewLease): Awaitable<string | undefined> {
     const { accountId, leaseId, maxConcurrency, leaseTtlMs } = lease;
-    this.#leases.runOut(this.#clock.nowMs() - leaseTtlMs);
+    const nowMs = this.#clock.nowMs();
+    this.#leases.runOut(nowMs - leaseTtlMs);
     const isRepeated = leaseId !== undefined && this.#leases.isUnderWay(leaseId);
     if (!isRepeated && this.#account(accountId).inFlight >= maxConcurrency) return undefined;
-    return this.#begin(lease);
+    return this.#begin(lease, nowMs);
   }
 
   /** Takes a lease whatever the cap: another store decides on that. Gives its id. */
   noteLease(lease: NewLease): string {
-    this.#leases.runOut(this.#clock.nowMs() - lease.leaseTtlMs);
-    return this.#begin(lease);
+    const nowMs = this.#clock.nowMs();
+    this.#leases.runOut(nowMs - lease.leaseTtlMs);
+    return this.#begin(lease, nowMs);
   }
 
   /** Drops a lease that was noted, and never given to anybody. */
@@ -131,9 +133,9 @@ export class MemoryPoolStore implements PoolStore {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  #begin(wanted: NewLease): string {
+  #begin(wanted: NewLease, nowMs: number): string {
     const { accountId, caller, leaseId } = wanted;
-    const lease = this.#leases.begin(caller, this.#clock.nowMs(), leaseId);
+    const lease = this.#leases.begin(caller, nowMs, leaseId);
     const account = this.#account(accountId);
     account.inFlight += 1;
     lease.account = account;
