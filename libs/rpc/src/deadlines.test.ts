@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { startDeadline } from './deadlines.ts';
 
 it('tells each deadline that passes once, also those that have passed already', async () => {
@@ -43,4 +43,40 @@ it('passes no deadline before its time', async () => {
   );
   await Promise.all(passed);
   expect(early).toEqual([]);
+});
+
+it('sets no timer anew for calls that are all answered in time', async () => {
+  const setTimeouts = vi.spyOn(globalThis, 'setTimeout');
+  try {
+    for (let n = 0; n < 50; n++) {
+      startDeadline(500, () => expect.fail('it was cancelled')).cancel();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(setTimeouts.mock.calls.length).toBeLessThanOrEqual(1);
+  } finally {
+    setTimeouts.mockRestore();
+  }
+});
+
+it('holds the process up while one is awaited, and not for what was cancelled', () => {
+  const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+  const before = timers();
+  const deadlines = [startDeadline(40, () => undefined), startDeadline(4_000, () => undefined)];
+  expect(timers()).toBe(before + 1);
+  for (const deadline of deadlines) deadline.cancel();
+  expect(timers()).toBe(before);
+  const again = startDeadline(5_000, () => undefined);
+  expect(timers()).toBe(before + 1);
+  again.cancel();
+});
+
+it('tells deadlines that others set when they pass', async () => {
+  const passed: string[] = [];
+  startDeadline(5, () => {
+    passed.push('first');
+    startDeadline(0, () => passed.push('at once'));
+    startDeadline(20, () => passed.push('later'));
+  });
+  startDeadline(2_000, () => undefined).cancel();
+  await expect.poll(() => passed).toEqual(['first', 'at once', 'later']);
 });
