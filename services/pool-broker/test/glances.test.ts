@@ -152,10 +152,28 @@ describe('a glance at a pool', () => {
     expect((await seenBy(one, 'new')).boundAccountId).toBeUndefined();
   });
 
-  it('brings the next one with it, as long as leases are taken by glances', async () => {
+  it.each<[string, (store: PoolStore) => unknown]>([
+    ['an account', (store) => store.changeHealth('p/b', cooled)],
+    ['the pool', (store) => store.changePoolHealth('p', troubled)],
+  ])('is no longer young once its broker has changed the health of %s', async (_what, change) => {
+    await seenBy(one);
+    await change(one);
+    expect(glanceAt(one)?.isFading).toBe(true);
+  });
+
+  it('brings the next one with it when it is no longer young, as long as leases are taken by glances', async () => {
     const glance = await seenBy(one);
-    await other.changeHealth('p/b', cooled);
+    const cooling = cooled(healthy);
+    await other.changeHealth('p/b', () => cooling);
+    expect(glance.isFading).toBe(false);
     await glance.take(lease, callerMemoryMs);
-    await expect.poll(() => glanceAt(one)?.accounts[1]?.health).toEqual(cooled(healthy));
+    // Redis answers in order: what was asked with the lease would be known by now.
+    await other.readPool('p');
+    expect(glanceAt(one)?.accounts[1]?.health).toEqual(healthy);
+    clock.advanceMs(51);
+    const fading = glanceAt(one) ?? expect.fail('it was not seen');
+    expect(fading.isFading).toBe(true);
+    await fading.take(lease, callerMemoryMs);
+    await expect.poll(() => glanceAt(one)?.accounts[1]?.health).toEqual(cooling);
   });
 });

@@ -44,7 +44,7 @@ export class FallbackPoolStore implements PoolStore {
     return {
       ...glance,
       take: (lease, callerMemoryMs) => {
-        this.#lookAgain(question, lease.leaseTtlMs);
+        if (glance.isFading) this.#lookAgain(question, lease.leaseTtlMs);
         if (lease.caller !== '') void this.#memory.shareOf({ ...lease, callerMemoryMs });
         return this.#takeShared(lease, (named) => glance.take(named, callerMemoryMs));
       },
@@ -117,7 +117,7 @@ export class FallbackPoolStore implements PoolStore {
     return isTaken ? leaseId : undefined;
   }
 
-  /** What is chosen by glances is asked for all the same, once at a time: for the next ones, and for when nobody answers. */
+  /** What glances showed is asked for all the same, once at a time, before it is too old: for further ones, and for when nobody answers. */
   #lookAgain({ pool, accountIds }: GlanceQuestion, leaseTtlMs: number): void {
     if (this.#looking.has(pool)) return;
     this.#looking.add(pool);

@@ -11,6 +11,8 @@ export interface PoolGlance {
   readonly poolHealth: PoolHealth;
   /** The account that the session is bound to, as far as it is known. */
   readonly boundAccountId: string | undefined;
+  /** The store should be asked again soon, or there will be no further glance. */
+  readonly isFading: boolean;
   /**
    * As `takeLease`, and notes the caller as `shareOf` does. Undefined, too, when the health of the account or of the pool, or the
    * session's binding, is not as it was seen: then the choice has to be made anew, by asking.

@@ -81,10 +81,10 @@ export class RedisPoolStore implements PoolStore {
   glanceAt(question: GlanceQuestion): PoolGlance | undefined {
     const seen = this.#seen.of(question);
     if (seen === undefined) return undefined;
-    const { accounts, pool, boundAccountId } = seen;
+    const { accounts, pool, boundAccountId, isFading } = seen;
     const take = (lease: NewLease, callerMemoryMs: number) =>
       this.#leases.takeAsSeen(lease, callerMemoryMs, { ...seen, affinityId: question.affinityId });
-    return { accounts, poolHealth: pool.health, boundAccountId, take };
+    return { accounts, poolHealth: pool.health, boundAccountId, isFading, take };
   }
 
   async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
@@ -103,11 +103,13 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
-    return this.#change(this.#keys.account(accountId).health, change, {
+    const isChanged = await this.#change(this.#keys.account(accountId).health, change, {
       parsed: this.#healths,
       write: toStoredHealth,
       ttlMs: (health) => this.#healthTtlMs(health),
     });
+    if (isChanged) this.#seen.noteChange({ accountId });
+    return isChanged;
   }
 
   async readPool(pool: string): Promise<PoolHealth> {
@@ -119,11 +121,13 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
-    return this.#change(this.#keys.pool(pool).health, change, {
+    const isChanged = await this.#change(this.#keys.pool(pool).health, change, {
       parsed: this.#poolHealths,
       write: toStoredPoolHealth,
       ttlMs: ({ troubles }) => Math.max(1, ...troubles.map(forgottenTroubleAtMs)) - this.#clock.nowMs(),
     });
+    if (isChanged) this.#seen.noteChange({ pool });
+    return isChanged;
   }
 
   async takeLease(lease: NewLease): Promise<string | undefined> {

@@ -21,18 +21,22 @@ export class SeenPools {
 
   /** Undefined: not of late. */
   of({ pool, accountIds, affinityId }: GlanceQuestion): SeenPool | undefined {
-    const sinceMs = this.#clock.nowMs() - freshForMs;
+    const nowMs = this.#clock.nowMs();
     const seen = this.#pools.get(pool);
-    if (seen === undefined || seen.atMs < sinceMs) return undefined;
+    if (seen === undefined) return undefined;
+    let oldestMs = seen.atMs;
     const accounts: SeenAccount[] = [];
     for (const accountId of accountIds) {
       const account = this.#accounts.get(accountId);
-      if (account === undefined || account.atMs < sinceMs) return undefined;
+      if (account === undefined) return undefined;
+      oldestMs = Math.min(oldestMs, account.atMs);
       accounts.push(account);
     }
+    if (oldestMs < nowMs - freshForMs) return undefined;
     // A session that was not seen is taken for a new one.
     const binding = affinityId === undefined ? '' : (this.#bindings.get(affinityId) ?? '');
-    return { pool: seen, accounts, boundAccountId: binding === '' ? undefined : binding };
+    const boundAccountId = binding === '' ? undefined : binding;
+    return { pool: seen, accounts, boundAccountId, isFading: oldestMs < nowMs - freshForMs / 2 };
   }
 
   noteAccount(accountId: string, text: string | null, { health, inFlight }: AccountRecord): void {
@@ -53,6 +57,12 @@ export class SeenPools {
     bounded(this.#pools).set(pool, { health, text, digest, atMs: this.#clock.nowMs() });
   }
 
+  /** This process has changed the health of an account, or of a pool: it is to be looked at again. */
+  noteChange(changed: { readonly accountId: string } | { readonly pool: string }): void {
+    const seen = 'pool' in changed ? this.#pools.get(changed.pool) : this.#accounts.get(changed.accountId);
+    if (seen !== undefined) seen.atMs = Math.min(seen.atMs, this.#clock.nowMs() - freshForMs / 2 - 1);
+  }
+
   /** `accountId` undefined: the session is free. */
   noteBinding(affinityId: string, accountId: string | undefined): void {
     this.#bindings.set(affinityId, accountId ?? '', bindingForMs);
@@ -64,6 +74,8 @@ export interface SeenPool {
   /** In the order asked. */
   readonly accounts: readonly SeenAccount[];
   readonly boundAccountId: string | undefined;
+  /** It is more than half as old as it may be. */
+  readonly isFading: boolean;
 }
 
 export interface SeenAccount extends Seen<AccountHealth> {
@@ -77,7 +89,7 @@ interface Seen<T> {
   readonly text: string | null;
   /** Tells the text from every other. Empty: there is none. */
   readonly digest: string;
-  readonly atMs: number;
+  atMs: number;
 }
 
 function digestOf(text: string | null): string {
