@@ -12,19 +12,28 @@ export async function handOverAdmissions(
 ): Promise<number> {
   let told = 0;
   let underWay: Promise<void>[] = [];
+  let weight = 0;
   for (const [key, ofKey] of admissions) {
     told += ofKey.length;
-    for (let start = 0; start < ofKey.length; start += inOneCall) {
-      underWay.push(recorder.recordAdmissions(key, ofKey.slice(start, start + inOneCall)));
-      if (underWay.length < callsAtOnce) continue;
-      await Promise.all(underWay);
-      underWay = [];
+    for (let start = 0; start < ofKey.length; start += mostAtOnce) {
+      const some = ofKey.slice(start, start + mostAtOnce);
+      if (weight + some.length > mostAtOnce || underWay.length === callsAtOnce) {
+        await Promise.all(underWay);
+        underWay = [];
+        weight = 0;
+      }
+      underWay.push(recorder.recordAdmissions(key, some));
+      weight += some.length;
     }
   }
   await Promise.all(underWay);
   return told;
 }
 
-/** A call keeps the store busy for as long as some hundred admissions do. */
-const inOneCall = 500;
+/**
+ * Admissions on their way at a time: a store that has trouble enough must answer each call within its deadline, or the outage
+ * begins anew, and with it all of this.
+ */
+const mostAtOnce = 500;
+/** Most keys have few. */
 const callsAtOnce = 50;
