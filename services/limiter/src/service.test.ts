@@ -217,7 +217,7 @@ describe('the limiter service', () => {
       await expect.poll(async () => (await limiter.peek(valid)).status?.tokens?.remaining).toBe(45n);
       expect(getDayTotal).toHaveBeenLastCalledWith(
         { tokenId: '1', localDay: today, requestIds: ['a', 'b'] },
-        { timeoutMs: 500 },
+        { timeoutMs: 900 },
       );
       const corrected = await metrics.registry.getSingleMetric('gateway_limiter_day_corrections_total')?.get();
       expect(corrected?.values[0]?.value).toBe(1);

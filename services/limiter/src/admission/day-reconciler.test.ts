@@ -84,6 +84,25 @@ describe('the comparison of a day in use with the ledger', () => {
     expect(await compareAfter(1_000)).toBe(4);
   });
 
+  it('waits for the ledger for as long as the answer is of use', async () => {
+    const waits = async (everyMs: number) => {
+      await open(everyMs).reconcile(key, day);
+      return loadDayTotal.mock.lastCall?.[1];
+    };
+    expect(await waits(10_000)).toBe(5_000);
+    expect(await waits(1_000)).toBe(1_000);
+  });
+
+  it('reads nothing of what is pending while the ledger is not asked, because it failed a moment ago', async () => {
+    const begun = vi.spyOn(store, 'beginReconciliation');
+    loadDayTotal.mockRejectedValue(new Error('down'));
+    for (let n = 0; n < 3; n++) expect(await reconciler.reconcile(key, day)).toBeUndefined();
+    expect(begun).toHaveBeenCalledTimes(1);
+    clock.advanceMs(1_000);
+    expect(await reconciler.reconcile(key, day)).toBeUndefined();
+    expect(begun).toHaveBeenCalledTimes(2);
+  });
+
   it('puts right, in one step, what was settled beyond the requests that are kept by their ids', async () => {
     await settleMany(12_000);
     for (let n = 0; n < 11_500; n++) ledger.add(`request-${n}`);

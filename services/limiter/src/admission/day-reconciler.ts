@@ -60,10 +60,14 @@ export class DayReconciler {
 
   async #reconcile(key: string, day: LocalDay, { pauseMs, force = false }: Pace): Promise<ReconciledDay | undefined> {
     const { store, dayTotals } = this.#parts;
+    // What is pending is much to read, and for nothing while the ledger is not asked.
+    if (dayTotals.isResting) return undefined;
     const begun = await store.beginReconciliation(key, day, { pauseMs, force });
     if (begun === undefined) return undefined;
     if (begun.pendingIds.length * 2 > maxPendingIds) this.#compareOften(key, day);
-    const snapshot = await dayTotals.snapshot({ key, day, requestIds: begun.pendingIds });
+    // No request waits for it, and it may name thousands; but what comes after the ticket has run out changes nothing.
+    const timeoutMs = Math.min(longestSnapshotMs, pauseMs);
+    const snapshot = await dayTotals.snapshot({ key, day, requestIds: begun.pendingIds }, timeoutMs);
     if (snapshot === undefined) return undefined;
     const reconciled = await store.finishReconciliation(key, day, begun.ticket, { ...snapshot, force });
     if (reconciled !== undefined) this.#noteCorrection(reconciled);
@@ -116,5 +120,6 @@ interface DayInUse {
 const maxDays = 100_000;
 const maxAtOnce = 8;
 const idleMs = 60_000;
+const longestSnapshotMs = 5_000;
 const unsettledMs = 30_000;
 const unsettledPauseMs = 1_000;

@@ -35,12 +35,25 @@ describe('day totals', () => {
     expect(onFailure).toHaveBeenCalledTimes(1);
   });
 
+  it('may take longer to be compared with what is pending, as no request waits for that', async () => {
+    const { promise, resolve } = Promise.withResolvers<ReturnType<typeof total>>();
+    loadDayTotal.mockReturnValue(promise);
+    const asked = totals.snapshot({ key: 'k', day: '2026-11-20', requestIds: ['r'] }, 5_000);
+    await vi.advanceTimersByTimeAsync(4_900);
+    expect(loadDayTotal).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ requestIds: ['r'] }), 5_000);
+    expect(totals.isResting).toBe(false);
+    resolve(total(3));
+    expect(await asked).toEqual(total(3));
+  });
+
   it('are tried again, by one request in a while, after the ledger failed', async () => {
     loadDayTotal.mockRejectedValue(new Error('down'));
     expect(await totals.load('a', '2026-11-20')).toBeUndefined();
     expect(await totals.load('b', '2026-11-20')).toBeUndefined();
     expect(loadDayTotal).toHaveBeenCalledTimes(1);
+    expect(totals.isResting).toBe(true);
     clock.advanceMs(1_000);
+    expect(totals.isResting).toBe(false);
     loadDayTotal.mockResolvedValue(total(7));
     const tried = totals.load('a', '2026-11-20');
     expect(await totals.load('b', '2026-11-20')).toBeUndefined();

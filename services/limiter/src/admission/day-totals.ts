@@ -37,13 +37,18 @@ export class DayTotals {
     return this.#source.covers(key);
   }
 
+  /** Whether nothing is asked for a moment, because the ledger failed. */
+  get isResting(): boolean {
+    return this.#retryAtMs !== undefined && this.#clock.nowMs() < this.#retryAtMs;
+  }
+
   /** Tokens of the key on that day; undefined when they can't be learnt now. Many who ask at a time share one answer. */
   async load(key: string, day: LocalDay): Promise<number | undefined> {
     const name = `${day}/${key}`;
     const running = this.#loading.get(name);
     if (running !== undefined) return running;
     if (!this.#mayTry()) return undefined;
-    const loading = this.#attempt({ key, day, requestIds: [] })
+    const loading = this.#attempt({ key, day, requestIds: [] }, this.#timeoutMs)
       .then((snapshot) => snapshot?.totalTokens)
       .finally(() => this.#loading.delete(name));
     this.#loading.set(name, loading);
@@ -51,20 +56,19 @@ export class DayTotals {
   }
 
   /** What the ledger has of the key's day, and of these requests; undefined when it can't be learnt now. */
-  async snapshot(question: DayTotalQuestion): Promise<LedgerSnapshot | undefined> {
-    return this.#mayTry() ? this.#attempt(question) : undefined;
+  async snapshot(question: DayTotalQuestion, timeoutMs: number): Promise<LedgerSnapshot | undefined> {
+    return this.#mayTry() ? this.#attempt(question, timeoutMs) : undefined;
   }
 
   #mayTry(): boolean {
-    if (this.#retryAtMs === undefined) return true;
-    if (this.#clock.nowMs() < this.#retryAtMs) return false;
-    this.#retryAtMs = this.#clock.nowMs() + this.#retryEveryMs;
+    if (this.isResting) return false;
+    if (this.#retryAtMs !== undefined) this.#retryAtMs = this.#clock.nowMs() + this.#retryEveryMs;
     return true;
   }
 
-  async #attempt(question: DayTotalQuestion): Promise<LedgerSnapshot | undefined> {
+  async #attempt(question: DayTotalQuestion, timeoutMs: number): Promise<LedgerSnapshot | undefined> {
     try {
-      const snapshot = await this.#inTime(this.#source.loadDayTotal(question, this.#timeoutMs));
+      const snapshot = await inTime(timeoutMs, this.#source.loadDayTotal(question, timeoutMs));
       this.#retryAtMs = undefined;
       return snapshot;
     } catch (thrown) {
@@ -73,12 +77,12 @@ export class DayTotals {
       return undefined;
     }
   }
+}
 
-  #inTime<T>(loading: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const late = () => reject(new Error(`the usage ledger took longer than ${this.#timeoutMs} ms`));
-      const timer = setTimeout(late, this.#timeoutMs);
-      loading.then(resolve, reject).finally(() => clearTimeout(timer));
-    });
-  }
+function inTime<T>(timeoutMs: number, loading: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`the usage ledger took longer than ${timeoutMs} ms`));
+    const timer = setTimeout(late, timeoutMs);
+    loading.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }

@@ -24,8 +24,11 @@ for index = 7, #ARGV do
   if tokens then
     included = included + tonumber(tokens)
     redis.call('HDEL', pending_key, ARGV[index])
-    remember_told(told_key, ARGV[index], now)
+    redis.call('ZADD', told_key, now, ARGV[index])
   end
+end
+if included > 0 then
+  redis.call('PEXPIRE', told_key, TOLD_MS)
 end
 settled = math.max(0, settled - included)
 -- Requests that were settled while too many were pending have no ids to ask for. They are in the ledger when it has caught
