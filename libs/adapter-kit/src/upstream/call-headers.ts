@@ -18,7 +18,7 @@ export class CallHeaders {
     const shared = this.#sharedOf(account);
     const known = shared.get(own);
     if (known !== undefined) return known;
-    const headers = this.#joined(account, own);
+    const headers = Object.freeze(this.#joined(account, own));
     shared.set(own, headers);
     return headers;
   }

@@ -1,10 +1,9 @@
-import { Readable } from 'node:stream';
-import { BulkTurns } from '@gateway/time';
-import { Agent } from 'undici';
 import type { AdapterMetrics } from '../adapter-metrics.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
-import { slicesOf } from '../slices.ts';
 import { Deadlines } from './deadlines.ts';
+import { HttpClient } from './http/http-client.ts';
+import type { RequestBody } from './http/http-exchange.ts';
+import { isPieces } from './http/request-head.ts';
 import { type ExchangeListener, UpstreamExchange } from './upstream-exchange.ts';
 
 export interface UpstreamRequest {
@@ -14,7 +13,7 @@ export interface UpstreamRequest {
   readonly path: string;
   /** All headers, the secret's too. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array | string | readonly Uint8Array[];
+  readonly body?: RequestBody;
   /** How long the answer may take to begin. See `UpstreamExchange`. */
   readonly timeoutMs: number;
   readonly listener: ExchangeListener;
@@ -23,22 +22,14 @@ export interface UpstreamRequest {
 }
 
 /** The connections to providers. Disposing it closes them all. */
-export class UpstreamClient implements AsyncDisposable {
-  readonly #agent: Agent;
+export class UpstreamClient implements Disposable {
+  readonly #http: HttpClient;
   readonly #metrics: AdapterMetrics;
   readonly #deadlines = new Deadlines();
 
   constructor(connectTimeoutMs: number, metrics: AdapterMetrics) {
     this.#metrics = metrics;
-    this.#agent = new Agent({
-      connect: { timeout: connectTimeoutMs },
-      // Silence is watched by the exchange, which knows whether an answer has begun and whether its reader is slow.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: 30_000,
-      // One connection a stream: cancelling is closing it, and no stream waits for another one's window.
-      allowH2: false,
-    });
+    this.#http = new HttpClient(connectTimeoutMs);
   }
 
   send({ account, method, path, headers, body, timeoutMs, listener, signal }: UpstreamRequest): UpstreamExchange {
@@ -49,20 +40,12 @@ export class UpstreamClient implements AsyncDisposable {
       metrics: this.#metrics,
       deadlines: this.#deadlines,
     });
-    this.#agent.dispatch(
-      {
-        origin: account.origin,
-        path: account.basePath + path,
-        method,
-        ...toSend(headers, body),
-      },
-      exchange,
-    );
-    return exchange;
+    const request = { method, path: account.basePath + path, headers, body: toSend(body) };
+    return exchange.begin((listener) => this.#http.send(account.origin, request, listener));
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#agent.destroy();
+  [Symbol.dispose](): void {
+    this.#http[Symbol.dispose]();
     this.#deadlines[Symbol.dispose]();
   }
 }
@@ -71,27 +54,10 @@ export class UpstreamClient implements AsyncDisposable {
  * Pieces of little are joined, so that they leave in one write. Large ones stay as they are, for their bytes would be
  * copied in one go; they are written in turns, as fast as the connection takes them.
  */
-function toSend(headers: UpstreamRequest['headers'], body: UpstreamRequest['body'] = '') {
-  if (!isPieces(body)) return { headers, body };
+function toSend(body: RequestBody = ''): RequestBody {
+  if (!isPieces(body)) return body;
   const size = body.reduce((sum, { length }) => sum + length, 0);
-  if (size <= maxJoinedBytes) return { headers, body: Buffer.concat(body, size) };
-  return {
-    headers: { ...headers, 'content-length': String(size) },
-    body: Readable.from(inTurns(slicesOf(body)), { objectMode: false }),
-  };
-}
-
-function isPieces(body: Uint8Array | string | readonly Uint8Array[]): body is readonly Uint8Array[] {
-  return Array.isArray(body);
+  return size <= maxJoinedBytes ? Buffer.concat(body, size) : body;
 }
 
 const maxJoinedBytes = 256 * 1024;
-
-async function* inTurns(slices: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const turns = new BulkTurns();
-  for (const slice of slices) {
-    yield slice;
-    const turn = turns.spend(slice.length);
-    if (turn !== undefined) await turn;
-  }
-}

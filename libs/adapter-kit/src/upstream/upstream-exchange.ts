@@ -1,6 +1,6 @@
-import type { Dispatcher } from 'undici';
 import type { AdapterMetrics } from '../adapter-metrics.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
+import type { HttpCall, ResponseHeaders, ResponseListener } from './http/http-exchange.ts';
 import { UpstreamError, type UpstreamErrorKind } from './upstream-error.ts';
 
 export interface UpstreamHead {
@@ -35,18 +35,18 @@ export interface UpstreamExchangeOptions {
  * From the start there is a deadline of `timeoutMs`; whoever listens replaces it as the answer goes on. When it passes,
  * or the signal is aborted, the connection is closed at once and the listener is told an UpstreamError.
  *
- * It is itself the handler that its connection tells of the answer: the methods that begin with `on` are for the agent.
+ * It is itself what its connection tells of the answer: the methods that begin with `on` are for that.
  */
-export class UpstreamExchange implements Disposable, Watched, Dispatcher.DispatchHandler {
+export class UpstreamExchange implements Disposable, Watched, ResponseListener {
   #listener: ExchangeListener;
   /** Stops listening to whoever may abort the exchange. */
   #forgetSignal: (() => void) | undefined;
   readonly #metrics: AdapterMetrics;
   readonly #deadlines: Deadlines;
   readonly #startedMs = performance.now();
-  #controller: Dispatcher.DispatchController | undefined;
+  /** From `begin` on. */
+  #call: HttpCall | undefined;
   #closed = false;
-  #error: UpstreamError | undefined;
   #isPaused = false;
   #timeoutMs: number;
   #deadlineMs: number;
@@ -74,7 +74,7 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
   /** Leaves the socket alone. What one read has brought already may still be told. */
   pause(): void {
     this.#isPaused = true;
-    this.#controller?.pause();
+    this.#call?.pause();
   }
 
   resume(): void {
@@ -82,7 +82,7 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
     this.#isPaused = false;
     // Time in which nothing could come is no silence.
     this.#hadBytes = true;
-    this.#controller?.resume();
+    this.#call?.resume();
   }
 
   /** From now on the answer must end within a time. */
@@ -118,31 +118,34 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
     else if (nowMs >= this.#deadlineMs) this.#abort('timeout', `No answer within ${this.#timeoutMs} ms.`);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    // Aborted while the connection was being made.
-    if (this.#error !== undefined) controller.abort(this.#error);
-    else if (this.#isPaused) controller.pause();
+  /** Sends the request, unless the exchange has ended already. */
+  begin(send: (listener: ResponseListener) => HttpCall): this {
+    if (this.#closed) return this;
+    try {
+      this.#call = send(this);
+    } catch (thrown) {
+      if (!(thrown instanceof UpstreamError)) throw thrown;
+      this.#breakOff(thrown);
+    }
+    return this;
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: UndiciHeaders): void {
-    if (status < 200 || this.#closed) return;
+  onResponseHead(status: number, headers: ResponseHeaders): void {
     this.#metrics.answerBegan(performance.now() - this.#startedMs);
-    this.#listener.onHead({ status, headers: toSingleValues(headers) });
+    this.#listener.onHead({ status, headers });
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#closed) return;
+  onResponseBytes(bytes: Buffer): void {
     this.#hadBytes = true;
-    this.#listener.onBytes(chunk);
+    this.#listener.onBytes(bytes);
   }
 
   onResponseEnd(): void {
     if (this.#close()) this.#listener.onEnd();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
-    this.#breakOff(toUpstreamError(cause));
+  onResponseError(error: UpstreamError): void {
+    this.#breakOff(error);
   }
 
   #endWith(signal: AbortSignal): void {
@@ -159,14 +162,12 @@ export class UpstreamExchange implements Disposable, Watched, Dispatcher.Dispatc
   #abort(kind: UpstreamErrorKind, message: string): void {
     if (this.#closed) return;
     const error = new UpstreamError(kind, message);
+    this.#call?.abort();
     this.#breakOff(error);
-    this.#controller?.abort(error);
   }
 
   #breakOff(error: UpstreamError): void {
-    if (!this.#close()) return;
-    this.#error = error;
-    this.#listener.onError(error);
+    if (this.#close()) this.#listener.onError(error);
   }
 
   /** False when it was closed before. */
@@ -194,30 +195,3 @@ const nobody: ExchangeListener = {
 };
 
 const leftOverTimeoutMs = 1_000;
-
-type UndiciHeaders = NodeJS.Dict<string | string[]>;
-
-/** Names come in lower case. */
-function toSingleValues(headers: UndiciHeaders): Readonly<Record<string, string>> {
-  if (areSingle(headers)) return headers;
-  const values: Record<string, string> = {};
-  for (const name in headers) {
-    const value = headers[name];
-    if (value !== undefined) values[name] = typeof value === 'string' ? value : value.join(', ');
-  }
-  return values;
-}
-
-/** Hardly any answer repeats a header: then they need not be copied. */
-function areSingle(headers: UndiciHeaders): headers is Record<string, string> {
-  for (const name in headers) if (typeof headers[name] !== 'string') return false;
-  return true;
-}
-
-function toUpstreamError(cause: unknown): UpstreamError {
-  if (cause instanceof UpstreamError) return cause;
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  return code === 'UND_ERR_CONNECT_TIMEOUT'
-    ? new UpstreamError('timeout', 'No connection to the provider in time.', { cause })
-    : new UpstreamError('network', 'The connection to the provider failed.', { cause });
-}
