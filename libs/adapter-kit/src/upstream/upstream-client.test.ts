@@ -1,11 +1,19 @@
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type AdapterUnderTest, readable, send, startAdapter } from '../__fixtures__/adapter-under-test.ts';
+import { type AdapterUnderTest, bearer, readable, send, startAdapter } from '../__fixtures__/adapter-under-test.ts';
 import { event, fakeFormat } from '../__fixtures__/fake-format.ts';
 import { eventStream } from '../__fixtures__/fake-provider.ts';
 
 let adapter: AdapterUnderTest;
 afterEach(() => adapter[Symbol.asyncDispose]());
+
+it('a secret that no header can hold fails its attempt before anything is sent', async () => {
+  adapter = await startAdapter();
+  adapter.credential = async () => bearer(adapter.provider.url, 'a\r\nx: b');
+  const frames = await Array.fromAsync(send(adapter));
+  expect(frames.map(readable)).toEqual([{ result: 'NETWORK_ERROR', error: 'providers_unavailable' }]);
+  expect(adapter.provider.calls).toEqual([]);
+});
 
 describe('a body in pieces', () => {
   it.each([

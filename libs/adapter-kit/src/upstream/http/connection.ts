@@ -43,7 +43,7 @@ export class Connection implements Carrier, SocketEvents {
     this.#connectTimer = setTimeout(() => this.#onConnectTimeout(), options.connectTimeoutMs);
   }
 
-  /** Of one that is free: until when it may be used again, as `performance.now()`. */
+  /** Until when it may be used again, as `performance.now()`: of one that is free. 0 once it is closed. */
   get idleUntilMs(): number {
     return this.#idleUntilMs;
   }
@@ -73,6 +73,7 @@ export class Connection implements Carrier, SocketEvents {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#idleUntilMs = 0;
     this.#call = undefined;
     this.#reader.stop();
     clearTimeout(this.#connectTimer);
