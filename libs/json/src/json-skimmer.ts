@@ -95,9 +95,10 @@ export class JsonSkimmer {
   }
 
   push(bytes: Uint8Array): void {
+    const text = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     let at = 0;
     while (at < bytes.length) {
-      if (this.#state === State.string) at = this.#skipString(bytes, at);
+      if (this.#state === State.string) at = this.#skipString(bytes, text, at);
       else this.#step(bytes[at] ?? 0, this.#base + at++);
     }
     this.#base += bytes.length;
@@ -110,10 +111,10 @@ export class JsonSkimmer {
   }
 
   /** Moves over characters of a string to the byte after its end, a longer escape, or the end of the chunk. */
-  #skipString(bytes: Uint8Array, from: number): number {
-    let at = endOfPlain(bytes, from);
+  #skipString(bytes: Uint8Array, text: DataView, from: number): number {
+    let at = endOfPlain(text, from);
     // Texts are full of short escapes; any other, or one that the end of the chunk cuts, is taken byte by byte.
-    while (bytes[at] === backslash && isShortEscape[bytes[at + 1] ?? 0] === 1) at = endOfPlain(bytes, at + 2);
+    while (bytes[at] === backslash && isShortEscape[bytes[at + 1] ?? 0] === 1) at = endOfPlain(text, at + 2);
     if (at === bytes.length) return at;
     const byte = bytes[at];
     if (byte === quote) this.#endString(this.#base + at + 1);
