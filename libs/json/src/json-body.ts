@@ -1,6 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '@gateway/errors';
 import { type JsonMember, JsonSkimmer } from './json-skimmer.ts';
+import { PiecedBytes } from './pieced-bytes.ts';
 
 /** A member of the top-level object by its key, as JSON.parse would give it, and where it stands. */
 export interface NamedJsonMember extends JsonMember {
@@ -17,37 +17,41 @@ export interface SkimmedJson {
  * A JSON object with its top-level members found: by `members`, when somebody who skimmed the same bytes passes them on,
  * else by looking. Throws `invalid_json`, or `invalid_request` when the value is no object.
  */
-export function readJsonBody(body: Uint8Array, members: readonly JsonMember[] = []): JsonBody {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+export function readJsonBody(body: Uint8Array | PiecedBytes, members: readonly JsonMember[] = []): JsonBody {
+  const bytes = body instanceof PiecedBytes ? body : new PiecedBytes([body]);
   return new JsonBody(bytes, members.length > 0 ? { topLevelIsObject: true, members } : skim(bytes));
 }
 
-function skim(bytes: Buffer): SkimmedJson {
+function skim({ pieces }: PiecedBytes): SkimmedJson {
   const skimmer = new JsonSkimmer();
-  skimmer.push(bytes);
+  for (const piece of pieces) skimmer.push(piece);
   skimmer.end();
   return skimmer;
 }
 
 /** A JSON object as bytes, known to be well-formed, with its top-level members found but not parsed. */
 export class JsonBody {
-  readonly bytes: Buffer;
+  readonly source: PiecedBytes;
   /** Where the top-level members stand, in the order of the text; a repeated key as often as it was written. */
   readonly members: readonly JsonMember[];
   #memberList: readonly NamedJsonMember[] | undefined;
 
-  /** Throws `invalid_json` for text that is not UTF-8, `invalid_request` when the value is not an object. */
-  constructor(bytes: Buffer, skimmed: SkimmedJson) {
-    if (!isUtf8(bytes)) throw new GatewayError('invalid_json', 'The body is not valid UTF-8.');
+  /** Throws `invalid_request` when the value is not an object. */
+  constructor(source: PiecedBytes, skimmed: SkimmedJson) {
     if (!skimmed.topLevelIsObject) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
-    this.bytes = bytes;
+    this.source = source;
     this.members = skimmed.members;
+  }
+
+  /** All of the text; a copy when it came in pieces. */
+  get bytes(): Buffer {
+    return this.source.whole();
   }
 
   /** The members with their keys, for who needs them all. */
   get memberList(): readonly NamedJsonMember[] {
     this.#memberList ??= this.members.map(({ keyStart, keyEnd, valueStart, valueEnd }) => ({
-      key: keyOf(this.bytes, keyStart, keyEnd),
+      key: keyOf(this.source.text(keyStart, keyEnd)),
       keyStart,
       keyEnd,
       valueStart,
@@ -69,36 +73,33 @@ export class JsonBody {
   /** A top-level value, parsed. Undefined when absent. For small values only. */
   value(key: string): unknown {
     const member = this.member(key);
-    return member === undefined
-      ? undefined
-      : JSON.parse(this.bytes.toString('utf8', member.valueStart, member.valueEnd));
+    return member === undefined ? undefined : JSON.parse(this.source.text(member.valueStart, member.valueEnd));
   }
 
   /** Compares bytes: a text is made only of a key that is written with escapes, which has more bytes than characters. */
   #hasKey({ keyStart, keyEnd }: JsonMember, key: string): boolean {
     const writtenBytes = keyEnd - keyStart - 2;
-    if (writtenBytes === key.length) return standsIn(this.bytes, keyStart + 1, key);
+    if (writtenBytes === key.length) return standsIn(this.source, keyStart + 1, key);
     if (writtenBytes < key.length || writtenBytes > longestEscape * key.length) return false;
-    return hasEscape(this.bytes, keyStart, keyEnd) && keyOf(this.bytes, keyStart, keyEnd) === key;
+    return hasEscape(this.source, keyStart, keyEnd) && keyOf(this.source.text(keyStart, keyEnd)) === key;
   }
 }
 
 /** Whether a text of ASCII characters stands there. */
-function standsIn(bytes: Buffer, start: number, text: string): boolean {
-  for (let at = 0; at < text.length; at += 1) if (bytes[start + at] !== text.charCodeAt(at)) return false;
+function standsIn(bytes: PiecedBytes, start: number, text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) if (bytes.at(start + at) !== text.charCodeAt(at)) return false;
   return true;
 }
 
 /** Bytes of the longest way to write an ASCII character: `\u0061`. */
 const longestEscape = 6;
 
-function hasEscape(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if (bytes[at] === backslash) return true;
+function hasEscape(bytes: PiecedBytes, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if (bytes.at(at) === backslash) return true;
   return false;
 }
 
-function keyOf(bytes: Buffer, keyStart: number, keyEnd: number): string {
-  const quoted = bytes.toString('utf8', keyStart, keyEnd);
+function keyOf(quoted: string): string {
   return quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
 }
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonBody } from './json-body.ts';
 import { JsonSkimmer } from './json-skimmer.ts';
+import { PiecedBytes } from './pieced-bytes.ts';
 
 function skim(text: string | Buffer, chunkBytes = Number.POSITIVE_INFINITY): JsonSkimmer {
   const bytes = Buffer.from(text);
@@ -79,11 +80,18 @@ describe('JsonSkimmer', () => {
     expect(() => skim(text)).toThrow(expect.objectContaining({ code: 'invalid_json' }));
   });
 
+  it.each([
+    ['within a string', [0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]],
+    ['at its end', [0x22, 0xe2, 0x82]],
+  ])('refuses text that is not UTF-8 %s', (_, bytes) => {
+    expect(() => skim(Buffer.from(bytes))).toThrow(expect.objectContaining({ code: 'invalid_json' }));
+  });
+
   it('finds the top-level members of an object and nothing deeper', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.integer({ min: 1, max: 9 }), (object, chunkBytes) => {
         const text = Buffer.from(JSON.stringify(object, null, 1));
-        const body = new JsonBody(text, skim(text, chunkBytes));
+        const body = new JsonBody(new PiecedBytes([text]), skim(text, chunkBytes));
         const parsed: Record<string, unknown> = JSON.parse(text.toString());
         for (const key of Object.keys(parsed)) expect(body.value(key)).toEqual(parsed[key]);
         expect(body.value('no such key')).toBe(parsed['no such key']);
@@ -93,7 +101,7 @@ describe('JsonSkimmer', () => {
 
   it('reads an escaped key and takes the last of a repeated one', () => {
     const text = Buffer.from('{"mod\\u0065l":"a","model":"b"}');
-    expect(new JsonBody(text, skim(text)).value('model')).toBe('b');
+    expect(new JsonBody(new PiecedBytes([text]), skim(text)).value('model')).toBe('b');
   });
 
   it('refuses what is nested too deep, before the text has ended', () => {
@@ -141,7 +149,7 @@ describe('JsonSkimmer', () => {
 describe('JsonBody', () => {
   it('lists the members in the order of the text, repeated keys included', () => {
     const text = Buffer.from('{"b":1, "a": [2], "b":{}}');
-    const { memberList } = new JsonBody(text, skim(text));
+    const { memberList } = new JsonBody(new PiecedBytes([text]), skim(text));
     expect(
       memberList.map(({ key, valueStart, valueEnd }) => [key, text.toString('utf8', valueStart, valueEnd)]),
     ).toEqual([
@@ -151,13 +159,10 @@ describe('JsonBody', () => {
     ]);
   });
 
-  it('refuses text that is not UTF-8', () => {
-    const text = Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]);
-    expect(() => new JsonBody(text, skim(text))).toThrow(expect.objectContaining({ code: 'invalid_json' }));
-  });
-
   it('refuses a value that is not an object', () => {
     const text = Buffer.from('[1]');
-    expect(() => new JsonBody(text, skim(text))).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+    expect(() => new JsonBody(new PiecedBytes([text]), skim(text))).toThrow(
+      expect.objectContaining({ code: 'invalid_request' }),
+    );
   });
 });

@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/errors';
 import { endOfPlain, isShortEscape } from './string-bytes.ts';
+import { Utf8Check } from './utf8-check.ts';
 
 export interface JsonBounds {
   /** Deepest nesting of arrays and objects; 256 unless told. */
@@ -59,8 +60,8 @@ const endsNumber: ReadonlySet<State> = new Set<State>([
  * Checks the grammar of a JSON text while its bytes arrive, and notes where the members of its top-level object stand.
  * Builds nothing, so its cost is one pass whatever is sent, spread over the reads that bring the bytes.
  *
- * Throws `invalid_json` as soon as the text can't be JSON, `invalid_request` when it is too deep or has too many values.
- * UTF-8 is not checked here.
+ * Throws `invalid_json` as soon as the text can't be JSON in UTF-8, `invalid_request` when it is too deep or has too many
+ * values.
  */
 export class JsonSkimmer {
   readonly members: JsonMember[] = [];
@@ -82,6 +83,7 @@ export class JsonSkimmer {
   #keyEnd = 0;
   #valueStart = 0;
   #topLevelIsObject = false;
+  readonly #utf8 = new Utf8Check();
 
   constructor({ maxDepth = 256, maxTokens = 250_000, maxMembers = 10_000 }: JsonBounds = {}) {
     this.#maxDepth = maxDepth;
@@ -102,10 +104,12 @@ export class JsonSkimmer {
       else this.#step(bytes[at] ?? 0, this.#base + at++);
     }
     this.#base += bytes.length;
+    if (!this.#utf8.push(bytes)) throw noUtf8();
   }
 
   /** The text has ended. Throws when it is incomplete. */
   end(): void {
+    if (!this.#utf8.isWhole) throw noUtf8();
     if (endsNumber.has(this.#state)) this.#endValue(this.#base);
     if (this.#state !== State.done) throw invalidJson(this.#base);
   }
@@ -320,6 +324,10 @@ function afterInteger(byte: number, isExponentMark: boolean): State | undefined 
 
 function invalidJson(offset: number): GatewayError {
   return new GatewayError('invalid_json', `The body is not valid JSON (at byte ${offset}).`);
+}
+
+function noUtf8(): GatewayError {
+  return new GatewayError('invalid_json', 'The body is not valid UTF-8.');
 }
 
 function isWhitespace(byte: number): boolean {

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { createChatAnswer, type TokenUsage } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
+import { PiecedBytes } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import {
   AccountProblem,
@@ -75,13 +76,14 @@ export const overloaded: UpstreamFailure = {
 
 function prepare(request: ClientRequest): PreparedCall {
   const { body, requestId, lease, nowMs, forwardHeaders } = request;
-  const { stream, refuse, spare, ...rest } = JSON.parse(Buffer.from(body).toString());
+  const { stream, refuse, spare, ...rest } = JSON.parse(body.whole().toString());
   if (refuse) throw new GatewayError('unsupported_content', 'messages[0] is not for this model');
   const created = Math.floor(nowMs / 1_000);
   const answer = new FakeAnswerReader({ id: requestId, created, model: lease.model, stream, includeUsage: true });
-  const amended = () => prepare({ ...request, body: Buffer.from(JSON.stringify({ stream, ...rest })) });
+  const amended = () =>
+    prepare({ ...request, body: new PiecedBytes([Buffer.from(JSON.stringify({ stream, ...rest }))]) });
   const amend = spare === undefined ? undefined : amended;
-  return { path: '/answer', headers: { ...forwardHeaders }, body, answer, ...(amend && { amend }) };
+  return { path: '/answer', headers: { ...forwardHeaders }, body: body.pieces, answer, ...(amend && { amend }) };
 }
 
 class FakeAnswerReader implements AnswerReader {

@@ -1,3 +1,5 @@
+import type { PiecedBytes } from '@gateway/json';
+
 const charactersPerToken = 4;
 
 /** Tokens that a model's output is worth, by its length in characters. */
@@ -9,8 +11,8 @@ export function estimateOutputTokens(characters: number): number {
  * Input tokens that a request body is worth, by its size. Images and files stand in it as long texts without a space
  * and count as one image each: their size says nothing of their tokens.
  */
-export function estimateInputTokens(body: Uint8Array): number {
-  const blobs = body.length < minBlobBytes ? { count: 0, bytes: 0 } : measureBlobs(body);
+export function estimateInputTokens(body: PiecedBytes): number {
+  const blobs = body.length < minBlobBytes ? noBlobs : measureBlobs(body);
   return Math.ceil((body.length - blobs.bytes) / charactersPerToken) + blobs.count * tokensPerBlob;
 }
 
@@ -18,17 +20,23 @@ export function estimateInputTokens(body: Uint8Array): number {
 const minBlobBytes = 4 * 1024;
 const tokensPerBlob = 1_500;
 
+interface Blobs {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+const noBlobs: Blobs = { count: 0, bytes: 0 };
+
 /** A text of that length stands across a multiple of it: only there is looked, whatever else the body is made of. */
-function measureBlobs(body: Uint8Array): { readonly count: number; readonly bytes: number } {
-  const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+function measureBlobs(body: PiecedBytes): Blobs {
   let count = 0;
   let bytes = 0;
   let end = 0;
-  for (let at = 0; at < buffer.length; at = Math.max(at, end - (end % minBlobBytes)) + minBlobBytes) {
-    const start = buffer.lastIndexOf(quotationMark, at) + 1;
-    const quote = buffer.indexOf(quotationMark, Math.max(at, start));
-    end = quote < 0 ? buffer.length : quote;
-    if (end - start >= minBlobBytes && !buffer.subarray(start, end).includes(space)) {
+  for (let at = 0; at < body.length; at = Math.max(at, end - (end % minBlobBytes)) + minBlobBytes) {
+    const start = body.lastIndexOf(quotationMark, at) + 1;
+    const quote = body.indexOf(quotationMark, Math.max(at, start));
+    end = quote < 0 ? body.length : quote;
+    if (end - start >= minBlobBytes && !body.views(start, end).some((view) => view.includes(space))) {
       count += 1;
       bytes += end - start;
     }

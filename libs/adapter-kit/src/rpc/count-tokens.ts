@@ -19,8 +19,7 @@ export function countTokens(context: AdapterContext): Handlers<typeof AdapterSer
   return async (frames, { signal }) => {
     const counter = context.format.countTokens;
     if (counter === undefined) throw new GatewayError('model_not_found', 'Tokens of this model can’t be counted.');
-    const received = await readClientRequest(frames, context.clock);
-    const request = toClientRequest(received, await received.body.whole());
+    const request = toClientRequest(await readClientRequest(frames, context.clock));
     const counted = await countOf(context, counter, request, signal);
     context.metrics.attemptEnded(counted.kind === 'counted' ? AttemptResult.SUCCEEDED : counted.failure.result);
     return toResponse(counted);

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/errors';
+import { PiecedBytes } from '@gateway/json';
 import { type AnswerListener, type Answers, allAtHand, type CallContext, type ToldCall } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
 import type { ExecuteFrame } from '../attempt/answer-frames.ts';
@@ -42,9 +43,8 @@ class Execution implements Answers<ExecuteFrame> {
     if (frames === undefined || !areSmall(frames)) return this.#tellLater(listener);
     try {
       const received = gatherClientRequest(frames, this.#context.clock);
-      const body = received.body.whole();
-      if (body instanceof Promise || isLarge(this.#context, received)) return this.#tellLater(listener);
-      const attempt = new Attempt(this.#context, callMadeHere(this.#context, received, body), listener);
+      if (isLarge(this.#context, received)) return this.#tellLater(listener);
+      const attempt = new Attempt(this.#context, callMadeHere(this.#context, received), listener);
       attempt.begin();
       return attempt;
     } catch (thrown) {
@@ -84,19 +84,19 @@ async function callMadeLater(
   const received = await readClientRequest(frames, context.clock);
   return isLarge(context, received)
     ? await callMadeInWorker(context, received, signal)
-    : callMadeHere(context, received, await received.body.whole());
+    : callMadeHere(context, received);
 }
 
 /** Whether the request is so large, and its translation so much work, that it is left to another thread. */
 function isLarge({ config, format }: AdapterContext, { head, body }: ReceivedRequest): boolean {
-  if (config.translationWorkers === 0 || body.size < config.translationWorkerMinBytes) return false;
+  if (config.translationWorkers === 0 || body.length < config.translationWorkerMinBytes) return false;
   return format.translators.get(head.dialect)?.steps !== undefined;
 }
 
-function callMadeHere(context: AdapterContext, received: ReceivedRequest, body: Uint8Array): AttemptedCall {
+function callMadeHere(context: AdapterContext, received: ReceivedRequest): AttemptedCall {
   const translator = translatorOf(context, received);
-  const prepared = translator.prepare(toClientRequest(received, body));
-  return attemptedCall(received, translator, prepared, estimateInputTokens(body));
+  const prepared = translator.prepare(toClientRequest(received));
+  return attemptedCall(received, translator, prepared, estimateInputTokens(received.body));
 }
 
 async function callMadeInWorker(
@@ -107,18 +107,19 @@ async function callMadeInWorker(
   const { head, lease, body } = received;
   const translator = translatorOf(context, received);
   const { steps } = translator;
-  if (steps === undefined) return callMadeHere(context, received, await body.whole());
+  if (steps === undefined) return callMadeHere(context, received);
   const { model, defaultEffort, traits } = lease;
   const translated = await context.translations.translate(body.pieces, {
     module: steps.worker,
     context: { affinityKey: head.affinityKey, lease: { model, defaultEffort, traits } },
     signal,
   });
-  const prepared = steps.toCall(toClientRequest(received, nothing), translated);
+  const prepared = steps.toCall(toClientRequest({ ...received, body: nothing }), translated);
   return attemptedCall(received, translator, prepared, translated.estimatedTokens);
 }
 
-const nothing = new Uint8Array();
+/** What has been translated is not kept for as long as the answer. */
+const nothing = new PiecedBytes([]);
 
 function translatorOf({ format }: AdapterContext, { head }: ReceivedRequest): Translator {
   const translator = format.translators.get(head.dialect);
@@ -134,5 +135,5 @@ function attemptedCall(
   prepared: PreparedCall,
   estimatedTokens: number,
 ): AttemptedCall {
-  return { requestId: head.requestId, lease, bodyBytes: body.size, estimatedTokens, prepared, passesErrorsOn };
+  return { requestId: head.requestId, lease, bodyBytes: body.length, estimatedTokens, prepared, passesErrorsOn };
 }

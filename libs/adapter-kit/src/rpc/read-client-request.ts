@@ -1,9 +1,9 @@
 import { GatewayError } from '@gateway/errors';
+import { PiecedBytes } from '@gateway/json';
 import type { ExecuteHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { BulkTurns, type Clock } from '@gateway/time';
 import type { ClientRequest } from '../provider-format.ts';
-import { ReceivedBody } from './received-body.ts';
 
 /** A frame of Execute or CountTokens. */
 export interface RequestFrame {
@@ -14,7 +14,7 @@ export interface RequestFrame {
 export interface ReceivedRequest {
   readonly head: ExecuteHead;
   readonly lease: Lease;
-  readonly body: ReceivedBody;
+  readonly body: PiecedBytes;
   /** Epoch milliseconds at which it came. */
   readonly nowMs: number;
 }
@@ -62,12 +62,12 @@ class GatheredRequest {
     if (head?.lease === undefined) {
       throw new GatewayError('invalid_request', 'The first frame must hold a head and a lease.');
     }
-    return { head, lease: head.lease, body: new ReceivedBody(this.#pieces, this.#size), nowMs: this.#nowMs };
+    return { head, lease: head.lease, body: new PiecedBytes(this.#pieces), nowMs: this.#nowMs };
   }
 }
 
 /** The request as translators take it. */
-export function toClientRequest({ head, lease, nowMs }: ReceivedRequest, body: Uint8Array): ClientRequest {
+export function toClientRequest({ head, lease, body, nowMs }: ReceivedRequest): ClientRequest {
   const { requestId, members, forwardHeaders, affinityKey } = head;
   return { requestId, lease, body, members, forwardHeaders, affinityKey, nowMs };
 }

@@ -12,7 +12,7 @@ afterEach(() => adapter[Symbol.asyncDispose]());
 const countingFormat: ProviderFormat = {
   ...fakeFormat,
   countTokens: {
-    prepare: ({ body }) => ({ path: '/count', headers: {}, body }),
+    prepare: ({ body }) => ({ path: '/count', headers: {}, body: body.pieces }),
     readCount: (body) => {
       const count = Number(body);
       if (!Number.isInteger(count)) throw new Error('no count');

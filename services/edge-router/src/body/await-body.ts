@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { JsonBody, JsonSkimmer } from '@gateway/json';
+import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
 import { brokenOff } from './body-rules.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
 
@@ -31,7 +31,7 @@ export function awaitBody(request: IncomingMessage, bytes: number): Promise<Json
       attempt(() => {
         skimmer.end();
         settle();
-        resolve(new JsonBody(gathered.bytes(), skimmer));
+        resolve(new JsonBody(new PiecedBytes([gathered.bytes()]), skimmer));
       });
     const onFault = (fault: unknown): void => {
       settle();

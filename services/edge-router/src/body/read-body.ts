@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { JsonBody, JsonSkimmer, readJsonBody } from '@gateway/json';
+import { JsonBody, JsonSkimmer, PiecedBytes, readJsonBody } from '@gateway/json';
 import { BulkTurns } from '@gateway/time';
 import { awaitBody } from './await-body.ts';
 import { type BodyRules, brokenOff, encodedLimitBytes, tooLarge } from './body-rules.ts';
@@ -111,7 +111,7 @@ async function gather(chunks: AsyncIterable<Buffer>, { rules, expectedBytes, siz
   }
   badJson ??= failureOf(() => skimmer.end());
   if (badJson !== undefined) throw badJson;
-  return new JsonBody(gathered.bytes(), skimmer);
+  return new JsonBody(new PiecedBytes([gathered.bytes()]), skimmer);
 }
 
 async function* undecodableAsInvalidBody(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

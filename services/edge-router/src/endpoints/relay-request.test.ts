@@ -1,4 +1,4 @@
-import { JsonBody, JsonSkimmer } from '@gateway/json';
+import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
 import { describe, expect, it } from 'vitest';
 import { checkBoolean, requireArray, requiredModel, requireInteger, textOf } from './relay-request.ts';
 
@@ -7,7 +7,7 @@ function bodyOf(text: string): JsonBody {
   const skimmer = new JsonSkimmer();
   skimmer.push(bytes);
   skimmer.end();
-  return new JsonBody(bytes, skimmer);
+  return new JsonBody(new PiecedBytes([bytes]), skimmer);
 }
 
 const invalid = (field: string) =>

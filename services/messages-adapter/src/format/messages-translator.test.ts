@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import type { ClientRequest } from '@gateway/adapter-kit';
 import { textOfBody } from '@gateway/adapter-kit/testing';
+import { PiecedBytes } from '@gateway/json';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { messagesTokenCounter } from './count-tokens.ts';
@@ -85,7 +86,7 @@ function request(body: string, forwardHeaders: Record<string, string> = {}): Cli
   return {
     requestId: 'request-1',
     lease: create(LeaseSchema, { model: 'claude-sonnet-5' }),
-    body: Buffer.from(body),
+    body: new PiecedBytes([Buffer.from(body)]),
     forwardHeaders,
     members: [],
     affinityKey: '',

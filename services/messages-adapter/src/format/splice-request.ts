@@ -10,8 +10,8 @@ import { rememberingTexts } from './remembering-texts.ts';
 export function spliceModel(request: JsonBody, model: string): readonly Buffer[] {
   const member = request.member('model');
   if (member === undefined) throw new GatewayError('invalid_request', 'model is required.');
-  const { bytes } = request;
-  return [bytes.subarray(0, member.valueStart), jsonOf(model), bytes.subarray(member.valueEnd)];
+  const { source } = request;
+  return [...source.views(0, member.valueStart), jsonOf(model), ...source.views(member.valueEnd, source.length)];
 }
 
 /** A model's id as JSON: requests are for the same few models. */

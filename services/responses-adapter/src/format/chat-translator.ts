@@ -5,7 +5,7 @@ import { translateChat } from './translate-chat.ts';
 
 /** Chat completions spoken to a Responses provider. No header of the client goes along: none is of this dialect. */
 export const chatTranslator: Translator = {
-  prepare: (request: ClientRequest) => toCall(request, translateChat(request.body, request)),
+  prepare: (request: ClientRequest) => toCall(request, translateChat(request.body.whole(), request)),
   steps: { worker: new URL('./chat-translation-worker.ts', import.meta.url), toCall },
 };
 

@@ -1,4 +1,4 @@
-import { JsonBody, JsonSkimmer } from '@gateway/json';
+import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
 import type { RawEvent } from './raw-event.ts';
 
 /** The finished items of a response, as bytes. */
@@ -65,7 +65,7 @@ function readObject(bytes: Buffer): JsonBody | undefined {
     const skimmer = new JsonSkimmer({ maxDepth: 1_024, maxTokens: Number.POSITIVE_INFINITY });
     skimmer.push(bytes);
     skimmer.end();
-    return new JsonBody(bytes, skimmer);
+    return new JsonBody(new PiecedBytes([bytes]), skimmer);
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { JsonBody, JsonSkimmer, readJsonBody } from '@gateway/json';
+import { JsonBody, JsonSkimmer, PiecedBytes, readJsonBody } from '@gateway/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { spliceRequest } from './splice-request.ts';
@@ -74,7 +74,15 @@ describe('spliceRequest', () => {
 });
 
 function splice(text: string): string {
-  return Buffer.concat(spliceRequest(readJsonBody(Buffer.from(text)), 'gpt-5.5')).toString();
+  const bytes = Buffer.from(text);
+  const spliced = Buffer.concat(spliceRequest(readJsonBody(bytes), 'gpt-5.5'));
+  // It makes no difference in which pieces the body came.
+  const pieces = Array.from({ length: Math.ceil(bytes.length / 5) }, (_, index) =>
+    bytes.slice(5 * index, 5 * index + 5),
+  );
+  const inPieces = readJsonBody(new PiecedBytes(pieces.map((piece) => Uint8Array.from(piece))));
+  expect(Buffer.concat(spliceRequest(inPieces, 'gpt-5.5'))).toEqual(spliced);
+  return spliced.toString();
 }
 
 interface RawMember {
@@ -87,7 +95,7 @@ function membersOf(text: string): readonly RawMember[] {
   const skimmer = new JsonSkimmer();
   skimmer.push(bytes);
   skimmer.end();
-  const { memberList } = new JsonBody(bytes, skimmer);
+  const { memberList } = new JsonBody(new PiecedBytes([bytes]), skimmer);
   return memberList.map(({ key, keyStart, valueEnd }) => ({ key, text: bytes.toString('utf8', keyStart, valueEnd) }));
 }
 

@@ -1,4 +1,4 @@
-import type { JsonBody, NamedJsonMember } from '@gateway/json';
+import type { JsonBody, NamedJsonMember, PiecedBytes } from '@gateway/json';
 
 /**
  * The client's body as the provider gets it: `model` is the given one, `stream` is true, `store` is false, and
@@ -6,13 +6,13 @@ import type { JsonBody, NamedJsonMember } from '@gateway/json';
  * bytes are the client's. In pieces, none of which is a copy of the client's.
  * @see spec "POST /v1/responses"
  */
-export function spliceRequest({ bytes, memberList }: JsonBody, model: string): readonly Buffer[] {
+export function spliceRequest({ source, memberList }: JsonBody, model: string): readonly Buffer[] {
   const fixed = new Map([
     ['model', JSON.stringify(model)],
     ['stream', 'true'],
     ['store', 'false'],
   ]);
-  const splice = new Splice(bytes);
+  const splice = new Splice(source);
   let keptBefore = false;
   memberList.forEach((member, index) => {
     const value = fixed.get(member.key);
@@ -22,10 +22,12 @@ export function spliceRequest({ bytes, memberList }: JsonBody, model: string): r
   });
   const present = new Set(memberList.map((member) => member.key));
   const added = [...fixed].filter(([key]) => !present.has(key)).map(([key, value]) => `"${key}":${value}`);
-  const end = memberList.at(-1)?.valueEnd ?? bytes.indexOf('{') + 1;
+  const end = memberList.at(-1)?.valueEnd ?? source.indexOf(openBrace, 0) + 1;
   if (added.length > 0) splice.replace(end, end, (keptBefore ? ',' : '') + added.join(','));
   return splice.result();
 }
+
+const openBrace = 0x7b;
 
 const removedKeys: ReadonlySet<string> = new Set(['max_output_tokens', 'client_metadata']);
 
@@ -40,20 +42,20 @@ function removeMember(splice: Splice, members: readonly NamedJsonMember[], index
 
 /** Bytes with some ranges replaced. Ranges are given in order and don't overlap. */
 class Splice {
-  readonly #bytes: Buffer;
+  readonly #source: PiecedBytes;
   readonly #pieces: Buffer[] = [];
   #copied = 0;
 
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
+  constructor(source: PiecedBytes) {
+    this.#source = source;
   }
 
   replace(start: number, end: number, text: string): void {
-    this.#pieces.push(this.#bytes.subarray(this.#copied, start), Buffer.from(text));
+    this.#pieces.push(...this.#source.views(this.#copied, start), Buffer.from(text));
     this.#copied = end;
   }
 
   result(): readonly Buffer[] {
-    return [...this.#pieces, this.#bytes.subarray(this.#copied)];
+    return [...this.#pieces, ...this.#source.views(this.#copied, this.#source.length)];
   }
 }

@@ -11,14 +11,15 @@ import { asString, type JsonBody, jsonElements, readJsonBody } from '@gateway/js
 export function withoutSealedReasoning(body: JsonBody): Buffer | undefined {
   const input = body.member('input');
   if (input === undefined) return undefined;
-  const array = body.bytes.subarray(input.valueStart, input.valueEnd);
+  const { bytes } = body;
+  const array = bytes.subarray(input.valueStart, input.valueEnd);
   const items = jsonElements(array).map(({ start, end }) => array.subarray(start, end));
   const kept = items.filter((item) => !isSealedReasoning(item));
   if (kept.length === items.length) return undefined;
   return Buffer.concat([
-    body.bytes.subarray(0, input.valueStart),
+    bytes.subarray(0, input.valueStart),
     inBrackets('[', kept.map(withoutId), ']'),
-    body.bytes.subarray(input.valueEnd),
+    bytes.subarray(input.valueEnd),
   ]);
 }
 

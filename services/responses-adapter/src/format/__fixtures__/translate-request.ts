@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { PiecedBytes } from '@gateway/json';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { chatTranslator } from '../chat-translator.ts';
 
@@ -12,7 +13,7 @@ export interface TranslatedRequest {
 
 /** The provider's request, as JSON, for a client's chat request. Throws GatewayError. */
 export function translateRequest({ request, model, defaultEffort = '', affinityKey = '' }: TranslatedRequest): string {
-  const body = Buffer.from(JSON.stringify(request));
+  const body = new PiecedBytes([Buffer.from(JSON.stringify(request))]);
   const lease = create(LeaseSchema, { model, defaultEffort });
   const more = { requestId: 'request-1', members: [], forwardHeaders: {}, affinityKey, nowMs: 0 };
   return String(chatTranslator.prepare({ body, lease, ...more }).body);
