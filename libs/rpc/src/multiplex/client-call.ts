@@ -1,12 +1,13 @@
 import { type Deadline, startDeadline } from '../deadlines.ts';
 import { RpcError } from '../rpc-error.ts';
 import type { CallOptions } from '../service-types.ts';
+import type { MessageBytes } from '../wire/message-in-parts.ts';
 import type { Departure } from './outbox.ts';
 
 /** What a call is bound to: its place on a stream of calls, or a plain gRPC call. */
 export interface CallLine {
   /** Sends a message. A promise means: wait for it before sending another. */
-  send(message: Uint8Array, isLast: boolean): Promise<void> | undefined;
+  send(message: MessageBytes, isLast: boolean): Promise<void> | undefined;
   /** No message follows. */
   finish(): void;
   /** So many bytes of the answer have been taken. */
@@ -79,7 +80,7 @@ export class ClientCall implements Departure {
     this.#isStarting = false;
   }
 
-  send(message: Uint8Array, isLast: boolean): Promise<void> | undefined {
+  send(message: MessageBytes, isLast: boolean): Promise<void> | undefined {
     if (this.#isOver) return undefined;
     if (!this.#hasDeparted) this.#keep({ message, isLast });
     if (this.#line !== undefined) return this.#line.send(message, isLast);
@@ -183,7 +184,7 @@ export class ClientCall implements Departure {
 
 interface Unsent {
   /** Absent: the end without a message. */
-  readonly message: Uint8Array | undefined;
+  readonly message: MessageBytes | undefined;
   readonly isLast: boolean;
 }
 

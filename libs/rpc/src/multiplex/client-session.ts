@@ -1,4 +1,5 @@
 import { RpcError } from '../rpc-error.ts';
+import type { MessageBytes } from '../wire/message-in-parts.ts';
 import type { BatchTransport } from './batch-transport.ts';
 import { decodeFailure, fromCallFailure } from './call-failure.ts';
 import type { CallLine, ClientCall } from './client-call.ts';
@@ -146,7 +147,7 @@ class ClientLine extends Outlet implements CallLine {
     this.#session = session;
   }
 
-  override send(message: Uint8Array, isLast: boolean): Promise<void> | undefined {
+  override send(message: MessageBytes, isLast: boolean): Promise<void> | undefined {
     if (this.#session.takesMessage(message.length)) return super.send(message, isLast);
     this.call.onFailure(
       new RpcError('internal', `A message of ${message.length} bytes is more than the server takes.`),

@@ -1,3 +1,4 @@
+import { type MessageBytes, MessageInParts } from '../wire/message-in-parts.ts';
 import { frameHeaderBytes } from './frames.ts';
 
 /**
@@ -22,7 +23,8 @@ export class FrameBatch {
   }
 
   /** Adds a frame. Its payload must not change before the batch has been sent. */
-  add(head: number, callId: number, payload: Uint8Array = nothing): void {
+  add(head: number, callId: number, payload: MessageBytes = nothing): void {
+    if (payload instanceof MessageInParts) return this.#addParts(head, callId, payload);
     const isLarge = payload.length >= largePayload;
     const start = this.#addHeader(head, callId, payload.length, isLarge ? 0 : payload.length);
     if (isLarge) this.#addBehind(payload);
@@ -53,6 +55,11 @@ export class FrameBatch {
     }
     this.#bytes.copy(message, end, fieldHeaderRoom, this.#end);
     return message;
+  }
+
+  #addParts(head: number, callId: number, { parts, length }: MessageInParts): void {
+    this.#addHeader(head, callId, length, 0);
+    for (const part of parts) this.#addBehind(part);
   }
 
   /** Where the payload begins, for which there is room then. */

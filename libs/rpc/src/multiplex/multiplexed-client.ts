@@ -2,6 +2,7 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { allAtHand } from '../at-hand.ts';
 import { RpcError } from '../rpc-error.ts';
 import type { CallOptions, Client } from '../service-types.ts';
+import type { MessageBytes } from '../wire/message-in-parts.ts';
 import { SingleAnswer } from './answers.ts';
 import { ClientCall, type Dispatcher } from './client-call.ts';
 import type { MultiplexLimits } from './limits.ts';
@@ -90,7 +91,7 @@ async function sendEach(method: RpcMethod, call: ClientCall, requests: AsyncIter
 }
 
 /** The request as bytes. One that cannot be written fails its call. */
-function encoded(method: RpcMethod, call: ClientCall, request: object): Buffer | undefined {
+function encoded(method: RpcMethod, call: ClientCall, request: object): MessageBytes | undefined {
   try {
     return method.encodeRequest(request);
   } catch (thrown) {

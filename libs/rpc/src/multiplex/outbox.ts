@@ -1,3 +1,4 @@
+import type { MessageBytes } from '../wire/message-in-parts.ts';
 import type { BatchTransport } from './batch-transport.ts';
 import { FrameBatch } from './frame-batch.ts';
 import type { MultiplexLimits } from './limits.ts';
@@ -45,7 +46,7 @@ export class Outbox {
     return this.#open === undefined && this.#sealed.length === 0 && this.#sources.length === 0;
   }
 
-  add(head: number, callId: number, payload?: Uint8Array): void {
+  add(head: number, callId: number, payload?: MessageBytes): void {
     this.#parcel().batch.add(head, callId, payload);
     this.#added();
   }

@@ -1,3 +1,4 @@
+import type { MessageBytes } from '../wire/message-in-parts.ts';
 import { frameFlag, frameKind, ProtocolViolation, windowCost } from './frames.ts';
 import type { Outbox, PieceSource } from './outbox.ts';
 
@@ -18,7 +19,7 @@ export class Outlet implements PieceSource {
   }
 
   /** Sends a message. A promise means: wait for it before sending another. */
-  send(message: Uint8Array, isLast: boolean): Promise<void> | undefined {
+  send(message: MessageBytes, isLast: boolean): Promise<void> | undefined {
     if (this.#waiting.length === 0 && this.#mayLeaveAtOnce(message)) {
       this.#add(message, isLast ? frameFlag.lastPiece | frameFlag.noneFollows : frameFlag.lastPiece);
       return undefined;
@@ -74,11 +75,11 @@ export class Outlet implements PieceSource {
     this.#add(message.subarray(sent, end), isLast ? frameFlag.lastPiece | frameFlag.noneFollows : frameFlag.lastPiece);
   }
 
-  #mayLeaveAtOnce(message: Uint8Array): boolean {
+  #mayLeaveAtOnce(message: MessageBytes): boolean {
     return this.#credit > 0 && message.length <= this.outbox.limits.pieceBytes && this.outbox.hasRoom;
   }
 
-  #add(piece: Uint8Array, flags: number): void {
+  #add(piece: MessageBytes, flags: number): void {
     this.#credit -= windowCost(piece.length);
     this.outbox.add(frameKind.message | flags, this.callId, piece);
   }
@@ -97,7 +98,7 @@ export class Outlet implements PieceSource {
 }
 
 interface Waiting {
-  readonly message: Uint8Array;
+  readonly message: MessageBytes;
   isLast: boolean;
   /** Bytes that have left. */
   sent: number;

@@ -2,6 +2,7 @@ import { type ChannelCredentials, type ClientDuplexStream, Client as GrpcJsClien
 import { fromServiceError } from '../error-metadata.ts';
 import { clientChannelOptions } from '../grpc-options.ts';
 import { RpcError } from '../rpc-error.ts';
+import { joined, type MessageBytes } from '../wire/message-in-parts.ts';
 import type { CallLine, ClientCall } from './client-call.ts';
 import { maxPieceBytes, windowCost } from './frames.ts';
 import type { Place } from './replica.ts';
@@ -73,8 +74,8 @@ class PlainLine implements CallLine {
     stream.on('end', () => this.#onEnd());
   }
 
-  send(message: Uint8Array, isLast: boolean): Promise<void> | undefined {
-    const hasRoom = this.#stream.write(Buffer.from(message.buffer, message.byteOffset, message.byteLength));
+  send(message: MessageBytes, isLast: boolean): Promise<void> | undefined {
+    const hasRoom = this.#stream.write(joined(message));
     if (isLast) this.#stream.end();
     return hasRoom ? undefined : drained(this.#stream);
   }

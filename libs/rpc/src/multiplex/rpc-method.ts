@@ -1,6 +1,8 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { grpcMethod } from '../grpc-definition.ts';
 import { takesOneRequest } from '../handler-of.ts';
+import { partsEncoder } from '../wire/message-encoder.ts';
+import type { MessageBytes } from '../wire/message-in-parts.ts';
 
 /** One RPC with the ways to write and read its messages. */
 export interface RpcMethod {
@@ -8,7 +10,8 @@ export interface RpcMethod {
   readonly path: string;
   readonly name: string;
   readonly takesOneRequest: boolean;
-  readonly encodeRequest: (request: object) => Buffer;
+  /** Long bytes in the request are not copied: they must not change before it has left. */
+  readonly encodeRequest: (request: object) => MessageBytes;
   readonly decodeRequest: (bytes: Uint8Array) => object;
   readonly encodeResponse: (response: object) => Buffer;
   readonly decodeResponse: (bytes: Uint8Array) => object;
@@ -20,7 +23,7 @@ export function rpcMethod(service: DescService, method: DescMethod): RpcMethod {
     path: definition.path,
     name: method.toString(),
     takesOneRequest: takesOneRequest(method),
-    encodeRequest: definition.requestSerialize,
+    encodeRequest: partsEncoder(method.input),
     decodeRequest: (bytes) => definition.requestDeserialize(asBuffer(bytes)),
     encodeResponse: definition.responseSerialize,
     decodeResponse: (bytes) => definition.responseDeserialize(asBuffer(bytes)),

@@ -1,5 +1,6 @@
 import { create, type DescMessage, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { BytesValueSchema, FileDescriptorProtoSchema, StructSchema } from '@bufbuild/protobuf/wkt';
+import { ExecuteRequestSchema, ExecuteResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import {
   AdmitRequestSchema,
   AdmitResponseSchema,
@@ -10,7 +11,8 @@ import { describe, expect, it } from 'vitest';
 import { anyMessage } from './__fixtures__/any-message.ts';
 import { schemas } from './__fixtures__/contracts.ts';
 import { isCovered } from './coverage.ts';
-import { messageEncoder } from './message-encoder.ts';
+import { messageEncoder, partsEncoder } from './message-encoder.ts';
+import { joined, MessageInParts } from './message-in-parts.ts';
 
 function writtenByProtobufEs(schema: DescMessage, fields: Record<string, unknown>): Buffer {
   return Buffer.from(toBinary(schema, create(schema, fields)));
@@ -48,6 +50,23 @@ describe('a message encoder', () => {
       expect(isCovered(schema)).toBe(false);
       expect(messageEncoder(schema)(fields).equals(writtenByProtobufEs(schema, fields))).toBe(true);
     }
+  });
+
+  it('leaves long bytes where they are, for who sends a message in parts', () => {
+    const encode = partsEncoder(ExecuteRequestSchema);
+    for (const size of [100_000, 0, 1_000, 16_383, 16_384]) {
+      const request = { head: { requestId: 'r', affinityKey: 'k' }, body: Buffer.alloc(size, size) };
+      const message = encode(request);
+      expect(joined(message).equals(writtenByProtobufEs(ExecuteRequestSchema, request))).toBe(true);
+      expect(message instanceof MessageInParts && message.parts.includes(request.body)).toBe(size >= 16_384);
+    }
+  });
+
+  it('copies long bytes within a part, whose length stands before it', () => {
+    const response = { outcome: { upstreamAnswer: { status: 1, body: Buffer.alloc(60_000, 7) } } };
+    const message = partsEncoder(ExecuteResponseSchema)(response);
+    expect(message).toBeInstanceOf(Buffer);
+    expect(joined(message).equals(writtenByProtobufEs(ExecuteResponseSchema, response))).toBe(true);
   });
 
   it('writes messages of any size, one after another', () => {

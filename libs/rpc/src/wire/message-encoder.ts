@@ -1,6 +1,7 @@
 import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 import { completeMessage } from '../complete-message.ts';
 import { isCovered } from './coverage.ts';
+import type { MessageBytes } from './message-in-parts.ts';
 import { MessagePlan } from './message-plan.ts';
 import { WireWriter } from './wire-writer.ts';
 
@@ -25,8 +26,26 @@ export function messageEncoder(schema: DescMessage): MessageEncoder {
   };
 }
 
+/**
+ * As `messageEncoder`, for who sends a message in parts: long bytes in it are not copied, so they must not change before it
+ * has left.
+ */
+export function partsEncoder(schema: DescMessage): (message: object) => MessageBytes {
+  if (!isCovered(schema)) return messageEncoder(schema);
+  const plan = MessagePlan.of(schema);
+  return (message) => {
+    try {
+      plan.write(partsWriter, message);
+      return partsWriter.takeParts();
+    } finally {
+      partsWriter.reset();
+    }
+  };
+}
+
 // One for all: a message is written in one go.
 const writer = new WireWriter();
+const partsWriter = new WireWriter({ asideFromBytes: 16 * 1024 });
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,9 +1,20 @@
+import { type MessageBytes, MessageInParts } from './message-in-parts.ts';
+
 /** Bytes of protobuf's wire format, written one after another into a buffer that is used again for every message. */
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(usualBytes);
   #end = 0;
+  /** How many parts have begun that have not ended. */
+  #depth = 0;
+  readonly #asideFromBytes: number;
+  #aside: Aside[] = noneAside;
 
-  /** All that was written, as bytes of its own. The writer is empty afterwards. */
+  /** Bytes so long, outside of any part, are not copied: see `takeParts`. */
+  constructor({ asideFromBytes = Number.POSITIVE_INFINITY } = {}) {
+    this.#asideFromBytes = asideFromBytes;
+  }
+
+  /** All that was written, as bytes of its own. The writer is empty afterwards. For a writer that copies whatever is written. */
   take(): Buffer {
     const taken = Buffer.allocUnsafe(this.#end);
     this.#bytes.copy(taken, 0, 0, this.#end);
@@ -11,9 +22,26 @@ export class WireWriter {
     return taken;
   }
 
+  /** The same, with long bytes as they were given. */
+  takeParts(): MessageBytes {
+    const aside = this.#aside;
+    const written = this.take();
+    if (aside.length === 0) return written;
+    const parts: Uint8Array[] = [];
+    let start = 0;
+    for (const { at, bytes } of aside) {
+      parts.push(written.subarray(start, at), bytes);
+      start = at;
+    }
+    if (start < written.length) parts.push(written.subarray(start));
+    return new MessageInParts(parts);
+  }
+
   /** Forgets what was written. */
   reset(): void {
     this.#end = 0;
+    this.#depth = 0;
+    this.#aside = noneAside;
     if (this.#bytes.length > mostKeptBytes) this.#bytes = Buffer.allocUnsafe(usualBytes);
   }
 
@@ -56,7 +84,8 @@ export class WireWriter {
   /** Bytes behind their length. */
   bytes(value: Uint8Array): void {
     this.varint(value.length);
-    this.raw(value);
+    if (this.#depth === 0 && value.length >= this.#asideFromBytes) this.#putAside(value);
+    else this.raw(value);
   }
 
   /** Text behind the length of its UTF-8. */
@@ -75,10 +104,12 @@ export class WireWriter {
   beginPart(): number {
     this.#makeRoom(1);
     this.#end++;
+    this.#depth++;
     return this.#end;
   }
 
   endPart(start: number): void {
+    this.#depth--;
     const length = this.#end - start;
     // Room was left for a length of one byte; a longer one moves the part.
     const shift = bytesOfVarint(length) - 1;
@@ -89,6 +120,10 @@ export class WireWriter {
     this.#end = start - 1;
     this.varint(length);
     this.#end += length;
+  }
+
+  #putAside(bytes: Uint8Array): void {
+    this.#aside = [...this.#aside, { at: this.#end, bytes }];
   }
 
   /** A call out of JavaScript costs 60 ns, in which a loop writes twenty characters. False: it has others than ASCII. */
@@ -124,6 +159,14 @@ export class WireWriter {
     this.#bytes = larger;
   }
 }
+
+/** Bytes that stand before whatever was written from a place on. */
+interface Aside {
+  readonly at: number;
+  readonly bytes: Uint8Array;
+}
+
+const noneAside: Aside[] = [];
 
 const usualBytes = 16 * 1024;
 
