@@ -1,7 +1,7 @@
 export type { NamedJsonMember, SkimmedJson } from './json-body.ts';
 export { JsonBody, readJsonBody } from './json-body.ts';
 export { type JsonRange, jsonElements } from './json-elements.ts';
-export type { JsonBounds, JsonMember } from './json-skimmer.ts';
+export type { JsonBounds, JsonMember, SkimmerOptions } from './json-skimmer.ts';
 export { JsonSkimmer } from './json-skimmer.ts';
 export { asArray, asCount, asNumber, asObject, asString, type JsonObject, parseJson } from './json-value.ts';
 export { PiecedBytes } from './pieced-bytes.ts';

@@ -11,6 +11,8 @@ export interface NamedJsonMember extends JsonMember {
 export interface SkimmedJson {
   readonly topLevelIsObject: boolean;
   readonly members: readonly JsonMember[];
+  /** See `JsonSkimmer`; absent when no key was noted. */
+  readonly notedKeyEnds?: readonly number[];
 }
 
 /**
@@ -34,6 +36,8 @@ export class JsonBody {
   readonly source: PiecedBytes;
   /** Where the top-level members stand, in the order of the text; a repeated key as often as it was written. */
   readonly members: readonly JsonMember[];
+  /** Where the key ends that whoever read the text asked for, at any depth. */
+  readonly notedKeyEnds: readonly number[];
   #memberList: readonly NamedJsonMember[] | undefined;
 
   /** Throws `invalid_request` when the value is not an object. */
@@ -41,6 +45,7 @@ export class JsonBody {
     if (!skimmed.topLevelIsObject) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
     this.source = source;
     this.members = skimmed.members;
+    this.notedKeyEnds = skimmed.notedKeyEnds ?? [];
   }
 
   /** All of the text; a copy when it came in pieces. */

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/errors';
+import { NotedKeys } from './noted-keys.ts';
 import { endOfPlain, isShortEscape } from './string-bytes.ts';
 import { Utf8Check } from './utf8-check.ts';
 
@@ -9,6 +10,11 @@ export interface JsonBounds {
   readonly maxTokens?: number;
   /** Most members of the top-level object; 10 000 unless told. Each is remembered. */
   readonly maxMembers?: number;
+}
+
+export interface SkimmerOptions extends JsonBounds {
+  /** A key whose places are noted, see `notedKeyEnds`. Of ASCII characters, and found where it is written without escapes. */
+  readonly notedKey?: string | undefined;
 }
 
 /** Where one member of the top-level object stands, as byte offsets: `[keyStart, keyEnd)` and `[valueStart, valueEnd)`. */
@@ -68,6 +74,7 @@ export class JsonSkimmer {
   readonly #maxDepth: number;
   readonly #maxTokens: number;
   readonly #maxMembers: number;
+  readonly #noted: NotedKeys | undefined;
   /** One byte per open container: is it an object? Small at first: then it costs nothing to make. */
   #isObject = new Uint8Array(64);
   #depth = 0;
@@ -79,13 +86,16 @@ export class JsonSkimmer {
   #unicodeLeft = 0;
   #literal = '';
   #literalAt = 0;
+  /** Of the last key at any depth. */
+  #latestKeyStart = 0;
   #keyStart = 0;
   #keyEnd = 0;
   #valueStart = 0;
   #topLevelIsObject = false;
   readonly #utf8 = new Utf8Check();
 
-  constructor({ maxDepth = 256, maxTokens = 250_000, maxMembers = 10_000 }: JsonBounds = {}) {
+  constructor({ maxDepth = 256, maxTokens = 250_000, maxMembers = 10_000, notedKey }: SkimmerOptions = {}) {
+    this.#noted = notedKey === undefined ? undefined : new NotedKeys(notedKey);
     this.#maxDepth = maxDepth;
     this.#maxTokens = maxTokens;
     this.#maxMembers = maxMembers;
@@ -96,7 +106,13 @@ export class JsonSkimmer {
     return this.#topLevelIsObject;
   }
 
+  /** Where the noted key ends, wherever it stands in the text: the last ones, in their order. */
+  get notedKeyEnds(): readonly number[] {
+    return this.#noted?.ends ?? none;
+  }
+
   push(bytes: Uint8Array): void {
+    this.#noted?.onChunk(bytes, this.#base);
     const text = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     let at = 0;
     while (at < bytes.length) {
@@ -178,6 +194,7 @@ export class JsonSkimmer {
   #beginKey(byte: number, offset: number): void {
     this.#countToken();
     this.#stringIsKey = true;
+    this.#latestKeyStart = offset;
     if (this.#depth === 1) this.#keyStart = offset;
     this.#expect(byte === quote, State.string, offset);
   }
@@ -201,6 +218,7 @@ export class JsonSkimmer {
   #endString(end: number): void {
     if (!this.#stringIsKey) return this.#endValue(end);
     if (this.#depth === 1) this.#keyEnd = end;
+    this.#noted?.onKey(this.#latestKeyStart, end);
     this.#state = State.colon;
   }
 
@@ -284,6 +302,8 @@ export class JsonSkimmer {
     }
   }
 }
+
+const none: readonly number[] = [];
 
 function twiceAsLong(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const longer = new Uint8Array(2 * bytes.length);

@@ -1,1 +1,1 @@
-export { digestOfSeal, lastSealedReasoning, lastSealedReasoningInTurns, type SealMember } from './sealed-reasoning.ts';
+export { digestOfSeal, lastSealBehind, lastSealedReasoning, type SealMember } from './sealed-reasoning.ts';

@@ -1,5 +1,7 @@
+import { JsonSkimmer, PiecedBytes } from '@gateway/json';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { digestOfSeal, lastSealedReasoning, lastSealedReasoningInTurns } from './sealed-reasoning.ts';
+import { digestOfSeal, lastSealBehind, lastSealedReasoning } from './sealed-reasoning.ts';
 
 const seal = (letter: string) => `gAAAAA${letter.repeat(90)}==`;
 const find = (value: unknown, spaces?: number) =>
@@ -52,26 +54,23 @@ describe('the last sealed reasoning', () => {
     ).toBeUndefined();
   });
 
-  it.each([0, 1, 10, 18, 19, 20, 100])('is found where its key begins %i bytes before a stretch', async (before) => {
-    const stretchBytes = 1024 * 1024;
-    const key = '"encrypted_content"';
-    const turn = `${key}:"${seal('a')}","text":"`;
-    const rest = 'x'.repeat(2 * stretchBytes + before - turn.length - 2);
-    const json = Buffer.from(`{"old":"${'x'.repeat(stretchBytes)}",${turn}${rest}"}`);
-    expect(json.length - json.indexOf(key)).toBe(2 * stretchBytes + before);
-    expect(lastSealedReasoning(json, 'encrypted_content')).toBe(digestOfSeal(seal('a')));
-    expect(await lastSealedReasoningInTurns(json, 'encrypted_content')).toBe(digestOfSeal(seal('a')));
-  });
-
-  it('is looked for in turns, so that others go on meanwhile', async () => {
-    let turns = 0;
-    const count = () => {
-      turns += 1;
-      counting = setImmediate(count);
-    };
-    let counting = setImmediate(count);
-    await lastSealedReasoningInTurns(Buffer.alloc(8 * 1024 * 1024, 0x20), 'signature');
-    clearImmediate(counting);
-    expect(turns).toBeGreaterThanOrEqual(7);
+  it('is the one behind the last of the keys that were noted while the text was read', () => {
+    const value = fc.oneof(fc.constantFrom(seal('a'), seal('b'), 'short', '', null), fc.nat());
+    const key = fc.constantFrom('signature', 'arguments', 'signatur', 'text');
+    const body = fc.array(fc.tuple(key, value).map(([name, each]) => ({ [name]: [each], inner: { [name]: each } })));
+    fc.assert(
+      fc.property(body, fc.nat(3), fc.integer({ min: 1, max: 200 }), (turns, spaces, chunkBytes) => {
+        const json = Buffer.from(JSON.stringify({ turns }, undefined, spaces));
+        const skimmer = new JsonSkimmer({ notedKey: 'signature' });
+        const chunks: Buffer[] = [];
+        for (let start = 0; start < json.length; start += chunkBytes) {
+          chunks.push(Buffer.from(json.subarray(start, start + chunkBytes)));
+        }
+        for (const chunk of chunks) skimmer.push(chunk);
+        skimmer.end();
+        const found = lastSealBehind(new PiecedBytes(chunks), skimmer.notedKeyEnds);
+        expect(found).toBe(lastSealedReasoning(json, 'signature'));
+      }),
+    );
   });
 });

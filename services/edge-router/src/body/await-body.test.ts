@@ -1,5 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { JsonSkimmer } from '@gateway/json';
 import { describe, expect, it } from 'vitest';
 import { awaitBody } from './await-body.ts';
 
@@ -8,7 +9,7 @@ const listened = ['data', 'end', 'error', 'close'] as const;
 function setUp(text: string) {
   const request = new IncomingMessage(new Socket());
   const listenersBefore = listened.map((event) => request.listenerCount(event));
-  const body = awaitBody(request, Buffer.byteLength(text));
+  const body = awaitBody(request, Buffer.byteLength(text), new JsonSkimmer());
   const leftListeners = () => listened.map((event, n) => request.listenerCount(event) - (listenersBefore[n] ?? 0));
   return { request, body, leftListeners };
 }

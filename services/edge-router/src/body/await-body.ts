@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
+import { JsonBody, type JsonSkimmer, PiecedBytes } from '@gateway/json';
 import { brokenOff } from './body-rules.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
 
@@ -7,9 +7,8 @@ import { GatheredBytes } from './gathered-bytes.ts';
  * The rest of a plain body of known length that is so small that nobody else needs a turn before it is here: most clients send the
  * head first. As reading its stream, but without a promise for each piece. Room for it has been made.
  */
-export function awaitBody(request: IncomingMessage, bytes: number): Promise<JsonBody> {
+export function awaitBody(request: IncomingMessage, bytes: number, skimmer: JsonSkimmer): Promise<JsonBody> {
   return new Promise((resolve, reject) => {
-    const skimmer = new JsonSkimmer();
     const gathered = new GatheredBytes(bytes);
     const settle = (): void => {
       request.off('data', onData).off('end', onEnd).off('error', onFault).off('close', onClose);

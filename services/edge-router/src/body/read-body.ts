@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { JsonBody, JsonSkimmer, PiecedBytes, readJsonBody } from '@gateway/json';
+import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
 import { BulkTurns } from '@gateway/time';
 import { awaitBody } from './await-body.ts';
 import { type BodyRules, brokenOff, encodedLimitBytes, tooLarge } from './body-rules.ts';
@@ -12,18 +12,18 @@ export type { BodyRules } from './body-rules.ts';
 /**
  * Reads and checks a JSON body: encoding, size, room, decodability, grammar, in this order. At once when it has been received
  * already. The size is refused as soon as it is certain, before the upload ends; a client that waits to be told to send its body
- * is told only now. Throws, at once or later, `unsupported_encoding`, `body_too_large`, `providers_unavailable`, `invalid_body`,
+ * is told only now. The places of `notedKey` are noted on the way: see `JsonBody.notedKeyEnds`. Throws, at once or later, `unsupported_encoding`, `body_too_large`, `providers_unavailable`, `invalid_body`,
  * `invalid_json`, `invalid_request`.
  * @see spec "Size limits"
  */
-export function readBody(request: IncomingMessage, rules: BodyRules): JsonBody | Promise<JsonBody> {
+export function readBody(request: IncomingMessage, rules: BodyRules, notedKey?: string): JsonBody | Promise<JsonBody> {
   const encoding = bodyEncoding(request, rules.acceptsCompression);
   const declaredBytes = declaredLength(request);
   const isPlain = encoding === 'identity';
   if ((declaredBytes ?? 0) > (isPlain ? rules.limitBytes : encodedLimitBytes(rules))) throw tooLarge(rules);
   const plainBytes = isPlain ? declaredBytes : undefined;
   const waiting = rules.hold?.reserve(plainBytes ?? unknownLengthBytes);
-  const upload = { encoding, plainBytes, rules };
+  const upload = { encoding, plainBytes, rules, notedKey };
   return waiting === undefined ? readUpload(request, upload) : waiting.then(() => readUpload(request, upload));
 }
 
@@ -32,6 +32,7 @@ interface Upload {
   /** How long the body is; undefined when that is not known before it is read. */
   readonly plainBytes: number | undefined;
   readonly rules: BodyRules;
+  readonly notedKey: string | undefined;
 }
 
 /** There is room for it now. */
@@ -41,10 +42,11 @@ function readUpload(request: IncomingMessage, upload: Upload): JsonBody | Promis
 }
 
 /** Undefined when not all of it has come. Throws why it never will, when that is known. */
-function readReceived(request: IncomingMessage, { plainBytes }: Upload): JsonBody | undefined {
+function readReceived(request: IncomingMessage, { plainBytes, notedKey }: Upload): JsonBody | undefined {
   const fault = uploadFault(request);
   if (fault !== undefined) throw fault;
-  return plainBytes !== undefined && plainBytes === request.readableLength ? readWhole(request, plainBytes) : undefined;
+  if (plainBytes === undefined || plainBytes !== request.readableLength) return undefined;
+  return readWhole(request, plainBytes, new JsonSkimmer({ notedKey }));
 }
 
 async function readComing(request: IncomingMessage, upload: Upload): Promise<JsonBody> {
@@ -52,10 +54,12 @@ async function readComing(request: IncomingMessage, upload: Upload): Promise<Jso
   await undefined;
   const received = readReceived(request, upload);
   if (received !== undefined) return received;
-  const { encoding, plainBytes, rules } = upload;
-  if (plainBytes !== undefined && plainBytes <= smallBytes) return awaitBody(request, plainBytes);
+  const { encoding, plainBytes, rules, notedKey } = upload;
+  const skimmer = new JsonSkimmer({ notedKey });
+  if (plainBytes !== undefined && plainBytes <= smallBytes) return awaitBody(request, plainBytes, skimmer);
   return gather(undecodableAsInvalidBody(decodeBody(request, encoding, rules)), {
     rules,
+    skimmer,
     expectedBytes: plainBytes ?? unknownLengthBytes,
     sizeIsCertain: plainBytes !== undefined,
   });
@@ -65,12 +69,15 @@ async function readComing(request: IncomingMessage, upload: Upload): Promise<Jso
  * A body that has been received already. Most are, and no more is received unread than others need no turn for. Saves the
  * reading of a stream, and a copy.
  */
-function readWhole(request: IncomingMessage, bytes: number): JsonBody {
+function readWhole(request: IncomingMessage, bytes: number, skimmer: JsonSkimmer): JsonBody {
   // Taking all that is there lets a request end of which nothing more comes: its connection is not free for the next one before.
   const whole: unknown = bytes === 0 ? undefined : request.read();
   if (bytes === 0 || !request.complete) request.resume();
   noteReadToEnd(request);
-  return readJsonBody(whole instanceof Buffer ? whole : Buffer.alloc(0));
+  const body = whole instanceof Buffer ? whole : Buffer.alloc(0);
+  skimmer.push(body);
+  skimmer.end();
+  return new JsonBody(new PiecedBytes([body]), skimmer);
 }
 
 /** A body of this size takes no longer than others may have to wait. */
@@ -81,13 +88,13 @@ const unknownLengthBytes = 64 * 1024;
 
 interface Expected {
   readonly rules: BodyRules;
+  readonly skimmer: JsonSkimmer;
   readonly expectedBytes: number;
   /** The body can't turn out too large any more. */
   readonly sizeIsCertain: boolean;
 }
 
-async function gather(chunks: AsyncIterable<Buffer>, { rules, expectedBytes, sizeIsCertain }: Expected) {
-  const skimmer = new JsonSkimmer();
+async function gather(chunks: AsyncIterable<Buffer>, { rules, skimmer, expectedBytes, sizeIsCertain }: Expected) {
   const turns = new BulkTurns();
   let gathered = new GatheredBytes(expectedBytes);
   let size = 0;

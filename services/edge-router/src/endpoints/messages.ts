@@ -1,5 +1,6 @@
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import type { SealMember } from '@gateway/sealed-reasoning';
 import { affinityKey } from '../attempts/affinity-key.ts';
 import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
@@ -18,29 +19,30 @@ import { whenThere } from './when-there.ts';
  */
 export function messages(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.principal;
-  return whenThere(readBody(request.request, request.bodyRules), (body) => {
+  return whenThere(readBody(request.request, request.bodyRules, seal), (body) => {
     const model = requiredModel(body);
     requireInteger(body, 'max_tokens');
     requireArray(body, 'messages', 'messages');
     checkBoolean(body, 'stream');
     const sessionKey = affinityKey(tokenId, request.request.headers, undefined);
-    return whenThere(relayAffinity({ tokenId, sessionKey, body, seal: 'signature' }), (affinity) => {
-      const kept = usesThread(body) ? threadAffinity(tokenId, body, affinity) : affinity;
-      return generate(request, peers, {
-        body,
-        model,
-        dialect: Dialect.MESSAGES,
-        formats,
-        affinityKey: kept.affinityKey,
-        answerKeysOf: kept.answerKeysOf,
-        allowCandidateFailover: false,
-        forwardHeaders: messagesHeaders(request.request),
-        onFailed: giveUp,
-      });
+    const affinity = relayAffinity({ tokenId, sessionKey, body });
+    const kept = usesThread(body) ? threadAffinity(tokenId, body, affinity) : affinity;
+    return generate(request, peers, {
+      body,
+      model,
+      dialect: Dialect.MESSAGES,
+      formats,
+      affinityKey: kept.affinityKey,
+      answerKeysOf: kept.answerKeysOf,
+      allowCandidateFailover: false,
+      forwardHeaders: messagesHeaders(request.request),
+      onFailed: giveUp,
     });
   });
 }
 
+/** What names sealed reasoning in a Messages request. */
+const seal: SealMember = 'signature';
 const formats = [ProviderFormat.MESSAGES];
 
 function giveUp(failed: AttemptsFailed): never {

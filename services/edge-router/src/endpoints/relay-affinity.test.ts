@@ -1,4 +1,4 @@
-import { readJsonBody } from '@gateway/json';
+import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
 import { digestOfSeal } from '@gateway/sealed-reasoning';
 import { describe, expect, it } from 'vitest';
 import { type RelayedConversation, relayAffinity } from './relay-affinity.ts';
@@ -8,10 +8,17 @@ const affinityOf = (body: object, more: Partial<RelayedConversation> = {}) =>
   relayAffinity({
     tokenId: 'token',
     sessionKey: '',
-    body: readJsonBody(Buffer.from(JSON.stringify(body))),
-    seal: 'encrypted_content',
+    body: read(JSON.stringify(body)),
     ...more,
   });
+
+function read(text: string): JsonBody {
+  const bytes = Buffer.from(text);
+  const skimmer = new JsonSkimmer({ notedKey: 'encrypted_content' });
+  skimmer.push(bytes);
+  skimmer.end();
+  return new JsonBody(new PiecedBytes([bytes]), skimmer);
+}
 const turn = (letter: string) => ({ input: [{ type: 'reasoning', encrypted_content: seal(letter) }] });
 const answerWith = (letter: string) => ({ answerId: 'resp_1', sealedReasoning: digestOfSeal(seal(letter)) });
 

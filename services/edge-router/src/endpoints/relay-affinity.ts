@@ -1,5 +1,5 @@
 import type { JsonBody } from '@gateway/json';
-import { lastSealedReasoning, lastSealedReasoningInTurns, type SealMember } from '@gateway/sealed-reasoning';
+import { lastSealBehind } from '@gateway/sealed-reasoning';
 import { reasoningKey } from '../attempts/affinity-key.ts';
 import type { Generation } from './generate.ts';
 
@@ -10,26 +10,20 @@ export interface RelayedConversation {
   readonly tokenId: string;
   /** Empty when the client named no session. */
   readonly sessionKey: string;
+  /** In which the key of the dialect's seals was noted: a SealMember. */
   readonly body: JsonBody;
-  /** How the dialect names sealed reasoning. */
-  readonly seal: SealMember;
 }
 
 /**
  * A session stays on its account. A conversation without one is followed by the sealed reasoning that it brings along, so
- * that it reaches the account that can read it; only then is an answer's reasoning worth remembering. At once for all but very
- * long bodies.
+ * that it reaches the account that can read it; only then is an answer's reasoning worth remembering.
  */
-export function relayAffinity({ tokenId, sessionKey, body, seal }: RelayedConversation): Affinity | Promise<Affinity> {
+export function relayAffinity({ tokenId, sessionKey, body }: RelayedConversation): Affinity {
   if (sessionKey !== '') return { affinityKey: sessionKey, answerKeysOf: noKeys };
-  if (body.bytes.length <= oneTurnBytes) return reasoningAffinity(tokenId, lastSealedReasoning(body.bytes, seal));
-  return lastSealedReasoningInTurns(body.bytes, seal).then((last) => reasoningAffinity(tokenId, last));
+  return reasoningAffinity(tokenId, lastSealBehind(body.source, body.notedKeyEnds));
 }
 
 const noKeys = (): readonly string[] => [];
-
-/** Searched in a fraction of a millisecond. */
-const oneTurnBytes = 512 * 1024;
 
 /** @param last digest of the reasoning that the request brings along. */
 function reasoningAffinity(tokenId: string, last: string | undefined): Affinity {

@@ -14,21 +14,20 @@ export function requiredModel(body: JsonBody): string {
 export function requireArray(body: JsonBody, key: string, what: string): void {
   const member = body.member(key);
   if (member === undefined) throw invalid(key, 'is required');
-  if (body.bytes[member.valueStart] !== openBracket) throw invalid(key, `must be an array of ${what}`);
+  if (body.source.at(member.valueStart) !== openBracket) throw invalid(key, `must be an array of ${what}`);
 }
 
 export function requireInteger(body: JsonBody, key: string): void {
   const member = body.member(key);
   if (member === undefined) throw invalid(key, 'is required');
-  if (!isDigits(body.bytes, member) && !Number.isInteger(smallValue(body, member)))
-    throw invalid(key, 'must be an integer');
+  if (!isDigits(body, member) && !Number.isInteger(smallValue(body, member))) throw invalid(key, 'must be an integer');
 }
 
 export function checkBoolean(body: JsonBody, key: string): void {
   const member = body.member(key);
   if (member === undefined) return;
   // The body is well-formed: nothing else begins like this.
-  const first = body.bytes[member.valueStart];
+  const first = body.source.at(member.valueStart);
   if (first !== letterT && first !== letterF) throw invalid(key, 'must be true or false');
 }
 
@@ -45,14 +44,14 @@ const letterF = 0x66;
 /** No number, boolean or key that means something is longer. */
 const maxSmallBytes = 4 * 1024;
 
-function smallValue({ bytes }: JsonBody, { valueStart, valueEnd }: JsonMember): unknown {
-  return valueEnd - valueStart > maxSmallBytes ? undefined : JSON.parse(bytes.toString('utf8', valueStart, valueEnd));
+function smallValue({ source }: JsonBody, { valueStart, valueEnd }: JsonMember): unknown {
+  return valueEnd - valueStart > maxSmallBytes ? undefined : JSON.parse(source.text(valueStart, valueEnd));
 }
 
 /** As integers are written, but for negative ones and those with an exponent. */
-function isDigits(bytes: Uint8Array, { valueStart, valueEnd }: JsonMember): boolean {
+function isDigits({ source }: JsonBody, { valueStart, valueEnd }: JsonMember): boolean {
   for (let at = valueStart; at < valueEnd; at++) {
-    const byte = bytes[at] ?? 0;
+    const byte = source.at(at) ?? 0;
     if (byte < 0x30 || byte > 0x39) return false;
   }
   return valueEnd - valueStart <= maxSmallBytes;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Dialect, type UpstreamAnswer } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import type { SealMember } from '@gateway/sealed-reasoning';
 import { affinityKey } from '../attempts/affinity-key.ts';
 import { type AttemptsFailed, modelNotFound } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
@@ -20,28 +21,29 @@ const forwardedHeaders = ['x-openai-internal-codex-responses-lite', 'x-codex-tur
  */
 export function responses(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.principal;
-  return whenThere(readBody(request.request, request.bodyRules), (body) => {
+  return whenThere(readBody(request.request, request.bodyRules, seal), (body) => {
     const model = requiredModel(body);
     requireArray(body, 'input', 'input items, not a string');
     // Classes are for chat completions and Messages: here the model must be one of the pool's.
     if (model.startsWith('gateway/')) throw modelNotFound(model);
     const sessionKey = affinityKey(tokenId, request.request.headers, textOf(body, 'prompt_cache_key'));
-    return whenThere(relayAffinity({ tokenId, sessionKey, body, seal: 'encrypted_content' }), (affinity) =>
-      generate(request, peers, {
-        body,
-        model,
-        dialect: Dialect.RESPONSES,
-        formats,
-        affinityKey: affinity.affinityKey,
-        answerKeysOf: affinity.answerKeysOf,
-        allowCandidateFailover: false,
-        forwardHeaders: codexHeaders(request.request),
-        onFailed: (failed) => passOn(failed, request.response),
-      }),
-    );
+    const affinity = relayAffinity({ tokenId, sessionKey, body });
+    return generate(request, peers, {
+      body,
+      model,
+      dialect: Dialect.RESPONSES,
+      formats,
+      affinityKey: affinity.affinityKey,
+      answerKeysOf: affinity.answerKeysOf,
+      allowCandidateFailover: false,
+      forwardHeaders: codexHeaders(request.request),
+      onFailed: (failed) => passOn(failed, request.response),
+    });
   });
 }
 
+/** What names sealed reasoning in a Responses request. */
+const seal: SealMember = 'encrypted_content';
 const formats = [ProviderFormat.RESPONSES];
 
 function codexHeaders({ headers }: IncomingMessage): Record<string, string> {
