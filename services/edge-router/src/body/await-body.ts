@@ -1,41 +1,45 @@
 import type { IncomingMessage } from 'node:http';
-import { JsonBody, type JsonSkimmer, PiecedBytes } from '@gateway/json';
+import type { JsonBody } from '@gateway/json';
+import type { BodyIntake } from './body-intake.ts';
 import { brokenOff } from './body-rules.ts';
-import { GatheredBytes } from './gathered-bytes.ts';
 
 /**
- * The rest of a plain body of known length that is so small that nobody else needs a turn before it is here: most clients send the
- * head first. As reading its stream, but without a promise for each piece. Room for it has been made.
+ * The rest of a plain body that is still to come. As reading its stream, but without a promise for each piece. Room for it has
+ * been made.
  */
-export function awaitBody(request: IncomingMessage, bytes: number, skimmer: JsonSkimmer): Promise<JsonBody> {
+export function awaitBody(request: IncomingMessage, intake: BodyIntake): Promise<JsonBody> {
   return new Promise((resolve, reject) => {
-    const gathered = new GatheredBytes(bytes);
     const settle = (): void => {
       request.off('data', onData).off('end', onEnd).off('error', onFault).off('close', onClose);
+    };
+    const fail = (reason: unknown): void => {
+      settle();
+      // Whoever answers decides what becomes of the rest.
+      request.pause();
+      reject(reason);
     };
     const attempt = (act: () => void): void => {
       try {
         act();
-      } catch (badJson) {
-        settle();
-        reject(badJson);
+      } catch (thrown) {
+        fail(thrown);
       }
     };
     const onData = (chunk: Buffer): void =>
       attempt(() => {
-        skimmer.push(chunk);
-        gathered.add(chunk);
+        const turn = intake.take(chunk);
+        if (turn === undefined) return;
+        // Nothing more is told while it waits for its turn, not even the end.
+        request.pause();
+        turn.then(() => request.resume(), fail);
       });
     const onEnd = (): void =>
       attempt(() => {
-        skimmer.end();
+        const body = intake.finish();
         settle();
-        resolve(new JsonBody(new PiecedBytes([gathered.bytes()]), skimmer));
+        resolve(body);
       });
-    const onFault = (fault: unknown): void => {
-      settle();
-      reject(brokenOff(fault));
-    };
+    const onFault = (fault: unknown): void => fail(brokenOff(fault));
     const onClose = (): void => onFault(new Error('the connection was closed'));
     request.on('end', onEnd).on('error', onFault).on('close', onClose).on('data', onData);
   });

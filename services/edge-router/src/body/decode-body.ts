@@ -45,15 +45,11 @@ export function bodyEncoding(request: IncomingMessage, acceptsCompression: boole
  * decode to the limit, and something else when the bytes can't be decoded, when more follows their end, and when the
  * upload breaks off. The request itself is never destroyed: its connection still owes an answer.
  */
-export function decodeBody(
+export async function* decodeBody(
   request: IncomingMessage,
-  encoding: Encoding | 'identity',
+  encoding: Encoding,
   rules: BodyRules,
-): AsyncIterable<Buffer> {
-  return encoding === 'identity' ? bytesOf(request) : decoded(request, encoding, rules);
-}
-
-async function* decoded(request: IncomingMessage, encoding: Encoding, rules: BodyRules): AsyncGenerator<Buffer> {
+): AsyncGenerator<Buffer> {
   const decoder = decoders[encoding](await firstByteOf(request));
   let receivedBytes = 0;
   const count = (chunk: Buffer) => {

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
-import { BulkTurns } from '@gateway/time';
 import { awaitBody } from './await-body.ts';
+import { BodyIntake } from './body-intake.ts';
 import { type BodyRules, brokenOff, encodedLimitBytes, tooLarge } from './body-rules.ts';
 import { bodyEncoding, decodeBody } from './decode-body.ts';
-import { GatheredBytes } from './gathered-bytes.ts';
 import { inviteUpload, noteReadToEnd, uploadFault } from './upload.ts';
 
 export type { BodyRules } from './body-rules.ts';
@@ -55,15 +54,18 @@ async function readComing(request: IncomingMessage, upload: Upload): Promise<Jso
   const received = readReceived(request, upload);
   if (received !== undefined) return received;
   const { encoding, plainBytes, rules, notedKey } = upload;
-  const skimmer = new JsonSkimmer({ notedKey });
-  if (plainBytes !== undefined && plainBytes <= smallBytes) return awaitBody(request, plainBytes, skimmer);
-  return gather(undecodableAsInvalidBody(decodeBody(request, encoding, rules)), {
+  const intake = new BodyIntake({
     rules,
-    skimmer,
+    skimmer: new JsonSkimmer({ notedKey }),
     expectedBytes: plainBytes ?? unknownLengthBytes,
     sizeIsCertain: plainBytes !== undefined,
   });
+  if (encoding === 'identity') return awaitBody(request, intake);
+  return gather(undecodableAsInvalidBody(decodeBody(request, encoding, rules)), intake);
 }
+
+/** What is set aside for a body that does not say how long it will be. */
+const unknownLengthBytes = 64 * 1024;
 
 /**
  * A body that has been received already. Most are, and no more is received unread than others need no turn for. Saves the
@@ -80,45 +82,12 @@ function readWhole(request: IncomingMessage, bytes: number, skimmer: JsonSkimmer
   return new JsonBody(new PiecedBytes([body]), skimmer);
 }
 
-/** A body of this size takes no longer than others may have to wait. */
-const smallBytes = 64 * 1024;
-
-/** What is set aside for a body that does not say how long it will be. */
-const unknownLengthBytes = 64 * 1024;
-
-interface Expected {
-  readonly rules: BodyRules;
-  readonly skimmer: JsonSkimmer;
-  readonly expectedBytes: number;
-  /** The body can't turn out too large any more. */
-  readonly sizeIsCertain: boolean;
-}
-
-async function gather(chunks: AsyncIterable<Buffer>, { rules, skimmer, expectedBytes, sizeIsCertain }: Expected) {
-  const turns = new BulkTurns();
-  let gathered = new GatheredBytes(expectedBytes);
-  let size = 0;
-  let badJson: unknown;
+async function gather(chunks: AsyncIterable<Buffer>, intake: BodyIntake): Promise<JsonBody> {
   for await (const chunk of chunks) {
-    size += chunk.length;
-    if (size > rules.limitBytes) throw tooLarge(rules);
-    const turn = turns.spend(chunk.length);
+    const turn = intake.take(chunk);
     if (turn !== undefined) await turn;
-    if (badJson !== undefined) continue;
-    badJson = failureOf(() => skimmer.push(chunk));
-    if (badJson === undefined) {
-      rules.hold?.growTo(gathered.capacityWith(chunk));
-      gathered.add(chunk);
-    } else if (sizeIsCertain) {
-      throw badJson;
-    } else {
-      // Read on to the end and keep nothing: too large, or undecodable, would come first among the errors.
-      gathered = new GatheredBytes(0);
-    }
   }
-  badJson ??= failureOf(() => skimmer.end());
-  if (badJson !== undefined) throw badJson;
-  return new JsonBody(new PiecedBytes([gathered.bytes()]), skimmer);
+  return intake.finish();
 }
 
 async function* undecodableAsInvalidBody(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -126,15 +95,6 @@ async function* undecodableAsInvalidBody(chunks: AsyncIterable<Buffer>): AsyncGe
     yield* chunks;
   } catch (cause) {
     throw brokenOff(cause);
-  }
-}
-
-function failureOf(act: () => void): unknown {
-  try {
-    act();
-    return undefined;
-  } catch (failure) {
-    return failure;
   }
 }
 
