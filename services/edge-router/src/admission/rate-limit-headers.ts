@@ -1,6 +1,5 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { decimal } from '../decimal.ts';
 import { formatDuration } from './format-duration.ts';
 
 /** The `x-ratelimit-*` headers of a request: a pair's three are absent when its limit is not set. @see spec "Rate-limit headers" */
@@ -12,8 +11,8 @@ export function rateLimitHeaders({ requests, tokens }: LimitStatus, nowMs: numbe
     headers['x-ratelimit-reset-requests'] = formatDuration(untilMs(requests.emptyAt, nowMs));
   }
   if (tokens !== undefined) {
-    headers['x-ratelimit-limit-tokens'] = decimal(tokens.limit);
-    headers['x-ratelimit-remaining-tokens'] = decimal(tokens.remaining);
+    headers['x-ratelimit-limit-tokens'] = String(tokens.limit);
+    headers['x-ratelimit-remaining-tokens'] = String(tokens.remaining);
     headers['x-ratelimit-reset-tokens'] = formatDuration(untilMs(tokens.resetsAt, nowMs));
   }
   return headers;

@@ -1,7 +1,6 @@
 import { toJsonString } from '@bufbuild/protobuf';
 import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { decimal } from '../decimal.ts';
 
 /**
  * An event in protobuf's JSON, byte for byte as `toJsonString` has it. Each request is written two or three times, and the
@@ -62,6 +61,12 @@ function quoted(text: string): string {
 }
 
 const plain = /^[\w ./:-]*$/;
+
+/** As the text of a number, which takes a fifth of the time that V8 needs for the text of a BigInt. */
+function decimal(count: bigint): string {
+  const number = Number(count);
+  return Number.isSafeInteger(number) ? `${number}` : `${count}`;
+}
 
 /** Requests that follow each other were mostly admitted within the same moment. */
 function timestampMember(at: Timestamp): string {
