@@ -13,14 +13,9 @@ export interface AnswerIntakeOptions {
   readonly answer: AnswerReader;
 }
 
-/**
- * Hands a provider's answer to its reader, and bounds what may come before the client has something of it. A read of the
- * connection brings an answer in as many pieces as its chunks: they are handed on together, since each costs its reader as much
- * again as what is in it.
- */
+/** Hands a provider's answer to its reader, and bounds what may come before the client has something of it. */
 export class AnswerIntake {
   readonly #options: AnswerIntakeOptions;
-  #arrived: Buffer[] = [];
   #answerBegan = false;
   #heldBytes = 0;
 
@@ -28,23 +23,8 @@ export class AnswerIntake {
     this.#options = options;
   }
 
-  /** What comes next is read with what comes after it in the same turn. */
-  add(bytes: Buffer): void {
-    this.#arrived.push(bytes);
-  }
-
-  /**
-   * Reads what has come. `isHeld`: the client has no head yet. Throws UpstreamError when the answer can't be read, or too much
-   * is held.
-   */
-  read(isHeld: boolean): void {
-    const arrived = this.#arrived;
-    if (arrived.length === 0) return;
-    this.#arrived = [];
-    for (const bytes of joinedIfSmall(arrived)) this.#push(bytes, isHeld);
-  }
-
-  #push(bytes: Buffer, isHeld: boolean): void {
+  /** `isHeld`: the client has no head yet. Throws UpstreamError when the answer can't be read, or too much is held. */
+  push(bytes: Uint8Array, isHeld: boolean): void {
     const { answer } = this.#options;
     try {
       answer.push(bytes);
@@ -86,16 +66,6 @@ export class AnswerIntake {
     if (this.#heldBytes > bound) throw new UpstreamError('malformed', 'Too much came before the first content.');
   }
 }
-
-function joinedIfSmall(pieces: readonly Buffer[]): readonly Buffer[] {
-  if (pieces.length === 1) return pieces;
-  let size = 0;
-  for (const { length } of pieces) size += length;
-  return size > maxJoinedBytes ? pieces : [Buffer.concat(pieces, size)];
-}
-
-/** More takes longer to copy than its pieces to read. */
-const maxJoinedBytes = 16 * 1024;
 
 /** What an answer that is sent whole may hold back. */
 const maxHeldBytes = 64 * 1024 * 1024;

@@ -126,12 +126,15 @@ export class Attempt implements ToldCall, ExchangeListener {
 
   onBytes(bytes: Buffer): void {
     if (this.#isSettled) return;
-    this.#intake?.add(bytes);
+    try {
+      this.#intake?.push(bytes, !this.#frames.hasHead);
+    } catch (thrown) {
+      this.#breakOff(thrown);
+    }
     this.#awaitTurn();
   }
 
   onEnd(): void {
-    this.#readArrived();
     if (this.#isSettled) return;
     this.#keepContent();
     try {
@@ -143,7 +146,6 @@ export class Attempt implements ToldCall, ExchangeListener {
   }
 
   onError(error: UpstreamError): void {
-    this.#readArrived();
     if (this.#isSettled) return;
     this.#keepContent();
     this.#broken = error;
@@ -203,15 +205,6 @@ export class Attempt implements ToldCall, ExchangeListener {
     if (answer.hasContent && answer.ending === undefined) this.#kept ??= this.#frames.progress(answer);
   }
 
-  #readArrived(): void {
-    if (this.#isSettled) return;
-    try {
-      this.#intake?.read(!this.#frames.hasHead);
-    } catch (thrown) {
-      this.#breakOff(thrown);
-    }
-  }
-
   /** Nothing that still comes can be of use. */
   #breakOff(thrown: unknown): void {
     if (!(thrown instanceof UpstreamError)) throw thrown;
@@ -238,7 +231,6 @@ export class Attempt implements ToldCall, ExchangeListener {
   };
 
   #tellTurn(): void {
-    this.#readArrived();
     this.#tell(this.#kept);
     this.#kept = undefined;
     if (this.#result !== undefined) return;
