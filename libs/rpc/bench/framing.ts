@@ -32,7 +32,8 @@ function byHand(count: number): number {
   const onFrame = (_head: number, _id: number, bytes: Buffer) => {
     read += bytes.length;
   };
-  readFrames(framesOf(batch.toMessage()) ?? Buffer.alloc(0), { onFrame });
+  const { bytes, start } = batch.toMessage();
+  readFrames(framesOf(bytes.subarray(start)) ?? Buffer.alloc(0), { onFrame });
   return read;
 }
 

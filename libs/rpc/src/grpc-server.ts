@@ -14,6 +14,7 @@ import { toServiceError } from './error-metadata.ts';
 import { isFault, type OnFault, requestIdOf } from './faults.ts';
 import { grpcDefinition } from './grpc-definition.ts';
 import { serverChannelOptions } from './grpc-options.ts';
+import { GrpcPort } from './grpc-port.ts';
 import { callCancelled, callEnded, HandlerContext } from './handler-context.ts';
 import { handlerOf, type SingleHandler, type StreamHandler } from './handler-of.ts';
 import { type MultiplexedStreams, serveMultiplexed } from './multiplex/serve-multiplexed.ts';
@@ -34,7 +35,7 @@ export interface GrpcServerOptions {
  * over one long-lived stream instead; the handlers see no difference.
  */
 export class GrpcServer {
-  readonly port: number;
+  readonly #port: GrpcPort;
   readonly #server: Server;
   readonly #health: HealthImplementation;
   readonly #streams: MultiplexedStreams;
@@ -49,15 +50,24 @@ export class GrpcServer {
     );
     for (const route of options.routes) server.addService(grpcDefinition(route.service), implement(route, options));
     const streams = serveMultiplexed(server, options);
-    const port = await bind(server, addressOf(options));
+    const grpc = server.createConnectionInjector(ServerCredentials.createInsecure());
+    const port = await GrpcPort.listen({
+      ...options,
+      onStreamOfCalls: (socket, opening) => streams.serve(socket, opening),
+      onGrpc: (socket) => grpc.injectConnection(socket),
+    });
     return new GrpcServer(server, health, streams, port);
   }
 
-  private constructor(server: Server, health: HealthImplementation, streams: MultiplexedStreams, port: number) {
+  private constructor(server: Server, health: HealthImplementation, streams: MultiplexedStreams, port: GrpcPort) {
     this.#server = server;
     this.#health = health;
     this.#streams = streams;
-    this.port = port;
+    this.#port = port;
+  }
+
+  get port(): number {
+    return this.#port.port;
   }
 
   /** What the health service answers from now on. */
@@ -69,27 +79,16 @@ export class GrpcServer {
   async stop(graceMs: number): Promise<void> {
     this.setServing(false);
     this.#streams.goAway();
-    await new Promise<void>((resolve) => {
-      const force = setTimeout(() => this.#server.forceShutdown(), graceMs);
-      this.#server.tryShutdown(() => {
-        clearTimeout(force);
-        resolve();
-      });
-    });
+    const force = setTimeout(() => this.#cut(), graceMs);
+    const shutDown = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
+    await Promise.all([this.#port.close(), shutDown]);
+    clearTimeout(force);
   }
-}
 
-function addressOf({ host, port }: GrpcServerOptions): string {
-  return host.startsWith('unix:') ? host : `${host}:${port}`;
-}
-
-function bind(server: Server, address: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
-      if (error) reject(error);
-      else resolve(port);
-    });
-  });
+  #cut(): void {
+    this.#server.forceShutdown();
+    this.#port.cut();
+  }
 }
 
 function implement(route: ServiceRoute, options: GrpcServerOptions): UntypedServiceImplementation {

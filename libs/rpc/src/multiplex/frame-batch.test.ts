@@ -3,6 +3,7 @@ import { OpenRequestSchema } from '@gateway/proto/rpc/v1/multiplex_service_pb.js
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { MessageInParts } from '../wire/message-in-parts.ts';
+import { roomBeforeBatch } from './batch-transport.ts';
 import { FrameBatch, framesOf } from './frame-batch.ts';
 import { readFrames } from './frames.ts';
 
@@ -25,7 +26,9 @@ it('holds the frames that were added, in order, as one field of protobuf', () =>
         batch.add(head, callId, cut === undefined ? payload : parts);
       }
       const { length } = batch;
-      const message = batch.toMessage();
+      const { bytes, start } = batch.toMessage();
+      expect(start).toBeGreaterThanOrEqual(roomBeforeBatch);
+      const message = bytes.subarray(start);
       const read: unknown[] = [];
       readFrames(framesOf(message) ?? Buffer.from('?'), {
         onFrame: (head, callId, payload) => {

@@ -1,25 +1,26 @@
 import { type MessageBytes, MessageInParts } from '../wire/message-in-parts.ts';
+import { type OutgoingBatch, roomBeforeBatch } from './batch-transport.ts';
 import { frameHeaderBytes } from './frames.ts';
 
 /**
- * Frames on their way into one gRPC message. They are written straight into the bytes that go out, behind room for the
- * one protobuf field that holds them, so that a frame is no object of its own. Large payloads are copied once, when the
+ * Frames on their way into one gRPC message. They are written straight into the bytes that go out, behind room for
+ * what precedes them on the wire, so that a frame is no object of its own. Large payloads are copied once, when the
  * length of the whole is known: bytes that grow step by step press the garbage collector with what they leave behind.
  */
 export class FrameBatch {
   #bytes: Buffer;
-  #end = fieldHeaderRoom;
+  #end = room;
   /** What stands before `#bytes`: frames, and large payloads as they were given. */
   #before: Uint8Array[] | undefined;
   #beforeLength = 0;
 
   constructor(expectedBytes: number) {
-    this.#bytes = Buffer.allocUnsafe(Math.max(smallestBatch, expectedBytes) + fieldHeaderRoom);
+    this.#bytes = Buffer.allocUnsafe(Math.max(smallestBatch, expectedBytes) + room);
   }
 
   /** Bytes of frames so far. */
   get length(): number {
-    return this.#beforeLength + this.#end - fieldHeaderRoom;
+    return this.#beforeLength + this.#end - room;
   }
 
   /** Adds a frame. Its payload must not change before the batch has been sent. */
@@ -38,23 +39,24 @@ export class FrameBatch {
   }
 
   /** The batch as a message of protobuf: OpenRequest or OpenResponse with the field `frames`. Nothing may be added after. */
-  toMessage(): Buffer {
+  toMessage(): OutgoingBatch {
     const { length } = this;
     if (this.#before !== undefined) return this.#joined(this.#before, length);
-    const start = fieldHeaderRoom - fieldHeaderBytes(length);
+    const start = room - fieldHeaderBytes(length);
     writeFieldHeader(this.#bytes, start, length);
-    return this.#bytes.subarray(start, this.#end);
+    return { bytes: this.#bytes.subarray(0, this.#end), start };
   }
 
-  #joined(before: readonly Uint8Array[], length: number): Buffer {
-    const message = Buffer.allocUnsafe(fieldHeaderBytes(length) + length);
-    let end = writeFieldHeader(message, 0, length);
+  #joined(before: readonly Uint8Array[], length: number): OutgoingBatch {
+    const start = roomBeforeBatch;
+    const bytes = Buffer.allocUnsafe(start + fieldHeaderBytes(length) + length);
+    let end = writeFieldHeader(bytes, start, length);
     for (const part of before) {
-      message.set(part, end);
+      bytes.set(part, end);
       end += part.length;
     }
-    this.#bytes.copy(message, end, fieldHeaderRoom, this.#end);
-    return message;
+    this.#bytes.copy(bytes, end, room, this.#end);
+    return { bytes, start };
   }
 
   #addParts(head: number, callId: number, { parts, length }: MessageInParts): void {
@@ -74,10 +76,10 @@ export class FrameBatch {
 
   #addBehind(payload: Uint8Array): void {
     this.#before ??= [];
-    this.#before.push(this.#bytes.subarray(fieldHeaderRoom, this.#end), payload);
-    this.#beforeLength += this.#end - fieldHeaderRoom + payload.length;
-    this.#bytes = Buffer.allocUnsafe(smallestBatch + fieldHeaderRoom);
-    this.#end = fieldHeaderRoom;
+    this.#before.push(this.#bytes.subarray(room, this.#end), payload);
+    this.#beforeLength += this.#end - room + payload.length;
+    this.#bytes = Buffer.allocUnsafe(smallestBatch + room);
+    this.#end = room;
   }
 
   #makeRoom(length: number): void {
@@ -107,6 +109,9 @@ const framesTag = 0x0a;
 
 /** Room for the tag and a length of up to five bytes. */
 const fieldHeaderRoom = 6;
+
+/** What is kept free before frames. */
+const room = roomBeforeBatch + fieldHeaderRoom;
 
 const smallestBatch = 512;
 

@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { credentials } from '@grpc/grpc-js';
 import type { GrpcChannel } from '../grpc-client.ts';
 import { ClientSession } from './client-session.ts';
-import { openStream } from './grpc-streams.ts';
+import { openStream } from './http2/open-stream.ts';
 import { defaultLimits, type MultiplexLimits } from './limits.ts';
 import { multiplexedClient } from './multiplexed-client.ts';
 import { PlainPlace } from './plain-place.ts';
@@ -50,18 +50,13 @@ async function addressesOf(hostname: string, port: string): Promise<readonly str
 }
 
 function grpcNetwork(limits: MultiplexLimits, heartbeatMs: number): Network {
-  const insecure = credentials.createInsecure();
   return {
     openSession: (address, keeper) =>
-      openStream(
-        grpcTarget(address),
-        insecure,
-        (transport) => new ClientSession(transport, { limits, heartbeatMs }, keeper),
-      ),
+      openStream(address, (transport) => new ClientSession(transport, { limits, heartbeatMs }, keeper)),
     openPlain: (address, onUnreachable) =>
       new PlainPlace({
         target: grpcTarget(address),
-        credentials: insecure,
+        credentials: credentials.createInsecure(),
         windowBytes: limits.windowBytes,
         onUnreachable,
       }),

@@ -1,7 +1,10 @@
+import type { Socket } from 'node:net';
 import type { Server } from '@grpc/grpc-js';
 import type { OnFault } from '../faults.ts';
 import type { ServiceRoute } from '../service-types.ts';
+import type { BatchTransport } from './batch-transport.ts';
 import { acceptStream, multiplexDefinition, type OpenHandler } from './grpc-streams.ts';
+import { type ServedStream, serveStream } from './http2/serve-stream.ts';
 import { defaultLimits, type MultiplexLimits } from './limits.ts';
 import { servedMethods } from './served-methods.ts';
 import { ServerSession } from './server-session.ts';
@@ -15,6 +18,8 @@ export interface ServeMultiplexedOptions {
 
 /** The streams of calls that a server serves. */
 export interface MultiplexedStreams {
+  /** Serves a connection that carries a stream of calls and nothing else. */
+  serve(socket: Socket, opening: Buffer): void;
   /** Asks every client to open no more calls here and to leave when its running ones have ended. */
   goAway(): void;
 }
@@ -24,21 +29,28 @@ export function serveMultiplexed(server: Server, options: ServeMultiplexedOption
   const { routes, onFault, limits = defaultLimits, heartbeatMs = 5_000 } = options;
   const methods = servedMethods(routes);
   const sessions = new Set<ServerSession>();
-  const open: OpenHandler = (call) =>
-    acceptStream(call, (transport) => {
-      const session = new ServerSession(transport, {
-        methods,
-        limits,
-        heartbeatMs,
-        onFault,
-        onOver: () => sessions.delete(session),
-      });
-      sessions.add(session);
-      return session;
+  const connections = new Set<ServedStream>();
+  const listen = (transport: BatchTransport) => {
+    const session = new ServerSession(transport, {
+      methods,
+      limits,
+      heartbeatMs,
+      onFault,
+      onOver: () => sessions.delete(session),
     });
+    sessions.add(session);
+    return session;
+  };
+  const open: OpenHandler = (call) => acceptStream(call, listen);
   server.addService(multiplexDefinition, { open });
   return {
+    serve: (socket, opening) => {
+      const connection = serveStream(socket, opening, listen);
+      connections.add(connection);
+      socket.once('close', () => connections.delete(connection));
+    },
     goAway: () => {
+      for (const connection of connections) connection.endUnopened();
       for (const session of sessions) session.goAway();
     },
   };

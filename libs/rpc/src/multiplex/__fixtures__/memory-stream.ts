@@ -38,7 +38,7 @@ export class MemoryStream {
 
   #end(lane: Lane): BatchTransport {
     return {
-      send: (message, sent) => lane.send(message, sent),
+      send: ({ bytes, start }, sent) => lane.send(bytes.subarray(start), sent),
       end: () => lane.end(),
       destroy: () => this.cut(),
     };
