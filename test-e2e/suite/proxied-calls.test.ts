@@ -1,0 +1,96 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { serviceRoute } from '@gateway/rpc';
+import { GrpcServer, openMultiplexedChannel } from '@gateway/rpc/grpc';
+import { freePort } from '@gateway/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OwnProcess } from '../bench/processes/own-process.ts';
+import { untilConnectable } from '../bench/processes/until-connectable.ts';
+import { findNginx } from '../bench/systems/nginx-program.ts';
+
+const route = serviceRoute(LimiterService, {
+  admit: async ({ key }) => ({ status: { localDay: key } }),
+  settle: () => ({}),
+  peek: () => ({}),
+  admitStream: async function* (requests) {
+    for await (const { checks } of requests)
+      yield { decisions: checks.map(({ key }) => ({ status: { localDay: key } })) };
+  },
+});
+
+const nginx = await findNginx().catch(() => undefined);
+
+describe.skipIf(nginx === undefined)('calls between services through nginx', () => {
+  const stack = new AsyncDisposableStack();
+  let url = '';
+
+  beforeAll(async () => {
+    const server = await GrpcServer.listen({ host: '127.0.0.1', port: 0, routes: [route] });
+    stack.defer(() => server.stop(1_000));
+    const folder = await mkdtemp(join(tmpdir(), 'proxied-calls-'));
+    stack.defer(() => rm(folder, { recursive: true, force: true }));
+    const port = await freePort();
+    const configuration = join(folder, 'nginx.conf');
+    await writeFile(configuration, configurationOf(folder, port, server.port));
+    const arguments_ = ['-p', folder, '-c', configuration, '-e', join(folder, 'error.log')];
+    const started = stack.use(await OwnProcess.start(nginx ?? '', arguments_, { stopSignal: 'SIGTERM' }));
+    await untilConnectable('nginx', port, started);
+    url = `http://127.0.0.1:${port}`;
+  });
+  afterAll(() => stack.disposeAsync());
+
+  it('arrive as they were made, large and many', async () => {
+    using channel = openMultiplexedChannel(url);
+    const limiter = channel.client(LimiterService);
+    const keys = [1, 100, 20_000, 300_000, 3_000_000].map((size, index) => `${index}`.repeat(size));
+    const answers = await Promise.all([...keys, ...keys].map((key) => limiter.admit({ key })));
+    expect(answers.map(({ status }) => status?.localDay)).toEqual([...keys, ...keys]);
+  });
+
+  it('share a stream for as long as they go on', async () => {
+    using channel = openMultiplexedChannel(url);
+    const requests = async function* () {
+      for (let n = 0; n < 50; n++) yield { checks: [{ key: `${n}`.repeat(10_000) }] };
+    };
+    let count = 0;
+    for await (const { decisions } of channel.client(LimiterService).admitStream(requests())) {
+      expect(decisions[0]?.status?.localDay).toBe(`${count++}`.repeat(10_000));
+    }
+    expect(count).toBe(50);
+  });
+
+  it('of several clients may share a connection behind the proxy', async () => {
+    const answers = Array.from({ length: 5 }, async (_, n) => {
+      using channel = openMultiplexedChannel(url);
+      return (await channel.client(LimiterService).admit({ key: `${n}` })).status?.localDay;
+    });
+    expect(await Promise.all(answers)).toEqual(['0', '1', '2', '3', '4']);
+  });
+});
+
+function configurationOf(folder: string, port: number, serverPort: number): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `  ${kind}_temp_path ${folder}/${kind};`,
+  );
+  return `daemon off;
+worker_processes 1;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+pid ${folder}/nginx.pid;
+error_log ${folder}/error.log info;
+events { worker_connections 128; }
+http {
+${temporary.join('\n')}
+  access_log off;
+  upstream service { server 127.0.0.1:${serverPort}; keepalive 8; }
+  server {
+    listen 127.0.0.1:${port} http2;
+    client_max_body_size 0;
+    location / {
+      grpc_pass grpc://service;
+    }
+  }
+}
+`;
+}
