@@ -84,6 +84,8 @@ async function listenOn(
     try {
       server.listen({ ...endpoint, ...(endpoint.port === 0 ? { port: portOf(servers[0]) } : {}) });
       await once(server, 'listening');
+      // A connection that could not be taken is its client's loss.
+      server.on('error', () => undefined);
       servers.push(server);
     } catch (thrown) {
       failures.push(thrown);

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { Heartbeat } from '../heartbeat.ts';
-import { DataWriter } from './data-writer.ts';
+import { DataWriter, type FrameSink } from './data-writer.ts';
 import { FrameDispatch, type PeerEvents } from './frame-dispatch.ts';
 import { FrameReader } from './frame-reader.ts';
 import { goAwayFrame, pingAckFrame, pingFrame, settingsAckFrame, windowUpdateFrame } from './frames.ts';
@@ -29,7 +29,7 @@ export interface ConnectionLimits {
 }
 
 /** One end of a connection of HTTP/2 with one stream: all that is not the stream's own. */
-export class Connection implements PeerEvents {
+export class Connection implements PeerEvents, FrameSink {
   readonly data: DataWriter;
   readonly #socket: Socket;
   readonly #stream: StreamEvents;
@@ -45,7 +45,7 @@ export class Connection implements PeerEvents {
   constructor(socket: Socket, { windowBytes, maxFrameBytes }: ConnectionLimits, stream: StreamEvents) {
     this.#socket = socket;
     this.#stream = stream;
-    this.data = new DataWriter(socket);
+    this.data = new DataWriter(this);
     this.#reader = new FrameReader(new FrameDispatch(this), { maxFrameBytes, maxControlBytes });
     this.#window = new InboundWindow(windowBytes, (bytes) => this.write(windowUpdateFrame(0, bytes)));
     this.#streamWindow = new InboundWindow(windowBytes, (bytes) => this.write(windowUpdateFrame(theStream, bytes)));
@@ -74,9 +74,17 @@ export class Connection implements PeerEvents {
     }
   }
 
-  /** Sends a frame that takes nothing of the windows. */
-  write(frame: Buffer): void {
-    if (!this.#isOver) this.#socket.write(frame);
+  /** Sends frames as they are. Only data takes of the windows, and goes by way of `data`. */
+  write(frames: Buffer, written?: () => void): void {
+    if (!this.#isOver) this.#socket.write(frames, written);
+  }
+
+  cork(): void {
+    this.#socket.cork();
+  }
+
+  uncork(): void {
+    this.#socket.uncork();
   }
 
   /** Ends the connection with a last word. */

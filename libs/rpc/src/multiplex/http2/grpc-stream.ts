@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { maxMessageBytes } from '../../grpc-options.ts';
 import type { BatchListener, BatchTransport, OutgoingBatch } from '../batch-transport.ts';
 import { framesOf } from '../frame-batch.ts';
 import { Connection, type ConnectionLimits, type StreamEvents } from './connection.ts';
@@ -101,6 +102,3 @@ export abstract class GrpcStream implements BatchTransport, StreamEvents {
 export function violation(words: string, code: ErrorCode = errorCode.protocolError): ConnectionError {
   return new ConnectionError(code, words);
 }
-
-/** As over plain gRPC. Batches are far smaller. */
-const maxMessageBytes = 8 * 1024 * 1024;

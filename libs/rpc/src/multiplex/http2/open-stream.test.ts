@@ -12,7 +12,15 @@ import { roomBeforeBatch } from '../batch-transport.ts';
 import { FrameBatch, framesOf } from '../frame-batch.ts';
 import { openPath } from '../grpc-streams.ts';
 import { RawPeer } from './__fixtures__/raw-peer.ts';
-import { frame, goAwayFrame, headersFrame, pingFrame, resetStreamFrame, settingsFrame } from './frames.ts';
+import {
+  frame,
+  goAwayFrame,
+  headersFrame,
+  pingFrame,
+  resetStreamFrame,
+  settingsFrame,
+  windowUpdateFrame,
+} from './frames.ts';
 import { encodeHeaders } from './hpack/header-encoder.ts';
 import { MessageReader } from './message-reader.ts';
 import { openStream } from './open-stream.ts';
@@ -250,17 +258,10 @@ describe('a client of a server that misbehaves', () => {
 
   it('says why it closes the connection itself', async () => {
     const { socket } = await rawServer();
-    const peer = new RawPeer(socket);
-    socket.removeAllListeners('data');
-    const read: Buffer[] = [];
-    socket.on('data', (bytes: Buffer) => read.push(bytes));
+    const peer = new RawPeer(socket, clientPreface.length);
     socket.write(Buffer.concat([greeting, frame(frameType.ping, 0, 0, Buffer.alloc(3))]));
-    await expect.poll(() => peer.isClosed).toBe(true);
-    const bytes = Buffer.concat(read);
-    expect(bytes.subarray(0, clientPreface.length).equals(clientPreface)).toBe(true);
-    expect(bytes.includes(goAwayFrame(1, errorCode.frameSizeError, 'a frame has not the size that it must have'))).toBe(
-      true,
-    );
+    expect(await peer.goAwayCode()).toBe(errorCode.frameSizeError);
+    expect(String(peer.of(frameType.goAway)[0]?.payload)).toContain('a frame has not the size that it must have');
   });
 
   it('gives up a server that says nothing more, though the connection stands', async () => {
@@ -283,6 +284,20 @@ describe('a client of a server that misbehaves', () => {
     const { heard } = open(port);
     await expect.poll(() => heard.words).toEqual(['broken']);
     expect(heard.cause).toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  it('sends nothing more of what waited when the stream was given up', async () => {
+    const { heard, socket, transport } = await rawServer();
+    const peer = new RawPeer(socket, clientPreface.length);
+    for (const size of [60_000, 60_000]) {
+      transport.send({ bytes: Buffer.alloc(roomBeforeBatch + size), start: roomBeforeBatch }, () => undefined);
+    }
+    const received = () => peer.of(frameType.data).reduce((sum, { payload }) => sum + payload.length, 0);
+    await expect.poll(received).toBe(65_535);
+    const more = [windowUpdateFrame(0, 100_000), windowUpdateFrame(1, 100_000)];
+    socket.write(Buffer.concat([greeting, answer, resetStreamFrame(1, errorCode.cancel), ...more]));
+    expect(await peer.goAwayCode()).toBe(errorCode.noError);
+    expect([received(), heard.words]).toEqual([65_535, ['broken']]);
   });
 
   it('tells nothing of a connection that it has ended itself', async () => {

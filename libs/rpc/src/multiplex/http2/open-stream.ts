@@ -1,4 +1,5 @@
 import { connect, type NetConnectOpts, type Socket } from 'node:net';
+import { clientWindowBytes } from '../../grpc-options.ts';
 import type { BatchListener, BatchTransport } from '../batch-transport.ts';
 import { openPath } from '../grpc-streams.ts';
 import { endOfDataFrame, headersFrame, settingsFrame, windowUpdateFrame } from './frames.ts';
@@ -7,7 +8,7 @@ import { GrpcStream, violation } from './grpc-stream.ts';
 import type { Headers } from './header-blocks.ts';
 import { largestListBytes } from './hpack/header-decoder.ts';
 import { encodeHeaders } from './hpack/header-encoder.ts';
-import { clientPreface, defaultWindowBytes, setting, theStream } from './protocol.ts';
+import { clientPreface, defaultWindowBytes, ownMaxFrameBytes, setting, theStream } from './protocol.ts';
 
 /**
  * Opens a stream of calls to an address, `ip:port` or `unix:/path`, on a connection of its own. The listener is told when
@@ -87,7 +88,4 @@ function openingOf(authority: string): Buffer {
   return Buffer.concat([clientPreface, settings, window, headersFrame(theStream, headers, false)]);
 }
 
-const MiB = 1024 * 1024;
-
-/** What comes is handed over at once and held back by the windows of calls: this one only keeps the network busy. */
-const limits = { windowBytes: MiB, maxFrameBytes: MiB };
+const limits = { windowBytes: clientWindowBytes, maxFrameBytes: ownMaxFrameBytes };

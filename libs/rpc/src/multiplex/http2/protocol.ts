@@ -65,6 +65,9 @@ export const settingBytes = 6;
 export const defaultWindowBytes = 65_535;
 export const defaultMaxFrameBytes = 16_384;
 
+/** What we take: a batch of calls fits into one frame. */
+export const ownMaxFrameBytes = 1024 * 1024;
+
 export const largestWindowBytes = 2 ** 31 - 1;
 export const largestFrameBytes = 2 ** 24 - 1;
 

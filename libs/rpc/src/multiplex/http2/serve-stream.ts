@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { serverWindowBytes } from '../../grpc-options.ts';
 import { statusNumber } from '../../status-number.ts';
 import type { BatchListener, BatchTransport } from '../batch-transport.ts';
 import { openPath } from '../grpc-streams.ts';
@@ -7,7 +8,7 @@ import { GrpcStream, violation } from './grpc-stream.ts';
 import type { Headers } from './header-blocks.ts';
 import { largestListBytes } from './hpack/header-decoder.ts';
 import { encodeHeaders } from './hpack/header-encoder.ts';
-import { clientPreface, defaultWindowBytes, errorCode, setting, theStream } from './protocol.ts';
+import { clientPreface, defaultWindowBytes, errorCode, ownMaxFrameBytes, setting, theStream } from './protocol.ts';
 
 /** A connection that one of our own clients has opened, and its stream of calls. */
 export interface ServedStream {
@@ -97,10 +98,7 @@ function isOfClient(streamId: number): boolean {
   return streamId % 2 === 1;
 }
 
-const MiB = 1024 * 1024;
-
-/** Request bodies of up to 64 MiB must not wait for round trips. */
-const limits = { windowBytes: 16 * MiB, maxFrameBytes: MiB };
+const limits = { windowBytes: serverWindowBytes, maxFrameBytes: ownMaxFrameBytes };
 
 /** All that the server says before it has read anything. */
 const greeting = Buffer.concat([

@@ -27,7 +27,8 @@ export class RawPeer {
     return new RawPeer(socket);
   }
 
-  constructor(socket: Socket) {
+  /** `skippedBytes` come before the first frame: the preface of a client. */
+  constructor(socket: Socket, skippedBytes = 0) {
     this.socket = socket;
     let data = Buffer.alloc(0);
     const reader = new FrameReader(
@@ -44,7 +45,12 @@ export class RawPeer {
       },
       { maxFrameBytes: 2 ** 24, maxControlBytes: 2 ** 24 },
     );
-    socket.on('data', (bytes: Buffer) => reader.read(bytes));
+    let left = skippedBytes;
+    socket.on('data', (bytes: Buffer) => {
+      const skipped = Math.min(left, bytes.length);
+      left -= skipped;
+      reader.read(bytes.subarray(skipped));
+    });
     socket.on('error', () => undefined);
     socket.on('close', () => {
       this.isClosed = true;
