@@ -127,8 +127,9 @@ export class NatsUsageConsumer implements UsageConsumer {
     const messages = await consumer.fetch({ max_messages: maxMessages, expires: fetchExpiresMs });
     this.#fetched = messages;
     let stored = true;
-    const gather = (first: JsMsg) => this.#gather(first);
+    const gather = (last: JsMsg) => this.#gather(last);
     for await (const batch of messageBatches(messages, { batchEvents: this.#options.batchEvents, gather })) {
+      this.#nextBatchMs = performance.now() + this.#options.gatherMs;
       stored &&= await this.#store(batch, sink);
       if (stored) continue;
       for (const { message } of batch) message.nak(redeliveryDelayMs);
@@ -138,14 +139,12 @@ export class NatsUsageConsumer implements UsageConsumer {
 
   /**
    * What comes alone is stored at once. Under load, what comes soon after a batch waits for the rest of its time: a
-   * transaction costs as much as dozens of its events. A backlog fills batches by itself, and does not wait.
+   * transaction costs as much as dozens of its events. A backlog fills batches by itself, or fetches, and does not wait.
    */
-  async #gather(first: JsMsg): Promise<void> {
+  async #gather(last: JsMsg): Promise<void> {
     const pauseMs = this.#nextBatchMs - performance.now();
-    if (pauseMs > 0 && first.info.pending < fetchMessages) {
-      await sleep(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
-    }
-    this.#nextBatchMs = performance.now() + this.#options.gatherMs;
+    if (pauseMs <= 0 || last.info.pending >= fetchMessages) return;
+    await sleep(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
