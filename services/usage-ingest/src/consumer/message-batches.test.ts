@@ -7,11 +7,12 @@ import { type Messages, messageBatches } from './message-batches.ts';
 describe('batches of messages', () => {
   it('are full while there is enough at hand, and nothing is waited for', async () => {
     const source = new FakeMessages([20, 20, 20, 20, 20, 20, 20]);
-    const gathered: number[] = [];
+    const gathered: [number, number][] = [];
     source.end();
-    expect(await batchesOf(source, 50, async () => void gathered.push(source.taken))).toEqual([60, 60, 20]);
-    // Only the last one is not full.
-    expect(gathered).toEqual([7]);
+    const gather = async (_last: unknown, missing: number) => void gathered.push([source.taken, missing]);
+    expect(await batchesOf(source, 50, gather)).toEqual([60, 60, 20]);
+    // Only the last one is not full: it lacks one and a half of such messages.
+    expect(gathered).toEqual([[7, 1.5]]);
   });
 
   it('hold what arrives while they are gathered for, which happens once', async () => {
@@ -39,7 +40,9 @@ describe('batches of messages', () => {
   });
 });
 
-async function batchesOf(source: FakeMessages, batchEvents: number, gather: () => Promise<void>) {
+type Gather = (last: FakeMessage, missing: number) => Promise<void>;
+
+async function batchesOf(source: FakeMessages, batchEvents: number, gather: Gather) {
   const batches: number[] = [];
   for await (const batch of messageBatches(source, { batchEvents, gather })) {
     batches.push(batch.reduce((sum, { events = [] }) => sum + events.length, 0));

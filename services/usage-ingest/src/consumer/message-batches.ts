@@ -12,10 +12,10 @@ export interface BatchOptions<M extends Bytes = JsMsg> {
   /** A batch ends with the message that brings it to so many events. */
   readonly batchEvents: number;
   /**
-   * Is given the last message when nothing more is at hand and the batch is not full; others that arrive until it resolves go
-   * with it. At most once per batch.
+   * Is given the last message when nothing more is at hand and the batch is not full, and how many messages like those in it
+   * would fill it; what arrives until it resolves goes with it. At most once per batch.
    */
-  readonly gather: (last: M) => Promise<void>;
+  readonly gather: (last: M, missing: number) => Promise<void>;
 }
 
 /** Messages as they come, and how many are at hand. */
@@ -39,7 +39,7 @@ export async function* messageBatches<M extends Bytes>(
     if (events < batchEvents) {
       if (!isMoreAtHand(messages) && !isGathered) {
         isGathered = true;
-        await gather(message);
+        await gather(message, ((batchEvents - events) * batch.length) / Math.max(1, events));
       }
       if (isMoreAtHand(messages)) continue;
     }

@@ -22,6 +22,8 @@ export interface NatsUsageConsumerOptions {
 const fetchMessages = 200;
 /** How long one request for messages stays open when none come. */
 const fetchExpiresMs = 1_000;
+/** So long the server takes at most, mostly, to send what it has. */
+const onItsWayMs = 5;
 /** Messages that could not be stored are offered again, to any replica, after so long. */
 const redeliveryDelayMs = 1_000;
 const maxPauseMs = 10_000;
@@ -127,7 +129,10 @@ export class NatsUsageConsumer implements UsageConsumer {
     const messages = await consumer.fetch({ max_messages: maxMessages, expires: fetchExpiresMs });
     this.#fetched = messages;
     let stored = true;
-    const gather = (last: JsMsg) => this.#gather(last);
+    const gather = async (last: JsMsg, missing: number) => {
+      // Nothing more comes with a fetch that has brought all it was asked for.
+      if (messages.getReceived() < maxMessages) await this.#gather(last.info.pending >= missing);
+    };
     for await (const batch of messageBatches(messages, { batchEvents: this.#options.batchEvents, gather })) {
       this.#nextBatchMs = performance.now() + this.#options.gatherMs;
       stored &&= await this.#store(batch, sink);
@@ -139,12 +144,12 @@ export class NatsUsageConsumer implements UsageConsumer {
 
   /**
    * What comes alone is stored at once. Under load, what comes soon after a batch waits for the rest of its time: a
-   * transaction costs as much as dozens of its events. A backlog fills batches by itself, or fetches, and does not wait.
+   * transaction costs as much as dozens of its events. Of a backlog that fills the batch only what is on its way is waited for.
    */
-  async #gather(last: JsMsg): Promise<void> {
-    const pauseMs = this.#nextBatchMs - performance.now();
-    if (pauseMs <= 0 || last.info.pending >= fetchMessages) return;
-    await sleep(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+  async #gather(isBacklog: boolean): Promise<void> {
+    const restMs = this.#nextBatchMs - performance.now();
+    const pauseMs = isBacklog ? Math.min(restMs, onItsWayMs) : restMs;
+    if (pauseMs > 0) await sleep(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
