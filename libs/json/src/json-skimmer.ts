@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/errors';
+import { endsNumber, isDigit, nextNumberState, State } from './json-state.ts';
 import { NotedKeys } from './noted-keys.ts';
 import { endOfPlain, isShortEscape } from './string-bytes.ts';
 import { Utf8Check } from './utf8-check.ts';
@@ -26,41 +27,11 @@ export interface JsonMember {
   readonly valueEnd: number;
 }
 
-const State = {
-  value: 0,
-  firstElementOrEnd: 1,
-  firstKeyOrEnd: 2,
-  key: 3,
-  colon: 4,
-  commaOrEnd: 5,
-  string: 6,
-  escape: 7,
-  unicode: 8,
-  minus: 9,
-  zero: 10,
-  integer: 11,
-  point: 12,
-  fraction: 13,
-  exponent: 14,
-  exponentSign: 15,
-  exponentDigits: 16,
-  literal: 17,
-  done: 18,
-} as const;
-type State = (typeof State)[keyof typeof State];
-
 const quote = 0x22;
 const backslash = 0x5c;
 const openBrace = 0x7b;
 const openBracket = 0x5b;
 const literals: Readonly<Record<number, string>> = { 116: 'true', 102: 'false', 110: 'null' };
-/** After one of these a number may end. */
-const endsNumber: ReadonlySet<State> = new Set<State>([
-  State.zero,
-  State.integer,
-  State.fraction,
-  State.exponentDigits,
-]);
 
 /**
  * Checks the grammar of a JSON text while its bytes arrive, and notes where the members of its top-level object stand.
@@ -311,37 +282,6 @@ function twiceAsLong(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return longer;
 }
 
-/** The state after one more byte of a number; undefined when the byte does not belong to it. */
-function nextNumberState(state: State, byte: number): State | undefined {
-  const digit = isDigit(byte);
-  const isExponentMark = byte === 0x65 || byte === 0x45;
-  switch (state) {
-    case State.minus:
-      if (byte === 0x30) return State.zero;
-      return digit ? State.integer : undefined;
-    case State.integer:
-      if (digit) return State.integer;
-      return afterInteger(byte, isExponentMark);
-    case State.zero:
-      return afterInteger(byte, isExponentMark);
-    case State.point:
-      return digit ? State.fraction : undefined;
-    case State.fraction:
-      if (digit) return State.fraction;
-      return isExponentMark ? State.exponent : undefined;
-    case State.exponent:
-      if (byte === 0x2b || byte === 0x2d) return State.exponentSign;
-      return digit ? State.exponentDigits : undefined;
-    default:
-      return digit ? State.exponentDigits : undefined;
-  }
-}
-
-function afterInteger(byte: number, isExponentMark: boolean): State | undefined {
-  if (byte === 0x2e) return State.point;
-  return isExponentMark ? State.exponent : undefined;
-}
-
 function invalidJson(offset: number): GatewayError {
   return new GatewayError('invalid_json', `The body is not valid JSON (at byte ${offset}).`);
 }
@@ -352,10 +292,6 @@ function noUtf8(): GatewayError {
 
 function isWhitespace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= 0x30 && byte <= 0x39;
 }
 
 function isHexDigit(byte: number): boolean {
