@@ -59,6 +59,9 @@ for (const [name, { adapter }] of Object.entries(transports)) {
 for (const [name, { adapter }] of Object.entries(transports)) {
   await report(`16 KiB up and down, ${name}, 10 at a time`, 'call', () => bodies(adapter, 10));
 }
+for (const [name, { adapter }] of Object.entries(transports)) {
+  await report(`64 MiB up and down in pieces of 256 KiB, ${name}`, 'call', () => largeBody(adapter));
+}
 server.disconnect();
 
 async function report(name: string, unit: string, work: () => Promise<number>): Promise<void> {
@@ -97,6 +100,15 @@ async function bodies(adapter: Services['adapter'], concurrency: number): Promis
   };
   await Promise.all(Array.from({ length: concurrency }, worker));
   return concurrency;
+}
+
+async function largeBody(adapter: Services['adapter']): Promise<number> {
+  const body = Buffer.alloc(256 * 1024, 'b');
+  const pieces = async function* () {
+    for (let n = 0; n < 256; n++) yield { body };
+  };
+  for await (const _ of adapter.execute(pieces())) void _;
+  return 1;
 }
 
 function heldOpen(adapter: Services['adapter'], signal: AbortSignal) {

@@ -16,12 +16,15 @@ export const limiterRoute = serviceRoute(LimiterService, {
   admitStream: async function* () {},
 });
 
-/** A stream as the first frame's body asks for: 200 events at once or one per turn, one that stays open, or an echo. */
+/** What a body asks for: 200 events at once or one per turn, a stream that stays open, or an echo. */
 export const adapterRoute = serviceRoute(AdapterService, {
   execute: async function* (requests, { signal }) {
     for await (const { body } of requests) {
       const mode = body.length < 10 ? Buffer.from(body).toString() : 'echo';
-      if (mode === 'echo') return yield { body };
+      if (mode === 'echo') {
+        yield { body };
+        continue;
+      }
       if (mode === 'hold') {
         yield { body };
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
