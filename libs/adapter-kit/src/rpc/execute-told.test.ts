@@ -145,7 +145,7 @@ describe('a listener', () => {
     expect(notes.bytes).toBe(before);
     expect(written()).toBeLessThan(pieces / 2);
     call.resume();
-    await expect.poll(() => notes.told.at(-1)).toBe('end');
+    await expect.poll(() => notes.told.at(-1), { timeout: 10_000 }).toBe('end');
     expect(notes.bytes).toBeGreaterThan(pieces * 64 * 1024);
   });
 });
