@@ -215,7 +215,8 @@ export class Attempt implements ToldCall, ExchangeListener {
   #awaitTurn(): void {
     if (this.#isTurnAwaited) return;
     this.#isTurnAwaited = true;
-    queueMicrotask(this.#onTurnEnd);
+    // queueMicrotask does the same, and makes an asynchronous resource for it.
+    void endOfTurn.then(this.#onTurnEnd);
   }
 
   readonly #onTurnEnd = (): void => {
@@ -329,3 +330,5 @@ export class Attempt implements ToldCall, ExchangeListener {
     this.#context.metrics.unknownEventsSkipped(this.#call.answer.unknownEvents ?? 0);
   }
 }
+
+const endOfTurn = Promise.resolve();

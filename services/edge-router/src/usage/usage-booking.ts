@@ -41,7 +41,8 @@ export class UsageBooking {
   #event: UsageRecorded | undefined;
   /** The provider of the latest lease has reported. */
   #isAnswered = false;
-  #outputAtCheckpoint = 0n;
+  /** With so much output the journal is told again. */
+  #nextCheckpoint = 0n;
   #ended: Promise<void> | undefined;
   #isBooked = false;
 
@@ -66,9 +67,9 @@ export class UsageBooking {
     // The journal would take a request that is opened again for one that never ends.
     if (this.#ended !== undefined) return;
     const event = this.#take(usage);
-    if (this.#isAnswered && usage.outputTokens - this.#outputAtCheckpoint < checkpointTokens) return;
+    if (this.#isAnswered && usage.outputTokens < this.#nextCheckpoint) return;
     this.#isAnswered = true;
-    this.#outputAtCheckpoint = usage.outputTokens;
+    this.#nextCheckpoint = usage.outputTokens + checkpointTokens;
     event.outcome = Outcome.FAILED;
     this.#peers.journal.open(event);
   };
