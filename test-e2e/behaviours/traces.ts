@@ -32,7 +32,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
       gateway().simulator.faults.add({
         account,
         times: 1,
-        fault: { preset: 'rate_limited_retry_after', resetAfterSeconds: 5 },
+        fault: { preset: 'rate_limited_retry_after', resetAfterSeconds: 8 },
       });
     const untilAllAreBack = () =>
       expect
@@ -78,15 +78,17 @@ export function tracesBehaviour(gateway: () => Topology): void {
         ],
       });
 
+      // Asked first: it is cool for a few seconds only, and each command takes its time.
+      const { stdout } = await poolStatus();
+      expect(stdout).toContain('pool traced: 2 of 2 accounts available');
+      expect(stdout).toMatch(/cools for gpt-5\.5 until .* after rate_limited, as the provider said/);
+
       // The id of a chat completion has the request's in it.
       const shown = await request((answer.json as { readonly id: string }).id);
       expect(shown.stdout).toContain(`1. It went to ${limited} (its session is bound to it).`);
       expect(shown.stdout).toContain(`2. It went to ${other} (the only one that could). The provider answered.`);
       const listed = await request('list', '--status', 'moved', '--token', token.tokenId);
       expect(listed.stdout).toContain(`${limited} → ${other}`);
-      const { stdout } = await poolStatus();
-      expect(stdout).toContain('pool traced: 2 of 2 accounts available');
-      expect(stdout).toMatch(/cools for gpt-5\.5 until .* after rate_limited, as the provider said/);
       await untilAllAreBack();
     });
 
