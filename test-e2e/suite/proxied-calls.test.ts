@@ -20,13 +20,12 @@ const route = serviceRoute(LimiterService, {
   },
 });
 
-const nginx = await findNginx().catch(() => undefined);
-
-describe.skipIf(nginx === undefined)('calls between services through nginx', () => {
+describe('calls between services through nginx', () => {
   const stack = new AsyncDisposableStack();
   let url = '';
 
   beforeAll(async () => {
+    const nginx = await findNginx();
     const server = await GrpcServer.listen({ host: '127.0.0.1', port: 0, routes: [route] });
     stack.defer(() => server.stop(1_000));
     const folder = await mkdtemp(join(tmpdir(), 'proxied-calls-'));
@@ -35,10 +34,10 @@ describe.skipIf(nginx === undefined)('calls between services through nginx', () 
     const configuration = join(folder, 'nginx.conf');
     await writeFile(configuration, configurationOf(folder, port, server.port));
     const arguments_ = ['-p', folder, '-c', configuration, '-e', join(folder, 'error.log')];
-    const started = stack.use(await OwnProcess.start(nginx ?? '', arguments_, { stopSignal: 'SIGTERM' }));
+    const started = stack.use(await OwnProcess.start(nginx, arguments_, { stopSignal: 'SIGTERM' }));
     await untilConnectable('nginx', port, started);
     url = `http://127.0.0.1:${port}`;
-  });
+  }, 120_000);
   afterAll(() => stack.disposeAsync());
 
   it('arrive as they were made, large and many', async () => {

@@ -2,10 +2,12 @@ import type { RecordedRequest } from '@gateway/simulator';
 
 /**
  * How many requests an account had under way at the same time, at most, as its provider saw it. Exact: the provider notes an end
- * before it sends the last bytes, and what comes of them, such as a request that takes the place, reaches it later.
+ * before it sends the last bytes, and what comes of them, such as a request that takes the place, reaches it later. Lists of models,
+ * which adapters ask for by themselves, take no place.
  */
 export function mostAtOnce(requests: readonly RecordedRequest[]): number {
-  const changes = requests.flatMap(({ receivedAtMs, endedAtMs }) => [
+  const placed = requests.filter(({ method }) => method === 'POST');
+  const changes = placed.flatMap(({ receivedAtMs, endedAtMs }) => [
     { atMs: receivedAtMs, by: 1 },
     { atMs: endedAtMs ?? Number.POSITIVE_INFINITY, by: -1 },
   ]);
