@@ -27,12 +27,12 @@ export interface BenchOptions {
 
 export const usage = `npm run bench -- [options]
   --quick              the cases of every day, in less than two minutes
-  --short              three cases in a minute and a half; fails when a ratio to nginx is far beyond the recorded one
+  --short              three cases in two minutes; fails when a ratio to nginx is far beyond the recorded one
   --record             with --short: records the ratios instead
   --case <text>        only cases whose name has this text; may be repeated
   --topology <name>    only all-in-one, or only services, beside direct, nginx, bare-node and portkey; may be repeated
   --workers <n>        the all-in-one with so many workers, all on its one core (1)
-  --rounds <n>         paired rounds of each case (3; 2 with --quick or --short)
+  --rounds <n>         paired rounds of each case (3; 2 with --quick)
   --seconds <n>        measured time of one round (3; 1 with --quick or --short)
   --out <folder>       where results go (bench-results)
   --profile            profiles the gateway's processes under each case and prints where time goes
@@ -68,7 +68,7 @@ export function readOptions(args: readonly string[]): BenchOptions | 'help' {
     workers: values.workers,
     cases: values.case,
     systems: values.short ? ['nginx', ...watchedSystems] : systemsOf(values.topology),
-    rounds: positive('--rounds', values.rounds, isBrief ? 2 : 3, 100),
+    rounds: positive('--rounds', values.rounds, values.quick ? 2 : 3, 100),
     measureMs: positive('--seconds', values.seconds, isBrief ? 1 : 3, 600) * 1_000,
     warmUpMs: isBrief ? 500 : 1_000,
     settleMs: isBrief ? 4_000 : 8_000,

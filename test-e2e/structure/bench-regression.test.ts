@@ -19,6 +19,13 @@ describe('the short bench', () => {
     for (const bySystem of Object.values(ratios)) expect(Object.keys(bySystem)).toEqual([...watchedSystems]);
   });
 
+  it('takes no round for a regression that others on the machine made dear, while another was not', () => {
+    const timesNginx = { median: 75, least: 30, most: 120 };
+    const { lines, regressions } = compareRatios([{ case: 'messages-1k', system: 'services', timesNginx }], recorded);
+    expect(lines).toEqual([expect.stringContaining('30 × nginx')]);
+    expect(regressions).toEqual([]);
+  });
+
   it('tells of a ratio that is far beyond the recorded one, and of no other', () => {
     const rows = [row('messages-1k', 'all-in-one', 24.9), row('messages-1k', 'services', 101)];
     const { lines, regressions } = compareRatios(rows, recorded);

@@ -1,7 +1,7 @@
 import type { Row } from '../report/results.ts';
 import { type RecordedRatios, ratiosOf, watchedSystems } from './recorded-ratios.ts';
 
-/** So many times the recorded ratio is no noise: on busy machines ratios of short rounds were seen to double. */
+/** So many times the recorded ratio is no noise: on busy machines the ratio of a short round was seen at four times that of another. */
 export const widestMargin = 2.5;
 
 export interface Comparison {
