@@ -1,14 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { serviceRoute } from '@gateway/rpc';
 import { GrpcServer, openMultiplexedChannel } from '@gateway/rpc/grpc';
-import { freePort } from '@gateway/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OwnProcess } from '../bench/processes/own-process.ts';
-import { untilConnectable } from '../bench/processes/until-connectable.ts';
-import { findNginx } from '../bench/systems/nginx-program.ts';
+import { startNginxProcess } from '../bench/systems/nginx-process.ts';
 
 const route = serviceRoute(LimiterService, {
   admit: async ({ key }) => ({ status: { localDay: key } }),
@@ -25,18 +19,12 @@ describe('calls between services through nginx', () => {
   let url = '';
 
   beforeAll(async () => {
-    const nginx = await findNginx();
     const server = await GrpcServer.listen({ host: '127.0.0.1', port: 0, routes: [route] });
     stack.defer(() => server.stop(1_000));
-    const folder = await mkdtemp(join(tmpdir(), 'proxied-calls-'));
-    stack.defer(() => rm(folder, { recursive: true, force: true }));
-    const port = await freePort();
-    const configuration = join(folder, 'nginx.conf');
-    await writeFile(configuration, configurationOf(folder, port, server.port));
-    const arguments_ = ['-p', folder, '-c', configuration, '-e', join(folder, 'error.log')];
-    const started = stack.use(await OwnProcess.start(nginx, arguments_, { stopSignal: 'SIGTERM' }));
-    await untilConnectable('nginx', port, started);
-    url = `http://127.0.0.1:${port}`;
+    const nginx = stack.use(
+      await startNginxProcess({ http: (port) => proxyTo(server.port, port), stopSignal: 'SIGTERM' }),
+    );
+    url = `http://127.0.0.1:${nginx.port}`;
   }, 120_000);
   afterAll(() => stack.disposeAsync());
 
@@ -69,27 +57,13 @@ describe('calls between services through nginx', () => {
   });
 });
 
-function configurationOf(folder: string, port: number, serverPort: number): string {
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (kind) => `  ${kind}_temp_path ${folder}/${kind};`,
-  );
-  return `daemon off;
-worker_processes 1;
-${process.getuid?.() === 0 ? 'user root;' : ''}
-pid ${folder}/nginx.pid;
-error_log ${folder}/error.log info;
-events { worker_connections 128; }
-http {
-${temporary.join('\n')}
-  access_log off;
-  upstream service { server 127.0.0.1:${serverPort}; keepalive 8; }
+function proxyTo(serverPort: number, port: number): string {
+  return `  upstream service { server 127.0.0.1:${serverPort}; keepalive 8; }
   server {
     listen 127.0.0.1:${port} http2;
     client_max_body_size 0;
     location / {
       grpc_pass grpc://service;
     }
-  }
-}
-`;
+  }`;
 }
