@@ -1,7 +1,7 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { scalarCodings } from './scalars.ts';
 
-/** Whether the messages of a schema are written by MessagePlan and read by MessageReader: everything that our contracts are made of, and no more. */
+/** Whether the messages of a schema are written by a MessageWriter and read by a MessageReader: everything that our contracts are made of, and no more. */
 export function isCovered(schema: DescMessage, seen = new Set<DescMessage>()): boolean {
   if (seen.has(schema)) return true;
   seen.add(schema);

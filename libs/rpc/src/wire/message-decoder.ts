@@ -1,6 +1,6 @@
 import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import { isCovered } from './coverage.ts';
-import { MessageReader } from './message-reader.ts';
+import { messageReader } from './message-reader.ts';
 import { WireReader } from './wire-reader.ts';
 
 /** A message from its wire form, of which its bytes stay views. Throws when it is none. */
@@ -13,7 +13,7 @@ export type MessageDecoder = (bytes: Buffer) => object;
  */
 export function messageDecoder(schema: DescMessage): MessageDecoder {
   if (!isCovered(schema)) return (bytes) => fromBinary(schema, bytes);
-  const messages = MessageReader.of(schema);
+  const messages = messageReader(schema);
   return (bytes) => {
     const message = messages.empty();
     messages.read(new WireReader(bytes), message, bytes.length, 1);

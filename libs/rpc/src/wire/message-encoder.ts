@@ -2,7 +2,7 @@ import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 import { completeMessage } from '../complete-message.ts';
 import { isCovered } from './coverage.ts';
 import type { MessageBytes } from './message-in-parts.ts';
-import { MessagePlan } from './message-plan.ts';
+import { messageWriter } from './message-writer.ts';
 import { WireWriter } from './wire-writer.ts';
 
 /** The wire form of a message, or of the fields to make one of. */
@@ -15,10 +15,10 @@ export type MessageEncoder = (message: object) => Buffer;
  */
 export function messageEncoder(schema: DescMessage): MessageEncoder {
   if (!isCovered(schema)) return (message) => asBuffer(toBinary(schema, completeMessage(schema, message)));
-  const plan = MessagePlan.of(schema);
+  const messages = messageWriter(schema);
   return (message) => {
     try {
-      plan.write(writer, message);
+      messages.write(writer, message);
       return writer.take();
     } finally {
       writer.reset();
@@ -32,10 +32,10 @@ export function messageEncoder(schema: DescMessage): MessageEncoder {
  */
 export function partsEncoder(schema: DescMessage): (message: object) => MessageBytes {
   if (!isCovered(schema)) return messageEncoder(schema);
-  const plan = MessagePlan.of(schema);
+  const messages = messageWriter(schema);
   return (message) => {
     try {
-      plan.write(partsWriter, message);
+      messages.write(partsWriter, message);
       return partsWriter.takeParts();
     } finally {
       partsWriter.reset();

@@ -1,164 +1,143 @@
-import { create, type DescField, type DescMessage, type DescOneof } from '@bufbuild/protobuf';
-import { codingOf } from './scalars.ts';
+import { create, type DescField, type DescMessage } from '@bufbuild/protobuf';
+import { compile, quoted } from './compile.ts';
+import { codingOf, type ScalarCoding } from './scalars.ts';
 import type { WireReader } from './wire-reader.ts';
 
 /** How the messages of a covered schema are read. */
-export class MessageReader {
-  readonly #empty: Message;
-  /** Members that no two messages may share, and what makes a new one. */
-  readonly #own: (readonly [name: string, make: () => object])[] = [];
-  /** By the numbers of the fields. */
-  readonly #fields: (FieldReader | undefined)[] = [];
-
-  static of(schema: DescMessage): MessageReader {
-    const known = readers.get(schema);
-    if (known !== undefined) return known;
-    const reader = new MessageReader(schema);
-    // Before its fields are looked at: a message may hold messages of its own kind.
-    readers.set(schema, reader);
-    for (const field of schema.fields) reader.#fields[field.number] = fieldReader(field);
-    return reader;
-  }
-
-  private constructor(schema: DescMessage) {
-    this.#empty = { ...create(schema) };
-    for (const member of schema.members) {
-      if (member.kind === 'oneof') this.#own.push([member.localName, () => ({ case: undefined })]);
-      else if (member.fieldKind === 'list') this.#own.push([member.localName, () => []]);
-      else if (member.fieldKind === 'map') this.#own.push([member.localName, () => ({})]);
-    }
-  }
-
-  /** A message without any field. A copy is made many times faster than by going through the schema. */
-  empty(): Message {
-    const message = { ...this.#empty };
-    for (const [name, make] of this.#own) message[name] = make();
-    return message;
-  }
-
+export interface MessageReader {
+  /** A message without any field. */
+  readonly empty: () => Message;
   /** Reads the fields up to the end into the message. Fields of a newer contract than ours are kept as they are. */
-  read(reader: WireReader, message: Message, end: number, depth: number): void {
-    if (depth > deepest) throw new Error(`messages are nested more than ${deepest} times`);
-    let unknown: unknown[] | undefined;
-    while (reader.position < end) {
-      const tag = reader.tag();
-      const field = this.#fields[tag >>> 3];
-      if (field !== undefined) field(reader, message, depth, tag & 7);
-      else {
-        unknown ??= '$unknown' in message ? itemsOf(message, '$unknown') : [];
-        unknown.push({ no: tag >>> 3, wireType: tag & 7, data: reader.skip(tag, deepest - depth) });
-      }
-    }
-    if (unknown !== undefined) message.$unknown = unknown;
-  }
+  readonly read: (reader: WireReader, message: Message, end: number, depth: number) => void;
+}
+
+/** The members of a message by their local names. */
+export type Message = { [name: string]: unknown };
+
+/** The reader of a schema, compiled when it is first asked for. */
+export function messageReader(schema: DescMessage): MessageReader {
+  const known = readers.get(schema);
+  if (known !== undefined) return known;
+  const reader = { empty: notCompiled, read: notCompiled };
+  // Before its fields are looked at: a message may hold messages of its own kind.
+  readers.set(schema, reader);
+  return Object.assign(reader, compiledReader(schema));
 }
 
 const readers = new WeakMap<DescMessage, MessageReader>();
 
-/** The members of a message by their local names. */
-export type Message = { [name: string]: unknown };
-type FieldReader = (reader: WireReader, message: Message, depth: number, wireType: number) => void;
+function notCompiled(): never {
+  throw new Error('a message is read while its reader is being made');
+}
 
-function fieldReader(field: DescField): FieldReader {
+function compiledReader(schema: DescMessage): MessageReader {
+  const scope: Record<string, unknown> = { deepest, noBytes, readEntry, readItems, tooDeep, withUnknown };
+  for (const field of schema.fields) {
+    if (field.message !== undefined) scope[`child${field.number}`] = messageReader(field.message);
+    else scope[`coding${field.number}`] = codingOf(field);
+  }
+  const compiled = compile(sourceOf(schema), scope);
+  if (!isMessageReader(compiled)) throw new Error(`${schema.typeName} has no reader`);
+  return compiled;
+}
+
+function isMessageReader(value: unknown): value is MessageReader {
+  return isMessage(value) && typeof value.empty === 'function' && typeof value.read === 'function';
+}
+
+function sourceOf(schema: DescMessage): string {
+  return `return {
+    empty: () => (${emptySource(schema)}),
+    read(reader, message, end, depth) {
+      if (depth > deepest) tooDeep();
+      let unknown;
+      while (reader.position < end) {
+        const tag = reader.tag();
+        switch (tag >>> 3) {
+          ${schema.fields.map((field) => `case ${field.number}: { ${fieldSource(field)} break; }`).join('\n')}
+          default: unknown = withUnknown(unknown, reader, message, tag, depth);
+        }
+      }
+      if (unknown !== undefined) message.$unknown = unknown;
+    },
+  };`;
+}
+
+/** The members that protobuf-es gives a message without any field, in their order. */
+function emptySource(schema: DescMessage): string {
+  const members = Object.entries({ ...create(schema) });
+  return `{ ${members.map(([name, value]) => `${quoted(name)}: ${literal(value)}`).join(', ')} }`;
+}
+
+/** No two messages may share a list, a map or a choice. */
+function literal(value: unknown): string {
+  if (Array.isArray(value)) return '[]';
+  if (value instanceof Uint8Array) return 'noBytes';
+  if (typeof value === 'bigint') return `${value}n`;
+  if (isMessage(value)) return 'case' in value ? '{ case: undefined }' : '{}';
+  return JSON.stringify(value);
+}
+
+function fieldSource(field: DescField): string {
+  const member = `message[${quoted(field.localName)}]`;
   switch (field.fieldKind) {
     case 'list':
-      return field.message === undefined ? listReader(field) : messageListReader(field, field.message);
+      if (field.message === undefined) return `readItems(reader, ${member}, coding${field.number}, tag & 7);`;
+      return `${childSource(field, '')} ${member}.push(child);`;
     case 'map':
-      return mapReader(field);
+      return `readEntry(reader, ${member}, coding${field.number}, depth);`;
     case 'message':
-      return field.oneof === undefined ? messageReader(field) : messageCaseReader(field, field.oneof);
+      // A message that comes in several parts is all of them together.
+      if (field.oneof === undefined) return `${childSource(field, `${member} ??`)} ${member} = child;`;
+      return `${childSource(field, chosenSource(field))} ${choice(field, 'child')}`;
     default:
-      return field.oneof === undefined ? scalarReader(field) : scalarCaseReader(field, field.oneof);
+      if (field.oneof === undefined) return `${member} = coding${field.number}.read(reader);`;
+      return choice(field, `coding${field.number}.read(reader)`);
   }
 }
 
-function scalarReader(field: DescField): FieldReader {
-  const { localName } = field;
-  const { read } = codingOf(field);
-  return (reader, message) => {
-    message[localName] = read(reader);
-  };
+/** `known ` stands before what makes a new child. */
+function childSource({ number }: DescField, known: string): string {
+  return `
+    const length = reader.uint32();
+    const childEnd = reader.position + length;
+    const child = ${known} child${number}.empty();
+    child${number}.read(reader, child, childEnd, depth + 1);`;
 }
 
-function scalarCaseReader(field: DescField, oneof: DescOneof): FieldReader {
-  const { read } = codingOf(field);
-  return (reader, message) => {
-    message[oneof.localName] = { case: field.localName, value: read(reader) };
-  };
+function chosenSource({ oneof, localName }: DescField): string {
+  const choice = `message[${quoted(oneof?.localName ?? '')}]`;
+  return `${choice}.case === ${quoted(localName)} ? ${choice}.value :`;
 }
 
-/** A message that comes in several parts is all of them together. */
-function messageReader(field: MessageField): FieldReader {
-  const { localName } = field;
-  const schema = MessageReader.of(field.message);
-  return (reader, message, depth) => {
-    const known = message[localName];
-    const child = isMessage(known) ? known : schema.empty();
-    readWithin(schema, reader, child, depth);
-    message[localName] = child;
-  };
-}
-
-function messageCaseReader(field: MessageField, oneof: DescOneof): FieldReader {
-  const schema = MessageReader.of(field.message);
-  return (reader, message, depth) => {
-    const chosen = message[oneof.localName];
-    const known = isMessage(chosen) && chosen.case === field.localName ? chosen.value : undefined;
-    const child = isMessage(known) ? known : schema.empty();
-    readWithin(schema, reader, child, depth);
-    message[oneof.localName] = { case: field.localName, value: child };
-  };
-}
-
-function messageListReader(field: DescField, message: DescMessage): FieldReader {
-  const { localName } = field;
-  const schema = MessageReader.of(message);
-  return (reader, message, depth) => {
-    const child = schema.empty();
-    readWithin(schema, reader, child, depth);
-    itemsOf(message, localName).push(child);
-  };
+function choice({ oneof, localName }: DescField, value: string): string {
+  return `message[${quoted(oneof?.localName ?? '')}] = { case: ${quoted(localName)}, value: ${value} };`;
 }
 
 /** Numbers may come packed or one by one, whatever the contract says. */
-function listReader(field: DescField): FieldReader {
-  const { localName } = field;
-  const { read, wireType: ownWireType } = codingOf(field);
-  return (reader, message, _depth, wireType) => {
-    const items = itemsOf(message, localName);
-    if (wireType !== lengthDelimited || ownWireType === lengthDelimited) {
-      items.push(read(reader));
-      return;
-    }
-    const length = reader.uint32();
-    const end = reader.position + length;
-    while (reader.position < end) items.push(read(reader));
-  };
+function readItems(reader: WireReader, items: unknown[], { read, wireType }: ScalarCoding, sentType: number): void {
+  if (sentType !== lengthDelimited || wireType === lengthDelimited) {
+    items.push(read(reader));
+    return;
+  }
+  const length = reader.uint32();
+  const end = reader.position + length;
+  while (reader.position < end) items.push(read(reader));
 }
 
 /** A map is a list of entries, each a message of the key as field 1 and the value as field 2. */
-function mapReader(field: MapField): FieldReader {
-  const { localName } = field;
-  const { read, zero } = codingOf(field);
-  return (reader, message, depth) => {
-    let key = '';
-    let value: unknown;
-    const length = reader.uint32();
-    const end = reader.position + length;
-    while (reader.position < end) {
-      const tag = reader.tag();
-      if (tag >>> 3 === 1) key = reader.string();
-      else if (tag >>> 3 === 2) value = read(reader);
-      else reader.skip(tag, deepest - depth);
-    }
-    const entries = message[localName];
-    if (isMessage(entries)) setOwn(entries, key, value ?? zero());
-  };
-}
-
-function readWithin(schema: MessageReader, reader: WireReader, message: Message, depth: number): void {
+function readEntry(reader: WireReader, entries: Message, { read, zero }: ScalarCoding, depth: number): void {
+  let key = '';
+  let value: unknown;
   const length = reader.uint32();
-  schema.read(reader, message, reader.position + length, depth + 1);
+  const end = reader.position + length;
+  while (reader.position < end) {
+    const tag = reader.tag();
+    if (tag >>> 3 === 1) key = reader.string();
+    else if (tag >>> 3 === 2) value = read(reader);
+    else reader.skip(tag, deepest - depth);
+  }
+  setOwn(entries, key, value ?? zero());
 }
 
 /** Also for a key that objects have a meaning for. */
@@ -167,19 +146,28 @@ function setOwn(entries: Message, key: string, value: unknown): void {
   else Object.defineProperty(entries, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-function itemsOf(message: Message, name: string): unknown[] {
-  const items = message[name];
-  if (!Array.isArray(items)) throw new TypeError(`${name} is not a list`);
-  return items;
+/** What was not known so far, and the field whose tag has just been read. */
+function withUnknown(
+  known: unknown[] | undefined,
+  reader: WireReader,
+  message: Message,
+  tag: number,
+  depth: number,
+): unknown[] {
+  const unknown = known ?? (Array.isArray(message.$unknown) ? message.$unknown : []);
+  unknown.push({ no: tag >>> 3, wireType: tag & 7, data: reader.skip(tag, deepest - depth) });
+  return unknown;
+}
+
+function tooDeep(): never {
+  throw new Error(`messages are nested more than ${deepest} times`);
 }
 
 function isMessage(value: unknown): value is Message {
   return typeof value === 'object' && value !== null;
 }
 
-type MessageField = Extract<DescField, { fieldKind: 'message' }>;
-type MapField = Extract<DescField, { fieldKind: 'map' }>;
-
+const noBytes = new Uint8Array(0);
 const lengthDelimited = 2;
 
 /** As protobuf-es has it. */
