@@ -79,31 +79,32 @@ async function measureCase(
 
 /**
  * Has a system compile what a case needs, until its cost falls no longer: what is measured first must not pay for that. Several
- * processes on one core take their time.
+ * processes on one core take their time: a minute or two, with turns in between that are no cheaper.
  */
 async function settle(
   system: System,
   benchCase: BenchCase,
   generator: LoadGenerator,
-  { settleMs }: BenchOptions,
+  { settleMs, mostSettlingTurns }: BenchOptions,
   interrupted: AbortSignal,
 ): Promise<void> {
   const isCompiled = system.name !== 'direct' && system.name !== 'nginx';
   if (!isCompiled || !settlingKinds.includes(benchCase.kind)) return;
-  let costBefore = Number.POSITIVE_INFINITY;
-  for (let turn = 0; turn < mostSettlingTurns; turn++) {
+  let leastMicros = Number.POSITIVE_INFINITY;
+  let turnsWithoutGain = 0;
+  for (let turn = 0; turn < mostSettlingTurns && turnsWithoutGain < 2; turn++) {
     progress(`${benchCase.name}, ${system.name} settles`);
     const times = { warmUpMs: settleMs / 2, measureMs: settleMs / 2 };
     const { gatewayMicros } = await unlessInterrupted(interrupted, runCase(generator, system, benchCase, times));
-    if (gatewayMicros === undefined || gatewayMicros > costBefore * settledShare) return;
-    costBefore = gatewayMicros;
+    if (gatewayMicros === undefined) return;
+    turnsWithoutGain = gatewayMicros > leastMicros * settledShare ? turnsWithoutGain + 1 : 0;
+    leastMicros = Math.min(leastMicros, gatewayMicros);
   }
 }
 
 /** In the others there is too little to do for the compiler to come to it. */
 const settlingKinds: readonly CaseKind[] = ['request', 'fast-stream', 'paced-stream'];
-const mostSettlingTurns = 6;
-/** A cost above this part of the one before counts as settled: noise moves it as much. */
+/** A cost above this part of the least before is no gain: noise moves it as much. */
 const settledShare = 0.95;
 
 async function measureService(

@@ -18,6 +18,8 @@ export interface BenchOptions {
   readonly warmUpMs: number;
   /** How long a system is driven at a time before the first round of a case: code runs at its speed only after thousands of requests. */
   readonly settleMs: number;
+  /** It is driven so often at most, each time for so long. */
+  readonly mostSettlingTurns: number;
   readonly outputFolder: string;
   /** Profiles the gateway under every case instead of comparing it. */
   readonly profile: boolean;
@@ -72,6 +74,7 @@ export function readOptions(args: readonly string[]): BenchOptions | 'help' {
     measureMs: positive('--seconds', values.seconds, isBrief ? 1 : 3, 600) * 1_000,
     warmUpMs: isBrief ? 500 : 1_000,
     settleMs: isBrief ? 4_000 : 8_000,
+    mostSettlingTurns: isBrief ? 6 : 15,
     outputFolder: values.out,
     profile: values.profile,
     remark: values.remark,
