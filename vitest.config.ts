@@ -1,7 +1,11 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** Starts real Redis, NATS and Postgres once for a project's tests, or uses the ones that are named by URL. */
 const globalSetup = ['libs/testkit/src/global-setup.ts'];
+
+/** They need nothing that others use: as many at a time as there are cores, once those with servers are through. */
+const eachOnItsOwn = { maxWorkers: availableParallelism(), sequence: { groupOrder: 1 } };
 
 /** Unit tests stand beside the code; what needs servers, the file tree or a whole gateway has projects of its own. */
 export default defineConfig({
@@ -12,6 +16,7 @@ export default defineConfig({
           name: 'unit',
           include: ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts'],
           testTimeout: 30_000,
+          ...eachOnItsOwn,
         },
       },
       {
@@ -23,7 +28,7 @@ export default defineConfig({
           hookTimeout: 180_000,
         },
       },
-      { test: { name: 'structure', include: ['test-e2e/structure/*.test.ts'] } },
+      { test: { name: 'structure', include: ['test-e2e/structure/*.test.ts'], ...eachOnItsOwn } },
       {
         test: {
           name: 'e2e',
