@@ -1,4 +1,9 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createServer, getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { answering, type RawServer, serve, startRawServer } from '../../__fixtures__/raw-server.ts';
 import { RecordedResponse } from '../../__fixtures__/recorded-response.ts';
@@ -89,12 +94,51 @@ describe('a connection over TLS', () => {
   });
 });
 
+describe('a process of its own', () => {
+  it('trusts the certificates that NODE_EXTRA_CA_CERTS names', async () => {
+    const secured = await startSecure();
+    await using file = await fileOf(selfSigned.cert);
+    expect(await answeredInProcess(file.path)).toBe('200 hi');
+    expect(secured()).toHaveLength(1);
+  });
+
+  it('does not trust them otherwise', async () => {
+    await startSecure();
+    expect(await answeredInProcess(undefined)).toBe('UpstreamError network DEPTH_ZERO_SELF_SIGNED_CERT');
+    expect(server.received.join('')).toBe('');
+  });
+});
+
 const request = { method: 'POST', path: '/', headers: {}, body: '{}' } as const;
 
 function answered(client: HttpClient): Promise<RecordedResponse> {
   const response = new RecordedResponse();
   client.send(server.origin, request, response);
   return response.over();
+}
+
+/** What a process is told that begins with this setting: Node reads it only then. */
+async function answeredInProcess(extraCertificates: string | undefined): Promise<string> {
+  const program = `
+    const { HttpClient } = await import(${JSON.stringify(new URL('./http-client.ts', import.meta.url).href)});
+    const client = new HttpClient(10_000);
+    let told = '';
+    const tell = (text) => process.stdout.write(told + text, () => client[Symbol.dispose]());
+    client.send(${JSON.stringify(server.origin)}, ${JSON.stringify(request)}, {
+      onResponseHead: (status) => (told += status + ' '),
+      onResponseBytes: (bytes) => (told += bytes),
+      onResponseEnd: () => tell(''),
+      onResponseError: ({ name, kind, cause }) => tell([name, kind, cause?.code].join(' ')),
+    });`;
+  const env = { ...process.env, NODE_EXTRA_CA_CERTS: extraCertificates };
+  return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env })).stdout;
+}
+
+async function fileOf(text: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-certificates-'));
+  const path = join(folder, 'extra.pem');
+  await writeFile(path, text);
+  return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
 
 interface Secured {
