@@ -136,8 +136,8 @@ export class Attempt implements ToldCall, ExchangeListener {
 
   onEnd(): void {
     if (this.#isSettled) return;
-    this.#keepContent();
     try {
+      this.#keepContent();
       this.#intake?.end();
     } catch (thrown) {
       this.#breakOff(thrown);
@@ -147,7 +147,11 @@ export class Attempt implements ToldCall, ExchangeListener {
 
   onError(error: UpstreamError): void {
     if (this.#isSettled) return;
-    this.#keepContent();
+    try {
+      this.#keepContent();
+    } catch (thrown) {
+      this.#fault(thrown);
+    }
     this.#broken = error;
     this.#awaitTurn();
   }
@@ -207,7 +211,7 @@ export class Attempt implements ToldCall, ExchangeListener {
 
   /** Nothing that still comes can be of use. */
   #breakOff(thrown: unknown): void {
-    if (!(thrown instanceof UpstreamError)) throw thrown;
+    if (!(thrown instanceof UpstreamError)) return this.#fault(thrown);
     this.#broken = thrown;
     this.#exchange?.[Symbol.dispose]();
   }
@@ -283,6 +287,7 @@ export class Attempt implements ToldCall, ExchangeListener {
   /** Ends the attempt. A failure after the head has gone out keeps the bytes so far; the client gets generic words for it. */
   #fail(failure: UpstreamFailure): void {
     this.#tellDueUsage();
+    if (this.#result !== undefined) return;
     this.#end(failure.result);
     this.#exchange?.[Symbol.dispose]();
     const details = { quotas: this.#allQuotas(), amended: this.#amended };
