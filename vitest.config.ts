@@ -4,8 +4,8 @@ import { defineConfig } from 'vitest/config';
 /** Starts real Redis, NATS and Postgres once for a project's tests, or uses the ones that are named by URL. */
 const globalSetup = ['libs/testkit/src/global-setup.ts'];
 
-/** They need nothing that others use: as many at a time as there are cores, once those with servers are through. */
-const eachOnItsOwn = { maxWorkers: availableParallelism(), sequence: { groupOrder: 1 } };
+/** They need nothing that others use: as many at a time as there are cores. Those with servers come after them. */
+const eachOnItsOwn = { maxWorkers: availableParallelism() };
 
 /** Unit tests stand beside the code; what needs servers, the file tree or a whole gateway has projects of its own. */
 export default defineConfig({
@@ -26,6 +26,7 @@ export default defineConfig({
           globalSetup,
           testTimeout: 60_000,
           hookTimeout: 180_000,
+          sequence: { groupOrder: 1 },
         },
       },
       { test: { name: 'structure', include: ['test-e2e/structure/*.test.ts'], ...eachOnItsOwn } },
@@ -38,6 +39,7 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 240_000,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
