@@ -1,6 +1,6 @@
 import { create, type DescField, type DescMessage } from '@bufbuild/protobuf';
-import { compile, quoted } from './compile.ts';
-import { codingOf, type ScalarCoding } from './scalars.ts';
+import { compiledCodecs, notCompiled, quoted } from './compile.ts';
+import type { ScalarCoding } from './scalars.ts';
 import type { WireReader } from './wire-reader.ts';
 
 /** How the messages of a covered schema are read. */
@@ -14,36 +14,18 @@ export interface MessageReader {
 /** The members of a message by their local names. */
 export type Message = { [name: string]: unknown };
 
-/** The reader of a schema, compiled when it is first asked for. */
-export function messageReader(schema: DescMessage): MessageReader {
-  const known = readers.get(schema);
-  if (known !== undefined) return known;
-  const reader = { empty: notCompiled, read: notCompiled };
-  // Before its fields are looked at: a message may hold messages of its own kind.
-  readers.set(schema, reader);
-  return Object.assign(reader, compiledReader(schema));
-}
+const noBytes = new Uint8Array(0);
+/** As protobuf-es has it. */
+const deepest = 100;
 
-const readers = new WeakMap<DescMessage, MessageReader>();
-
-function notCompiled(): never {
-  throw new Error('a message is read while its reader is being made');
-}
-
-function compiledReader(schema: DescMessage): MessageReader {
-  const scope: Record<string, unknown> = { deepest, noBytes, readEntry, readItems, tooDeep, withUnknown };
-  for (const field of schema.fields) {
-    if (field.message !== undefined) scope[`child${field.number}`] = messageReader(field.message);
-    else scope[`coding${field.number}`] = codingOf(field);
-  }
-  const compiled = compile(sourceOf(schema), scope);
-  if (!isMessageReader(compiled)) throw new Error(`${schema.typeName} has no reader`);
-  return compiled;
-}
-
-function isMessageReader(value: unknown): value is MessageReader {
-  return isMessage(value) && typeof value.empty === 'function' && typeof value.read === 'function';
-}
+/** The reader of a schema. */
+export const messageReader = compiledCodecs<MessageReader>({
+  pending: () => ({ empty: notCompiled, read: notCompiled }),
+  sourceOf,
+  scope: { deepest, noBytes, readEntry, readItems, tooDeep, withUnknown },
+  isCodec: (value): value is MessageReader =>
+    isMessage(value) && typeof value.empty === 'function' && typeof value.read === 'function',
+});
 
 function sourceOf(schema: DescMessage): string {
   return `return {
@@ -167,8 +149,4 @@ function isMessage(value: unknown): value is Message {
   return typeof value === 'object' && value !== null;
 }
 
-const noBytes = new Uint8Array(0);
 const lengthDelimited = 2;
-
-/** As protobuf-es has it. */
-const deepest = 100;

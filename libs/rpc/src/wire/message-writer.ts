@@ -1,6 +1,6 @@
 import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
-import { compile, quoted } from './compile.ts';
+import { compiledCodecs, notCompiled, quoted } from './compile.ts';
 import { codingOf, type ScalarCoding } from './scalars.ts';
 import type { WireWriter } from './wire-writer.ts';
 
@@ -10,36 +10,14 @@ export interface MessageWriter {
   readonly write: (writer: WireWriter, message: object) => void;
 }
 
-/** The writer of a schema, compiled when it is first asked for. */
-export function messageWriter(schema: DescMessage): MessageWriter {
-  const known = writers.get(schema);
-  if (known !== undefined) return known;
-  const writer = { write: notCompiled };
-  // Before its fields are looked at: a message may hold messages of its own kind.
-  writers.set(schema, writer);
-  return Object.assign(writer, compiledWriter(schema));
-}
-
-const writers = new WeakMap<DescMessage, MessageWriter>();
-
-function notCompiled(): never {
-  throw new Error('a message is written while its writer is being made');
-}
-
-function compiledWriter(schema: DescMessage): MessageWriter {
-  const scope: Record<string, unknown> = { noMessage, writeEntries, writeUnknown };
-  for (const field of schema.fields) {
-    if (field.message !== undefined) scope[`child${field.number}`] = messageWriter(field.message);
-    else scope[`coding${field.number}`] = codingOf(field);
-  }
-  const compiled = compile(sourceOf(schema), scope);
-  if (!isMessageWriter(compiled)) throw new Error(`${schema.typeName} has no writer`);
-  return compiled;
-}
-
-function isMessageWriter(value: unknown): value is MessageWriter {
-  return typeof value === 'object' && value !== null && 'write' in value && typeof value.write === 'function';
-}
+/** The writer of a schema. */
+export const messageWriter = compiledCodecs<MessageWriter>({
+  pending: () => ({ write: notCompiled }),
+  sourceOf,
+  scope: { noMessage, writeEntries, writeUnknown },
+  isCodec: (value): value is MessageWriter =>
+    typeof value === 'object' && value !== null && 'write' in value && typeof value.write === 'function',
+});
 
 function sourceOf(schema: DescMessage): string {
   const fields = [...schema.fields].sort((one, other) => one.number - other.number);
