@@ -7,6 +7,7 @@ import { measureIngest } from './measure/ingest-events.ts';
 import { measureLimiter, type ServiceFigures } from './measure/limiter-checks.ts';
 import { problemWith } from './measure/probe-systems.ts';
 import { runCase, type Sample } from './measure/run-case.ts';
+import { untilSettled } from './measure/until-settled.ts';
 import type { BenchOptions } from './options.ts';
 import { profileCase } from './profile/profile-case.ts';
 import { type CaseSamples, type Results, rowsOf } from './report/results.ts';
@@ -77,10 +78,7 @@ async function measureCase(
   return { benchCase, samples, problems };
 }
 
-/**
- * Has a system compile what a case needs, until its cost falls no longer: what is measured first must not pay for that. Several
- * processes on one core take their time: a minute or two, with turns in between that are no cheaper.
- */
+/** Lets a system come to the speed that it has in a case. */
 async function settle(
   system: System,
   benchCase: BenchCase,
@@ -90,22 +88,15 @@ async function settle(
 ): Promise<void> {
   const isCompiled = system.name !== 'direct' && system.name !== 'nginx';
   if (!isCompiled || !settlingKinds.includes(benchCase.kind)) return;
-  let leastMicros = Number.POSITIVE_INFINITY;
-  let turnsWithoutGain = 0;
-  for (let turn = 0; turn < mostSettlingTurns && turnsWithoutGain < 2; turn++) {
+  const times = { warmUpMs: settleMs / 2, measureMs: settleMs / 2 };
+  await untilSettled(async () => {
     progress(`${benchCase.name}, ${system.name} settles`);
-    const times = { warmUpMs: settleMs / 2, measureMs: settleMs / 2 };
-    const { gatewayMicros } = await unlessInterrupted(interrupted, runCase(generator, system, benchCase, times));
-    if (gatewayMicros === undefined) return;
-    turnsWithoutGain = gatewayMicros > leastMicros * settledShare ? turnsWithoutGain + 1 : 0;
-    leastMicros = Math.min(leastMicros, gatewayMicros);
-  }
+    return (await unlessInterrupted(interrupted, runCase(generator, system, benchCase, times))).gatewayMicros;
+  }, mostSettlingTurns);
 }
 
 /** In the others there is too little to do for the compiler to come to it. */
 const settlingKinds: readonly CaseKind[] = ['request', 'fast-stream', 'paced-stream'];
-/** A cost above this part of the least before is no gain: noise moves it as much. */
-const settledShare = 0.95;
 
 async function measureService(
   name: 'limiter' | 'ingest',

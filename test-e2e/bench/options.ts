@@ -29,7 +29,7 @@ export interface BenchOptions {
 
 export const usage = `npm run bench -- [options]
   --quick              the cases of every day, in less than two minutes
-  --short              three cases in two minutes; fails when a ratio to nginx is far beyond the recorded one
+  --short              three cases in three minutes; fails when a ratio to nginx is far beyond the recorded one
   --record             with --short: records the ratios instead
   --case <text>        only cases whose name has this text; may be repeated
   --topology <name>    only all-in-one, or only services, beside direct, nginx, bare-node and portkey; may be repeated

@@ -10,6 +10,7 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import type { ServicesSystem } from '../systems/services.ts';
 import { microsecondsBetween, readProcessorTimes } from './processor-time.ts';
+import { untilSettled } from './until-settled.ts';
 
 export interface ServiceFigures {
   /** Checks or events a second, with everything on the system's core. */
@@ -41,11 +42,11 @@ export async function measureLimiter(services: ServicesSystem, measureMs: number
   });
   try {
     for (let batch = 0; batch < batchesInFlight; batch++) stream.write(nextBatch());
-    await untilSteady(async () => {
+    await untilSettled(async () => {
       const decidedBefore = decided;
       await Promise.race([sleep(settleMs), failure.promise]);
-      return decided - decidedBefore;
-    });
+      return settleMs / (decided - decidedBefore);
+    }, mostSettlingTurns);
     const watched = services.processes.filter(({ name }) => name === 'limiter' || name === 'redis');
     const before = { decided, degraded, atMs: performance.now(), times: readProcessorTimes(watched) };
     await Promise.race([sleep(measureMs), failure.promise]);
@@ -67,21 +68,8 @@ export async function measureLimiter(services: ServicesSystem, measureMs: number
   }
 }
 
-/** Lets what is compiled as it runs come to its speed: until its count has twice been no larger than before. */
-async function untilSteady(count: () => Promise<number>): Promise<void> {
-  let most = 0;
-  let turnsWithoutGain = 0;
-  for (let turn = 0; turn < mostSettlingTurns && turnsWithoutGain < 2; turn++) {
-    const counted = await count();
-    turnsWithoutGain = counted < most * gain ? turnsWithoutGain + 1 : 0;
-    most = Math.max(most, counted);
-  }
-}
-
 const settleMs = 1_000;
 const mostSettlingTurns = 15;
-/** Less is noise. */
-const gain = 1.05;
 
 interface Decisions {
   readonly decisions: readonly { readonly refusal: object | null; readonly status: { readonly degraded: boolean } }[];
