@@ -99,4 +99,80 @@ describe('TokenCache', () => {
     clock.advanceMs(30_000);
     expect(cache.known(key.toString('latin1'))).toBeUndefined();
   });
+
+  it('believes no answer to a question that was asked before the token changed', async () => {
+    const { cache, answer, asked } = setUpWaiting();
+    const before = cache.resolve(key);
+    cache.expire(['t1']);
+    answer(principal);
+    answer(undefined);
+    expect(await before).toBeUndefined();
+    expect(await cache.resolve(key)).toBeUndefined();
+    expect(asked()).toBe(2);
+  });
+
+  it('asks again for limits that changed while they were asked for', async () => {
+    const { cache, answer } = setUpWaiting();
+    const before = cache.resolve(key);
+    cache.expire(['t1']);
+    const changed = { ...principal, limits: { requestsPerMinute: 5, tokensPerDay: undefined } };
+    answer(principal);
+    answer(changed);
+    expect(await before).toBe(changed);
+    expect(await cache.resolve(key)).toBe(changed);
+  });
+
+  it('believes no answer to a question that was asked before changes may have been missed', async () => {
+    const { cache, answer } = setUpWaiting();
+    const before = cache.resolve(key);
+    cache.expireAll();
+    answer(principal);
+    answer(undefined);
+    expect(await before).toBeUndefined();
+  });
+
+  it('believes an answer though another token changed meanwhile', async () => {
+    const { cache, answer, asked } = setUpWaiting();
+    const before = cache.resolve(key);
+    cache.expire(['other']);
+    answer(principal);
+    expect(await before).toBe(principal);
+    expect(await cache.resolve(key)).toBe(principal);
+    expect(asked()).toBe(1);
+  });
+
+  it('serves what it learned before the change while the source can not be asked again, and asks with the next', async () => {
+    const { cache, answer, asked } = setUpWaiting();
+    const before = cache.resolve(key);
+    cache.expire(['t1']);
+    answer(principal);
+    answer(new Error('away'));
+    expect(await before).toBe(principal);
+    const next = cache.resolve(key);
+    answer(undefined);
+    expect(await next).toBeUndefined();
+    expect(asked()).toBe(3);
+  });
 });
+
+/** A cache whose questions wait until `answer` is called; answers are given in the order of the questions. */
+function setUpWaiting() {
+  const answers: PromiseWithResolvers<Principal | undefined>[] = [];
+  const nth = (index: number) => {
+    answers[index] ??= Promise.withResolvers<Principal | undefined>();
+    return answers[index];
+  };
+  let asked = 0;
+  let answered = 0;
+  const cache = new TokenCache({
+    clock: new ManualClock(1_000_000),
+    freshMs: 30_000,
+    resolve: () => nth(asked++).promise,
+  });
+  const answer = (given: Principal | undefined | Error) => {
+    const { resolve, reject } = nth(answered++);
+    if (given instanceof Error) reject(given);
+    else resolve(given);
+  };
+  return { cache, answer, asked: () => asked };
+}

@@ -16,6 +16,12 @@ interface Entry {
   readonly resolvedAtMs: number;
 }
 
+/** A question to the source that is not answered yet, and what changed since it was asked. */
+interface Lookup {
+  readonly answer: Promise<Principal | undefined>;
+  readonly changes: Changes;
+}
+
 const unknownFreshMs = 5_000;
 const maxUnknown = 10_000;
 const maxKnown = 100_000;
@@ -29,7 +35,7 @@ export class TokenCache {
   readonly #known = new Map<string, Entry>();
   /** Key → when it was found unknown. Bounded: guessing floods must not fill the memory. */
   readonly #unknown = new Map<string, number>();
-  readonly #underWay = new Map<string, Promise<Principal | undefined>>();
+  readonly #underWay = new Map<string, Lookup>();
 
   constructor(options: TokenCacheOptions) {
     this.#options = options;
@@ -51,22 +57,24 @@ export class TokenCache {
     if (entry !== undefined && this.#isFresh(entry)) return entry.principal;
     const unknownAt = this.#unknown.get(key);
     if (unknownAt !== undefined && this.#options.clock.nowMs() - unknownAt < unknownFreshMs) return undefined;
-    return this.#ask(key, tokenSha256, entry);
+    return this.#ask(key, tokenSha256);
   }
 
   #isFresh({ resolvedAtMs }: Entry): boolean {
     return this.#options.clock.nowMs() - resolvedAtMs < this.#options.freshMs;
   }
 
-  /** These tokens changed: the next request asks again. */
+  /** These tokens changed: the next request asks again, and a lookup under way does before it answers. */
   expire(tokenIds: readonly string[]): void {
     const changed = new Set(tokenIds);
     this.#expireWhere(({ tokenId }) => changed.has(tokenId));
+    for (const { changes } of this.#underWay.values()) changes.add(changed);
   }
 
   /** Any token may have changed: every next request asks again. */
   expireAll(): void {
     this.#expireWhere(() => true);
+    for (const { changes } of this.#underWay.values()) changes.addAll();
   }
 
   /** Entries are kept as stale, not deleted: while the source is away, a known token beats a refusal. */
@@ -76,36 +84,68 @@ export class TokenCache {
     }
   }
 
-  #ask(key: string, tokenSha256: Buffer, lastKnown: Entry | undefined): Promise<Principal | undefined> {
+  #ask(key: string, tokenSha256: Buffer): Promise<Principal | undefined> {
     const existing = this.#underWay.get(key);
-    if (existing !== undefined) return existing;
-    const asked = this.#options
-      .resolve(tokenSha256)
-      .then((principal) => this.#remember(key, principal))
-      .catch((fault: unknown) => this.#serveLastKnown(lastKnown, fault))
+    if (existing !== undefined) return existing.answer;
+    const changes = new Changes();
+    const answer = this.#lookUp(key, tokenSha256, changes)
+      .catch((fault: unknown) => this.#serveLastKnown(key, fault))
       .finally(() => this.#underWay.delete(key));
-    this.#underWay.set(key, asked);
-    return asked;
+    this.#underWay.set(key, { answer, changes });
+    return answer;
   }
 
-  #remember(key: string, principal: Principal | undefined): Principal | undefined {
-    const now = this.#options.clock.nowMs();
+  /** The source may have read the token before it changed: then it is asked again. */
+  async #lookUp(key: string, tokenSha256: Buffer, changes: Changes): Promise<Principal | undefined> {
+    for (;;) {
+      changes.clear();
+      const principal = await this.#options.resolve(tokenSha256);
+      const mayHaveChanged = principal !== undefined && changes.has(principal.tokenId);
+      this.#remember(key, principal, mayHaveChanged ? Number.NEGATIVE_INFINITY : this.#options.clock.nowMs());
+      if (!mayHaveChanged) return principal;
+    }
+  }
+
+  #remember(key: string, principal: Principal | undefined, resolvedAtMs: number): void {
     if (principal === undefined) {
       this.#known.delete(key);
       keepNewest(this.#unknown, maxUnknown);
-      this.#unknown.set(key, now);
+      this.#unknown.set(key, resolvedAtMs);
     } else {
       this.#unknown.delete(key);
       keepNewest(this.#known, maxKnown);
-      this.#known.set(key, { principal, resolvedAtMs: now });
+      this.#known.set(key, { principal, resolvedAtMs });
     }
-    return principal;
   }
 
-  #serveLastKnown(lastKnown: Entry | undefined, fault: unknown): Principal {
+  #serveLastKnown(key: string, fault: unknown): Principal {
+    const lastKnown = this.#known.get(key);
     if (lastKnown === undefined) throw fault;
     this.#options.onStale?.(fault);
     return lastKnown.principal;
+  }
+}
+
+/** Which tokens changed while a question is under way. */
+class Changes {
+  readonly #tokenIds = new Set<string>();
+  #all = false;
+
+  add(tokenIds: ReadonlySet<string>): void {
+    for (const tokenId of tokenIds) this.#tokenIds.add(tokenId);
+  }
+
+  addAll(): void {
+    this.#all = true;
+  }
+
+  has(tokenId: string): boolean {
+    return this.#all || this.#tokenIds.has(tokenId);
+  }
+
+  clear(): void {
+    this.#tokenIds.clear();
+    this.#all = false;
   }
 }
 
