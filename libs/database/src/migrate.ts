@@ -1,5 +1,7 @@
-import { Migrator } from 'kysely/migration';
+import { type MigrationResultSet, Migrator } from 'kysely/migration';
+import { isPostgres } from './database-kind.ts';
 import { migrations } from './migrations/index.ts';
+import { lockMigrations } from './postgres/pooled-postgres-dialect.ts';
 import type { GatewayDatabase } from './schema/database.ts';
 
 /**
@@ -9,8 +11,13 @@ import type { GatewayDatabase } from './schema/database.ts';
  */
 export async function migrate(database: GatewayDatabase): Promise<readonly string[]> {
   if ((await pendingMigrations(database)).length === 0) return [];
-  const { error, results = [] } = await migratorOf(database).migrateToLatest();
-  if (error !== undefined) throw error;
+  const { results = [] } = isPostgres(database)
+    ? await database.transaction().execute(async (transaction) => {
+        // Before the migrator looks at its own tables, which it makes without the lock.
+        await lockMigrations(transaction);
+        return await migrateToLatest(transaction);
+      })
+    : await migrateToLatest(database);
   return results.map(({ migrationName }) => migrationName);
 }
 
@@ -18,6 +25,13 @@ export async function migrate(database: GatewayDatabase): Promise<readonly strin
 export async function pendingMigrations(database: GatewayDatabase): Promise<readonly string[]> {
   const known = await migratorOf(database).getMigrations();
   return known.filter(({ executedAt }) => executedAt === undefined).map(({ name }) => name);
+}
+
+/** @throws what went wrong, so that a transaction around it is undone. */
+async function migrateToLatest(database: GatewayDatabase): Promise<MigrationResultSet> {
+  const outcome = await migratorOf(database).migrateToLatest();
+  if (outcome.error !== undefined) throw outcome.error;
+  return outcome;
 }
 
 function migratorOf(database: GatewayDatabase): Migrator {

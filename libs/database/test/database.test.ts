@@ -1,7 +1,7 @@
 import { createTestDatabase } from '@gateway/testkit';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { createDatabaseProbe, isRefusedData, migrate, pendingMigrations } from '../src/index.ts';
+import { createDatabaseProbe, type GatewayDatabase, isRefusedData, migrate, pendingMigrations } from '../src/index.ts';
 import { migratePostgres, openPostgres } from '../src/postgres/open-postgres.ts';
 import { testDatabases } from '../src/testing/test-databases.ts';
 
@@ -124,13 +124,40 @@ describe('a Postgres database', () => {
     expect((await sql<{ one: number }>`select 1 as one`.execute(database)).rows).toEqual([{ one: 1 }]);
   });
 
-  it('ends a statement that takes too long, and the connection serves the next one', async () => {
+  it('ends a statement that takes too long, in a transaction or not, and serves the next one', async () => {
     await using empty = await createTestDatabase();
     await using database = openPostgres(empty.url, { maxConnections: 1, statementTimeoutMs: 100 });
-    await expect(sql`select pg_sleep(20)`.execute(database)).rejects.toThrow(/statement timeout/);
+    const sleeping = sql`select pg_sleep(20)`;
+    await expect(sleeping.execute(database)).rejects.toThrow(/statement timeout/);
+    expect((await sql<{ one: number }>`select 1 as one`.execute(database)).rows).toEqual([{ one: 1 }]);
+    const inside = database.transaction().execute((transaction) => sleeping.execute(transaction));
+    await expect(inside).rejects.toThrow(/statement timeout/);
+    expect((await sql<{ one: number }>`select 1 as one`.execute(database)).rows).toEqual([{ one: 1 }]);
+    await using other = openPostgres(empty.url);
+    await expect.poll(() => sleepers(other)).toBe(0);
+  });
+
+  it('ends a transaction that does nothing for too long', async () => {
+    await using empty = await createTestDatabase();
+    await using database = openPostgres(empty.url, { statementTimeoutMs: 100 });
+    const idle = database.transaction().execute(async (transaction) => {
+      await sql`select 1`.execute(transaction);
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      await sql`select 1`.execute(transaction);
+    });
+    await expect(idle).rejects.toThrow();
     expect((await sql<{ one: number }>`select 1 as one`.execute(database)).rows).toEqual([{ one: 1 }]);
   });
 });
+
+/** How many statements still sleep in the server. */
+async function sleepers(database: GatewayDatabase): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and state = 'active' and query like '%pg_sleep%'
+  `.execute(database);
+  return rows[0]?.count ?? 0;
+}
 
 function addSequences({ database }: Awaited<ReturnType<(typeof testDatabases)[number]['open']>>, ...values: number[]) {
   return database

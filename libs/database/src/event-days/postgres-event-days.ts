@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMissingPartition, retryingConflicts } from '../errors.ts';
 import type { GatewayDatabase } from '../schema/database.ts';
-import { holdingLock, tryHoldingLock, untilTransactionEnds } from './advisory-lock.ts';
+import { type HeldLock, holdingLock, tryHoldingLock, untilTransactionEnds } from './advisory-lock.ts';
 import {
   createDayPartition,
   type DayPartition,
@@ -57,44 +57,50 @@ export class PostgresEventDays implements EventDays {
   }
 
   async removeBefore(first: string, signal: AbortSignal): Promise<RemovedDays> {
-    const removed = await this.#database.connection().execute((connection) =>
-      tryHoldingLock(connection, careLock, async () => {
-        // Who makes a partition looks at the first day under the same lock: none is made again once this is said.
-        await holdingLock(connection, layoutLock, () => raiseFirstKeptDay(connection, first));
-        const old = (await dayPartitions(connection)).filter(({ day }) => day < first);
-        const done: DayPartition[] = [];
-        for (const partition of old) {
-          if (signal.aborted) break;
-          await holdingLock(connection, layoutLock, () => detachDayPartition(connection, partition));
-          await dropDayPartition(connection, partition);
-          this.#open.delete(partition.day);
-          done.push(partition);
-        }
-        return { days: done.length, events: done.reduce((sum, { events }) => sum + events, 0) };
-      }),
-    );
+    const database = this.#database;
+    const removed = await tryHoldingLock(database, careLock, async () => {
+      // Who makes a partition looks at the first day under the same lock: none is made again once this is said.
+      await database.transaction().execute(async (transaction) => {
+        await untilTransactionEnds(transaction, layoutLock);
+        await raiseFirstKeptDay(transaction, first);
+      });
+      const old = (await dayPartitions(database)).filter(({ day }) => day < first);
+      const done: DayPartition[] = [];
+      for (const partition of old) {
+        if (signal.aborted) break;
+        await holdingLock(database, layoutLock, () => detachDayPartition(database, partition));
+        await dropDayPartition(database, partition);
+        this.#open.delete(partition.day);
+        done.push(partition);
+      }
+      return { days: done.length, events: done.reduce((sum, { events }) => sum + events, 0) };
+    });
     return removed ?? { days: 0, events: 0 };
   }
 
   async undisturbed<T>({ read, change }: ReadThenChange<T>): Promise<T> {
-    return await this.#database.connection().execute(async (connection) => {
-      const work = async () => {
-        const found = await connection
-          .transaction()
-          .setIsolationLevel('repeatable read')
-          .setAccessMode('read only')
-          .execute(read);
-        await retryingConflicts(() => connection.transaction().execute((transaction) => change(transaction, found)));
-        return { found };
-      };
-      const giveUpAtMs = performance.now() + this.#patienceMs;
-      while (true) {
-        const done = await tryHoldingLock(connection, careLock, work);
-        if (done !== undefined) return done.found;
-        if (performance.now() > giveUpAtMs) throw new EventDaysBusyError('other work on the days of events goes on');
-        await sleep(pollMs);
-      }
-    });
+    const database = this.#database;
+    const work = async (lock: HeldLock) => {
+      const found = await database
+        .transaction()
+        .setIsolationLevel('repeatable read')
+        .setAccessMode('read only')
+        .execute(read);
+      await retryingConflicts(() =>
+        database.transaction().execute(async (transaction) => {
+          await change(transaction, found);
+          await lock.confirm();
+        }),
+      );
+      return { found };
+    };
+    const giveUpAtMs = performance.now() + this.#patienceMs;
+    while (true) {
+      const done = await tryHoldingLock(database, careLock, work);
+      if (done !== undefined) return done.found;
+      if (performance.now() > giveUpAtMs) throw new EventDaysBusyError('other work on the days of events goes on');
+      await sleep(pollMs);
+    }
   }
 
   /** Makes the partitions that are still missing, and gives the first day that may have one. */

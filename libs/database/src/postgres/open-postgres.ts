@@ -1,23 +1,24 @@
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely } from 'kysely';
 import { Pool } from 'pg';
 import { migrate } from '../migrate.ts';
 import type { Database, GatewayDatabase } from '../schema/database.ts';
 import { numberTypes } from './number-types.ts';
-import { PostgresConnections } from './postgres-connections.ts';
+import { PooledPostgresDialect } from './pooled-postgres-dialect.ts';
+import { answerGraceMs, PostgresConnections } from './postgres-connections.ts';
 
 export interface PostgresOptions {
   /** Shown in pg_stat_activity. */
   readonly applicationName?: string;
   /** Connections held at most. */
   readonly maxConnections?: number;
-  /** After so long the server ends a statement. 0: never. */
+  /** After so long a statement is ended. 0: never. */
   readonly statementTimeoutMs?: number;
 }
 
-/** How much longer than the server's own timeout an answer is waited for, before the connection counts as dead. */
-const answerGraceMs = 2_000;
-
-/** The database behind a postgres:// URL. Connections are made when needed; no call on it waits for ever. */
+/**
+ * The database behind a postgres:// URL, which may be a PgBouncer's in transaction mode: nothing here belongs to a session.
+ * Connections are made when needed; no call on it waits for ever.
+ */
 export function openPostgres(
   url: string,
   { applicationName = 'gateway', maxConnections = 10, statementTimeoutMs = 10_000 }: PostgresOptions = {},
@@ -27,16 +28,13 @@ export function openPostgres(
     application_name: applicationName,
     max: maxConnections,
     connectionTimeoutMillis: 3_000,
-    ...(statementTimeoutMs > 0 && {
-      statement_timeout: statementTimeoutMs,
-      query_timeout: statementTimeoutMs + answerGraceMs,
-      idle_in_transaction_session_timeout: statementTimeoutMs + answerGraceMs,
-    }),
+    ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + answerGraceMs }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: numberTypes,
   });
-  return new Kysely<Database>({ dialect: new PostgresDialect({ pool: new PostgresConnections(pool) }) });
+  const connections = new PostgresConnections(pool, statementTimeoutMs);
+  return new Kysely<Database>({ dialect: new PooledPostgresDialect({ pool: connections }) });
 }
 
 /** Migrates the database behind a URL, over a connection without time limits: a migration may take its time. */

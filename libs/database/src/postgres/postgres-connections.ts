@@ -1,15 +1,26 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
+import { cancelStatement } from './cancel-statement.ts';
+
+/** How much longer than a statement may take its answer is waited for, before the connection counts as dead. */
+export const answerGraceMs = 2_000;
 
 /**
- * A pool that gives up connections which can't be trusted any more. A connection whose answer is overdue would make
- * the next query wait behind that answer, and one that breaks between two queries would end the process.
+ * A pool whose statements end in time, and that gives up connections which can't be trusted any more. A connection whose
+ * answer is overdue would make the next query wait behind that answer, and one that breaks between two queries would end the
+ * process.
+ *
+ * Limits can't be settings of a session: behind PgBouncer a session is shared with others. Inside a transaction they are
+ * settings of that transaction, so that the server ends one whose client is gone; a statement on its own is cancelled from here.
  */
 export class PostgresConnections implements PostgresPool {
   readonly #pool: Pool;
+  readonly #statementTimeoutMs: number;
 
-  constructor(pool: Pool) {
+  /** @param statementTimeoutMs 0: no limit. */
+  constructor(pool: Pool, statementTimeoutMs: number) {
     this.#pool = pool;
+    this.#statementTimeoutMs = statementTimeoutMs;
     // A connection that breaks while idle is replaced by the pool; whoever queries next sees whether that works.
     pool.on('error', ignore);
   }
@@ -19,7 +30,7 @@ export class PostgresConnections implements PostgresPool {
   }
 
   async connect(): Promise<PostgresPoolClient> {
-    return new PostgresConnection(await this.#pool.connect());
+    return new PostgresConnection(await this.#pool.connect(), this.#statementTimeoutMs);
   }
 
   end(): Promise<void> {
@@ -29,10 +40,13 @@ export class PostgresConnections implements PostgresPool {
 
 class PostgresConnection implements PostgresPoolClient {
   readonly #client: PoolClient;
+  readonly #statementTimeoutMs: number;
+  #inTransaction = false;
   #overdue = false;
 
-  constructor(client: PoolClient) {
+  constructor(client: PoolClient, statementTimeoutMs: number) {
     this.#client = client;
+    this.#statementTimeoutMs = statementTimeoutMs;
     client.on('error', ignore);
   }
 
@@ -49,6 +63,48 @@ class PostgresConnection implements PostgresPoolClient {
   }
 
   async #query(sql: string, parameters: readonly unknown[]): Promise<unknown> {
+    // What is sent now would wait behind the overdue answer, or meet the cancellation that was meant for it.
+    if (this.#overdue) throw new Error('The connection was given up after a statement timeout.');
+    if (isBeginning(sql)) return await this.#begin(sql);
+    if (isEnd(sql)) this.#inTransaction = false;
+    return this.#inTransaction || this.#statementTimeoutMs === 0
+      ? await this.#send(sql, parameters)
+      : await this.#sendInTime(sql, parameters);
+  }
+
+  /** Together with the limits of the transaction, which go by one message with its beginning. */
+  async #begin(sql: string): Promise<unknown> {
+    const limitMs = this.#statementTimeoutMs;
+    const idleLimitMs = limitMs === 0 ? 0 : limitMs + answerGraceMs;
+    const begun = await this.#send(
+      `${sql}; set local statement_timeout = ${limitMs}; set local idle_in_transaction_session_timeout = ${idleLimitMs}`,
+      [],
+    );
+    this.#inTransaction = true;
+    // One result for each of the three statements.
+    return Array.isArray(begun) ? begun[0] : begun;
+  }
+
+  /** The server ends no statement outside a transaction by itself: it is asked to. */
+  async #sendInTime(sql: string, parameters: readonly unknown[]): Promise<unknown> {
+    let cancelled: Promise<void> | undefined;
+    const timer = setTimeout(() => {
+      this.#overdue = true;
+      cancelled = cancelStatement(this.#client);
+    }, this.#statementTimeoutMs);
+    try {
+      return await this.#send(sql, parameters);
+    } catch (thrown) {
+      if (cancelled === undefined) throw thrown;
+      throw new Error(`statement timeout: it took longer than ${this.#statementTimeoutMs} ms`, { cause: thrown });
+    } finally {
+      clearTimeout(timer);
+      // Closing the connection first would let a pooler forget which statement is meant.
+      await cancelled;
+    }
+  }
+
+  async #send(sql: string, parameters: readonly unknown[]): Promise<unknown> {
     try {
       return await this.#client.query(sql, [...parameters]);
     } catch (thrown) {
@@ -56,6 +112,15 @@ class PostgresConnection implements PostgresPoolClient {
       throw thrown;
     }
   }
+}
+
+/** As Kysely begins and ends transactions. */
+function isBeginning(sql: string): boolean {
+  return sql === 'begin' || sql.startsWith('start transaction');
+}
+
+function isEnd(sql: string): boolean {
+  return sql === 'commit' || sql === 'rollback';
 }
 
 function ignore(): void {}
