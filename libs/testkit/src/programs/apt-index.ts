@@ -3,7 +3,7 @@ import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reportProgress } from '../progress.ts';
-import type { BackendKind } from './backend-kind.ts';
+import type { ProgramKind } from './backend-kind.ts';
 import { runCommand } from './run-command.ts';
 
 let ofThisProcess: Promise<AptIndex> | undefined;
@@ -42,7 +42,7 @@ export class AptIndex {
   }
 
   /** The packages that hold a kind's programs, and those of the libraries they need that this machine lacks. */
-  async packagesToUnpack(kind: BackendKind): Promise<readonly string[]> {
+  async packagesToUnpack(kind: ProgramKind): Promise<readonly string[]> {
     const wanted = kind === 'postgres' ? await this.#postgresPackages() : packagesOf[kind];
     const plan = await this.#aptGet(
       ['install', '--simulate', '--reinstall', '--no-install-recommends', '--assume-yes', ...wanted],
@@ -75,9 +75,10 @@ export class AptIndex {
   }
 }
 
-const packagesOf: Record<Exclude<BackendKind, 'postgres'>, readonly string[]> = {
+const packagesOf: Record<Exclude<ProgramKind, 'postgres'>, readonly string[]> = {
   redis: ['redis-server', 'redis-tools'],
   nats: ['nats-server'],
+  pgbouncer: ['pgbouncer'],
 };
 
 /**

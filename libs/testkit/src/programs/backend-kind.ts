@@ -10,9 +10,13 @@ export const urlVariable: Record<BackendKind, string> = {
   postgres: 'DATABASE_URL',
 };
 
+/** Servers that can be had as programs: those, and what operators put in front of them. */
+export type ProgramKind = BackendKind | 'pgbouncer';
+
 /** The programs that a kind needs, all from one folder. The first one is the server. */
-export const programNames: Record<BackendKind, readonly string[]> = {
+export const programNames: Record<ProgramKind, readonly string[]> = {
   redis: ['redis-server'],
   nats: ['nats-server'],
   postgres: ['postgres', 'initdb'],
+  pgbouncer: ['pgbouncer'],
 };

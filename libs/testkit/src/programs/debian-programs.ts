@@ -3,7 +3,7 @@ import { chmod, glob, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { reportProgress } from '../progress.ts';
 import { AptIndex } from './apt-index.ts';
-import { type BackendKind, programNames } from './backend-kind.ts';
+import { type ProgramKind, programNames } from './backend-kind.ts';
 import { cacheFolder } from './cache-folder.ts';
 import type { Programs } from './find-programs.ts';
 import { holdsAll } from './installed-programs.ts';
@@ -15,7 +15,7 @@ import { runCommand } from './run-command.ts';
  *
  * @throws Error when this is not Debian or a descendant, or its archive can't be reached.
  */
-export async function programsFromDebian(kind: BackendKind, cache = cacheFolder()): Promise<Programs> {
+export async function programsFromDebian(kind: ProgramKind, cache = cacheFolder()): Promise<Programs> {
   const root = join(cache, await systemName(), kind);
   const cached = await unpackedPrograms(kind, root);
   if (cached !== undefined) return cached;
@@ -32,7 +32,7 @@ async function systemName(): Promise<string> {
   return `${field('ID')}-${field('VERSION_ID')}-${process.arch}`;
 }
 
-async function unpackedPrograms(kind: BackendKind, root: string): Promise<Programs | undefined> {
+async function unpackedPrograms(kind: ProgramKind, root: string): Promise<Programs | undefined> {
   const folders = ['usr/bin', 'usr/sbin', 'usr/lib/postgresql/*/bin'].map((folder) => join(root, folder));
   for await (const folder of glob(folders)) {
     if (!(await holdsAll(folder, programNames[kind]))) continue;
@@ -43,7 +43,7 @@ async function unpackedPrograms(kind: BackendKind, root: string): Promise<Progra
 }
 
 /** Unpacks beside the goal and renames, so that two runs at once, or one that is cut short, never leave half a folder. */
-async function fetchInto(kind: BackendKind, root: string): Promise<void> {
+async function fetchInto(kind: ProgramKind, root: string): Promise<void> {
   const parent = dirname(root);
   const unpacked = join(parent, `.${kind}-${randomUUID()}`);
   const downloads = `${unpacked}.deb`;
@@ -63,6 +63,6 @@ async function fetchInto(kind: BackendKind, root: string): Promise<void> {
   }
 }
 
-async function keepOfOtherRun(kind: BackendKind, root: string, thrown: unknown): Promise<void> {
+async function keepOfOtherRun(kind: ProgramKind, root: string, thrown: unknown): Promise<void> {
   if ((await unpackedPrograms(kind, root)) === undefined) throw thrown;
 }

@@ -1,4 +1,4 @@
-import { type BackendKind, programNames, urlVariable } from './backend-kind.ts';
+import { type ProgramKind, programNames, urlVariable } from './backend-kind.ts';
 import { programsFromDebian } from './debian-programs.ts';
 import { installedPrograms } from './installed-programs.ts';
 
@@ -11,18 +11,18 @@ export interface Programs {
 
 /** Ways to come by programs: the machine's own, and packages. A way that has none gives undefined or throws why. */
 interface ProgramSources {
-  readonly installed: (kind: BackendKind) => Promise<Programs | undefined>;
-  readonly packaged: (kind: BackendKind) => Promise<Programs>;
+  readonly installed: (kind: ProgramKind) => Promise<Programs | undefined>;
+  readonly packaged: (kind: ProgramKind) => Promise<Programs>;
 }
 
-const found = new Map<BackendKind, Promise<Programs>>();
+const found = new Map<ProgramKind, Promise<Programs>>();
 
 /**
  * The programs of this machine, else those of Debian's packages, unpacked into a cache folder.
  *
  * @throws Error that says what was tried and what a person can do.
  */
-export function findPrograms(kind: BackendKind, alreadyTried: readonly string[] = []): Promise<Programs> {
+export function findPrograms(kind: ProgramKind, alreadyTried: readonly string[] = []): Promise<Programs> {
   const finding = found.get(kind) ?? searchPrograms(kind, alreadyTried);
   found.set(kind, finding);
   finding.catch(() => found.delete(kind));
@@ -30,7 +30,7 @@ export function findPrograms(kind: BackendKind, alreadyTried: readonly string[] 
 }
 
 export async function searchPrograms(
-  kind: BackendKind,
+  kind: ProgramKind,
   alreadyTried: readonly string[],
   sources: ProgramSources = { installed: installedPrograms, packaged: programsFromDebian },
 ): Promise<Programs> {
@@ -49,10 +49,12 @@ export async function searchPrograms(
   }
 }
 
-function unobtainableText(kind: BackendKind, tried: readonly string[]): string {
+function unobtainableText(kind: ProgramKind, tried: readonly string[]): string {
   return [
     `No ${kind} server can be had. Tried, in this order:`,
     ...tried.map((attempt) => `  - ${attempt}`),
-    `Set ${urlVariable[kind]} to a server that runs, start a Docker engine, or install ${programNames[kind].join(' and ')}.`,
+    kind === 'pgbouncer'
+      ? `Install ${programNames[kind].join(' and ')}.`
+      : `Set ${urlVariable[kind]} to a server that runs, start a Docker engine, or install ${programNames[kind].join(' and ')}.`,
   ].join('\n');
 }

@@ -1,11 +1,11 @@
 import { access, constants, glob } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { type BackendKind, programNames } from './backend-kind.ts';
+import { type ProgramKind, programNames } from './backend-kind.ts';
 import type { Programs } from './find-programs.ts';
 
 /** The folder on PATH, or where packages put Postgres, that holds every program of a kind. */
 export async function installedPrograms(
-  kind: BackendKind,
+  kind: ProgramKind,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<Programs | undefined> {
   const onPath = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');

@@ -6,12 +6,12 @@ import { Undertaker } from '../processes/undertaker.ts';
 import { programNames } from '../programs/backend-kind.ts';
 import type { Programs } from '../programs/find-programs.ts';
 import { freePort } from './free-port.ts';
-import { type ServerProgram, serverEnvironment } from './server-program.ts';
+import { type ProcessProgram, serverEnvironment } from './server-program.ts';
 import type { TestServer } from './test-server.ts';
 
 /** Starts a server as a child process, with a temporary folder of its own. */
 export async function startServerProcess(
-  program: ServerProgram,
+  program: ProcessProgram,
   programs: Programs,
   fixedPort?: number,
 ): Promise<TestServer> {
@@ -27,7 +27,7 @@ export async function startServerProcess(
   }
 }
 
-async function createDataDir({ uid }: ServerProgram, folder: string): Promise<string> {
+async function createDataDir({ uid }: ProcessProgram, folder: string): Promise<string> {
   const dataDir = join(folder, 'data');
   await mkdir(dataDir);
   if (uid !== undefined) for (const path of [folder, dataDir]) await chown(path, uid, uid);
@@ -36,7 +36,7 @@ async function createDataDir({ uid }: ServerProgram, folder: string): Promise<st
 
 /** Another process may take a free port between the question and its use: then a next one is tried. */
 async function startOnSomePort(
-  program: ServerProgram,
+  program: ProcessProgram,
   programs: Programs,
   dataDir: string,
   undertaker: Undertaker,
@@ -55,7 +55,7 @@ async function startOnSomePort(
   }
 }
 
-function planOf(program: ServerProgram, programs: Programs, dataDir: string, port: number) {
+function planOf(program: ProcessProgram, programs: Programs, dataDir: string, port: number) {
   const [server = ''] = programNames[program.kind];
   return {
     name: `the ${program.kind} server at port ${port}`,
@@ -70,7 +70,12 @@ function planOf(program: ServerProgram, programs: Programs, dataDir: string, por
   };
 }
 
-function testServer(program: ServerProgram, process: ManagedProcess, port: number, undertaker: Undertaker): TestServer {
+function testServer(
+  program: ProcessProgram,
+  process: ManagedProcess,
+  port: number,
+  undertaker: Undertaker,
+): TestServer {
   return {
     url: program.url('127.0.0.1', port),
     port,

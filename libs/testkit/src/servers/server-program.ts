@@ -1,14 +1,18 @@
-import type { BackendKind } from '../programs/backend-kind.ts';
+import type { ProgramKind } from '../programs/backend-kind.ts';
 import type { Programs } from '../programs/find-programs.ts';
 
 /** What has to be known of a server to run it, as a process or in a container. */
-export interface ServerProgram {
-  readonly kind: BackendKind;
+export interface ServerProgram extends ProcessProgram {
+  readonly image: ServerImage;
+}
+
+/** What has to be known of a server to run it as a process. */
+export interface ProcessProgram {
+  readonly kind: ProgramKind;
   /** Ends it in an orderly way without waiting for its clients. */
   readonly stopSignal: NodeJS.Signals;
   /** The user that it runs as; undefined means this process' own. */
   readonly uid: number | undefined;
-  readonly image: ServerImage;
   /** What the server must find in its data folder before its first start. */
   prepare?(programs: Programs, dataDir: string): Promise<void>;
   /** The server's arguments when it runs as a process. */

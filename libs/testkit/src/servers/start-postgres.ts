@@ -48,8 +48,8 @@ const commonSettings = ['max_connections=300', 'jit=off'];
 /** Commits still reach the operating system before they are answered: a killed server has them when it comes back. */
 const fastSettings = ['fsync=off', 'full_page_writes=off'];
 
-/** Postgres refuses to run as root. The number of "nobody" is free of rights on every system. */
-function unprivilegedUid(): number | undefined {
+/** Postgres and PgBouncer refuse to run as root. The number of "nobody" is free of rights on every system. */
+export function unprivilegedUid(): number | undefined {
   return process.getuid?.() === 0 ? 65_534 : undefined;
 }
 
@@ -75,7 +75,8 @@ async function initialise(programs: Programs, dataDir: string): Promise<void> {
   );
 }
 
-async function selectOne(host: string, port: number): Promise<void> {
+/** Resolves when a Postgres, or what stands in front of one, answers a query. */
+export async function selectOne(host: string, port: number): Promise<void> {
   const client = new Client({ host, port, user: 'postgres', database: 'postgres', connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
   try {
