@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
-import { type RunningServices, type ServicesOptions, startServices } from '@gateway/testkit';
+import { type RunningServices, type ServicesOptions, startServices, type TestBackends } from '@gateway/testkit';
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
 import { suiteSettings, type Topology } from './topology.ts';
@@ -10,6 +10,8 @@ import { suiteSettings, type Topology } from './topology.ts';
 /** Every service a process, on real Redis, NATS and Postgres. */
 export interface ServicesTopology extends Topology {
   readonly services: RunningServices['services'];
+  readonly adminUrls: RunningServices['adminUrls'];
+  readonly backends: TestBackends;
   /** `host:port` of the limiter's gRPC. */
   readonly limiterAddress: string;
   /** What the services have logged. */
@@ -19,15 +21,17 @@ export interface ServicesTopology extends Topology {
 export async function startServicesTopology(
   name: string,
   envOf: ServicesOptions['envOf'] = {},
+  openBackends: (stack: AsyncDisposableStack) => Promise<TestBackends> = ownBackends,
 ): Promise<ServicesTopology> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const simulator = stack.use(await startSimulator({ responsesModels }));
   const lines: string[] = [];
+  const backends = await openBackends(stack);
   const running = stack.use(
     await startServices({
-      backends: await ownBackends(stack),
+      backends,
       gatewayConfigFile: await writeGatewayFile(folder, simulator.url),
       env: { ...suiteSettings },
       envOf,
@@ -43,6 +47,8 @@ export async function startServicesTopology(
     brokerAdminUrl: running.adminUrls['pool-broker'],
     simulator,
     services: running.services,
+    adminUrls: running.adminUrls,
+    backends,
     limiterAddress: new URL(running.grpcUrls.limiter).host,
     logs: () => lines.join('\n'),
     [Symbol.asyncDispose]: () => open.disposeAsync(),

@@ -29,9 +29,24 @@ describe('EnvReader', () => {
     ]);
   });
 
+  it('takes several URLs, and says which of them is none', () => {
+    const env = new EnvReader({
+      ONE: 'nats://a:1',
+      TWO: ' nats://a:1/ ,tls://b ',
+      BAD: 'nats://a,b:2,nats://c,http://d',
+    });
+    expect(env.requiredUrls('ONE', '', 'nats://a', ['nats', 'tls'])).toEqual(['nats://a:1']);
+    expect(env.optionalUrls('TWO', 'nats://a', ['nats', 'tls'])).toEqual(['nats://a:1', 'tls://b']);
+    expect(env.optionalUrls('NONE', 'nats://a', ['nats', 'tls'])).toBeUndefined();
+    expect(() => env.done()).not.toThrow();
+    env.requiredUrls('BAD', '', 'nats://a', ['nats', 'tls']);
+    expect(() => env.done()).toThrow(/^BAD has no URL at position 2, 4/);
+  });
+
   it('never repeats a URL, which may hold a password', () => {
-    const env = new EnvReader({ DATABASE_URL: 'mysql://user:hunter2@host' });
+    const env = new EnvReader({ DATABASE_URL: 'mysql://user:hunter2@host', NATS_URL: 'nats://a,user:hunter2@b' });
     env.requiredUrl('DATABASE_URL', '', 'postgres://127.0.0.1/gateway', ['postgres']);
+    env.requiredUrls('NATS_URL', '', 'nats://a', ['nats']);
     expect(String(catchError(() => env.done()))).not.toContain('hunter2');
   });
 });

@@ -47,6 +47,17 @@ export class EnvReader {
     return text === undefined ? undefined : this.#checkedUrl(name, text, example, schemes);
   }
 
+  /** One or several URLs with commas between them, that the service can't do without. */
+  requiredUrls(name: string, why: string, example: string, schemes: readonly string[]): readonly string[] {
+    const text = this.required(name, why, example);
+    return text === '' ? [] : this.#checkedUrls(name, text, example, schemes);
+  }
+
+  optionalUrls(name: string, example: string, schemes: readonly string[]): readonly string[] | undefined {
+    const text = this.optional(name);
+    return text === undefined ? undefined : this.#checkedUrls(name, text, example, schemes);
+  }
+
   integer(name: string, fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER }: Bounds = {}): number {
     const text = this.optional(name);
     if (text === undefined) return fallback;
@@ -88,13 +99,28 @@ export class EnvReader {
   }
 
   #checkedUrl(name: string, text: string, example: string, schemes: readonly string[]): string {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
-    if (url === undefined || !schemes.includes(url.protocol.slice(0, -1))) {
+    if (!isUrl(text, schemes)) {
       // The value may hold a password: it is not repeated.
-      this.problem(
-        `${name} is not a URL that starts with ${schemes.map((s) => `${s}://`).join(' or ')}. For example: ${name}=${example}`,
-      );
+      this.problem(`${name} is not a URL that starts with ${startsOf(schemes)}. For example: ${name}=${example}`);
     }
     return text.replace(/\/+$/, '');
   }
+
+  #checkedUrls(name: string, text: string, example: string, schemes: readonly string[]): readonly string[] {
+    const urls = text.split(',').map((url) => url.trim());
+    const wrong = urls.flatMap((url, index) => (isUrl(url, schemes) ? [] : [index + 1]));
+    if (wrong.length > 0) {
+      const which = urls.length === 1 ? 'is not a URL' : `has no URL at position ${wrong.join(', ')}: each must be one`;
+      this.problem(`${name} ${which} that starts with ${startsOf(schemes)}. For example: ${name}=${example}`);
+    }
+    return urls.map((url) => url.replace(/\/+$/, ''));
+  }
+}
+
+function isUrl(text: string, schemes: readonly string[]): boolean {
+  return URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1));
+}
+
+function startsOf(schemes: readonly string[]): string {
+  return schemes.map((scheme) => `${scheme}://`).join(' or ');
 }

@@ -6,13 +6,17 @@ import { type ConnectionOptions, connect, DebugEvents, Events, type NatsConnecti
 const retryDelayMs = 1_000;
 
 /**
- * A connection to NATS that never gives up: it waits for a server that is not there yet, and reconnects for as long
- * as it is open. A peer that stopped answering is noticed within about 30 seconds.
+ * A connection to one of several NATS servers that never gives up: it waits for a server that is not there yet, and reconnects,
+ * to another one if need be, for as long as it is open. A peer that stopped answering is noticed within about 30 seconds.
  *
  * @throws the signal's reason, when it is aborted before there is a connection.
  */
-export async function connectNats(url: string, logger: Logger, signal?: AbortSignal): Promise<NatsConnection> {
-  const options = toConnectionOptions(url);
+export async function connectNats(
+  urls: readonly string[],
+  logger: Logger,
+  signal?: AbortSignal,
+): Promise<NatsConnection> {
+  const options = toConnectionOptions(urls);
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted();
     try {
@@ -28,12 +32,12 @@ export async function connectNats(url: string, logger: Logger, signal?: AbortSig
   }
 }
 
-function toConnectionOptions(text: string): ConnectionOptions {
-  const url = new URL(text);
+function toConnectionOptions(texts: readonly string[]): ConnectionOptions {
+  const urls = texts.map((text) => new URL(text));
   return {
-    servers: url.host,
-    ...credentialsOf(url),
-    ...(url.protocol === 'tls:' && { tls: {} }),
+    servers: urls.map(({ host }) => host),
+    ...credentialsOf(urls.find(({ username }) => username !== '')),
+    ...(urls.some(({ protocol }) => protocol === 'tls:') && { tls: {} }),
     name: 'gateway',
     timeout: 5_000,
     maxReconnectAttempts: -1,
@@ -44,8 +48,9 @@ function toConnectionOptions(text: string): ConnectionOptions {
 }
 
 /** `user:password@` or `token@`, as NATS URLs carry them. */
-function credentialsOf({ username, password }: URL): Pick<ConnectionOptions, 'user' | 'pass' | 'token'> {
-  if (username === '') return {};
+function credentialsOf(url: URL | undefined): Pick<ConnectionOptions, 'user' | 'pass' | 'token'> {
+  if (url === undefined) return {};
+  const { username, password } = url;
   if (password === '') return { token: decodeURIComponent(username) };
   return { user: decodeURIComponent(username), pass: decodeURIComponent(password) };
 }

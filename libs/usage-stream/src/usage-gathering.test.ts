@@ -63,16 +63,53 @@ describe('gathering usage', () => {
     expect(groups.at(-1)).toEqual(['d']);
   });
 
-  it('lets whoever gives up end the sending of its group', async () => {
-    const { gathering, signals } = setUp();
+  it('lets a caller leave without ending the sending for the others of its group', async () => {
+    const { gathering, groups, signals, hold } = setUp();
+    await gathering.record([event('a')], signal);
+    const held = hold();
+    const controller = new AbortController();
+    const staying = gathering.record([event('b')], signal);
+    const leaving = gathering.record([event('c')], controller.signal);
+    void gathering.flush();
+    controller.abort(new Error('enough'));
+    await expect(leaving).rejects.toThrow('enough');
+    expect(signals.at(-1)?.aborted).toBe(false);
+    held.resolve();
+    await staying;
+    expect(groups.at(-1)).toEqual(['b', 'c']);
+  });
+
+  it('does not send for a caller that left before its group began', async () => {
+    const { gathering, groups } = setUp();
     await gathering.record([event('a')], signal);
     const controller = new AbortController();
-    void gathering.record([event('b')], signal);
-    void gathering.record([event('c')], controller.signal);
+    const leaving = gathering.record([event('b')], controller.signal);
+    const staying = gathering.record([event('c')], signal);
+    controller.abort(new Error('enough'));
+    await expect(leaving).rejects.toThrow('enough');
+    await expect(gathering.record([event('d')], controller.signal)).rejects.toThrow('enough');
     await gathering.flush();
-    expect(signals.at(-1)?.aborted).toBe(false);
-    controller.abort();
-    expect(signals.at(-1)?.aborted).toBe(true);
+    await staying;
+    expect(groups).toEqual([['a'], ['c']]);
+  });
+
+  it('gives a group up after its own time', async () => {
+    vi.useRealTimers();
+    const ended = Promise.withResolvers<unknown>();
+    const gathering = new UsageGathering({
+      gatherMs,
+      fullEvents: 4,
+      timeoutMs: 20,
+      send: (_events, given) =>
+        new Promise((_resolve, reject) =>
+          given.addEventListener('abort', () => {
+            ended.resolve(given.reason);
+            reject(given.reason);
+          }),
+        ),
+    });
+    await expect(gathering.record([event('a')], signal)).rejects.toThrow(/timeout/);
+    expect(await ended.promise).toMatchObject({ name: 'TimeoutError' });
   });
 });
 
@@ -85,6 +122,7 @@ function setUp() {
   const gathering = new UsageGathering({
     gatherMs,
     fullEvents: 4,
+    timeoutMs: 10_000,
     send: async (events: readonly UsageRecorded[], given) => {
       groups.push(events.map(({ requestId }) => requestId));
       signals.push(given);

@@ -1,12 +1,14 @@
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 
 export interface UsageGatheringOptions {
-  /** Brings events to the next place. Resolves when they are safe there. Called again meanwhile. */
+  /** Brings events to the next place. Resolves when they are safe there. Called again meanwhile. The signal ends with `timeoutMs`. */
   readonly send: (events: readonly UsageRecorded[], signal: AbortSignal) => Promise<void>;
   /** Two sendings begin so far apart at least, unless there is a full one or somebody hurries. */
   readonly gatherMs: number;
   /** So many events are sent without waiting for more. */
   readonly fullEvents: number;
+  /** How long a sending may take. It is its own: none of those whose events are in it can end it for the others. */
+  readonly timeoutMs: number;
 }
 
 interface Waiting {
@@ -31,15 +33,21 @@ export class UsageGathering {
     this.#options = options;
   }
 
-  /** Resolves when the events are safe; rejects when their group could not be sent, which may be repeated. */
+  /**
+   * Resolves when the events are safe; rejects when their group could not be sent, which may be repeated, or with the signal. That
+   * ends the waiting of this caller alone: its events may be sent all the same.
+   */
   record(events: readonly UsageRecorded[], signal: AbortSignal): Promise<void> {
     const sent = Promise.withResolvers<void>();
+    if (signal.aborted) return Promise.reject(signal.reason);
+    const leave = () => sent.reject(signal.reason);
+    signal.addEventListener('abort', leave, { once: true });
     this.#waiting.push({ events, signal, sent });
     this.#waitingEvents += events.length;
     const pauseMs = this.#nextMs - performance.now();
     if (pauseMs <= 0 || this.#waitingEvents >= this.#options.fullEvents) this.#sendWaiting();
     else this.#timer ??= setTimeout(() => this.#sendWaiting(), pauseMs);
-    return sent.promise;
+    return sent.promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
   /** Sends what waits, and resolves when nothing that was recorded before is on its way any more. Never rejects. */
@@ -61,18 +69,16 @@ export class UsageGathering {
   }
 
   async #send(group: readonly Waiting[]): Promise<void> {
-    const [first, ...others] = group;
-    if (first === undefined) return;
+    const wanted = group.filter(({ signal }) => !signal.aborted);
+    if (wanted.length === 0) return;
     try {
-      await (others.length === 0
-        ? this.#options.send(first.events, first.signal)
-        : this.#options.send(
-            group.flatMap(({ events }) => events),
-            AbortSignal.any(group.map(({ signal }) => signal)),
-          ));
-      for (const { sent } of group) sent.resolve();
+      await this.#options.send(
+        wanted.flatMap(({ events }) => events),
+        AbortSignal.timeout(this.#options.timeoutMs),
+      );
+      for (const { sent } of wanted) sent.resolve();
     } catch (fault) {
-      for (const { sent } of group) sent.reject(fault);
+      for (const { sent } of wanted) sent.reject(fault);
     }
   }
 }

@@ -28,12 +28,12 @@ export class UsagePublisher implements AsyncDisposable {
   #connected: NatsConnection | undefined;
 
   /** Connects in the background: while NATS can't be reached, publishing fails after its timeout. */
-  static open(url: string, logger: Logger, options: UsagePublisherOptions = {}): UsagePublisher {
-    return new UsagePublisher(url, logger, options);
+  static open(urls: readonly string[], logger: Logger, options: UsagePublisherOptions = {}): UsagePublisher {
+    return new UsagePublisher(urls, logger, options);
   }
 
   private constructor(
-    url: string,
+    urls: readonly string[],
     logger: Logger,
     { timeoutMs = 5_000, gatherMs = 50, names = usageStreamNames }: UsagePublisherOptions,
   ) {
@@ -43,8 +43,9 @@ export class UsagePublisher implements AsyncDisposable {
       send: (events, signal) => this.#publish(events, signal),
       gatherMs,
       fullEvents: maxEventsPerMessage,
+      timeoutMs,
     });
-    this.#connection = connectNats(url, logger, this.#closing.signal);
+    this.#connection = connectNats(urls, logger, this.#closing.signal);
     this.#connection.then(
       (connection) => {
         this.#connected = connection;
@@ -67,7 +68,7 @@ export class UsagePublisher implements AsyncDisposable {
   }
 
   async #publish(events: readonly UsageRecorded[], signal: AbortSignal): Promise<void> {
-    const limit = AbortSignal.any([AbortSignal.timeout(this.#timeoutMs), this.#closing.signal, signal]);
+    const limit = AbortSignal.any([this.#closing.signal, signal]);
     const client = (await orAborted(this.#connection, limit)).jetstream();
     const sent = toUsageMessages(events).map((message) => this.#send(client, message));
     await orAborted(Promise.all(sent), limit);

@@ -1,6 +1,7 @@
 import { type Environment, EnvReader } from '@gateway/config';
 import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
 import { type LogLevel, logLevels } from '@gateway/telemetry';
+import { natsUrls } from '@gateway/usage-stream/nats-urls';
 
 /** What the all-in-one needs besides the settings of the services in it. */
 export interface AllInOneConfig {
@@ -19,7 +20,7 @@ export interface AllInOneConfig {
   /** REDIS_URL: shared limits and pool state; without it they are kept in memory. */
   readonly redisUrl: string | undefined;
   /** NATS_URL: usage goes over JetStream; without it straight to the ledger. */
-  readonly natsUrl: string | undefined;
+  readonly natsUrls: readonly string[] | undefined;
   /** GATEWAY_WORKERS (1): processes that serve on the public port; `auto`: one for each core. */
   readonly workers: number;
   /** SIMULATOR_PORT (0, a free one): where the simulated providers listen when no account is configured. */
@@ -43,7 +44,7 @@ export function readAllInOneConfig(env: Environment): AllInOneConfig {
     ]),
     migrateAtStart: reader.boolean('MIGRATE_AT_START', false),
     redisUrl: reader.optionalUrl('REDIS_URL', 'redis://127.0.0.1:6379', ['redis', 'rediss']),
-    natsUrl: reader.optionalUrl('NATS_URL', 'nats://127.0.0.1:4222', ['nats', 'tls']),
+    natsUrls: natsUrls.optional(reader),
     workers: parseWorkerCount(workers) ?? 1,
     simulatorPort: reader.port('SIMULATOR_PORT', 0),
   };

@@ -23,7 +23,7 @@ export interface Drivers extends AsyncDisposable {
 export async function openDrivers(env: Environment, config: AllInOneConfig, runtime: ServiceRuntime): Promise<Drivers> {
   await using stack = new AsyncDisposableStack();
   const redis = config.redisUrl === undefined ? undefined : await openRedisStores(env, config.redisUrl, runtime, stack);
-  const usage = config.natsUrl === undefined ? undefined : await openUsageStream(env, config.natsUrl, runtime, stack);
+  const usage = config.natsUrls === undefined ? undefined : await openUsageStream(env, config.natsUrls, runtime, stack);
   const open = stack.move();
   return {
     limitStore: redis?.limitStore,
@@ -50,7 +50,7 @@ async function openRedisStores(env: Environment, url: string, runtime: ServiceRu
 
 async function openUsageStream(
   env: Environment,
-  url: string,
+  urls: readonly string[],
   { logger, metrics }: ServiceRuntime,
   stack: AsyncDisposableStack,
 ) {
@@ -58,11 +58,11 @@ async function openUsageStream(
   const { NatsUsageConsumer } = await import('@gateway/usage-ingest/consumer/nats-usage-consumer');
   const { createIngestEvents } = await import('@gateway/usage-ingest/ingest-events');
   const { readUsageStreamConfig } = await import('@gateway/usage-ingest/config');
-  const publisher = stack.use(UsagePublisher.open(url, logger));
+  const publisher = stack.use(UsagePublisher.open(urls, logger));
   const sink: UsageSink = { record: (events, signal) => publisher.publish(events, signal) };
   const consumer = new NatsUsageConsumer({
     ...readUsageStreamConfig(env),
-    url,
+    urls,
     logger,
     events: createIngestEvents({ logger, metrics }),
   });

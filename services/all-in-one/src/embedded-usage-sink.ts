@@ -3,6 +3,9 @@ import type { Client } from '@gateway/rpc';
 import type { UsageIngestConfig } from '@gateway/usage-ingest/config';
 import { UsageGathering } from '@gateway/usage-stream/usage-gathering';
 
+/** As long as the edge waits for a confirmation. */
+const recordTimeoutMs = 10_000;
+
 /**
  * Where the edge's usage goes when there is no broker: into the ledger of this process, under load in one transaction
  * for what ends within `gatherMs`. Until then it is in the edge's journal, so that a kill loses nothing; a query flushes it.
@@ -17,5 +20,6 @@ export function embeddedUsageSink(
     },
     gatherMs,
     fullEvents: batchEvents,
+    timeoutMs: recordTimeoutMs,
   });
 }

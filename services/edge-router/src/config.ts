@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Environment, EnvReader } from '@gateway/config';
 import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
+import { natsUrls } from '@gateway/usage-stream/nats-urls';
 import { type JournalSync, journalSyncs } from './journal/journal-segment.ts';
 
 /** Settings of the edge. Every one has a default that is safe in production. */
@@ -79,8 +80,8 @@ export interface EdgeRouterPeerUrls {
   readonly messagesAdapter: string;
   /** USAGE_QUERY_URL */
   readonly usageQuery: string;
-  /** NATS_URL */
-  readonly nats: string;
+  /** NATS_URL: one server, or several of a cluster. */
+  readonly nats: readonly string[];
 }
 
 export function readEdgeRouterPeerUrls(env: Environment): EdgeRouterPeerUrls {
@@ -93,7 +94,7 @@ export function readEdgeRouterPeerUrls(env: Environment): EdgeRouterPeerUrls {
     responsesAdapter: service('RESPONSES_ADAPTER_URL', 'It calls the Responses pool.', 'responses-adapter'),
     messagesAdapter: service('MESSAGES_ADAPTER_URL', 'It calls the Messages pool.', 'messages-adapter'),
     usageQuery: service('USAGE_QUERY_URL', 'GET /v1/usage is answered there.', 'usage-query'),
-    nats: reader.requiredUrl('NATS_URL', 'Usage is published there.', 'nats://nats:4222', ['nats', 'tls']),
+    nats: natsUrls.required(reader, 'Usage is published there.'),
   };
   reader.done();
   return Object.freeze(urls);

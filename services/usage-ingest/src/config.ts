@@ -1,5 +1,6 @@
 import { type Environment, EnvReader } from '@gateway/config';
 import type { UsageStreamSettings } from '@gateway/usage-stream';
+import { natsUrls } from '@gateway/usage-stream/nats-urls';
 
 /** What usage-ingest needs wherever it runs. */
 export interface UsageIngestConfig {
@@ -21,8 +22,8 @@ export interface UsageStreamConfig extends UsageIngestConfig {
 export interface UsageIngestProcessConfig extends UsageStreamConfig {
   /** DATABASE_URL (required): the Postgres with the ledger. */
   readonly databaseUrl: string;
-  /** NATS_URL (required): the server with the stream that edges publish to. */
-  readonly natsUrl: string;
+  /** NATS_URL (required): the servers with the stream that edges publish to. */
+  readonly natsUrls: readonly string[];
 }
 
 export function readUsageIngestConfig(env: Environment): UsageIngestConfig {
@@ -47,7 +48,7 @@ export function readUsageIngestProcessConfig(env: Environment): UsageIngestProce
       'postgres',
       'postgresql',
     ]),
-    natsUrl: reader.requiredUrl('NATS_URL', 'Usage events come from there.', 'nats://127.0.0.1:4222', ['nats', 'tls']),
+    natsUrls: natsUrls.required(reader, 'Usage events come from there.'),
     stream: readStreamSettings(reader),
   };
   reader.done();

@@ -64,7 +64,7 @@ export async function createUsageIngestFromEnvironment(env: Environment, runtime
   const { NatsUsageConsumer } = await import('./consumer/nats-usage-consumer.ts');
   const database = openPostgres(config.databaseUrl, { applicationName: 'usage-ingest' });
   const consumer = new NatsUsageConsumer({
-    url: config.natsUrl,
+    urls: config.natsUrls,
     stream: config.stream,
     batchEvents: config.batchEvents,
     gatherMs: config.gatherMs,

@@ -4,7 +4,7 @@ import { eventDaysOf, type GatewayDatabase, migrate } from '@gateway/database';
 import { openPostgres } from '@gateway/database/postgres';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { createTestDatabase, freePort, startNats, testBackends } from '@gateway/testkit';
+import { createTestDatabase, freePort, startNats, startNatsCluster, testBackends } from '@gateway/testkit';
 import { systemClock } from '@gateway/time';
 import {
   connectNats,
@@ -26,6 +26,8 @@ import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 const logger = createLogger('test', 'silent');
 const events = createIngestEvents({ logger, metrics: new Metrics() });
 const within = { timeout: 20_000, interval: 20 };
+/** A cluster elects a leader anew. */
+const patient = { timeout: 40_000, interval: 100 };
 
 describe('the consumer of the usage stream', () => {
   it('brings what is published into the ledger and acknowledges it', async () => {
@@ -149,7 +151,7 @@ describe('the consumer of the usage stream', () => {
 
   it('waits for a NATS that is not there yet, and says that it is not ready', async () => {
     const port = await freePort();
-    await using world = await openWorld({ url: `nats://127.0.0.1:${port}` });
+    await using world = await openWorld({ urls: [`nats://127.0.0.1:${port}`] });
     const consumer = world.consume();
     expect(consumer.problem()).toMatch(/can not be read/);
     await using _server = await startNats({ port });
@@ -159,8 +161,29 @@ describe('the consumer of the usage stream', () => {
     await world.ledgerHolds([event]);
   });
 
+  it('goes on with the others of a cluster whichever server ends', { timeout: 180_000 }, async () => {
+    await using cluster = await startNatsCluster();
+    await using world = await openWorld({ urls: cluster.servers.map(({ url }) => url), replicas: 3 });
+    world.consume();
+    const sent: UsageRecorded[] = [];
+    const publish = async () => {
+      const batch = [usageEvent(), usageEvent()];
+      await expect.poll(() => world.publisher.publish(batch).then(() => 'sent', String), patient).toBe('sent');
+      sent.push(...batch);
+    };
+    await publish();
+    for (const server of cluster.servers) {
+      await server.kill();
+      await publish();
+      await expect.poll(() => ledgerTotals(world.database), patient).toEqual(expectedTotals(sent));
+      await server.restart();
+      await publish();
+      await expect.poll(() => ledgerTotals(world.database), patient).toEqual(expectedTotals(sent));
+    }
+  });
+
   it('stops soon while NATS is not there', async () => {
-    await using world = await openWorld({ url: 'nats://127.0.0.1:9' });
+    await using world = await openWorld({ urls: ['nats://127.0.0.1:9'] });
     const consumer = world.consume();
     await sleep(50);
     expect(await Promise.race([consumer.drain().then(() => 'drained'), sleep(5_000, 'hangs')])).toBe('drained');
@@ -185,26 +208,35 @@ describe('the consumer of the usage stream', () => {
   });
 });
 
-async function openWorld({ url: ownUrl }: { readonly url?: string } = {}) {
+interface OwnServers {
+  readonly urls?: readonly string[];
+  readonly replicas?: number;
+}
+
+async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
   await using stack = new AsyncDisposableStack();
-  const url = ownUrl ?? (await testBackends()).natsUrl;
+  const urls = ownUrls ?? [(await testBackends()).natsUrl];
   const id = randomUUID();
   const names = { stream: `USAGE-${id}`, subject: `usage.${id}`, consumer: 'usage-ingest' };
+  const stream = { ...defaultUsageStreamSettings, replicas };
   const database = await openMigrated(stack);
   const sink = sinkOf(database);
-  const publisher = stack.use(UsagePublisher.open(url, logger, { names }));
+  const publisher = stack.use(UsagePublisher.open(urls, logger, { names }));
   const connecting = new AbortController();
-  const connected = connectNats(url, logger, connecting.signal).then(async (connection) => {
-    await ensureUsageStream(await connection.jetstreamManager(), defaultUsageStreamSettings, names);
+  const connected = connectNats(urls, logger, connecting.signal).then(async (connection) => {
+    await untilDone(
+      async () => ensureUsageStream(await connection.jetstreamManager(), stream, names),
+      connecting.signal,
+    );
     return connection;
   });
   stack.defer(async () => {
     connecting.abort();
     const connection = await connected.catch(() => undefined);
-    if (ownUrl === undefined) await (await connection?.jetstreamManager())?.streams.delete(names.stream);
+    if (ownUrls === undefined) await (await connection?.jetstreamManager())?.streams.delete(names.stream);
     await connection?.close();
   });
-  if (ownUrl === undefined) await connected;
+  if (ownUrls === undefined) await connected;
   const resources = stack.move();
   const info = async () => (await connected).jetstream().consumers.get(names.stream, names.consumer);
   return {
@@ -212,8 +244,7 @@ async function openWorld({ url: ownUrl }: { readonly url?: string } = {}) {
     sink,
     publisher,
     consume(to: UsageSink = sink, gatherMs = 100) {
-      const stream = defaultUsageStreamSettings;
-      const consumer = new NatsUsageConsumer({ url, stream, names, batchEvents: 50, gatherMs, logger, events });
+      const consumer = new NatsUsageConsumer({ urls, stream, names, batchEvents: 50, gatherMs, logger, events });
       resources.use(consumer);
       consumer.start(to);
       return consumer;
@@ -243,6 +274,18 @@ async function openWorld({ url: ownUrl }: { readonly url?: string } = {}) {
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** A cluster takes a while until it takes streams. */
+async function untilDone(act: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      return await act();
+    } catch (thrown) {
+      if (signal.aborted) throw thrown;
+      await sleep(200);
+    }
+  }
 }
 
 async function openMigrated(stack: AsyncDisposableStack): Promise<GatewayDatabase> {

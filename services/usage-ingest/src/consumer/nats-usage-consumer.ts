@@ -8,7 +8,7 @@ import { openUsageConsumer, tendStream } from './stream-keeper.ts';
 import type { UsageConsumer, UsageSink } from './usage-consumer.ts';
 
 export interface NatsUsageConsumerOptions {
-  readonly url: string;
+  readonly urls: readonly string[];
   readonly stream: UsageStreamSettings;
   readonly names?: UsageStreamNames;
   readonly batchEvents: number;
@@ -88,7 +88,7 @@ export class NatsUsageConsumer implements UsageConsumer {
 
   async #connect(): Promise<NatsConnection> {
     if (this.#connection === undefined || this.#connection.isClosed()) {
-      this.#connection = await connectNats(this.#options.url, this.#options.logger, this.#stopping.signal);
+      this.#connection = await connectNats(this.#options.urls, this.#options.logger, this.#stopping.signal);
     }
     return this.#connection;
   }
