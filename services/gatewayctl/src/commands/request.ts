@@ -23,7 +23,10 @@ function show(env: Environment): Command {
     .description(
       'The story of one request: accounts tried and passed over, why, outcome, times. "show" may be left out. When no edge knows it, what the ledger has; a stand-alone usage-query at GATEWAY_ADMIN_URL is asked for that. Exits 1 when nobody knows it.',
     )
-    .argument('<id>', "the request's id, or a text with it in it, such as the id of a chat completion")
+    .argument(
+      '<id>',
+      "the request's id, the x-request-id of its answer; or a text with it in it, such as the id of a chat completion",
+    )
     .option('--json', 'as one JSON object')
     .action(async (id: string, flags: ShowFlags & EdgeFlags) => {
       const edges = await openEdges(env, flags.edge);

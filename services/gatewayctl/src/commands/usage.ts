@@ -1,7 +1,7 @@
 import type { Environment } from '@gateway/config';
 import { systemClock } from '@gateway/time';
 import { Command, Option } from 'commander';
-import { openUsagePlane } from '../control-plane/usage-plane.ts';
+import { openUsagePlane, type ServiceAddresses } from '../control-plane/usage-plane.ts';
 import { formatNames } from '../output/row-format.ts';
 import { processTerminal } from '../output/terminal.ts';
 import { localDay } from './usage/local-day-flag.ts';
@@ -37,16 +37,20 @@ function report(env: Environment): Command {
 function reconcile(env: Environment): Command {
   return new Command('reconcile')
     .description(
-      "Compare each day's sums with its events, as long as those are kept, and the limiter's counters of today and yesterday with the ledger. The limiter mends its counters by itself; the sums are mended with --repair only. Exits 1 when differences are left. A stand-alone usage-ingest answers it.",
+      "Compare each day's sums with its events, as long as those are kept, and the limiter's counters of today (and of yesterday while it has them) with the ledger. The limiter mends its counters as it compares them; the sums are mended with --repair only. Exits 1 when differences are left, or something could not be compared. Stand-alone services: usage-ingest at GATEWAY_ADMIN_URL, the others by --limiter and --identity.",
     )
     .option('--from <day>', 'first day; six days before the last one unless given', localDay)
     .option('--to <day>', 'last day; today unless given', localDay)
     .option('--repair', 'bring the sums to what the events say; usage may be recorded meanwhile')
     .option('--limiter <url>', "admin address of a limiter; the running gateway's unless given")
-    .action(async (flags: ReconcileFlags & { readonly limiter?: string }) => {
-      await using plane = await openUsagePlane(env, flags.limiter);
-      const { differencesLeft } = await reconcileUsage(plane, flags, processTerminal(), systemClock);
-      if (differencesLeft) process.exitCode = 1;
+    .option(
+      '--identity <url>',
+      "admin address of identity, which lists tokens; the running gateway's, or the database's, unless given",
+    )
+    .action(async (flags: ReconcileFlags & ServiceAddresses) => {
+      await using plane = await openUsagePlane(env, flags);
+      const { differencesLeft, notCompared } = await reconcileUsage(plane, flags, processTerminal(), systemClock);
+      if (differencesLeft || notCompared) process.exitCode = 1;
     });
 }
 

@@ -14,10 +14,10 @@ import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
-import type { UsagePlane } from './usage-plane.ts';
+import type { ServiceAddresses, UsagePlane } from './usage-plane.ts';
 
 /** The services that keep the ledger, in this process, on the gateway's own database. They do nothing by themselves. */
-export async function openLocalUsage(env: Environment, limiterUrl: string | undefined): Promise<UsagePlane> {
+export async function openLocalUsage(env: Environment, addresses: ServiceAddresses): Promise<UsagePlane> {
   await using stack = new AsyncDisposableStack();
   const runtime = { logger: createLogger('gatewayctl', 'warn'), metrics: new Metrics() };
   const { handle: database, kind, description } = stack.use(await openGatewayDatabase(env));
@@ -34,8 +34,12 @@ export async function openLocalUsage(env: Environment, limiterUrl: string | unde
   return {
     report: directClientOf(query.routes, UsageReportService),
     ledger: directClientOf(ingest.routes, UsageLedgerService),
-    identity: directClientOf(identity.routes, IdentityService),
-    limiter: limiterUrl === undefined ? undefined : connectClient(LimiterOperatorService, limiterUrl),
+    identity:
+      addresses.identity === undefined
+        ? directClientOf(identity.routes, IdentityService)
+        : connectClient(IdentityService, addresses.identity),
+    limiter: addresses.limiter === undefined ? undefined : connectClient(LimiterOperatorService, addresses.limiter),
+    countersMayExist: kind !== 'embedded',
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }

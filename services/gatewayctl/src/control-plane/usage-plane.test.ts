@@ -22,7 +22,7 @@ describe('what the commands on usage work on', () => {
     expect((await plane.report.reportUsage(day)).rows).toEqual([]);
     expect(await plane.ledger.reconcileDay({ localDay: '2026-11-20' })).toMatchObject({ eventsKept: true });
     expect((await plane.identity.list({})).tokens).toEqual([]);
-    expect(plane.limiter).toBeUndefined();
+    expect(plane).toMatchObject({ limiter: undefined, countersMayExist: false });
   });
 
   it('is the process at GATEWAY_ADMIN_URL, which may not serve it', async () => {
@@ -34,8 +34,9 @@ describe('what the commands on usage work on', () => {
   });
 
   it('needs a URL for a limiter', async () => {
-    const opening = openUsagePlane({ ADMIN_PORT: '1', GATEWAY_DATA: folder }, 'localhost');
+    const opening = openUsagePlane({ ADMIN_PORT: '1', GATEWAY_DATA: folder }, { limiter: 'localhost' });
     await expect(opening).rejects.toThrow(/--limiter is not a URL/);
+    await expect(openUsagePlane({}, { identity: 'localhost' })).rejects.toThrow(/--identity is not a URL/);
   });
 });
 

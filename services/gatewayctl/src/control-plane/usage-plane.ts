@@ -11,20 +11,29 @@ export interface UsagePlane extends AsyncDisposable {
   readonly ledger: Client<typeof UsageLedgerService>;
   /** Any of its calls may be unimplemented: see `isUnimplemented`. */
   readonly identity: Client<typeof IdentityService>;
-  /** Undefined when nobody knows of a limiter; else, its calls may be unimplemented. */
+  /** Undefined when no limiter is known; else, its calls may be unimplemented. */
   readonly limiter: Client<typeof LimiterOperatorService> | undefined;
+  /** False where a limiter could only be in the gateway's own process, and none runs. */
+  readonly countersMayExist: boolean;
 }
 
-/** @param limiterUrl the admin address of a limiter; by default it is the running gateway's. */
-export async function openUsagePlane(env: Environment, limiterUrl?: string): Promise<UsagePlane> {
-  if (limiterUrl !== undefined && !/^https?:\/\//.test(limiterUrl)) {
-    throw new ConfigError(['--limiter is not a URL. For example: --limiter http://127.0.0.1:9090']);
+/** Admin addresses of stand-alone services; by default they are the running gateway's. */
+export interface ServiceAddresses {
+  readonly limiter?: string;
+  readonly identity?: string;
+}
+
+export async function openUsagePlane(env: Environment, addresses: ServiceAddresses = {}): Promise<UsagePlane> {
+  for (const name of ['limiter', 'identity'] as const) {
+    const url = addresses[name];
+    if (url === undefined || /^https?:\/\//.test(url)) continue;
+    throw new ConfigError([`--${name} is not a URL. For example: --${name} http://127.0.0.1:9090`]);
   }
   const gatewayUrl = await findGateway(env);
   if (gatewayUrl !== undefined) {
     const { openRunningUsage } = await import('./running-usage.ts');
-    return openRunningUsage(gatewayUrl, limiterUrl);
+    return openRunningUsage(gatewayUrl, addresses);
   }
   const { openLocalUsage } = await import('./local-usage.ts');
-  return openLocalUsage(env, limiterUrl);
+  return openLocalUsage(env, addresses);
 }

@@ -43,10 +43,11 @@ const endingWords: Readonly<Record<RequestEnding, string>> = {
 };
 
 function headText(trace: RequestTrace): string {
-  const { requestId, receivedAt, tokenId, endpoint, model, usage } = trace;
+  const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, usage } = trace;
   return formatTable(
     ['request', requestId],
     [
+      ...(clientRequestId === '' ? [] : [['client calls it', clientRequestId]]),
       ['received', isoTime(receivedAt)],
       ['token', tokenId],
       ['endpoint', endpoint],

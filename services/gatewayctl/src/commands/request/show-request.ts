@@ -47,7 +47,7 @@ function requestIdIn(text: string): string {
   const found = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/.exec(text.toLowerCase());
   if (found !== null) return found[0];
   throw new Error(
-    `${JSON.stringify(text)} has no request's id in it. Ids stand in the edge's log as requestId, and in the id of a chat completion; find others with: gatewayctl request list`,
+    `${JSON.stringify(text)} has no request's id in it. Ids stand in the header x-request-id of every answer, in the edge's log as requestId, and in the id of a chat completion; find others with: gatewayctl request list`,
   );
 }
 
@@ -55,7 +55,7 @@ function notKnown(edges: number): string {
   if (edges === 0) return 'No edge answered.';
   const asked =
     edges === 1 ? 'The edge that was asked does not know' : `None of the ${edges} edges that were asked knows`;
-  return `${asked} the request: it is too long ago, or was served by another edge or before a restart.`;
+  return `${asked} the request: it is too long ago, was served by another edge or before a restart, or asked no model with a valid token.`;
 }
 
 async function askLedger(

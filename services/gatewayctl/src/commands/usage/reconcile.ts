@@ -13,12 +13,17 @@ export interface ReconcileFlags {
 }
 
 export interface Reconciled {
-  /** Sums that are still wrong. */
+  /** Sums or counters that are still wrong. */
   readonly differencesLeft: boolean;
+  /** Something that was to be compared could not be. */
+  readonly notCompared: boolean;
 }
 
 /** Counting a day of many millions of events takes minutes. */
 const callOptions = { timeoutMs: 1_800_000 };
+
+/** Long enough for a counter that something keeps making wrong to be wrong again. */
+const againAfterMs = 2_000;
 
 /** Checks the ledger day by day, and then the limiter against it. Prints what differs; tells its progress on the side. */
 export async function reconcileUsage(
@@ -26,6 +31,7 @@ export async function reconcileUsage(
   flags: ReconcileFlags,
   terminal: Terminal,
   clock: Clock,
+  pauseMs = againAfterMs,
 ): Promise<Reconciled> {
   const today = localDayOf(clock.nowMs());
   const last = flags.to ?? today;
@@ -40,10 +46,12 @@ export async function reconcileUsage(
     found.wrong += answer.differenceCount;
     await terminal.print(dayText(day, answer));
   }
-  const countedDays = days.filter((day) => day === today || day === addLocalDays(today, -1));
-  const counters = await reconcileCounters(plane, countedDays, terminal);
-  await terminal.print(`${ledgerSummary(found, flags.repair ?? false)} ${counters}\n`);
-  return { differencesLeft: found.wrong > 0 && flags.repair !== true };
+  const counters = await reconcileCounters(plane, { today, days, againAfterMs: pauseMs }, terminal);
+  await terminal.print(`${ledgerSummary(found, flags.repair ?? false)} ${counters.summary}\n`);
+  return {
+    differencesLeft: (found.wrong > 0 && flags.repair !== true) || counters.differencesLeft,
+    notCompared: found.compared === 0 || counters.notCompared,
+  };
 }
 
 interface Findings {

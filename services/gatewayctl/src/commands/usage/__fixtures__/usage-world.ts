@@ -26,6 +26,7 @@ export async function openUsageWorld() {
     ledger: directClientOf(ingest.routes, UsageLedgerService),
     identity: directClientOf(identity.routes, IdentityService),
     limiter: undefined,
+    countersMayExist: false,
     async [Symbol.asyncDispose]() {},
   };
   return {
