@@ -10,7 +10,9 @@ import { modelListingBehaviour } from './model-listing.ts';
 import { modelsBehaviour } from './models.ts';
 import { officialSdksBehaviour } from './official-sdks.ts';
 import { protocolBehaviour } from './protocol.ts';
+import { reconcileBehaviour } from './reconcile.ts';
 import { relayBytesBehaviour } from './relay-bytes.ts';
+import { requestIdsBehaviour } from './request-ids.ts';
 import { tracesBehaviour } from './traces.ts';
 import { usageBehaviour } from './usage.ts';
 import { usagePeriodsBehaviour } from './usage-periods.ts';
@@ -47,6 +49,8 @@ export function describeGateway<T extends Topology>(
     relayBytesBehaviour(gateway);
     protocolBehaviour(gateway);
     tracesBehaviour(gateway);
+    requestIdsBehaviour(gateway);
+    reconcileBehaviour(gateway);
     contractBehaviour(gateway);
     more(gateway);
   });

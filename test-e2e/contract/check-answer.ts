@@ -40,7 +40,19 @@ function checkHeaders(contractCase: ContractCase, kind: TokenKind, answer: RawAn
   expect(names).toEqual(expect.arrayContaining(required));
   const due = [...names.filter((name) => !conditionalHeaders.includes(name)), ...headersDue(contractCase, kind)];
   expect(names.toSorted()).toEqual(due.toSorted());
+  checkRequestId(contractCase, answer);
 }
+
+/** Every answer names its request, by an id that no other answer has. */
+function checkRequestId({ route }: ContractCase, { headers }: RawAnswer): void {
+  const requestId = headers.get('x-request-id') ?? '';
+  expect(requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(seenRequestIds.has(requestId)).toBe(false);
+  seenRequestIds.add(requestId);
+  expect(headers.get('request-id')).toBe(route.includes('/v1/messages') ? requestId : null);
+}
+
+const seenRequestIds = new Set<string>();
 
 const rateLimitHeaders = ['requests', 'tokens'].flatMap((limit) =>
   ['limit', 'remaining', 'reset'].map((what) => `x-ratelimit-${what}-${limit}`),
@@ -54,7 +66,7 @@ function headersDue({ route, cell }: ContractCase, kind: TokenKind): readonly st
   return [
     ...(isPost && knowsToken && kind === 'service' ? rateLimitHeaders : []),
     ...(cells[cell].status === 429 && cell !== 'pool_exhausted, reset unknown' ? ['retry-after'] : []),
-    ...(cell === 'rate_limit_exceeded, tokens_per_day' ? ['x-should-retry'] : []),
+    ...(cell === 'rate_limit_exceeded, tokens_per_day' || cell === 'unauthorized' ? ['x-should-retry'] : []),
   ];
 }
 

@@ -92,7 +92,7 @@ describe('the gateway as many processes on PgBouncer in transaction mode and a N
       const flags = ['--kind', 'api_key', '--secret-file', secretFile];
       expect(await gatewayctl(['account', 'add', 'messages/stored', ...flags], env)).toMatchObject({ exitCode: 0 });
       const listed = async () => (await gatewayctl(['account', 'list'], env)).stdout;
-      await expect.poll(listed, { timeout: 20_000, interval: 500 }).toContain('messages/stored');
+      await expect.poll(listed, { timeout: 20_000, interval: 500 }).toMatch(/^messages +stored +available/m);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

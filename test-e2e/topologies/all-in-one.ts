@@ -44,6 +44,8 @@ export async function startAllInOne(
     baseUrl: `http://127.0.0.1:${port}`,
     adminUrl,
     edgeAdminUrl: adminUrl,
+    limiterAdminUrl: adminUrl,
+    ledgerAdminUrl: adminUrl,
     brokerAdminUrl: adminUrl,
     simulator,
     [Symbol.asyncDispose]: () => running.disposeAsync(),

@@ -44,6 +44,8 @@ export async function startServicesTopology(
     baseUrl: running.baseUrl,
     adminUrl: running.adminUrls.identity,
     edgeAdminUrl: running.adminUrls['edge-router'],
+    limiterAdminUrl: running.adminUrls.limiter,
+    ledgerAdminUrl: running.adminUrls['usage-ingest'],
     brokerAdminUrl: running.adminUrls['pool-broker'],
     simulator,
     services: running.services,

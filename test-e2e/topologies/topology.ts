@@ -9,6 +9,10 @@ export interface Topology extends AsyncDisposable {
   readonly adminUrl: string;
   /** Admin port of the edge, on which the traces of its requests are offered. */
   readonly edgeAdminUrl: string;
+  /** Admin port on which the limiter's RPCs are offered. */
+  readonly limiterAdminUrl: string;
+  /** Admin port on which the ledger can be checked. */
+  readonly ledgerAdminUrl: string;
   /** Admin port on which the pool broker's RPCs are offered. */
   readonly brokerAdminUrl: string;
   readonly simulator: Simulator;

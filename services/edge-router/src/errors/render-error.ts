@@ -103,6 +103,8 @@ function messagesTypeOf(status: number): string {
 }
 
 function retryHeaders(error: GatewayError, status: number, nowMs: number): Record<string, string> {
+  // No token becomes valid by waiting: without this, agents repeat the request for most of a minute before they say so.
+  if (status === 401) return { 'x-should-retry': 'false' };
   if (status !== 429) return {};
   const headers: Record<string, string> = {};
   if (error.retryAtMs !== undefined) {

@@ -2,6 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { keepHeaders, writeHead } from './answer-head.ts';
+import { assignRequestId, requestIdOf } from './request-id.ts';
 
 async function answered(answer: (response: ServerResponse) => void): Promise<Response> {
   const server = createServer((_request, response) => answer(response));
@@ -27,6 +28,18 @@ describe('the head of an answer', () => {
       'content-length': '2',
     });
     expect(await response.text()).toBe('no');
+  });
+
+  it("names the request by our id, whatever a provider's answer names it", async () => {
+    let requestId = '';
+    const response = await answered((each) => {
+      assignRequestId(each);
+      requestId = requestIdOf(each);
+      writeHead(each, 200, { 'X-Request-Id': 'req_theirs', 'request-id': 'req_theirs', 'content-length': 0 });
+      each.end();
+    });
+    expect(response.headers.get('x-request-id')).toBe(requestId);
+    expect(response.headers.get('request-id')).toBeNull();
   });
 
   it('has those that were set before, too', async () => {

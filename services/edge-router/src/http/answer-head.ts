@@ -1,32 +1,21 @@
 import type { ServerResponse } from 'node:http';
-
-/**
- * Headers that go on whatever answer follows stand in the answer itself: setting them one by one would cost more than all of its
- * head, and a map of all answers that is looked through with each garbage collection as much.
- */
-const kept = Symbol('kept headers');
-
-interface KeepingResponse extends ServerResponse {
-  [kept]?: Readonly<Record<string, string>>;
-}
+import { messagesRequestIdHeader, requestIdHeader } from './request-id.ts';
 
 /** Keeps headers for the answer, whichever it will be. */
-export function keepHeaders(response: KeepingResponse, headers: Readonly<Record<string, string>>): void {
-  response[kept] = headers;
+export function keepHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 }
 
-/** Writes the head of an answer, in one go: the headers that were kept for it, then its own. */
+/** Writes the head of an answer: the headers that were kept for it, then its own. None of these can replace the request's id. */
 export function writeHead(
-  response: KeepingResponse,
+  response: ServerResponse,
   status: number,
   headers: Readonly<Record<string, string | number>>,
 ): void {
-  const flat: (string | number)[] = [];
-  append(flat, response[kept]);
-  append(flat, headers);
-  response.writeHead(status, flat);
+  for (const [name, value] of Object.entries(headers)) if (!isRequestId(name)) response.setHeader(name, value);
+  response.writeHead(status);
 }
 
-function append(flat: (string | number)[], headers: Readonly<Record<string, string | number>> | undefined): void {
-  for (const name in headers) flat.push(name, headers[name] ?? '');
+function isRequestId(name: string): boolean {
+  return [requestIdHeader, messagesRequestIdHeader].includes(name.toLowerCase());
 }

@@ -1,4 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type GatewayErrorCode, toGatewayError } from '@gateway/errors';
 import { type AdmissionDecision, type AdmissionPeers, admit } from '../admission/admit.ts';
@@ -14,6 +13,7 @@ import type { RecentTraces } from '../trace/recent-traces.ts';
 import { RequestTrace } from '../trace/request-trace.ts';
 import { keepHeaders } from './answer-head.ts';
 import { ClientPresence } from './client-presence.ts';
+import { clientRequestIdOf, nameForMessages, requestIdOf } from './request-id.ts';
 import { sendError } from './send-error.ts';
 
 export interface RequestPeers {
@@ -32,10 +32,12 @@ export async function handleRequest(
   response: ServerResponse,
   peers: RequestPeers,
 ): Promise<void> {
-  const requestId = randomUUIDv7();
+  const requestId = requestIdOf(response);
+  if (route.errorDialect === 'messages') nameForMessages(response);
   peers.events.requestStarted();
   const receivedAtMs = peers.endpoints.clock.nowMs();
-  const trace = new RequestTrace({ requestId, endpoint: route.path, receivedAtMs });
+  const clientRequestId = clientRequestIdOf(request);
+  const trace = new RequestTrace({ requestId, clientRequestId, endpoint: route.path, receivedAtMs });
   if (route.isTraced) peers.traces.begin(trace);
   const client = clientOf(response);
   using hold = peers.bodies.hold(client);

@@ -16,6 +16,9 @@ const statusOf = (answer: string) => Number(answer.slice('HTTP/1.1 '.length, 'HT
 const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4));
 const refusal = (code: string) => ({ error: { code, message: expect.any(String) } });
 
+/** The request's id, once, of version 7. */
+const requestId = /^(?!.*x-request-id.*x-request-id).*\r\nx-request-id: [0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\r\n/s;
+
 describe('HttpServer', () => {
   const config = { host: '127.0.0.1', port: 0, headersTimeoutMs: 300, bodyTimeoutMs: 600 };
   /** The requests that reached the listener, as `path` or `path failed`. */
@@ -119,6 +122,7 @@ describe('HttpServer', () => {
     using client = new RawClient(port);
     const answer = await client.send(get('/', `x-header: ${'a'.repeat(40_000)}\r\n`)).answer();
     expect(statusOf(answer)).toBe(431);
+    expect(answer).toMatch(requestId);
     expect(bodyOf(answer)).toEqual(refusal('invalid_request'));
   });
 
@@ -141,6 +145,7 @@ describe('HttpServer', () => {
     using client = new RawClient(port);
     const answer = await client.send('GET / HTTP/1.1\r\nhost:').answer();
     expect(statusOf(answer)).toBe(408);
+    expect(answer).toMatch(requestId);
     expect(bodyOf(answer)).toEqual(refusal('invalid_request'));
   });
 
@@ -149,9 +154,12 @@ describe('HttpServer', () => {
     using messages = new RawClient(port);
     chat.send(`${post('/chat', 'content-length: 10\r\n')}{"a`);
     messages.send(`${post('/messages', 'content-length: 10\r\n')}{"a`);
-    expect(bodyOf(await chat.answer())).toEqual(refusal('invalid_request'));
+    const chatAnswer = await chat.answer();
+    expect(bodyOf(chatAnswer)).toEqual(refusal('invalid_request'));
+    expect(chatAnswer).toMatch(requestId);
     const answer = await messages.answer();
     expect(statusOf(answer)).toBe(408);
+    expect(answer).toMatch(requestId);
     expect(bodyOf(answer)).toEqual({ type: 'error', error: { type: 'api_error', message: expect.any(String) } });
   });
 

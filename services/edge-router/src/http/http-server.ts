@@ -6,6 +6,7 @@ import type { EdgeRouterConfig } from '../config.ts';
 import { exchanges } from './exchanges.ts';
 import { HttpFault, toHttpFault } from './http-fault.ts';
 import { sendRawAnswer } from './raw-answer.ts';
+import { assignRequestId } from './request-id.ts';
 import { syntaxFault } from './request-syntax.ts';
 import { sendError } from './send-error.ts';
 
@@ -76,6 +77,7 @@ export class HttpServer {
     before?: (request: IncomingMessage, response: ServerResponse) => void,
   ): void {
     if (!exchanges.begin(request.socket, response)) return;
+    assignRequestId(response);
     // Node drops what comes in one packet with a request to upgrade, also when nothing is upgraded.
     if (this.#draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     const fault = syntaxFault(request);

@@ -1,6 +1,8 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type HttpFault, renderHttpFault } from './http-fault.ts';
+import { requestIdHeader } from './request-id.ts';
 
 /** How long a client may take to close its side after the last answer. */
 const lingerMs = 1_000;
@@ -14,6 +16,7 @@ export function sendRawAnswer(connection: Duplex, fault: HttpFault): void {
   const { status, headers, body } = renderHttpFault(fault, 'chat');
   const fields = {
     date: new Date().toUTCString(),
+    [requestIdHeader]: randomUUIDv7(),
     ...headers,
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',

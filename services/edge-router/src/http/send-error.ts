@@ -6,6 +6,7 @@ import { renderError } from '../errors/render-error.ts';
 import { writeHead } from './answer-head.ts';
 import { HttpFault, renderHttpFault } from './http-fault.ts';
 import { endAfterUpload } from './linger.ts';
+import { nameForMessages } from './request-id.ts';
 
 /** Sends an error in the endpoint's shape. Does nothing for an answer that has begun: its stream ends it itself. */
 export function sendError(
@@ -16,6 +17,7 @@ export function sendError(
   if (response.headersSent || response.destroyed) return;
   const { status, headers, body } =
     error instanceof HttpFault ? renderHttpFault(error, dialect) : renderError(error, dialect, nowMs);
+  if (dialect === 'messages') nameForMessages(response);
   // What is left of the request stands where the next one would begin.
   if (!isReceived(request)) response.shouldKeepAlive = false;
   writeHead(response, status, { ...headers, 'content-length': Buffer.byteLength(body) });

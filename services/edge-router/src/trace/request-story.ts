@@ -7,6 +7,8 @@ import type { AttemptResult, SkippedAccounts } from '@gateway/proto/pool/v1/acco
 /** What one request met on its way, as far as it has come. Never what was said in it. */
 export interface RequestStory {
   readonly requestId: string;
+  /** The id that the client gave it, shortened. Empty: it gave none. Nothing is to be trusted of it. */
+  readonly clientRequestId: string;
   readonly receivedAtMs: number;
   /** The endpoint's path. */
   readonly endpoint: string;

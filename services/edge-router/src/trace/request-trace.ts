@@ -16,6 +16,8 @@ import type {
 
 export interface TracedRequest {
   readonly requestId: string;
+  /** Absent: as empty. */
+  readonly clientRequestId?: string;
   readonly endpoint: string;
   readonly receivedAtMs: number;
 }
@@ -26,6 +28,7 @@ export interface TracedRequest {
  */
 export class RequestTrace implements RequestStory {
   readonly requestId: string;
+  readonly clientRequestId: string;
   readonly endpoint: string;
   readonly receivedAtMs: number;
   tokenId = '';
@@ -46,8 +49,12 @@ export class RequestTrace implements RequestStory {
   #waitedForRoomMs = 0;
 
   /** @param monotonicMs a clock that never jumps. */
-  constructor({ requestId, endpoint, receivedAtMs }: TracedRequest, monotonicMs: () => number = processMs) {
+  constructor(
+    { requestId, clientRequestId = '', endpoint, receivedAtMs }: TracedRequest,
+    monotonicMs: () => number = processMs,
+  ) {
     this.requestId = requestId;
+    this.clientRequestId = clientRequestId;
     this.endpoint = endpoint;
     this.receivedAtMs = receivedAtMs;
     this.#monotonicMs = monotonicMs;

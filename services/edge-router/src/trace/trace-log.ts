@@ -5,10 +5,11 @@ import type { AttemptStory, RequestStory } from './request-story.ts';
 
 /** A request's story as one line of the log. Pools are named, accounts never. */
 export function toLogFields(story: RequestStory): Readonly<Record<string, unknown>> {
-  const { requestId, endpoint, tokenId, model, attempts, noAccount, moments, usage, end } = story;
+  const { requestId, clientRequestId, endpoint, tokenId, model, attempts, noAccount, moments, usage, end } = story;
   const firstByte = firstByteOf(story);
   return {
     requestId,
+    ...(clientRequestId === '' ? {} : { clientRequestId }),
     endpoint,
     status: end?.status,
     ending: wordOf(RequestEnding, endingOf(story)),

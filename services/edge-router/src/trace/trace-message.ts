@@ -12,9 +12,10 @@ import type { AttemptStory, NoAccountStory, RequestStory } from './request-story
 
 /** A request's story as operators get it. */
 export function toTraceMessage(story: RequestStory, slowMs: number): MessageInitShape<typeof RequestTraceSchema> {
-  const { requestId, receivedAtMs, tokenId, endpoint, model, attempts, noAccount, usage, end } = story;
+  const { requestId, clientRequestId, receivedAtMs, tokenId, endpoint, model, attempts, noAccount, usage, end } = story;
   return {
     requestId,
+    clientRequestId,
     receivedAt: timestampFromMs(receivedAtMs),
     tokenId,
     endpoint,

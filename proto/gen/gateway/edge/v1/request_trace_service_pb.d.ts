@@ -123,7 +123,7 @@ export declare const ListTracesResponseSchema: GenMessage<ListTracesResponse>;
  */
 export declare type RequestTrace = Message<"gateway.edge.v1.RequestTrace"> & {
   /**
-   * The id in logs and in the ledger, and in the id of a chat completion.
+   * The id in logs, in the ledger, in the header x-request-id of the answer, and in the id of a chat completion.
    *
    * @generated from field: string request_id = 1;
    */
@@ -211,6 +211,13 @@ export declare type RequestTrace = Message<"gateway.edge.v1.RequestTrace"> & {
    * @generated from field: bool slow = 14;
    */
   slow: boolean;
+
+  /**
+   * The x-request-id that the client sent: the visible ones of its first 128 characters. Not to be trusted. Empty: it sent none.
+   *
+   * @generated from field: string client_request_id = 15;
+   */
+  clientRequestId: string;
 };
 
 /**

@@ -1,0 +1,37 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/**
+ * The id of a request, as the log, the trace and the ledger have it: every answer names it. Always ours: one that a client sends, or a
+ * provider, is another thing.
+ */
+export const requestIdHeader = 'x-request-id';
+
+/** The name by which Anthropic's SDKs know it: their errors show it. On the Messages endpoints only, beside the other one. */
+export const messagesRequestIdHeader = 'request-id';
+
+/** Gives a request its id, which whatever answer follows will carry. */
+export function assignRequestId(response: ServerResponse): void {
+  response.setHeader(requestIdHeader, randomUUIDv7());
+}
+
+/** @throws when the request was given none. */
+export function requestIdOf(response: ServerResponse): string {
+  const requestId = response.getHeader(requestIdHeader);
+  if (typeof requestId !== 'string') throw new Error('the request has no id');
+  return requestId;
+}
+
+/** The answer carries the id by the other name too. */
+export function nameForMessages(response: ServerResponse): void {
+  const requestId = response.getHeader(requestIdHeader);
+  if (requestId !== undefined) response.setHeader(messagesRequestIdHeader, requestId);
+}
+
+/** The id that the client itself gave a request: what can be seen of its first characters. Empty: it gave none. */
+export function clientRequestIdOf({ headers }: IncomingMessage): string {
+  const given = headers[requestIdHeader];
+  return typeof given === 'string' ? given.slice(0, maxClientIdLength).replace(/[^\x21-\x7e]/g, '') : '';
+}
+
+const maxClientIdLength = 128;
