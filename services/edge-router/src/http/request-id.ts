@@ -31,7 +31,10 @@ export function nameForMessages(response: ServerResponse): void {
 /** The id that the client itself gave a request: what can be seen of its first characters. Empty: it gave none. */
 export function clientRequestIdOf({ headers }: IncomingMessage): string {
   const given = headers[requestIdHeader];
-  return typeof given === 'string' ? given.slice(0, maxClientIdLength).replace(/[^\x21-\x7e]/g, '') : '';
+  if (typeof given !== 'string') return '';
+  // A copy: a slice would keep the whole header in memory for as long as the request is remembered.
+  const beginning = Buffer.from(given.slice(0, maxClientIdLength), 'latin1').toString('latin1');
+  return beginning.replace(/[^\x21-\x7e]/g, '');
 }
 
 const maxClientIdLength = 128;
