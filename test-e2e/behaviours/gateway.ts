@@ -14,6 +14,7 @@ import { relayBytesBehaviour } from './relay-bytes.ts';
 import { tracesBehaviour } from './traces.ts';
 import { usageBehaviour } from './usage.ts';
 import { usagePeriodsBehaviour } from './usage-periods.ts';
+import { zeroLimitsBehaviour } from './zero-limits.ts';
 
 /** Everything that a gateway does, whatever it is made of. */
 export function describeGateway<T extends Topology>(
@@ -37,6 +38,7 @@ export function describeGateway<T extends Topology>(
     modelsBehaviour(gateway);
     chatCompletionsBehaviour(gateway);
     limitsBehaviour(gateway);
+    zeroLimitsBehaviour(gateway);
     usageBehaviour(gateway);
     badInputBehaviour(gateway);
     failoverBehaviour(gateway);

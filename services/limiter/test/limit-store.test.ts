@@ -44,7 +44,13 @@ describe.each([
     expect(await admit('a', { requestsPerMinute: 2 })).toEqual({
       kind: 'admitted',
       status: {
-        requests: { limit: 2, remaining: 1, emptyAtMs: noonMs + 60_000, nextSlotAtMs: noonMs },
+        requests: {
+          limit: 2,
+          remaining: 1,
+          emptyAtMs: noonMs + 60_000,
+          nextSlotAtMs: noonMs,
+          resetsAtMs: noonMs + 60_000,
+        },
         tokens: undefined,
         localDay: today,
         degraded: false,
@@ -108,10 +114,15 @@ describe.each([
   it('admits nothing at a limit of 0 and knows no moment', async () => {
     expect(await admit('a', { requestsPerMinute: 0 })).toMatchObject({
       kind: 'refused',
-      refusal: { limit: 'requests_per_minute', retryAtMs: undefined },
-      status: { requests: { limit: 0, remaining: 0, emptyAtMs: noonMs, nextSlotAtMs: undefined } },
+      refusal: { limit: 'requests_per_minute', retryAtMs: noonMs + 60_000 },
+      status: {
+        requests: { limit: 0, remaining: 0, emptyAtMs: noonMs, nextSlotAtMs: undefined, resetsAtMs: noonMs + 60_000 },
+      },
     });
-    expect(await admit('a', { tokensPerDay: 0 })).toMatchObject({ kind: 'refused' });
+    expect(await admit('a', { tokensPerDay: 0 })).toMatchObject({
+      kind: 'refused',
+      refusal: { limit: 'tokens_per_day', retryAtMs: midnightMs },
+    });
   });
 
   it('knows a settled request of a key without a ledger again for two minutes', async () => {

@@ -71,7 +71,7 @@ function limitsObject(status: LimitStatus | undefined) {
     requestsPerMinute:
       requests === undefined
         ? null
-        : { limit: requests.limit, remaining: requests.remaining, resetsAt: isoOf(requests.nextSlotAt) },
+        : { limit: requests.limit, remaining: requests.remaining, resetsAt: isoOf(requests.resetsAt) },
     tokensPerDay:
       tokens === undefined
         ? null
