@@ -149,14 +149,15 @@ describe('limits while the limiters, or their Redis, are away', () => {
     it('are away: a spent day budget stays spent, also one that is spent meanwhile', async () => {
       const spent = await issue({ tokensPerDay: 3 });
       const spentMeanwhile = await issue({ tokensPerDay: 3 });
+      const { publicUrl: baseUrl = '' } = gateway.replicas['edge-router'][0] ?? {};
+      const remaining = async () => (await usageOf({ baseUrl }, spentMeanwhile.text)).limits.tokensPerDay?.remaining;
       expect(await question(spent)).toBe(200);
       await without(limiters(), async () => {
         expect(await question(spent)).toBe(429);
         expect(await question(spentMeanwhile)).toBe(200);
         expect(await question(spentMeanwhile)).toBe(429);
+        expect(await remaining()).toBe(0);
       });
-      const { publicUrl: baseUrl = '' } = gateway.replicas['edge-router'][0] ?? {};
-      const remaining = async () => (await usageOf({ baseUrl }, spentMeanwhile.text)).limits.tokensPerDay?.remaining;
       await expect.poll(remaining, { timeout: 10_000 }).toBe(0);
     });
   });

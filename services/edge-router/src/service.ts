@@ -106,6 +106,7 @@ export async function createEdgeRouterService(
     admission: { limiter, clock },
     endpoints: {
       ...peers,
+      limiter,
       config,
       clock,
       heartbeats,

@@ -285,6 +285,21 @@ describe.each([
     expect(await peek({ requestsPerMinute: 60 })).toMatchObject({ status: { requests: { remaining: 10 } } });
   });
 
+  it('gives each replica of a group a place of its own, as long as it is heard of', async () => {
+    const beat = (replicaId: string, group = opened.key) => opened.store.heartbeat(group, replicaId);
+    expect(await beat('b')).toEqual({ replicas: 1, position: 0 });
+    expect(await beat('a')).toEqual({ replicas: 2, position: 0 });
+    opened.clock.advanceMs(9_999);
+    expect(await beat('c')).toEqual({ replicas: 3, position: 2 });
+    expect(await beat('b')).toEqual({ replicas: 3, position: 1 });
+    opened.clock.advanceMs(1);
+    expect(await beat('b')).toEqual({ replicas: 2, position: 0 });
+    expect(await beat('a', `${opened.key}-other`)).toEqual({ replicas: 1, position: 0 });
+    opened.clock.advanceMs(-60_000);
+    expect(await beat('b')).toEqual({ replicas: 1, position: 0 });
+    expect(await beat('c')).toEqual({ replicas: 2, position: 1 });
+  });
+
   it('keeps keys apart, whatever they are made of', async () => {
     for (const suffix of ['', '}', '{', '}:m', '%7D', ':d:2026-11-20', '\n', 'é']) {
       const key = `${opened.key}${suffix}`;

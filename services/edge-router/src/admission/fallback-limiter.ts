@@ -69,6 +69,12 @@ export class FallbackLimiter {
     return isOverBudget ? { status, refusal: budgetRefusal(status) } : { status };
   }
 
+  /** Reads what `decide` goes by, and changes nothing. */
+  peek({ key, limits }: Pick<Check, 'key' | 'limits'>, place: ReplicaPlace): LimitStatus {
+    const nowMs = this.#clock.nowMs();
+    return statusOf(this.#open(key, nowMs), limits, place, nowMs);
+  }
+
   /** The limiter decided: what it admitted is remembered, and what it says of the day budget. */
   noteDecision({ key }: Pick<Check, 'key'>, { status, refusal }: Decision): void {
     const nowMs = this.#clock.nowMs();

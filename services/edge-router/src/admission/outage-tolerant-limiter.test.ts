@@ -5,6 +5,7 @@ import {
   AdmitResponseSchema,
   type HeartbeatRequest,
   HeartbeatResponseSchema,
+  PeekResponseSchema,
 } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { ManualClock } from '@gateway/time';
@@ -40,6 +41,10 @@ describe('an edge whose limiter goes away', () => {
           if (status !== undefined) throw new RpcError(status, 'failed');
           if (away !== undefined) throw away;
           return admitted();
+        },
+        async peek() {
+          if (away !== undefined) throw away;
+          return create(PeekResponseSchema, { status: { requests: { limit: 4, remaining: 3 } } });
         },
         async heartbeat({ admissions = [] }) {
           await beforeHeartbeat();
@@ -116,6 +121,7 @@ describe('an edge whose limiter goes away', () => {
     const refusing = open({
       limiter: {
         admit: () => Promise.reject(new GatewayError('internal_error', 'closed')),
+        peek: () => Promise.reject(new GatewayError('internal_error', 'closed')),
         heartbeat: async () => create(HeartbeatResponseSchema, { replicas: 1 }),
       },
     });
@@ -131,6 +137,17 @@ describe('an edge whose limiter goes away', () => {
     expect(asked).toEqual(['a', 'a']);
     expect(events.limiterAway).toHaveBeenCalledTimes(1);
     expect(events.admittedLocally).toHaveBeenCalledTimes(3);
+  });
+
+  it('reads the limits as it would decide by them', async () => {
+    const peek = () => limiter.peek({ key: 'k', limits: { requestsPerMinute: 4 } });
+    await admit('a');
+    expect(await peek()).toMatchObject({ degraded: false, requests: { limit: 4, remaining: 3 } });
+    goAway();
+    expect(await peek()).toMatchObject({ degraded: true, requests: { limit: 4, remaining: 1 } });
+    expect(await peek()).toMatchObject({ degraded: true, requests: { limit: 4, remaining: 1 } });
+    await started({ failureMode: 'closed' });
+    await expect(peek()).rejects.toMatchObject({ code: 'internal_error' });
   });
 
   it('goes on from what the limiter had admitted through it', async () => {

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '@gateway/errors';
-import { LastKnownPlace, replicaHeartbeatMs } from '@gateway/lifecycle/replica-share';
+import { LastKnownPlace, type ReplicaPlace, replicaHeartbeatMs } from '@gateway/lifecycle/replica-share';
+import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import type { Check, Decision, FallbackLimiter, OwnAdmission } from './fallback-limiter.ts';
 
 export interface OutageTolerantLimiterOptions {
-  readonly limiter: Pick<Client<typeof LimiterService>, 'admit' | 'heartbeat'>;
+  readonly limiter: Pick<Client<typeof LimiterService>, 'admit' | 'heartbeat' | 'peek'>;
   /** Decides while the limiter does not answer. */
   readonly fallback: FallbackLimiter;
   readonly clock: Clock;
@@ -72,6 +73,19 @@ export class OutageTolerantLimiter implements AsyncDisposable {
     }
   }
 
+  /** Reads both limits. @throws GatewayError as `admit` does. */
+  async peek({ key, limits }: Pick<Check, 'key' | 'limits'>): Promise<LimitStatus | undefined> {
+    const { limiter, fallback, timeoutMs } = this.#options;
+    if (this.#awaySinceMs !== undefined) return fallback.peek({ key, limits }, this.#placeForDeciding());
+    try {
+      return (await limiter.peek({ key, limits }, { timeoutMs })).status;
+    } catch (thrown) {
+      if (!(thrown instanceof RpcError)) throw thrown;
+      this.#beginOutage(thrown);
+      return fallback.peek({ key, limits }, this.#placeForDeciding());
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#heartbeats);
     clearTimeout(this.#nextProbe);
@@ -96,14 +110,19 @@ export class OutageTolerantLimiter implements AsyncDisposable {
   }
 
   #decideAlone(check: Check): Decision {
-    const { fallback, clock, events, failureMode, localMaxMs } = this.#options;
+    const place = this.#placeForDeciding();
+    this.#options.events.admittedLocally();
+    return this.#options.fallback.decide(check, place);
+  }
+
+  #placeForDeciding(): ReplicaPlace {
+    const { clock, failureMode, localMaxMs } = this.#options;
     const awayMs = clock.nowMs() - (this.#awaySinceMs ?? clock.nowMs());
     const place = this.#place.current;
     if (failureMode === 'closed' || awayMs > localMaxMs || place === undefined) {
       throw new GatewayError('internal_error', 'Limits can not be checked at the moment.');
     }
-    events.admittedLocally();
-    return fallback.decide(check, place);
+    return place;
   }
 
   #beginOutage(fault: RpcError): void {
@@ -123,7 +142,7 @@ export class OutageTolerantLimiter implements AsyncDisposable {
     if (this.#awaySinceMs === undefined || this.#stop.signal.aborted) return;
     this.#nextProbe = setTimeout(() => {
       this.#recovering = this.#recover();
-    }, this.#options.probeEveryMs ?? 250).unref();
+    }, this.#options.probeEveryMs ?? 50).unref();
   }
 
   #endOutage(): void {

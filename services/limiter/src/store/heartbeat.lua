@@ -7,7 +7,7 @@ local group_key, replica, silence = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local now = clock_ms(ARGV[3])
 
 redis.call('ZREMRANGEBYSCORE', group_key, '-inf', as_text(now - silence))
--- After the clock was set back: when they were heard of is not known any more.
+-- Those that were heard of before the clock was set back.
 redis.call('ZREMRANGEBYSCORE', group_key, as_text(now + silence), '+inf')
 redis.call('ZADD', group_key, as_text(now), replica)
 redis.call('PEXPIRE', group_key, as_text(silence))

@@ -9,7 +9,8 @@ export class ReplicaGroups {
     const heard = this.#groups.get(group) ?? new Map<string, number>();
     this.#groups.set(group, heard);
     heard.set(replicaId, nowMs);
-    for (const [id, atMs] of heard) if (atMs <= nowMs - replicaSilenceMs || atMs > nowMs) heard.delete(id);
+    // Also those that were heard of before the clock was set back.
+    for (const [id, atMs] of heard) if (Math.abs(nowMs - atMs) >= replicaSilenceMs) heard.delete(id);
     const before = [...heard.keys()].filter((id) => id < replicaId);
     return { replicas: heard.size, position: before.length };
   }
