@@ -189,7 +189,10 @@ describe('a store whose remote goes away', () => {
   it('decides nothing before it reached the remote: it knows of no others, and not what it had admitted itself', async () => {
     remote.away = 'before the call';
     store = await started();
-    await expect(admit('a')).rejects.toMatchObject({ status: 'unavailable' });
+    const unavailable = { status: 'unavailable' };
+    await expect(admit('a')).rejects.toMatchObject(unavailable);
+    await expect(store.heartbeat('edge', 'e')).rejects.toMatchObject(unavailable);
+    await expect(store.recordAdmissions('key', [{ requestId: 'own', ageMs: 0 }])).rejects.toMatchObject(unavailable);
     remote.away = 'no';
     await vi.advanceTimersByTimeAsync(250);
     remote.away = 'before the call';
@@ -208,6 +211,27 @@ describe('a store whose remote goes away', () => {
       kind: 'admitted',
       status: { degraded: false, requests: { remaining: 0, nextSlotAtMs: noonMs + 50_000 } },
     });
+  });
+
+  it('hands over what a caller hands over to it while it tells the rest, however old', async () => {
+    remote.away = 'before the call';
+    await admit('a');
+    remote.away = 'no';
+    const gate = Promise.withResolvers<void>();
+    remote.beforeRecording = () => gate.promise;
+    await vi.advanceTimersByTimeAsync(250);
+    clock.advanceMs(1);
+    await store.recordAdmissions('key', [{ requestId: 'old', ageMs: 30_000 }]);
+    gate.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await admit('b')).toMatchObject({ status: { degraded: false, requests: { remaining: 0 } } });
+  });
+
+  it('knows no places of callers, and keeps its own, while the remote is away', async () => {
+    expect(await store.heartbeat('edge', 'e')).toEqual({ replicas: 1, position: 0 });
+    remote.away = 'before the call';
+    await admit('a');
+    expect(await store.heartbeat('edge', 'e')).toBeUndefined();
   });
 
   it('starts from the day total that it saw last', async () => {

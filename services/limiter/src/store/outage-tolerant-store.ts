@@ -72,6 +72,8 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   #recovery: NodeJS.Timeout | undefined;
   /** The last of what the store is told after an outage; nothing else is asked before. */
   #handingOver: Promise<void> | undefined;
+  /** While the first of it is told: what callers admitted by themselves and handed over here meanwhile. */
+  #recordedLate: RecordedAdmissions[] | undefined;
   #closed = false;
 
   constructor(options: OutageTolerantStoreOptions) {
@@ -152,11 +154,16 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   /** Without the shared store these local windows keep them, and hand them over with their own. */
   async recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void> {
     const recorded = await this.#tryRemote((store) => store.recordAdmissions(key, admissions).then(() => true));
-    if (recorded === undefined) await this.#options.local.recordAdmissions(key, admissions);
+    if (recorded !== undefined) return;
+    this.#lastPlace();
+    this.#recordedLate?.push([key, admissions]);
+    await this.#options.local.recordAdmissions(key, admissions);
   }
 
-  heartbeat(group: string, replicaId: string): Promise<ReplicaPlace | undefined> {
-    return this.#tryRemote((store) => store.heartbeat(group, replicaId));
+  async heartbeat(group: string, replicaId: string): Promise<ReplicaPlace | undefined> {
+    const place = await this.#tryRemote((store) => store.heartbeat(group, replicaId));
+    if (place === undefined) this.#lastPlace();
+    return place;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -177,17 +184,23 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   /** A question as the local store is to be asked it. Fails when it may not be asked. */
   #askedAlone<Q extends KeyQuestion>(question: Q): Q {
     if (!this.#mayDecideLocally()) throw new GatewayError('internal_error', 'Limits can not be checked at the moment.');
-    const place = this.#place.current;
-    if (place === undefined) throw new RpcError('unavailable', 'The shared store has not been reached yet.');
+    const place = this.#lastPlace();
     this.#giveLocalBase(question.key);
     this.#options.events.degraded();
     const replicas = Math.max(place.replicas, this.#options.leastReplicas ?? 1);
     return { ...question, limits: shareOfLimits(question.limits, { ...place, replicas }) };
   }
 
+  /** Fails before the shared store was reached: as a limiter that is not there, so that callers ask another one. */
+  #lastPlace(): ReplicaPlace {
+    const place = this.#place.current;
+    if (place === undefined) throw new RpcError('unavailable', 'The shared store has not been reached yet.');
+    return place;
+  }
+
   /** Says to the other processes that this one lives, and learns its place among them. */
   async #sayAlive(): Promise<void> {
-    const place = await this.heartbeat(groupOfLimiters, this.#replicaId);
+    const place = await this.#tryRemote((store) => store.heartbeat(groupOfLimiters, this.#replicaId));
     if (place !== undefined) this.#place.note(place, this.#options.clock.nowMs());
   }
 
@@ -288,14 +301,18 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   /** Tells the store what this process admitted in the last minute, while it still decides alone, and then the rest. */
   async #handOver(): Promise<void> {
     const beganMs = this.#options.clock.nowMs();
+    const recordedLate: RecordedAdmissions[] = [];
+    this.#recordedLate = recordedLate;
     try {
       await this.#tellAdmissions(Number.NEGATIVE_INFINITY);
     } catch {
       // Away again: it is asked again.
       return;
+    } finally {
+      this.#recordedLate = undefined;
     }
     this.#endOutage();
-    this.#handingOver = this.#tellAdmissions(beganMs)
+    this.#handingOver = this.#tellAdmissions(beganMs, recordedLate)
       .catch((thrown: unknown) => this.#beginOutage(thrown))
       .finally(() => {
         this.#handingOver = undefined;
@@ -304,10 +321,10 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     await this.#sayAlive();
   }
 
-  async #tellAdmissions(fromMs: number): Promise<void> {
+  async #tellAdmissions(fromMs: number, more: readonly RecordedAdmissions[] = []): Promise<void> {
     const { local, remote, events } = this.#options;
     // All of them now: the windows move on while the store is told.
-    const admissions = [...local.admittedSince(fromMs)];
+    const admissions = [...local.admittedSince(fromMs), ...more];
     events.admissionsHandedOver(await handOverAdmissions(admissions, remote));
   }
 
@@ -317,6 +334,9 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     this.#awaySinceMs = undefined;
   }
 }
+
+/** A key, and what was admitted of it. */
+type RecordedAdmissions = readonly [string, readonly RecordedAdmission[]];
 
 /** As which limiters say that they live. */
 const groupOfLimiters = 'limiter';
