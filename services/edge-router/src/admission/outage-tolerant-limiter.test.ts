@@ -218,10 +218,22 @@ describe('an edge whose limiter goes away', () => {
   it('admits nothing when it has heard of no limiter since it started', async () => {
     goAway();
     await started();
-    await expect(admit('a')).rejects.toMatchObject({ code: 'internal_error' });
+    const refused = expect(admit('a')).rejects.toMatchObject({ code: 'internal_error' });
+    await vi.advanceTimersByTimeAsync(1_000);
+    await refused;
     await comeBack();
     goAway();
     expect((await admit('b')).refusal).toBeUndefined();
+  });
+
+  it('waits for the first limiter that starts, for as long as for an answer', async () => {
+    goAway();
+    await started();
+    const waiting = decidedBy('a');
+    await vi.advanceTimersByTimeAsync(900);
+    await comeBack();
+    expect(await waiting).toBe('the limiter');
+    expect(events.admittedLocally).not.toHaveBeenCalled();
   });
 
   it('fails after it decided alone for too long', async () => {

@@ -43,6 +43,8 @@ export class OutageTolerantLimiter implements AsyncDisposable {
   readonly #place = new LastKnownPlace();
   readonly #stop = new AbortController();
   #awaySinceMs: number | undefined;
+  /** Resolves when the outage is over. */
+  #back = Promise.withResolvers<void>();
   #heartbeats: NodeJS.Timeout | undefined;
   #recovering: Promise<void> | undefined;
   #nextProbe: NodeJS.Timeout | undefined;
@@ -61,16 +63,12 @@ export class OutageTolerantLimiter implements AsyncDisposable {
   /** @throws GatewayError `internal_error` while neither the limiter nor this edge may decide. */
   async admit(check: Check): Promise<Decision> {
     await this.#handingOverRest;
-    if (this.#awaySinceMs !== undefined) return this.#decideAlone(check);
-    try {
-      const decision = await this.#ask(check);
-      this.#options.fallback.noteDecision(check, decision);
-      return decision;
-    } catch (thrown) {
-      if (!(thrown instanceof RpcError)) throw thrown;
-      this.#beginOutage(thrown);
-      return this.#decideAlone(check);
-    }
+    const decision = await this.#askUnlessAway(check);
+    if (decision !== undefined) return decision;
+    if (this.#place.current !== undefined) return this.#decideAlone(check);
+    // It may not decide. The limiter may be just about to start: it is given as much time as for an answer.
+    await this.#untilBack();
+    return (await this.#askUnlessAway(check)) ?? this.#decideAlone(check);
   }
 
   /** Reads both limits. @throws GatewayError as `admit` does. */
@@ -91,6 +89,27 @@ export class OutageTolerantLimiter implements AsyncDisposable {
     clearTimeout(this.#nextProbe);
     this.#stop.abort();
     await this.#recovering;
+  }
+
+  /** Undefined when the limiter is away, or turns out to be. */
+  async #askUnlessAway(check: Check): Promise<Decision | undefined> {
+    if (this.#awaySinceMs !== undefined) return undefined;
+    try {
+      const decision = await this.#ask(check);
+      this.#options.fallback.noteDecision(check, decision);
+      return decision;
+    } catch (thrown) {
+      if (!(thrown instanceof RpcError)) throw thrown;
+      this.#beginOutage(thrown);
+      return undefined;
+    }
+  }
+
+  async #untilBack(): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, this.#options.timeoutMs);
+    await Promise.race([this.#back.promise, late.promise]);
+    clearTimeout(timer);
   }
 
   /**
@@ -128,6 +147,7 @@ export class OutageTolerantLimiter implements AsyncDisposable {
   #beginOutage(fault: RpcError): void {
     if (this.#awaySinceMs !== undefined) return;
     this.#awaySinceMs = this.#options.clock.nowMs();
+    this.#back = Promise.withResolvers<void>();
     this.#options.events.limiterAway(fault);
     this.#recovering = this.#recover();
   }
@@ -149,6 +169,7 @@ export class OutageTolerantLimiter implements AsyncDisposable {
     const { clock, events } = this.#options;
     if (this.#awaySinceMs !== undefined) events.limiterBack(clock.nowMs() - this.#awaySinceMs);
     this.#awaySinceMs = undefined;
+    this.#back.resolve();
   }
 
   /** In an outage the recovery does it. */
