@@ -16,6 +16,7 @@ import { requestIdsBehaviour } from './request-ids.ts';
 import { tracesBehaviour } from './traces.ts';
 import { usageBehaviour } from './usage.ts';
 import { usagePeriodsBehaviour } from './usage-periods.ts';
+import { zeroLimitsBehaviour } from './zero-limits.ts';
 
 /** Everything that a gateway does, whatever it is made of. */
 export function describeGateway<T extends Topology>(
@@ -39,6 +40,7 @@ export function describeGateway<T extends Topology>(
     modelsBehaviour(gateway);
     chatCompletionsBehaviour(gateway);
     limitsBehaviour(gateway);
+    zeroLimitsBehaviour(gateway);
     usageBehaviour(gateway);
     badInputBehaviour(gateway);
     failoverBehaviour(gateway);

@@ -11,15 +11,25 @@ import { describe, expect, it } from 'vitest';
 
 const protoFolder = fileURLToPath(new URL('../../proto', import.meta.url));
 
+interface Instant {
+  readonly seconds: string;
+  readonly nanos: number;
+}
+
 interface LimitStatus {
-  readonly requests: { readonly limit: number; readonly remaining: number } | null;
-  readonly tokens: { readonly limit: string; readonly remaining: string } | null;
+  readonly requests: {
+    readonly limit: number;
+    readonly remaining: number;
+    readonly nextSlotAt: Instant | null;
+    readonly resetsAt: Instant | null;
+  } | null;
+  readonly tokens: { readonly limit: string; readonly remaining: string; readonly resetsAt: Instant | null } | null;
   readonly localDay: string;
 }
 
 interface AdmitResponse {
   readonly status: LimitStatus;
-  readonly refusal: { readonly limit: string; readonly retryAt: { readonly seconds: string } | null } | null;
+  readonly refusal: { readonly limit: string; readonly retryAt: Instant | null } | null;
 }
 
 /** The limiter as another team meets it: grpc-js and the proto files, none of our code. */
@@ -41,6 +51,50 @@ export function limiterOverGrpcBehaviour(address: () => string): void {
       const refused = await admit('three');
       expect(refused.refusal?.limit).toBe('LIMIT_NAME_REQUESTS_PER_MINUTE');
       expect(Number(refused.refusal?.retryAt?.seconds) * 1_000).toBeGreaterThan(Date.now() - 1_000);
+    });
+
+    it('says when the oldest request leaves the minute, also while slots are free', async () => {
+      using client = openClient(address());
+      const key = `e2e:${randomUUID()}`;
+      const sentMs = Date.now();
+      const { status } = await client.call<AdmitResponse>('admit', { key, requestId: 'one', limits });
+      expectAbout(status.requests?.resetsAt, sentMs + 60_000);
+      expectAbout(status.requests?.nextSlotAt, sentMs);
+      const peeked = await client.call<{ status: LimitStatus }>('peek', { key, limits });
+      expect(peeked.status.requests?.resetsAt).toEqual(status.requests?.resetsAt);
+    });
+
+    it('refuses everything at a limit of 0: requests for 60 seconds, tokens until midnight', async () => {
+      using client = openClient(address());
+      const key = `e2e:${randomUUID()}`;
+      const none = { requestsPerMinute: 0 };
+      const sentMs = Date.now();
+      const first = await client.call<AdmitResponse>('admit', { key, requestId: 'one', limits: none });
+      expect(first.refusal?.limit).toBe('LIMIT_NAME_REQUESTS_PER_MINUTE');
+      expectAbout(first.refusal?.retryAt, sentMs + 60_000);
+      expectAbout(first.status.requests?.resetsAt, sentMs + 60_000);
+      const second = await client.call<AdmitResponse>('admit', { key, requestId: 'two', limits: { tokensPerDay: 0 } });
+      expect(second.refusal?.limit).toBe('LIMIT_NAME_TOKENS_PER_DAY');
+      expect(second.refusal?.retryAt).toEqual(second.status.tokens?.resetsAt);
+    });
+
+    it('tells each of several replicas of a caller its place, and takes what they admitted by themselves', async () => {
+      using client = openClient(address());
+      const group = randomUUID();
+      const beat = (replicaId: string, admissions: readonly object[] = []) =>
+        client.call<{ replicas: number; position: number }>('heartbeat', { group, replicaId, admissions });
+      expect(await beat('one')).toMatchObject({ replicas: 1, position: 0 });
+      expect(await beat('two')).toMatchObject({ replicas: 2, position: 1 });
+      expect(await beat('one')).toMatchObject({ replicas: 2, position: 0 });
+      const key = `e2e:${randomUUID()}`;
+      const own = [1, 2].map((n) => ({ key, requestId: `own-${n}`, ageMs: 30_000 }));
+      await beat('one', own);
+      await beat('one', own);
+      const sentMs = Date.now();
+      const { refusal } = await client.call<AdmitResponse>('admit', { key, requestId: 'next', limits });
+      expectAbout(refusal?.retryAt, sentMs + 30_000);
+      const tooMany = Array.from({ length: 1_001 }, (_, n) => ({ key, requestId: String(n), ageMs: 0 }));
+      await expect(beat('one', tooMany)).rejects.toMatchObject({ code: 3 });
     });
 
     it('settles tokens once per request and refuses when the budget is spent', async () => {
@@ -70,6 +124,11 @@ export function limiterOverGrpcBehaviour(address: () => string): void {
       expect(await client.call('check', { service: '' })).toMatchObject({ status: 'SERVING' });
     });
   });
+}
+
+function expectAbout(instant: Instant | null | undefined, expectedMs: number): void {
+  const atMs = Number(instant?.seconds) * 1_000 + Number(instant?.nanos) / 1e6;
+  expect(Math.abs(atMs - expectedMs)).toBeLessThan(5_000);
 }
 
 interface ProtoClient extends Disposable {

@@ -107,6 +107,27 @@ export function limitsBehaviour(gateway: () => Topology): void {
     });
   });
 
+  describe('resetsAt of the requests per minute', () => {
+    it('is when the oldest request is 60 seconds old, also while slots are free, and now without one', async () => {
+      const token = await issueToken(gateway(), { requestsPerMinute: 5 });
+      const resetsAt = async () =>
+        Date.parse((await usageOf(gateway(), token.text)).limits.requestsPerMinute?.resetsAt ?? '');
+      const freshMs = Date.now();
+      const empty = await resetsAt();
+      expect(empty).toBeGreaterThanOrEqual(freshMs - 1_000);
+      expect(empty).toBeLessThanOrEqual(Date.now() + 1_000);
+
+      const firstMs = Date.now();
+      await chat(gateway(), token.text, { model: 'gateway/snel' });
+      const answeredMs = Date.now();
+      const oldest = await resetsAt();
+      expect(oldest).toBeGreaterThanOrEqual(firstMs + 59_000);
+      expect(oldest).toBeLessThanOrEqual(answeredMs + 61_000);
+      await chat(gateway(), token.text, { model: 'gateway/snel' });
+      expect(await resetsAt()).toBe(oldest);
+    });
+  });
+
   describe('a token over its tokens per day', () => {
     it('completes the request that crosses the budget and is refused at the next, until midnight', async () => {
       const token = await issueToken(gateway(), { requestsPerMinute: 100, tokensPerDay: 3 });

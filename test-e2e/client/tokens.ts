@@ -25,6 +25,16 @@ export async function issueToken(
   return { tokenId: answer.token.tokenId, text: answer.tokenText };
 }
 
+/** Sets both limits anew: one that is left out is no longer set. */
+export async function setLimits(
+  { adminUrl }: Pick<Topology, 'adminUrl'>,
+  tokenId: string,
+  { requestsPerMinute, tokensPerDay }: Pick<TokenOptions, 'requestsPerMinute' | 'tokensPerDay'>,
+): Promise<void> {
+  const limits = { requestsPerMinute, tokensPerDay: tokensPerDay?.toString() };
+  await callIdentity(adminUrl, 'SetLimits', { tokenId, limits });
+}
+
 export async function revokeToken({ adminUrl }: Topology, tokenId: string): Promise<void> {
   await callIdentity(adminUrl, 'Revoke', { tokenId });
 }

@@ -8,6 +8,7 @@ const route = serviceRoute(LimiterService, {
   admit: async ({ key }) => ({ status: { localDay: key } }),
   settle: () => ({}),
   peek: () => ({}),
+  heartbeat: () => ({}),
   admitStream: async function* (requests) {
     for await (const { checks } of requests)
       yield { decisions: checks.map(({ key }) => ({ status: { localDay: key } })) };

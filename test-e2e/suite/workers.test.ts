@@ -1,9 +1,12 @@
 import { appendFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { describeGateway } from '../behaviours/gateway.ts';
 import { describeWorkers } from '../behaviours/workers.ts';
 import { chatAfresh } from '../client/fresh-connection.ts';
 import { issueToken } from '../client/tokens.ts';
+import { ask } from '../faults/limit-window-load.ts';
 import { startAllInOne } from '../topologies/all-in-one.ts';
 import { startServicesTopology } from '../topologies/services.ts';
 
@@ -24,6 +27,36 @@ describe('two workers whose gateway.yaml changes', () => {
     const reloaded = 'gateway_configuration_reloads_total{result="applied"} 1\n';
     await expect.poll(metrics, { timeout: 20_000 }).toContain(reloaded);
     for (let n = 0; n < 6; n++) expect((await ask()).status).toBe(200);
+  });
+});
+
+describe('two workers that the limiter in their primary does not answer', () => {
+  it('admit the limit together, and no more when it answers again', async () => {
+    await using gateway = await startAllInOne('stopped-primary', { GATEWAY_WORKERS: '2', RPC_TIMEOUT_MS: '1000' });
+    const token = await issueToken(gateway, { requestsPerMinute: 10 });
+    // Connections are handed to the workers in turns. Each stays with its worker.
+    const agents = [1, 2].map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
+    const statuses: number[] = [];
+    const askEach = async (count: number) => {
+      for (let n = 0; n < count; n++)
+        for (const agent of agents) statuses.push((await ask(gateway.baseUrl, token.text, agent)).status);
+    };
+    const startedMs = Date.now();
+    await askEach(1);
+    // Longer than a heartbeat: now each of them knows of the other.
+    await sleep(3_000);
+    gateway.command.kill('SIGSTOP');
+    try {
+      await askEach(10);
+    } finally {
+      gateway.command.kill('SIGCONT');
+    }
+    await sleep(3_000);
+    await askEach(5);
+    for (const agent of agents) agent.destroy();
+    expect(Date.now() - startedMs, 'the machine was too slow for this test').toBeLessThan(60_000);
+    expect(statuses.filter((status) => status !== 400 && status !== 429)).toEqual([]);
+    expect(statuses.filter((status) => status === 400)).toHaveLength(10);
   });
 });
 

@@ -13,6 +13,7 @@ export const limiterRoute = serviceRoute(LimiterService, {
   admit: () => ({ status: { localDay } }),
   settle: () => ({}),
   peek: () => ({}),
+  heartbeat: () => ({}),
   admitStream: async function* () {},
 });
 

@@ -11,6 +11,7 @@ const limiter = serviceRoute(LimiterService, {
     return { usedTokens: tokens * 2n };
   },
   peek: () => ({}),
+  heartbeat: () => ({}),
   admitStream: async function* () {},
 });
 

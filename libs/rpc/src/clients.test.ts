@@ -29,6 +29,7 @@ const limiterRoute = serviceRoute(LimiterService, {
   },
   settle: async ({ tokens }) => ({ usedTokens: tokens * 2n }),
   peek: () => create(PeekResponseSchema, {}),
+  heartbeat: () => ({}),
   admitStream: async function* (requests) {
     for await (const { checks } of requests)
       yield { decisions: checks.map(({ key }) => ({ status: { localDay: key } })) };

@@ -17,6 +17,7 @@ const client = directClient(
     },
     settle: () => ({}),
     peek: () => ({}),
+    heartbeat: () => ({}),
     admitStream: async function* () {},
   }),
 );

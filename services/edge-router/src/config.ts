@@ -4,6 +4,8 @@ import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
 import { type JournalSync, journalSyncs } from './journal/journal-segment.ts';
 
+const failureModes = ['local', 'closed'] as const;
+
 /** Settings of the edge. Every one has a default that is safe in production. */
 export interface EdgeRouterConfig {
   /** HOST (127.0.0.1) */
@@ -20,6 +22,13 @@ export interface EdgeRouterConfig {
   readonly tokenCacheMs: number;
   /** RPC_TIMEOUT_MS (1000): deadline of every short call to another service. */
   readonly rpcTimeoutMs: number;
+  /**
+   * LIMITER_FAILURE_MODE (local): while the limiter is away, `local` decides by this edge's share of each limit; `closed` fails with
+   * internal_error.
+   */
+  readonly limiterFailureMode: (typeof failureModes)[number];
+  /** LIMITER_LOCAL_MAX_SECONDS (300): how long one outage of the limiter may be bridged so before it fails as `closed`. */
+  readonly limiterLocalMaxMs: number;
   /** HEADERS_TIMEOUT_SECONDS (15): a client that has not sent its headers by then is cut off. */
   readonly headersTimeoutMs: number;
   /** BODY_TIMEOUT_SECONDS (300): a client that has not sent its whole request by then is cut off. */
@@ -44,6 +53,8 @@ export function readEdgeRouterConfig(env: Environment): EdgeRouterConfig {
     journalMemoryEvents: reader.integer('EDGE_JOURNAL_MEMORY_EVENTS', 10_000, { min: 100, max: 1_000_000 }),
     tokenCacheMs: reader.integer('TOKEN_CACHE_SECONDS', 30, { max: 30 }) * 1_000,
     rpcTimeoutMs: reader.integer('RPC_TIMEOUT_MS', 1_000, { min: 10, max: 60_000 }),
+    limiterFailureMode: reader.oneOf('LIMITER_FAILURE_MODE', failureModes, 'local'),
+    limiterLocalMaxMs: reader.integer('LIMITER_LOCAL_MAX_SECONDS', 300, { max: 86_400 }) * 1_000,
     headersTimeoutMs: reader.integer('HEADERS_TIMEOUT_SECONDS', 15, { min: 1, max: 300 }) * 1_000,
     bodyTimeoutMs: reader.integer('BODY_TIMEOUT_SECONDS', 300, { min: 1, max: 3_600 }) * 1_000,
     bodyMemoryMaxBytes: reader.integer('BODY_MEMORY_MAX_MIB', 512, { min: 64, max: 1024 * 1024 }) * 1024 * 1024,

@@ -60,9 +60,14 @@ export function createEvents({ logger, metrics }: EventOutlets) {
     requestFaulted(requestId: string, endpoint: string, error: GatewayError): void {
       logger.error({ requestId, endpoint, err: error.cause ?? error }, 'a request failed by a fault of ours');
     },
-    admittedLocally(fault: unknown, requestId: string): void {
+    admittedLocally(): void {
       degraded.inc();
-      logger.warn({ requestId, err: fault }, 'the limiter did not answer; this edge decided alone');
+    },
+    limiterAway(fault: unknown): void {
+      logger.warn({ err: fault }, 'the limiter does not answer; this edge decides alone');
+    },
+    limiterBack(awayMs: number): void {
+      logger.info({ awayMs }, 'the limiter answers again, and has what was admitted without it');
     },
     reportGivenUp(fault: unknown, requestId: string): void {
       reportsGivenUp.inc();

@@ -9,7 +9,8 @@ import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_servi
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
-import { LocalAdmission } from './admission/local-admission.ts';
+import { FallbackLimiter } from './admission/fallback-limiter.ts';
+import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
 import { Heartbeats } from './answer/heartbeats.ts';
 import { AttemptReporter } from './attempts/attempt-reporter.ts';
 import { identityResolver } from './authentication/authenticate.ts';
@@ -66,9 +67,22 @@ export async function createEdgeRouterService(
       clock,
     }),
   );
+  const fallback = new FallbackLimiter(clock);
+  const limiter = stack.use(
+    new OutageTolerantLimiter({
+      limiter: peers.limiter,
+      fallback,
+      clock,
+      events,
+      timeoutMs: rpcTimeoutMs,
+      failureMode: config.limiterFailureMode,
+      localMaxMs: config.limiterLocalMaxMs,
+    }),
+  );
   const charger = stack.use(
     new DayBudgetCharger({
       limiter: peers.limiter,
+      totals: fallback,
       timeoutMs: rpcTimeoutMs,
       onFault: (fault, requestId) => events.faulted('charge', fault, requestId),
     }),
@@ -89,14 +103,10 @@ export async function createEdgeRouterService(
     tokens,
     events,
     traces,
-    admission: {
-      limiter: peers.limiter,
-      local: new LocalAdmission(clock, events.admittedLocally),
-      clock,
-      timeoutMs: rpcTimeoutMs,
-    },
+    admission: { limiter, clock },
     endpoints: {
       ...peers,
+      limiter,
       config,
       clock,
       heartbeats,
@@ -115,6 +125,7 @@ export async function createEdgeRouterService(
       return port;
     },
     async start() {
+      limiter.start();
       port = await server.listen();
       const watching = watchTokenChanges(peers.identity, tokens, stop.signal);
       stack.defer(async () => {

@@ -6,8 +6,8 @@ describe('the limiter’s settings', () => {
   it('have safe defaults', () => {
     expect(readLimiterConfig({})).toEqual({
       failureMode: 'local',
-      localMaxMs: 3_600_000,
-      replicas: 1,
+      localMaxMs: 300_000,
+      leastReplicas: 1,
       redisTimeoutMs: 100,
       memoryMaxKeys: 100_000,
       reconcileEveryMs: 10_000,

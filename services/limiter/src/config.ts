@@ -8,13 +8,13 @@ export interface LimiterConfig {
    * `closed` fails with internal_error.
    */
   readonly failureMode: (typeof failureModes)[number];
-  /** LIMITER_LOCAL_MAX_SECONDS (3600): how long one outage may be bridged by local windows before it fails as `closed`. */
+  /** LIMITER_LOCAL_MAX_SECONDS (300): how long one outage may be bridged by local windows before it fails as `closed`. */
   readonly localMaxMs: number;
   /**
-   * LIMITER_REPLICAS (1): among how many limiters the requests per minute are divided while Redis is away: each admits its
-   * part, rounded down, but at least one. With 1 each admits as many as the limit says.
+   * LIMITER_REPLICAS (1): among how many limiters the requests per minute are divided at least while Redis is away. Limiters count
+   * each other by heartbeats in Redis; this helps where more may start during an outage.
    */
-  readonly replicas: number;
+  readonly leastReplicas: number;
   /** LIMITER_REDIS_TIMEOUT_MS (100): how long a call to Redis may take, its one repetition included. */
   readonly redisTimeoutMs: number;
   /**
@@ -59,8 +59,8 @@ export function readStandAloneLimiterConfig(env: Environment): StandAloneLimiter
 function readSettings(reader: EnvReader): LimiterConfig {
   return {
     failureMode: reader.oneOf('LIMITER_FAILURE_MODE', failureModes, 'local'),
-    localMaxMs: reader.integer('LIMITER_LOCAL_MAX_SECONDS', 3_600, { max: 86_400 }) * 1_000,
-    replicas: reader.integer('LIMITER_REPLICAS', 1, { min: 1, max: 1_000 }),
+    localMaxMs: reader.integer('LIMITER_LOCAL_MAX_SECONDS', 300, { max: 86_400 }) * 1_000,
+    leastReplicas: reader.integer('LIMITER_REPLICAS', 1, { min: 1, max: 1_000 }),
     redisTimeoutMs: reader.integer('LIMITER_REDIS_TIMEOUT_MS', 100, { min: 10, max: 10_000 }),
     memoryMaxKeys: reader.integer('LIMITER_MEMORY_MAX_KEYS', 100_000, { min: 1, max: 10_000_000 }),
     reconcileEveryMs: reader.integer('LIMITER_RECONCILE_SECONDS', 10, { min: 1, max: 3_600 }) * 1_000,

@@ -3,6 +3,7 @@ import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import type { Limiter } from './admission/limiter.ts';
 import { admit } from './rpc/admit.ts';
 import { admitStream } from './rpc/admit-stream.ts';
+import { heartbeat } from './rpc/heartbeat.ts';
 import { peek } from './rpc/peek.ts';
 import { reconcileDay } from './rpc/reconcile-day.ts';
 import { settle } from './rpc/settle.ts';
@@ -13,6 +14,7 @@ export function limiterRoutes(limiter: Limiter, draining: AbortSignal): readonly
       admit: (request) => admit(limiter, request),
       settle: (request) => settle(limiter, request),
       peek: (request) => peek(limiter, request),
+      heartbeat: (request) => heartbeat(limiter, request),
       admitStream: (requests) => admitStream(limiter, requests, draining),
     }),
     serviceRoute(LimiterOperatorService, { reconcileDay: (request) => reconcileDay(limiter, request) }),

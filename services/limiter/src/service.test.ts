@@ -11,7 +11,7 @@ import {
 import { type Client, directClient, directClientOf, type ServiceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readLimiterConfig } from './config.ts';
 import { createLimiterFromEnvironment, createLimiterService, type LimiterPeers } from './service.ts';
 
@@ -70,8 +70,7 @@ describe('the limiter service', () => {
     expect(refusal?.retryAt && timestampMs(refusal.retryAt)).toBe(noonMs + 60_000);
     expect(status?.requests?.remaining).toBe(0);
     const never = await limiter.admit({ ...valid, requestId: 'c', limits: { requestsPerMinute: 0 } });
-    expect(never.refusal).toBeDefined();
-    expect(never.refusal?.retryAt).toBeUndefined();
+    expect(never.refusal?.retryAt && timestampMs(never.refusal.retryAt)).toBe(noonMs + 60_000);
   });
 
   it('admits what has no limits and keeps nothing of it', async () => {
@@ -256,6 +255,68 @@ describe('the limiter service', () => {
       await limiter.settle({ ...valid, key: 'tenant:1', localDay: today, tokens: 3n });
       expect((await limiter.admit({ ...valid, limits: { requestsPerMinute: 1 } })).refusal).toBeUndefined();
       expect(getDayTotal).not.toHaveBeenCalled();
+    });
+
+    describe('and a token that makes no call any more', () => {
+      const limits = { tokensPerDay: 1_000n };
+      /** What the counter stands at, without asking the limiter for it. */
+      const lastCorrection = async () =>
+        (await metrics.registry.getSingleMetric('gateway_limiter_day_corrections_total')?.get())?.values[0]?.value;
+      beforeEach(async () => {
+        vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+        getDayTotal.mockResolvedValue(total(0n));
+        await service.start();
+      });
+      afterEach(async () => {
+        await service[Symbol.asyncDispose]();
+        vi.useRealTimers();
+      });
+
+      /** Lets so much time pass in which nobody calls. */
+      async function idle(seconds: number): Promise<void> {
+        for (let n = 0; n < seconds; n++) {
+          clock.advanceMs(1_000);
+          await vi.advanceTimersByTimeAsync(1_000);
+        }
+      }
+      const used = async () => 1_000n - ((await limiter.peek({ ...valid, limits })).status?.tokens?.remaining ?? 0n);
+
+      it('counts what the ledger got although its edge was killed before it could settle', async () => {
+        await limiter.admit({ ...valid, limits });
+        getDayTotal.mockResolvedValue(total(162n));
+        await idle(11);
+        expect(await lastCorrection()).toBe(1);
+        expect(await used()).toBe(162n);
+      });
+
+      it('counts what was on its way to the ledger when a store that had lost its memory loaded the total', async () => {
+        // It was settled before the loss.
+        expect(await used()).toBe(0n);
+        getDayTotal.mockResolvedValue(total(162n));
+        await idle(2);
+        expect(await used()).toBe(162n);
+      });
+
+      it('counts what reaches the ledger much later, before as much time has passed again', async () => {
+        await limiter.admit({ ...valid, limits });
+        await idle(60);
+        const asked = getDayTotal.mock.calls.length;
+        await idle(240);
+        // An idle token costs the ledger little.
+        expect(getDayTotal.mock.calls.length - asked).toBeLessThan(12);
+        getDayTotal.mockResolvedValue(total(162n));
+        await idle(100);
+        expect(await used()).toBe(162n);
+      });
+
+      it('is compared again soon after it is read', async () => {
+        await limiter.admit({ ...valid, limits });
+        await idle(3_600);
+        getDayTotal.mockResolvedValue(total(162n));
+        expect(await used()).toBe(0n);
+        await idle(11);
+        expect(await used()).toBe(162n);
+      });
     });
   });
 });

@@ -42,10 +42,16 @@ export function createLimiterService(
   const draining = new AbortController();
   return {
     routes: limiterRoutes(new Limiter({ store, dayTotals, reconciler, clock, events }), draining.signal),
-    start: async () => store.start?.(),
+    async start() {
+      await store.start?.();
+      reconciler.start();
+    },
     notReady: async () => store.notReady?.(),
     drain: async () => draining.abort(),
-    [Symbol.asyncDispose]: async () => draining.abort(),
+    async [Symbol.asyncDispose]() {
+      draining.abort();
+      reconciler[Symbol.dispose]();
+    },
   };
 }
 

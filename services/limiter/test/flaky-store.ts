@@ -59,6 +59,10 @@ export class FlakyStore implements RemoteLimitStore {
     });
   }
 
+  heartbeat(...parameters: Parameters<LimitStore['heartbeat']>) {
+    return this.#unlessAway(() => this.#memory.heartbeat(...parameters));
+  }
+
   start(): Promise<void> {
     return this.probe();
   }

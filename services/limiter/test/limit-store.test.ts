@@ -44,7 +44,13 @@ describe.each([
     expect(await admit('a', { requestsPerMinute: 2 })).toEqual({
       kind: 'admitted',
       status: {
-        requests: { limit: 2, remaining: 1, emptyAtMs: noonMs + 60_000, nextSlotAtMs: noonMs },
+        requests: {
+          limit: 2,
+          remaining: 1,
+          emptyAtMs: noonMs + 60_000,
+          nextSlotAtMs: noonMs,
+          resetsAtMs: noonMs + 60_000,
+        },
         tokens: undefined,
         localDay: today,
         degraded: false,
@@ -108,10 +114,15 @@ describe.each([
   it('admits nothing at a limit of 0 and knows no moment', async () => {
     expect(await admit('a', { requestsPerMinute: 0 })).toMatchObject({
       kind: 'refused',
-      refusal: { limit: 'requests_per_minute', retryAtMs: undefined },
-      status: { requests: { limit: 0, remaining: 0, emptyAtMs: noonMs, nextSlotAtMs: undefined } },
+      refusal: { limit: 'requests_per_minute', retryAtMs: noonMs + 60_000 },
+      status: {
+        requests: { limit: 0, remaining: 0, emptyAtMs: noonMs, nextSlotAtMs: undefined, resetsAtMs: noonMs + 60_000 },
+      },
     });
-    expect(await admit('a', { tokensPerDay: 0 })).toMatchObject({ kind: 'refused' });
+    expect(await admit('a', { tokensPerDay: 0 })).toMatchObject({
+      kind: 'refused',
+      refusal: { limit: 'tokens_per_day', retryAtMs: midnightMs },
+    });
   });
 
   it('knows a settled request of a key without a ledger again for two minutes', async () => {
@@ -272,6 +283,21 @@ describe.each([
     const repeated = requestIds.filter((_, n) => decisions[n + requestIds.length]?.kind === 'admitted');
     expect(new Set(repeated)).toEqual(admitted);
     expect(await peek({ requestsPerMinute: 60 })).toMatchObject({ status: { requests: { remaining: 10 } } });
+  });
+
+  it('gives each replica of a group a place of its own, as long as it is heard of', async () => {
+    const beat = (replicaId: string, group = opened.key) => opened.store.heartbeat(group, replicaId);
+    expect(await beat('b')).toEqual({ replicas: 1, position: 0 });
+    expect(await beat('a')).toEqual({ replicas: 2, position: 0 });
+    opened.clock.advanceMs(9_999);
+    expect(await beat('c')).toEqual({ replicas: 3, position: 2 });
+    expect(await beat('b')).toEqual({ replicas: 3, position: 1 });
+    opened.clock.advanceMs(1);
+    expect(await beat('b')).toEqual({ replicas: 2, position: 0 });
+    expect(await beat('a', `${opened.key}-other`)).toEqual({ replicas: 1, position: 0 });
+    opened.clock.advanceMs(-60_000);
+    expect(await beat('b')).toEqual({ replicas: 1, position: 0 });
+    expect(await beat('c')).toEqual({ replicas: 2, position: 1 });
   });
 
   it('keeps keys apart, whatever they are made of', async () => {

@@ -1,3 +1,4 @@
+import { replicaHeartbeatMs } from '@gateway/lifecycle/replica-share';
 import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -27,7 +28,7 @@ interface Admitted {
 }
 
 /** Runs a plan on some limiters over one store that comes and goes, and answers what was admitted, by whom. */
-async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number, replicas = 1) {
+async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number) {
   const clock = new ManualClock(noonMs);
   const remote = new FlakyStore(clock);
   await using stores = new AsyncDisposableStack();
@@ -40,12 +41,13 @@ async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number
         events: watchedEvents(),
         failureMode: 'local',
         localMaxMs: Infinity,
-        replicas,
         maxKept: 1_000,
         probeEveryMs,
       }),
     ),
   );
+  for (const store of opened) await store.start();
+  await vi.advanceTimersByTimeAsync(replicaHeartbeatMs);
   const admitted = new Map<string, Admitted>();
   let requests = 0;
   const admit = async (limiter: number, repeats: boolean) => {
@@ -116,11 +118,24 @@ describe('over a store that comes, goes, and comes back empty', () => {
     );
   });
 
-  it('all of them together admit at most the limit once more than they shared it out for', async () => {
+  it('all of them together admit at most the limit, and once more the shares of all but one', async () => {
     await fc.assert(
       fc.asyncProperty(plan, async (one) => {
-        const shares = 3 * Math.max(1, Math.floor(one.requestsPerMinute / 3));
-        expect(mostInAnyMinute(await admissionsOf(one, 3, 3))).toBeLessThanOrEqual(one.requestsPerMinute + shares);
+        const smallestShare = Math.floor(one.requestsPerMinute / 3);
+        const bound = 2 * one.requestsPerMinute - smallestShare;
+        expect(mostInAnyMinute(await admissionsOf(one, 3))).toBeLessThanOrEqual(bound);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('all of them together admit at most the limit in an outage that began more than a minute after the last request', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, async ({ requestsPerMinute, steps }) => {
+        const away = { verb: 'take away', how: 'before' } as const;
+        const alone = steps.filter(({ verb }) => verb === 'admit' || verb === 'wait');
+        const admitted = await admissionsOf({ requestsPerMinute, steps: [away, ...alone] }, 3);
+        expect(mostInAnyMinute(admitted)).toBeLessThanOrEqual(requestsPerMinute);
       }),
       { numRuns: 1_000 },
     );

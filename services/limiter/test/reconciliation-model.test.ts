@@ -128,6 +128,8 @@ describe('a day counter that is compared with the ledger agrees with it in the e
           rememberDayBase: (...args) => current.rememberDayBase(...args),
           beginReconciliation: (...args) => current.beginReconciliation(...args),
           finishReconciliation: (...args) => current.finishReconciliation(...args),
+          recordAdmissions: (...args) => current.recordAdmissions(...args),
+          heartbeat: (...args) => current.heartbeat(...args),
         };
         const forget = async () => {
           current = (await openMemoryStore(opened.clock.nowMs())).store;

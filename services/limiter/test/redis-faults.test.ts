@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startRedis, type TestServer } from '@gateway/testkit';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { admitMany, deadline, freshKey, startLimiter, today } from './limiter-under-test.ts';
 import { redisProxy } from './redis-proxy.ts';
 import { UsageLedger } from './usage-ledger.ts';
@@ -18,6 +18,8 @@ describe('a limiter', () => {
     redis = await startRedis();
     driver = new Redis(redis.url);
   });
+  // It has heard of no other limiter.
+  beforeEach(() => driver.flushall());
   afterAll(async () => {
     driver.disconnect();
     await redis[Symbol.asyncDispose]();

@@ -19,7 +19,7 @@ export class ReferenceLimiter {
     return {
       admitted,
       status: this.status(limits, nowMs),
-      retryAtMs: admitted ? undefined : this.#firstRoomMs(limits, costKind, nowMs),
+      retryAtMs: admitted ? undefined : this.#retryAtMs(limits, costKind, nowMs),
     };
   }
 
@@ -36,6 +36,7 @@ export class ReferenceLimiter {
               remaining: Math.max(0, requestsPerMinute - live.length),
               emptyAtMs: Math.max(nowMs, ...live.map((entry) => entry.atMs + 60_000)),
               nextSlotAtMs: this.#firstRoomMs({ requestsPerMinute, tokensPerDay: undefined }, 'request_only', nowMs),
+              resetsAtMs: this.#resetsAtMs(requestsPerMinute, nowMs),
             },
       tokens:
         tokensPerDay === undefined
@@ -77,6 +78,28 @@ export class ReferenceLimiter {
     const inBudget =
       costKind === 'request_only' || tokensPerDay === undefined || this.used(localDayOf(atMs)) < tokensPerDay;
     return inWindow && inBudget;
+  }
+
+  /** When the window next has one slot more than now. */
+  #resetsAtMs(limit: number, nowMs: number): number {
+    if (limit === 0) return nowMs + 60_000;
+    const free = (atMs: number) => Math.max(0, limit - this.#live(atMs).length);
+    const leaving = this.#live(nowMs).map((entry) => entry.atMs + 60_000);
+    return leaving.toSorted((a, b) => a - b).find((atMs) => free(atMs) > free(nowMs)) ?? nowMs;
+  }
+
+  /** A limit of 0 never has room: it is asked for again after its period. */
+  #retryAtMs({ requestsPerMinute, tokensPerDay }: Limits, costKind: CostKind, nowMs: number): number | undefined {
+    const today = localDayOf(nowMs);
+    if (tokensPerDay === 0 && costKind === 'request_and_tokens') {
+      const inWindow = this.#retryAtMs({ requestsPerMinute, tokensPerDay: undefined }, 'request_only', nowMs);
+      return Math.max(endOfLocalDayMs(today), inWindow ?? nowMs);
+    }
+    if (requestsPerMinute === 0) {
+      const isSpent = costKind === 'request_and_tokens' && this.used(today) >= (tokensPerDay ?? Infinity);
+      return Math.max(nowMs + 60_000, isSpent ? endOfLocalDayMs(today) : nowMs);
+    }
+    return this.#firstRoomMs({ requestsPerMinute, tokensPerDay }, costKind, nowMs);
   }
 
   /** The first moment at which the same request would be admitted, by trying each at which anything changes. */

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { createLogger } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
 import { ManualClock } from '@gateway/time';
-import type { AdmissionRecorder } from '../src/store/hand-over-admissions.ts';
 import type { LimitStore } from '../src/store/limit-store.ts';
 import { MemoryLimitStore } from '../src/store/memory-limit-store.ts';
 import { RedisConnection } from '../src/store/redis-connection.ts';
@@ -10,7 +9,7 @@ import { RedisLimitStore } from '../src/store/redis-limit-store.ts';
 
 /** A store whose time the test sets, and a key of its own. */
 export interface StoreUnderTest extends AsyncDisposable {
-  readonly store: LimitStore & AdmissionRecorder;
+  readonly store: LimitStore;
   readonly clock: ManualClock;
   readonly key: string;
 }

@@ -62,11 +62,6 @@ export class Load {
     await this.#running;
   }
 
-  /** Every client asks once more, even after the stop. */
-  async askOnceMore(): Promise<void> {
-    await Promise.all(this.#options.clients.map((client) => this.#ask(client)));
-  }
-
   async #run(client: LoadClient): Promise<void> {
     const { pauseMs, random } = this.#options;
     const { signal } = this.#stop;

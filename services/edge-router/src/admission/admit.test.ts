@@ -1,51 +1,66 @@
 import { create } from '@bufbuild/protobuf';
-import { LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { AdmitResponseSchema, type LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { type Client, RpcError } from '@gateway/rpc';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { CostKind, LimitName, LimitStatusSchema, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
+import type { Principal } from '../authentication/principal.ts';
 import { admit } from './admit.ts';
-import type { LocalAdmission } from './local-admission.ts';
+import type { Check, Decision } from './fallback-limiter.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
-const admitted = () => create(AdmitResponseSchema, { status: { localDay: '2026-11-20' } });
+const clock = new ManualClock(noonMs);
+const principal: Principal = {
+  tokenId: 't',
+  caller: 'c',
+  kind: 'service',
+  label: 'ci',
+  limits: { requestsPerMinute: 5, tokensPerDay: 0 },
+};
 
-/** A limiter that fails in these ways, one after the other, and then answers; and what decided in the end. */
-async function admitAfter(failures: readonly RpcError['status'][]) {
-  const asked: string[] = [];
-  const left = [...failures];
-  const limiter: Pick<Client<typeof LimiterService>, 'admit'> = {
-    admit: async ({ requestId = '' }) => {
-      asked.push(requestId);
-      const status = left.shift();
-      if (status !== undefined) throw new RpcError(status, 'failed');
-      return admitted();
+/** Admits a request as a limiter decides, and answers what that was asked. */
+async function admitAs(decision: Decision, asker = principal) {
+  const asked: Check[] = [];
+  const limiter = {
+    admit: async (check: Check) => {
+      asked.push(check);
+      return decision;
     },
   };
-  let decidedBy = 'the limiter';
-  const local: Pick<LocalAdmission, 'admit'> = {
-    admit: () => {
-      decidedBy = 'the edge';
-      return { status: create(LimitStatusSchema, { localDay: '2026-11-20' }) };
-    },
-  };
-  const limits = { requestsPerMinute: 5, tokensPerDay: undefined };
-  const principal = { tokenId: 't', caller: 'c', kind: 'service', label: 'ci', limits } as const;
-  const peers = { limiter, local, clock: new ManualClock(noonMs), timeoutMs: 1_000 };
-  await admit({ requestId: 'r', principal, cost: 'request_and_tokens' }, peers);
-  return { asked, decidedBy };
+  const admission = await admit({ requestId: 'r', principal: asker, cost: 'request_only' }, { limiter, clock });
+  return { asked, admission };
 }
 
-describe('an edge that asks its limiter', () => {
-  it('asks once more, with the same id, when the connection broke', async () => {
-    expect(await admitAfter(['unavailable'])).toEqual({ asked: ['r', 'r'], decidedBy: 'the limiter' });
+describe('the admission of a request', () => {
+  it('asks for the token, with its limits', async () => {
+    const status = create(LimitStatusSchema, { localDay: '2026-11-21' });
+    const { asked, admission } = await admitAs({ status });
+    expect(asked).toMatchObject([
+      {
+        key: 'token:t',
+        requestId: 'r',
+        limits: { requestsPerMinute: 5, tokensPerDay: 0n },
+        costKind: CostKind.REQUEST_ONLY,
+      },
+    ]);
+    expect(admission).toEqual({ admittedAtMs: noonMs, localDay: '2026-11-21', headers: {} });
   });
 
-  it('decides by itself when that fails as well', async () => {
-    expect(await admitAfter(['unavailable', 'unavailable'])).toEqual({ asked: ['r', 'r'], decidedBy: 'the edge' });
+  it('has the refusal as an error, beside the headers', async () => {
+    const status = create(LimitStatusSchema, { requests: { limit: 5, emptyAt: timestampFromMs(noonMs + 42_000) } });
+    const retryAt = timestampFromMs(noonMs + 1_000);
+    const refusal = create(RefusalSchema, { limit: LimitName.REQUESTS_PER_MINUTE, retryAt });
+    const { admission } = await admitAs({ status, refusal });
+    expect(admission.headers).toMatchObject({ 'x-ratelimit-reset-requests': '42s' });
+    expect(admission.refusal).toMatchObject({
+      code: 'rate_limit_exceeded',
+      limit: 'requests_per_minute',
+      retryAtMs: noonMs + 1_000,
+    });
   });
 
-  it.each(['deadline_exceeded', 'internal'] as const)('decides by itself at once after %s', async (status) => {
-    expect(await admitAfter([status])).toEqual({ asked: ['r'], decidedBy: 'the edge' });
+  it('asks nothing for a token without limits', async () => {
+    const { asked, admission } = await admitAs({}, { ...principal, limits: {} as Principal['limits'] });
+    expect(asked).toEqual([]);
+    expect(admission).toEqual({ admittedAtMs: noonMs, localDay: '2026-11-20', headers: {} });
   });
 });

@@ -1,12 +1,12 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
-import { CostKind, LimitName, type LimitStatus, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { AdmitRequest, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { type Client, RpcError } from '@gateway/rpc';
+import { CostKind, LimitName, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { AdmitRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Clock, localDayOf } from '@gateway/time';
 import type { Principal } from '../authentication/principal.ts';
+import type { Check, Decision } from './fallback-limiter.ts';
 import { limiterTerms } from './limiter-terms.ts';
-import type { LocalAdmission, LocalCheck } from './local-admission.ts';
+import type { OutageTolerantLimiter } from './outage-tolerant-limiter.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 
 export interface Admission {
@@ -25,11 +25,8 @@ export interface AdmissionRequest {
 }
 
 export interface AdmissionPeers {
-  readonly limiter: Pick<Client<typeof LimiterService>, 'admit'>;
-  /** Decides while the limiter does not answer. */
-  readonly local: Pick<LocalAdmission, 'admit'>;
+  readonly limiter: Pick<OutageTolerantLimiter, 'admit'>;
   readonly clock: Clock;
-  readonly timeoutMs: number;
 }
 
 /** Whether a request is held to limits at all: personal tokens never ask the limiter. */
@@ -41,7 +38,7 @@ export type AdmissionDecision = Admission & { readonly refusal?: GatewayError };
 
 /**
  * Takes a slot for a request: at once for one without limits. A refusal is thrown by `admission.refusal`, after its headers are
- * known: they belong on the 429 too. Never fails because the limiter is away. @see spec "Token limits"
+ * known: they belong on the 429 too. While the limiter is away this edge decides, for as long as it may. @see spec "Token limits"
  */
 export function admit(
   request: AdmissionRequest,
@@ -54,18 +51,12 @@ export function admit(
 
 const none: Admission['headers'] = {};
 
-function admitLimited(
+async function admitLimited(
   request: AdmissionRequest,
   admittedAtMs: number,
   peers: AdmissionPeers,
 ): Promise<AdmissionDecision> {
-  const { limiter, timeoutMs } = peers;
-  const check = checkOf(request);
-  const deadlineMs = performance.now() + timeoutMs;
-  const decided = (decision: Decision) => toAdmission(decision, admittedAtMs, peers);
-  return limiter
-    .admit(check, { timeoutMs })
-    .then(decided, (thrown: unknown) => decideAgain(check, thrown, deadlineMs, peers).then(decided));
+  return toAdmission(await peers.limiter.admit(checkOf(request)), admittedAtMs, peers);
 }
 
 function toAdmission(
@@ -79,13 +70,8 @@ function toAdmission(
   return { admittedAtMs, localDay, headers, refusal: refusalError(refusal) };
 }
 
-interface Decision {
-  readonly status?: LimitStatus | undefined;
-  readonly refusal?: Refusal | undefined;
-}
-
 /** A whole message, named as such: it need not be completed from its fields. */
-function checkOf({ requestId, principal, cost }: AdmissionRequest): Check {
+function checkOf({ requestId, principal, cost }: AdmissionRequest): AdmitRequest & Check {
   const { key, limits } = limiterTerms(principal);
   return {
     $typeName: 'gateway.limiter.v1.AdmitRequest',
@@ -94,29 +80,6 @@ function checkOf({ requestId, principal, cost }: AdmissionRequest): Check {
     limits,
     costKind: cost === 'request_only' ? CostKind.REQUEST_ONLY : CostKind.REQUEST_AND_TOKENS,
   };
-}
-
-type Check = AdmitRequest & Pick<LocalCheck, 'limits'>;
-
-/**
- * When the connection broke, another limiter may be behind the address: it is asked once more, in the time that is left. A repeated
- * admission takes no second slot. Else this edge decides.
- */
-async function decideAgain(
-  check: Check,
-  thrown: unknown,
-  deadlineMs: number,
-  { limiter, local }: AdmissionPeers,
-): Promise<Decision> {
-  if (!(thrown instanceof RpcError)) throw thrown;
-  const timeoutMs = Math.floor(deadlineMs - performance.now());
-  if (thrown.status !== 'unavailable' || timeoutMs < 1) return local.admit(check, thrown);
-  try {
-    return await limiter.admit(check, { timeoutMs });
-  } catch (again) {
-    if (!(again instanceof RpcError)) throw again;
-    return local.admit(check, again);
-  }
 }
 
 function refusalError({ limit, retryAt }: Refusal): GatewayError {

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { RecentRequestService } from '@gateway/proto/edge/v1/recent_request_service_pb.js';
-import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import type { Admission } from '../admission/admit.ts';
+import type { OutageTolerantLimiter } from '../admission/outage-tolerant-limiter.ts';
 import type { Heartbeats } from '../answer/heartbeats.ts';
 import type { AttemptReporter } from '../attempts/attempt-reporter.ts';
 import type { Principal } from '../authentication/principal.ts';
@@ -40,7 +40,7 @@ export interface EndpointPeers {
   readonly config: EdgeRouterConfig;
   readonly clock: Clock;
   readonly heartbeats: Heartbeats;
-  readonly limiter: Client<typeof LimiterService>;
+  readonly limiter: Pick<OutageTolerantLimiter, 'peek'>;
   readonly broker: Client<typeof PoolBrokerService>;
   readonly reporter: AttemptReporter;
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;

@@ -35,9 +35,9 @@ export async function usage({ response, principal }: AdmittedRequest, peers: End
   });
 }
 
-async function limitStatus(principal: Principal, { limiter, config }: EndpointPeers): Promise<LimitStatus | undefined> {
+async function limitStatus(principal: Principal, { limiter }: EndpointPeers): Promise<LimitStatus | undefined> {
   if (!isLimited(principal)) return undefined;
-  return (await limiter.peek(limiterTerms(principal), { timeoutMs: config.rpcTimeoutMs })).status;
+  return limiter.peek(limiterTerms(principal));
 }
 
 /** @see spec "Usage object" */
@@ -71,7 +71,7 @@ function limitsObject(status: LimitStatus | undefined) {
     requestsPerMinute:
       requests === undefined
         ? null
-        : { limit: requests.limit, remaining: requests.remaining, resetsAt: isoOf(requests.nextSlotAt) },
+        : { limit: requests.limit, remaining: requests.remaining, resetsAt: isoOf(requests.resetsAt) },
     tokensPerDay:
       tokens === undefined
         ? null

@@ -13,16 +13,22 @@ function setUp() {
     serviceRoute(LimiterService, {
       admit: refuse,
       peek: refuse,
+      heartbeat: refuse,
       admitStream: refuse,
       settle: (request) => {
         if (state.away) throw new RpcError('unavailable', 'away');
         settled.push(request);
-        return {};
+        return { usedTokens: 100n };
       },
     }),
   );
-  const charger = new DayBudgetCharger({ limiter, timeoutMs: 1_000, onFault: () => undefined, retryMs: 5 });
-  return { charger, settled, state };
+  const noted: unknown[] = [];
+  const totals = {
+    noteTotal: (...total: unknown[]) => noted.push(['used', ...total]),
+    noteUncharged: (...tokens: unknown[]) => noted.push(['waits', ...tokens]),
+  };
+  const charger = new DayBudgetCharger({ limiter, totals, timeoutMs: 1_000, onFault: () => undefined, retryMs: 5 });
+  return { charger, settled, state, noted };
 }
 
 const charge = (requestId: string) => ({ key: 'token:t', requestId, localDay: '2026-11-20', tokens: 7 });
@@ -36,13 +42,20 @@ describe('DayBudgetCharger', () => {
   });
 
   it('does not hold up the request while the limiter is away, and charges under the same id when it is back', async () => {
-    const { charger, settled, state } = setUp();
+    const { charger, settled, state, noted } = setUp();
     state.away = true;
     await charger.charge(charge('r1'));
     await charger.charge(charge('r2'));
     expect(settled).toEqual([]);
     state.away = false;
     await expect.poll(() => settled.map(({ requestId }) => requestId)).toEqual(['r1', 'r2']);
+    const [day, key] = ['2026-11-20', 'token:t'];
+    expect(noted).toEqual([
+      ['waits', key, day, 7],
+      ['waits', key, day, 7],
+      ['used', key, day, 100],
+      ['used', key, day, 100],
+    ]);
     await charger[Symbol.asyncDispose]();
   });
 });

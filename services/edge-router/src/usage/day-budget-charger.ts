@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LimiterService, SettleRequest, SettleResponse } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { LimiterService, SettleRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { CallOptions, Client } from '@gateway/rpc';
+import type { FallbackLimiter } from '../admission/fallback-limiter.ts';
 
 export interface Charge {
   /** The limiter's key of the token. */
@@ -15,6 +16,8 @@ export interface DayBudgetChargerOptions {
   readonly limiter: Client<typeof LimiterService>;
   readonly timeoutMs: number;
   readonly onFault: (fault: unknown, requestId: string) => void;
+  /** Is told what is charged, and what has to wait for the limiter. */
+  readonly totals: Pick<FallbackLimiter, 'noteTotal' | 'noteUncharged'>;
   /** Pause between offers of what was not taken; a second unless told. */
   readonly retryMs?: number;
 }
@@ -37,7 +40,7 @@ export class DayBudgetCharger implements AsyncDisposable {
 
   /** Resolves when the charge is seen by the next request, or when it has to wait for the limiter. Never throws. */
   charge(charge: Charge): Promise<void> {
-    return this.#settle(charge).then(charged, (fault: unknown) => this.#offerAgain(charge, fault));
+    return this.#settle(charge).catch((fault: unknown) => this.#offerAgain(charge, fault));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -47,6 +50,7 @@ export class DayBudgetCharger implements AsyncDisposable {
 
   #offerAgain(charge: Charge, fault: unknown): void {
     this.#options.onFault(fault, charge.requestId);
+    this.#options.totals.noteUncharged(charge.key, charge.localDay, charge.tokens);
     if (this.#waiting.length >= maxWaiting) this.#waiting.shift();
     this.#waiting.push(charge);
     this.#retrying ??= this.#retryUntilEmpty().finally(() => {
@@ -54,7 +58,7 @@ export class DayBudgetCharger implements AsyncDisposable {
     });
   }
 
-  #settle({ key, requestId, localDay, tokens }: Charge): Promise<SettleResponse> {
+  async #settle({ key, requestId, localDay, tokens }: Charge): Promise<void> {
     const request: SettleRequest = {
       $typeName: 'gateway.limiter.v1.SettleRequest',
       key,
@@ -62,7 +66,8 @@ export class DayBudgetCharger implements AsyncDisposable {
       localDay,
       tokens: BigInt(tokens),
     };
-    return this.#options.limiter.settle(request, this.#callOptions);
+    const { usedTokens } = await this.#options.limiter.settle(request, this.#callOptions);
+    this.#options.totals.noteTotal(key, localDay, Number(usedTokens));
   }
 
   async #retryUntilEmpty(): Promise<void> {
@@ -84,5 +89,3 @@ export class DayBudgetCharger implements AsyncDisposable {
     }
   }
 }
-
-function charged(): void {}

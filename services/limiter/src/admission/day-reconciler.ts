@@ -3,6 +3,7 @@ import type { LimiterEvents } from '../limiter-events.ts';
 import { DayMaps } from '../store/day-maps.ts';
 import type { LimitStore, ReconciledDay } from '../store/limit-store.ts';
 import { maxPendingIds } from '../store/max-pending-ids.ts';
+import { dayForgottenAtMs } from '../windows/day-budget.ts';
 import type { DayTotals } from './day-totals.ts';
 
 export interface DayReconcilerParts {
@@ -19,33 +20,38 @@ export interface DayReconcilerParts {
  * tokens that the ledger does not have yet; whatever a store lost (its memory, its last writes before a failover) or
  * counted twice is put right by the next comparison, as soon as the ledger has heard of it.
  *
- * Only days in use are compared, each by one limiter at a time, a few at once, behind the requests.
+ * Days are compared by one limiter at a time, a few at once, behind the requests: often while they are in use, and then ever more
+ * rarely until they are forgotten. A token that makes no call any more needs it as well: the ledger may hear of its last requests
+ * long after them, and their edge may have been killed before it could settle them.
  */
-export class DayReconciler {
+export class DayReconciler implements Disposable {
   readonly #parts: Required<DayReconcilerParts>;
   readonly #days: DayMaps<DayInUse>;
   #running = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: DayReconcilerParts) {
     this.#parts = { everyMs: 10_000, ...parts };
-    this.#days = new DayMaps({ maxEntries: maxDays, isIdle: ({ dueAtMs }, nowMs) => dueAtMs + idleMs <= nowMs });
+    this.#days = new DayMaps({ maxEntries: maxDays, isIdle: ({ forgottenAtMs }, nowMs) => forgottenAtMs <= nowMs });
+  }
+
+  /** From now on days are compared whether or not they are used. */
+  start(): void {
+    this.#timer = setInterval(() => this.#compareDue(), lookEveryMs).unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
   }
 
   /** A counter was asked for or added to. */
   noteUse(key: string, day: LocalDay): void {
     const nowMs = this.#parts.clock.nowMs();
     const used = this.#dayInUse(key, day, nowMs);
-    if (used === undefined || this.#running >= maxAtOnce) return;
-    if (nowMs < used.dueAtMs) return;
-    const pauseMs = this.#pauseMs(used, nowMs);
-    used.dueAtMs = nowMs + pauseMs;
-    this.#running += 1;
-    // A ticket that was still valid at the next turn would make every second turn idle.
-    void this.#reconcile(key, day, { pauseMs: Math.floor(0.9 * pauseMs) })
-      .catch(() => undefined)
-      .finally(() => {
-        this.#running -= 1;
-      });
+    if (used === undefined) return;
+    used.usedAtMs = nowMs;
+    used.dueAtMs = Math.min(used.dueAtMs, nowMs + this.#pauseMs(used, nowMs));
+    this.#compareIfDue(key, day, used);
   }
 
   /** A counter had no base and was given one. What was on its way to the ledger just then is found soon after. */
@@ -56,6 +62,29 @@ export class DayReconciler {
   /** Compares now, whoever else does. Undefined when store or ledger do not answer. */
   async reconcile(key: string, day: LocalDay): Promise<ReconciledDay | undefined> {
     return this.#reconcile(key, day, { pauseMs: this.#parts.everyMs, force: true });
+  }
+
+  #compareDue(): void {
+    this.#days.forgetIdle(this.#parts.clock.nowMs());
+    for (const [key, day, used] of this.#days) this.#compareIfDue(key, day, used);
+  }
+
+  #compareIfDue(key: string, day: LocalDay, used: DayInUse): void {
+    const nowMs = this.#parts.clock.nowMs();
+    if (nowMs < used.dueAtMs || this.#running >= maxAtOnce) return;
+    const pauseMs = this.#pauseMs(used, nowMs);
+    used.dueAtMs = nowMs + pauseMs;
+    this.#running += 1;
+    // A ticket that was still valid at the next turn would make every second turn idle. To other limiters the day may be in use.
+    void this.#reconcile(key, day, { pauseMs: Math.floor(0.9 * Math.min(pauseMs, this.#parts.everyMs)) })
+      .then((reconciled) => {
+        // More of what was missing may be on its way.
+        if (reconciled !== undefined && isCorrected(reconciled)) this.noteUse(key, day);
+      })
+      .catch(() => undefined)
+      .finally(() => {
+        this.#running -= 1;
+      });
   }
 
   async #reconcile(key: string, day: LocalDay, { pauseMs, force = false }: Pace): Promise<ReconciledDay | undefined> {
@@ -70,13 +99,8 @@ export class DayReconciler {
     const snapshot = await dayTotals.snapshot({ key, day, requestIds: begun.pendingIds }, timeoutMs);
     if (snapshot === undefined) return undefined;
     const reconciled = await store.finishReconciliation(key, day, begun.ticket, { ...snapshot, force });
-    if (reconciled !== undefined) this.#noteCorrection(reconciled);
+    if (reconciled !== undefined && isCorrected(reconciled)) this.#parts.events.dayCorrected(correctionOf(reconciled));
     return reconciled;
-  }
-
-  #noteCorrection({ usedTokensBefore, usedTokensAfter }: ReconciledDay): void {
-    const correction = usedTokensAfter - (usedTokensBefore ?? usedTokensAfter);
-    if (correction !== 0) this.#parts.events.dayCorrected(correction);
   }
 
   #compareOften(key: string, day: LocalDay): void {
@@ -87,9 +111,10 @@ export class DayReconciler {
     used.unsettledUntilMs = nowMs + unsettledMs;
   }
 
-  #pauseMs({ unsettledUntilMs }: DayInUse, nowMs: number): number {
+  #pauseMs({ unsettledUntilMs, usedAtMs }: DayInUse, nowMs: number): number {
     const { everyMs } = this.#parts;
-    return nowMs < unsettledUntilMs ? Math.min(everyMs, unsettledPauseMs) : everyMs;
+    if (nowMs < unsettledUntilMs) return Math.min(everyMs, unsettledPauseMs);
+    return Math.max(everyMs, Math.min(longestPauseMs, (nowMs - usedAtMs) * idleShare));
   }
 
   /** Undefined when the ledger knows of no such key. */
@@ -97,7 +122,8 @@ export class DayReconciler {
     this.#days.forgetIdle(nowMs);
     const known = this.#days.get(key, day);
     if (known !== undefined || !this.#parts.dayTotals.covers(key)) return known;
-    const used: DayInUse = { dueAtMs: nowMs + this.#parts.everyMs, unsettledUntilMs: 0 };
+    const dueAtMs = nowMs + this.#parts.everyMs;
+    const used: DayInUse = { dueAtMs, unsettledUntilMs: 0, usedAtMs: nowMs, forgottenAtMs: dayForgottenAtMs(day) };
     this.#days.set(key, day, used);
     return used;
   }
@@ -111,15 +137,29 @@ interface Pace {
 }
 
 interface DayInUse {
-  /** When the day is to be compared, should it be used then. */
+  /** When the day is to be compared. */
   dueAtMs: number;
   /** Until then it is compared more often. */
   unsettledUntilMs: number;
+  /** The longer ago, the more rarely it is compared. */
+  usedAtMs: number;
+  readonly forgottenAtMs: number;
+}
+
+function isCorrected(reconciled: ReconciledDay): boolean {
+  return correctionOf(reconciled) !== 0;
+}
+
+function correctionOf({ usedTokensBefore, usedTokensAfter }: ReconciledDay): number {
+  return usedTokensAfter - (usedTokensBefore ?? usedTokensAfter);
 }
 
 const maxDays = 100_000;
 const maxAtOnce = 8;
-const idleMs = 60_000;
+const lookEveryMs = 1_000;
+/** A day that was not used for some time is compared again after such a part of it. */
+const idleShare = 0.25;
+const longestPauseMs = 600_000;
 const longestSnapshotMs = 5_000;
 const unsettledMs = 30_000;
 const unsettledPauseMs = 1_000;

@@ -1,6 +1,8 @@
 import { GatewayError } from '@gateway/errors';
+import type { ReplicaPlace } from '@gateway/lifecycle/replica-share';
 import { type Clock, type LocalDay, localDayOf } from '@gateway/time';
 import type { LimiterEvents } from '../limiter-events.ts';
+import { handOverAdmissions } from '../store/hand-over-admissions.ts';
 import type {
   AdmitCheck,
   DayBaseUnknown,
@@ -8,6 +10,7 @@ import type {
   KnownDayBase,
   LimitStore,
   ReconciledDay,
+  RecordedAdmission,
 } from '../store/limit-store.ts';
 import { dayState } from '../windows/day-budget.ts';
 import type { Decision, LimitStatus } from '../windows/limit-status.ts';
@@ -85,7 +88,9 @@ export class Limiter {
   async peek(key: string, limits: Limits): Promise<LimitStatus> {
     if (areUnlimited(limits)) return this.#unlimited();
     const ask = (dayBase: KnownDayBase) => this.#store.peek({ key, limits, dayBase });
-    return (await this.#withDayBase(key, await ask(this.#dayBaseOf(key)), ask)).status;
+    const { status } = await this.#withDayBase(key, await ask(this.#dayBaseOf(key)), ask);
+    if (limits.tokensPerDay !== undefined) this.#reconciler.noteUse(key, status.localDay);
+    return status;
   }
 
   /** Adds the tokens to their day and answers the day's total; at once when the store does and knows the day's base. */
@@ -99,6 +104,18 @@ export class Limiter {
     return total instanceof Promise
       ? total.then((told) => this.#settled(request, told))
       : this.#settled(request, total);
+  }
+
+  /** Takes note that a replica of a caller lives, and of what it admitted by itself. Answers its place, when that is known. */
+  async heartbeat(
+    group: string,
+    replicaId: string,
+    own: readonly { readonly key: string; readonly admission: RecordedAdmission }[],
+  ): Promise<ReplicaPlace | undefined> {
+    const byKey = Map.groupBy(own, ({ key }) => key);
+    const admissions = Array.from(byKey, ([key, ofKey]) => [key, ofKey.map(({ admission }) => admission)] as const);
+    await handOverAdmissions(admissions, this.#store);
+    return this.#store.heartbeat(group, replicaId);
   }
 
   /** Compares a day's counter with the ledger and puts it right. */

@@ -17,7 +17,7 @@ function buildRefusal({ limit, retryAtMs }: Refusal): RefusalMessage {
   return {
     $typeName: 'gateway.limiter.v1.Refusal',
     limit: limitNames[limit],
-    retryAt: retryAtMs === undefined ? undefined : buildTimestamp(retryAtMs),
+    retryAt: buildTimestamp(retryAtMs),
   };
 }
 

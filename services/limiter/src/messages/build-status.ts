@@ -27,13 +27,14 @@ export function buildTimestamp(epochMs: number): Timestamp {
   };
 }
 
-function buildWindow({ limit, remaining, emptyAtMs, nextSlotAtMs }: RequestWindow): RequestWindowMessage {
+function buildWindow({ limit, remaining, emptyAtMs, nextSlotAtMs, resetsAtMs }: RequestWindow): RequestWindowMessage {
   return {
     $typeName: 'gateway.limiter.v1.RequestWindow',
     limit,
     remaining,
     emptyAt: buildTimestamp(emptyAtMs),
     nextSlotAt: nextSlotAtMs === undefined ? undefined : buildTimestamp(nextSlotAtMs),
+    resetsAt: buildTimestamp(resetsAtMs),
   };
 }
 

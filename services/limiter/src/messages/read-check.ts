@@ -24,6 +24,14 @@ export function readRequestId(requestId: string): string {
   return textOf('request_id', requestId, 100);
 }
 
+export function readGroup(group: string): string {
+  return textOf('group', group, 100);
+}
+
+export function readReplicaId(replicaId: string): string {
+  return textOf('replica_id', replicaId, 100);
+}
+
 export function readLimits(limits: LimitsMessage | undefined): Limits {
   const tokensPerDay = limits?.tokensPerDay;
   return {

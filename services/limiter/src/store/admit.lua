@@ -2,7 +2,7 @@
 -- KEYS: of each check the window and the day counter.
 -- ARGV: start and end of the local day that the caller took the keys of, time of a test, then of each check the request id and
 --   its terms, see read_terms.
--- Answers {now, then of each check: kind, entries, newest, blocking, used tokens}; kind: 1 base unknown, 2 admitted, 3 refused.
+-- Answers {now, then of each check: kind, entries, newest, freeing, used tokens}; kind: 1 base unknown, 2 admitted, 3 refused.
 -- Only {now}, and nothing is decided, when it is another day.
 
 -- 'a b c d': requests per minute and tokens per day (each empty for no limit), 1 when the day budget can refuse, and the known
@@ -60,7 +60,7 @@ local function decide(window_key, day_key, request_id, terms, clock)
   else
     admitted = count > 0 and redis.call('ZSCORE', window_key, request_id)
   end
-  return admitted and 2 or 3, count, newest, blocking_entry(window_key, limit, count, count), used
+  return admitted and 2 or 3, count, newest, freeing_entry(window_key, limit, count, count), used
 end
 
 local clock = clock_ms(ARGV[3])
@@ -69,10 +69,10 @@ if clock < tonumber(ARGV[1]) or clock >= tonumber(ARGV[2]) then
   return answers
 end
 for check = 1, #KEYS / 2 do
-  local kind, count, newest, blocking, used =
+  local kind, count, newest, freeing, used =
     decide(KEYS[2 * check - 1], KEYS[2 * check], ARGV[2 + 2 * check], read_terms(ARGV[3 + 2 * check]), clock)
   local last = 5 * check - 4
   answers[last + 1], answers[last + 2], answers[last + 3] = kind, count, newest
-  answers[last + 4], answers[last + 5] = blocking, used
+  answers[last + 4], answers[last + 5] = freeing, used
 end
 return answers

@@ -47,6 +47,11 @@ export class DayMaps<V> {
   }
 
   *values(): Generator<V> {
-    for (const ofDay of this.#days.values()) for (const [, value] of ofDay) yield value;
+    for (const [, , value] of this) yield value;
+  }
+
+  /** Keys and days with their values. */
+  *[Symbol.iterator](): Generator<readonly [string, LocalDay, V]> {
+    for (const [day, ofDay] of this.#days) for (const [key, value] of ofDay) yield [key, day, value];
   }
 }

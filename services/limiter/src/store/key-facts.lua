@@ -40,13 +40,13 @@ local function expired_until(now)
   return now - WINDOW_MS
 end
 
--- The entry whose leaving frees a slot, of `count` in the window, which are the last of `all` in the key; -1 when one is
--- free, or none ever will be.
-local function blocking_entry(window_key, limit, count, all)
-  if limit == 0 or count < limit then
+-- The entry whose leaving frees the next slot, of `count` in the window, which are the last of `all` in the key: the oldest, or a
+-- later one when the limit was lowered below the count. -1 when the window is empty or the limit is 0.
+local function freeing_entry(window_key, limit, count, all)
+  if limit == 0 or count == 0 then
     return -1
   end
-  return entry_at(window_key, all - limit)
+  return entry_at(window_key, all - math.min(limit, count))
 end
 
 -- Tokens of the day; nil when the counter has no base, neither its own nor one that the caller knows ('' for none).

@@ -1,3 +1,4 @@
+import type { ReplicaPlace } from '@gateway/lifecycle/replica-share';
 import type { LocalDay } from '@gateway/time';
 import type { Decision, LimitStatus } from '../windows/limit-status.ts';
 import type { CostKind, Limits } from '../windows/limits.ts';
@@ -107,6 +108,10 @@ export interface LimitStore {
     ticket: string,
     ledger: LedgerSnapshot & { readonly force?: boolean },
   ): Promise<ReconciledDay | undefined>;
+  /** Takes note of requests that were admitted elsewhere, each once, also beyond a limit. */
+  recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void>;
+  /** Takes note that a replica of a group lives, and answers its place; undefined when those of others are not known now. */
+  heartbeat(group: string, replicaId: string): Promise<ReplicaPlace | undefined>;
   /** Connects, if there is something to connect to. */
   start?(): Promise<void>;
   /** Why nothing can be decided now; undefined when it can. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ReplicaPlace } from '@gateway/lifecycle/replica-share';
 import type { Clock, LocalDay } from '@gateway/time';
 import { daySpanAt } from '../windows/day-budget.ts';
 import { decide } from '../windows/decide.ts';
@@ -18,6 +19,7 @@ import type {
 } from './limit-store.ts';
 import { maxPendingIds } from './max-pending-ids.ts';
 import { MinuteWindows, type SeenWindow } from './minute-windows.ts';
+import { ReplicaGroups } from './replica-groups.ts';
 
 export interface MemoryLimitStoreOptions {
   readonly clock: Clock;
@@ -41,6 +43,7 @@ export class MemoryLimitStore implements LimitStore {
   readonly #maxPendingIds: number;
   readonly #windows: MinuteWindows;
   readonly #days: DayCounters;
+  readonly #replicas = new ReplicaGroups();
 
   constructor({ clock, maxKeys, maxSettledIds = 100_000, ...options }: MemoryLimitStoreOptions) {
     this.#isReconciled = options.isReconciled ?? true;
@@ -144,6 +147,10 @@ export class MemoryLimitStore implements LimitStore {
     for (const admission of admissions) {
       if (this.#windows.admissions < this.#maxRecorded) this.#windows.record(key, admission, clockMs);
     }
+  }
+
+  async heartbeat(group: string, replicaId: string): Promise<ReplicaPlace> {
+    return this.#replicas.heartbeat(group, replicaId, this.#clock.nowMs());
   }
 
   /** As `recordAdmissions`, of a request that took its slot elsewhere just now. */

@@ -15,7 +15,7 @@ export function openSharedLimitStore(
   resources: AsyncDisposableStack,
 ): LimitStore {
   const clock = systemClock;
-  const { redisUrl, redisTimeoutMs, failureMode, localMaxMs, memoryMaxKeys, replicas } = config;
+  const { redisUrl, redisTimeoutMs, failureMode, localMaxMs, memoryMaxKeys, leastReplicas } = config;
   const redis = resources.use(
     new RedisConnection({ url: redisUrl, commandTimeoutMs: redisTimeoutMs, logger: runtime.logger }),
   );
@@ -27,7 +27,7 @@ export function openSharedLimitStore(
       events: createLimiterEvents(runtime),
       failureMode,
       localMaxMs,
-      replicas,
+      leastReplicas,
       maxKept: memoryMaxKeys,
     }),
   );

@@ -26,6 +26,12 @@ describe('a store whose remote goes away', () => {
       maxKept: 10,
       ...options,
     });
+  /** One that has reached its remote. */
+  const started = async (options: Partial<OutageTolerantStoreOptions> = {}) => {
+    const opened = open(options);
+    await opened.start();
+    return opened;
+  };
   const question = (tokensPerDay: number | undefined = 100) => ({
     key: 'key',
     limits: { requestsPerMinute: 3, tokensPerDay },
@@ -39,12 +45,12 @@ describe('a store whose remote goes away', () => {
     return answer.kind === 'status' ? 100 - (answer.status.tokens?.remaining ?? 0) : answer.kind;
   };
 
-  beforeEach(() => {
+  beforeEach(async () => {
     vi.useFakeTimers();
     clock = new ManualClock(noonMs);
     remote = new FlakyStore(clock);
     events = watchedEvents();
-    store = open();
+    store = await started();
   });
   afterEach(async () => {
     remote.away = 'no';
@@ -127,23 +133,105 @@ describe('a store whose remote goes away', () => {
   });
 
   it('keeps only so many admissions for an outage', async () => {
-    store = open({ local: new MemoryLimitStore({ clock, maxKeys: 100, maxRecorded: 2 }) });
+    remote.forgetEverything();
+    store = await started({ local: new MemoryLimitStore({ clock, maxKeys: 100, maxRecorded: 2 }) });
     for (const requestId of ['a', 'b', 'c']) await admit(requestId);
     remote.away = 'before the call';
     expect(await admit('d')).toMatchObject({ kind: 'admitted', status: { requests: { remaining: 0 } } });
   });
 
   it('admits only its part of the limit when it is one of several, and still names the whole limit', async () => {
-    store = open({ replicas: 2 });
+    const others = [await started(), await started()];
+    // Each hears of those that started after it with its next heartbeat.
+    await vi.advanceTimersByTimeAsync(2_000);
     remote.away = 'before the call';
-    expect(await admit('a')).toMatchObject({ kind: 'admitted', status: { requests: { limit: 3, remaining: 0 } } });
-    expect(await admit('b')).toMatchObject({ kind: 'refused', status: { requests: { limit: 3, remaining: 0 } } });
-    store = open({ replicas: 10 });
-    expect(await admit('a')).toMatchObject({ kind: 'admitted' });
+    const kinds: string[] = [];
+    for (const [index, one] of [store, ...others].entries()) {
+      store = one;
+      for (const requestId of [`a${index}`, `b${index}`]) {
+        const decision = await admit(requestId);
+        expect(decision).toMatchObject({ status: { requests: { limit: 3, remaining: 0 } } });
+        kinds.push(decision.kind);
+      }
+    }
+    expect(kinds).toEqual(['admitted', 'refused', 'admitted', 'refused', 'admitted', 'refused']);
     const none = { ...question(), limits: { requestsPerMinute: 0, tokensPerDay: undefined } };
     expect(await store.admit({ ...none, requestId: 'x', costKind: 'request_and_tokens' })).toMatchObject({
       kind: 'refused',
     });
+    for (const one of others) await one[Symbol.asyncDispose]();
+  });
+
+  it('admits the part of one of as many as it is told there may be, if it has heard of fewer', async () => {
+    remote.forgetEverything();
+    store = await started({ leastReplicas: 2 });
+    const limits = { requestsPerMinute: 4, tokensPerDay: undefined };
+    const check = { ...question(), limits, costKind: 'request_and_tokens' } as const;
+    remote.away = 'before the call';
+    for (const requestId of ['a', 'b'])
+      expect(await store.admit({ ...check, requestId })).toMatchObject({ kind: 'admitted' });
+    expect(await store.admit({ ...check, requestId: 'c' })).toMatchObject({ kind: 'refused' });
+  });
+
+  it('does not take all of the limit because a remote that came back empty has not heard of the others yet', async () => {
+    await using _other = await started();
+    await vi.advanceTimersByTimeAsync(2_000);
+    remote.away = 'before the call';
+    await admit('a');
+    remote.forgetEverything();
+    remote.away = 'no';
+    await vi.advanceTimersByTimeAsync(250);
+    remote.away = 'before the call';
+    const kinds = await Promise.all(['b', 'c'].map(async (requestId) => (await admit(requestId)).kind));
+    expect(kinds).toContain('refused');
+  });
+
+  it('decides nothing before it reached the remote: it knows of no others, and not what it had admitted itself', async () => {
+    remote.away = 'before the call';
+    store = await started();
+    const unavailable = { status: 'unavailable' };
+    await expect(admit('a')).rejects.toMatchObject(unavailable);
+    await expect(store.heartbeat('edge', 'e')).rejects.toMatchObject(unavailable);
+    await expect(store.recordAdmissions('key', [{ requestId: 'own', ageMs: 0 }])).rejects.toMatchObject(unavailable);
+    remote.away = 'no';
+    await vi.advanceTimersByTimeAsync(250);
+    remote.away = 'before the call';
+    expect(await admit('a')).toMatchObject({ kind: 'admitted', status: { degraded: true } });
+  });
+
+  it('hands over what a caller admitted by itself, now or with its own', async () => {
+    await store.recordAdmissions('key', [{ requestId: 'now', ageMs: 0 }]);
+    expect(await admit('a')).toMatchObject({ kind: 'admitted', status: { requests: { remaining: 1 } } });
+    remote.away = 'before the call';
+    await store.recordAdmissions('key', [{ requestId: 'later', ageMs: 10_000 }]);
+    remote.forgetEverything();
+    remote.away = 'no';
+    await vi.advanceTimersByTimeAsync(250);
+    expect(await admit('b')).toMatchObject({
+      kind: 'admitted',
+      status: { degraded: false, requests: { remaining: 0, nextSlotAtMs: noonMs + 50_000 } },
+    });
+  });
+
+  it('hands over what a caller hands over to it while it tells the rest, however old', async () => {
+    remote.away = 'before the call';
+    await admit('a');
+    remote.away = 'no';
+    const gate = Promise.withResolvers<void>();
+    remote.beforeRecording = () => gate.promise;
+    await vi.advanceTimersByTimeAsync(250);
+    clock.advanceMs(1);
+    await store.recordAdmissions('key', [{ requestId: 'old', ageMs: 30_000 }]);
+    gate.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await admit('b')).toMatchObject({ status: { degraded: false, requests: { remaining: 0 } } });
+  });
+
+  it('knows no places of callers, and keeps its own, while the remote is away', async () => {
+    expect(await store.heartbeat('edge', 'e')).toEqual({ replicas: 1, position: 0 });
+    remote.away = 'before the call';
+    await admit('a');
+    expect(await store.heartbeat('edge', 'e')).toBeUndefined();
   });
 
   it('starts from the day total that it saw last', async () => {
@@ -238,7 +326,6 @@ describe('a store whose remote goes away', () => {
   });
 
   it('fails after it decided alone for too long', async () => {
-    await store.start();
     remote.away = 'before the call';
     await admit('a');
     clock.advanceMs(3_600_000);
@@ -250,7 +337,7 @@ describe('a store whose remote goes away', () => {
   });
 
   it('fails at once when told to, and loses no settle', async () => {
-    store = open({ failureMode: 'closed' });
+    store = await started({ failureMode: 'closed' });
     remote.away = 'before the call';
     await expect(admit('a')).rejects.toMatchObject({ code: 'internal_error' });
     await expect(settle('a', 5)).resolves.toMatchObject({ usedTokens: 5 });
@@ -260,6 +347,7 @@ describe('a store whose remote goes away', () => {
   });
 
   it('is not ready before it reached the remote once, and stays ready without it afterwards', async () => {
+    store = open();
     remote.away = 'before the call';
     await store.start();
     expect(store.notReady()).toContain('not been reached');

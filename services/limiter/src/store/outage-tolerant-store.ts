@@ -1,18 +1,29 @@
+import { randomUUID } from 'node:crypto';
 import { GatewayError } from '@gateway/errors';
+import { LastKnownPlace, type ReplicaPlace, replicaHeartbeatMs } from '@gateway/lifecycle/replica-share';
+import { RpcError } from '@gateway/rpc';
 import type { Clock, LocalDay } from '@gateway/time';
 import type { LimiterEvents } from '../limiter-events.ts';
 import type { Decision, LimitStatus } from '../windows/limit-status.ts';
 import { reasonOf } from './failure-reason.ts';
-import { type AdmissionRecorder, handOverAdmissions } from './hand-over-admissions.ts';
-import type { AdmitCheck, DayBaseUnknown, DayTotal, KeyQuestion, LimitStore, Settlement } from './limit-store.ts';
+import { handOverAdmissions } from './hand-over-admissions.ts';
+import type {
+  AdmitCheck,
+  DayBaseUnknown,
+  DayTotal,
+  KeyQuestion,
+  LimitStore,
+  RecordedAdmission,
+  Settlement,
+} from './limit-store.ts';
 import type { MemoryLimitStore } from './memory-limit-store.ts';
 import { PendingSettles } from './pending-settles.ts';
 import { SeenTotals } from './seen-totals.ts';
-import { asDegraded, shareOf } from './share-of-limits.ts';
+import { asDegraded, shareOfLimits } from './share-of-limits.ts';
 import { TickBatch } from './tick-batch.ts';
 
 /** A store that can be away, be asked whether it still is, and be told what was admitted meanwhile. */
-export interface RemoteLimitStore extends LimitStore, AdmissionRecorder {
+export interface RemoteLimitStore extends LimitStore {
   /** Fails while the store is away, and while it takes nothing new. */
   probe(): Promise<void>;
 }
@@ -27,8 +38,8 @@ export interface OutageTolerantStoreOptions {
   readonly failureMode: 'local' | 'closed';
   /** How long the local windows may decide in one outage; then it fails as `closed`. */
   readonly localMaxMs: number;
-  /** Among how many processes like this one a limit is divided meanwhile; 1 unless told. */
-  readonly replicas?: number;
+  /** Among how many processes like this one a limit is divided meanwhile at least; 1 unless told. More, when more were heard of. */
+  readonly leastReplicas?: number;
   /** How many keys' day totals, and how many settles, are kept for an outage. */
   readonly maxKept: number;
   /** How often a store that is away is asked. */
@@ -39,6 +50,9 @@ export interface OutageTolerantStoreOptions {
  * A shared store that may go away. While it is away, each process decides from exact windows of its own, starting with
  * the day totals that it saw last; settles are kept and told again, with the same request ids, when the store answers.
  * The first call that fails is answered locally too, so no caller waits longer than the remote store's own deadline.
+ *
+ * Each process admits its share of a limit only, by the number of processes that the store had heard of last. One that has not
+ * reached the store since it started knows neither that number nor what it admitted before: it decides nothing.
  *
  * The local windows hold all that this process admitted in the last minute, whoever decided it, and the store is told of it
  * before it is asked again. So no process admits more than the limit in any 60 seconds, whatever happens to the store: one
@@ -51,11 +65,15 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   /** Calls of one tick travel together: most of what the remote store costs is the call. */
   readonly #checks = new TickBatch((checks: readonly AdmitCheck[]) => this.admitAll(checks));
   readonly #settlements = new TickBatch((settlements: readonly Settlement[]) => this.settleAll(settlements));
+  readonly #replicaId = randomUUID();
+  readonly #place = new LastKnownPlace();
   #awaySinceMs: number | undefined;
-  #wasReached = false;
+  #heartbeats: NodeJS.Timeout | undefined;
   #recovery: NodeJS.Timeout | undefined;
   /** The last of what the store is told after an outage; nothing else is asked before. */
   #handingOver: Promise<void> | undefined;
+  /** While the first of it is told: what callers admitted by themselves and handed over here meanwhile. */
+  #recordedLate: RecordedAdmissions[] | undefined;
   #closed = false;
 
   constructor(options: OutageTolerantStoreOptions) {
@@ -68,10 +86,11 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   async start(): Promise<void> {
     try {
       await this.#options.remote.start?.();
-      this.#wasReached = true;
+      await this.#sayAlive();
     } catch (thrown) {
       this.#beginOutage(thrown);
     }
+    this.#heartbeats = setInterval(() => void this.#sayAlive(), replicaHeartbeatMs).unref();
   }
 
   /** Whether each process decides alone now. */
@@ -82,7 +101,7 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   notReady(): string | undefined {
     if (this.#awaySinceMs === undefined) return undefined;
     // Each of several limiters with a wrong address would admit the whole limit by itself: none may start so.
-    if (!this.#wasReached) return 'the shared store has not been reached yet';
+    if (this.#place.current === undefined) return 'the shared store has not been reached yet';
     return this.#mayDecideLocally() ? undefined : 'the shared store is away';
   }
 
@@ -132,8 +151,24 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     return this.#tryRemote((store) => store.finishReconciliation(...parameters));
   }
 
+  /** Without the shared store these local windows keep them, and hand them over with their own. */
+  async recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void> {
+    const recorded = await this.#tryRemote((store) => store.recordAdmissions(key, admissions).then(() => true));
+    if (recorded !== undefined) return;
+    this.#lastPlace();
+    this.#recordedLate?.push([key, admissions]);
+    await this.#options.local.recordAdmissions(key, admissions);
+  }
+
+  async heartbeat(group: string, replicaId: string): Promise<ReplicaPlace | undefined> {
+    const place = await this.#tryRemote((store) => store.heartbeat(group, replicaId));
+    if (place === undefined) this.#lastPlace();
+    return place;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
+    clearInterval(this.#heartbeats);
     clearTimeout(this.#recovery);
     if (this.#pending.size > 0) await this.#tellPending();
   }
@@ -149,9 +184,24 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   /** A question as the local store is to be asked it. Fails when it may not be asked. */
   #askedAlone<Q extends KeyQuestion>(question: Q): Q {
     if (!this.#mayDecideLocally()) throw new GatewayError('internal_error', 'Limits can not be checked at the moment.');
+    const place = this.#lastPlace();
     this.#giveLocalBase(question.key);
     this.#options.events.degraded();
-    return { ...question, limits: shareOf(question.limits, this.#options.replicas ?? 1) };
+    const replicas = Math.max(place.replicas, this.#options.leastReplicas ?? 1);
+    return { ...question, limits: shareOfLimits(question.limits, { ...place, replicas }) };
+  }
+
+  /** Fails before the shared store was reached: as a limiter that is not there, so that callers ask another one. */
+  #lastPlace(): ReplicaPlace {
+    const place = this.#place.current;
+    if (place === undefined) throw new RpcError('unavailable', 'The shared store has not been reached yet.');
+    return place;
+  }
+
+  /** Says to the other processes that this one lives, and learns its place among them. */
+  async #sayAlive(): Promise<void> {
+    const place = await this.#tryRemote((store) => store.heartbeat(groupOfLimiters, this.#replicaId));
+    if (place !== undefined) this.#place.note(place, this.#options.clock.nowMs());
   }
 
   async #keepForLater(settlements: readonly Settlement[]): Promise<readonly DayTotal[]> {
@@ -169,9 +219,7 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
     if (this.#handingOver !== undefined) await this.#handingOver;
     if (this.#awaySinceMs !== undefined) return undefined;
     try {
-      const answer = await ask(this.#options.remote);
-      this.#wasReached = true;
-      return answer;
+      return await ask(this.#options.remote);
     } catch (thrown) {
       this.#beginOutage(thrown);
       return undefined;
@@ -253,32 +301,42 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   /** Tells the store what this process admitted in the last minute, while it still decides alone, and then the rest. */
   async #handOver(): Promise<void> {
     const beganMs = this.#options.clock.nowMs();
+    const recordedLate: RecordedAdmissions[] = [];
+    this.#recordedLate = recordedLate;
     try {
       await this.#tellAdmissions(Number.NEGATIVE_INFINITY);
     } catch {
       // Away again: it is asked again.
       return;
+    } finally {
+      this.#recordedLate = undefined;
     }
     this.#endOutage();
-    this.#handingOver = this.#tellAdmissions(beganMs)
+    this.#handingOver = this.#tellAdmissions(beganMs, recordedLate)
       .catch((thrown: unknown) => this.#beginOutage(thrown))
       .finally(() => {
         this.#handingOver = undefined;
       });
     await this.#handingOver;
+    await this.#sayAlive();
   }
 
-  async #tellAdmissions(fromMs: number): Promise<void> {
+  async #tellAdmissions(fromMs: number, more: readonly RecordedAdmissions[] = []): Promise<void> {
     const { local, remote, events } = this.#options;
     // All of them now: the windows move on while the store is told.
-    const admissions = [...local.admittedSince(fromMs)];
+    const admissions = [...local.admittedSince(fromMs), ...more];
     events.admissionsHandedOver(await handOverAdmissions(admissions, remote));
   }
 
   #endOutage(): void {
-    this.#wasReached = true;
     if (this.#awaySinceMs === undefined) return;
     this.#options.events.outageEnded(this.#options.clock.nowMs() - this.#awaySinceMs);
     this.#awaySinceMs = undefined;
   }
 }
+
+/** A key, and what was admitted of it. */
+type RecordedAdmissions = readonly [string, readonly RecordedAdmission[]];
+
+/** As which limiters say that they live. */
+const groupOfLimiters = 'limiter';

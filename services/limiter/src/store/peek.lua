@@ -2,7 +2,7 @@
 -- KEYS: window, day counter.
 -- ARGV: requests per minute ('' for no limit), tokens per day ('' for no limit), start and end of the local day that the
 --   caller took the keys of, known base ('' for none), time of a test.
--- Answers {now, kind, entries, newest, blocking, used tokens}; kind: 1 base unknown, 2 read. Only {now} when it is another day.
+-- Answers {now, kind, entries, newest, freeing, used tokens}; kind: 1 base unknown, 2 read. Only {now} when it is another day.
 
 local window_key, day_key = KEYS[1], KEYS[2]
 local requests_per_minute, tokens_per_day = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -30,4 +30,4 @@ local count = all - redis.call('ZCOUNT', window_key, '-inf', expired_until(now))
 if count == 0 then
   newest = -1
 end
-return { now, 2, count, newest, blocking_entry(window_key, requests_per_minute, count, all), used }
+return { now, 2, count, newest, freeing_entry(window_key, requests_per_minute, count, all), used }

@@ -28,6 +28,10 @@ export function windowKey(key: string): string {
   return `rl:{${hashTag(key)}}:m`;
 }
 
+export function replicasKey(group: string): string {
+  return `rl:replicas:${group}`;
+}
+
 const remembered = new Map<string, RedisKeys>();
 const mostRemembered = 10_000;
 

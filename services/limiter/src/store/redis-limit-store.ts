@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type ReplicaPlace, replicaSilenceMs } from '@gateway/lifecycle/replica-share';
 import type { Clock, LocalDay } from '@gateway/time';
 import { type DaySpan, dayForgottenAtMs, daySpanAt } from '../windows/day-budget.ts';
 import type { KeyFacts } from '../windows/key-facts.ts';
@@ -16,7 +17,7 @@ import type {
 } from './limit-store.ts';
 import { maxPendingIds } from './max-pending-ids.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { probeKey, redisKeys, windowKey } from './redis-keys.ts';
+import { probeKey, redisKeys, replicasKey, windowKey } from './redis-keys.ts';
 import { readNumbers, readTexts } from './redis-reply.ts';
 import { type RedisScript, readRedisScript } from './redis-script.ts';
 
@@ -36,6 +37,7 @@ const scripts = {
   settle: readRedisScript('settle.lua'),
   recordAdmissions: readRedisScript('record-admissions.lua'),
   rememberDayBase: readRedisScript('remember-day-base.lua'),
+  heartbeat: readRedisScript('heartbeat.lua'),
   beginReconciliation: readRedisScript('begin-reconciliation.lua'),
   finishReconciliation: readRedisScript('finish-reconciliation.lua'),
 };
@@ -108,6 +110,15 @@ export class RedisLimitStore implements LimitStore {
   async recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void> {
     const texts = admissions.flatMap(({ requestId, ageMs }) => [requestId, ageMs]);
     await this.#redis.run(scripts.recordAdmissions, [windowKey(key)], [this.#testTime(), ...texts]);
+  }
+
+  async heartbeat(group: string, replicaId: string): Promise<ReplicaPlace> {
+    const [replicas = 1, position = 0] = await this.#run(
+      scripts.heartbeat,
+      [replicasKey(group)],
+      [replicaId, replicaSilenceMs, this.#testTime()],
+    );
+    return { replicas, position };
   }
 
   async rememberDayBase(key: string, day: LocalDay, tokens: number): Promise<number> {
@@ -250,7 +261,7 @@ function decisionAt(
   return kind === refused ? refusedWith(limits, costKind, facts) : admittedWith(limits, facts);
 }
 
-/** Reads {now, then of each: kind, entries, newest, blocking, used tokens}. */
+/** Reads {now, then of each: kind, entries, newest, freeing, used tokens}. */
 function factsAt(reply: readonly number[], index: number, localDay: LocalDay): KeyFacts {
   const start = 5 * index + 1;
   const newestMs = entryMs(reply[start + 2]);
@@ -258,7 +269,7 @@ function factsAt(reply: readonly number[], index: number, localDay: LocalDay): K
     // The window's time never goes back behind its newest entry.
     nowMs: Math.max(reply[0] ?? 0, newestMs ?? 0),
     localDay,
-    requests: { count: reply[start + 1] ?? 0, newestMs, blockingMs: entryMs(reply[start + 3]) },
+    requests: { count: reply[start + 1] ?? 0, newestMs, freeingMs: entryMs(reply[start + 3]) },
     usedTokens: reply[start + 4] ?? 0,
   };
 }

@@ -1,11 +1,11 @@
+import { type ReplicaPlace, shareOf } from '@gateway/lifecycle/replica-share';
 import type { LimitStatus } from '../windows/limit-status.ts';
 import type { Limits } from '../windows/limits.ts';
 
 /** The part of the limits that one of several processes may admit by itself. */
-export function shareOf(limits: Limits, replicas: number): Limits {
+export function shareOfLimits(limits: Limits, place: ReplicaPlace): Limits {
   const { requestsPerMinute } = limits;
-  if (requestsPerMinute === undefined || requestsPerMinute === 0) return limits;
-  return { ...limits, requestsPerMinute: Math.max(1, Math.floor(requestsPerMinute / replicas)) };
+  return requestsPerMinute === undefined ? limits : { ...limits, requestsPerMinute: shareOf(requestsPerMinute, place) };
 }
 
 /** What callers are told of a local decision: the limit is still theirs, not this process' part. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decide } from './decide.ts';
 import type { KeyFacts } from './key-facts.ts';
 import type { CostKind } from './limits.ts';
-import { blockingIndex } from './minute-window.ts';
+import { freeingIndex } from './minute-window.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 const midnightMs = Date.parse('2026-11-20T23:00:00Z');
@@ -18,12 +18,12 @@ interface Situation {
 }
 
 function decideIn({ requestsPerMinute, tokensPerDay, agesMs = [], usedTokens = 0, costKind, at = nowMs }: Situation) {
-  const index = blockingIndex(agesMs.length, requestsPerMinute ?? 0);
+  const index = freeingIndex(agesMs.length, requestsPerMinute ?? 0);
   const entries = agesMs.map((ageMs) => at - ageMs);
   const requests = {
     count: entries.length,
     newestMs: entries.at(-1),
-    blockingMs: index === undefined ? undefined : entries[index],
+    freeingMs: index === undefined ? undefined : entries[index],
   };
   const facts: KeyFacts = { nowMs: at, localDay: '2026-11-20', requests, usedTokens };
   return decide({ limits: { requestsPerMinute, tokensPerDay }, costKind: costKind ?? 'request_and_tokens', facts });
@@ -70,9 +70,12 @@ describe('the decision on both limits', () => {
     });
   });
 
-  it('knows no moment for a limit of 0', () => {
-    expect(decideIn({ requestsPerMinute: 0 })).toEqual({ limit: 'requests_per_minute', retryAtMs: undefined });
-    expect(decideIn({ tokensPerDay: 0 })).toEqual({ limit: 'tokens_per_day', retryAtMs: undefined });
-    expect(decideIn({ requestsPerMinute: 0, tokensPerDay: 5, usedTokens: 5 })?.limit).toBe('requests_per_minute');
+  it('refuses everything at a limit of 0: requests for 60 seconds, tokens until midnight', () => {
+    const inAMinute = { limit: 'requests_per_minute', retryAtMs: nowMs + 60_000 };
+    expect(decideIn({ requestsPerMinute: 0 })).toEqual(inAMinute);
+    expect(decideIn({ requestsPerMinute: 0, agesMs: [50_000] })).toEqual(inAMinute);
+    expect(decideIn({ tokensPerDay: 0 })).toEqual({ limit: 'tokens_per_day', retryAtMs: midnightMs });
+    expect(decideIn({ requestsPerMinute: 0, tokensPerDay: 0 })?.limit).toBe('tokens_per_day');
+    expect(decideIn({ tokensPerDay: 0, costKind: 'request_only' })).toBeUndefined();
   });
 });

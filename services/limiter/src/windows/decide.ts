@@ -7,8 +7,8 @@ import { WINDOW_MS } from './minute-window.ts';
 export interface Refusal {
   /** The limit that was hit; of two, the one that frees later. */
   readonly limit: LimitName;
-  /** When the same request can be admitted. Undefined with a limit of 0: never. */
-  readonly retryAtMs: number | undefined;
+  /** When the same request can be admitted. A limit of 0 admits nothing then either. */
+  readonly retryAtMs: number;
 }
 
 export interface Question {
@@ -24,16 +24,15 @@ export function decide(question: Question): Refusal | undefined {
   const byBudget = refusedByBudget(question);
   if (byWindow === undefined || byBudget === undefined) return byWindow ?? byBudget;
   // A client that obeys the earlier moment would only be refused again.
-  return (byBudget.retryAtMs ?? Infinity) > (byWindow.retryAtMs ?? Infinity) ? byBudget : byWindow;
+  return byBudget.retryAtMs > byWindow.retryAtMs ? byBudget : byWindow;
 }
 
-function refusedByWindow({ limits: { requestsPerMinute }, facts: { requests } }: Question): Refusal | undefined {
+function refusedByWindow({ limits: { requestsPerMinute }, facts: { nowMs, requests } }: Question): Refusal | undefined {
   if (requestsPerMinute === undefined || requests.count < requestsPerMinute) return undefined;
-  const retryAtMs = requests.blockingMs === undefined ? undefined : requests.blockingMs + WINDOW_MS;
-  return { limit: 'requests_per_minute', retryAtMs };
+  return { limit: 'requests_per_minute', retryAtMs: (requests.freeingMs ?? nowMs) + WINDOW_MS };
 }
 
 function refusedByBudget({ limits: { tokensPerDay }, costKind, facts }: Question): Refusal | undefined {
   if (costKind === 'request_only' || tokensPerDay === undefined || facts.usedTokens < tokensPerDay) return undefined;
-  return { limit: 'tokens_per_day', retryAtMs: tokensPerDay === 0 ? undefined : daySpanOf(facts.localDay).endMs };
+  return { limit: 'tokens_per_day', retryAtMs: daySpanOf(facts.localDay).endMs };
 }

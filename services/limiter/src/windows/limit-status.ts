@@ -13,6 +13,8 @@ export interface RequestWindow {
   readonly emptyAtMs: number;
   /** When the next request can be admitted; now, when one can be already; undefined when the limit is 0. */
   readonly nextSlotAtMs: number | undefined;
+  /** When the next slot frees, also while others are free; now, when the window is empty; 60 s from now with a limit of 0. */
+  readonly resetsAtMs: number;
 }
 
 /** The day budget, as it stood before the request. */
@@ -64,12 +66,18 @@ function requestWindow(limit: number | undefined, { nowMs, requests }: KeyFacts)
     remaining: Math.max(0, limit - requests.count),
     emptyAtMs: requests.newestMs === undefined ? nowMs : requests.newestMs + WINDOW_MS,
     nextSlotAtMs: nextSlotAtMs(limit, nowMs, requests),
+    resetsAtMs: resetsAtMs(limit, nowMs, requests),
   };
 }
 
-function nextSlotAtMs(limit: number, nowMs: number, { blockingMs }: WindowFacts): number | undefined {
+function nextSlotAtMs(limit: number, nowMs: number, { count, freeingMs = nowMs }: WindowFacts): number | undefined {
   if (limit === 0) return undefined;
-  return blockingMs === undefined ? nowMs : blockingMs + WINDOW_MS;
+  return count < limit ? nowMs : freeingMs + WINDOW_MS;
+}
+
+function resetsAtMs(limit: number, nowMs: number, { freeingMs }: WindowFacts): number {
+  if (limit === 0) return nowMs + WINDOW_MS;
+  return freeingMs === undefined ? nowMs : freeingMs + WINDOW_MS;
 }
 
 function tokenBudget(limit: number | undefined, { localDay, usedTokens }: KeyFacts): TokenBudget | undefined {

@@ -9,18 +9,18 @@ export interface WindowFacts {
   readonly count: number;
   /** Instant of the newest entry; undefined when the window is empty. */
   readonly newestMs: number | undefined;
-  /** Instant of the entry whose leaving frees the next slot; undefined when one is free, or none ever will be. */
-  readonly blockingMs: number | undefined;
+  /**
+   * Instant of the entry whose leaving frees the next slot: the oldest, or a later one when the limit was lowered below the
+   * count. Undefined when the window is empty or the limit is 0.
+   */
+  readonly freeingMs: number | undefined;
 }
 
-export const emptyWindow: WindowFacts = { count: 0, newestMs: undefined, blockingMs: undefined };
+export const emptyWindow: WindowFacts = { count: 0, newestMs: undefined, freeingMs: undefined };
 
-/**
- * How many entries are older than the one whose leaving frees a slot, counted from the oldest in the window.
- * It is the oldest itself, unless the limit was lowered below the count. Undefined when a slot is free or the limit is 0.
- */
-export function blockingIndex(count: number, limit: number): number | undefined {
-  return limit > 0 && count >= limit ? count - limit : undefined;
+/** How many entries are older than the one whose leaving frees the next slot. Undefined when no leaving frees one. */
+export function freeingIndex(count: number, limit: number): number | undefined {
+  return limit > 0 && count > 0 ? Math.max(0, count - limit) : undefined;
 }
 
 /** The exact log of one key's admissions. Entries are request ids, so that the same request never counts twice. */
@@ -78,9 +78,9 @@ export class MinuteWindow {
   facts(limit: number): WindowFacts {
     const count = this.#entered.size;
     if (count === 0) return emptyWindow;
-    const index = blockingIndex(count, limit);
-    const blockingMs = index === undefined ? undefined : this.#entered.at(index);
-    return { count, newestMs: this.#newestMs, blockingMs };
+    const index = freeingIndex(count, limit);
+    const freeingMs = index === undefined ? undefined : this.#entered.at(index);
+    return { count, newestMs: this.#newestMs, freeingMs };
   }
 
   isIdle(nowMs: number): boolean {

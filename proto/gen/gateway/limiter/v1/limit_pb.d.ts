@@ -69,6 +69,14 @@ export declare type RequestWindow = Message<"gateway.limiter.v1.RequestWindow"> 
    * @generated from field: google.protobuf.Timestamp next_slot_at = 4;
    */
   nextSlotAt?: Timestamp | undefined;
+
+  /**
+   * When the next slot frees, also while others are free: the oldest entry is 60 seconds old, or, after the limit was lowered below
+   * the entries, the one whose leaving frees a slot. Now, when the window is empty; 60 seconds from now when the limit is 0.
+   *
+   * @generated from field: google.protobuf.Timestamp resets_at = 5;
+   */
+  resetsAt?: Timestamp | undefined;
 };
 
 /**
@@ -164,7 +172,8 @@ export declare type Refusal = Message<"gateway.limiter.v1.Refusal"> & {
   limit: LimitName;
 
   /**
-   * When the same request can be admitted. Absent when no moment is known (a limit of 0 requests).
+   * When the same request can be admitted. A limit of 0 admits nothing then either: 60 seconds from now for requests, the coming
+   * local midnight for tokens.
    *
    * @generated from field: google.protobuf.Timestamp retry_at = 2;
    */

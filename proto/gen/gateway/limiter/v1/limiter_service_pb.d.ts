@@ -253,6 +253,94 @@ export declare type AdmitStreamResponse = Message<"gateway.limiter.v1.AdmitStrea
 export declare const AdmitStreamResponseSchema: GenMessage<AdmitStreamResponse>;
 
 /**
+ * @generated from message gateway.limiter.v1.HeartbeatRequest
+ */
+export declare type HeartbeatRequest = Message<"gateway.limiter.v1.HeartbeatRequest"> & {
+  /**
+   * The replicas of one group divide limits among them, for example "edge". At most 100 bytes.
+   *
+   * @generated from field: string group = 1;
+   */
+  group: string;
+
+  /**
+   * Unique per process. At most 100 bytes.
+   *
+   * @generated from field: string replica_id = 2;
+   */
+  replicaId: string;
+
+  /**
+   * What the replica admitted by itself in the last minute and has not handed over yet; at most 1 000 of them. They take slots, also
+   * beyond a limit. One that is handed over again takes no second slot.
+   *
+   * @generated from field: repeated gateway.limiter.v1.OwnAdmission admissions = 3;
+   */
+  admissions: OwnAdmission[];
+};
+
+/**
+ * Describes the message gateway.limiter.v1.HeartbeatRequest.
+ * Use `create(HeartbeatRequestSchema)` to create a new message.
+ */
+export declare const HeartbeatRequestSchema: GenMessage<HeartbeatRequest>;
+
+/**
+ * @generated from message gateway.limiter.v1.OwnAdmission
+ */
+export declare type OwnAdmission = Message<"gateway.limiter.v1.OwnAdmission"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+
+  /**
+   * Milliseconds since the request was admitted.
+   *
+   * @generated from field: uint32 age_ms = 3;
+   */
+  ageMs: number;
+};
+
+/**
+ * Describes the message gateway.limiter.v1.OwnAdmission.
+ * Use `create(OwnAdmissionSchema)` to create a new message.
+ */
+export declare const OwnAdmissionSchema: GenMessage<OwnAdmission>;
+
+/**
+ * @generated from message gateway.limiter.v1.HeartbeatResponse
+ */
+export declare type HeartbeatResponse = Message<"gateway.limiter.v1.HeartbeatResponse"> & {
+  /**
+   * Replicas of the group that were heard of in the last ten seconds, this one included. Absent while the shared store can't be asked: what
+   * was answered last holds on.
+   *
+   * @generated from field: optional uint32 replicas = 1;
+   */
+  replicas?: number | undefined;
+
+  /**
+   * Place of this replica among them, from 0. Of a limit, limit / replicas falls to each, rounded down, and one more to the first
+   * (limit mod replicas) of them: all shares together are the limit.
+   *
+   * @generated from field: uint32 position = 2;
+   */
+  position: number;
+};
+
+/**
+ * Describes the message gateway.limiter.v1.HeartbeatResponse.
+ * Use `create(HeartbeatResponseSchema)` to create a new message.
+ */
+export declare const HeartbeatResponseSchema: GenMessage<HeartbeatResponse>;
+
+/**
  * Requests per minute and tokens per day of any key, exactly.
  *
  * Every call may be repeated with the same request id without counting twice.
@@ -301,6 +389,17 @@ export declare const LimiterService: GenService<{
     methodKind: "bidi_streaming";
     input: typeof AdmitStreamRequestSchema;
     output: typeof AdmitStreamResponseSchema;
+  },
+  /**
+   * For callers that admit requests by themselves while no limiter answers. Each replica of such a caller says every two seconds that it
+   * lives, learns which share of a limit falls to it then, and hands over what it admitted by itself.
+   *
+   * @generated from rpc gateway.limiter.v1.LimiterService.Heartbeat
+   */
+  heartbeat: {
+    methodKind: "unary";
+    input: typeof HeartbeatRequestSchema;
+    output: typeof HeartbeatResponseSchema;
   },
 }>;
 

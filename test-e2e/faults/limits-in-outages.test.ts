@@ -1,0 +1,182 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { issueToken, type TestToken } from '../client/tokens.ts';
+import { usageOf } from '../client/usage.ts';
+import { type ReplicatedServices, startReplicatedServices } from '../topologies/replicated-services.ts';
+import { ask } from './limit-window-load.ts';
+
+const limit = 60;
+
+/** Two edges and two limiters. The second edge asks the second limiter. */
+describe('limits while the limiters, or their Redis, are away', () => {
+  let gateway: ReplicatedServices;
+  beforeAll(async () => {
+    gateway = await startReplicatedServices({
+      replicas: { 'edge-router': 2, limiter: 2 },
+      eventDelayMs: 1,
+      env: { LOG_LEVEL: 'error' },
+    });
+    // Longer than a heartbeat: from now on each of them knows of the other.
+    await sleep(5_000);
+  });
+  afterAll(() => gateway?.[Symbol.asyncDispose]());
+
+  const issue = (limits: { readonly requestsPerMinute?: number; readonly tokensPerDay?: number }) =>
+    issueToken({ adminUrl: gateway.adminUrls.identity }, limits);
+
+  /** Sends so many requests to an edge, one after the other, and counts those that were admitted. Fails when one was neither admitted nor refused. */
+  async function admittedBy(edge: number, token: TestToken, count: number): Promise<number> {
+    const { publicUrl = '' } = gateway.replicas['edge-router'][edge] ?? {};
+    let admitted = 0;
+    for (let n = 0; n < count; n++) {
+      const { status } = await ask(publicUrl, token.text);
+      expect([400, 429]).toContain(status);
+      if (status === 400) admitted += 1;
+    }
+    return admitted;
+  }
+
+  async function admittedByBoth(token: TestToken, count: number): Promise<number> {
+    const [one, other] = await Promise.all([admittedBy(0, token, count), admittedBy(1, token, count)]);
+    return one + other;
+  }
+
+  /** Runs something while processes are away, and ends when every token is decided by Redis again. */
+  async function without(
+    processes: readonly { kill(): Promise<void>; restart(): Promise<void> }[],
+    meanwhile: () => Promise<void>,
+  ): Promise<void> {
+    await Promise.all(processes.map((each) => each.kill()));
+    try {
+      await meanwhile();
+    } finally {
+      await Promise.all(processes.map((each) => each.restart()));
+      // All that was admitted meanwhile is handed over within two seconds.
+      await sleep(3_000);
+    }
+  }
+
+  describe('Redis', () => {
+    it('is away: two limiters together admit the limit, and no more when it is back', async () => {
+      const token = await issue({ requestsPerMinute: limit });
+      const startedMs = Date.now();
+      let admitted = 0;
+      await without([gateway.redis], async () => {
+        admitted += await admittedByBoth(token, 70);
+      });
+      expect(admitted).toBe(limit);
+      admitted += await admittedByBoth(token, 10);
+      expectWithinAMinute(startedMs);
+      expect(admitted).toBe(limit);
+    });
+
+    it('is away: they go on from what each of them had admitted', async () => {
+      const token = await issue({ requestsPerMinute: limit });
+      const startedMs = Date.now();
+      let admitted = await admittedByBoth(token, 20);
+      expect(admitted).toBe(40);
+      await without([gateway.redis], async () => {
+        admitted += await admittedByBoth(token, 70);
+      });
+      expectWithinAMinute(startedMs);
+      expect(admitted).toBe(limit);
+    });
+
+    it('is away: what one of two had admitted alone is exceeded by the share of the other at most', async () => {
+      const token = await issue({ requestsPerMinute: limit });
+      const startedMs = Date.now();
+      let admitted = await admittedBy(0, token, limit);
+      expect(admitted).toBe(limit);
+      await without([gateway.redis], async () => {
+        admitted += await admittedByBoth(token, 70);
+      });
+      admitted += await admittedByBoth(token, 10);
+      expectWithinAMinute(startedMs);
+      expect(admitted).toBeLessThanOrEqual(limit + limit / 2);
+    });
+  });
+
+  describe('the limiters', () => {
+    const limiters = () => gateway.replicas.limiter;
+
+    it('are away: two edges together admit the limit, and no more when they are back', async () => {
+      const token = await issue({ requestsPerMinute: limit });
+      const startedMs = Date.now();
+      let admitted = 0;
+      await without(limiters(), async () => {
+        admitted += await admittedByBoth(token, 70);
+      });
+      expect(admitted).toBe(limit);
+      admitted += await admittedByBoth(token, 10);
+      expectWithinAMinute(startedMs);
+      expect(admitted).toBe(limit);
+    });
+
+    it('are away: a limit that can not be divided is not exceeded either', async () => {
+      const tokens = await Promise.all([1, 3].map((requestsPerMinute) => issue({ requestsPerMinute })));
+      const admitted: number[] = [];
+      await without(limiters(), async () => {
+        for (const token of tokens) admitted.push(await admittedByBoth(token, 5));
+      });
+      expect(admitted).toEqual([1, 3]);
+    });
+
+    it('are away: the edges go on from what each of them had admitted', async () => {
+      const token = await issue({ requestsPerMinute: limit });
+      const startedMs = Date.now();
+      let admitted = await admittedByBoth(token, 20);
+      expect(admitted).toBe(40);
+      await without(limiters(), async () => {
+        admitted += await admittedByBoth(token, 70);
+      });
+      expectWithinAMinute(startedMs);
+      expect(admitted).toBe(limit);
+    });
+
+    it('are away: what went through one of two edges is exceeded by the share of the other at most', async () => {
+      const token = await issue({ requestsPerMinute: limit });
+      const startedMs = Date.now();
+      let admitted = await admittedBy(0, token, limit);
+      expect(admitted).toBe(limit);
+      await without(limiters(), async () => {
+        admitted += await admittedByBoth(token, 70);
+      });
+      admitted += await admittedByBoth(token, 10);
+      expectWithinAMinute(startedMs);
+      expect(admitted).toBeLessThanOrEqual(limit + limit / 2);
+    });
+
+    it('are away: a spent day budget stays spent, also one that is spent meanwhile', async () => {
+      const spent = await issue({ tokensPerDay: 3 });
+      const spentMeanwhile = await issue({ tokensPerDay: 3 });
+      const { publicUrl: baseUrl = '' } = gateway.replicas['edge-router'][0] ?? {};
+      const remaining = async () => (await usageOf({ baseUrl }, spentMeanwhile.text)).limits.tokensPerDay?.remaining;
+      expect(await question(spent)).toBe(200);
+      await without(limiters(), async () => {
+        expect(await question(spent)).toBe(429);
+        expect(await question(spentMeanwhile)).toBe(200);
+        expect(await question(spentMeanwhile)).toBe(429);
+        expect(await remaining()).toBe(0);
+      });
+      await expect.poll(remaining, { timeout: 10_000 }).toBe(0);
+    });
+  });
+
+  /** A question that a provider answers, at the first edge. */
+  async function question(token: TestToken): Promise<number> {
+    const { publicUrl = '' } = gateway.replicas['edge-router'][0] ?? {};
+    const response = await fetch(`${publicUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token.text}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gateway/claude', messages: [{ role: 'user', content: 'hello there' }] }),
+      signal: AbortSignal.timeout(20_000),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  }
+});
+
+/** Of a longer time nothing follows: slots are free again. */
+function expectWithinAMinute(startedMs: number): void {
+  expect(Date.now() - startedMs, 'the machine was too slow for this test').toBeLessThan(60_000);
+}
