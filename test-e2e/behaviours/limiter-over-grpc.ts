@@ -78,7 +78,7 @@ export function limiterOverGrpcBehaviour(address: () => string): void {
       expect(second.refusal?.retryAt).toEqual(second.status.tokens?.resetsAt);
     });
 
-    it('tells each of several replicas of a caller its place, and takes what they admitted by themselves', async () => {
+    it('gives each of several replicas of a caller its place, and takes what they admitted by themselves', async () => {
       using client = openClient(address());
       const group = randomUUID();
       const beat = (replicaId: string, admissions: readonly object[] = []) =>

@@ -82,7 +82,7 @@ export function zeroLimitsBehaviour(gateway: () => Topology): void {
       expect((await listModels(token)).status).toBe(200);
     });
 
-    it('both: is told the later of the two', async () => {
+    it('both: names the one that ends later', async () => {
       const token = await issueToken(gateway(), { requestsPerMinute: 0, tokensPerDay: 0 });
       const { tokensPerDay } = await limitsOf(token);
       expect(refusalOf((await send(chat, token)).text)).toMatchObject({

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { appendFile } from 'node:fs/promises';
-import { Agent } from 'node:http';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { describeGateway } from '../behaviours/gateway.ts';
@@ -43,8 +44,11 @@ describe('two workers that the limiter in their primary does not answer', () => 
     };
     const startedMs = Date.now();
     await askEach(1);
-    // Longer than a heartbeat: now each of them knows of the other.
-    await sleep(3_000);
+    // Longer than a heartbeat: now each of them knows of the other. Connections that are not used are closed after a few seconds.
+    for (let n = 0; n < 6; n++) {
+      await sleep(500);
+      for (const agent of agents) await touch(gateway.baseUrl, agent);
+    }
     gateway.command.kill('SIGSTOP');
     try {
       await askEach(10);
@@ -77,3 +81,10 @@ describeWorkers('two workers of the edge as a process of its own', async () => {
   const edge = gateway.services['edge-router'];
   return { ...gateway, primaryPid: () => edge.pid ?? 0, terminate: () => edge.stop() };
 });
+
+/** Uses a connection, at the cost of no slot. */
+async function touch(baseUrl: string, agent: Agent): Promise<void> {
+  const asking = get(`${baseUrl}/nothing`, { agent });
+  const [response] = (await once(asking, 'response')) as [IncomingMessage];
+  await once(response.resume(), 'end');
+}

@@ -1,4 +1,4 @@
-/** One of several replicas of a process that divide a limit among them while they can't ask whoever counts for all of them. */
+/** One of several replicas of a process that divide a limit among them while they can't ask the one that counts for all of them. */
 export interface ReplicaPlace {
   readonly replicas: number;
   /** From 0. */

@@ -272,7 +272,7 @@ describe('the limiter service', () => {
         vi.useRealTimers();
       });
 
-      /** Lets so much time pass in which nobody calls. */
+      /** Lets so much time pass without a call. */
       async function idle(seconds: number): Promise<void> {
         for (let n = 0; n < seconds; n++) {
           clock.advanceMs(1_000);

@@ -36,8 +36,8 @@ export interface OwnAdmission {
 }
 
 /**
- * Decides for the time in which the limiter does not answer. It knows what went through this edge in the last minute, whoever
- * admitted it, and what was used of each day budget as far as this edge has heard. Of the requests per minute it admits the share that
+ * Decides for the time in which the limiter does not answer. It knows what went through this edge in the last minute, with
+ * or without the limiter, and what was used of each day budget as far as this edge has heard. Of the requests per minute it admits the share that
  * falls to this edge: all edges together admit the limit.
  */
 export class FallbackLimiter {

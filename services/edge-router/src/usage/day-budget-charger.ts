@@ -16,7 +16,7 @@ export interface DayBudgetChargerOptions {
   readonly limiter: Client<typeof LimiterService>;
   readonly timeoutMs: number;
   readonly onFault: (fault: unknown, requestId: string) => void;
-  /** Is told what is charged, and what has to wait for the limiter. */
+  /** Takes note of what is charged, and of what has to wait for the limiter. */
   readonly totals: Pick<FallbackLimiter, 'noteTotal' | 'noteUncharged'>;
   /** Pause between offers of what was not taken; a second unless told. */
   readonly retryMs?: number;

@@ -162,7 +162,7 @@ describe('a store whose remote goes away', () => {
     for (const one of others) await one[Symbol.asyncDispose]();
   });
 
-  it('admits the part of one of as many as it is told there may be, if it has heard of fewer', async () => {
+  it('admits the part of one of as many as it is set to expect, if it has heard of fewer', async () => {
     remote.forgetEverything();
     store = await started({ leastReplicas: 2 });
     const limits = { requestsPerMinute: 4, tokensPerDay: undefined };
@@ -213,7 +213,7 @@ describe('a store whose remote goes away', () => {
     });
   });
 
-  it('hands over what a caller hands over to it while it tells the rest, however old', async () => {
+  it('passes on what a caller hands over to it while it hands over the rest, however old', async () => {
     remote.away = 'before the call';
     await admit('a');
     remote.away = 'no';

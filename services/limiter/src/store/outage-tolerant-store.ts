@@ -38,7 +38,7 @@ export interface OutageTolerantStoreOptions {
   readonly failureMode: 'local' | 'closed';
   /** How long the local windows may decide in one outage; then it fails as `closed`. */
   readonly localMaxMs: number;
-  /** Among how many processes like this one a limit is divided meanwhile at least; 1 unless told. More, when more were heard of. */
+  /** Among how many processes like this one a limit is divided meanwhile at least; default 1. More, when more were heard of. */
   readonly leastReplicas?: number;
   /** How many keys' day totals, and how many settles, are kept for an outage. */
   readonly maxKept: number;
@@ -72,7 +72,7 @@ export class OutageTolerantStore implements LimitStore, AsyncDisposable {
   #recovery: NodeJS.Timeout | undefined;
   /** The last of what the store is told after an outage; nothing else is asked before. */
   #handingOver: Promise<void> | undefined;
-  /** While the first of it is told: what callers admitted by themselves and handed over here meanwhile. */
+  /** While the first of it is handed over: what callers admitted by themselves and handed over here meanwhile. */
   #recordedLate: RecordedAdmissions[] | undefined;
   #closed = false;
 
