@@ -173,11 +173,11 @@ export function protocolBehaviour(gateway: () => Topology): void {
       }
     });
 
-    it('sends no headers that the specification does not know, and never "not modified"', async () => {
+    it('sends no headers that the specification does not know but x-request-id, and never "not modified"', async () => {
       const conditional = { 'if-none-match': '*', 'if-modified-since': new Date().toUTCString() };
       const answer = await ask(head('GET /v1/models', { ...authorized(), ...conditional }));
       expect(answer.status).toBe(200);
-      const expected = ['content-type', 'content-length', 'date', 'connection', 'keep-alive'];
+      const expected = ['content-type', 'content-length', 'date', 'connection', 'keep-alive', 'x-request-id'];
       expect([...answer.headers.keys()].toSorted()).toEqual(expected.toSorted());
     });
 
@@ -244,7 +244,8 @@ export function protocolBehaviour(gateway: () => Topology): void {
       const answer = await ask(chatHead(body.length, { 'session-id': '\xff\xfe%0d%0a' }) + body);
       expect(answer.status).toBe(404);
       expect(answer.json).toEqual(refusal('model_not_found'));
-      expect([...answer.headers.keys()].filter((name) => name.startsWith('x-'))).toEqual([]);
+      expect([...answer.headers.keys()].filter((name) => name.startsWith('x-'))).toEqual(['x-request-id']);
+      expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     });
 
     hostileBodiesBehaviour(gateway);

@@ -82,7 +82,7 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
       expect(stream.headers.get('x-request-id')).toMatch(ours);
     });
 
-    it('is what operators find the request by, and tells what its client called it', async () => {
+    it('is what operators find the request by, with the name that its client gave it', async () => {
       const own = `run-${crypto.randomUUID()}`;
       const answer = await chat(gateway(), token, { model: 'gateway/claude' }, { headers: { 'x-request-id': own } });
       const requestId = answer.headers.get('x-request-id') ?? '';
@@ -132,7 +132,7 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
       expect(anthropicError).toMatchObject({ requestID: expect.stringMatching(ours) });
     });
 
-    it('comes with a 401 that tells SDKs not to repeat the request', async () => {
+    it('comes with a 401 that keeps SDKs from repeating the request', async () => {
       const unknown = token.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'));
       let attempts = 0;
       const counted: typeof fetch = (input, init) => {

@@ -33,7 +33,7 @@ describe('a database behind PgBouncer in transaction mode', () => {
     expect(await pendingMigrations(direct)).toEqual([]);
   });
 
-  it('ends statements that take too long, alone and in a transaction, and those of nobody else', async () => {
+  it('ends statements that take too long, alone and in a transaction, and no others', async () => {
     await using empty = await openEmpty(bouncer);
     await using hasty = openPostgres(empty.url, { statementTimeoutMs: 200 });
     await using patient = openPostgres(empty.url);
