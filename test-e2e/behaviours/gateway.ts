@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Topology } from '../topologies/topology.ts';
+import { adminPortBehaviour } from './admin-port.ts';
 import { badInputBehaviour } from './bad-input.ts';
 import { chatCompletionsBehaviour } from './chat-completions.ts';
 import { contractBehaviour } from './contract.ts';
@@ -48,6 +49,7 @@ export function describeGateway<T extends Topology>(
     protocolBehaviour(gateway);
     tracesBehaviour(gateway);
     contractBehaviour(gateway);
+    adminPortBehaviour(gateway);
     more(gateway);
   });
 }
