@@ -44,19 +44,18 @@ export async function startServicesTopology(
     tokenHashKey: randomBytes(32).toString('base64'),
     gatewayConfigFile: await writeGatewayFile(folder, simulator.url),
   };
-  const env = { ...suiteSettings, ...oneEnvironment(envOf) };
-  const command = stack.use(
-    runStartServices({
-      ...env,
-      PORT: String(common.edgePort),
-      GATEWAY_CONFIG: common.gatewayConfigFile,
-      GATEWAY_DATA: common.dataFolder,
-      TOKEN_HASH_KEY: common.tokenHashKey,
-      REDIS_URL: common.backends.redisUrl,
-      NATS_URL: common.backends.natsUrl,
-      DATABASE_URL: common.backends.postgresUrl,
-    }),
-  );
+  const env = {
+    ...suiteSettings,
+    ...oneEnvironment(envOf),
+    PORT: String(common.edgePort),
+    GATEWAY_CONFIG: common.gatewayConfigFile,
+    GATEWAY_DATA: common.dataFolder,
+    TOKEN_HASH_KEY: common.tokenHashKey,
+    REDIS_URL: common.backends.redisUrl,
+    NATS_URL: common.backends.natsUrl,
+    DATABASE_URL: common.backends.postgresUrl,
+  };
+  const command = stack.use(runStartServices(env));
   const started = await welcomeOf(command);
   const lines: string[] = [];
   const onLine = (service: ServiceName, line: string) => void lines.push(`${service} | ${line}`);
