@@ -1,11 +1,11 @@
 import type { Environment } from '@gateway/config';
-import { startFailureText, stopSignal } from '@gateway/lifecycle';
-import { type RunningServices, startBackends, startServices } from '@gateway/testkit';
+import { StopSignal, startFailureText } from '@gateway/lifecycle';
+import { startBackends, startServices } from '@gateway/testkit';
 import { chooseProviders } from './choose-providers.ts';
 import { issueFirstToken } from './first-token.ts';
 import { printEnd, printLine, printProgress } from './print-line.ts';
 import { readStartSettings, type StartSettings } from './start-settings.ts';
-import { welcomeText } from './welcome.ts';
+import { type Welcome, welcomeText } from './welcome.ts';
 
 // Every service in a process of its own on this machine, for trying the gateway out as it runs in production. Servers
 // whose address is not given (REDIS_URL, NATS_URL, DATABASE_URL) are started, empty, and end with this process.
@@ -19,13 +19,29 @@ try {
 
 async function runUntilStopped(env: Environment): Promise<void> {
   const settings = readStartSettings(env);
-  const stopped = stopSignal();
+  using stop = new StopSignal();
   await using stack = new AsyncDisposableStack();
+  try {
+    process.stdout.write(welcomeText(await start(env, settings, stack, stop.signal)));
+  } catch (thrown) {
+    if (!stop.signal.aborted) throw thrown;
+  }
+  printProgress(`stopping after ${await stop.received}`);
+}
+
+/** Everything, in the order in which it is needed; `stack` stops it. */
+async function start(
+  env: Environment,
+  settings: StartSettings,
+  stack: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<Welcome> {
   const providers = await chooseProviders(env, stack);
   printProgress('starting Redis, NATS and Postgres, where no address of one is given');
   const { backends } = stack.use(await startBackends(env));
+  signal.throwIfAborted();
   printProgress('starting the services');
-  const services = stack.use(
+  const running = stack.use(
     await startServices({
       ...settings,
       backends,
@@ -33,17 +49,12 @@ async function runUntilStopped(env: Environment): Promise<void> {
       env: { ...env, ...providers.env },
       onLine: printLine,
       onUnexpectedEnd: printEnd,
+      signal,
     }),
   );
-  process.stdout.write(welcomeText(await welcome(settings, services, providers.simulatorUrl)));
-  printProgress(`stopping after ${await stopped}`);
-}
-
-async function welcome(settings: StartSettings, { baseUrl, adminUrls }: RunningServices, simulatorUrl?: string) {
   return {
-    baseUrl,
-    adminUrls,
-    simulatorUrl,
-    token: settings.isDatabaseShared ? undefined : await issueFirstToken(adminUrls.identity),
+    ...running,
+    simulatorUrl: providers.simulatorUrl,
+    token: settings.isDatabaseShared ? undefined : await issueFirstToken(running.adminUrls.identity),
   };
 }

@@ -1,6 +1,6 @@
-import type { RunningServices } from '@gateway/testkit';
+import { type RunningServices, type ServiceName, serviceNames } from '@gateway/testkit';
 
-export interface Welcome extends Pick<RunningServices, 'baseUrl' | 'adminUrls'> {
+export interface Welcome extends Pick<RunningServices, 'baseUrl' | 'adminUrls' | 'grpcUrls' | 'services'> {
   /** Absent on a shared database. */
   readonly token: string | undefined;
   /** Set when no provider account is configured. */
@@ -8,7 +8,7 @@ export interface Welcome extends Pick<RunningServices, 'baseUrl' | 'adminUrls'> 
 }
 
 /** What a person sees once the services run: where they are, and a line to paste. */
-export function welcomeText({ baseUrl, adminUrls, token, simulatorUrl }: Welcome): string {
+export function welcomeText({ baseUrl, adminUrls, token, simulatorUrl, ...addresses }: Welcome): string {
   const body = JSON.stringify({
     model: 'gateway/sterk',
     stream: true,
@@ -27,8 +27,8 @@ export function welcomeText({ baseUrl, adminUrls, token, simulatorUrl }: Welcome
     '  More tokens             ' +
       `GATEWAY_ADMIN_URL=${adminUrls.identity} npm run gatewayctl -- token create --label my-first`,
     '',
-    '  Operators, for each service (/livez /readyz /metrics):',
-    ...Object.entries(adminUrls).map(([name, url]) => `    ${name.padEnd(20)}  ${url}`),
+    serviceLine('  Each service', 'operators (/livez /readyz /metrics)', 'gRPC', 'process'),
+    ...serviceNames.map((name) => lineOf(name, { adminUrls, ...addresses })),
     '',
     '  Try it:',
     '',
@@ -37,4 +37,16 @@ export function welcomeText({ baseUrl, adminUrls, token, simulatorUrl }: Welcome
     '',
   ];
   return lines.join('\n');
+}
+
+type Addresses = Pick<Welcome, 'adminUrls' | 'grpcUrls' | 'services'>;
+
+function lineOf(name: ServiceName, { adminUrls, grpcUrls, services }: Addresses): string {
+  // The edge serves no RPCs to other services.
+  const grpc = name === 'edge-router' ? '-' : new URL(grpcUrls[name]).host;
+  return serviceLine(`    ${name}`, adminUrls[name], grpc, String(services[name].pid ?? ''));
+}
+
+function serviceLine(name: string, operators: string, grpc: string, process: string): string {
+  return `${name.padEnd(25)} ${operators.padEnd(37)} ${grpc.padEnd(17)} ${process}`;
 }

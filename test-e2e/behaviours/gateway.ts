@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Topology } from '../topologies/topology.ts';
+import { adminPortBehaviour } from './admin-port.ts';
 import { badInputBehaviour } from './bad-input.ts';
 import { chatCompletionsBehaviour } from './chat-completions.ts';
 import { contractBehaviour } from './contract.ts';
@@ -54,6 +55,7 @@ export function describeGateway<T extends Topology>(
     requestIdsBehaviour(gateway);
     reconcileBehaviour(gateway);
     contractBehaviour(gateway);
+    adminPortBehaviour(gateway);
     more(gateway);
   });
 }

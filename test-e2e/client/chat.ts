@@ -10,7 +10,7 @@ export interface ChatAnswer {
 
 /** Posts a chat completion with `messages` made from a text, and reads the whole answer. */
 export async function chat(
-  { baseUrl }: Topology,
+  { baseUrl }: Pick<Topology, 'baseUrl'>,
   token: string,
   body: Readonly<Record<string, unknown>>,
   options: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal } = {},

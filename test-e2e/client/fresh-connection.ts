@@ -1,6 +1,8 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Topology } from '../topologies/topology.ts';
 
+type Gateway = Pick<Topology, 'baseUrl'>;
+
 export interface FreshAnswer {
   readonly status: number;
   readonly text: string;
@@ -16,20 +18,20 @@ export interface RunningAnswer {
 }
 
 /** A chat completion on a connection of its own, so that any worker of the gateway may get it. */
-export function chatAfresh(gateway: Topology, token: string, body: Readonly<Record<string, unknown>>): RunningAnswer {
+export function chatAfresh(gateway: Gateway, token: string, body: Readonly<Record<string, unknown>>): RunningAnswer {
   const whole = { messages: [{ role: 'user', content: 'Hello there' }], ...body };
   return askAfresh(gateway, 'POST', '/v1/chat/completions', token, JSON.stringify(whole));
 }
 
 /** `GET /v1/usage`, likewise: the requests of today. */
-export async function requestsTodayAfresh(gateway: Topology, token: string): Promise<number> {
+export async function requestsTodayAfresh(gateway: Gateway, token: string): Promise<number> {
   const { status, text } = await askAfresh(gateway, 'GET', '/v1/usage', token).answer;
   if (status !== 200) throw new Error(`usage answered ${status}: ${text}`);
   const { today } = JSON.parse(text) as { readonly today: { readonly requests: number } };
   return today.requests;
 }
 
-function askAfresh({ baseUrl }: Topology, method: string, path: string, token: string, body = ''): RunningAnswer {
+function askAfresh({ baseUrl }: Gateway, method: string, path: string, token: string, body = ''): RunningAnswer {
   const began = Promise.withResolvers<void>();
   const answer = new Promise<FreshAnswer>((resolve) => {
     const asked = request(`${baseUrl}${path}`, {

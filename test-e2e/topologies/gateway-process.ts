@@ -9,7 +9,7 @@ export interface FinishedCommand {
   readonly stderr: string;
 }
 
-/** A gatewayctl command that runs until it is stopped. */
+/** A command that runs until it is stopped. */
 export interface RunningCommand extends AsyncDisposable {
   readonly pid: number;
   stdout(): string;
@@ -21,10 +21,30 @@ export interface RunningCommand extends AsyncDisposable {
 
 /** Starts `gatewayctl <args>` with nothing of this process's own settings but what is given. */
 export function startGatewayctl(args: readonly string[], env: Readonly<Record<string, string>>): RunningCommand {
-  const child = spawn(process.execPath, ['services/gatewayctl/src/main.ts', ...args], {
+  return startCommand(process.execPath, ['services/gatewayctl/src/main.ts', ...args], env);
+}
+
+/** Starts `npm run <script> -- <args>`, which is in a process group of its own as it would be in a terminal. */
+export function startNpmScript(
+  script: string,
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): RunningCommand {
+  return startCommand('npm', ['run', script, '--', ...args], env, { detached: true });
+}
+
+/** Starts a program with nothing of this process's own settings but what is given. Disposing stops it, at last by force. */
+export function startCommand(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  { detached = false, stopTimeoutMs = 10_000 }: CommandOptions = {},
+): RunningCommand {
+  const child = spawn(program, args, {
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached,
   });
   const stdout = textOf(child, 'stdout');
   const stderr = textOf(child, 'stderr');
@@ -40,11 +60,17 @@ export function startGatewayctl(args: readonly string[], env: Readonly<Record<st
     kill: (signal) => child.kill(signal),
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
-      const forced = setTimeout(() => child.kill('SIGKILL'), 10_000);
+      const forced = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
       await ended;
       clearTimeout(forced);
     },
   };
+}
+
+interface CommandOptions {
+  /** In a process group of its own. */
+  readonly detached?: boolean;
+  readonly stopTimeoutMs?: number;
 }
 
 /** Runs `gatewayctl <args>` to its end. */

@@ -2,12 +2,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { ServiceRoute } from '@gateway/rpc';
 import { addConnectRoutes } from '@gateway/rpc/connect';
-import type { Metrics } from '@gateway/telemetry';
+import type { Logger, Metrics } from '@gateway/telemetry';
+import { AdminAccess, type AdminRefusal } from './admin-access.ts';
 
 export interface AdminServerOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
+  /** Further host names under which browsers and clients may call it. */
+  readonly allowedHosts: readonly string[];
+  readonly logger: Logger;
   readonly metrics: Metrics;
   /** RPCs offered as JSON over HTTP. */
   readonly routes: readonly ServiceRoute[];
@@ -21,11 +25,8 @@ export class AdminServer {
   readonly #server: Server;
 
   static async listen(options: AdminServerOptions): Promise<AdminServer> {
-    const rpc = connectNodeAdapter({
-      routes: (router) => addConnectRoutes(router, options.routes),
-      acceptCompression: [],
-    });
-    const server = createServer((request, response) => void answer(request, response, options, rpc));
+    const answer = answersOf(options);
+    const server = createServer((request, response) => void answer(request, response));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject).listen(options.port, options.host, resolve);
     });
@@ -44,23 +45,70 @@ export class AdminServer {
   }
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: AdminServerOptions,
-  rpc: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<void> {
-  const path = request.url?.split('?', 1)[0];
-  if (path === '/livez') return send(response, 200, 'ok\n');
-  if (path === '/readyz') {
-    const reason = await options.notReady();
-    return reason === undefined ? send(response, 200, 'ok\n') : send(response, 503, `${reason}\n`);
-  }
-  if (path === '/metrics')
-    return send(response, 200, await options.metrics.exposition(), options.metrics.registry.contentType);
-  rpc(request, response);
+type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+
+/** Never rejects: a fault of one answer is an answer too. */
+function answersOf(options: AdminServerOptions): Answer {
+  const { logger } = options;
+  const checks = healthAnswers(options);
+  const call = rpcAnswer(options);
+  return async (request, response) => {
+    const path = request.url?.split('?', 1)[0] ?? '';
+    try {
+      await (checks.get(path) ?? call)(request, response);
+    } catch (thrown) {
+      logger.error({ path, err: thrown }, 'the admin port could not answer');
+      if (response.headersSent) response.destroy();
+      else send(response, path === '/readyz' ? 503 : 500, 'This failed; the log says why.\n');
+    }
+  };
+}
+
+/**
+ * What probes and Prometheus ask for, whatever host name they call the port by: it changes nothing and holds no secret, and
+ * a probe that is refused ends a process that is well.
+ */
+function healthAnswers({ metrics, notReady }: AdminServerOptions): ReadonlyMap<string, Answer> {
+  return new Map<string, Answer>([
+    ['/livez', (_, response) => send(response, 200, 'ok\n')],
+    [
+      '/readyz',
+      async (_, response) => {
+        const reason = await notReady();
+        return reason === undefined ? send(response, 200, 'ok\n') : send(response, 503, `${reason}\n`);
+      },
+    ],
+    ['/metrics', async (_, response) => send(response, 200, await metrics.exposition(), metrics.registry.contentType)],
+  ]);
+}
+
+function rpcAnswer({ host, allowedHosts, logger, metrics, routes }: AdminServerOptions): Answer {
+  const access = new AdminAccess(host, allowedHosts);
+  const refusals = metrics.counter({
+    name: 'gateway_admin_refusals_total',
+    help: 'Requests to the admin port that were refused for the host name or the web page they came by.',
+    labels: ['reason'],
+  });
+  const rpc = connectNodeAdapter({
+    routes: (router) =>
+      addConnectRoutes(router, routes, (method, fault, requestId) =>
+        logger.error({ method, requestId, err: fault }, 'a call failed by a fault of ours'),
+      ),
+    acceptCompression: [],
+  });
+  return (request, response) => {
+    const refusal = access.refusalOf(request.headers);
+    if (refusal === undefined) return rpc(request, response);
+    refusals.inc({ reason: refusal.reason });
+    logger.warn(refusalRecord(refusal, request), 'a request to the admin port was refused');
+    return send(response, 403, refusal.text);
+  };
+}
+
+function refusalRecord({ reason }: AdminRefusal, { url, headers: { host, origin } }: IncomingMessage) {
+  return { reason, host, origin, path: url?.split('?', 1)[0] };
 }
 
 function send(response: ServerResponse, status: number, text: string, contentType = 'text/plain; charset=utf-8'): void {
-  response.writeHead(status, { 'content-type': contentType }).end(text);
+  response.writeHead(status, { 'content-type': contentType, 'x-content-type-options': 'nosniff' }).end(text);
 }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '@gateway/config';
 import { GrpcServer } from '@gateway/rpc/grpc';
-import { createLogger, Metrics } from '@gateway/telemetry';
+import { createLogger, type Logger, Metrics } from '@gateway/telemetry';
 import { AdminServer } from './admin-server.ts';
-import { readProcessConfig } from './process-config.ts';
+import { type ProcessConfig, readProcessConfig } from './process-config.ts';
 import type { Service, ServiceRuntime } from './service.ts';
 import { startFailureText } from './start-failure.ts';
-import { stopSignal } from './stop-signal.ts';
+import { StopSignal } from './stop-signal.ts';
 
 /** Reads its own settings from `env` (throwing ConfigError) and builds the service with its network peers. */
 export type ServiceFactory = (env: Environment, runtime: ServiceRuntime) => Promise<Service>;
@@ -31,34 +31,46 @@ async function serveUntilStopped(name: string, createService: ServiceFactory, en
   const metrics = new Metrics();
   let stopping = false;
 
-  await using service = await createService(env, { logger, metrics });
+  await using stack = new AsyncDisposableStack();
+  const service = stack.use(await createService(env, { logger, metrics }));
   await service.start();
-  const notReady = async () => (stopping ? 'stopping' : service.notReady());
-  const grpc =
-    service.routes.length === 0
-      ? undefined
-      : await GrpcServer.listen({
-          host: config.host,
-          port: config.grpcPort,
-          routes: service.routes,
-          onFault: (method, fault, requestId) =>
-            logger.error({ method, requestId, err: fault }, 'a call failed by a fault of ours'),
-        });
-  await using admin = await AdminServer.listen({
-    host: config.host,
-    port: config.adminPort,
-    metrics,
-    routes: service.adminRoutes ?? service.routes,
-    notReady,
-  });
+  const grpc = await listenForCalls(service, config, logger);
+  stack.defer(() => grpc?.stop(0));
+  const admin = stack.use(
+    await AdminServer.listen({
+      host: config.host,
+      port: config.adminPort,
+      allowedHosts: config.adminAllowedHosts,
+      logger,
+      metrics,
+      routes: service.adminRoutes ?? service.routes,
+      notReady: async () => (stopping ? 'stopping' : service.notReady()),
+    }),
+  );
+  using stop = new StopSignal();
   grpc?.setServing(true);
   logger.info({ grpcPort: grpc?.port, adminPort: admin.port }, 'started');
 
-  const signal = await stopSignal();
+  const signal = await stop.received;
   stopping = true;
   logger.info({ signal }, 'draining');
   grpc?.setServing(false);
   await sleep(config.drainDelayMs);
   await Promise.all([grpc?.stop(config.drainTimeoutMs), service.drain?.(config.drainTimeoutMs)]);
   logger.info('stopped');
+}
+
+async function listenForCalls(
+  { routes }: Service,
+  config: ProcessConfig,
+  logger: Logger,
+): Promise<GrpcServer | undefined> {
+  if (routes.length === 0) return undefined;
+  return GrpcServer.listen({
+    host: config.host,
+    port: config.grpcPort,
+    routes,
+    onFault: (method, fault, requestId) =>
+      logger.error({ method, requestId, err: fault }, 'a call failed by a fault of ours'),
+  });
 }

@@ -1,18 +1,25 @@
 import type { DescMethod } from '@bufbuild/protobuf';
-import { Code, ConnectError, type ConnectRouter, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
+import {
+  type Code,
+  ConnectError,
+  type ConnectRouter,
+  type HandlerContext,
+  type ServiceImpl,
+} from '@connectrpc/connect';
 import { fromErrorDetail, type GatewayError, toErrorDetail, toGatewayError } from '@gateway/errors';
 import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
+import { isFault, type OnFault, requestIdOf } from './faults.ts';
 import { RpcError } from './rpc-error.ts';
 import type { CallContext, ServiceRoute } from './service-types.ts';
-import { statusNumberOf } from './status-number.ts';
+import { rpcStatusOf, statusNumberOf } from './status-number.ts';
 
 /**
  * Offers routes over the Connect protocol, which any HTTP client can speak: `curl -d '{}' -H 'content-type: application/json'`
  * on `/<package>.<Service>/<Method>`. For operators; services call each other over gRPC.
  */
-export function addConnectRoutes(router: ConnectRouter, routes: readonly ServiceRoute[]): void {
+export function addConnectRoutes(router: ConnectRouter, routes: readonly ServiceRoute[], onFault?: OnFault): void {
   for (const route of routes) {
-    const handlers = route.service.methods.map((method) => [method.localName, connectHandler(method, route)]);
+    const handlers = route.service.methods.map((method) => [method.localName, connectHandler(method, route, onFault)]);
     router.service(route.service, Object.fromEntries(handlers) as ServiceImpl<typeof route.service>);
   }
 }
@@ -22,21 +29,25 @@ export function fromConnectError(thrown: unknown): GatewayError | RpcError {
   const error = ConnectError.from(thrown);
   const [detail] = error.findDetails(ErrorDetailSchema);
   if (detail !== undefined) return fromErrorDetail(detail);
-  return new RpcError(error.code === Code.Unavailable ? 'unavailable' : 'internal', error.rawMessage, {
-    cause: thrown,
-  });
+  // Connect numbers its codes as gRPC numbers its statuses.
+  return new RpcError(rpcStatusOf(error.code), error.rawMessage, { cause: thrown });
 }
 
 type AnyHandler = (request: unknown, context: CallContext) => Promise<object> & AsyncIterable<object>;
 
-function connectHandler(method: DescMethod, route: ServiceRoute) {
+function connectHandler(method: DescMethod, route: ServiceRoute, onFault: OnFault | undefined) {
   const handler = route.handlers[method.localName] as AnyHandler;
+  const failure = (thrown: unknown, request: unknown, { signal }: HandlerContext) => {
+    if (signal.aborted && isReasonOf(signal, thrown)) return ConnectError.from(signal.reason);
+    if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(asObject(request)));
+    return toConnectError(thrown);
+  };
   if (method.methodKind === 'unary' || method.methodKind === 'client_streaming') {
     return async (request: unknown, context: HandlerContext) => {
       try {
         return await handler(request, context);
       } catch (thrown) {
-        throw toConnectError(thrown);
+        throw failure(thrown, request, context);
       }
     };
   }
@@ -44,14 +55,31 @@ function connectHandler(method: DescMethod, route: ServiceRoute) {
     try {
       yield* handler(request, context);
     } catch (thrown) {
-      throw toConnectError(thrown);
+      throw failure(thrown, request, context);
     }
   };
 }
 
+/**
+ * Whether a handler failed because its caller went away or its deadline passed: with the reason itself, or with an error that
+ * a library made of it.
+ */
+function isReasonOf({ reason }: AbortSignal, thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return thrown === reason;
+  return thrown === reason || thrown.cause === reason || thrown.name === 'AbortError' || isCancelled(thrown);
+}
+
+function isCancelled(thrown: Error): boolean {
+  return thrown instanceof RpcError && (thrown.status === 'cancelled' || thrown.status === 'deadline_exceeded');
+}
+
+function asObject(value: unknown): object | undefined {
+  return typeof value === 'object' && value !== null ? value : undefined;
+}
+
 function toConnectError(thrown: unknown): ConnectError {
   const error = thrown instanceof RpcError ? thrown : toGatewayError(thrown);
-  // Connect numbers its codes as gRPC numbers its statuses, and an error is never OK.
+  // An error is never OK, and Connect knows all other numbers.
   const code = statusNumberOf(error) as Code;
   const details = error instanceof RpcError ? [] : [{ desc: ErrorDetailSchema, value: toErrorDetail(error) }];
   return new ConnectError(error.message, code, undefined, details, thrown);

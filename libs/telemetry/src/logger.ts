@@ -1,4 +1,5 @@
 import { type Logger as PinoLogger, pino } from 'pino';
+import { errorRecord } from './error-record.ts';
 
 export type Logger = PinoLogger;
 
@@ -21,6 +22,7 @@ export function createLogger(service: string, level = 'info'): Logger {
       level,
       base: { service },
       redact: { paths: redactedPaths, censor: '[redacted]' },
+      serializers: { err: errorRecord },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
     pino.destination({ dest: 2, sync: true }),

@@ -1,4 +1,6 @@
+export { AdoptedProcess } from './processes/adopted-process.ts';
 export type { ProcessControl } from './processes/managed-process.ts';
+export { Undertaker } from './processes/undertaker.ts';
 export { freePort, freePorts } from './servers/free-port.ts';
 export type { NatsOptions } from './servers/start-nats.ts';
 export { startNats } from './servers/start-nats.ts';
@@ -14,7 +16,8 @@ export type { StartedBackends, TestBackends } from './test-backends.ts';
 export { startBackends, testBackends } from './test-backends.ts';
 export type { TestDatabase } from './test-database.ts';
 export { createTestDatabase } from './test-database.ts';
-export type { ServiceName } from './topology/service-environment.ts';
+export type { ServiceName, TopologyAddresses } from './topology/service-environment.ts';
 export { serviceNames } from './topology/service-environment.ts';
+export { servicePlan } from './topology/service-plan.ts';
 export type { RunningServices, ServiceReplica, ServicesOptions } from './topology/start-services.ts';
 export { startServices } from './topology/start-services.ts';

@@ -1,4 +1,5 @@
 import { type Environment, EnvReader } from '@gateway/config';
+import { readAllowedHosts } from '@gateway/lifecycle';
 import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
 import { type LogLevel, logLevels } from '@gateway/telemetry';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
@@ -9,6 +10,8 @@ export interface AllInOneConfig {
   readonly host: string;
   /** ADMIN_PORT (9090): liveness, readiness, metrics, and what gatewayctl calls. */
   readonly adminPort: number;
+  /** ADMIN_ALLOWED_HOSTS: further host names under which the admin port may be called. */
+  readonly adminAllowedHosts: readonly string[];
   /** LOG_LEVEL (warn): the terminal belongs to the welcome text. */
   readonly logLevel: LogLevel;
   /** DRAIN_TIMEOUT_SECONDS (600): how long running streams may take to end after SIGTERM. */
@@ -36,6 +39,7 @@ export function readAllInOneConfig(env: Environment): AllInOneConfig {
   const config: AllInOneConfig = {
     host: reader.string('HOST', '127.0.0.1'),
     adminPort: reader.port('ADMIN_PORT', 9090),
+    adminAllowedHosts: readAllowedHosts(reader),
     logLevel: reader.oneOf('LOG_LEVEL', logLevels, 'warn'),
     drainTimeoutMs: reader.integer('DRAIN_TIMEOUT_SECONDS', 600, { max: 86_400 }) * 1_000,
     databaseUrl: reader.optionalUrl('DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/gateway', [

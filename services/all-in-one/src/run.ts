@@ -1,6 +1,6 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
 import { simulatedGatewayConfig } from '@gateway/config';
-import { AdminServer, startFailureText, stopSignal } from '@gateway/lifecycle';
+import { AdminServer, StopSignal, startFailureText } from '@gateway/lifecycle';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { type ComposedGateway, composeGateway } from './compose.ts';
@@ -32,16 +32,18 @@ async function serveUntilStopped(env: Environment): Promise<void> {
     await AdminServer.listen({
       host: config.host,
       port: config.adminPort,
-      metrics: runtime.metrics,
+      allowedHosts: config.adminAllowedHosts,
+      ...runtime,
       routes: gateway.adminRoutes,
       notReady: async () => (stopping ? 'stopping' : gateway.notReady()),
     }),
   );
+  using stop = new StopSignal();
   process.stdout.write(
     welcomeText(await welcome(env, config, { gateway, admin, simulatorUrl: providers.simulatorUrl })),
   );
 
-  await stopSignal();
+  await stop.received;
   stopping = true;
   await gateway.edge.drain?.(config.drainTimeoutMs);
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ManagedProcess, type ProcessControl } from '../processes/managed-process.ts';
 import { Undertaker } from '../processes/undertaker.ts';
 import { runCommand } from '../programs/run-command.ts';
@@ -12,13 +13,13 @@ import {
   grpcUrl,
   type ServiceName,
   type ServicePorts,
-  serviceEnvironment,
   serviceGroups,
   serviceNames,
   type TopologyAddresses,
 } from './service-environment.ts';
+import { environmentOfPrograms, repositoryRoot, type ServiceOptions, servicePlan } from './service-plan.ts';
 
-export interface ServicesOptions {
+export interface ServicesOptions extends ServiceOptions {
   /** Redis, NATS and Postgres. The database must be the services' own: it is migrated. */
   readonly backends: TestBackends;
   /** The gateway.yaml. Default: what the services do without one. */
@@ -31,16 +32,8 @@ export interface ServicesOptions {
   readonly tokenHashKey?: string | undefined;
   /** How many processes of a service there are; one of each unless told. */
   readonly replicas?: Partial<Readonly<Record<ServiceName, number>>> | undefined;
-  /** Further settings of every service. */
-  readonly env?: NodeJS.ProcessEnv | undefined;
-  /** Settings of single services, which win over all others: a peer behind a proxy, for example. */
-  readonly envOf?: Partial<Readonly<Record<ServiceName, Readonly<Record<string, string>>>>> | undefined;
-  /** How long running requests may go on after a stop. Default: 10 s. */
-  readonly drainTimeoutSeconds?: number | undefined;
-  /** Is given every line that a service logs. */
-  readonly onLine?: ((service: ServiceName, line: string) => void) | undefined;
-  /** Is told when a service ends that nobody stopped or killed. It is not started again. */
-  readonly onUnexpectedEnd?: ((service: ServiceName, how: string) => void) | undefined;
+  /** Aborting it ends the start: what runs by then is stopped. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** One process of a service. Restarts keep its ports and its folder. */
@@ -82,9 +75,11 @@ export async function startServices(options: ServicesOptions): Promise<RunningSe
     addresses.slice(0, replicaCount(name, options)).map((each) => replicaOf(name, each, options, undertakerOf(stack))),
   );
   stack.defer(() => stopInOrder(replicas));
-  const starts = await Promise.allSettled(serviceNames.flatMap((name) => replicas[name].map((each) => each.restart())));
-  const failures = starts.flatMap((start) => (start.status === 'rejected' ? [start.reason] : []));
-  if (failures.length > 0) throw new AggregateError(failures, failures.map((failure) => failure.message).join('\n'));
+  options.signal?.throwIfAborted();
+  await allStarted(
+    serviceNames.flatMap((name) => replicas[name].map((each) => each.restart())),
+    options.signal,
+  );
   const running = stack.move();
   const services = mapServices((name) => firstOf(replicas[name]));
   return {
@@ -133,7 +128,7 @@ function replicaOf(
   options: ServicesOptions,
   undertaker: Undertaker,
 ): ServiceReplica {
-  const process = new ManagedProcess(planOf(name, addresses, options), undertaker);
+  const process = new ManagedProcess(servicePlan(name, addresses, options), undertaker);
   const isEdge = name === 'edge-router';
   return {
     adminUrl: adminUrl(addresses, name),
@@ -163,46 +158,49 @@ async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
   return folder;
 }
 
-const root = join(import.meta.dirname, '../../../..');
-
 async function migrate({ backends }: ServicesOptions): Promise<void> {
-  await runCommand(process.execPath, [join(root, 'services/gatewayctl/src/main.ts'), 'migrate'], {
+  await runCommand(process.execPath, [join(repositoryRoot, 'services/gatewayctl/src/main.ts'), 'migrate'], {
     timeoutMs: 120_000,
-    cwd: root,
+    cwd: repositoryRoot,
     env: { ...environmentOfPrograms(), DATABASE_URL: backends.postgresUrl },
   });
 }
 
-function planOf(name: ServiceName, addresses: TopologyAddresses, options: ServicesOptions) {
-  const drainTimeoutSeconds = options.drainTimeoutSeconds ?? 10;
-  return {
-    name,
-    command: process.execPath,
-    parameters: [join(root, 'services', name, 'src/main.ts')],
-    env: {
-      ...environmentOfPrograms(),
-      DRAIN_TIMEOUT_SECONDS: String(drainTimeoutSeconds),
-      ...options.env,
-      ...serviceEnvironment(name, addresses),
-      ...options.envOf?.[name],
-    },
-    cwd: root,
-    stopSignal: 'SIGTERM' as const,
-    stopTimeoutMs: (drainTimeoutSeconds + 5) * 1_000,
-    ping: () => askReadiness(adminUrl(addresses, name)),
-    onLine: (line: string) => options.onLine?.(name, line),
-    onUnexpectedEnd: (how: string) => options.onUnexpectedEnd?.(name, how),
-  };
+/**
+ * Does not wait for the others once one has failed, but for a little while: what is wrong with one is often wrong with several.
+ *
+ * @throws AggregateError of the failures; the signal's reason once it is aborted.
+ */
+async function allStarted(starts: readonly Promise<void>[], signal: AbortSignal | undefined): Promise<void> {
+  const failures: Error[] = [];
+  const noted = starts.map((start) =>
+    start.catch((thrown: unknown) => {
+      failures.push(thrown instanceof Error ? thrown : new Error(String(thrown)));
+      throw thrown;
+    }),
+  );
+  const settled = Promise.allSettled(noted);
+  try {
+    await unlessAborted(Promise.all(noted), signal);
+  } catch {
+    signal?.throwIfAborted();
+    await Promise.race([settled, sleep(furtherFailuresMs)]);
+    throw new AggregateError(failures, failures.map(({ message }) => message).join('\n'));
+  }
 }
 
-function environmentOfPrograms(): NodeJS.ProcessEnv {
-  return { PATH: process.env.PATH, HOME: process.env.HOME };
-}
+const furtherFailuresMs = 2_000;
 
-async function askReadiness(url: string): Promise<void> {
-  const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) });
-  const text = await response.text();
-  if (!response.ok) throw new Error(text.trim());
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort);
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }
 
 function undertakerOf(stack: AsyncDisposableStack): Undertaker {

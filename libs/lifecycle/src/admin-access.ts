@@ -1,0 +1,95 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+import type { EnvReader } from '@gateway/config';
+
+export type AdminRefusalReason = 'host' | 'origin' | 'cross_site';
+
+/** Why a request to the admin port is not taken, and what a person can do about it. */
+export interface AdminRefusal {
+  readonly reason: AdminRefusalReason;
+  readonly text: string;
+}
+
+/** Reads ADMIN_ALLOWED_HOSTS: host names with commas between them, where `.example` stands for all names below it. */
+export function readAllowedHosts(reader: EnvReader): readonly string[] {
+  const names = reader
+    .string('ADMIN_ALLOWED_HOSTS', '')
+    .split(',')
+    .map((name) => normalName(name.trim()))
+    .filter((name) => name !== '');
+  const wrong = names.filter((name) => !/^\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name));
+  if (wrong.length > 0) {
+    reader.problem(
+      `ADMIN_ALLOWED_HOSTS must be host names with commas between them, without scheme and port, not "${wrong.join(', ')}". For example: ADMIN_ALLOWED_HOSTS=identity,.gateway.svc.cluster.local`,
+    );
+  }
+  return names;
+}
+
+/**
+ * Keeps web pages from calling the admin port through the browser of somebody who can reach it.
+ *
+ * A page of a foreign site may have its own host name resolved to this machine (DNS rebinding): it is then of the same origin as
+ * this port, and only the Host header shows it. That trick needs a name, so an IP address in Host is always fine. A page
+ * that calls this port under its proper name is shown by Origin, or by Sec-Fetch-Site where a browser sends no Origin.
+ * What is no browser sends neither.
+ */
+export class AdminAccess {
+  readonly #names: readonly string[];
+  readonly #ownNames: readonly string[];
+
+  /** @param allowedHosts as `readAllowedHosts` gives them. */
+  constructor(listeningHost: string, allowedHosts: readonly string[]) {
+    this.#names = allowedHosts;
+    this.#ownNames = ['localhost', normalName(listeningHost)];
+  }
+
+  /** Undefined when the request may be taken. */
+  refusalOf({ host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders): AdminRefusal | undefined {
+    const name = nameIn(host);
+    if (name === undefined) return { reason: 'host', text: 'The Host header is not a host name or an address.\n' };
+    if (!this.#isOwn(name) && !this.#isListed(name)) {
+      return { reason: 'host', text: `The admin port is not served under this name. ${howToAllow(name)}` };
+    }
+    if (origin !== undefined) return this.#refusalOfOrigin(origin, host);
+    // A direct visit ("none") is a person's own doing.
+    if (site === 'cross-site' || site === 'same-site') {
+      return { reason: 'cross_site', text: 'Pages of other sites may not call the admin port.\n' };
+    }
+    return undefined;
+  }
+
+  #refusalOfOrigin(origin: string, host: string | undefined): AdminRefusal | undefined {
+    const url = URL.canParse(origin) ? new URL(origin) : undefined;
+    if (url === undefined) return { reason: 'origin', text: 'Pages without an origin may not call the admin port.\n' };
+    if (url.host === host?.toLowerCase() || this.#isListed(normalName(url.hostname))) return undefined;
+    return {
+      reason: 'origin',
+      text: `Pages of other origins may not call the admin port. ${howToAllow(normalName(url.hostname))}`,
+    };
+  }
+
+  #isOwn(name: string): boolean {
+    return isIP(name) !== 0 || this.#ownNames.includes(name);
+  }
+
+  #isListed(name: string): boolean {
+    return this.#names.some((allowed) => name === allowed || (allowed.startsWith('.') && name.endsWith(allowed)));
+  }
+}
+
+/** The host of a Host header: a name, or an address without brackets. */
+function nameIn(host: string | undefined): string | undefined {
+  const [, address, name] = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::\d+)?$/i.exec(host ?? '') ?? [];
+  const found = address ?? name;
+  return found === undefined ? undefined : normalName(found);
+}
+
+/** In lower case, without the final dot of a full name. */
+function normalName(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
+}
+
+function howToAllow(name: string): string {
+  return `To allow it, add ${name} to the setting ADMIN_ALLOWED_HOSTS.\n`;
+}

@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startSimulator } from '@gateway/simulator';
+import { freePorts } from '@gateway/testkit';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { chatAfresh } from '../client/fresh-connection.ts';
+import { issueToken } from '../client/tokens.ts';
+import { writeGatewayFile } from '../topologies/gateway-file.ts';
+import { type RunningCommand, startNpmScript, untilReady } from '../topologies/gateway-process.ts';
+import { ownBackends } from '../topologies/own-backends.ts';
+import { processMark } from '../topologies/processes-of.ts';
+
+describe('a signal to npm', () => {
+  let folder: string;
+  let stack: AsyncDisposableStack;
+  beforeEach(async () => {
+    stack = new AsyncDisposableStack();
+    folder = await mkdtemp(join(tmpdir(), 'gateway-npm-'));
+    stack.defer(() => rm(folder, { recursive: true, force: true }));
+  });
+  afterEach(() => stack.disposeAsync());
+
+  const untilSaid = (command: RunningCommand, text: string) =>
+    expect.poll(() => command.stdout(), { timeout: 90_000, interval: 100 }).toContain(text);
+
+  it.each([
+    { script: 'start', args: [] },
+    { script: 'start', args: ['--workers', '2'] },
+    { script: 'gatewayctl', args: ['start'] },
+    { script: 'simulator', args: ['--port', '0'] },
+  ])('ends all that it has started: $script $args', async ({ script, args }) => {
+    const mark = processMark();
+    const env = { ...mark.env, PORT: '0', ADMIN_PORT: '0', GATEWAY_DATA: join(folder, 'data') };
+    await using command = startNpmScript(script, env, args);
+    await untilSaid(command, 'curl ');
+    process.kill(command.pid, 'SIGTERM');
+    await command.ended;
+    await expect.poll(() => mark.running(), { timeout: 20_000 }).toEqual([]);
+  });
+
+  it('ends all that it has started: start:services', async () => {
+    const mark = processMark();
+    const { redisUrl, natsUrl, postgresUrl } = await ownBackends(stack);
+    const simulator = stack.use(await startSimulator());
+    const [port] = await freePorts(1);
+    await using command = startNpmScript('start:services', {
+      ...mark.env,
+      PORT: String(port),
+      GATEWAY_CONFIG: await writeGatewayFile(folder, simulator.url),
+      GATEWAY_DATA: join(folder, 'data'),
+      REDIS_URL: redisUrl,
+      NATS_URL: natsUrl,
+      DATABASE_URL: postgresUrl,
+      TOKEN_HASH_KEY: Buffer.alloc(32, 7).toString('base64'),
+    });
+    await untilSaid(command, '\ncurl ');
+    expect((await mark.running()).filter((line) => line.includes('/src/main.ts'))).toHaveLength(8);
+    process.kill(command.pid, 'SIGTERM');
+    await command.ended;
+    await expect.poll(() => mark.running(), { timeout: 30_000 }).toEqual([]);
+  });
+
+  it('lets running streams end after Ctrl-C, which reaches npm and what it has started', async () => {
+    const simulator = stack.use(await startSimulator({ eventDelayMs: 20 }));
+    const [port, adminPort] = await freePorts(2);
+    await using command = startNpmScript('start', {
+      PORT: String(port),
+      ADMIN_PORT: String(adminPort),
+      GATEWAY_DATA: join(folder, 'data'),
+      GATEWAY_CONFIG: await writeGatewayFile(folder, simulator.url),
+    });
+    const adminUrl = `http://127.0.0.1:${adminPort}`;
+    await untilReady(adminUrl, command);
+    const token = await issueToken({ adminUrl }, { kind: 'personal' });
+    const stream = chatAfresh({ baseUrl: `http://127.0.0.1:${port}` }, token.text, {
+      model: 'gateway/claude',
+      stream: true,
+      messages: [{ role: 'user', content: '#long 200' }],
+    });
+    await stream.began;
+    process.kill(-command.pid, 'SIGINT');
+    expect(await stream.answer).toMatchObject({ brokeOff: false, text: expect.stringMatching(/data: \[DONE\]\n\n$/) });
+    await command.ended;
+  });
+});

@@ -1,0 +1,140 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Simulator, startSimulator } from '@gateway/simulator';
+import { freePort, serviceNames, type TestBackends } from '@gateway/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chat } from '../client/chat.ts';
+import { chatAfresh } from '../client/fresh-connection.ts';
+import { issueToken } from '../client/tokens.ts';
+import { writeGatewayFile } from '../topologies/gateway-file.ts';
+import { startNpmScript } from '../topologies/gateway-process.ts';
+import { ownBackends } from '../topologies/own-backends.ts';
+import { processMark } from '../topologies/processes-of.ts';
+import { runStartServices, welcomeOf } from '../topologies/start-services.ts';
+
+describe('npm run start:services with accounts of its own', () => {
+  const stack = new AsyncDisposableStack();
+  let simulator: Simulator;
+  let backends: TestBackends;
+  let gatewayFile = '';
+  let folder = '';
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-start-services-'));
+    stack.defer(() => rm(folder, { recursive: true, force: true }));
+    simulator = stack.use(await startSimulator());
+    gatewayFile = await writeGatewayFile(folder, simulator.url);
+    backends = await ownBackends(stack);
+  });
+  afterAll(() => stack.disposeAsync());
+
+  const settings = async () => ({
+    PORT: String(await freePort()),
+    GATEWAY_CONFIG: gatewayFile,
+    GATEWAY_DATA: join(folder, 'data'),
+    REDIS_URL: backends.redisUrl,
+    NATS_URL: backends.natsUrl,
+    DATABASE_URL: backends.postgresUrl,
+    TOKEN_HASH_KEY: Buffer.alloc(32, 7).toString('base64'),
+  });
+
+  it('stays after its welcome, answers, and after Ctrl-C stops everything, callers first', async () => {
+    const mark = processMark();
+    const env = { ...mark.env, PORT: String(await freePort()), GATEWAY_CONFIG: gatewayFile };
+    // Without any address: with Redis, NATS and Postgres of its own, and a first token.
+    await using command = startNpmScript('start:services', env);
+    const { baseUrl, token = '', pids } = await welcomeOf(command);
+    await sleep(1_000);
+    expect((await chat({ baseUrl }, token, { model: 'gateway/claude' })).status).toBe(200);
+    for (const name of serviceNames) expect(() => process.kill(pids[name], 0)).not.toThrow();
+    process.kill(-command.pid, 'SIGINT');
+    const { exitCode, stderr } = await command.ended;
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('stopping after SIGINT');
+    expect(stderr).not.toContain('go on without it');
+    await expect.poll(() => mark.running()).toEqual([]);
+    const stopped = stoppedServices(stderr);
+    expect([...stopped].sort()).toEqual([...serviceNames].sort());
+    expect(stopped[0]).toBe('edge-router');
+    expect(stopped.at(-1)).toBe('usage-query');
+  });
+
+  it('is ended at once by a second signal, and leaves nothing behind', async () => {
+    const mark = processMark();
+    const { command, stream } = await withRunningStream({ ...(await settings()), ...mark.env });
+    await using _ = command;
+    command.kill('SIGTERM');
+    await expect.poll(() => command.stderr()).toContain('stopping after SIGTERM');
+    await sleep(1_200);
+    expect(command.stderr()).not.toMatch(/edge-router .*"stopped"/);
+    command.kill('SIGTERM');
+    expect((await command.ended).exitCode).toBe(1);
+    await expect.poll(() => mark.running(), { timeout: 20_000 }).toEqual([]);
+    expect((await stream.answer).brokeOff).toBe(true);
+  });
+
+  it('stops in order when the signal comes while it starts', async () => {
+    const mark = processMark();
+    await using command = runStartServices({ ...(await settings()), ...mark.env });
+    await expect.poll(() => command.stderr(), { timeout: 60_000, interval: 20 }).toMatch(/"msg":"started"/);
+    command.kill('SIGTERM');
+    const { exitCode, stdout, stderr } = await command.ended;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
+    expect(stderr).toContain('stopping after SIGTERM');
+    await expect.poll(() => mark.running(), { timeout: 20_000 }).toEqual([]);
+  });
+
+  it.each([
+    [
+      'a setting',
+      { USAGE_BATCH_EVENTS: 'many' },
+      /usage-ingest can't start:\n.*USAGE_BATCH_EVENTS must be a whole number/,
+    ],
+    ['a file', { GATEWAY_CONFIG: '/no/such/gateway.yaml' }, /can't start:\n.*\/no\/such\/gateway\.yaml/],
+  ])('says what is wrong with %s, ends with code 1, and leaves nothing behind', async (_, wrong, expected) => {
+    const mark = processMark();
+    await using command = runStartServices({ ...(await settings()), ...mark.env, ...wrong });
+    const { exitCode, stdout, stderr } = await command.ended;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(lastWordsOf(stderr)).toMatch(expected);
+    expect(stderr).not.toContain('    at ');
+    await expect.poll(() => mark.running(), { timeout: 20_000 }).toEqual([]);
+  });
+
+  it('says that its port is taken, ends with code 1, and leaves nothing behind', async () => {
+    const mark = processMark();
+    const env = { ...(await settings()), ...mark.env };
+    const holder = createServer();
+    await new Promise<void>((resolve) => holder.listen(Number(env.PORT), '127.0.0.1', resolve));
+    await using command = runStartServices(env);
+    const { exitCode, stderr } = await command.ended;
+    holder.close();
+    expect(exitCode).toBe(1);
+    expect(lastWordsOf(stderr)).toContain(`edge-router can't start: 127.0.0.1:${env.PORT} is taken by another process`);
+    await expect.poll(() => mark.running(), { timeout: 20_000 }).toEqual([]);
+  });
+
+  async function withRunningStream(env: Readonly<Record<string, string>>) {
+    const command = runStartServices(env);
+    const { baseUrl, adminUrls } = await welcomeOf(command);
+    const token = await issueToken({ adminUrl: adminUrls.identity }, { kind: 'personal' });
+    const fault = { kind: 'delay', betweenEventsMs: 100 } as const;
+    for (const letter of ['a', 'b']) simulator.faults.add({ account: `messages-${letter}`, forSeconds: 60, fault });
+    const messages = [{ role: 'user', content: '#long 300' }];
+    const stream = chatAfresh({ baseUrl }, token.text, { model: 'gateway/claude', stream: true, messages });
+    await stream.began;
+    return { command, stream };
+  }
+});
+
+/** In the order in which they said so. */
+function stoppedServices(log: string): readonly string[] {
+  return [...log.matchAll(/^(\S+) +\| .*"msg":"stopped"/gm)].map(([, name = '']) => name);
+}
+
+/** From the line on with which the whole of it gives up. */
+function lastWordsOf(log: string): string {
+  return log.slice(log.indexOf("The gateway can't start"));
+}
