@@ -16,9 +16,17 @@ export interface ServicesTopology extends Topology {
   readonly logs: () => string;
 }
 
+export interface ServicesTopologyOptions {
+  /** Further settings of every service. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Writes the gateway.yaml. */
+  readonly writeFile?: typeof writeGatewayFile;
+}
+
 export async function startServicesTopology(
   name: string,
   envOf: ServicesOptions['envOf'] = {},
+  { env = {}, writeFile = writeGatewayFile }: ServicesTopologyOptions = {},
 ): Promise<ServicesTopology> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
@@ -28,8 +36,8 @@ export async function startServicesTopology(
   const running = stack.use(
     await startServices({
       backends: await ownBackends(stack),
-      gatewayConfigFile: await writeGatewayFile(folder, simulator.url),
-      env: { ...suiteSettings },
+      gatewayConfigFile: await writeFile(folder, simulator.url),
+      env: { ...suiteSettings, ...env },
       envOf,
       onLine: (service, line) => lines.push(`${service} ${line}`),
     }),

@@ -12,6 +12,7 @@ import { type Clock, systemClock } from '@gateway/time';
 import { LocalAdmission } from './admission/local-admission.ts';
 import { Heartbeats } from './answer/heartbeats.ts';
 import { AttemptReporter } from './attempts/attempt-reporter.ts';
+import { LeaseRenewals } from './attempts/lease-renewals.ts';
 import { identityResolver } from './authentication/authenticate.ts';
 import { TokenCache } from './authentication/token-cache.ts';
 import { watchTokenChanges } from './authentication/watch-token-changes.ts';
@@ -76,6 +77,13 @@ export async function createEdgeRouterService(
   const reporter = stack.use(
     new AttemptReporter({ broker: peers.broker, timeoutMs: rpcTimeoutMs, onGivenUp: events.reportGivenUp }),
   );
+  const renewals = stack.use(
+    new LeaseRenewals({
+      broker: peers.broker,
+      timeoutMs: rpcTimeoutMs,
+      onFault: (fault) => events.faulted('renewal', fault),
+    }),
+  );
   const tokens = new TokenCache({
     resolve: identityResolver(peers.identity, rpcTimeoutMs),
     clock,
@@ -101,10 +109,11 @@ export async function createEdgeRouterService(
       clock,
       heartbeats,
       reporter,
+      renewals,
       booking: { journal, charger, recent },
     },
   });
-  const server = new HttpServer(app, config);
+  const server = new HttpServer(app, config, events.clientStalled);
   stack.defer(() => server.drain(0));
 
   let port = 0;

@@ -17,7 +17,7 @@ const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.index
 const refusal = (code: string) => ({ error: { code, message: expect.any(String) } });
 
 describe('HttpServer', () => {
-  const config = { host: '127.0.0.1', port: 0, headersTimeoutMs: 300, bodyTimeoutMs: 600 };
+  const config = { host: '127.0.0.1', port: 0, headersTimeoutMs: 300, bodyTimeoutMs: 600, writeStallMs: 60_000 };
   /** The requests that reached the listener, as `path` or `path failed`. */
   let handled: string[] = [];
   let release = (): void => undefined;
