@@ -34,7 +34,7 @@ export class SlowReader implements Disposable {
 
   /** Takes so many bytes, or what there is. */
   take(bytes: number): void {
-    this.#socket.on('readable', noRead);
+    if (this.#socket.listenerCount('readable') === 0) this.#socket.on('readable', noRead);
     const piece: unknown = this.#socket.read(Math.min(bytes, this.#socket.readableLength)) ?? '';
     this.#taken += String(piece);
   }
