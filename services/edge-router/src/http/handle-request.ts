@@ -109,7 +109,9 @@ function clientOf({ socket: connection }: IncomingMessage, response: ServerRespo
 
 /** Resolves when the system has all of the answer, which takes as long as the client does for a large one, or can't have it. */
 async function sentOrLeft({ socket: connection }: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (response.writableFinished || response.closed || connection.destroyed) return;
+  // One that has no end yet was refused while its client goes on uploading.
+  const isOver = !response.writableEnded || response.writableFinished || response.closed;
+  if (isOver || connection.destroyed) return;
   const sent = Promise.withResolvers<void>();
   // An answer that waits for earlier ones of its connection hears nothing of that one's end.
   response.once('close', sent.resolve);

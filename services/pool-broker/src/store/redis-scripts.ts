@@ -137,13 +137,13 @@ end
 
 -- Ends a lease and its request once, and reads what its end may change. Keys: leases, settled leases, health of the account,
 -- health of the pool, sets of requests. Parameters: lease id, now, memory in ms. Answers nothing for one that was ended before,
--- else the time the request began, by the first set of requests, and both healths ("" for what is not known).
+-- else the time the request began, by the first set of requests (else of leases), and both healths ("" for what is not known).
 function verbs.settle_lease(keys, parameters)
   local lease, now, memory = parameters[1], parameters[2], parameters[3]
   trim(keys[2], now - memory)
   if redis.call('ZADD', keys[2], 'NX', now, lease) == 0 then return {} end
   expire(keys[2], memory)
-  local leased = redis.call('ZSCORE', keys[5], lease)
+  local leased = redis.call('ZSCORE', keys[5] or keys[1], lease)
   remove(keys[1], lease)
   for index = 5, #keys do remove(keys[index], lease) end
   return { leased or '', get(keys[3]) or '', get(keys[4]) or '' }
