@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AdapterUnderTest, bearer, sendToHearAll, startAdapter } from '../__fixtures__/adapter-under-test.ts';
 import { event } from '../__fixtures__/fake-format.ts';
-import { answerAsTaken, eventStreamToBegin } from '../__fixtures__/fake-provider.ts';
+import { eventStreamToBegin } from '../__fixtures__/fake-provider.ts';
 
 let adapter: AdapterUnderTest;
 afterEach(() => adapter[Symbol.asyncDispose]());
@@ -38,30 +38,5 @@ describe('the caller is told that its request was sent', () => {
     const frames = await Array.fromAsync(sendToHearAll(adapter));
     expect(frames.map(({ sent }) => sent)).toEqual([false]);
     mute.close();
-  });
-});
-
-describe('a pause of the caller', () => {
-  /** Begins to take an answer, and leaves it alone from then on. */
-  const pausing = async () => {
-    answerAsTaken(adapter.provider, event.text('x'.repeat(64 * 1024)), 1_000, event.done);
-    const frames = sendToHearAll(adapter)[Symbol.asyncIterator]();
-    for (let n = 0; n < 3; n++) await frames.next();
-    return frames;
-  };
-  const openStreams = async () => {
-    const text = await adapter.metrics.exposition();
-    return Number(/gateway_upstream_open_streams\{.*\} (\d+)/.exec(text)?.[1]);
-  };
-
-  it('is no silence of the provider, but does not keep the exchange alive for longer than a stream may last', async () => {
-    adapter = await startAdapter({ idleTimeoutMs: 200, maxStreamMs: 1_500 });
-    const frames = await pausing();
-    await new Promise((resolve) => setTimeout(resolve, 700));
-    expect(await openStreams()).toBe(1);
-    await expect.poll(openStreams, { timeout: 5_000 }).toBe(0);
-    const rest = await Array.fromAsync({ [Symbol.asyncIterator]: () => frames });
-    // It was not the provider's account that took so long.
-    expect(rest.at(-1)?.outcome?.attempt).toMatchObject({ result: 9 });
   });
 });
