@@ -189,7 +189,7 @@ const largeMessage = {
   type: 'message',
   role: 'assistant',
   model: 'claude-sonnet-5',
-  content: [{ type: 'text', text: 'x'.repeat(12 * 1024 * 1024) }],
+  content: [{ type: 'text', text: 'x'.repeat(7 * 1024 * 1024) }],
   stop_reason: 'end_turn',
   stop_sequence: null,
   usage: { input_tokens: 5, output_tokens: 7, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
