@@ -6,6 +6,7 @@ import { chatCompletionsBehaviour } from './chat-completions.ts';
 import { contractBehaviour } from './contract.ts';
 import { failoverBehaviour } from './failover.ts';
 import { hangUpBehaviour } from './hang-up.ts';
+import { hangUpRacesBehaviour } from './hang-up-races.ts';
 import { limitsBehaviour } from './limits.ts';
 import { modelListingBehaviour } from './model-listing.ts';
 import { modelsBehaviour } from './models.ts';
@@ -46,6 +47,7 @@ export function describeGateway<T extends Topology>(
     badInputBehaviour(gateway);
     failoverBehaviour(gateway);
     hangUpBehaviour(gateway);
+    hangUpRacesBehaviour(gateway);
     usagePeriodsBehaviour(gateway);
     modelListingBehaviour(gateway);
     officialSdksBehaviour(gateway);

@@ -32,19 +32,16 @@ describe('the gateway as many processes on PgBouncer in transaction mode and a N
     const url = new URL(bouncer.url);
     url.pathname = new URL(database.url).pathname;
     databaseUrl = url.href;
-    const brokerEnv = { DATABASE_URL: databaseUrl, ...accountKeys };
-    const ingestEnv = { USAGE_STREAM_REPLICAS: '3' };
-    gateway = await startServicesTopology(
-      'pooled',
-      { 'pool-broker': brokerEnv, 'usage-ingest': ingestEnv },
-      async (backends) => {
+    gateway = await startServicesTopology('pooled', {
+      env: { ...accountKeys, USAGE_STREAM_REPLICAS: '3' },
+      openBackends: async (backends) => {
         backends.use(stack.move());
         const redis = backends.use(await startRedis());
         const cluster = backends.use(await startNatsCluster());
         natsServers = cluster.servers;
         return { redisUrl: redis.url, natsUrl: natsServers.map(({ url }) => url).join(','), postgresUrl: databaseUrl };
       },
-    );
+    });
   });
   afterAll(() => gateway?.[Symbol.asyncDispose]());
 

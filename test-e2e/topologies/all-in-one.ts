@@ -13,17 +13,21 @@ export interface AllInOneTopology extends Topology {
   readonly gatewayFile: string;
 }
 
-/** The gateway in one process; on its embedded storage unless `env` names real backends. */
+/**
+ * The gateway in one process; on its embedded storage unless `env` names real backends.
+ * @param writeFile writes its gateway.yaml.
+ */
 export async function startAllInOne(
   name: string,
   env: Readonly<Record<string, string>> = {},
+  writeFile = writeGatewayFile,
 ): Promise<AllInOneTopology> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const simulator = stack.use(await startSimulator({ responsesModels }));
   const [port, adminPort] = await freePorts(2);
-  const gatewayFile = await writeGatewayFile(folder, simulator.url);
+  const gatewayFile = await writeFile(folder, simulator.url);
   const command = stack.use(
     startGatewayctl(['start'], {
       PORT: String(port),

@@ -1,4 +1,4 @@
-import { type Environment, EnvReader } from '@gateway/config';
+import { type Environment, EnvReader, readMaxStreamSeconds } from '@gateway/config';
 
 /** The settings that every adapter has. */
 export interface AdapterConfig {
@@ -8,6 +8,8 @@ export interface AdapterConfig {
   readonly firstByteTimeoutMs: number;
   /** UPSTREAM_IDLE_TIMEOUT_SECONDS (180): how long a provider may be silent once its answer has begun. */
   readonly idleTimeoutMs: number;
+  /** MAX_STREAM_SECONDS (3600): no exchange with a provider lasts longer, however slowly its answer is taken. */
+  readonly maxStreamMs: number;
   /**
    * UPSTREAM_PREAMBLE_MAX_KIB (256): how much a stream may hold before its first content. Four times the size of the
    * request comes on top, since providers repeat a request's instructions and tools in their first events.
@@ -30,6 +32,7 @@ export function readAdapterConfig(env: Environment): AdapterConfig {
     connectTimeoutMs: seconds('UPSTREAM_CONNECT_TIMEOUT_SECONDS', 10),
     firstByteTimeoutMs: seconds('UPSTREAM_FIRST_BYTE_TIMEOUT_SECONDS', 600),
     idleTimeoutMs: seconds('UPSTREAM_IDLE_TIMEOUT_SECONDS', 180),
+    maxStreamMs: readMaxStreamSeconds(reader) * 1_000,
     maxPreambleBytes: reader.integer('UPSTREAM_PREAMBLE_MAX_KIB', 256, { min: 1, max: 65_536 }) * 1024,
     modelListRefreshMs: seconds('MODEL_LIST_REFRESH_SECONDS', 60),
     translationWorkers: reader.integer('TRANSLATION_WORKERS', 2, { min: 0, max: 64 }),

@@ -41,7 +41,7 @@ export function createAdapterContext({
 }: AdapterContextOptions): AdapterContext {
   const metrics = new AdapterMetrics(runtime.metrics, format.id);
   const owned = new AsyncDisposableStack();
-  const upstream = owned.use(new UpstreamClient(config.connectTimeoutMs, metrics));
+  const upstream = owned.use(new UpstreamClient(config, metrics));
   const translations = owned.use(
     new TranslationPool({ workers: config.translationWorkers, maxBytes: config.translationMaxBytes }),
   );

@@ -25,3 +25,4 @@ export { loadGatewayFile } from './gateway-file.ts';
 export { gatewayJsonSchema } from './gateway-schema.ts';
 export { isTokenUrl } from './oauth-credential-schema.ts';
 export { Secret } from './secret.ts';
+export { readDrainTimeoutSeconds, readMaxStreamSeconds } from './stream-settings.ts';

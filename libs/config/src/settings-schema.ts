@@ -60,7 +60,10 @@ export const settingsSchema = z
       .default(10)
       .describe('Further attempts allowed in any case, by each replica of the pool broker.'),
     affinity_ttl_seconds: seconds(3_600, 'How long a session stays with its account after its last success.'),
-    lease_ttl_seconds: seconds(900, 'When a request that nobody reported on stops counting as under way.'),
+    lease_ttl_seconds: seconds(
+      900,
+      'When a request stops counting as under way whose edge neither ends nor renews it. Edges renew at a third of it.',
+    ),
     model_list_refresh_seconds: seconds(
       60,
       'How often adapters report model lists; 3 times as long means unreachable.',

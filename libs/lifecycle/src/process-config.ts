@@ -1,4 +1,4 @@
-import { type Environment, EnvReader } from '@gateway/config';
+import { type Environment, EnvReader, readDrainTimeoutSeconds } from '@gateway/config';
 import { type LogLevel, logLevels } from '@gateway/telemetry';
 import { readAllowedHosts } from './admin-access.ts';
 
@@ -16,7 +16,7 @@ export interface ProcessConfig {
   readonly logLevel: LogLevel;
   /** DRAIN_DELAY_SECONDS (0): time between "not ready" and taking nothing new, for load balancers to notice. */
   readonly drainDelayMs: number;
-  /** DRAIN_TIMEOUT_SECONDS (600): how long running work may take to end after SIGTERM. */
+  /** DRAIN_TIMEOUT_SECONDS (MAX_STREAM_SECONDS, 3600): how long running work may take to end after SIGTERM. */
   readonly drainTimeoutMs: number;
 }
 
@@ -29,7 +29,7 @@ export function readProcessConfig(env: Environment): ProcessConfig {
     adminAllowedHosts: readAllowedHosts(reader),
     logLevel: reader.oneOf('LOG_LEVEL', logLevels, 'info'),
     drainDelayMs: reader.integer('DRAIN_DELAY_SECONDS', 0, { max: 3_600 }) * 1_000,
-    drainTimeoutMs: reader.integer('DRAIN_TIMEOUT_SECONDS', 600, { max: 86_400 }) * 1_000,
+    drainTimeoutMs: readDrainTimeoutSeconds(reader) * 1_000,
   };
   reader.done();
   return Object.freeze(config);

@@ -1,4 +1,4 @@
-import { type Environment, EnvReader } from '@gateway/config';
+import { type Environment, EnvReader, readDrainTimeoutSeconds } from '@gateway/config';
 import { readAllowedHosts } from '@gateway/lifecycle';
 import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
 import { type LogLevel, logLevels } from '@gateway/telemetry';
@@ -14,7 +14,7 @@ export interface AllInOneConfig {
   readonly adminAllowedHosts: readonly string[];
   /** LOG_LEVEL (warn): the terminal belongs to the welcome text. */
   readonly logLevel: LogLevel;
-  /** DRAIN_TIMEOUT_SECONDS (600): how long running streams may take to end after SIGTERM. */
+  /** DRAIN_TIMEOUT_SECONDS (MAX_STREAM_SECONDS, 3600): how long running streams may take to end after SIGTERM. */
   readonly drainTimeoutMs: number;
   /** DATABASE_URL: Postgres; without it SQLite in GATEWAY_DATA. */
   readonly databaseUrl: string | undefined;
@@ -41,7 +41,7 @@ export function readAllInOneConfig(env: Environment): AllInOneConfig {
     adminPort: reader.port('ADMIN_PORT', 9090),
     adminAllowedHosts: readAllowedHosts(reader),
     logLevel: reader.oneOf('LOG_LEVEL', logLevels, 'warn'),
-    drainTimeoutMs: reader.integer('DRAIN_TIMEOUT_SECONDS', 600, { max: 86_400 }) * 1_000,
+    drainTimeoutMs: readDrainTimeoutSeconds(reader) * 1_000,
     databaseUrl: reader.optionalUrl('DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/gateway', [
       'postgres',
       'postgresql',

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Environment, EnvReader } from '@gateway/config';
+import { type Environment, EnvReader, readMaxStreamSeconds } from '@gateway/config';
 import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
 import { type JournalSync, journalSyncs } from './journal/journal-segment.ts';
@@ -33,6 +33,10 @@ export interface EdgeRouterConfig {
   readonly headersTimeoutMs: number;
   /** BODY_TIMEOUT_SECONDS (300): a client that has not sent its whole request by then is cut off. */
   readonly bodyTimeoutMs: number;
+  /** WRITE_STALL_SECONDS (60): a client that takes nothing of its answer for so long is cut off. */
+  readonly writeStallMs: number;
+  /** MAX_STREAM_SECONDS (3600): no request goes on for longer than this; an answer that does is ended with an error. */
+  readonly maxStreamMs: number;
   /** BODY_MEMORY_MAX_MIB (512): most bytes of request bodies that are held at a time; requests beyond it wait, then get 503. */
   readonly bodyMemoryMaxBytes: number;
   /** HEARTBEAT_SECONDS (15): an SSE comment is sent when a running stream was silent for so long, or up to a second longer. */
@@ -57,6 +61,8 @@ export function readEdgeRouterConfig(env: Environment): EdgeRouterConfig {
     limiterLocalMaxMs: reader.integer('LIMITER_LOCAL_MAX_SECONDS', 300, { max: 86_400 }) * 1_000,
     headersTimeoutMs: reader.integer('HEADERS_TIMEOUT_SECONDS', 15, { min: 1, max: 300 }) * 1_000,
     bodyTimeoutMs: reader.integer('BODY_TIMEOUT_SECONDS', 300, { min: 1, max: 3_600 }) * 1_000,
+    writeStallMs: reader.integer('WRITE_STALL_SECONDS', 60, { min: 1, max: 3_600 }) * 1_000,
+    maxStreamMs: readMaxStreamSeconds(reader) * 1_000,
     bodyMemoryMaxBytes: reader.integer('BODY_MEMORY_MAX_MIB', 512, { min: 64, max: 1024 * 1024 }) * 1024 * 1024,
     heartbeatMs: reader.integer('HEARTBEAT_SECONDS', 15, { min: 1, max: 300 }) * 1_000,
     traceRequests: reader.integer('EDGE_TRACE_REQUESTS', 2_000, { max: 100_000 }),

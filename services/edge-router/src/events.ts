@@ -38,6 +38,10 @@ export function createEvents({ logger, metrics }: EventOutlets) {
     name: 'gateway_edge_attempt_reports_given_up_total',
     help: 'Ends of attempts that no broker could be told of. Each keeps a place of an account until its lease ends.',
   });
+  const stalledClients = metrics.counter({
+    name: 'gateway_edge_stalled_clients_total',
+    help: 'Connections that were cut off because their clients took nothing of an answer for WRITE_STALL_SECONDS.',
+  });
   const faults = metrics.counter({
     name: 'gateway_edge_faults_total',
     help: 'Failures behind the edge that clients did not see, by what failed.',
@@ -69,6 +73,9 @@ export function createEvents({ logger, metrics }: EventOutlets) {
     limiterBack(awayMs: number): void {
       logger.info({ awayMs }, 'the limiter answers again, and has what was admitted without it');
     },
+    clientStalled(): void {
+      stalledClients.inc();
+    },
     reportGivenUp(fault: unknown, requestId: string): void {
       reportsGivenUp.inc();
       logger.warn(
@@ -77,7 +84,11 @@ export function createEvents({ logger, metrics }: EventOutlets) {
       );
     },
     /** `requestId` where the fault is about one request. */
-    faulted(part: 'journal' | 'delivery' | 'charge' | 'identity', fault: unknown, requestId?: string): void {
+    faulted(
+      part: 'journal' | 'delivery' | 'charge' | 'identity' | 'renewal',
+      fault: unknown,
+      requestId?: string,
+    ): void {
       faults.inc({ part });
       logger.warn({ part, requestId, err: fault }, 'a part behind the edge failed; it is tried again');
     },

@@ -13,6 +13,7 @@ import { FallbackLimiter } from './admission/fallback-limiter.ts';
 import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
 import { Heartbeats } from './answer/heartbeats.ts';
 import { AttemptReporter } from './attempts/attempt-reporter.ts';
+import { LeaseRenewals } from './attempts/lease-renewals.ts';
 import { identityResolver } from './authentication/authenticate.ts';
 import { TokenCache } from './authentication/token-cache.ts';
 import { watchTokenChanges } from './authentication/watch-token-changes.ts';
@@ -90,6 +91,13 @@ export async function createEdgeRouterService(
   const reporter = stack.use(
     new AttemptReporter({ broker: peers.broker, timeoutMs: rpcTimeoutMs, onGivenUp: events.reportGivenUp }),
   );
+  const renewals = stack.use(
+    new LeaseRenewals({
+      broker: peers.broker,
+      timeoutMs: rpcTimeoutMs,
+      onFault: (fault) => events.faulted('renewal', fault),
+    }),
+  );
   const tokens = new TokenCache({
     resolve: identityResolver(peers.identity, rpcTimeoutMs),
     clock,
@@ -111,10 +119,11 @@ export async function createEdgeRouterService(
       clock,
       heartbeats,
       reporter,
+      renewals,
       booking: { journal, charger, recent },
     },
   });
-  const server = new HttpServer(app, config);
+  const server = new HttpServer(app, config, events.clientStalled);
   stack.defer(() => server.drain(0));
 
   let port = 0;

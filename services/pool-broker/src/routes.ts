@@ -8,6 +8,7 @@ import { getCredential } from './rpc/get-credential.ts';
 import { listAccounts } from './rpc/list-accounts.ts';
 import { listModels } from './rpc/list-models.ts';
 import { listPools } from './rpc/list-pools.ts';
+import { renewLeases } from './rpc/renew-leases.ts';
 import { report } from './rpc/report.ts';
 import { reportModels } from './rpc/report-models.ts';
 import { watchCatalog } from './rpc/watch-catalog.ts';
@@ -16,6 +17,7 @@ export function poolBrokerRoute(broker: Broker): ServiceRoute<typeof PoolBrokerS
   return serviceRoute(PoolBrokerService, {
     acquire: acquire(broker),
     report: report(broker),
+    renewLeases: renewLeases(broker),
     listModels: listModels(broker),
     watchCatalog: watchCatalog(broker),
     listPools: listPools(broker),

@@ -110,6 +110,22 @@ describe('acquiring an account', () => {
     });
   });
 
+  it('says for how long the lease counts, and has it count for longer when it is renewed', async () => {
+    const { clock, pools, request, finish, accounts } = brokerOf();
+    const { lease } = await request({});
+    if (lease === undefined) return expect.fail('there is a lease');
+    expect(lease.ttlSeconds).toBe(900);
+    const inFlight = async () => (await accounts()).find(({ id }) => id === lease.accountId)?.inFlight;
+    for (let n = 0; n < 5; n++) {
+      clock.advanceMs(600_000);
+      const { leaseId, accountId, pool, model } = lease;
+      await pools.renewLeases({ renewals: [{ leaseId, accountId, pool, model }, { accountId: 'nobody/a' }] });
+      expect(await inFlight()).toBe(1);
+    }
+    await finish(lease, succeeded);
+    expect(await inFlight()).toBe(0);
+  });
+
   it('moves to the second account when the first is limited', async () => {
     const { request } = brokerOf();
     const { tried, lease } = await request({}, [limited(60_000)]);

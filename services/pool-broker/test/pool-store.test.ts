@@ -172,6 +172,62 @@ describe.each([
     expect(await store.takeLease(leaseOf('p/a', 'new', 1))).toBe('new');
   });
 
+  it('counts a lease that is renewed for as long as it is, to its account and to its caller', async () => {
+    const { store, clock } = await subject();
+    const takenAtMs = clock.nowMs();
+    await store.takeLease(leaseOf('p/a', 'long', 1));
+    for (let n = 0; n < 4; n++) {
+      clock.advanceMs(leaseTtlMs * 0.75);
+      await store.renewLease(leaseOf('p/a', 'long'));
+      expect(await store.takeLease(leaseOf('p/a', 'second', 1))).toBeUndefined();
+      expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(1);
+      const share = await store.shareOf({ pool: 'p', caller: 'c', leaseTtlMs, callerMemoryMs: 60_000 });
+      expect(share.inFlight).toBe(1);
+    }
+    // A request that was renewed has not begun anew.
+    expect(await store.oldestRequest({ pool: 'p', model: 'm', sinceMs: takenAtMs + 1 })).toBeUndefined();
+    clock.advanceMs(leaseTtlMs);
+    expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(0);
+  });
+
+  it('tells when a lease was taken, not when it was renewed', async () => {
+    const { store, clock } = await subject();
+    const leasedAtMs = clock.nowMs();
+    await store.takeLease(leaseOf('p/a', 'lease'));
+    clock.advanceMs(leaseTtlMs / 3);
+    await store.renewLease(leaseOf('p/a', 'lease'));
+    expect(await store.settleLease('p/a', ofLease('lease'))).toMatchObject({ kind: 'settled', leasedAtMs });
+  });
+
+  it('does not count a lease again that was settled', async () => {
+    const { store } = await subject();
+    const { leaseId: _, ...unnamed } = leaseOf('p/a', '');
+    const own = (await store.takeLease(unnamed)) ?? expect.fail('there is a place');
+    await store.takeLease(leaseOf('p/a', 'lease'));
+    for (const leaseId of [own, 'lease']) {
+      await store.settleLease('p/a', ofLease(leaseId));
+      await store.renewLease(leaseOf('p/a', leaseId));
+    }
+    expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(0);
+  });
+
+  it('counts a lease again that ran out, or that it does not know, and settles it once', async () => {
+    const { store, clock } = await subject();
+    const { leaseId: _, ...unnamed } = leaseOf('p/a', '');
+    const own = (await store.takeLease(unnamed)) ?? expect.fail('there is a place');
+    await store.takeLease(leaseOf('p/a', 'given'));
+    clock.advanceMs(leaseTtlMs);
+    expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(0);
+    const leaseIds = [own, 'given', 'unknown'];
+    for (const leaseId of leaseIds) await store.renewLease(leaseOf('p/a', leaseId));
+    expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(3);
+    for (const leaseId of leaseIds) {
+      expect((await store.settleLease('p/a', ofLease(leaseId))).kind).toBe('settled');
+      expect((await store.settleLease('p/a', ofLease(leaseId))).kind).toBe('settled_before');
+    }
+    expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(0);
+  });
+
   it('binds a session until its account lets go of it', async () => {
     const { store } = await subject();
     expect(await store.boundAccount('s')).toBeUndefined();
@@ -298,6 +354,7 @@ describe('a pool store in Redis', () => {
     await store.changeHealth('p/a', () => limitedUntil(clock.nowMs() + 60_000));
     await store.takeLease(leaseOf('p/a', 'one'));
     await store.takeLease(leaseOf('p/a', 'two'));
+    await store.renewLease(leaseOf('p/a', 'two'));
     await store.settleLease('p/a', ofLease('one'));
     await store.bind('s', 'p/a', 60_000);
     await store.shareOf({ pool: 'p', caller: 'c', leaseTtlMs, callerMemoryMs: 60_000 });

@@ -90,16 +90,42 @@ export interface Sending extends CallOptions {
   readonly forwardHeaders?: Record<string, string>;
 }
 
-/** Sends one request and gives the adapter's frames as they come. */
-export function send({ client }: AdapterUnderTest, sending: Sending = {}): AsyncIterable<ExecuteResponse> {
+/** Sends one request and gives the adapter's frames as they come, but for the word that it was sent. */
+export function send(adapter: AdapterUnderTest, sending: Sending = {}): AsyncIterable<ExecuteResponse> {
+  return butSent(sendToHearAll(adapter, sending));
+}
+
+/** Sends one request and gives all frames as they come. */
+export function sendToHearAll({ client }: AdapterUnderTest, sending: Sending = {}): Answers<ExecuteResponse> {
   const { body: _, dialect: __, forwardHeaders: ___, ...options } = sending;
   return client.execute(streamOf(framesOf(sending)), options);
 }
 
-/** The answers of one request that is all there when it is sent, straight from the handler. */
+/** The answers of one request that is all there when it is sent, straight from the handler, as those of `send`. */
 export function executeAtHand({ context }: AdapterUnderTest, sending: Sending = {}): Answers<ExecuteResponse> {
   const frames = framesOf(sending).map((frame) => create(ExecuteRequestSchema, frame));
-  return execute(context)(atHand(frames), { signal: new AbortController().signal });
+  return butSent(execute(context)(atHand(frames), { signal: new AbortController().signal }));
+}
+
+function butSent(answers: Answers<ExecuteResponse>): Answers<ExecuteResponse> {
+  return {
+    [Symbol.asyncIterator]() {
+      const frames = answers[Symbol.asyncIterator]();
+      const next = async (): Promise<IteratorResult<ExecuteResponse>> => {
+        const frame = await frames.next();
+        return frame.done !== true && frame.value.sent ? next() : frame;
+      };
+      return { next, return: async () => (await frames.return?.()) ?? { done: true, value: undefined } };
+    },
+    tellTo: (listener) =>
+      answers.tellTo({
+        onAnswer: (frame) => {
+          if (!frame.sent) listener.onAnswer(frame);
+        },
+        onEnd: () => listener.onEnd(),
+        onFailure: (reason) => listener.onFailure(reason),
+      }),
+  };
 }
 
 function framesOf({ body = { stream: true }, dialect = Dialect.CHAT_COMPLETIONS, forwardHeaders = {} }: Sending) {

@@ -32,6 +32,8 @@ export class RecordedResponse implements ResponseListener {
     return this.#over.promise;
   }
 
+  onRequestSent(): void {}
+
   onResponseHead(status: number, headers: ResponseHeaders): void {
     this.isOutOfOrder ||= this.status !== undefined || this.isOver;
     this.status = status;

@@ -15,6 +15,7 @@ export class AnswerFrames {
   readonly #inputEstimate: number;
   #hasHead = false;
   #usageIsDue = false;
+  #sentIsDue = false;
   readonly #told = new UsageMessages();
 
   /** @param inputEstimate see `estimateInputTokens` */
@@ -25,6 +26,19 @@ export class AnswerFrames {
   /** True once the head was told. */
   get hasHead(): boolean {
     return this.#hasHead;
+  }
+
+  /** The request leaves for the provider, perhaps once more: that is to be told now. */
+  sentIsDue(): void {
+    this.#sentIsDue = true;
+  }
+
+  /** That the request was sent, with what that uses at least; undefined when it was told. */
+  dueSent(answer: AnswerReader): ExecuteFrame | undefined {
+    if (!this.#sentIsDue) return undefined;
+    this.#sentIsDue = false;
+    const usage = new UsageMessages().of(usageSoFar(answer, this.#inputEstimate));
+    return { ...frameOf(undefined, nothing, usage, undefined), sent: true };
   }
 
   /** The provider answers: usage is to be told now, whatever it is. */
@@ -103,5 +117,5 @@ function frameOf(
   usage: Usage | undefined,
   outcome: ExecuteOutcome | undefined,
 ): ExecuteFrame {
-  return { $typeName: 'gateway.adapter.v1.ExecuteResponse', head, body, usage, outcome };
+  return { $typeName: 'gateway.adapter.v1.ExecuteResponse', head, body, usage, outcome, sent: false };
 }

@@ -36,6 +36,7 @@ export interface AttemptedCall {
 
 /**
  * One request at one account, told in frames:
+ * - that it was sent, with the usage that this costs at least;
  * - usage, as soon as the provider answers with success: from here on something is used;
  * - usage again, while an answer without content yet grows;
  * - head, bytes and usage, at the first content; bytes and usage after that;
@@ -90,7 +91,7 @@ export class Attempt implements ToldCall, ExchangeListener {
     }
     this.#account = account;
     const { firstByteTimeoutMs: timeoutMs } = this.#context.config;
-    this.#exchange = sendCall(this.#context, this.#call, { account, listener: this, timeoutMs });
+    this.#exchange = sendCall(this.#context, this.#call, { account, listener: this, timeoutMs, onSent: this.#onSent });
     if (this.#isPaused) this.#exchange.pause();
   }
 
@@ -161,6 +162,11 @@ export class Attempt implements ToldCall, ExchangeListener {
     return this.#result !== undefined || this.#broken !== undefined;
   }
 
+  readonly #onSent = (): void => {
+    this.#frames.sentIsDue();
+    this.#awaitTurn();
+  };
+
   #onAnswering(exchange: UpstreamExchange, head: UpstreamHead, quotas: QuotaReport): void {
     const { requestId, bodyBytes } = this.#request;
     const { answer } = this.#call;
@@ -181,7 +187,7 @@ export class Attempt implements ToldCall, ExchangeListener {
     const timeoutMs = this.#context.config.firstByteTimeoutMs;
     this.#leaving ??= new AbortController();
     try {
-      this.#onOpened(await open({ timeoutMs, signal: this.#leaving.signal }));
+      this.#onOpened(await open({ timeoutMs, signal: this.#leaving.signal, onSent: this.#onSent }));
     } catch (thrown) {
       if (thrown instanceof UpstreamError) this.onError(thrown);
       else this.#fault(thrown);
@@ -236,6 +242,8 @@ export class Attempt implements ToldCall, ExchangeListener {
   };
 
   #tellTurn(): void {
+    this.#tell(this.#frames.dueSent(this.#call.answer));
+    if (this.#result !== undefined) return;
     this.#tell(this.#kept);
     this.#kept = undefined;
     if (this.#result !== undefined) return;

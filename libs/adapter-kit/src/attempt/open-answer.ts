@@ -28,6 +28,8 @@ export interface OpenOptions {
   /** How long the answer may take to begin. See `UpstreamExchange`. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Is told each time the request leaves for the provider. */
+  readonly onSent?: () => void;
 }
 
 /**
@@ -68,12 +70,14 @@ export interface SendOptions {
   readonly listener: ExchangeListener;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** Is told when the request leaves for the provider. */
+  readonly onSent?: (() => void) | undefined;
 }
 
 export function sendCall(
   { upstream, headers: callHeaders }: AdapterContext,
   { path, headers, body }: Call,
-  { account, listener, timeoutMs, signal }: SendOptions,
+  { account, listener, timeoutMs, signal, onSent }: SendOptions,
 ): UpstreamExchange {
   return upstream.send({
     account,
@@ -84,6 +88,7 @@ export function sendCall(
     timeoutMs,
     listener,
     signal,
+    onSent,
   });
 }
 

@@ -121,6 +121,7 @@ function fakeBroker(): Client<typeof PoolBrokerService> {
     listAccounts: unused,
     explain: unused,
     enableAccount: unused,
+    renewLeases: unused,
     listPools: ({ format }) => {
       if (brokerIsAway) throw new RpcError('unavailable', 'away');
       return { pools: format === fakeFormat.id ? pools.map((name) => ({ name, format })) : [] };

@@ -1,3 +1,4 @@
+import type { AdapterConfig } from '../adapter-config.ts';
 import type { AdapterMetrics } from '../adapter-metrics.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import { Deadlines } from './deadlines.ts';
@@ -17,25 +18,43 @@ export interface UpstreamRequest {
   /** How long the answer may take to begin. See `UpstreamExchange`. */
   readonly timeoutMs: number;
   readonly listener: ExchangeListener;
+  /** Is told when the request leaves for the provider: never for one that finds no connection. */
+  readonly onSent?: (() => void) | undefined;
   /** Aborting it ends the exchange at once, in any state. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
+
+export type UpstreamLimits = Pick<AdapterConfig, 'connectTimeoutMs' | 'maxStreamMs'>;
 
 /** The connections to providers. Disposing it closes them all. */
 export class UpstreamClient implements Disposable {
+  readonly #limits: UpstreamLimits;
   readonly #http: HttpClient;
   readonly #metrics: AdapterMetrics;
   readonly #deadlines = new Deadlines();
 
-  constructor(connectTimeoutMs: number, metrics: AdapterMetrics) {
+  constructor(limits: UpstreamLimits, metrics: AdapterMetrics) {
+    this.#limits = limits;
     this.#metrics = metrics;
-    this.#http = new HttpClient(connectTimeoutMs);
+    this.#http = new HttpClient(limits.connectTimeoutMs);
   }
 
-  send({ account, method, path, headers, body, timeoutMs, listener, signal }: UpstreamRequest): UpstreamExchange {
+  send({
+    account,
+    method,
+    path,
+    headers,
+    body,
+    timeoutMs,
+    listener,
+    signal,
+    onSent,
+  }: UpstreamRequest): UpstreamExchange {
     const exchange = new UpstreamExchange({
       listener,
+      onSent,
       timeoutMs,
+      maxMs: this.#limits.maxStreamMs,
       signal,
       metrics: this.#metrics,
       deadlines: this.#deadlines,

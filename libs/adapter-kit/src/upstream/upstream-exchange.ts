@@ -22,7 +22,11 @@ export interface ExchangeListener {
 
 export interface UpstreamExchangeOptions {
   readonly listener: ExchangeListener;
+  /** Is told when the request leaves for the provider. */
+  readonly onSent: (() => void) | undefined;
   readonly timeoutMs: number;
+  /** No exchange lasts longer, whatever goes on in it. */
+  readonly maxMs: number;
   readonly signal: AbortSignal | undefined;
   readonly metrics: AdapterMetrics;
   readonly deadlines: Deadlines;
@@ -33,7 +37,8 @@ export interface UpstreamExchangeOptions {
  * reader slows the provider down and memory stays flat.
  *
  * From the start there is a deadline of `timeoutMs`; whoever listens replaces it as the answer goes on. When it passes,
- * or the signal is aborted, the connection is closed at once and the listener is told an UpstreamError.
+ * or the signal is aborted, the connection is closed at once and the listener is told an UpstreamError. The time in which it is
+ * paused is the reader's, not the provider's: a limit of silence stands still meanwhile. A pause may last until `maxMs` is over.
  *
  * It is itself what its connection tells of the answer: the methods that begin with `on` are for that.
  */
@@ -53,9 +58,14 @@ export class UpstreamExchange implements Disposable, Watched, ResponseListener {
   /** True while silence is limited instead of the whole time. */
   #limitsSilence = false;
   #hadBytes = false;
+  readonly #onSent: (() => void) | undefined;
+  readonly #maxMs: number;
+  #checkedMs = this.#startedMs;
 
-  constructor({ listener, timeoutMs, signal, metrics, deadlines }: UpstreamExchangeOptions) {
+  constructor({ listener, onSent, timeoutMs, maxMs, signal, metrics, deadlines }: UpstreamExchangeOptions) {
     this.#listener = listener;
+    this.#onSent = onSent;
+    this.#maxMs = maxMs;
     this.#metrics = metrics;
     this.#deadlines = deadlines;
     this.#timeoutMs = timeoutMs;
@@ -80,8 +90,6 @@ export class UpstreamExchange implements Disposable, Watched, ResponseListener {
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    // Time in which nothing could come is no silence.
-    this.#hadBytes = true;
     this.#call?.resume();
   }
 
@@ -112,9 +120,15 @@ export class UpstreamExchange implements Disposable, Watched, ResponseListener {
   }
 
   checkDeadline(nowMs: number): void {
-    const mayWait = this.#limitsSilence && (this.#hadBytes || this.#isPaused);
+    const sinceCheckMs = nowMs - this.#checkedMs;
+    this.#checkedMs = nowMs;
+    const hadBytes = this.#hadBytes;
     this.#hadBytes = false;
-    if (mayWait) this.#deadlineMs = nowMs + this.#timeoutMs;
+    // It is not the provider that took so long.
+    if (nowMs - this.#startedMs >= this.#maxMs)
+      return this.#abort('cancelled', `It lasted longer than ${this.#maxMs} ms.`);
+    if (this.#limitsSilence && hadBytes) this.#deadlineMs = nowMs + this.#timeoutMs;
+    else if (this.#limitsSilence && this.#isPaused) this.#deadlineMs += sinceCheckMs;
     else if (nowMs >= this.#deadlineMs) this.#abort('timeout', `No answer within ${this.#timeoutMs} ms.`);
   }
 
@@ -128,6 +142,10 @@ export class UpstreamExchange implements Disposable, Watched, ResponseListener {
       this.#breakOff(thrown);
     }
     return this;
+  }
+
+  onRequestSent(): void {
+    this.#onSent?.();
   }
 
   onResponseHead(status: number, headers: ResponseHeaders): void {

@@ -6,7 +6,7 @@ import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { systemClock } from '@gateway/time';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ScriptedAnswers, type ScriptedFrame } from '../attempts/__fixtures__/scripted-answers.ts';
+import { ScriptedAnswers, type ScriptedFrame, unobserved } from '../attempts/__fixtures__/scripted-answers.ts';
 import { AnswerFlow } from '../attempts/answer-flow.ts';
 import { ClientPresence } from '../http/client-presence.ts';
 import type { UsageBooking } from '../usage/usage-booking.ts';
@@ -48,7 +48,7 @@ describe('relayAnswer', () => {
     const client = new ClientPresence();
     response.on('close', () => client.leave());
     answers = new ScriptedAnswers(frames, { together });
-    const flow = new AnswerFlow(client, () => undefined);
+    const flow = new AnswerFlow(client, unobserved);
     await flow.begin(answers);
     const booking: Pick<UsageBooking, 'end' | 'onUsage'> = {
       end: async (outcome, last) => {

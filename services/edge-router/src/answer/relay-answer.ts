@@ -5,6 +5,7 @@ import { type AttemptOutcome, AttemptResult, type Lease } from '@gateway/proto/p
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Clock } from '@gateway/time';
 import type { AnswerFlow } from '../attempts/answer-flow.ts';
+import { AnswerTooLongError } from '../attempts/answer-too-long-error.ts';
 import { attemptOutcome, cancelledOutcome } from '../attempts/attempt-start.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
 import { renderStreamError } from '../errors/render-error.ts';
@@ -23,8 +24,8 @@ export interface Relay {
   readonly client: Pick<ClientPresence, 'hasLeft'>;
   readonly heartbeats: Heartbeats;
   readonly clock: Clock;
-  /** Tells the broker how the attempt ended, and by what later requests may name a whole answer. Never throws. */
-  readonly report: (outcome: AttemptOutcome, names?: AnswerNames) => Promise<void>;
+  /** Tells the broker how the attempt ended, by what later requests may name a whole answer, and what broke off another. Never throws. */
+  readonly report: (outcome: AttemptOutcome, names?: AnswerNames, cause?: unknown) => Promise<void>;
   /** Is told how the provider's answer ended, when it did not just break off. */
   readonly onOutcome?: (outcome: ExecuteOutcome) => void;
 }
@@ -68,14 +69,15 @@ function namesOf({ sealedReasoning }: ExecuteOutcome, head: ResponseHead | undef
   return { answerId: head?.answerId ?? '', sealedReasoning };
 }
 
-/** The client has gone, or the adapter has: neither is the account's fault. */
+/** The client has gone, or the adapter has, or the answer took too long: none is the account's fault. */
 async function breakOff(thrown: unknown, passage: AnswerPassage, relay: Relay): Promise<void> {
   const clientHasGone = relay.client.hasLeft;
   const booked = relay.booking.end(clientHasGone ? Outcome.ABORTED : Outcome.FAILED);
-  const reported = relay.report(cancelledOutcome);
+  const reported = relay.report(cancelledOutcome, undefined, thrown);
   await booked;
   await reported;
-  if (!clientHasGone) endWithError(brokenOff(thrown), passage, relay);
+  if (clientHasGone) return;
+  endWithError(thrown instanceof AnswerTooLongError ? thrown : brokenOff(thrown), passage, relay);
 }
 
 function endWithError(error: GatewayError, passage: AnswerPassage, relay: Relay): void {

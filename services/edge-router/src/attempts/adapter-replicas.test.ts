@@ -12,6 +12,7 @@ import { GrpcServer, openMultiplexedChannel } from '@gateway/rpc/grpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ClientPresence } from '../http/client-presence.ts';
 import { RequestTrace } from '../trace/request-trace.ts';
+import { unobserved } from './__fixtures__/scripted-answers.ts';
 import { attemptUntilAnswering } from './attempt-loop.ts';
 import { AttemptReporter } from './attempt-reporter.ts';
 import { executeAttempt } from './execute-attempt.ts';
@@ -64,6 +65,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       listAccounts: refuse,
       explain: refuse,
       enableAccount: refuse,
+      renewLeases: refuse,
     }),
   );
   const client = new ClientPresence();
@@ -78,7 +80,8 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       allowCandidateFailover: false,
       client,
       trace: new RequestTrace({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
-      attempt: () => executeAttempt({ adapter, head, body: new Uint8Array(3), client, onUsage: () => undefined }),
+      attempt: () =>
+        executeAttempt({ adapter, head, body: new Uint8Array(3), client, observer: unobserved, timeoutMs: 60_000 }),
     },
     {
       broker,

@@ -3,8 +3,9 @@ import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { ClientPresence } from '../http/client-presence.ts';
-import { ScriptedAnswers, type ScriptedFrame } from './__fixtures__/scripted-answers.ts';
+import { ScriptedAnswers, type ScriptedFrame, unobserved } from './__fixtures__/scripted-answers.ts';
 import { AnswerFlow, type AnswerReader } from './answer-flow.ts';
+import { AnswerTooLongError } from './answer-too-long-error.ts';
 
 const head: ScriptedFrame = { head: { status: 200 }, body: new Uint8Array([1]) };
 const last: ScriptedFrame = { body: new Uint8Array([3]), outcome: { attempt: { result: AttemptResult.SUCCEEDED } } };
@@ -12,9 +13,13 @@ const last: ScriptedFrame = { body: new Uint8Array([3]), outcome: { attempt: { r
 function flowOf(script: readonly ScriptedFrame[], options?: { together: boolean }) {
   const client = new ClientPresence();
   const used: bigint[] = [];
+  const sent: bigint[] = [];
   const answers = new ScriptedAnswers(script, options);
-  const flow = new AnswerFlow(client, ({ outputTokens }) => used.push(outputTokens));
-  return { client, used, answers, flow, start: flow.begin(answers) };
+  const flow = new AnswerFlow(client, {
+    onSent: ({ inputTokens }) => void sent.push(inputTokens),
+    onUsage: ({ outputTokens }) => void used.push(outputTokens),
+  });
+  return { client, used, sent, answers, flow, start: flow.begin(answers) };
 }
 
 class Reader implements AnswerReader {
@@ -95,11 +100,38 @@ describe('AnswerFlow', () => {
     expect(waiting.answers.done).toEqual(['cancelled']);
   });
 
+  it('is cancelled at once when the client leaves after the request was sent', async () => {
+    const { client, start, sent, answers } = flowOf([{ sent: true, usage: { inputTokens: 7n } }, 'hang']);
+    await expect.poll(() => sent).toEqual([7n]);
+    client.leave();
+    expect(answers.done).toEqual(['cancelled']);
+    await expect(start).rejects.toMatchObject({ status: 'cancelled' });
+  });
+
+  it('waits a little for the word that the request was sent when the client leaves before it', async () => {
+    const { client, start, sent, answers } = flowOf([{ sent: true, usage: { inputTokens: 7n } }, head]);
+    client.leave();
+    expect(answers.done).toEqual([]);
+    await expect(start).rejects.toMatchObject({ status: 'cancelled' });
+    expect(sent).toEqual([7n]);
+    expect(answers.done).toEqual(['cancelled']);
+  });
+
+  it('is final for the request, and no fault of the adapter, when the answer lasts too long', async () => {
+    const tooLong = new RpcError('deadline_exceeded', 'The call took too long.');
+    await expect(flowOf([tooLong]).start).rejects.toBeInstanceOf(AnswerTooLongError);
+    const { flow, start } = flowOf([head, tooLong]);
+    await start;
+    const reader = new Reader();
+    flow.readBy(reader);
+    await expect.poll(() => reader.read).toEqual([1, expect.any(AnswerTooLongError)]);
+  });
+
   it('does not begin a call for a client that has left', async () => {
     const client = new ClientPresence();
     client.leave();
     const answers = new ScriptedAnswers([head]);
-    await expect(new AnswerFlow(client, () => undefined).begin(answers)).rejects.toMatchObject({ status: 'cancelled' });
+    await expect(new AnswerFlow(client, unobserved).begin(answers)).rejects.toMatchObject({ status: 'cancelled' });
     expect(answers.done).toEqual([]);
   });
 

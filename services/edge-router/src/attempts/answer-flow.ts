@@ -1,6 +1,7 @@
 import type { ExecuteResponse, Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type AnswerListener, type Answers, RpcError, type ToldCall } from '@gateway/rpc';
 import type { ClientPresence, LeaveListener } from '../http/client-presence.ts';
+import { AnswerTooLongError } from './answer-too-long-error.ts';
 import { type AttemptStart, adapterAway, failedAttempt } from './attempt-start.ts';
 
 /** Takes the frames of an answer, from its head on, each in the turn in which it comes. */
@@ -11,26 +12,36 @@ export interface AnswerReader {
   onBrokenOff(reason: unknown): void;
 }
 
+/** Is told what an attempt has used before its answer has begun. */
+export interface UsageObserver {
+  /** The request has been sent to the provider, with what that uses at least. */
+  onSent(usage: Usage): void;
+  /** The provider is working on it. */
+  onUsage(usage: Usage): void;
+}
+
 /**
  * The frames of one attempt as they are told: first to whoever waits for the one that decides, then to a reader. What comes
  * in between is kept. Cancel it, whatever happens: that ends the provider's request.
  */
 export class AnswerFlow implements AnswerListener<ExecuteResponse>, LeaveListener {
   readonly #client: ClientPresence;
-  readonly #onUsage: (usage: Usage) => void;
+  readonly #observer: UsageObserver;
   readonly #start = Promise.withResolvers<AttemptStart<AnswerFlow>>();
   #call: ToldCall | undefined;
   /** From the frame with the head on, while there is no reader. */
   #kept: ExecuteResponse[] | undefined;
   #reader: AnswerReader | undefined;
   #isOver = false;
+  #isSent = false;
+  /** While the client has left and it is not known whether the request was sent. */
+  #leaving: NodeJS.Timeout | undefined;
   /** Why it broke off while there was no reader. */
   #failure: { readonly reason: unknown } | undefined;
 
-  /** @param onUsage is told of usage that comes before the answer has begun: the provider is working on it. */
-  constructor(client: ClientPresence, onUsage: (usage: Usage) => void) {
+  constructor(client: ClientPresence, observer: UsageObserver) {
     this.#client = client;
-    this.#onUsage = onUsage;
+    this.#observer = observer;
   }
 
   /**
@@ -39,7 +50,7 @@ export class AnswerFlow implements AnswerListener<ExecuteResponse>, LeaveListene
    */
   begin(answers: Answers<ExecuteResponse>): Promise<AttemptStart<AnswerFlow>> {
     this.#client.tell(this);
-    if (this.#client.hasLeft) this.onClientLeft();
+    if (this.#client.hasLeft) this.#leave();
     else this.#call = answers.tellTo(this);
     return this.#start.promise;
   }
@@ -63,11 +74,12 @@ export class AnswerFlow implements AnswerListener<ExecuteResponse>, LeaveListene
 
   cancel(): void {
     this.#isOver = true;
+    clearTimeout(this.#leaving);
     this.#call?.cancel();
   }
 
   onAnswer(frame: ExecuteResponse): void {
-    if (frame.outcome !== undefined) this.#isOver = true;
+    if (frame.outcome !== undefined) this.#end();
     if (this.#reader !== undefined) this.#reader.onFrame(frame);
     else if (this.#kept !== undefined) this.#kept.push(frame);
     else this.#decide(frame);
@@ -80,26 +92,56 @@ export class AnswerFlow implements AnswerListener<ExecuteResponse>, LeaveListene
 
   onFailure(reason: unknown): void {
     if (this.#isOver) return;
-    this.#isOver = true;
-    if (this.#reader !== undefined) this.#reader.onBrokenOff(reason);
-    else if (this.#kept !== undefined) this.#failure = { reason };
-    else if (reason instanceof RpcError && !this.#client.hasLeft) this.#start.resolve(adapterAway(reason));
-    else this.#start.reject(reason);
+    this.#end();
+    const failure = isTooLong(reason) ? new AnswerTooLongError(reason) : reason;
+    if (this.#reader !== undefined) this.#reader.onBrokenOff(failure);
+    else if (this.#kept !== undefined) this.#failure = { reason: failure };
+    else if (failure instanceof RpcError && !this.#client.hasLeft) this.#start.resolve(adapterAway(failure));
+    else this.#start.reject(failure);
   }
 
+  /**
+   * The provider's request is cancelled at once. Before it is known to have been sent, the adapter has a little time to say so: what
+   * the provider was asked must be recorded, and what it was not must not.
+   */
   onClientLeft(): void {
+    if (this.#isOver || this.#leaving !== undefined) return;
+    if (this.#isSent) this.#leave();
+    else this.#leaving = setTimeout(() => this.#leave(), wordOfAdapterMs);
+  }
+
+  #leave(): void {
     if (this.#isOver) return;
     this.#call?.cancel();
     this.onFailure(new RpcError('cancelled', 'The client has left.'));
   }
 
+  #end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#leaving);
+  }
+
   #decide(frame: ExecuteResponse): void {
-    if (frame.head !== undefined) {
+    const { head, outcome, usage } = frame;
+    if (head !== undefined) {
       this.#kept = [frame];
       this.#start.resolve({ kind: 'answering', value: this });
-    } else if (frame.outcome !== undefined) {
+    } else if (outcome !== undefined) {
       this.cancel();
-      this.#start.resolve(failedAttempt(frame.outcome));
-    } else if (frame.usage !== undefined) this.#onUsage(frame.usage);
+      this.#start.resolve(failedAttempt(outcome));
+    } else if (usage !== undefined) {
+      if (frame.sent) this.#observer.onSent(usage);
+      else this.#observer.onUsage(usage);
+    }
+    this.#isSent = true;
+    if (this.#client.hasLeft) this.#leave();
   }
 }
+
+/** The call's own deadline is how long an answer may last. */
+function isTooLong(reason: unknown): boolean {
+  return reason instanceof RpcError && reason.status === 'deadline_exceeded';
+}
+
+/** The adapter's word is under way for much less, on a machine that is not overloaded. */
+const wordOfAdapterMs = 500;

@@ -22,6 +22,7 @@ import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rp
 import { describe, expect, it } from 'vitest';
 import { ClientPresence } from '../http/client-presence.ts';
 import { RequestTrace } from '../trace/request-trace.ts';
+import { unobserved } from './__fixtures__/scripted-answers.ts';
 import { type AttemptPlan, attemptUntilAnswering } from './attempt-loop.ts';
 import { AttemptReporter } from './attempt-reporter.ts';
 import { executeAttempt } from './execute-attempt.ts';
@@ -80,6 +81,7 @@ function setUp(
     listAccounts: refuse,
     explain: refuse,
     enableAccount: refuse,
+    renewLeases: refuse,
   };
   const adapter = directClient(
     serviceRoute(AdapterService, {
@@ -128,7 +130,8 @@ function setUp(
             head: create(ExecuteHeadSchema, { lease, dialect: Dialect.CHAT_COMPLETIONS }),
             body: new Uint8Array(bodyBytes),
             client,
-            onUsage: () => undefined,
+            observer: unobserved,
+            timeoutMs: 60_000,
           }),
       },
       { broker: brokerClient, reporter, config: { rpcTimeoutMs: 1_000 } },

@@ -18,6 +18,7 @@ import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { ClientPresence } from '../http/client-presence.ts';
 import type { RequestTrace } from '../trace/request-trace.ts';
+import { AnswerTooLongError } from './answer-too-long-error.ts';
 import { type AttemptReporter, reportOf } from './attempt-reporter.ts';
 import { type AdapterAway, type AttemptStart, cancelledOutcome, type FailedAttempt } from './attempt-start.ts';
 
@@ -220,6 +221,7 @@ interface RefusedAttempt {
 
 function givenUpBy(thrown: unknown, { hasLeft }: AttemptPlan<unknown>['client']): AttemptGivenUp {
   if (isRefusal(thrown)) return AttemptGivenUp.NOT_EXPRESSIBLE;
+  if (thrown instanceof AnswerTooLongError) return AttemptGivenUp.TOO_LONG;
   return hasLeft ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
 }
 

@@ -30,6 +30,7 @@ function setUp(options: Partial<AttemptReporterOptions> = {}) {
       listAccounts: refuse,
       explain: refuse,
       enableAccount: refuse,
+      renewLeases: refuse,
     }),
   );
   const onGivenUp = (_fault: unknown, requestId: string) => givenUp.push(requestId);

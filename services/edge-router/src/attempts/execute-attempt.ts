@@ -1,12 +1,7 @@
-import type {
-  AdapterService,
-  ExecuteHead,
-  ExecuteRequest,
-  Usage,
-} from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { AdapterService, ExecuteHead, ExecuteRequest } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { atHand, type Client } from '@gateway/rpc';
 import type { ClientPresence } from '../http/client-presence.ts';
-import { AnswerFlow } from './answer-flow.ts';
+import { AnswerFlow, type UsageObserver } from './answer-flow.ts';
 import type { AttemptStart } from './attempt-start.ts';
 
 export interface AttemptRequest {
@@ -14,14 +9,17 @@ export interface AttemptRequest {
   readonly head: ExecuteHead;
   readonly body: Uint8Array;
   readonly client: ClientPresence;
-  /** Told of usage that comes before the answer has begun: the provider is working on it. */
-  readonly onUsage: (usage: Usage) => void;
+  readonly observer: UsageObserver;
+  /** The whole answer must end within this time. */
+  readonly timeoutMs: number;
 }
 
 /** Sends a request to one account and waits for its first content. Rejects only with what is final for the request. */
 export function executeAttempt(request: AttemptRequest): Promise<AttemptStart<AnswerFlow>> {
-  const answers = request.adapter.execute(requestFrames(request));
-  return new AnswerFlow(request.client, request.onUsage).begin(answers);
+  // The deadline is the adapter's too, and stands whatever becomes of this process.
+  const timeoutMs = Math.max(1, Math.ceil(request.timeoutMs));
+  const answers = request.adapter.execute(requestFrames(request), { timeoutMs });
+  return new AnswerFlow(request.client, request.observer).begin(answers);
 }
 
 /** A request in the frames that adapters take: mostly one. */

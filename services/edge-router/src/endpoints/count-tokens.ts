@@ -31,6 +31,7 @@ export async function countTokens(request: AdmittedRequest, peers: EndpointPeers
   const session = affinityKey(request.principal.tokenId, request.request.headers, undefined);
 
   const attempt = async (lease: Lease): Promise<AttemptStart<bigint>> => {
+    peers.renewals.keep(requestId, lease);
     const head = create(ExecuteHeadSchema, { requestId, lease, dialect: Dialect.MESSAGES, forwardHeaders });
     const frames = requestFrames({ head, body: body.bytes });
     try {
@@ -55,7 +56,7 @@ export async function countTokens(request: AdmittedRequest, peers: EndpointPeers
     attempt,
     trace,
   };
-  const end = await attemptUntilAnswering(plan, peers);
+  const end = await attemptUntilAnswering(plan, peers).finally(() => peers.renewals.end(requestId));
   if (end.kind === 'failed') throw messagesError(end);
   const outcome = attemptOutcome(AttemptResult.SUCCEEDED);
   trace.onAttemptEnded(outcome);

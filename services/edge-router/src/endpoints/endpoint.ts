@@ -10,6 +10,7 @@ import type { Admission } from '../admission/admit.ts';
 import type { OutageTolerantLimiter } from '../admission/outage-tolerant-limiter.ts';
 import type { Heartbeats } from '../answer/heartbeats.ts';
 import type { AttemptReporter } from '../attempts/attempt-reporter.ts';
+import type { LeaseRenewals } from '../attempts/lease-renewals.ts';
 import type { Principal } from '../authentication/principal.ts';
 import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
@@ -43,6 +44,7 @@ export interface EndpointPeers {
   readonly limiter: Pick<OutageTolerantLimiter, 'peek'>;
   readonly broker: Client<typeof PoolBrokerService>;
   readonly reporter: AttemptReporter;
+  readonly renewals: LeaseRenewals;
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
   readonly usageQuery: Client<typeof UsageQueryService>;
   /** The other worker processes of this edge; absent when it is alone. */

@@ -11,6 +11,7 @@ import {
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type AnswerNames, relayAnswer } from '../answer/relay-answer.ts';
 import type { AnswerFlow } from '../attempts/answer-flow.ts';
+import { AnswerTooLongError } from '../attempts/answer-too-long-error.ts';
 import {
   type AttemptPlan,
   type AttemptsEnd,
@@ -70,9 +71,10 @@ function planOf(
   { body, model, dialect, formats, affinityKey, allowCandidateFailover, forwardHeaders, faultOf }: Generation,
   booking: UsageBooking,
 ): AttemptPlan<AnswerFlow> {
-  const attempt = (lease: Lease) => {
+  const attempt = async (lease: Lease) => {
     booking.onLease(lease);
-    return executeAttempt({
+    peers.renewals.keep(requestId, lease);
+    const start = await executeAttempt({
       adapter: adapterOf(lease, peers),
       head: {
         $typeName: 'gateway.adapter.v1.ExecuteHead',
@@ -85,8 +87,11 @@ function planOf(
       },
       body: body.bytes,
       client,
-      onUsage: booking.onUsage,
+      observer: booking,
+      timeoutMs: peers.config.maxStreamMs - trace.elapsedMs,
     });
+    if (start.kind !== 'answering') booking.onAttemptFailed();
+    return start;
   };
   const { caller } = principal;
   return { requestId, model, formats, affinityKey, caller, allowCandidateFailover, faultOf, client, attempt, trace };
@@ -98,7 +103,7 @@ type Carried = Pick<Generation, 'affinityKey' | 'answerKeysOf' | 'onFailed'> & {
 async function carry(
   started: Promise<AttemptsEnd<AnswerFlow>>,
   { requestId, client, response, errorDialect, bodyRules, trace }: AdmittedRequest,
-  { heartbeats, clock, reporter }: EndpointPeers,
+  { heartbeats, clock, reporter, renewals }: EndpointPeers,
   { affinityKey, answerKeysOf, onFailed, booking }: Carried,
 ): Promise<void> {
   try {
@@ -121,24 +126,31 @@ async function carry(
       heartbeats,
       clock,
       onOutcome: ({ amended }) => trace.onAmended(amended),
-      report: (outcome, names) => {
-        trace.onAttemptEnded(outcome, givenUpBy(outcome, client));
+      report: (outcome, names, cause) => {
+        trace.onAttemptEnded(outcome, givenUpBy(outcome, client, cause));
         const answerKeys = names === undefined ? undefined : answerKeysOf?.(names);
         return reporter.report(reportOf(requestId, affinityKey, attemptOf(lease, outcome), answerKeys));
       },
     });
   } catch (thrown) {
-    // Changes nothing when the relay has booked; else no answer was sent, and only a client that left can owe tokens.
-    await (client.hasLeft ? booking.end(Outcome.ABORTED) : booking.discard());
+    await bookUnanswered(thrown, booking, client);
     throw thrown;
   } finally {
+    renewals.end(requestId);
     if (booking.booked !== undefined) trace.onBooked(booking.booked);
   }
 }
 
-/** Only an answer that nobody ended is cancelled: the client has gone, or the adapter has. */
-function givenUpBy({ result }: AttemptOutcome, { hasLeft }: AdmittedRequest['client']): AttemptGivenUp {
+/** Changes nothing when the relay has booked; else no answer was sent, and tokens are owed when it was not the provider who ended it. */
+function bookUnanswered(thrown: unknown, booking: UsageBooking, client: AdmittedRequest['client']): Promise<void> {
+  if (client.hasLeft) return booking.end(Outcome.ABORTED);
+  return thrown instanceof AnswerTooLongError ? booking.end(Outcome.FAILED) : booking.discard();
+}
+
+/** Only an answer that its provider did not end is cancelled: the client has gone, or the adapter has, or it took too long. */
+function givenUpBy({ result }: AttemptOutcome, { hasLeft }: AdmittedRequest['client'], cause: unknown): AttemptGivenUp {
   if (result !== AttemptResult.CANCELLED) return AttemptGivenUp.UNSPECIFIED;
+  if (cause instanceof AnswerTooLongError) return AttemptGivenUp.TOO_LONG;
   return hasLeft ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
 }
 

@@ -9,12 +9,18 @@ export interface LeaveListener {
  */
 export class ClientPresence {
   #hasLeft = false;
+  #hasStalled = false;
   #listener: LeaveListener | undefined;
   #controller: AbortController | undefined;
 
   /** True from the moment when the connection closed before the answer was out. */
   get hasLeft(): boolean {
     return this.#hasLeft;
+  }
+
+  /** True when it left because it was cut off: it took nothing of the answer for too long. */
+  get hasStalled(): boolean {
+    return this.#hasStalled;
   }
 
   /** Aborted when the client has left. Made when it is first read. */
@@ -29,10 +35,11 @@ export class ClientPresence {
     this.#listener = listener;
   }
 
-  /** The client is gone. */
-  leave(): void {
+  /** The client is gone. @param hasStalled it was cut off */
+  leave(hasStalled = false): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
+    this.#hasStalled = hasStalled;
     this.#controller?.abort();
     this.#listener?.onClientLeft();
   }

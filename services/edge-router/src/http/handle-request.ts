@@ -15,6 +15,7 @@ import { keepHeaders } from './answer-head.ts';
 import { ClientPresence } from './client-presence.ts';
 import { clientRequestIdOf, nameForMessages, requestIdOf } from './request-id.ts';
 import { sendError } from './send-error.ts';
+import { hasStalled } from './stalled-clients.ts';
 
 export interface RequestPeers {
   readonly tokens: TokenCache;
@@ -39,7 +40,7 @@ export async function handleRequest(
   const clientRequestId = clientRequestIdOf(request);
   const trace = new RequestTrace({ requestId, clientRequestId, endpoint: route.path, receivedAtMs });
   if (route.isTraced) peers.traces.begin(trace);
-  const client = clientOf(response);
+  const client = clientOf(request, response);
   using hold = peers.bodies.hold(client);
   const exchange: Exchange = { requestId, request, response, client, hold, trace };
   let errorCode: GatewayErrorCode | undefined;
@@ -51,6 +52,8 @@ export async function handleRequest(
     if (error.code === 'internal_error' && !client.hasLeft) peers.events.requestFaulted(requestId, route.path, error);
     sendError(request, response, { error, dialect: route.errorDialect, nowMs: peers.endpoints.clock.nowMs() });
   } finally {
+    await sentOrLeft(request, response);
+    if (client.hasStalled) trace.onClientStalled();
     const status = client.hasLeft ? 499 : response.statusCode;
     trace.onEnded({ status, errorCode, clientLeft: client.hasLeft, waitedForRoomMs: hold.waitedMs });
     peers.traces.end(trace);
@@ -97,11 +100,24 @@ function answerAdmitted(
 }
 
 /** It has left when the connection closes before the answer is out. */
-function clientOf(response: ServerResponse): ClientPresence {
+function clientOf({ socket: connection }: IncomingMessage, response: ServerResponse): ClientPresence {
   const client = new ClientPresence();
   // It comes once.
   response.on('close', () => {
-    if (!response.writableFinished) client.leave();
+    if (!response.writableFinished) client.leave(hasStalled(connection));
   });
   return client;
+}
+
+/** Resolves when the system has all of the answer, which takes as long as the client does for a large one, or can't have it. */
+async function sentOrLeft({ socket: connection }: IncomingMessage, response: ServerResponse): Promise<void> {
+  // One that has no end yet was refused while its client goes on uploading.
+  const isOver = !response.writableEnded || response.writableFinished || response.closed;
+  if (isOver || connection.destroyed) return;
+  const sent = Promise.withResolvers<void>();
+  // An answer that waits for earlier ones of its connection hears nothing of that one's end.
+  response.once('close', sent.resolve);
+  connection.once('close', sent.resolve);
+  await sent.promise;
+  connection.off('close', sent.resolve);
 }

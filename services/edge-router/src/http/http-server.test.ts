@@ -20,7 +20,7 @@ const refusal = (code: string) => ({ error: { code, message: expect.any(String) 
 const requestId = /^(?!.*x-request-id.*x-request-id).*\r\nx-request-id: [0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\r\n/s;
 
 describe('HttpServer', () => {
-  const config = { host: '127.0.0.1', port: 0, headersTimeoutMs: 300, bodyTimeoutMs: 600 };
+  const config = { host: '127.0.0.1', port: 0, headersTimeoutMs: 300, bodyTimeoutMs: 600, writeStallMs: 60_000 };
   /** The requests that reached the listener, as `path` or `path failed`. */
   let handled: string[] = [];
   let release = (): void => undefined;

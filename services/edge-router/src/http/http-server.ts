@@ -9,8 +9,9 @@ import { sendRawAnswer } from './raw-answer.ts';
 import { assignRequestId } from './request-id.ts';
 import { syntaxFault } from './request-syntax.ts';
 import { sendError } from './send-error.ts';
+import { StalledClients } from './stalled-clients.ts';
 
-type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeoutMs' | 'bodyTimeoutMs'>;
+type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'writeStallMs'>;
 
 /**
  * The public HTTP listener: timeouts that Node leaves loose, rules of HTTP that Node does not check, JSON for requests that
@@ -22,11 +23,14 @@ export class HttpServer {
   readonly #listener: RequestListener;
   /** Connections on which nothing can be understood any more. */
   readonly #lost = new WeakSet<Duplex>();
+  readonly #stalledClients: StalledClients;
   #draining = false;
 
-  constructor(listener: RequestListener, config: HttpServerConfig) {
+  /** @param onStalled is told of each client that was cut off because it took nothing. */
+  constructor(listener: RequestListener, config: HttpServerConfig, onStalled: () => void = () => undefined) {
     this.#listener = listener;
     this.#config = config;
+    this.#stalledClients = new StalledClients({ stallMs: config.writeStallMs, onStalled });
     const headersTimeout = Math.min(config.headersTimeoutMs, config.bodyTimeoutMs);
     this.#server = createServer({
       headersTimeout,
@@ -40,6 +44,7 @@ export class HttpServer {
       requireHostHeader: false,
     });
     this.#server
+      .on('connection', (connection) => this.#stalledClients.watch(connection))
       .on('request', (request, response) => this.#onRequest(request, response))
       .on('checkContinue', (request, response) => this.#onRequest(request, response, holdBackUpload))
       .on('checkExpectation', (request, response) => this.#onRequest(request, response, refuseExpectation))

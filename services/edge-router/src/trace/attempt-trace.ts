@@ -12,7 +12,7 @@ export class AttemptTrace implements AttemptStory {
   readonly reason: string;
   readonly skipped: readonly SkippedAccounts[];
   amended = '';
-  #givenUp = AttemptGivenUp.UNSPECIFIED;
+  givenUp = AttemptGivenUp.UNSPECIFIED;
   readonly #asked: Moment;
   readonly #acquired: Moment;
   #firstByte: Moment = never;
@@ -47,10 +47,6 @@ export class AttemptTrace implements AttemptStory {
     return msOf(this.#ended);
   }
 
-  get givenUp(): AttemptGivenUp {
-    return this.#givenUp;
-  }
-
   get outcome(): AttemptOutcome | undefined {
     if (this.#ended === never) return undefined;
     return { result: this.#result, upstreamStatus: this.#upstreamStatus, retryAt: this.#retryAt };
@@ -64,7 +60,7 @@ export class AttemptTrace implements AttemptStory {
   onEnded(outcome: AttemptOutcome, givenUp: AttemptGivenUp, at: Moment): void {
     if (this.#ended !== never) return;
     this.#ended = at;
-    this.#givenUp = givenUp;
+    this.givenUp = givenUp;
     this.#result = outcome.result ?? AttemptResult.UNSPECIFIED;
     this.#upstreamStatus = outcome.upstreamStatus ?? 0;
     this.#retryAt = outcome.retryAt;

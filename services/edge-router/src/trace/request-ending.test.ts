@@ -75,6 +75,16 @@ describe('the ending of a request', () => {
       RequestEnding.ABORTED,
     ],
     [
+      'aborted when the client was cut off because it took nothing',
+      givenUp(answering(), AttemptGivenUp.CLIENT_STALLED).end({ status: 499, clientLeft: true }),
+      RequestEnding.ABORTED,
+    ],
+    [
+      'failed when its answer lasted too long',
+      givenUp(answering(), AttemptGivenUp.TOO_LONG).end(),
+      RequestEnding.FAILED,
+    ],
+    [
       'aborted when the client left before the first byte',
       givenUp(request().lease('a'), AttemptGivenUp.CLIENT_LEFT).end({ status: 499, clientLeft: true }),
       RequestEnding.ABORTED,

@@ -46,7 +46,8 @@ function isAmended({ attempts }: RequestStory): boolean {
 /** True when an answer had begun, and ended otherwise than as a whole, though the client was there. */
 function brokeOff({ firstByte, outcome, givenUp }: AttemptStory): boolean {
   if (firstByte === undefined || outcome === undefined) return false;
-  return outcome.result !== AttemptResult.SUCCEEDED && givenUp !== AttemptGivenUp.CLIENT_LEFT;
+  const isClients = givenUp === AttemptGivenUp.CLIENT_LEFT || givenUp === AttemptGivenUp.CLIENT_STALLED;
+  return outcome.result !== AttemptResult.SUCCEEDED && !isClients;
 }
 
 function isForClientToMend({ status, errorCode }: RequestEnd, last: AttemptStory | undefined): boolean {

@@ -80,6 +80,11 @@ export class RequestTrace implements RequestStory {
     return { status, errorCode, clientLeft, waitedForRoomMs: this.#waitedForRoomMs };
   }
 
+  /** Milliseconds since the request was received. */
+  get elapsedMs(): number {
+    return this.#monotonicMs() - this.#startedAt;
+  }
+
   onAuthenticated(tokenId: string): void {
     this.tokenId = tokenId;
   }
@@ -131,6 +136,11 @@ export class RequestTrace implements RequestStory {
 
   onAttemptEnded(outcome: AttemptOutcome, givenUp = AttemptGivenUp.UNSPECIFIED): void {
     this.#latest?.onEnded(outcome, givenUp, this.#now());
+  }
+
+  /** The client was cut off because it took nothing, whether or not the attempt had ended well. */
+  onClientStalled(): void {
+    if (this.#latest !== undefined) this.#latest.givenUp = AttemptGivenUp.CLIENT_STALLED;
   }
 
   onBooked(usage: BookedUsage): void {

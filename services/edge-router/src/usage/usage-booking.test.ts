@@ -65,12 +65,38 @@ describe('UsageBooking', () => {
     expect(charges).toEqual([]);
   });
 
-  it('books nothing when no provider answered', async () => {
+  it('books nothing when no provider was sent the request', async () => {
     const { booking, lines, finals } = setUp();
     booking.onLease(lease);
     await booking.end(Outcome.ABORTED);
     expect(finals).toEqual([]);
     expect(lines).toEqual(['open UNSPECIFIED 0', 'void r1']);
+  });
+
+  it('books the input of a request that was sent and not answered, once and to the day as well', async () => {
+    const { booking, lines, finals, charges } = setUp();
+    booking.onLease(lease);
+    booking.onSent(usage(90n, 0n, true));
+    await Promise.all([booking.end(Outcome.ABORTED), booking.end(Outcome.ABORTED)]);
+    expect(finals).toHaveLength(1);
+    expect(finals[0]).toMatchObject({ inputTokens: 90n, outputTokens: 0n, estimated: true, outcome: Outcome.ABORTED });
+    expect(charges).toEqual([{ key: 'token:t1', requestId: 'r1', localDay: '2026-11-20', tokens: 90 }]);
+    expect(lines).toEqual(['open UNSPECIFIED 0']);
+  });
+
+  it('books nothing of a request that its provider refused, also when the client leaves before the next attempt', async () => {
+    const { booking, finals } = setUp();
+    booking.onLease(lease);
+    booking.onSent(usage(90n, 0n, true));
+    booking.onAttemptFailed();
+    await booking.end(Outcome.ABORTED);
+    expect(finals).toEqual([]);
+    const other = setUp();
+    other.booking.onLease(lease);
+    other.booking.onSent(usage(90n, 0n, true));
+    other.booking.onLease(lease);
+    await other.booking.end(Outcome.ABORTED);
+    expect(other.finals).toEqual([]);
   });
 
   it('forgets what an attempt reported when the next one begins, and discards what led to no answer', async () => {

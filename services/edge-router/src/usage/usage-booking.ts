@@ -39,6 +39,8 @@ export class UsageBooking {
   readonly #peers: BookingPeers;
   /** One for the whole request, from its first lease on: it always says what is to be booked as far as is known. */
   #event: UsageRecorded | undefined;
+  /** The request has been sent with the latest lease, and the provider has not refused it. */
+  #isSent = false;
   /** The provider of the latest lease has reported. */
   #isAnswered = false;
   /** With so much output the journal is told again. */
@@ -55,8 +57,21 @@ export class UsageBooking {
   onLease(lease: Lease): void {
     if (this.#ended !== undefined) return;
     this.#event = this.#unanswered(lease);
+    this.#isSent = false;
     this.#isAnswered = false;
     this.#peers.journal.open(this.#event);
+  }
+
+  /** The request has been sent to the provider, which may bill its input from now on: should the client leave, that is booked. */
+  onSent(usage: Usage): void {
+    if (this.#ended !== undefined) return;
+    this.#take(usage);
+    this.#isSent = true;
+  }
+
+  /** The attempt with the latest lease came to nothing: a provider that refuses a request does not bill it. */
+  onAttemptFailed(): void {
+    this.#isSent = false;
   }
 
   /**
@@ -76,14 +91,14 @@ export class UsageBooking {
 
   /**
    * Books the request: its tokens are charged to the day and its event is on disk when this resolves, so both are seen
-   * by the next request. Nothing is booked for a request that no provider answered. Later calls change nothing.
+   * by the next request. Nothing is booked for a request that no provider was sent. Later calls change nothing.
    * @param last usage that came with the very end: the journal need not be told of it before.
    */
   end(outcome: Outcome, last?: Usage): Promise<void> {
     if (this.#ended !== undefined) return this.#ended;
     if (last !== undefined) this.#take(last);
-    const isAnswered = this.#isAnswered || last !== undefined;
-    this.#ended = isAnswered && this.#event !== undefined ? this.#book(this.#event, outcome) : this.#void();
+    const isOwed = this.#isSent || this.#isAnswered || last !== undefined;
+    this.#ended = isOwed && this.#event !== undefined ? this.#book(this.#event, outcome) : this.#void();
     return this.#ended;
   }
 

@@ -19,7 +19,7 @@ function traitsSentFor(model: string, pattern: string, traits: Partial<ModelTrai
   const [pool = expect.fail()] = sampleGateway.pools;
   const modelTraits = [{ pattern, traits: { ...unsaid, ...traits } }];
   const candidate = { pool: { ...pool, modelTraits }, model, defaultEffort: '' };
-  return create(LeaseSchema, toLeaseMessage({ leaseId: 'l', accountId: 'a', candidate })).traits;
+  return create(LeaseSchema, toLeaseMessage({ leaseId: 'l', accountId: 'a', candidate }, 900_000)).traits;
 }
 
 describe('a lease', () => {

@@ -12,8 +12,8 @@ import type { Candidate } from '../catalog/resolve-model.ts';
 import type { Lease } from '../leasing/lease-search.ts';
 import { toProviderFormat } from './pool-format.ts';
 
-export function toLeaseMessage({ leaseId, accountId, candidate }: Lease): LeaseMessage {
-  return { ...candidateMessageOf(candidate), leaseId, accountId };
+export function toLeaseMessage({ leaseId, accountId, candidate }: Lease, leaseTtlMs: number): LeaseMessage {
+  return { ...candidateMessageOf(candidate), leaseId, accountId, ttlSeconds: leaseTtlMs / 1_000 };
 }
 
 /** What the leases for a candidate have in common. Candidates stay the same until the catalog changes. */
@@ -39,6 +39,7 @@ function toCandidateMessage({ pool, model, defaultEffort }: Candidate): LeaseMes
     provider: pool.ownedBy,
     model,
     defaultEffort,
+    ttlSeconds: 0,
     ...(traits === undefined ? undefined : { traits: toTraitsMessage(traits) }),
   };
 }

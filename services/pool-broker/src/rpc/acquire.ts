@@ -27,20 +27,20 @@ export function acquire(broker: Broker): Handlers<typeof PoolBrokerService>['acq
       allowCandidateFailover: request.allowCandidateFailover,
       caller: request.caller,
     });
-    if (!(acquiring instanceof Promise)) return toAnswer(acquiring);
+    if (!(acquiring instanceof Promise)) return toAnswer(acquiring, broker);
     return acquiring.then(async (result) => {
       // Who has gone, or has given this broker up, would never report on it: its place would be lost until the lease ends.
       if (result.kind === 'leased' && isAborted(context)) await takeBack(broker, result.lease);
-      return toAnswer(result);
+      return toAnswer(result, broker);
     });
   };
 }
 
-function toAnswer(result: LeaseResult): AcquireResponse {
+function toAnswer(result: LeaseResult, broker: Broker): AcquireResponse {
   const { reason, skipped } = result.choice;
   return {
     $typeName: 'gateway.pool.v1.AcquireResponse',
-    result: toResult(result),
+    result: toResult(result, broker),
     reason,
     skipped: skipped.map(toSkippedMessage),
   };
@@ -57,10 +57,10 @@ function toSkippedMessage(group: SkippedGroup): SkippedAccounts {
 }
 
 // Whole messages, named as such: they need not be completed from their fields.
-function toResult(result: LeaseResult): AcquireResponse['result'] {
+function toResult(result: LeaseResult, { settings }: Broker): AcquireResponse['result'] {
   switch (result.kind) {
     case 'leased':
-      return { case: 'lease', value: toLeaseMessage(result.lease) };
+      return { case: 'lease', value: toLeaseMessage(result.lease, settings.leaseTtlMs) };
     case 'exhausted':
       return { case: 'exhausted', value: create(PoolExhaustedSchema, { retryAt: toTimestamp(result.retryAtMs) }) };
     case 'unavailable':

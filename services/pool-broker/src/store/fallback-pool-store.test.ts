@@ -25,6 +25,11 @@ class AwayableStore extends MemoryPoolStore {
     return super.takeLease(...args);
   }
 
+  override async renewLease(...args: Parameters<MemoryPoolStore['renewLease']>) {
+    this.#reach();
+    return super.renewLease(...args);
+  }
+
   override async settleLease(...args: Parameters<MemoryPoolStore['settleLease']>) {
     this.#reach();
     return super.settleLease(...args);
@@ -85,6 +90,31 @@ describe('a shared store that goes away', () => {
     expect(await store.takeLease(lease)).toBeUndefined();
     expect((await store.settleLease('a', { ...request, leaseId })).kind).toBe('settled');
     expect((await store.settleLease('a', { ...request, leaseId })).kind).toBe('settled_before');
+  });
+
+  it('finds leases renewed that were taken before it went, and again once it is back', async () => {
+    const { clock, shared, store } = storesOf();
+    const request = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs: ttlMs, accountId: 'a', maxConcurrency: 1 };
+    const leaseId = (await store.takeLease(request)) ?? expect.fail('there is a place');
+    const inFlight = async (from: MemoryPoolStore | FallbackPoolStore) =>
+      (await from.readAccounts(['a'], ttlMs))[0]?.inFlight;
+    shared.away = true;
+    for (let n = 0; n < 4; n++) {
+      clock.advanceMs(ttlMs / 2);
+      await store.renewLease({ ...request, leaseId });
+      expect(await inFlight(store)).toBe(1);
+      expect(await store.takeLease(request)).toBeUndefined();
+    }
+    // What another replica leased counts here as well, while each goes by what it hears.
+    await store.renewLease({ ...request, accountId: 'b', leaseId: 'of another replica' });
+    expect((await store.readAccounts(['b'], ttlMs))[0]?.inFlight).toBe(1);
+    shared.away = false;
+    clock.advanceMs(1_000);
+    expect(await inFlight(shared)).toBe(0);
+    await store.renewLease({ ...request, leaseId });
+    expect(await inFlight(shared)).toBe(1);
+    await store.settleLease('a', { ...request, leaseId });
+    expect([await inFlight(store), await inFlight(shared)]).toEqual([0, 0]);
   });
 
   it('is left alone for a second after a failure, so that a chain of calls waits once', async () => {

@@ -9,6 +9,7 @@ import type { GlanceQuestion, PoolGlance } from './pool-glance.ts';
 import type {
   AccountRecord,
   HealthChange,
+  LeaseRenewal,
   LeaseSettlement,
   NewLease,
   PoolHealthChange,
@@ -123,6 +124,15 @@ export class FallbackPoolStore implements PoolStore {
     this.#looking.add(pool);
     void Promise.all([this.readAccounts(accountIds, leaseTtlMs), this.readPool(pool)]).finally(() =>
       this.#looking.delete(pool),
+    );
+  }
+
+  /** With the memory alone it counts leases of other replicas as well, as far as it hears of them. */
+  async renewLease(renewal: LeaseRenewal): Promise<void> {
+    this.#memory.renewKnownLease(renewal);
+    await this.#sharedOr(
+      () => this.#shared.renewLease(renewal),
+      () => this.#memory.renewLease(renewal),
     );
   }
 

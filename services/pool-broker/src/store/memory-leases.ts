@@ -17,7 +17,7 @@ export class MemoryLeases {
   readonly #slots: Slot[] = [];
   readonly #free: Slot[] = [];
   #given = 0;
-  /** Those under way, in the order in which they were taken. */
+  /** Those under way, in the order in which they were taken, or renewed since. */
   readonly #underWay = new Chain<Slot>();
   /** Leases that ran out. The first to tell of the end of such a one is believed, however late. */
   readonly #ranOut = new ChainedMap<true>();
@@ -32,13 +32,14 @@ export class MemoryLeases {
     this.#onEnd = onEnd;
   }
 
-  /** Begins a lease; by an id that was given elsewhere, if one is named. */
-  begin(caller: string, nowMs: number, otherId?: string): MemoryLease {
+  /** Begins a lease; by an id that was given elsewhere, if one is named. Its request may have begun earlier. */
+  begin(caller: string, nowMs: number, otherId?: string, takenAtMs = nowMs): MemoryLease {
     if (otherId !== undefined) this.#endOther(otherId);
     const slot = this.#free.pop() ?? this.#newSlot();
     this.#given += 1;
     slot.id = otherId ?? leaseIdOf(`${slot.name}${this.#given}`, caller);
-    slot.takenAtMs = nowMs;
+    slot.takenAtMs = takenAtMs;
+    slot.renewedAtMs = nowMs;
     this.#underWay.add(slot.inAll);
     if (otherId !== undefined) this.#others.set(otherId, slot);
     return slot;
@@ -48,20 +49,37 @@ export class MemoryLeases {
     return this.#slotOf(leaseId) !== undefined;
   }
 
+  /** True for a lease under way, which counts from now on again until it runs out. */
+  renew(leaseId: string, nowMs: number): boolean {
+    const slot = this.#slotOf(leaseId);
+    if (slot === undefined) return false;
+    slot.renewedAtMs = nowMs;
+    this.#underWay.remove(slot.inAll);
+    this.#underWay.add(slot.inAll);
+    return true;
+  }
+
+  /** Whether a lease that is not under way may count again: it ran out, or was given elsewhere and not settled here. */
+  mayCountAgain(leaseId: string): boolean {
+    return leaseId.startsWith(this.#name) ? this.#ranOut.delete(leaseId) : !this.#othersSettled.has(leaseId);
+  }
+
   /** Ends a lease, once. `takenAtMs` is undefined for one that is not known, or not any more. */
   settle(leaseId: string, nowMs: number): { readonly takenAtMs: number | undefined } | 'settled_before' {
     if (!leaseId.startsWith(this.#name)) return this.#settleOther(leaseId, nowMs);
     const slot = this.#slotOf(leaseId);
+    this.#others.delete(leaseId);
     if (slot !== undefined) return { takenAtMs: this.#end(slot) };
     return this.#ranOut.delete(leaseId) ? unknown : 'settled_before';
   }
 
-  /** Ends the leases that were taken at a time or before it. */
+  /** Ends the leases that were taken, and last renewed, at a time or before it. */
   runOut(atMs: number): void {
     for (let { oldest } = this.#underWay; oldest !== undefined; { oldest } = this.#underWay) {
       const slot = oldest.item;
-      if (slot.takenAtMs > atMs) return;
-      if (!this.#others.delete(slot.id)) this.#ranOut.set(slot.id, true);
+      if (slot.renewedAtMs > atMs) return;
+      this.#others.delete(slot.id);
+      if (slot.id.startsWith(this.#name)) this.#ranOut.set(slot.id, true);
       this.#end(slot);
       if (this.#ranOut.size > maxRanOut && this.#ranOut.oldest !== undefined) {
         this.#ranOut.delete(this.#ranOut.oldest.key);
@@ -97,7 +115,8 @@ export class MemoryLeases {
   }
 
   #slotOf(leaseId: string): Slot | undefined {
-    if (!leaseId.startsWith(this.#name)) return this.#others.get(leaseId);
+    const other = this.#others.get(leaseId);
+    if (other !== undefined || !leaseId.startsWith(this.#name)) return other;
     const slot = this.#slots[Number.parseInt(leaseId.slice(this.#name.length), 10)];
     return slot?.id === leaseId ? slot : undefined;
   }
@@ -115,6 +134,7 @@ class Slot implements MemoryLease {
   /** Empty while it holds none. */
   id = '';
   takenAtMs = 0;
+  renewedAtMs = 0;
   account: { inFlight: number } | undefined;
   requests: ModelRequests | undefined;
   caller: CallerRequests | undefined;

@@ -10,6 +10,7 @@ import type { GlanceQuestion, PoolGlance } from './pool-glance.ts';
 import type {
   AccountRecord,
   HealthChange,
+  LeaseRenewal,
   LeaseSettlement,
   NewLease,
   PoolHealthChange,
@@ -94,6 +95,23 @@ export class MemoryPoolStore implements PoolStore {
     return false;
   }
 
+  renewLease(renewal: LeaseRenewal): Awaitable<void> {
+    const { leaseId, leaseTtlMs } = renewal;
+    const nowMs = this.#clock.nowMs();
+    this.#leases.runOut(nowMs - leaseTtlMs);
+    if (!this.#leases.renew(leaseId, nowMs) && this.#leases.mayCountAgain(leaseId)) {
+      // When its request began is not known: not of late.
+      this.#begin(renewal, nowMs, nowMs - leaseTtlMs);
+    }
+  }
+
+  /** As `renewLease`, of a lease that is known: whoever keeps the others counts them. */
+  renewKnownLease({ leaseId, leaseTtlMs }: LeaseRenewal): void {
+    const nowMs = this.#clock.nowMs();
+    this.#leases.runOut(nowMs - leaseTtlMs);
+    this.#leases.renew(leaseId, nowMs);
+  }
+
   settleLease(accountId: string, { leaseId, pool }: EndedRequest): Awaitable<LeaseSettlement> {
     const end = this.#leases.settle(leaseId, this.#clock.nowMs());
     if (end === 'settled_before') return settledBefore;
@@ -133,9 +151,9 @@ export class MemoryPoolStore implements PoolStore {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  #begin(wanted: NewLease, nowMs: number): string {
+  #begin(wanted: NewLease | LeaseRenewal, nowMs: number, takenAtMs?: number): string {
     const { accountId, caller, leaseId } = wanted;
-    const lease = this.#leases.begin(caller, nowMs, leaseId);
+    const lease = this.#leases.begin(caller, nowMs, leaseId, takenAtMs);
     const account = this.#account(accountId);
     account.inFlight += 1;
     lease.account = account;

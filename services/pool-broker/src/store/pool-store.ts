@@ -25,6 +25,11 @@ export interface PoolStore extends RequestBook, AsyncDisposable {
    * new one. Undefined when the account has `maxConcurrency` already. Repeating it with an id does no harm.
    */
   takeLease(lease: NewLease): Awaitable<string | undefined>;
+  /**
+   * Has a lease count for another `leaseTtlMs` from now, whatever the cap: its request goes on. One that is not known, or not any
+   * more, counts again; one that was settled does not. When its request began stays as it is.
+   */
+  renewLease(renewal: LeaseRenewal): Awaitable<void>;
   /** Ends a lease and its request. Only the first call for a lease settles it. */
   settleLease(accountId: string, request: EndedRequest): Awaitable<LeaseSettlement>;
   /** The account that a session is bound to. */
@@ -57,6 +62,11 @@ export interface NewLease extends NewRequest {
   readonly leaseTtlMs: number;
   /** An id that was given elsewhere. It names the caller. */
   readonly leaseId?: string;
+}
+
+export interface LeaseRenewal extends EndedRequest {
+  readonly accountId: string;
+  readonly leaseTtlMs: number;
 }
 
 export type LeaseSettlement =

@@ -47,7 +47,7 @@ export class RedisKeys {
 
 export interface AccountKeys {
   readonly health: string;
-  /** Leases under way, by when they were taken. */
+  /** Leases under way, by when they were taken, or renewed last. */
   readonly leases: string;
   /** Leases that were settled, by when they were. */
   readonly settled: string;
@@ -57,7 +57,7 @@ export class PoolKeys {
   readonly health: string;
   /** Callers, by when they last asked. */
   readonly callers: string;
-  /** Requests under way, by when they began; likewise those for a model and those of a caller. */
+  /** Requests under way, by when they began; likewise those for a model. Those of a caller are kept as leases are. */
   readonly requests: string;
   readonly #tag: string;
   readonly #models = new Map<string, string>();

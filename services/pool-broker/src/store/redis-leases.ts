@@ -3,7 +3,7 @@ import type { AccountHealth } from '../health/account-health.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
 import { newLeaseId } from './lease-id.ts';
 import type { ParsedTexts } from './parsed-texts.ts';
-import { type LeaseSettlement, type NewLease, settledMemoryMs } from './pool-store.ts';
+import { type LeaseRenewal, type LeaseSettlement, type NewLease, settledMemoryMs } from './pool-store.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import type { RedisVerbs } from './redis-verbs.ts';
 import { type EndedRequest, maxCallers } from './request-book.ts';
@@ -17,7 +17,7 @@ export interface RedisLeasesParts {
   readonly poolHealths: ParsedTexts<PoolHealth>;
 }
 
-/** The leases of all replicas: sorted sets of their ids by when they were taken, or settled. */
+/** The leases of all replicas: sorted sets of their ids by when they were taken or renewed last, or settled. */
 export class RedisLeases {
   readonly #parts: RedisLeasesParts;
 
@@ -59,6 +59,14 @@ export class RedisLeases {
     // Without a session no binding is looked at.
     const binding = affinityId === undefined ? account.health : keys.binding(affinityId);
     return [account.health, pool.health, binding, pool.callers, account.leases, ...keys.requestSets(lease)];
+  }
+
+  /** @see PoolStore.renewLease */
+  async renew({ accountId, pool, caller, leaseId, leaseTtlMs }: LeaseRenewal): Promise<void> {
+    const { verbs, keys, clock } = this.#parts;
+    const { leases, settled } = keys.account(accountId);
+    const counting = caller === '' ? [leases] : [leases, keys.pool(pool).caller(caller)];
+    await verbs.run('renew_lease', [settled, ...counting], [leaseId, clock.nowMs(), leaseTtlMs]);
   }
 
   /** @see PoolStore.settleLease */

@@ -10,6 +10,7 @@ import type { GlanceQuestion, PoolGlance } from './pool-glance.ts';
 import {
   type AccountRecord,
   type HealthChange,
+  type LeaseRenewal,
   type LeaseSettlement,
   modelReportTtlMs,
   type NewLease,
@@ -132,6 +133,10 @@ export class RedisPoolStore implements PoolStore {
 
   async takeLease(lease: NewLease): Promise<string | undefined> {
     return this.#leases.take(lease);
+  }
+
+  async renewLease(renewal: LeaseRenewal): Promise<void> {
+    await this.#leases.renew(renewal);
   }
 
   async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {

@@ -7,6 +7,7 @@ export type PoolVerb =
   | 'share'
   | 'take_lease'
   | 'take_as_seen'
+  | 'renew_lease'
   | 'settle_lease'
   | 'compare_and_set'
   | 'bind'
@@ -121,15 +122,28 @@ function verbs.take_as_seen(keys, parameters)
   return take(keys, 5, lease, now, ttl, cap)
 end
 
+-- Has a lease count anew, unless it was settled. Keys: settled leases, then the sets in which it counts. Parameters: lease id,
+-- now, TTL in ms. The sets that say when requests began are not among them: that stays as it is.
+function verbs.renew_lease(keys, parameters)
+  local lease, now, ttl = unpack(parameters)
+  if redis.call('ZSCORE', keys[1], lease) then return 0 end
+  for index = 2, #keys do
+    trim(keys[index], now - ttl)
+    redis.call('ZADD', keys[index], now, lease)
+    expire(keys[index], ttl)
+  end
+  return 1
+end
+
 -- Ends a lease and its request once, and reads what its end may change. Keys: leases, settled leases, health of the account,
 -- health of the pool, sets of requests. Parameters: lease id, now, memory in ms. Answers nothing for one that was ended before,
--- else the time the lease was taken and both healths ("" for what is not known).
+-- else the time the request began, by the first set of requests (else of leases), and both healths ("" for what is not known).
 function verbs.settle_lease(keys, parameters)
   local lease, now, memory = parameters[1], parameters[2], parameters[3]
   trim(keys[2], now - memory)
   if redis.call('ZADD', keys[2], 'NX', now, lease) == 0 then return {} end
   expire(keys[2], memory)
-  local leased = redis.call('ZSCORE', keys[1], lease)
+  local leased = redis.call('ZSCORE', keys[5] or keys[1], lease)
   remove(keys[1], lease)
   for index = 5, #keys do remove(keys[index], lease) end
   return { leased or '', get(keys[3]) or '', get(keys[4]) or '' }

@@ -83,6 +83,7 @@ function peersOf(providerUrl: string, reports: object[]): AdapterPeers {
     listAccounts: notAsked,
     explain: notAsked,
     enableAccount: notAsked,
+    renewLeases: notAsked,
   });
   const credentials = serviceRoute(CredentialService, {
     getCredential: () => ({

@@ -124,6 +124,9 @@ export class Connection implements Carrier, SocketEvents {
   #send(call: HttpCall): void {
     this.#reader.begin(call.listener);
     if (call.isPaused) this.pause();
+    call.listener.onRequestSent();
+    // Who was told of it may have given it up.
+    if (this.#isClosed) return;
     const sent = sendRequest(this.#socket, call.request);
     if (sent === undefined) return;
     this.#isSending = true;

@@ -125,6 +125,7 @@ async function answeredInProcess(extraCertificates: string | undefined): Promise
     let told = '';
     const tell = (text) => process.stdout.write(told + text, () => client[Symbol.dispose]());
     client.send(${JSON.stringify(server.origin)}, ${JSON.stringify(request)}, {
+      onRequestSent: () => undefined,
       onResponseHead: (status) => (told += status + ' '),
       onResponseBytes: (bytes) => (told += bytes),
       onResponseEnd: () => tell(''),

@@ -19,7 +19,9 @@ export type ResponseHeaders = Readonly<Record<string, string>>;
 
 /** Is told what comes of a request, in order, from within the reading of the connection. Should not throw. */
 export interface ResponseListener {
-  /** Once, before anything else. */
+  /** There is a connection, and the request leaves. */
+  onRequestSent(): void;
+  /** Once, before anything else of the response. */
   onResponseHead(status: number, headers: ResponseHeaders): void;
   /** What one read has brought of the body. The bytes belong to the listener. */
   onResponseBytes(bytes: Buffer): void;

@@ -150,6 +150,14 @@ export declare type ExecuteResponse = Message<"gateway.adapter.v1.ExecuteRespons
    * @generated from field: gateway.adapter.v1.ExecuteOutcome outcome = 4;
    */
   outcome?: ExecuteOutcome | undefined;
+
+  /**
+   * The request has begun to leave for the provider, which may bill its input from here on, whatever becomes of the answer.
+   * In a frame of its own, with the estimated usage; again when the request is sent once more.
+   *
+   * @generated from field: bool sent = 5;
+   */
+  sent: boolean;
 };
 
 /**

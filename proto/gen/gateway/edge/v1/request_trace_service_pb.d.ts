@@ -577,6 +577,20 @@ export enum AttemptGivenUp {
    * @generated from enum value: ATTEMPT_GIVEN_UP_NOT_EXPRESSIBLE = 3;
    */
   NOT_EXPRESSIBLE = 3,
+
+  /**
+   * The client took nothing of its answer for too long, and was cut off. Said of a whole answer, too.
+   *
+   * @generated from enum value: ATTEMPT_GIVEN_UP_CLIENT_STALLED = 4;
+   */
+  CLIENT_STALLED = 4,
+
+  /**
+   * The answer lasted longer than the edge lets answers last.
+   *
+   * @generated from enum value: ATTEMPT_GIVEN_UP_TOO_LONG = 5;
+   */
+  TOO_LONG = 5,
 }
 
 /**

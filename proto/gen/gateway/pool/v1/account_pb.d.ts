@@ -255,6 +255,13 @@ export declare type Lease = Message<"gateway.pool.v1.Lease"> & {
    * @generated from field: gateway.pool.v1.ModelTraits traits = 8;
    */
   traits?: ModelTraits | undefined;
+
+  /**
+   * It stops counting after so long, unless it is renewed. 0: not said.
+   *
+   * @generated from field: double ttl_seconds = 9;
+   */
+  ttlSeconds: number;
 };
 
 /**

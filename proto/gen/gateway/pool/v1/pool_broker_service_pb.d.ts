@@ -223,6 +223,69 @@ export declare type ReportResponse = Message<"gateway.pool.v1.ReportResponse"> &
 export declare const ReportResponseSchema: GenMessage<ReportResponse>;
 
 /**
+ * @generated from message gateway.pool.v1.RenewLeasesRequest
+ */
+export declare type RenewLeasesRequest = Message<"gateway.pool.v1.RenewLeasesRequest"> & {
+  /**
+   * @generated from field: repeated gateway.pool.v1.LeaseRenewal renewals = 1;
+   */
+  renewals: LeaseRenewal[];
+};
+
+/**
+ * Describes the message gateway.pool.v1.RenewLeasesRequest.
+ * Use `create(RenewLeasesRequestSchema)` to create a new message.
+ */
+export declare const RenewLeasesRequestSchema: GenMessage<RenewLeasesRequest>;
+
+/**
+ * What of a lease is needed to renew it.
+ *
+ * @generated from message gateway.pool.v1.LeaseRenewal
+ */
+export declare type LeaseRenewal = Message<"gateway.pool.v1.LeaseRenewal"> & {
+  /**
+   * @generated from field: string lease_id = 1;
+   */
+  leaseId: string;
+
+  /**
+   * @generated from field: string account_id = 2;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: string pool = 3;
+   */
+  pool: string;
+
+  /**
+   * The provider's model id.
+   *
+   * @generated from field: string model = 4;
+   */
+  model: string;
+};
+
+/**
+ * Describes the message gateway.pool.v1.LeaseRenewal.
+ * Use `create(LeaseRenewalSchema)` to create a new message.
+ */
+export declare const LeaseRenewalSchema: GenMessage<LeaseRenewal>;
+
+/**
+ * @generated from message gateway.pool.v1.RenewLeasesResponse
+ */
+export declare type RenewLeasesResponse = Message<"gateway.pool.v1.RenewLeasesResponse"> & {
+};
+
+/**
+ * Describes the message gateway.pool.v1.RenewLeasesResponse.
+ * Use `create(RenewLeasesResponseSchema)` to create a new message.
+ */
+export declare const RenewLeasesResponseSchema: GenMessage<RenewLeasesResponse>;
+
+/**
  * @generated from message gateway.pool.v1.ListModelsRequest
  */
 export declare type ListModelsRequest = Message<"gateway.pool.v1.ListModelsRequest"> & {
@@ -668,6 +731,17 @@ export declare const PoolBrokerService: GenService<{
     methodKind: "unary";
     input: typeof ReportRequestSchema;
     output: typeof ReportResponseSchema;
+  },
+  /**
+   * Leases whose requests still go on: each counts for another time to live. Called well before that is over. One that is
+   * not known, or not any more, counts again; one that was reported on does not.
+   *
+   * @generated from rpc gateway.pool.v1.PoolBrokerService.RenewLeases
+   */
+  renewLeases: {
+    methodKind: "unary";
+    input: typeof RenewLeasesRequestSchema;
+    output: typeof RenewLeasesResponseSchema;
   },
   /**
    * The models that clients may name, in the order of the public listing.

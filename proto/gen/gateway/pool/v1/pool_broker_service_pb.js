@@ -11,7 +11,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file gateway/pool/v1/pool_broker_service.proto.
  */
 export const file_gateway_pool_v1_pool_broker_service = /*@__PURE__*/
-  fileDesc("CilnYXRld2F5L3Bvb2wvdjEvcG9vbF9icm9rZXJfc2VydmljZS5wcm90bxIPZ2F0ZXdheS5wb29sLnYxItkBCg5BY3F1aXJlUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEjAKB2Zvcm1hdHMYAyADKA4yHy5nYXRld2F5LnBvb2wudjEuUHJvdmlkZXJGb3JtYXQSFAoMYWZmaW5pdHlfa2V5GAQgASgJEioKCGF0dGVtcHRzGAUgAygLMhguZ2F0ZXdheS5wb29sLnYxLkF0dGVtcHQSIAoYYWxsb3dfY2FuZGlkYXRlX2ZhaWxvdmVyGAYgASgIEg4KBmNhbGxlchgHIAEoCSKtAgoPQWNxdWlyZVJlc3BvbnNlEicKBWxlYXNlGAEgASgLMhYuZ2F0ZXdheS5wb29sLnYxLkxlYXNlSAASMwoJZXhoYXVzdGVkGAIgASgLMh4uZ2F0ZXdheS5wb29sLnYxLlBvb2xFeGhhdXN0ZWRIABI3Cgt1bmF2YWlsYWJsZRgDIAEoCzIgLmdhdGV3YXkucG9vbC52MS5Qb29sVW5hdmFpbGFibGVIABI2Cg11bmtub3duX21vZGVsGAQgASgLMh0uZ2F0ZXdheS5wb29sLnYxLlVua25vd25Nb2RlbEgAEg4KBnJlYXNvbhgFIAEoCRIxCgdza2lwcGVkGAYgAygLMiAuZ2F0ZXdheS5wb29sLnYxLlNraXBwZWRBY2NvdW50c0IICgZyZXN1bHQiPQoNUG9vbEV4aGF1c3RlZBIsCghyZXRyeV9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEQoPUG9vbFVuYXZhaWxhYmxlIg4KDFVua25vd25Nb2RlbCJ5Cg1SZXBvcnRSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSKQoHYXR0ZW1wdBgCIAEoCzIYLmdhdGV3YXkucG9vbC52MS5BdHRlbXB0EhQKDGFmZmluaXR5X2tleRgDIAEoCRITCgthbnN3ZXJfa2V5cxgEIAMoCSIQCg5SZXBvcnRSZXNwb25zZSITChFMaXN0TW9kZWxzUmVxdWVzdCI8ChJMaXN0TW9kZWxzUmVzcG9uc2USJgoGbW9kZWxzGAEgAygLMhYuZ2F0ZXdheS5wb29sLnYxLk1vZGVsIhUKE1dhdGNoQ2F0YWxvZ1JlcXVlc3QiPgoUV2F0Y2hDYXRhbG9nUmVzcG9uc2USJgoGbW9kZWxzGAEgAygLMhYuZ2F0ZXdheS5wb29sLnYxLk1vZGVsIo8BCgRQb29sEgwKBG5hbWUYASABKAkSLwoGZm9ybWF0GAIgASgOMh8uZ2F0ZXdheS5wb29sLnYxLlByb3ZpZGVyRm9ybWF0EhAKCG93bmVkX2J5GAMgASgJEjYKEm1vZGVsc19yZXBvcnRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQwoQTGlzdFBvb2xzUmVxdWVzdBIvCgZmb3JtYXQYASABKA4yHy5nYXRld2F5LnBvb2wudjEuUHJvdmlkZXJGb3JtYXQiOQoRTGlzdFBvb2xzUmVzcG9uc2USJAoFcG9vbHMYASADKAsyFS5nYXRld2F5LnBvb2wudjEuUG9vbCJmChNSZXBvcnRNb2RlbHNSZXF1ZXN0EgwKBHBvb2wYASABKAkSEQoJcmVhY2hhYmxlGAIgASgIEi4KBm1vZGVscxgDIAMoCzIeLmdhdGV3YXkucG9vbC52MS5Qcm92aWRlck1vZGVsIhYKFFJlcG9ydE1vZGVsc1Jlc3BvbnNlIioKFEVuYWJsZUFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkiJgoVRW5hYmxlQWNjb3VudFJlc3BvbnNlEg0KBWtub3duGAEgASgIIiMKE0xpc3RBY2NvdW50c1JlcXVlc3QSDAoEcG9vbBgBIAEoCSJCChRMaXN0QWNjb3VudHNSZXNwb25zZRIqCghhY2NvdW50cxgBIAMoCzIYLmdhdGV3YXkucG9vbC52MS5BY2NvdW50IjUKDkV4cGxhaW5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEhQKDGFmZmluaXR5X2tleRgCIAEoCSJMCg9FeHBsYWluUmVzcG9uc2USOQoKY2FuZGlkYXRlcxgBIAMoCzIlLmdhdGV3YXkucG9vbC52MS5DYW5kaWRhdGVFeHBsYW5hdGlvbiJqChRDYW5kaWRhdGVFeHBsYW5hdGlvbhIMCgRwb29sGAEgASgJEg0KBW1vZGVsGAIgASgJEjUKCGFjY291bnRzGAMgAygLMiMuZ2F0ZXdheS5wb29sLnYxLkFjY291bnRFeHBsYW5hdGlvbiJfChJBY2NvdW50RXhwbGFuYXRpb24SKQoHYWNjb3VudBgBIAEoCzIYLmdhdGV3YXkucG9vbC52MS5BY2NvdW50Eg4KBmNob3NlbhgCIAEoCBIOCgZyZWFzb24YAyABKAkiXwoUR2V0Q3JlZGVudGlhbFJlcXVlc3QSFAoKYWNjb3VudF9pZBgBIAEoCUgAEg4KBHBvb2wYAiABKAlIABIXCg9yZWZ1c2VkX3ZlcnNpb24YAyABKAlCCAoGdGFyZ2V0IrIBChVHZXRDcmVkZW50aWFsUmVzcG9uc2USEgoKYWNjb3VudF9pZBgBIAEoCRIQCghiYXNlX3VybBgCIAEoCRIQCgZiZWFyZXIYAyABKAlIABIRCgdhcGlfa2V5GAQgASgJSAASMwoPY2FjaGVhYmxlX3VudGlsGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd2ZXJzaW9uGAYgASgJQggKBnNlY3JldDKeBgoRUG9vbEJyb2tlclNlcnZpY2USTAoHQWNxdWlyZRIfLmdhdGV3YXkucG9vbC52MS5BY3F1aXJlUmVxdWVzdBogLmdhdGV3YXkucG9vbC52MS5BY3F1aXJlUmVzcG9uc2USSQoGUmVwb3J0Eh4uZ2F0ZXdheS5wb29sLnYxLlJlcG9ydFJlcXVlc3QaHy5nYXRld2F5LnBvb2wudjEuUmVwb3J0UmVzcG9uc2USVQoKTGlzdE1vZGVscxIiLmdhdGV3YXkucG9vbC52MS5MaXN0TW9kZWxzUmVxdWVzdBojLmdhdGV3YXkucG9vbC52MS5MaXN0TW9kZWxzUmVzcG9uc2USXQoMV2F0Y2hDYXRhbG9nEiQuZ2F0ZXdheS5wb29sLnYxLldhdGNoQ2F0YWxvZ1JlcXVlc3QaJS5nYXRld2F5LnBvb2wudjEuV2F0Y2hDYXRhbG9nUmVzcG9uc2UwARJSCglMaXN0UG9vbHMSIS5nYXRld2F5LnBvb2wudjEuTGlzdFBvb2xzUmVxdWVzdBoiLmdhdGV3YXkucG9vbC52MS5MaXN0UG9vbHNSZXNwb25zZRJbCgxSZXBvcnRNb2RlbHMSJC5nYXRld2F5LnBvb2wudjEuUmVwb3J0TW9kZWxzUmVxdWVzdBolLmdhdGV3YXkucG9vbC52MS5SZXBvcnRNb2RlbHNSZXNwb25zZRJeCg1FbmFibGVBY2NvdW50EiUuZ2F0ZXdheS5wb29sLnYxLkVuYWJsZUFjY291bnRSZXF1ZXN0GiYuZ2F0ZXdheS5wb29sLnYxLkVuYWJsZUFjY291bnRSZXNwb25zZRJbCgxMaXN0QWNjb3VudHMSJC5nYXRld2F5LnBvb2wudjEuTGlzdEFjY291bnRzUmVxdWVzdBolLmdhdGV3YXkucG9vbC52MS5MaXN0QWNjb3VudHNSZXNwb25zZRJMCgdFeHBsYWluEh8uZ2F0ZXdheS5wb29sLnYxLkV4cGxhaW5SZXF1ZXN0GiAuZ2F0ZXdheS5wb29sLnYxLkV4cGxhaW5SZXNwb25zZTJzChFDcmVkZW50aWFsU2VydmljZRJeCg1HZXRDcmVkZW50aWFsEiUuZ2F0ZXdheS5wb29sLnYxLkdldENyZWRlbnRpYWxSZXF1ZXN0GiYuZ2F0ZXdheS5wb29sLnYxLkdldENyZWRlbnRpYWxSZXNwb25zZWIGcHJvdG8z", [file_gateway_pool_v1_account, file_gateway_pool_v1_model, file_google_protobuf_timestamp]);
+  fileDesc("CilnYXRld2F5L3Bvb2wvdjEvcG9vbF9icm9rZXJfc2VydmljZS5wcm90bxIPZ2F0ZXdheS5wb29sLnYxItkBCg5BY3F1aXJlUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEjAKB2Zvcm1hdHMYAyADKA4yHy5nYXRld2F5LnBvb2wudjEuUHJvdmlkZXJGb3JtYXQSFAoMYWZmaW5pdHlfa2V5GAQgASgJEioKCGF0dGVtcHRzGAUgAygLMhguZ2F0ZXdheS5wb29sLnYxLkF0dGVtcHQSIAoYYWxsb3dfY2FuZGlkYXRlX2ZhaWxvdmVyGAYgASgIEg4KBmNhbGxlchgHIAEoCSKtAgoPQWNxdWlyZVJlc3BvbnNlEicKBWxlYXNlGAEgASgLMhYuZ2F0ZXdheS5wb29sLnYxLkxlYXNlSAASMwoJZXhoYXVzdGVkGAIgASgLMh4uZ2F0ZXdheS5wb29sLnYxLlBvb2xFeGhhdXN0ZWRIABI3Cgt1bmF2YWlsYWJsZRgDIAEoCzIgLmdhdGV3YXkucG9vbC52MS5Qb29sVW5hdmFpbGFibGVIABI2Cg11bmtub3duX21vZGVsGAQgASgLMh0uZ2F0ZXdheS5wb29sLnYxLlVua25vd25Nb2RlbEgAEg4KBnJlYXNvbhgFIAEoCRIxCgdza2lwcGVkGAYgAygLMiAuZ2F0ZXdheS5wb29sLnYxLlNraXBwZWRBY2NvdW50c0IICgZyZXN1bHQiPQoNUG9vbEV4aGF1c3RlZBIsCghyZXRyeV9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEQoPUG9vbFVuYXZhaWxhYmxlIg4KDFVua25vd25Nb2RlbCJ5Cg1SZXBvcnRSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSKQoHYXR0ZW1wdBgCIAEoCzIYLmdhdGV3YXkucG9vbC52MS5BdHRlbXB0EhQKDGFmZmluaXR5X2tleRgDIAEoCRITCgthbnN3ZXJfa2V5cxgEIAMoCSIQCg5SZXBvcnRSZXNwb25zZSJFChJSZW5ld0xlYXNlc1JlcXVlc3QSLwoIcmVuZXdhbHMYASADKAsyHS5nYXRld2F5LnBvb2wudjEuTGVhc2VSZW5ld2FsIlEKDExlYXNlUmVuZXdhbBIQCghsZWFzZV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBHBvb2wYAyABKAkSDQoFbW9kZWwYBCABKAkiFQoTUmVuZXdMZWFzZXNSZXNwb25zZSITChFMaXN0TW9kZWxzUmVxdWVzdCI8ChJMaXN0TW9kZWxzUmVzcG9uc2USJgoGbW9kZWxzGAEgAygLMhYuZ2F0ZXdheS5wb29sLnYxLk1vZGVsIhUKE1dhdGNoQ2F0YWxvZ1JlcXVlc3QiPgoUV2F0Y2hDYXRhbG9nUmVzcG9uc2USJgoGbW9kZWxzGAEgAygLMhYuZ2F0ZXdheS5wb29sLnYxLk1vZGVsIo8BCgRQb29sEgwKBG5hbWUYASABKAkSLwoGZm9ybWF0GAIgASgOMh8uZ2F0ZXdheS5wb29sLnYxLlByb3ZpZGVyRm9ybWF0EhAKCG93bmVkX2J5GAMgASgJEjYKEm1vZGVsc19yZXBvcnRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQwoQTGlzdFBvb2xzUmVxdWVzdBIvCgZmb3JtYXQYASABKA4yHy5nYXRld2F5LnBvb2wudjEuUHJvdmlkZXJGb3JtYXQiOQoRTGlzdFBvb2xzUmVzcG9uc2USJAoFcG9vbHMYASADKAsyFS5nYXRld2F5LnBvb2wudjEuUG9vbCJmChNSZXBvcnRNb2RlbHNSZXF1ZXN0EgwKBHBvb2wYASABKAkSEQoJcmVhY2hhYmxlGAIgASgIEi4KBm1vZGVscxgDIAMoCzIeLmdhdGV3YXkucG9vbC52MS5Qcm92aWRlck1vZGVsIhYKFFJlcG9ydE1vZGVsc1Jlc3BvbnNlIioKFEVuYWJsZUFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkiJgoVRW5hYmxlQWNjb3VudFJlc3BvbnNlEg0KBWtub3duGAEgASgIIiMKE0xpc3RBY2NvdW50c1JlcXVlc3QSDAoEcG9vbBgBIAEoCSJCChRMaXN0QWNjb3VudHNSZXNwb25zZRIqCghhY2NvdW50cxgBIAMoCzIYLmdhdGV3YXkucG9vbC52MS5BY2NvdW50IjUKDkV4cGxhaW5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEhQKDGFmZmluaXR5X2tleRgCIAEoCSJMCg9FeHBsYWluUmVzcG9uc2USOQoKY2FuZGlkYXRlcxgBIAMoCzIlLmdhdGV3YXkucG9vbC52MS5DYW5kaWRhdGVFeHBsYW5hdGlvbiJqChRDYW5kaWRhdGVFeHBsYW5hdGlvbhIMCgRwb29sGAEgASgJEg0KBW1vZGVsGAIgASgJEjUKCGFjY291bnRzGAMgAygLMiMuZ2F0ZXdheS5wb29sLnYxLkFjY291bnRFeHBsYW5hdGlvbiJfChJBY2NvdW50RXhwbGFuYXRpb24SKQoHYWNjb3VudBgBIAEoCzIYLmdhdGV3YXkucG9vbC52MS5BY2NvdW50Eg4KBmNob3NlbhgCIAEoCBIOCgZyZWFzb24YAyABKAkiXwoUR2V0Q3JlZGVudGlhbFJlcXVlc3QSFAoKYWNjb3VudF9pZBgBIAEoCUgAEg4KBHBvb2wYAiABKAlIABIXCg9yZWZ1c2VkX3ZlcnNpb24YAyABKAlCCAoGdGFyZ2V0IrIBChVHZXRDcmVkZW50aWFsUmVzcG9uc2USEgoKYWNjb3VudF9pZBgBIAEoCRIQCghiYXNlX3VybBgCIAEoCRIQCgZiZWFyZXIYAyABKAlIABIRCgdhcGlfa2V5GAQgASgJSAASMwoPY2FjaGVhYmxlX3VudGlsGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd2ZXJzaW9uGAYgASgJQggKBnNlY3JldDL4BgoRUG9vbEJyb2tlclNlcnZpY2USTAoHQWNxdWlyZRIfLmdhdGV3YXkucG9vbC52MS5BY3F1aXJlUmVxdWVzdBogLmdhdGV3YXkucG9vbC52MS5BY3F1aXJlUmVzcG9uc2USSQoGUmVwb3J0Eh4uZ2F0ZXdheS5wb29sLnYxLlJlcG9ydFJlcXVlc3QaHy5nYXRld2F5LnBvb2wudjEuUmVwb3J0UmVzcG9uc2USWAoLUmVuZXdMZWFzZXMSIy5nYXRld2F5LnBvb2wudjEuUmVuZXdMZWFzZXNSZXF1ZXN0GiQuZ2F0ZXdheS5wb29sLnYxLlJlbmV3TGVhc2VzUmVzcG9uc2USVQoKTGlzdE1vZGVscxIiLmdhdGV3YXkucG9vbC52MS5MaXN0TW9kZWxzUmVxdWVzdBojLmdhdGV3YXkucG9vbC52MS5MaXN0TW9kZWxzUmVzcG9uc2USXQoMV2F0Y2hDYXRhbG9nEiQuZ2F0ZXdheS5wb29sLnYxLldhdGNoQ2F0YWxvZ1JlcXVlc3QaJS5nYXRld2F5LnBvb2wudjEuV2F0Y2hDYXRhbG9nUmVzcG9uc2UwARJSCglMaXN0UG9vbHMSIS5nYXRld2F5LnBvb2wudjEuTGlzdFBvb2xzUmVxdWVzdBoiLmdhdGV3YXkucG9vbC52MS5MaXN0UG9vbHNSZXNwb25zZRJbCgxSZXBvcnRNb2RlbHMSJC5nYXRld2F5LnBvb2wudjEuUmVwb3J0TW9kZWxzUmVxdWVzdBolLmdhdGV3YXkucG9vbC52MS5SZXBvcnRNb2RlbHNSZXNwb25zZRJeCg1FbmFibGVBY2NvdW50EiUuZ2F0ZXdheS5wb29sLnYxLkVuYWJsZUFjY291bnRSZXF1ZXN0GiYuZ2F0ZXdheS5wb29sLnYxLkVuYWJsZUFjY291bnRSZXNwb25zZRJbCgxMaXN0QWNjb3VudHMSJC5nYXRld2F5LnBvb2wudjEuTGlzdEFjY291bnRzUmVxdWVzdBolLmdhdGV3YXkucG9vbC52MS5MaXN0QWNjb3VudHNSZXNwb25zZRJMCgdFeHBsYWluEh8uZ2F0ZXdheS5wb29sLnYxLkV4cGxhaW5SZXF1ZXN0GiAuZ2F0ZXdheS5wb29sLnYxLkV4cGxhaW5SZXNwb25zZTJzChFDcmVkZW50aWFsU2VydmljZRJeCg1HZXRDcmVkZW50aWFsEiUuZ2F0ZXdheS5wb29sLnYxLkdldENyZWRlbnRpYWxSZXF1ZXN0GiYuZ2F0ZXdheS5wb29sLnYxLkdldENyZWRlbnRpYWxSZXNwb25zZWIGcHJvdG8z", [file_gateway_pool_v1_account, file_gateway_pool_v1_model, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message gateway.pool.v1.AcquireRequest.
@@ -63,137 +63,158 @@ export const ReportResponseSchema = /*@__PURE__*/
   messageDesc(file_gateway_pool_v1_pool_broker_service, 6);
 
 /**
+ * Describes the message gateway.pool.v1.RenewLeasesRequest.
+ * Use `create(RenewLeasesRequestSchema)` to create a new message.
+ */
+export const RenewLeasesRequestSchema = /*@__PURE__*/
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 7);
+
+/**
+ * Describes the message gateway.pool.v1.LeaseRenewal.
+ * Use `create(LeaseRenewalSchema)` to create a new message.
+ */
+export const LeaseRenewalSchema = /*@__PURE__*/
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 8);
+
+/**
+ * Describes the message gateway.pool.v1.RenewLeasesResponse.
+ * Use `create(RenewLeasesResponseSchema)` to create a new message.
+ */
+export const RenewLeasesResponseSchema = /*@__PURE__*/
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 9);
+
+/**
  * Describes the message gateway.pool.v1.ListModelsRequest.
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 7);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 10);
 
 /**
  * Describes the message gateway.pool.v1.ListModelsResponse.
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 8);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 11);
 
 /**
  * Describes the message gateway.pool.v1.WatchCatalogRequest.
  * Use `create(WatchCatalogRequestSchema)` to create a new message.
  */
 export const WatchCatalogRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 9);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 12);
 
 /**
  * Describes the message gateway.pool.v1.WatchCatalogResponse.
  * Use `create(WatchCatalogResponseSchema)` to create a new message.
  */
 export const WatchCatalogResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 10);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 13);
 
 /**
  * Describes the message gateway.pool.v1.Pool.
  * Use `create(PoolSchema)` to create a new message.
  */
 export const PoolSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 11);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 14);
 
 /**
  * Describes the message gateway.pool.v1.ListPoolsRequest.
  * Use `create(ListPoolsRequestSchema)` to create a new message.
  */
 export const ListPoolsRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 12);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 15);
 
 /**
  * Describes the message gateway.pool.v1.ListPoolsResponse.
  * Use `create(ListPoolsResponseSchema)` to create a new message.
  */
 export const ListPoolsResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 13);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 16);
 
 /**
  * Describes the message gateway.pool.v1.ReportModelsRequest.
  * Use `create(ReportModelsRequestSchema)` to create a new message.
  */
 export const ReportModelsRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 14);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 17);
 
 /**
  * Describes the message gateway.pool.v1.ReportModelsResponse.
  * Use `create(ReportModelsResponseSchema)` to create a new message.
  */
 export const ReportModelsResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 15);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 18);
 
 /**
  * Describes the message gateway.pool.v1.EnableAccountRequest.
  * Use `create(EnableAccountRequestSchema)` to create a new message.
  */
 export const EnableAccountRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 16);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 19);
 
 /**
  * Describes the message gateway.pool.v1.EnableAccountResponse.
  * Use `create(EnableAccountResponseSchema)` to create a new message.
  */
 export const EnableAccountResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 17);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 20);
 
 /**
  * Describes the message gateway.pool.v1.ListAccountsRequest.
  * Use `create(ListAccountsRequestSchema)` to create a new message.
  */
 export const ListAccountsRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 18);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 21);
 
 /**
  * Describes the message gateway.pool.v1.ListAccountsResponse.
  * Use `create(ListAccountsResponseSchema)` to create a new message.
  */
 export const ListAccountsResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 19);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 22);
 
 /**
  * Describes the message gateway.pool.v1.ExplainRequest.
  * Use `create(ExplainRequestSchema)` to create a new message.
  */
 export const ExplainRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 20);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 23);
 
 /**
  * Describes the message gateway.pool.v1.ExplainResponse.
  * Use `create(ExplainResponseSchema)` to create a new message.
  */
 export const ExplainResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 21);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 24);
 
 /**
  * Describes the message gateway.pool.v1.CandidateExplanation.
  * Use `create(CandidateExplanationSchema)` to create a new message.
  */
 export const CandidateExplanationSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 22);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 25);
 
 /**
  * Describes the message gateway.pool.v1.AccountExplanation.
  * Use `create(AccountExplanationSchema)` to create a new message.
  */
 export const AccountExplanationSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 23);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 26);
 
 /**
  * Describes the message gateway.pool.v1.GetCredentialRequest.
  * Use `create(GetCredentialRequestSchema)` to create a new message.
  */
 export const GetCredentialRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 24);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 27);
 
 /**
  * Describes the message gateway.pool.v1.GetCredentialResponse.
  * Use `create(GetCredentialResponseSchema)` to create a new message.
  */
 export const GetCredentialResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_pool_broker_service, 25);
+  messageDesc(file_gateway_pool_v1_pool_broker_service, 28);
 
 /**
  * What a model id means, which account takes a request, and how healthy each account is.

@@ -121,14 +121,14 @@ export enum Outcome {
   COMPLETED = 1,
 
   /**
-   * The client left after the provider had begun to answer.
+   * The client left after the request had been sent to the provider.
    *
    * @generated from enum value: OUTCOME_ABORTED = 2;
    */
   ABORTED = 2,
 
   /**
-   * The provider's answer broke off, or the edge died in the middle of it.
+   * The provider's answer broke off or lasted too long, or the edge died in the middle of it.
    *
    * @generated from enum value: OUTCOME_FAILED = 3;
    */

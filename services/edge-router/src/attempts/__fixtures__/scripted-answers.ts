@@ -1,6 +1,10 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type ExecuteResponse, ExecuteResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { AnswerListener, Answers, ToldCall } from '@gateway/rpc';
+import type { UsageObserver } from '../answer-flow.ts';
+
+/** For what an attempt has used where a test does not look at it. */
+export const unobserved: UsageObserver = { onSent: () => undefined, onUsage: () => undefined };
 
 /** A frame, the end of all, a failure, or nothing more for as long as the call lasts. */
 export type ScriptedFrame = MessageInitShape<typeof ExecuteResponseSchema> | 'end' | 'hang' | Error;

@@ -24,6 +24,8 @@ const givenUpTexts: Readonly<Record<AttemptGivenUp, string>> = {
   [AttemptGivenUp.CLIENT_LEFT]: 'The client left.',
   [AttemptGivenUp.ADAPTER_AWAY]: 'The adapter of its format could not be reached, or was lost.',
   [AttemptGivenUp.NOT_EXPRESSIBLE]: "The pool's format can't carry what the request asks.",
+  [AttemptGivenUp.CLIENT_STALLED]: 'The client took nothing of the answer for too long, and was cut off.',
+  [AttemptGivenUp.TOO_LONG]: 'The answer lasted longer than the edge lets answers last.',
 };
 
 const resultTexts: Readonly<Record<AttemptResult, string>> = {

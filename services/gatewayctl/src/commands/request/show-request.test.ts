@@ -75,6 +75,10 @@ describe('gatewayctl request', () => {
 
   it.each([
     [{ givenUp: AttemptGivenUp.CLIENT_LEFT, result: AttemptResult.CANCELLED }, 'The client left.'],
+    [
+      { givenUp: AttemptGivenUp.CLIENT_STALLED, result: AttemptResult.SUCCEEDED },
+      'The client took nothing of the answer for too long, and was cut off.',
+    ],
     [{ result: AttemptResult.UNSPECIFIED }, 'It is under way.'],
     [{ result: AttemptResult.SERVER_ERROR, firstByte: 5 }, 'The provider failed in the middle of the answer.'],
     [{ result: AttemptResult.SUCCEEDED, acquired: 2_001, asked: 1 }, 'for which the broker took 2.0 s'],

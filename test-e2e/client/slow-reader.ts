@@ -1,0 +1,72 @@
+import { connect, type Socket } from 'node:net';
+import type { Topology } from '../topologies/topology.ts';
+
+/** A client on a connection of its own that takes of the answer only what it is asked to take. */
+export class SlowReader implements Disposable {
+  readonly #socket: Socket;
+  #taken = '';
+
+  constructor(
+    { baseUrl }: Pick<Topology, 'baseUrl'>,
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: unknown,
+  ) {
+    const { hostname, port, host } = new URL(baseUrl);
+    // Nothing is read from the connection until it is asked for.
+    this.#socket = connect({ host: hostname, port: Number(port), noDelay: true }).pause();
+    this.#socket.on('error', () => this.#socket.destroy());
+    const text = JSON.stringify(body);
+    const lines = { host, ...headers, 'content-length': String(Buffer.byteLength(text)) };
+    const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+    this.#socket.write(`POST ${path} HTTP/1.1\r\n${head.join('')}\r\n${text}`);
+  }
+
+  /** What was taken so far, as it came over the wire. */
+  get taken(): string {
+    return this.#taken;
+  }
+
+  /** False once the connection was seen to have ended, which only one that is read from can be. */
+  get isOpen(): boolean {
+    return !this.#socket.destroyed;
+  }
+
+  /** Takes so many bytes, or what there is. */
+  take(bytes: number): void {
+    if (this.#socket.listenerCount('readable') === 0) this.#socket.on('readable', noRead);
+    const piece: unknown = this.#socket.read(Math.min(bytes, this.#socket.readableLength)) ?? '';
+    this.#taken += String(piece);
+  }
+
+  /** Takes everything from now on. Resolves when `found` is in it, or the connection has ended. */
+  takeAllUntil(found: string): Promise<void> {
+    return new Promise((resolve) => {
+      const take = () => {
+        for (let piece: unknown = this.#socket.read(); piece !== null; piece = this.#socket.read()) {
+          this.#taken += String(piece);
+        }
+        if (this.#taken.slice(-1_000).includes(found)) resolve();
+      };
+      this.#socket.on('readable', take).once('close', () => resolve());
+      take();
+    });
+  }
+
+  /** Takes everything that is left. Resolves when the connection has ended. */
+  takeAll(): Promise<void> {
+    this.#socket.on('readable', () => this.#socket.read());
+    return new Promise((resolve) => {
+      if (this.#socket.destroyed) resolve();
+      else this.#socket.once('close', () => resolve());
+      this.#socket.read();
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.destroy();
+  }
+}
+
+/** A listener of `readable` makes the connection one from which is read by hand. */
+function noRead(): void {}

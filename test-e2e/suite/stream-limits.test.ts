@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { startNats, startPostgres, startRedis } from '@gateway/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { streamLimitsBehaviour } from '../behaviours/stream-limits.ts';
+import { eventsOf } from '../client/chat.ts';
+import { chatAfresh } from '../client/fresh-connection.ts';
+import { issueToken } from '../client/tokens.ts';
+import { startAllInOne } from '../topologies/all-in-one.ts';
+import { startServicesTopology } from '../topologies/services.ts';
+import { streamLimitSettings, writeStreamLimitsFile } from '../topologies/stream-limits-file.ts';
+import type { Topology } from '../topologies/topology.ts';
+
+const settings = streamLimitSettings;
+const writeFile = writeStreamLimitsFile;
+
+const topologies: Readonly<Record<string, () => Promise<Topology>>> = {
+  embedded: () => startAllInOne('stream-limits', settings, writeFile),
+  workers: () => startAllInOne('stream-limits-workers', { ...settings, GATEWAY_WORKERS: '2' }, writeFile),
+  shared: startShared,
+  services: () => startServicesTopology('stream-limits-services', { env: settings, writeFile }),
+};
+
+describe.each(Object.entries(topologies))('streams of a gateway with short limits: %s', (_name, start) => {
+  let topology: Topology | undefined;
+  const gateway = () => {
+    if (topology === undefined) throw new Error('the gateway has not started');
+    return topology;
+  };
+  beforeAll(async () => {
+    topology = await start();
+  });
+  afterAll(async () => {
+    await topology?.[Symbol.asyncDispose]();
+  });
+
+  streamLimitsBehaviour(gateway);
+});
+
+describe('a gateway that is stopped while a stream goes on', () => {
+  it('waits for the longest stream there can be, which is ended with an error, and no longer', async () => {
+    await using gateway = await startAllInOne('drained', { MAX_STREAM_SECONDS: '4' }, writeFile);
+    gateway.simulator.faults.add({ times: 1, fault: { kind: 'delay', betweenEventsMs: 100 } });
+    const token = await issueToken(gateway, { kind: 'personal' });
+    const messages = [{ role: 'user', content: '#long 5000' }];
+    const { began, answer } = chatAfresh(gateway, token.text, { model: 'gateway/sterk', messages, stream: true });
+    await began;
+    const stoppedAtMs = performance.now();
+    gateway.command.kill('SIGTERM');
+    const { text, brokeOff } = await answer;
+    expect(brokeOff).toBe(false);
+    expect(eventsOf(text).at(-1)).toMatchObject({ error: { code: 'providers_unavailable' } });
+    expect(performance.now() - stoppedAtMs).toBeGreaterThan(2_000);
+    expect((await gateway.command.ended).exitCode).toBe(0);
+    expect(performance.now() - stoppedAtMs).toBeLessThan(15_000);
+  });
+});
+
+async function startShared(): Promise<Topology> {
+  await using stack = new AsyncDisposableStack();
+  const [redis, nats, postgres] = await Promise.all([startRedis(), startNats(), startPostgres()]);
+  for (const server of [redis, nats, postgres]) stack.use(server);
+  const backends = {
+    REDIS_URL: redis.url,
+    NATS_URL: nats.url,
+    DATABASE_URL: postgres.url,
+    MIGRATE_AT_START: 'true',
+    TOKEN_HASH_KEY: randomBytes(32).toString('base64'),
+  };
+  const gateway = stack.use(await startAllInOne('stream-limits-shared', { ...settings, ...backends }, writeFile));
+  const open = stack.move();
+  return { ...gateway, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
