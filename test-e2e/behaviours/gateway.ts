@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Topology } from '../topologies/topology.ts';
+import { accountListBehaviour } from './account-list.ts';
 import { badInputBehaviour } from './bad-input.ts';
+import { brokenAnswersBehaviour } from './broken-answers.ts';
 import { chatCompletionsBehaviour } from './chat-completions.ts';
 import { contractBehaviour } from './contract.ts';
 import { failoverBehaviour } from './failover.ts';
@@ -10,6 +12,7 @@ import { modelListingBehaviour } from './model-listing.ts';
 import { modelsBehaviour } from './models.ts';
 import { officialSdksBehaviour } from './official-sdks.ts';
 import { protocolBehaviour } from './protocol.ts';
+import { refusedAccountsBehaviour } from './refused-accounts.ts';
 import { relayBytesBehaviour } from './relay-bytes.ts';
 import { tracesBehaviour } from './traces.ts';
 import { usageBehaviour } from './usage.ts';
@@ -40,6 +43,9 @@ export function describeGateway<T extends Topology>(
     usageBehaviour(gateway);
     badInputBehaviour(gateway);
     failoverBehaviour(gateway);
+    brokenAnswersBehaviour(gateway);
+    refusedAccountsBehaviour(gateway);
+    accountListBehaviour(gateway);
     hangUpBehaviour(gateway);
     usagePeriodsBehaviour(gateway);
     modelListingBehaviour(gateway);

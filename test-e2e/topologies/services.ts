@@ -12,6 +12,8 @@ export interface ServicesTopology extends Topology {
   readonly services: RunningServices['services'];
   /** `host:port` of the limiter's gRPC. */
   readonly limiterAddress: string;
+  /** Path of its gateway.yaml. */
+  readonly gatewayFile: string;
   /** What the services have logged. */
   readonly logs: () => string;
 }
@@ -25,10 +27,11 @@ export async function startServicesTopology(
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const simulator = stack.use(await startSimulator({ responsesModels }));
   const lines: string[] = [];
+  const gatewayFile = await writeGatewayFile(folder, simulator.url);
   const running = stack.use(
     await startServices({
       backends: await ownBackends(stack),
-      gatewayConfigFile: await writeGatewayFile(folder, simulator.url),
+      gatewayConfigFile: gatewayFile,
       env: { ...suiteSettings },
       envOf,
       onLine: (service, line) => lines.push(`${service} ${line}`),
@@ -43,6 +46,7 @@ export async function startServicesTopology(
     brokerAdminUrl: running.adminUrls['pool-broker'],
     simulator,
     services: running.services,
+    gatewayFile,
     limiterAddress: new URL(running.grpcUrls.limiter).host,
     logs: () => lines.join('\n'),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
