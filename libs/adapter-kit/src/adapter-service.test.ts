@@ -57,7 +57,6 @@ describe('the settings of an adapter', () => {
       firstByteTimeoutMs: 600_000,
       idleTimeoutMs: 180_000,
       maxPreambleBytes: 262_144,
-      modelListRefreshMs: 60_000,
       translationWorkers: 2,
       translationWorkerMinBytes: 262_144,
       translationMaxBytes: 268_435_456,
@@ -65,9 +64,9 @@ describe('the settings of an adapter', () => {
   });
 
   it('come from the environment', () => {
-    expect(readAdapterConfig({ UPSTREAM_PREAMBLE_MAX_KIB: '2', MODEL_LIST_REFRESH_SECONDS: '5' })).toMatchObject({
+    expect(readAdapterConfig({ UPSTREAM_PREAMBLE_MAX_KIB: '2', UPSTREAM_IDLE_TIMEOUT_SECONDS: '5' })).toMatchObject({
       maxPreambleBytes: 2_048,
-      modelListRefreshMs: 5_000,
+      idleTimeoutMs: 5_000,
     });
   });
 });

@@ -61,10 +61,12 @@ export const settingsSchema = z
       .describe('Further attempts allowed in any case, by each replica of the pool broker.'),
     affinity_ttl_seconds: seconds(3_600, 'How long a session stays with its account after its last success.'),
     lease_ttl_seconds: seconds(900, 'When a request that nobody reported on stops counting as under way.'),
-    model_list_refresh_seconds: seconds(
-      60,
-      'How often adapters report model lists; 3 times as long means unreachable.',
-    ),
+    model_list_refresh_seconds: z
+      .number()
+      .min(1)
+      .max(86_400)
+      .default(60)
+      .describe('How often adapters read and report model lists; 3 times as long without one means unreachable.'),
   })
   .superRefine((settings, context) => {
     for (const [first, longest] of pauses) {

@@ -70,7 +70,8 @@ export class Catalog {
 
   /** Takes what a pool's provider offers now; `models` undefined: its list could not be read. */
   async report(pool: string, models: readonly ProviderModel[] | undefined): Promise<void> {
-    const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable: models !== undefined, models };
+    const reachable = models !== undefined;
+    const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable, refreshMs: this.#refreshMs, models };
     this.#take(report);
     this.#onChange();
     await this.#store.saveModelReport(report);
