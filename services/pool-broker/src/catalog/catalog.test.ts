@@ -75,6 +75,12 @@ describe('the listing', () => {
     expect(ids(catalog)).not.toContain('claude-9');
     catalog.configure(withRefresh(10_000));
     expect(ids(catalog)).toContain('claude-9');
+    catalog.configure(withRefresh(1_000));
+    expect(ids(catalog)).toContain('claude-9');
+    await catalog.refresh();
+    expect(ids(catalog)).toContain('claude-9');
+    clock.advanceMs(27_000);
+    expect(ids(catalog)).not.toContain('claude-9');
   });
 
   it('leaves out pools without accounts and classes that only they could serve', async () => {

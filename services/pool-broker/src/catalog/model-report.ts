@@ -13,7 +13,7 @@ export interface ModelReport {
   readonly reportedAtMs: number;
   /** False: the list could not be read at that time. */
   readonly reachable: boolean;
-  /** How often reports were to come by then. Undefined: not known. */
+  /** How often reports were to come when it came, or since then if that was longer. Undefined: not known. */
   readonly refreshMs?: number | undefined;
   /** The last list that could be read. Undefined: none ever. */
   readonly models: readonly ProviderModel[] | undefined;
@@ -31,6 +31,11 @@ export interface PoolModels {
 /** A report counts as long as the next ones may be late or lost: three times the time between them. */
 export function isCurrent(report: ModelReport | undefined, nowMs: number, refreshMs: number): boolean {
   return report?.reachable === true && nowMs <= currentUntilMs(report, refreshMs);
+}
+
+/** The report, after which the next one may take so long. */
+export function expectedWithin(report: ModelReport, refreshMs: number): ModelReport {
+  return { ...report, refreshMs: Math.max(refreshMs, report.refreshMs ?? 0) };
 }
 
 /** The last moment at which a report counts. Adapters go by the time that held when they last asked: both are waited for. */
