@@ -1,6 +1,7 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chat, readAnswer } from '../client/chat.ts';
+import { messagesBody, relay, responsesBody } from '../client/relay.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
 
@@ -37,6 +38,20 @@ export function badInputBehaviour(gateway: () => Topology): void {
       expect(answer.json).toEqual(error('unauthorized'));
       const own = [...answer.headers.keys()].filter((name) => name.startsWith('x-'));
       expect(own.toSorted()).toEqual(['x-request-id', 'x-should-retry']);
+    });
+
+    it.each([
+      ['/v1/messages', 'gateway/rotating', 'The model class "gateway/rotating" has no Claude-style candidate.'],
+      ['/v1/messages', 'gpt-5.5', 'The model "gpt-5.5" is not one of the Messages pool.'],
+      ['/v1/messages', 'gateway/nowhere', 'The model "gateway/nowhere" does not exist.'],
+      ['/v1/messages/count_tokens', 'gateway/rotating', expect.stringContaining('has no Claude-style candidate.')],
+      ['/v1/responses', 'claude-sonnet-5', 'The model "claude-sonnet-5" is not one of the Responses pool.'],
+      ['/v1/responses', 'gateway/sterk', 'The model class "gateway/sterk" is not taken here: name a model.'],
+      ['/v1/responses', 'gpt-nowhere', 'The model "gpt-nowhere" does not exist.'],
+    ] as const)('answers 404 on %s to %s and says why', async (path, model, message) => {
+      const body = path === '/v1/responses' ? responsesBody(model, 'x') : messagesBody(model, 'x');
+      const { status, json } = await relay(gateway(), token, { path, body });
+      expect([status, json]).toMatchObject([404, { error: { message } }]);
     });
 
     it.each([

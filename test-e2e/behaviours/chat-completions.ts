@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { chat, eventsOf } from '../client/chat.ts';
+import { type ChatAnswer, chat, eventsOf } from '../client/chat.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
 
@@ -141,6 +141,33 @@ export function chatCompletionsBehaviour(gateway: () => Topology): void {
       });
       expect(seen.choices[0]?.message.content).toContain('What is this?');
     });
+  });
+
+  it.each([
+    ['a Responses model', 'gateway/snel'],
+    ['a Messages model', 'gateway/claude'],
+  ])('leaves out turns of the assistant that say nothing, with %s', async (_what, model) => {
+    const { text: token } = await issueToken(gateway(), { kind: 'personal' });
+    const question = { role: 'user', content: 'Who was that?' };
+    const ask = (messages: readonly unknown[]) => chat(gateway(), token, { model, messages });
+    const contentOf = ({ json }: ChatAnswer) => (json as OpenAI.ChatCompletion).choices[0]?.message.content;
+    const expected = contentOf(await ask([question]));
+    for (const silent of [{ content: null }, {}, { content: '' }, { content: [] }, { content: null, tool_calls: [] }]) {
+      const turn = { role: 'assistant', ...silent };
+      for (const messages of [
+        [turn, question],
+        [question, turn],
+        [turn, question, turn, turn],
+      ]) {
+        const answer = await ask(messages);
+        expect([answer.status, contentOf(answer)], JSON.stringify(messages)).toEqual([200, expected]);
+      }
+      const { status, json } = await ask([turn, turn]);
+      expect([status, json]).toMatchObject([
+        400,
+        { error: { code: 'invalid_request', message: expect.stringMatching(/^messages must hold/) } },
+      ]);
+    }
   });
 
   it('runs tools through the official client to the final answer', async () => {

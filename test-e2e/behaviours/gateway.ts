@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Topology } from '../topologies/topology.ts';
+import { accountListBehaviour } from './account-list.ts';
 import { adminPortBehaviour } from './admin-port.ts';
 import { badInputBehaviour } from './bad-input.ts';
+import { brokenAnswersBehaviour } from './broken-answers.ts';
 import { chatCompletionsBehaviour } from './chat-completions.ts';
 import { contractBehaviour } from './contract.ts';
 import { failoverBehaviour } from './failover.ts';
@@ -13,6 +15,7 @@ import { modelsBehaviour } from './models.ts';
 import { officialSdksBehaviour } from './official-sdks.ts';
 import { protocolBehaviour } from './protocol.ts';
 import { reconcileBehaviour } from './reconcile.ts';
+import { refusedAccountsBehaviour } from './refused-accounts.ts';
 import { relayBytesBehaviour } from './relay-bytes.ts';
 import { requestIdsBehaviour } from './request-ids.ts';
 import { tracesBehaviour } from './traces.ts';
@@ -46,6 +49,9 @@ export function describeGateway<T extends Topology>(
     usageBehaviour(gateway);
     badInputBehaviour(gateway);
     failoverBehaviour(gateway);
+    brokenAnswersBehaviour(gateway);
+    refusedAccountsBehaviour(gateway);
+    accountListBehaviour(gateway);
     hangUpBehaviour(gateway);
     hangUpRacesBehaviour(gateway);
     usagePeriodsBehaviour(gateway);

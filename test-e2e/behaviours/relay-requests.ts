@@ -70,6 +70,60 @@ export function relayRequestsBehaviour(gateway: () => Topology): void {
       );
     });
 
+    it.each(['/v1/messages', '/v1/messages/count_tokens'] as const)(
+      'has every repeated model replaced on %s, and the last of each key counts',
+      async (path) => {
+        const messages = '"messages":[{"role":"user","content":"hello"}]';
+        const bodyWith = (other: string, wanted: string) =>
+          `{ "model": ${other},"m\u006fdel":${wanted},"stream":true,"max_tokens":7, ${messages},` +
+          `"stream":false,"\u006dodel" : ${other}, "max_tokens":8,"model":${wanted}}`;
+        const { status, text } = await relay(gateway(), token, {
+          path,
+          body: bodyWith('"gpt-nowhere"', requestedModel),
+        });
+        expect(status, text).toBe(200);
+        expect(text).not.toContain('event:');
+        const received = Buffer.from(lastRequestTo(gateway().simulator, 'bytes-a', path).body).toString();
+        expect(received).toBe(bodyWith(resolvedModel, resolvedModel));
+      },
+    );
+
+    it('has every repeated member replaced or removed on /v1/responses', async () => {
+      const input = '"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}]';
+      const body =
+        `{"max_output_tokens":1,"model":"gpt-nowhere","stream":false,"store":true,"st\u006fre":1,${input},` +
+        `"client_metadata":{},"str\u0065am":"x","max_output\u005ftokens":2,"stream":0,"mod\u0065l":"gpt-nowhere",` +
+        `"store":[],"client\u005fmetadata":{"a":[1]},"model":"gpt-bytes","max_output_tokens":3}`;
+      const { status, text } = await relay(gateway(), token, { path: '/v1/responses', body });
+      expect(status, text).toBe(200);
+      const received = Buffer.from(lastRequestTo(gateway().simulator, 'responses-gpt-bytes-a', '/v1/responses').body);
+      const members = topLevelMembers(received.toString()).map(({ key, value }) => [meaningOf(key), value]);
+      expect(members).toEqual([
+        ['model', '"gpt-bytes"'],
+        ['stream', 'true'],
+        ['store', 'false'],
+        ['store', 'false'],
+        ['input', expect.any(String)],
+        ['stream', 'true'],
+        ['stream', 'true'],
+        ['model', '"gpt-bytes"'],
+        ['store', 'false'],
+        ['model', '"gpt-bytes"'],
+      ]);
+    });
+
+    it('of chat is read as JSON parsers read it: the last of each key counts', async () => {
+      const body =
+        '{"model":"gateway/nowhere","stream":true,"messages":[],"mod\u0065l":"gateway/bytes","stream":false,' +
+        '"messages":[{"role":"user","content":"hello"}]}';
+      const response = await fetch(`${gateway().baseUrl}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body,
+      });
+      expect([response.status, await response.json()]).toMatchObject([200, { object: 'chat.completion' }]);
+    });
+
     it.each([
       { path: '/v1/messages', account: 'bytes-a', make: messagesBody, model: 'gateway/bytes' },
       { path: '/v1/responses', account: 'responses-gpt-bytes-a', make: responsesBody, model: 'gpt-bytes' },

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defaultModels } from '@gateway/simulator';
 import { contractLines, contractResponsesModels } from '../contract/contract-accounts.ts';
+import { failingModels, failingPools } from './failing-accounts.ts';
 
 /**
  * Pools of one test each, so that what one test does to its accounts is not felt by another. All are at the simulator,
@@ -26,6 +27,7 @@ const scenarioPools = [
   { name: 'faltering', format: 'messages', accounts: ['a', 'b', 'c', 'd'] },
   { name: 'leaving', format: 'messages', accounts: ['a'] },
   { name: 'traced', format: 'responses', accounts: ['a', 'b'] },
+  ...failingPools,
 ] as const;
 
 /**
@@ -41,6 +43,7 @@ const scenarioModels = [
   { model: 'gpt-leaving', accounts: ['a'] },
   { model: 'gpt-sealed', accounts: ['a', 'b'] },
   { model: 'gpt-traced', accounts: ['a', 'b'] },
+  ...failingModels,
 ] as const;
 
 /** What the simulated Responses provider offers. */
@@ -71,6 +74,12 @@ const classes: Readonly<Record<string, readonly string[]>> = {
   faltering: ['faltering/claude-sonnet-5'],
   leaving: ['leaving/claude-sonnet-5'],
   traced: ['traced/gpt-5.5'],
+  ...Object.fromEntries(
+    failingPools.map(({ name, format }) => [
+      name,
+      [`${name}/${format === 'responses' ? 'gpt-5.5' : 'claude-sonnet-5'}`],
+    ]),
+  ),
 };
 
 const pools = [
@@ -90,6 +99,7 @@ export function modelsOfClasses(): ReadonlySet<string> {
 export async function writeGatewayFile(folder: string, simulatorUrl: string): Promise<string> {
   const contract = contractLines(simulatorUrl);
   const lines = [
+    `settings: { model_list_refresh_seconds: ${suiteModelListRefreshSeconds} }`,
     'pools:',
     ...pools.map(
       ({ name, format }) =>
@@ -119,6 +129,9 @@ export async function writeGatewayFile(folder: string, simulatorUrl: string): Pr
   await writeFile(path, lines.join('\n'));
   return path;
 }
+
+/** How often adapters read model lists. */
+export const suiteModelListRefreshSeconds = 2;
 
 interface AccountLine {
   readonly pool: string;

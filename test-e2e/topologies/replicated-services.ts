@@ -87,7 +87,8 @@ export async function startReplicatedServices(options: ReplicatedServicesOptions
 
 /** Two accounts in each pool, and a class of each kind: one that may fail over to the other format, and one that can't. */
 function twoPools({ url }: Simulator): string {
-  return `pools:
+  return `settings: { model_list_refresh_seconds: 2 }
+pools:
   responses: { format: responses, owned_by: provider_a, base_url: "${url}/v1" }
   messages: { format: messages, owned_by: provider_b, base_url: "${url}/v1" }
 accounts:

@@ -28,6 +28,8 @@ export interface ServicesTopology extends Topology {
   readonly backends: TestBackends;
   /** `host:port` of the limiter's gRPC. */
   readonly limiterAddress: string;
+  /** Path of its gateway.yaml. */
+  readonly gatewayFile: string;
   /** What the services have logged. */
   readonly logs: () => string;
 }
@@ -83,6 +85,7 @@ export async function startServicesTopology(
     brokerAdminUrl: started.adminUrls['pool-broker'],
     simulator,
     services,
+    gatewayFile: common.gatewayConfigFile,
     adminUrls: started.adminUrls,
     backends: common.backends,
     limiterAddress: started.grpcAddresses.limiter,

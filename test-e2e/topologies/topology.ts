@@ -18,12 +18,8 @@ export interface Topology extends AsyncDisposable {
   readonly simulator: Simulator;
 }
 
-/**
- * Settings of every topology: model lists are read often, and deadlines are long enough that a busy machine does not look
- * like an outage.
- */
+/** Settings of every topology: deadlines are long enough that a busy machine does not look like an outage. */
 export const suiteSettings: Readonly<Record<string, string>> = {
-  MODEL_LIST_REFRESH_SECONDS: '2',
   REDIS_COMMAND_TIMEOUT_MS: '1000',
   LIMITER_REDIS_TIMEOUT_MS: '1000',
   RPC_TIMEOUT_MS: '5000',

@@ -15,8 +15,6 @@ export interface AdapterConfig {
    * request comes on top, since providers repeat a request's instructions and tools in their first events.
    */
   readonly maxPreambleBytes: number;
-  /** MODEL_LIST_REFRESH_SECONDS (60): how often each pool's provider is asked for its models. */
-  readonly modelListRefreshMs: number;
   /** TRANSLATION_WORKERS (2): threads for requests that are large to translate. 0: they are translated on the event loop. */
   readonly translationWorkers: number;
   /** TRANSLATION_WORKER_MIN_KIB (256): how large a body is translated in a thread. */
@@ -34,7 +32,6 @@ export function readAdapterConfig(env: Environment): AdapterConfig {
     idleTimeoutMs: seconds('UPSTREAM_IDLE_TIMEOUT_SECONDS', 180),
     maxStreamMs: readMaxStreamSeconds(reader) * 1_000,
     maxPreambleBytes: reader.integer('UPSTREAM_PREAMBLE_MAX_KIB', 256, { min: 1, max: 65_536 }) * 1024,
-    modelListRefreshMs: seconds('MODEL_LIST_REFRESH_SECONDS', 60),
     translationWorkers: reader.integer('TRANSLATION_WORKERS', 2, { min: 0, max: 64 }),
     translationWorkerMinBytes: reader.integer('TRANSLATION_WORKER_MIN_KIB', 256, { min: 1, max: 65_536 }) * 1024,
     translationMaxBytes: reader.integer('TRANSLATION_MEMORY_MAX_MIB', 256, { min: 1, max: 65_536 }) * 1024 * 1024,

@@ -58,7 +58,6 @@ describe('the settings of an adapter', () => {
       idleTimeoutMs: 180_000,
       maxStreamMs: 3_600_000,
       maxPreambleBytes: 262_144,
-      modelListRefreshMs: 60_000,
       translationWorkers: 2,
       translationWorkerMinBytes: 262_144,
       translationMaxBytes: 268_435_456,
@@ -66,9 +65,9 @@ describe('the settings of an adapter', () => {
   });
 
   it('come from the environment', () => {
-    expect(readAdapterConfig({ UPSTREAM_PREAMBLE_MAX_KIB: '2', MODEL_LIST_REFRESH_SECONDS: '5' })).toMatchObject({
+    expect(readAdapterConfig({ UPSTREAM_PREAMBLE_MAX_KIB: '2', UPSTREAM_IDLE_TIMEOUT_SECONDS: '5' })).toMatchObject({
       maxPreambleBytes: 2_048,
-      modelListRefreshMs: 5_000,
+      idleTimeoutMs: 5_000,
     });
   });
 });

@@ -123,7 +123,8 @@ export interface AnswerReader {
 
 export type AnswerEnding =
   | { readonly kind: 'finished' }
-  | { readonly kind: 'failed'; readonly failure: UpstreamFailure };
+  /** `isRelayed`: the client's bytes end with the provider's own event of the failure, and nothing may follow them. */
+  | { readonly kind: 'failed'; readonly failure: UpstreamFailure; readonly isRelayed?: boolean };
 
 export interface UpstreamErrorAnswer {
   readonly status: number;

@@ -143,6 +143,12 @@ describe('parseChatRequest', () => {
     });
   });
 
+  it('takes an assistant who says nothing, and keeps nothing of it', () => {
+    for (const silent of [{ content: null }, {}, { content: [] }, { content: null, function_call: null }]) {
+      expect(parseMessage({ role: 'assistant', ...silent })).toEqual({ role: 'assistant', parts: [], toolCalls: [] });
+    }
+  });
+
   it('keeps refusals of the assistant, as a field or as a part', () => {
     const said = { role: 'assistant', parts: [{ type: 'refusal', text: 'No.' }], toolCalls: [] };
     expect(parseMessage({ role: 'assistant', content: null, refusal: 'No.' })).toEqual(said);
@@ -177,7 +183,7 @@ describe('parseChatRequest', () => {
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,', detail: 'x' } }] }] },
       'messages[0].content[0].image_url.detail must be one of auto, low, high, original',
     ],
-    [{ messages: [{ role: 'assistant', content: null }] }, 'messages[0].content is required'],
+    [{ messages: [{ role: 'assistant', content: null, function_call: {} }] }, 'messages[0].content is required'],
     [{ messages: [{ role: 'tool', content: 'a' }] }, 'messages[0].tool_call_id is required'],
     [
       { messages: [{ role: 'assistant', tool_calls: [{ id: 'a', type: 'custom', custom: {} }] }] },

@@ -4,6 +4,7 @@ import {
   aString,
   fieldPath,
   invalidField,
+  isObject,
   type JsonObject,
   objectsOf,
   oneOf,
@@ -42,12 +43,16 @@ function readMessage(message: JsonObject, path: string): ChatMessage {
   }
 }
 
-/** What a model said before. Its content may be null when it called tools or refused instead. */
+/**
+ * What a model said before. Its content may be null: it may have called tools, or refused, or said nothing at all. What says
+ * nothing has no parts, and is left out of the conversation; a call in the old form says something that is not read here.
+ */
 function readAssistantMessage(message: JsonObject, path: string): AssistantMessage {
   const toolCalls = readToolCalls(message, path);
   const refusal = optionalField(message, 'refusal', path, aString);
   const content = readAssistantParts(message, path);
-  if (content === undefined && toolCalls.length === 0 && refusal === undefined) {
+  const isSilent = content === undefined && toolCalls.length === 0 && refusal === undefined;
+  if (isSilent && isObject(message.function_call)) {
     throw invalidField(fieldPath(path, 'content'), 'is required');
   }
   const parts: readonly AssistantPart[] = content ?? [];

@@ -64,10 +64,12 @@ export const settingsSchema = z
       900,
       'When a request stops counting as under way whose edge neither ends nor renews it. Edges renew at a third of it.',
     ),
-    model_list_refresh_seconds: seconds(
-      60,
-      'How often adapters report model lists; 3 times as long means unreachable.',
-    ),
+    model_list_refresh_seconds: z
+      .number()
+      .min(1)
+      .max(86_400)
+      .default(60)
+      .describe('How often adapters read and report model lists; 3 times as long without one means unreachable.'),
   })
   .superRefine((settings, context) => {
     for (const [first, longest] of pauses) {

@@ -206,7 +206,7 @@ describe('a relayed Messages request', () => {
 
   it.each([
     ['error_event', AttemptResult.OVERLOADED],
-    ['reset', AttemptResult.NETWORK_ERROR],
+    ['reset', AttemptResult.SERVER_ERROR],
     ['end', AttemptResult.SERVER_ERROR],
     ['broken_json', AttemptResult.SERVER_ERROR],
   ] as const)('can be tried elsewhere after %s before the first content', async (kind, result) => {

@@ -140,14 +140,17 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
   it.each(['failed', 'error_event'] as const)('relays %s as the end when the request is at fault', async (kind) => {
     simulator.faults.add({ fault: { kind, error: { code: 'context_length_exceeded', message: 'Too long.' } } });
     const { outcome, body } = await execute(request('Hello'));
-    expect(outcome?.attempt?.result).toBe(AttemptResult.SUCCEEDED);
+    expect(outcome).toMatchObject({ attempt: { result: AttemptResult.REJECTED }, answerComplete: true });
     expect(body).toContain('Too long.');
   });
 
   it.each(['failed', 'error_event'] as const)('relays %s as the end after content', async (kind) => {
     simulator.faults.add({ fault: { kind, afterEvents: 6, error: { code: 'server_error', message: 'Oh no.' } } });
     const { outcome, body, usage } = await execute(request('Hello #long 20'));
-    expect(outcome?.attempt?.result).toBe(AttemptResult.SUCCEEDED);
+    expect(outcome).toMatchObject({
+      attempt: { result: AttemptResult.SERVER_ERROR, answerBegan: true },
+      answerComplete: true,
+    });
     expect(eventsOf(body)).toHaveLength(7);
     expect(body).toContain('Oh no.');
     expect(usage).toMatchObject({ estimated: true });
@@ -157,7 +160,10 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
     simulator.faults.add({ fault: { kind, afterEvents: 6 } });
     const { head, outcome, body } = await execute(request('Hello #long 20'));
     expect(head?.status).toBe(200);
-    expect([AttemptResult.SERVER_ERROR, AttemptResult.NETWORK_ERROR]).toContain(outcome?.attempt?.result);
+    expect(outcome).toMatchObject({
+      attempt: { result: AttemptResult.SERVER_ERROR, answerBegan: true },
+      answerComplete: false,
+    });
     expect(body).toMatch(/\n\n$/);
     expect(outcome?.upstreamAnswer).toBeUndefined();
   });
@@ -179,12 +185,18 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
     expect(Buffer.from(outcome?.upstreamAnswer?.body ?? '').toString()).toBe(body);
   });
 
-  it.each(['unauthorized', 'forbidden'] as const)('keeps back what refuses the account: %s', async (preset) => {
-    simulator.faults.add({ fault: { preset } });
-    const { outcome } = await execute(request('Hello'));
-    expect(outcome?.attempt?.result).toBe(AttemptResult.UNAUTHORIZED);
-    expect(outcome?.upstreamAnswer).toBeUndefined();
-  });
+  it.each([
+    ['unauthorized', AttemptResult.UNAUTHORIZED, undefined],
+    ['forbidden', AttemptResult.UNAUTHORIZED, 403],
+    ['forbidden_html', AttemptResult.NETWORK_ERROR, undefined],
+  ] as const)(
+    'keeps back what refuses the credential, and what is not the provider’s: %s',
+    async (preset, ...expected) => {
+      simulator.faults.add({ fault: { preset } });
+      const { outcome } = await execute(request('Hello'));
+      expect([outcome?.attempt?.result, outcome?.upstreamAnswer?.status]).toEqual(expected);
+    },
+  );
 
   it('tells until when an account is limited', async () => {
     simulator.faults.add({ fault: { preset: 'usage_limit_reached', resetAfterSeconds: 3_600 } });

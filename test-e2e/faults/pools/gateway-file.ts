@@ -104,6 +104,7 @@ export function poolsGatewayFile({ url, oauth }: Simulator): string {
   };
   return [
     'settings:',
+    '  model_list_refresh_seconds: 2',
     `  lease_ttl_seconds: ${leaseTtlSeconds}`,
     `  retry_budget_floor_per_second: ${retryFloorPerSecond}`,
     'pools:',

@@ -12,6 +12,12 @@ const canary = 'canary 4711';
 
 const mostAttempts = 3;
 
+/** What a Messages client gets of a provider's error. */
+const refusedMessages = {
+  type: 'error',
+  error: { type: 'api_error', code: 'subscription_upstream_error', message: expect.any(String) },
+};
+
 /** A page is somebody's between us and the provider. */
 const pages = [
   [
@@ -64,10 +70,10 @@ export function providerRefusals(scene: () => PoolScene): void {
   });
 
   describe.each([
-    ['refused', 401, chatWhole('refused'), unavailable.chat],
-    ['forbidden', 403, messagesWhole('forbidden'), unavailable.messages],
-  ] as const)('accounts of the pool "%s", which the provider refuses with %i,', (pool, status, kind, refusal) => {
-    it('are passed over, each after one attempt; when none is left it is a 503 without a word of the provider', async () => {
+    ['refused', 401, chatWhole('refused'), [503, unavailable.chat], [503, unavailable.chat]],
+    ['forbidden', 403, messagesWhole('forbidden'), [403, refusedMessages], [503, unavailable.messages]],
+  ] as const)('accounts of the pool "%s", which the provider refuses with %i,', (pool, status, kind, ...refusals) => {
+    it("are passed over, each after one attempt; when none is left it is a 503, or the provider's 403, without its words", async () => {
       const body = { error: { type: 'authentication_error', message: canary } };
       const [last = '', ...others] = accountsOf(pool);
       const ids = others.map((account) =>
@@ -76,9 +82,9 @@ export function providerRefusals(scene: () => PoolScene): void {
       for (let n = 0; n < 6; n++) expect((await scene().askToEnd({ kind })).exchange.ending).toBe('whole');
       for (const account of others) expect(scene().generationsOf(account).length).toBeLessThanOrEqual(1);
       ids.push(scene().simulator.faults.add({ account: last, fault: { kind: 'status', status, body } }));
-      for (let n = 0; n < 2; n++) {
+      for (const refusal of refusals) {
         const { exchange } = await scene().askToEnd({ kind });
-        expect([exchange.status, exchange.json]).toEqual([503, refusal]);
+        expect([exchange.status, exchange.json]).toEqual(refusal);
         expect(exchange.text).not.toContain('4711');
       }
       for (const id of ids) scene().simulator.faults.clear(id);
@@ -88,14 +94,7 @@ export function providerRefusals(scene: () => PoolScene): void {
   describe.each([400, 413, 422])('a request that the provider refuses with %i', (status) => {
     it.each([
       ['rejecting', chatStream('rejecting'), { error: { code: 'upstream_rejected', message: expect.any(String) } }],
-      [
-        'denying',
-        messagesStream('denying'),
-        {
-          type: 'error',
-          error: { type: 'api_error', code: 'subscription_upstream_error', message: expect.any(String) },
-        },
-      ],
+      ['denying', messagesStream('denying'), refusedMessages],
     ] as const)(
       'in the pool "%s" is tried once, keeps its status, and is no fault of the account',
       async (pool, kind, refusal) => {

@@ -7,9 +7,13 @@ import type { ProviderAnswer, UpstreamFailure } from '../provider-format.ts';
 import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-error.ts';
 import type { QuotaReport } from './read-quotas.ts';
 
-/** The failure of an exchange that broke off. */
-export function failureOfExchange(error: UpstreamError): UpstreamFailure {
-  return plainFailure(resultOfKind[error.kind], error);
+/**
+ * The failure of an exchange that broke off. Where the provider had begun to answer, the way to it was open: a connection that
+ * breaks then is held against the account, as an answer that ends too early is.
+ */
+export function failureOfExchange(error: UpstreamError, answerBegan: boolean): UpstreamFailure {
+  const isBrokenAnswer = answerBegan && error.kind === 'network';
+  return plainFailure(isBrokenAnswer ? AttemptResult.SERVER_ERROR : resultOfKind[error.kind], error);
 }
 
 const resultOfKind: Record<UpstreamErrorKind, AttemptResult> = {
@@ -39,6 +43,8 @@ export interface FailureDetails {
   readonly upstreamAnswer?: MessageInitShape<typeof UpstreamAnswerSchema> | undefined;
   /** What the answer told of the account's quotas. */
   readonly quotas?: QuotaReport;
+  /** The provider had begun to answer with success. */
+  readonly answerBegan?: boolean;
 }
 
 /**
@@ -48,7 +54,7 @@ export interface FailureDetails {
 export function failedOutcome(
   { result, retryAtMs, modelScoped, problem, upstreamStatus }: UpstreamFailure,
   error: GatewayError,
-  { upstreamAnswer, quotas = [] }: FailureDetails = {},
+  { upstreamAnswer, quotas = [], answerBegan = false }: FailureDetails = {},
 ): MessageInitShape<typeof ExecuteOutcomeSchema> {
   return {
     attempt: {
@@ -58,6 +64,7 @@ export function failedOutcome(
       problem,
       upstreamStatus,
       windows: [...quotas],
+      answerBegan,
     },
     error: toErrorDetail(error),
     upstreamAnswer,
@@ -65,20 +72,25 @@ export function failedOutcome(
 }
 
 /**
- * What a client of a dialect that passes errors on may get of a failure. An answer that refuses the account says nothing
- * of the request, and may name the account: it is kept back.
+ * What a client of a dialect that passes errors on may get of a failure. Kept back are what refuses the gateway's own
+ * credential, since a client would take its token for invalid, and a page that something on the way has put in the provider's
+ * place.
  */
-export function answerToPassOn({
-  result,
-  answer,
-}: UpstreamFailure): MessageInitShape<typeof UpstreamAnswerSchema> | undefined {
-  if (answer === undefined || result === AttemptResult.UNAUTHORIZED || refusesAccount(answer)) return undefined;
+export function answerToPassOn(failure: UpstreamFailure): MessageInitShape<typeof UpstreamAnswerSchema> | undefined {
+  const { answer } = failure;
+  if (answer === undefined || isKeptBack(failure, answer)) return undefined;
   const { status, contentType, body } = answer;
   return { status, contentType, body: body.subarray(0, maxPassedBytes) };
 }
 
 const maxPassedBytes = 64 * 1024;
 
-function refusesAccount({ status }: ProviderAnswer): boolean {
-  return status === 401 || status === 403;
+function isKeptBack({ result }: UpstreamFailure, answer: ProviderAnswer): boolean {
+  const { status } = answer;
+  if (status === 402 || status === 403) return isPage(answer);
+  return status === 401 || result === AttemptResult.UNAUTHORIZED;
+}
+
+function isPage({ contentType, body }: ProviderAnswer): boolean {
+  return /\bhtml\b/i.test(contentType) || /^\s*</.test(Buffer.from(body.subarray(0, 100)).toString());
 }

@@ -9,7 +9,7 @@ import type { ExchangeListener, UpstreamExchange, UpstreamHead } from '../upstre
 import { AnswerFrames, type ExecuteFrame } from './answer-frames.ts';
 import { AnswerIntake } from './answer-intake.ts';
 import { answerToPassOn, failureOfExchange, unavailable } from './attempt-failure.ts';
-import { failedExecution, succeededExecution } from './execution-outcome.ts';
+import { failedExecution, wholeExecution } from './execution-outcome.ts';
 import {
   isProviderAnswer,
   type OpenedAnswer,
@@ -250,9 +250,10 @@ export class Attempt implements ToldCall, ExchangeListener {
     const { answer } = this.#call;
     const { ending } = answer;
     if (this.#refusal !== undefined) this.#failOrAmend(this.#refusal);
+    else if (ending?.kind === 'failed' && ending.isRelayed) this.#conclude(ending.failure);
     else if (ending?.kind === 'failed') this.#failOrAmend(ending.failure);
     else if (ending !== undefined) this.#conclude();
-    else if (this.#broken !== undefined) this.#fail(failureOfExchange(this.#broken));
+    else if (this.#broken !== undefined) this.#fail(failureOfExchange(this.#broken, this.#intake !== undefined));
     else if (this.#intake !== undefined) this.#tell(this.#frames.progress(answer));
   }
 
@@ -279,11 +280,12 @@ export class Attempt implements ToldCall, ExchangeListener {
     this.begin();
   }
 
-  #conclude(): void {
+  /** The client gets the whole answer, also one that ends with the provider's word of its failure. */
+  #conclude(failure?: UpstreamFailure): void {
     this.#exchange?.release();
-    this.#end(AttemptResult.SUCCEEDED);
+    this.#end(failure?.result ?? AttemptResult.SUCCEEDED);
     const { answer } = this.#call;
-    const outcome = succeededExecution({
+    const outcome = wholeExecution(failure, {
       upstreamStatus: this.#upstreamStatus,
       quotas: this.#allQuotas(),
       sealedReasoning: answer.sealedReasoning ?? '',
@@ -298,7 +300,7 @@ export class Attempt implements ToldCall, ExchangeListener {
     if (this.#result !== undefined) return;
     this.#end(failure.result);
     this.#exchange?.[Symbol.dispose]();
-    const details = { quotas: this.#allQuotas(), amended: this.#amended };
+    const details = this.#failureDetails();
     const { answer } = this.#call;
     if (this.#frames.hasHead) {
       this.#tellLast(this.#frames.broken(answer, failedExecution(failure, unavailable(failure.error), details)));
@@ -306,6 +308,10 @@ export class Attempt implements ToldCall, ExchangeListener {
       const upstreamAnswer = this.#request.passesErrorsOn ? answerToPassOn(failure) : undefined;
       this.#tellLast(this.#frames.failed(failedExecution(failure, failure.error, { ...details, upstreamAnswer })));
     }
+  }
+
+  #failureDetails() {
+    return { quotas: this.#allQuotas(), amended: this.#amended, answerBegan: this.#intake !== undefined };
   }
 
   /** What the answer told of the account's quotas, in its head and after it. */

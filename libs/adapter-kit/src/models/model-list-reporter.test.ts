@@ -1,7 +1,11 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   CredentialService,
   type GetCredentialResponse,
+  ListPoolsResponseSchema,
   PoolBrokerService,
+  PoolSchema,
   type ReportModelsRequest,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
@@ -14,11 +18,13 @@ import { type FakeProvider, startFakeProvider } from '../__fixtures__/fake-provi
 import { readAdapterConfig } from '../adapter-config.ts';
 import { type AdapterContext, createAdapterContext } from '../adapter-context.ts';
 import { createModelListReporter } from './model-list-reporter.ts';
+import { Schedule } from './model-list-schedule.ts';
 
 let provider: FakeProvider;
 let context: AdapterContext;
 let pools: string[];
 let brokerIsAway: boolean;
+let refreshSeconds: number;
 let reports: string[];
 const logger = createLogger('test', 'silent');
 const warned = vi.spyOn(logger, 'warn');
@@ -28,11 +34,12 @@ beforeEach(async () => {
   provider.answer = (response) => response.end('["m1","m2"]');
   pools = ['a'];
   brokerIsAway = false;
+  refreshSeconds = 0.02;
   reports = [];
   warned.mockClear();
   context = createAdapterContext({
     format: fakeFormat,
-    config: { ...readAdapterConfig({}), modelListRefreshMs: 20 },
+    config: readAdapterConfig({}),
     credentials: directClient(
       serviceRoute(CredentialService, {
         // Each pool's provider is reached under a path of its own.
@@ -63,6 +70,37 @@ describe('the model list reporter', () => {
     expect(reports[0]).toBe('a: m1 m2');
     expect(provider.calls[0]).toMatchObject({ method: 'GET', url: '/a/models?limit=9', body: '' });
     expect(provider.calls[0]?.headers).toMatchObject({ authorization: 'Bearer secret', 'x-format-version': '7' });
+  });
+
+  describe('with a broker that is asked more often than lists are due', () => {
+    beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }));
+    afterEach(() => vi.useRealTimers());
+
+    it('reads them no more often than the broker says, a new pool at once, and all when that changes', () => {
+      const schedule = new Schedule();
+      const dueAfter = (seconds: number, names: readonly string[], modelListRefreshSeconds: number) => {
+        vi.advanceTimersByTime(seconds * 1_000);
+        const reported = { modelsReportedAt: timestampFromMs(1) };
+        const listed = names.map((name) => create(PoolSchema, { name, ...reported }));
+        return schedule.duePools(create(ListPoolsResponseSchema, { pools: listed, modelListRefreshSeconds }));
+      };
+      expect(dueAfter(0, ['a'], 60)).toEqual(['a']);
+      expect(schedule.pauseMs).toBe(5_000);
+      expect(dueAfter(30, ['a'], 60)).toEqual([]);
+      expect(dueAfter(5, ['a', 'b'], 60)).toEqual(['b']);
+      expect(dueAfter(25, ['a', 'b'], 60)).toEqual(['a']);
+      expect(dueAfter(20, ['a', 'b'], 3_600)).toEqual([]);
+      expect(dueAfter(500, ['a', 'b'], 3_600)).toEqual([]);
+      expect(dueAfter(5, ['a', 'b'], 1)).toEqual(['a', 'b']);
+      expect(schedule.pauseMs).toBe(1_000);
+      expect(dueAfter(1, ['a', 'b'], 1)).toEqual(['a', 'b']);
+      expect(dueAfter(5, ['a', 'b'], 0)).toEqual([]);
+      expect(dueAfter(60, ['a', 'b'], 0)).toEqual(['a', 'b']);
+      schedule.startAnew();
+      expect(dueAfter(0, ['a', 'b'], 0)).toEqual(['a', 'b']);
+      const lost = create(ListPoolsResponseSchema, { pools: [{ name: 'a' }] });
+      expect(schedule.duePools(lost)).toEqual(['a']);
+    });
   });
 
   it.each([
@@ -124,7 +162,9 @@ function fakeBroker(): Client<typeof PoolBrokerService> {
     renewLeases: unused,
     listPools: ({ format }) => {
       if (brokerIsAway) throw new RpcError('unavailable', 'away');
-      return { pools: format === fakeFormat.id ? pools.map((name) => ({ name, format })) : [] };
+      const named =
+        format === fakeFormat.id ? pools.map((name) => ({ name, format, modelsReportedAt: timestampFromMs(1) })) : [];
+      return { pools: named, modelListRefreshSeconds: refreshSeconds };
     },
     reportModels: (request) => {
       reports.push(readableReport(request));

@@ -4,6 +4,7 @@ import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_servi
 import { type Client, RpcError } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
+import { Schedule } from './model-list-schedule.ts';
 import { readModelList } from './read-model-list.ts';
 
 export interface ModelListReporterOptions {
@@ -50,11 +51,11 @@ async function reportUntil(
   reach: Reach,
 ): Promise<void> {
   const troubles = new Troubles(context);
+  const schedule = new Schedule();
   while (!signal.aborted) {
-    const told = await reportAll(signal, context, broker, troubles, reach);
-    const { modelListRefreshMs } = context.config;
+    const told = await reportDue(signal, context, broker, { troubles, schedule, reach });
     const retryMs = reach.broker ? brokerRetryMs : firstBrokerRetryMs;
-    const pauseMs = told ? modelListRefreshMs : Math.min(modelListRefreshMs, retryMs);
+    const pauseMs = told ? schedule.pauseMs : Math.min(schedule.pauseMs, retryMs);
     await sleep(jittered(pauseMs), undefined, { signal, ref: false }).catch(() => undefined);
   }
 }
@@ -70,21 +71,28 @@ function jittered(durationMs: number): number {
   return durationMs * (0.9 + 0.2 * Math.random());
 }
 
-/** One round over all pools, side by side: one that hangs does not hold up the others. False when the broker is away. */
-async function reportAll(
+interface Round {
+  readonly troubles: Troubles;
+  readonly schedule: Schedule;
+  readonly reach: Reach;
+}
+
+/** One round over the pools that are due, side by side: one that hangs does not hold up the others. False when the broker is away. */
+async function reportDue(
   signal: AbortSignal,
   context: AdapterContext,
   broker: Client<typeof PoolBrokerService>,
-  troubles: Troubles,
-  reach: Reach,
+  { troubles, schedule, reach }: Round,
 ): Promise<boolean> {
   try {
-    const { pools } = await broker.listPools({ format: context.format.id }, { signal, timeoutMs: brokerDeadlineMs });
+    const listed = await broker.listPools({ format: context.format.id }, { signal, timeoutMs: brokerDeadlineMs });
     reach.broker = true;
-    await Promise.all(pools.map(({ name }) => reportPool(name, signal, context, broker, troubles)));
+    const due = schedule.duePools(listed);
+    await Promise.all(due.map((name) => reportPool(name, signal, context, broker, troubles)));
     troubles.over('broker');
     return true;
   } catch (thrown) {
+    schedule.startAnew();
     if (!signal.aborted) troubles.noted('broker', thrown);
     return false;
   }

@@ -45,7 +45,7 @@ async function countOf(
     return readCount(counter, await readWholeBody(answer, maxCountBytes), opened.head.status);
   } catch (thrown) {
     if (!(thrown instanceof UpstreamError)) throw thrown;
-    return { kind: 'failed', failure: failureOfExchange(thrown) };
+    return { kind: 'failed', failure: failureOfExchange(thrown, false) };
   }
 }
 

@@ -187,8 +187,21 @@ describe('the provider’s own error answer', () => {
     expect([answer?.contentType, answer?.body.length]).toEqual(['', 64 * 1024]);
   });
 
-  it.each([401, 402, 403])('stays here when it refuses the account: %i', async (status) => {
+  it('stays here when it refuses the credential', async () => {
+    refuse(401);
+    expect(await passedOn(Dialect.MESSAGES)).toBeUndefined();
+  });
+
+  it.each([402, 403])('goes along when it refuses the account: %i', async (status) => {
     refuse(status);
+    expect(await passedOn(Dialect.MESSAGES)).toMatchObject({ status });
+    expect(await passedOn(Dialect.CHAT_COMPLETIONS)).toBeUndefined();
+  });
+
+  it.each([401, 402, 403])('stays here when it is a page: %i', async (status) => {
+    adapter.provider.answer = (response) => response.writeHead(status, { 'content-type': 'text/html' }).end('403');
+    expect(await passedOn(Dialect.MESSAGES)).toBeUndefined();
+    adapter.provider.answer = (response) => response.writeHead(status).end('\n<!DOCTYPE html>');
     expect(await passedOn(Dialect.MESSAGES)).toBeUndefined();
   });
 
@@ -229,7 +242,7 @@ describe('an assembled answer', () => {
       response.socket?.resetAndDestroy();
     };
     expect((await framesOf({ body: { stream: false } })).at(-1)).toEqual({
-      result: 'NETWORK_ERROR',
+      result: 'SERVER_ERROR',
       error: 'providers_unavailable',
     });
   });
@@ -242,7 +255,7 @@ describe('a failure before the first content', () => {
     adapter.provider.answer = (response) => response.writeHead(429).end('x'.repeat(70 * 1024));
     expect(await framesOf()).toEqual([{ result: 'RATE_LIMITED', error: 'pool_exhausted' }]);
     const attempt = received[0]?.outcome?.attempt;
-    expect(attempt).toMatchObject({ modelScoped: true, upstreamStatus: 429 });
+    expect(attempt).toMatchObject({ modelScoped: true, upstreamStatus: 429, answerBegan: false });
     expect(attempt?.retryAt && timestampMs(attempt.retryAt)).toBe(5_000);
     expect(received[0]?.outcome?.error?.message).toBe(`${64 * 1024} bytes`);
   });
@@ -297,7 +310,7 @@ describe('a failure before the first content', () => {
 describe('a failure after the first content', () => {
   it.each([
     ['the provider says so', 'OVERLOADED'],
-    ['the connection is cut', 'NETWORK_ERROR'],
+    ['the connection is cut', 'SERVER_ERROR'],
     ['a reader faults', 'SERVER_ERROR'],
   ])('is told in generic words with what was used: %s', async (cause, result) => {
     adapter.provider.answer = async (response) => {
@@ -310,6 +323,7 @@ describe('a failure after the first content', () => {
     const frames = await framesOf();
     expect(frames[0]).toMatchObject({ status: 200, usage: '4 in, 2 out, estimated' });
     expect(frames[1]).toMatchObject({ result, error: 'providers_unavailable' });
+    expect(received[1]?.outcome).toMatchObject({ attempt: { answerBegan: true }, answerComplete: false });
     expect(received[1]?.outcome?.error?.message).not.toContain('reader');
     const text = frames.map(({ body }) => body).join('');
     expect(text.includes(' you')).toBe(cause === 'the provider says so');

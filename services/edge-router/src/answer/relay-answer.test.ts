@@ -145,6 +145,20 @@ describe('relayAnswer', () => {
     expect(events).toContain('reported SERVER_ERROR');
   });
 
+  it('adds nothing to an answer that ends with its provider’s word of the failure, and books what it cost', async () => {
+    const outcome = { ...broken, answerComplete: true };
+    for (const begun of [[{ head: streamHead, body: text('data: 1\n\n') }], []]) {
+      events = [];
+      const head = begun.length > 0 ? {} : { head: streamHead };
+      frames = [...begun, { ...head, body: text('data: failed\n\n'), usage: { outputTokens: 5n }, outcome }];
+      const whole = begun.length > 0 ? 'data: 1\n\ndata: failed\n\n' : 'data: failed\n\n';
+      expect(await (await fetch(url)).text()).toBe(whole);
+      expect(events).toContain('used 5 in the end');
+      expect(events).toContain('booked FAILED in time');
+      expect(events).toContain('reported SERVER_ERROR');
+    }
+  });
+
   it('ends it in the same way when the adapter goes away, which is no fault of the account', async () => {
     frames = [{ head: streamHead, body: text('data: 1\n\n') }, new RpcError('unavailable', 'connection lost')];
     expect(await (await fetch(url)).text()).toMatch(

@@ -49,10 +49,13 @@ export async function relayAnswer(relay: Relay): Promise<void> {
     const { frame, outcome } = passage.end ?? (await passage.whenEnded());
     relay.onOutcome?.(outcome);
     const attempt = outcome.attempt ?? succeededOutcome;
-    const isWhole = attempt.result === AttemptResult.SUCCEEDED;
+    const hasSucceeded = attempt.result === AttemptResult.SUCCEEDED;
+    // A provider's own word of its failure is the end of the answer.
+    const isWhole = hasSucceeded || outcome.answerComplete;
     if (!isWhole) passage.pass(frame);
-    const booked = isWhole ? relay.booking.end(Outcome.COMPLETED, frame.usage) : relay.booking.end(Outcome.FAILED);
-    const reported = relay.report(attempt, isWhole ? namesOf(outcome, frame.head ?? passage.head) : undefined);
+    const ending = hasSucceeded ? Outcome.COMPLETED : Outcome.FAILED;
+    const booked = relay.booking.end(ending, isWhole ? frame.usage : undefined);
+    const reported = relay.report(attempt, hasSucceeded ? namesOf(outcome, frame.head ?? passage.head) : undefined);
     await booked;
     await reported;
     if (isWhole) passage.complete(frame);

@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import {
@@ -12,13 +11,13 @@ import type {
   AcquireRequest,
   AcquireResponse,
   PoolBrokerService,
-  PoolExhausted,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { ClientPresence } from '../http/client-presence.ts';
 import type { RequestTrace } from '../trace/request-trace.ts';
 import { AnswerTooLongError } from './answer-too-long-error.ts';
+import { mayBeShown, modelNotFoundFor, noneUsable, outOfReach, poolExhausted } from './attempt-errors.ts';
 import { type AttemptReporter, reportOf } from './attempt-reporter.ts';
 import { type AdapterAway, type AttemptStart, cancelledOutcome, type FailedAttempt } from './attempt-start.ts';
 
@@ -53,7 +52,7 @@ export interface AttemptsFailed {
   readonly kind: 'failed';
   /** `model_not_found`, `pool_exhausted`, `providers_unavailable`, or what the provider refused. */
   readonly error: GatewayError;
-  /** The last attempt that a provider answered, if one did. */
+  /** The last failed attempt of which a client may see what the provider said, if there is one. */
   readonly last: FailedAttempt | undefined;
 }
 
@@ -129,7 +128,7 @@ class AttemptLoop<T> {
     }
     const unreported = this.#attempts.at(-1);
     if (unreported !== undefined) await this.#report(unreported);
-    return this.#failed(faultOf?.() ?? this.#refusal ?? noneAvailable());
+    return this.#failed(faultOf?.() ?? this.#refusal ?? this.#noneUsable());
   }
 
   /**
@@ -159,11 +158,16 @@ class AttemptLoop<T> {
     this.#plan.trace.onAcquired(answer);
     const { result } = answer;
     if (result.case === 'lease') return result.value;
-    if (result.case === 'exhausted') return exhausted(result.value);
+    if (result.case === 'exhausted') return poolExhausted(result.value);
     if (this.#refusal !== undefined) return this.#refusal;
+    const { model, formats } = this.#plan;
     // A model that the first attempt knew has not become unknown because an adapter went away since.
     const isUnknown = result.case === 'unknownModel' && this.#attempts.length === 0;
-    return isUnknown ? modelNotFound(this.#plan.model) : noneAvailable();
+    return isUnknown ? modelNotFoundFor(model, formats, result.value) : this.#noneUsable();
+  }
+
+  #noneUsable(): GatewayError {
+    return noneUsable(this.#plan.formats, this.#attempts);
   }
 
   /** Throws what is no broker's doing. */
@@ -173,7 +177,7 @@ class AttemptLoop<T> {
     if (last !== undefined) void this.#report(last);
     if (!(thrown instanceof RpcError) || this.#plan.client.hasLeft) throw thrown;
     this.#plan.trace.onBrokerAway();
-    return noneAvailable(thrown);
+    return outOfReach(this.#plan.formats, thrown);
   }
 
   /** What ends the request is thrown, once the lease is free: no candidate of another format may be tried. */
@@ -189,7 +193,7 @@ class AttemptLoop<T> {
   #note(start: FailedAttempt | RefusedAttempt | AdapterAway, lease: Lease): Attempt {
     const { trace } = this.#plan;
     if (start.kind === 'failed') {
-      this.#last = start;
+      if (mayBeShown(start.outcome)) this.#last = start;
       if (start.amended !== undefined) trace.onAmended(start.amended);
       trace.onAttemptEnded(start.outcome);
       return attemptOf(lease, start.outcome);
@@ -227,21 +231,4 @@ function givenUpBy(thrown: unknown, { hasLeft }: AttemptPlan<unknown>['client'])
 
 function isRefusal(thrown: unknown): thrown is GatewayError {
   return thrown instanceof GatewayError && (thrown.code === 'invalid_request' || thrown.code === 'unsupported_content');
-}
-
-/** @see spec "Codes" */
-export function modelNotFound(model: string): GatewayError {
-  // As the client sent it, but not without bound.
-  const shown = JSON.stringify(model.length > 100 ? `${model.slice(0, 100)}…` : model);
-  return new GatewayError('model_not_found', `The model ${shown} does not exist.`);
-}
-
-function noneAvailable(cause?: unknown): GatewayError {
-  return new GatewayError('providers_unavailable', 'No provider of the model is available now.', { cause });
-}
-
-function exhausted({ retryAt }: PoolExhausted): GatewayError {
-  return new GatewayError('pool_exhausted', 'Every account that could serve the request is rate limited.', {
-    retryAtMs: retryAt === undefined ? undefined : timestampMs(retryAt),
-  });
 }

@@ -54,11 +54,25 @@ describe('what a Messages client is told when no account answered', () => {
     });
   });
 
-  it('is that the pool is unreachable, when none answered or none let us in', () => {
-    const code = 'subscription_unavailable';
-    expect(messagesError({ ...failed, last: undefined })).toMatchObject({ code });
-    expect(messagesError({ ...failed, last: last(AttemptResult.TIMEOUT, 0) })).toMatchObject({ code });
-    expect(messagesError({ ...failed, last: last(AttemptResult.UNAUTHORIZED, 401) })).toMatchObject({ code });
+  it("is the provider's status when it refuses the account, but never 401", () => {
+    for (const upstreamStatus of [402, 403]) {
+      const refused = last(AttemptResult.UNAUTHORIZED, upstreamStatus);
+      expect(messagesError({ ...failed, last: refused })).toMatchObject({ code: 'upstream_rejected', upstreamStatus });
+    }
+  });
+
+  it('is that the pool is unavailable, in the same words, when none answered or none let us in', () => {
+    const expected = { code: 'subscription_unavailable', message: 'none left' };
+    expect(messagesError({ ...failed, last: undefined })).toMatchObject(expected);
+    for (const [result, status] of [
+      [AttemptResult.TIMEOUT, 0],
+      [AttemptResult.UNAUTHORIZED, 401],
+      [AttemptResult.UNAUTHORIZED, 400],
+      [AttemptResult.NETWORK_ERROR, 401],
+      [AttemptResult.NETWORK_ERROR, 403],
+    ] as const) {
+      expect(messagesError({ ...failed, last: last(result, status) })).toMatchObject(expected);
+    }
   });
 
   it('is the gateway’s own word otherwise', () => {

@@ -3,7 +3,8 @@ import { Dialect, type UpstreamAnswer } from '@gateway/proto/adapter/v1/adapter_
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { SealMember } from '@gateway/sealed-reasoning';
 import { affinityKey } from '../attempts/affinity-key.ts';
-import { type AttemptsFailed, modelNotFound } from '../attempts/attempt-loop.ts';
+import { classNotTaken } from '../attempts/attempt-errors.ts';
+import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
 import { writeHead } from '../http/answer-head.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
@@ -25,7 +26,7 @@ export function responses(request: AdmittedRequest, peers: EndpointPeers): Promi
     const model = requiredModel(body);
     requireArray(body, 'input', 'input items, not a string');
     // Classes are for chat completions and Messages: here the model must be one of the pool's.
-    if (model.startsWith('gateway/')) throw modelNotFound(model);
+    if (model.startsWith('gateway/')) throw classNotTaken(model);
     const sessionKey = affinityKey(tokenId, request.request.headers, textOf(body, 'prompt_cache_key'));
     const affinity = relayAffinity({ tokenId, sessionKey, body });
     return generate(request, peers, {

@@ -36,6 +36,11 @@ describe('the ending of a request', () => {
       RequestEnding.REFUSED,
     ],
     [
+      'refused when the provider refuses it after the answer has begun',
+      answering().fail(REJECTED, 0).end(),
+      RequestEnding.REFUSED,
+    ],
+    [
       'refused when no format can carry it',
       givenUp(request().lease('a'), AttemptGivenUp.NOT_EXPRESSIBLE).end({
         status: 400,

@@ -7,7 +7,9 @@ import type { AttemptStory, RequestEnd, RequestStory } from './request-story.ts'
 export function endingOf({ end, attempts }: RequestStory): RequestEnding {
   if (end === undefined) return RequestEnding.RUNNING;
   const last = attempts.at(-1);
-  if (last !== undefined && brokeOff(last)) return RequestEnding.FAILED;
+  if (last !== undefined && brokeOff(last)) {
+    return last.outcome?.result === AttemptResult.REJECTED ? RequestEnding.REFUSED : RequestEnding.FAILED;
+  }
   if (end.clientLeft) return RequestEnding.ABORTED;
   if (end.status < 400) return RequestEnding.COMPLETED;
   return isForClientToMend(end, last) ? RequestEnding.REFUSED : RequestEnding.FAILED;

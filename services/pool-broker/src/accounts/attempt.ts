@@ -26,6 +26,8 @@ export interface AttemptOutcome {
   readonly modelScoped: boolean;
   /** The quotas that the answer told of. */
   readonly windows: readonly QuotaWindow[];
+  /** The provider had begun to answer with success before it failed. */
+  readonly answerBegan?: boolean;
   /** Why the account, being refused, is out of service. Undefined: it may not be. */
   readonly problem?: ProblemKind | undefined;
 }

@@ -58,6 +58,31 @@ describe('the listing', () => {
     expect(ids(catalog)).not.toContain('claude-9');
   });
 
+  it('goes by the longer of the refreshes of now and of when a report came, so that a change empties nothing', async () => {
+    const withRefresh = (modelListRefreshMs: number) => ({
+      ...sampleGateway,
+      settings: { ...sampleGateway.settings, modelListRefreshMs },
+    });
+    const { catalog, clock } = catalogOf();
+    await catalog.report('messages', models('claude-9'));
+    catalog.configure(withRefresh(1_000));
+    clock.advanceMs(3 * refreshMs);
+    expect(ids(catalog)).toContain('claude-9');
+    clock.advanceMs(1);
+    expect(ids(catalog)).not.toContain('claude-9');
+    await catalog.report('messages', models('claude-9'));
+    clock.advanceMs(3_001);
+    expect(ids(catalog)).not.toContain('claude-9');
+    catalog.configure(withRefresh(10_000));
+    expect(ids(catalog)).toContain('claude-9');
+    catalog.configure(withRefresh(1_000));
+    expect(ids(catalog)).toContain('claude-9');
+    await catalog.refresh();
+    expect(ids(catalog)).toContain('claude-9');
+    clock.advanceMs(27_000);
+    expect(ids(catalog)).not.toContain('claude-9');
+  });
+
   it('leaves out pools without accounts and classes that only they could serve', async () => {
     const { catalog } = catalogOf(gatewayWith([sampleAccount('responses', 'a')]));
     await catalog.report('messages', models('claude-9'));

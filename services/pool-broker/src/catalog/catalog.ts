@@ -4,7 +4,14 @@ import { neededAt, type Removed } from '../configuration/removed.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import { ChangeSignal } from './change-signal.ts';
 import { type ListedModel, listModels } from './list-models.ts';
-import { currentUntilMs, isCurrent, type ModelReport, type PoolModels, type ProviderModel } from './model-report.ts';
+import {
+  currentUntilMs,
+  expectedWithin,
+  isCurrent,
+  type ModelReport,
+  type PoolModels,
+  type ProviderModel,
+} from './model-report.ts';
 import { type Candidate, resolveModel } from './resolve-model.ts';
 import { ResolvedModels } from './resolved-models.ts';
 
@@ -34,6 +41,8 @@ export class Catalog {
     this.#removedPools = removedPools;
     this.#poolsWithAccounts = gateway.pools.filter(({ name }) => used.has(name));
     this.#classes = gateway.classes;
+    for (const report of this.#reports.values())
+      this.#reports.set(report.pool, expectedWithin(report, this.#refreshMs));
     this.#refreshMs = gateway.settings.modelListRefreshMs;
     const names = new Set(this.pools.map(({ name }) => name));
     for (const pool of this.#reports.keys()) if (!names.has(pool)) this.#reports.delete(pool);
@@ -70,7 +79,8 @@ export class Catalog {
 
   /** Takes what a pool's provider offers now; `models` undefined: its list could not be read. */
   async report(pool: string, models: readonly ProviderModel[] | undefined): Promise<void> {
-    const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable: models !== undefined, models };
+    const reachable = models !== undefined;
+    const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable, refreshMs: this.#refreshMs, models };
     this.#take(report);
     this.#onChange();
     await this.#store.saveModelReport(report);
@@ -116,7 +126,9 @@ export class Catalog {
   #take(report: ModelReport): void {
     const known = this.#reports.get(report.pool);
     if (known !== undefined && known.reportedAtMs > report.reportedAtMs) return;
-    this.#reports.set(report.pool, { ...report, models: report.models ?? known?.models });
+    const isSame = known?.reportedAtMs === report.reportedAtMs;
+    const taken = { ...report, models: report.models ?? known?.models };
+    this.#reports.set(report.pool, isSame ? expectedWithin(taken, known.refreshMs ?? 0) : taken);
   }
 
   #poolModels(): readonly PoolModels[] {

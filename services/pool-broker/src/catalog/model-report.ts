@@ -13,6 +13,8 @@ export interface ModelReport {
   readonly reportedAtMs: number;
   /** False: the list could not be read at that time. */
   readonly reachable: boolean;
+  /** How often reports were to come when it came, or since then if that was longer. Undefined: not known. */
+  readonly refreshMs?: number | undefined;
   /** The last list that could be read. Undefined: none ever. */
   readonly models: readonly ProviderModel[] | undefined;
 }
@@ -31,7 +33,12 @@ export function isCurrent(report: ModelReport | undefined, nowMs: number, refres
   return report?.reachable === true && nowMs <= currentUntilMs(report, refreshMs);
 }
 
-/** The last moment at which a report counts. */
-export function currentUntilMs({ reportedAtMs }: ModelReport, refreshMs: number): number {
-  return reportedAtMs + 3 * refreshMs;
+/** The report, after which the next one may take so long. */
+export function expectedWithin(report: ModelReport, refreshMs: number): ModelReport {
+  return { ...report, refreshMs: Math.max(refreshMs, report.refreshMs ?? 0) };
+}
+
+/** The last moment at which a report counts. Adapters go by the time that held when they last asked: both are waited for. */
+export function currentUntilMs(report: ModelReport, refreshMs: number): number {
+  return report.reportedAtMs + 3 * Math.max(refreshMs, report.refreshMs ?? 0);
 }

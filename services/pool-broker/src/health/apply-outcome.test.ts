@@ -145,6 +145,17 @@ describe('errors of the provider', () => {
     expect(untilOf(again, overMs)).toBe(overMs + 2 * settings.errorCooldownMs);
   });
 
+  it('never pause it when its answers had begun, and are counted', () => {
+    let health = healthy;
+    for (const result of ['server_error', 'timeout'] as const) {
+      for (let n = 0; n < 10; n++) health = after(health, { result, answerBegan: true }, { nowMs: startMs });
+      expect(availabilityOf(health, 'm', startMs).kind).toBe('available');
+    }
+    expect(health.errorAverage).toBeGreaterThan(0.9);
+    const paused = after(health, { result: 'server_error' }, { nowMs: startMs });
+    expect(availabilityOf(paused, 'm', startMs).kind).toBe('cooling');
+  });
+
   it('do not pause it when they come once in a while', () => {
     let health = healthy;
     for (let n = 0; n < 50; n++) {

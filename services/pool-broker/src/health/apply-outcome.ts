@@ -98,7 +98,10 @@ function withProblem(health: AccountHealth, problem: AccountProblem): AccountHea
   return health.problem?.credentialId === problem.credentialId ? health : { ...health, problem };
 }
 
-/** One error is no reason to pause an account; a failed probe, or too many errors of late, is. */
+/**
+ * One error is no reason to pause an account; a failed probe, or too many errors of late, is. Answers that break after they
+ * have begun are counted, so that other accounts are preferred, but pause nothing: the account may be the only one, and answers.
+ */
 function afterError(
   health: AccountHealth,
   attempt: EndedAttempt,
@@ -110,7 +113,8 @@ function afterError(
     (cooldown) => causeOf(cooldown) === 'errors' && isProbedBy(cooldown, attempt.leaseId),
   );
   const counted = withAttemptCounted(endProbe(health, attempt.leaseId), true, attempt.nowMs);
-  if (!wasProbe && counted.errorAverage < settings.errorThreshold) return counted;
+  const isTooMuch = counted.errorAverage >= settings.errorThreshold && attempt.outcome.answerBegan !== true;
+  if (!wasProbe && !isTooMuch) return counted;
   const { errorCooldownMs: firstMs, errorCooldownMaxMs: maxMs } = settings;
   return withGuess(counted, { scope: '', reason, firstMs, maxMs }, attempt, rules);
 }

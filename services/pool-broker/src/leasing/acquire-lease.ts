@@ -3,6 +3,7 @@ import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/resolve-model.ts';
 import { startPoolProbe } from '../health/pool-health.ts';
 import { endProbe, startProbe } from '../health/probe.ts';
+import { anyFormat } from '../messages/pool-format.ts';
 import { type Awaitable, whenThere } from '../store/awaitable.ts';
 import type { NewRequest } from '../store/request-book.ts';
 import { affinityIdOf } from './affinity-id.ts';
@@ -39,7 +40,10 @@ function noteLastAttempt(broker: Broker, { attempts, affinityKey }: LeaseRequest
 
 function leaseNext(broker: Broker, request: LeaseRequest): Awaitable<LeaseResult> {
   const all = broker.catalog.resolve(request.model, request.formats);
-  if (all.length === 0) return { kind: 'unknown_model', choice: nothingToChoose };
+  if (all.length === 0) {
+    const otherFormatsOnly = broker.catalog.resolve(request.model, anyFormat).length > 0;
+    return { kind: 'unknown_model', otherFormatsOnly, choice: nothingToChoose };
+  }
   return leaseSoon(broker, {
     request,
     candidates: request.allowCandidateFailover ? inOrder(all, request.attempts, broker) : firstOf(all),

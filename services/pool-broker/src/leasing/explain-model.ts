@@ -1,5 +1,6 @@
 import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/resolve-model.ts';
+import { errorAverageAt } from '../health/error-average.ts';
 import { anyFormat } from '../messages/pool-format.ts';
 import type { AccountView } from '../selection/fitness.ts';
 import { obstacleText } from '../selection/obstacle-text.ts';
@@ -37,22 +38,29 @@ export async function explainModel(
     random: () => 0,
   };
   const selection = selectAccount(request);
+  const failsTooOften = ({ health }: AccountView) =>
+    errorAverageAt(health, request.nowMs) >= request.rules.errorThreshold;
   return candidates.map((candidate) => ({
     candidate: candidate.candidate,
     accounts: examineAccounts(candidate, request).map(({ view, fitness }) => {
       const chosen = selection.kind === 'chosen' && selection.candidate === candidate && selection.view === view;
       if (fitness.kind === 'unfit') return { view, chosen, reason: obstacleText(fitness.obstacle) };
-      return { view, chosen, reason: chosen ? '' : passedOverText(selection, candidate.candidate) };
+      return {
+        view,
+        chosen,
+        reason: chosen ? '' : passedOverText(selection, candidate.candidate, failsTooOften(view)),
+      };
     }),
   }));
 }
 
 /** Why an account that could serve the request was not chosen. */
-function passedOverText(selection: Selection, candidate: Candidate): string {
+function passedOverText(selection: Selection, candidate: Candidate, failsTooOften: boolean): string {
   if (selection.kind !== 'chosen') return '';
   const { candidate: chosen, view } = selection;
   if (chosen.candidate !== candidate) return 'an earlier candidate has an account to spare';
   if (chosen.boundAccountId === view.account.id) return 'the session is bound to another account';
   if (selection.probe) return 'a request finds out whether another account is back';
+  if (failsTooOften) return 'too many of its latest attempts failed';
   return 'another account has as much to spare, or more';
 }

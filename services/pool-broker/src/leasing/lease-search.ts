@@ -30,7 +30,8 @@ export type LeaseResult = { readonly choice: LeaseChoice } & (
   | { readonly kind: 'leased'; readonly lease: Lease }
   | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
   | { readonly kind: 'unavailable' }
-  | { readonly kind: 'unknown_model' }
+  /** `otherFormatsOnly`: the id is known, but not for the formats that were asked for. */
+  | { readonly kind: 'unknown_model'; readonly otherFormatsOnly: boolean }
 );
 
 /** Why it is this account, or none, for operators. */

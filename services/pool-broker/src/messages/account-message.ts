@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type AccountSchema, AccountState, type CooldownSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Cooldown } from '../health/account-health.ts';
-import { forgottenAtMs } from '../health/account-health.ts';
+import { isRunning } from '../health/account-health.ts';
 import { availabilityOf } from '../health/availability.ts';
 import { windowsAt } from '../health/quota-windows.ts';
 import type { AccountView } from '../selection/fitness.ts';
@@ -17,7 +17,7 @@ export function toAccountMessage(view: AccountView, nowMs: number): MessageInitS
     pool: account.pool,
     name: account.name,
     state: toState(view, nowMs),
-    cooldowns: health.cooldowns.filter((cooldown) => nowMs < forgottenAtMs(cooldown)).map(toCooldownMessage),
+    cooldowns: health.cooldowns.filter((cooldown) => isRunning(cooldown, nowMs)).map(toCooldownMessage),
     inFlight,
     maxInFlight: Number.isFinite(account.maxConcurrency) ? account.maxConcurrency : 0,
     note: account.note,

@@ -20,6 +20,7 @@ export function fromAttemptMessage({ lease, outcome }: AttemptMessage): Attempt 
       retryAtMs: outcome?.retryAt === undefined ? undefined : timestampMs(outcome.retryAt),
       modelScoped: outcome?.modelScoped ?? false,
       windows: fromWindowMessages(outcome?.windows ?? []),
+      answerBegan: outcome?.answerBegan ?? false,
       problem: problems.get(outcome?.problem ?? ProblemMessage.UNSPECIFIED),
     },
   };

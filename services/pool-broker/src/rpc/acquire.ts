@@ -5,6 +5,7 @@ import {
   type AcquireResponse,
   type PoolBrokerService,
   PoolExhaustedSchema,
+  UnknownModelSchema,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Handlers, isAborted } from '@gateway/rpc';
 import type { Broker } from '../broker.ts';
@@ -66,7 +67,7 @@ function toResult(result: LeaseResult, { settings }: Broker): AcquireResponse['r
     case 'unavailable':
       return { case: 'unavailable', value: { $typeName: 'gateway.pool.v1.PoolUnavailable' } };
     case 'unknown_model':
-      return { case: 'unknownModel', value: { $typeName: 'gateway.pool.v1.UnknownModel' } };
+      return { case: 'unknownModel', value: create(UnknownModelSchema, { otherFormatsOnly: result.otherFormatsOnly }) };
     default:
       return result satisfies never;
   }

@@ -80,6 +80,37 @@ const triedBefore = new LeasingHistory([
   },
 ]);
 
+describe('errors of late', () => {
+  const failing = (errorAverage: number, secondsAgo = 0) => ({
+    ...healthy,
+    errorAverage,
+    errorsAtMs: nowMs - secondsAgo * 1_000,
+  });
+  const keys = Array.from({ length: 20 }, (_, n) => `session-${n}`);
+
+  it('keep requests away that another account can take, and only those', () => {
+    const bad = view('bad', failing(0.6));
+    expect(sharesOf([bad, view('good', healthy, 5)])).toEqual({ bad: 0, good: 1_000 });
+    expect(sharesOf([bad, view('worse', failing(0.9))])).toEqual({ bad: 500, worse: 500 });
+    expect(chosenBy([bad])).toBe('bad');
+    expect(chosenBy([bad, view('limited', justLimited)])).toBe('bad');
+    expect(sharesOf([view('once', failing(0.6, 60)), view('good')])).toEqual({ once: 500, good: 500 });
+    expect(chosenBy([bad, view('good', knowing(used(0.999)))])).toBe('good');
+  });
+
+  it('keep a session that is bound nowhere away after the first', () => {
+    const once = view('once', failing(0.25));
+    for (const affinityKey of keys) {
+      expect(chosenBy([once, view('good')], { affinityKey })).toBe('good');
+      expect(chosenBy([once, view('good')], { affinityKey, boundAccountId: once.account.id })).toBe('once');
+    }
+    const chosenLater = keys.map((affinityKey) =>
+      chosenBy([view('once', failing(0.25, 30)), view('good')], { affinityKey }),
+    );
+    expect(new Set(chosenLater).size).toBe(2);
+  });
+});
+
 describe('quotas', () => {
   it('send more to accounts with more left, and to those that would lose it sooner', () => {
     const full = view('full', knowing(used(0.75)));

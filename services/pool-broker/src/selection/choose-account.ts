@@ -1,3 +1,4 @@
+import { errorAverageAt } from '../health/error-average.ts';
 import { headroomOf, paceOf } from '../health/quota-windows.ts';
 import type { AccountView } from './fitness.ts';
 import { preferredByKey } from './rendezvous.ts';
@@ -50,16 +51,31 @@ function bestOf(
   { affinityKey, random, rules, nowMs }: SelectionRequest,
 ): ExaminedAccount | undefined {
   if (fit.length < 2) return fit[0];
-  const roomy = fit.filter(({ view }) => headroomOf(view.health, model, nowMs) > rules.quotaReserve);
-  const eligible = roomy.length > 0 ? roomy : fit;
+  const errorsOf = ({ view }: ExaminedAccount) => errorAverageAt(view.health, nowMs);
+  const reliable = preferring(fit, (each) => errorsOf(each) < rules.errorThreshold);
+  const eligible = preferring(reliable, ({ view }) => headroomOf(view.health, model, nowMs) > rules.quotaReserve);
   if (affinityKey === '') return drawLeastBusy(eligible, model, nowMs, random());
-  const least = Math.min(...eligible.map(({ view }) => loadOf(view)));
-  const near = eligible.filter(({ view }) => loadOf(view) <= least + affinityTolerance);
+  // A session that a failure has just set free would else go back, since its key prefers the same account as before.
+  const calm = preferring(eligible, (each) => errorsOf(each) < errorsOfCalm);
+  const least = Math.min(...calm.map(({ view }) => loadOf(view)));
+  const near = calm.filter(({ view }) => loadOf(view) <= least + affinityTolerance);
   return preferredByKey(affinityKey, near, {
     idOf: ({ view }) => view.account.id,
     weightOf: ({ view }) => view.account.weight,
   });
 }
+
+/** Those that meet a wish, or all when none does. */
+function preferring(
+  examined: readonly ExaminedAccount[],
+  isPreferred: (each: ExaminedAccount) => boolean,
+): readonly ExaminedAccount[] {
+  const preferred = examined.filter(isPreferred);
+  return preferred.length > 0 ? preferred : examined;
+}
+
+// Less than what a single failure leaves behind, for some twenty seconds or until the next success.
+const errorsOfCalm = 0.2;
 
 function loadOf({ account, inFlight }: AccountView): number {
   return inFlight / account.weight;

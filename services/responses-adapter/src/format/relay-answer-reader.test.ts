@@ -8,7 +8,7 @@ import { RelayAnswerReader } from './relay-answer-reader.ts';
 const usage = { inputTokens: 81, cachedTokens: 64, outputTokens: 23, reasoningTokens: 0 };
 
 /** Recorded answers that end, and what is told of them. */
-const answers: Readonly<Record<string, Partial<Relayed>>> = {
+const answers: Readonly<Record<string, Partial<Omit<Relayed, 'ending'>> & { readonly ending?: unknown }>> = {
   text: { answerId: 'resp_0a1', usage, producedCharacters: 'Grüße aus 東京 🗼.'.length - 1 },
   reasoning: { producedCharacters: '**Weighing the question**'.length + 'Forty-two.'.length },
   'tool-call': { producedCharacters: 'Let me look.{"city":"Amsterdam"}'.length },
@@ -23,8 +23,8 @@ const answers: Readonly<Record<string, Partial<Relayed>>> = {
   'no-usage': { usage: undefined },
   'only-output': { usage },
   'unknown-events': {},
-  'error-mid-stream': { usage: undefined },
-  'context-too-long': { usage: undefined },
+  'error-mid-stream': { usage: undefined, ending: relayedFailure(AttemptResult.SERVER_ERROR) },
+  'context-too-long': { usage: undefined, ending: relayedFailure(AttemptResult.REJECTED) },
 };
 
 describe.each(Object.entries(answers))('RelayAnswerReader on %s', (name, expected) => {
@@ -32,7 +32,7 @@ describe.each(Object.entries(answers))('RelayAnswerReader on %s', (name, expecte
 
   it('relays every byte, in one piece or byte by byte', () => {
     const relayed = relay([bytes]);
-    expect(relayed).toMatchObject({ ...expected, text: bytes.toString(), ending: { kind: 'finished' } });
+    expect(relayed).toMatchObject({ ending: { kind: 'finished' }, ...expected, text: bytes.toString() });
     expect(relay(singleBytes(bytes))).toEqual(relayed);
   });
 
@@ -82,7 +82,7 @@ describe('RelayAnswerReader', () => {
         const bytes = Buffer.from(text);
         const whole = relay([bytes]);
         expect(relay(cut(bytes, sizes))).toEqual(whole);
-        if (whole.ending?.kind === 'finished') expect(whole.text).toBe(text);
+        if (isRelayedWhole(whole.ending)) expect(whole.text).toBe(text);
         else expect(text.startsWith(whole.text)).toBe(true);
       }),
       { numRuns: 1_000 },
@@ -221,10 +221,11 @@ describe('before the first content', () => {
     'a request that fails for %s is answered: no account would take it',
     (code) => {
       const failed = frame({ type: 'response.failed', response: { status: 'failed', error: { code } } });
-      expect(relay([created, failed])).toMatchObject({ text: created + failed, ending: { kind: 'finished' } });
+      const ending = relayedFailure(AttemptResult.REJECTED);
+      expect(relay([created, failed])).toMatchObject({ text: created + failed, ending });
       const error = frame({ type: 'error', code });
-      expect(relay([created, error, failed])).toMatchObject({ text: created + error + failed });
-      expect(relay([created, error])).toMatchObject({ text: created + error, ending: { kind: 'finished' } });
+      expect(relay([created, error, failed])).toMatchObject({ text: created + error + failed, ending });
+      expect(relay([created, error])).toMatchObject({ text: created + error, ending });
     },
   );
 
@@ -271,14 +272,18 @@ describe('after the first content', () => {
   const error = frame({ type: 'error', code: 'rate_limit_exceeded' });
 
   it.each([
-    ['response.failed', failed],
-    ['response.cancelled', frame({ type: 'response.cancelled', response: {} })],
-    ['an error', error],
-    ['an error that response.failed follows', error + failed],
-    ['an error that only looks like the end', error + delta + frame({ type: 'response.completed', response: {} })],
-    ['an error object without a type', 'data: {"error":{"code":"server_error"}}\n\n'],
-    ['a last event without its blank line', failed.trimEnd()],
-  ])('%s is relayed and ends the answer', (_what, rest) => {
+    ['response.failed', failed, AttemptResult.SERVER_ERROR],
+    ['response.cancelled', frame({ type: 'response.cancelled', response: {} }), AttemptResult.SERVER_ERROR],
+    ['an error', error, AttemptResult.RATE_LIMITED],
+    ['an error that response.failed follows', error + failed, AttemptResult.SERVER_ERROR],
+    ['an error object without a type', 'data: {"error":{"code":"server_error"}}\n\n', AttemptResult.SERVER_ERROR],
+    ['a last event without its blank line', failed.trimEnd(), AttemptResult.SERVER_ERROR],
+  ])('%s is relayed and ends the answer as a failure', (_what, rest, result) => {
+    expect(relay([delta, rest])).toMatchObject({ text: delta + rest, ending: relayedFailure(result) });
+  });
+
+  it('an error that only looks like the end is relayed, and the answer ends well', () => {
+    const rest = error + delta + frame({ type: 'response.completed', response: {} });
     expect(relay([delta, rest])).toMatchObject({ text: delta + rest, ending: { kind: 'finished' } });
   });
 
@@ -350,6 +355,14 @@ function relay(pieces: Iterable<string | Uint8Array>): Relayed {
 
 function newReader(): RelayAnswerReader {
   return new RelayAnswerReader({ nowMs: replayedAtMs });
+}
+
+function relayedFailure(result: AttemptResult) {
+  return { kind: 'failed', isRelayed: true, failure: { result } };
+}
+
+function isRelayedWhole(ending: AnswerEnding | undefined): boolean {
+  return ending?.kind === 'finished' || (ending?.kind === 'failed' && ending.isRelayed === true);
 }
 
 function failureOf(ending: AnswerEnding | undefined) {

@@ -45,7 +45,8 @@ export class RelayAnswerReader implements AnswerReader {
   readonly #produced = new ProducedCharacters();
   #providerHeaders: UpstreamHead['headers'] = {};
   readonly #windows: ToldWindows;
-  #errorCame = false;
+  /** What an `error` event said that may be the end. */
+  #error: UpstreamFailure | undefined;
   answerId: string | undefined;
   sealedReasoning: string | undefined;
   hasContent = false;
@@ -88,7 +89,7 @@ export class RelayAnswerReader implements AnswerReader {
     const rest = new RawEvent(new StreamPiece(this.#splitter.end()));
     if (this.ending !== undefined || relayedKind(rest.type ?? '') === 'last') this.#onEvent(rest);
     if (this.ending !== undefined) return;
-    if (this.#errorCame) this.#finish();
+    if (this.#error !== undefined) this.#finish(undefined, this.#error);
     else this.#fail(brokenStream());
   }
 
@@ -105,7 +106,7 @@ export class RelayAnswerReader implements AnswerReader {
   }
 
   #onEvent(event: RawEvent): void {
-    if (this.ending?.kind === 'finished' && event.isDone) this.#release(event);
+    if (this.#isRelayedWhole && event.isDone) this.#release(event);
     if (this.ending !== undefined) return;
     if (event.isDone || event.data.length === 0) this.#onAside(event);
     else this.#onData(event, event.type);
@@ -121,7 +122,7 @@ export class RelayAnswerReader implements AnswerReader {
 
   /** Comments, keep-alives and the like go with what comes next, until there is content and after an error. */
   #onAside(event: RawEvent): void {
-    if (this.hasContent && !this.#errorCame) this.#release(event);
+    if (this.hasContent && this.#error === undefined) this.#release(event);
     else this.#hold(event);
   }
 
@@ -168,7 +169,7 @@ export class RelayAnswerReader implements AnswerReader {
     this.answerId ??= readAnswerId(event);
     if (status === 'failed' || status === 'cancelled') {
       const failure = status === 'failed' ? this.#failureOf(error) : brokenStream();
-      if (this.#isFinal(failure)) this.#finish(event.bytes);
+      if (this.#isFinal(failure)) this.#finish(event.bytes, failure);
       else this.#failBeforeContent(failure, event);
     } else {
       this.#finish(output.length === 0 ? this.#items.fillInto(event) : event.bytes);
@@ -179,7 +180,7 @@ export class RelayAnswerReader implements AnswerReader {
   #onError(event: RawEvent, error: unknown): void {
     const failure = this.#failureOf(error);
     if (!this.#isFinal(failure)) return this.#failBeforeContent(failure, event);
-    this.#errorCame = true;
+    this.#error = failure;
     this.hasContent = true;
     this.#hold(event);
   }
@@ -207,7 +208,7 @@ export class RelayAnswerReader implements AnswerReader {
 
   #beginContent(): void {
     this.hasContent = true;
-    this.#errorCame = false;
+    this.#error = undefined;
   }
 
   #release({ piece, start, end }: RawEvent): void {
@@ -218,11 +219,17 @@ export class RelayAnswerReader implements AnswerReader {
     this.#buffer.hold(piece, start, end);
   }
 
-  #finish(last?: Buffer): void {
+  /** All that came is the client's, also what the provider said of a failure. */
+  #finish(last?: Buffer, failure?: UpstreamFailure): void {
     this.hasContent = true;
     if (last === undefined) this.#buffer.releaseHeld();
     else this.#buffer.releaseMade(last);
-    this.ending = { kind: 'finished' };
+    this.ending = failure === undefined ? { kind: 'finished' } : { kind: 'failed', failure, isRelayed: true };
+  }
+
+  get #isRelayedWhole(): boolean {
+    const { ending } = this;
+    return ending?.kind === 'finished' || (ending?.kind === 'failed' && ending.isRelayed === true);
   }
 
   #fail(failure: UpstreamFailure): void {

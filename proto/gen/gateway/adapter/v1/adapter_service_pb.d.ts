@@ -280,6 +280,14 @@ export declare type ExecuteOutcome = Message<"gateway.adapter.v1.ExecuteOutcome"
    * @generated from field: string amended = 5;
    */
   amended: string;
+
+  /**
+   * After a failure: the client's answer is whole all the same, since the provider's own last event tells of the failure and
+   * was relayed. Nothing follows it.
+   *
+   * @generated from field: bool answer_complete = 6;
+   */
+  answerComplete: boolean;
 };
 
 /**

@@ -395,6 +395,13 @@ export declare type AttemptOutcome = Message<"gateway.pool.v1.AttemptOutcome"> &
    * @generated from field: gateway.pool.v1.AccountProblem problem = 6;
    */
   problem: AccountProblem;
+
+  /**
+   * True when the provider had begun to answer with success before this failure.
+   *
+   * @generated from field: bool answer_began = 7;
+   */
+  answerBegan: boolean;
 };
 
 /**

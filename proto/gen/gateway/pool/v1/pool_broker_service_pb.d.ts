@@ -167,6 +167,12 @@ export declare const PoolUnavailableSchema: GenMessage<PoolUnavailable>;
  * @generated from message gateway.pool.v1.UnknownModel
  */
 export declare type UnknownModel = Message<"gateway.pool.v1.UnknownModel"> & {
+  /**
+   * True: the id is known, but not for any of the requested formats.
+   *
+   * @generated from field: bool other_formats_only = 1;
+   */
+  otherFormatsOnly: boolean;
 };
 
 /**
@@ -400,6 +406,13 @@ export declare type ListPoolsResponse = Message<"gateway.pool.v1.ListPoolsRespon
    * @generated from field: repeated gateway.pool.v1.Pool pools = 1;
    */
   pools: Pool[];
+
+  /**
+   * How often adapters are to read and report each pool's model list. 0: not said.
+   *
+   * @generated from field: double model_list_refresh_seconds = 2;
+   */
+  modelListRefreshSeconds: number;
 };
 
 /**

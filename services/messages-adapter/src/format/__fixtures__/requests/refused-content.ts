@@ -82,7 +82,7 @@ export const refusedContentCases: RequestCases = [
     'a part that is a text': [[{ role: 'user', content: ['Hi'] }], 'messages[0].content[0]'],
     'a part without a type': [[{ role: 'user', content: [{ text: 'Hi' }] }], 'messages[0].content[0].type'],
     'a text part without text': [[{ role: 'user', content: [{ type: 'text' }] }], 'messages[0].content[0].text'],
-    'an assistant that says and calls nothing': [[{ role: 'assistant', content: null }], 'messages[0].content'],
+    'nothing but an assistant that says and calls nothing': [[{ role: 'assistant', content: null }], 'messages'],
     'a refusal that is no text': [[{ role: 'assistant', content: '', refusal: true }], 'messages[0].refusal'],
     'nothing but blank text': [[{ role: 'user', content: ' \n' }], 'messages'],
     'nothing but empty lists of parts': [

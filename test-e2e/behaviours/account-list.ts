@@ -1,0 +1,44 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ask } from '../client/roads.ts';
+import { issueToken } from '../client/tokens.ts';
+import { failingForAWhile } from '../topologies/failing-accounts.ts';
+import { gatewayctl } from '../topologies/gateway-process.ts';
+import type { Topology } from '../topologies/topology.ts';
+
+interface AccountRow {
+  readonly account: string;
+  readonly state: string;
+  readonly cooldowns: string;
+}
+
+/** What `gatewayctl account list` says of an account that rests. */
+export function accountListBehaviour(gateway: () => Topology): void {
+  describe('gatewayctl account list', () => {
+    let token = '';
+    beforeAll(async () => {
+      token = (await issueToken(gateway(), { kind: 'personal' })).text;
+    });
+
+    const { road, model, credentials } = failingForAWhile;
+    const listed = async (): Promise<readonly AccountRow[]> => {
+      const pool = model.replace('gateway/', '');
+      const env = { GATEWAY_ADMIN_URL: gateway().brokerAdminUrl };
+      const { stdout } = await gatewayctl(['account', 'list', '--pool', pool, '--json'], env);
+      return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as AccountRow]));
+    };
+
+    it('shows a cooldown as long as it lasts, and then that the account is available', async () => {
+      const { faults } = gateway().simulator;
+      // A limit without a reset: the account rests for a guessed time of a few seconds.
+      const id = faults.add({ account: credentials[0], fault: { preset: 'rate_limited' } });
+      expect((await ask(gateway(), token, { road, model })).status).toBe(429);
+      faults.clear(id);
+      expect(await listed()).toMatchObject([
+        { account: 'a', state: 'cooling', cooldowns: expect.stringMatching(/^all models until .*rate_limited/) },
+      ]);
+      const state = async () => (await listed())[0]?.state;
+      await expect.poll(state, { timeout: 20_000, interval: 500 }).toBe('available');
+      expect(await listed()).toMatchObject([{ account: 'a', state: 'available', cooldowns: '' }]);
+    });
+  });
+}

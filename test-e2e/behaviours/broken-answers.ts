@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import type { FaultScript } from '@gateway/simulator';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ask, isWhole, providerPathOf, type RoadRequest } from '../client/roads.ts';
+import { issueToken } from '../client/tokens.ts';
+import { type TraceJson, tracesOf } from '../client/traces.ts';
+import { usageOf } from '../client/usage.ts';
+import { type Break, breakingAccounts, type Road, roads } from '../topologies/failing-accounts.ts';
+import type { Topology } from '../topologies/topology.ts';
+
+/** Slow enough that the answer has begun for the client before it goes wrong. */
+const slowly = { kind: 'delay', betweenEventsMs: 15 } as const;
+
+const serverError = { kind: 'failed', afterEvents: 12, error: failureOf('server_error', 'api_error') } as const;
+
+const breaks = [
+  ['breaks off', 'reset', { kind: 'reset', afterEvents: 12 }],
+  ['ends too early', 'ended', { kind: 'end', afterEvents: 12 }],
+  ['reports a failure of its own', 'failed', serverError],
+] as const satisfies readonly (readonly [string, Break, FaultScript['fault']])[];
+
+/** What becomes of accounts and sessions when answers break off that have begun. */
+export function brokenAnswersBehaviour(gateway: () => Topology): void {
+  describe('an answer that has begun and fails', () => {
+    let token = { tokenId: '', text: '' };
+    beforeAll(async () => {
+      token = await issueToken(gateway(), { kind: 'service', tokensPerDay: 100_000_000 });
+    });
+
+    const askFor = (request: RoadRequest) => ask(gateway(), token.text, { ...request, text: 'tell me #long 40' });
+    const accountOf = (credentials: readonly string[], road: Road) => {
+      const received = credentials.flatMap((account) =>
+        gateway().simulator.requests({ account, path: providerPathOf(road), limit: 1 }),
+      );
+      return received.sort((one, other) => one.id - other.id).at(-1)?.account ?? expect.fail('no account was asked');
+    };
+    const failing = (account: string, fault: FaultScript['fault']) => {
+      const { faults } = gateway().simulator;
+      const ids = [slowly, fault].map((each) => faults.add({ account, fault: each }));
+      return {
+        [Symbol.dispose]: () => {
+          for (const id of ids) faults.clear(id);
+        },
+      };
+    };
+    const lastTrace = async () => {
+      let last: TraceJson | undefined;
+      const ending = async () => {
+        last = (await tracesOf(gateway(), token.tokenId))[0];
+        return last?.ending;
+      };
+      await expect.poll(ending, { timeout: 5_000, interval: 20 }).not.toBe('REQUEST_ENDING_RUNNING');
+      return last;
+    };
+
+    describe.each(roads)('on %s', (road) => {
+      it.each(breaks)(
+        'that %s makes its session leave, and others prefer another account',
+        async (_what, name, fault) => {
+          const { model, credentials } = breakingAccounts(road, name);
+          const session = randomUUID();
+          expect(isWhole(await askFor({ road, model, session }))).toBe(true);
+          const account = accountOf(credentials, road);
+          using _ = failing(account, fault);
+          const inSession: boolean[] = [];
+          for (let n = 0; n < 4; n++) inSession.push(isWhole(await askFor({ road, model, session })));
+          expect(inSession).toEqual([false, true, true, true]);
+          const others: boolean[] = [];
+          // With a chance of one half each, so many would all miss the account once in a thousand runs.
+          for (let n = 0; n < 14; n++) others.push(isWhole(await askFor({ road, model })));
+          expect(others.filter((whole) => !whole).length).toBeLessThanOrEqual(3);
+        },
+      );
+
+      it('says so in its trace, and its usage is booked', async () => {
+        const { model, credentials } = breakingAccounts(road, 'traced');
+        const { text } = token;
+        const before = await usageOf(gateway(), text);
+        const faults = credentials.map((account) => failing(account, serverError));
+        const answer = await askFor({ road, model });
+        for (const fault of faults) fault[Symbol.dispose]();
+        expect([answer.status, isWhole(answer)]).toEqual([200, false]);
+        expect(await lastTrace()).toMatchObject({
+          ending: 'REQUEST_ENDING_FAILED',
+          status: 200,
+          attempts: [{ result: 'ATTEMPT_RESULT_SERVER_ERROR' }],
+          usage: { inputTokens: expect.any(String), outputTokens: expect.any(String) },
+        });
+        const after = await usageOf(gateway(), text);
+        expect(after.today.requests).toBe(before.today.requests + 1);
+        expect(after.today.outputTokens).toBeGreaterThan(before.today.outputTokens);
+      });
+
+      it('for a fault of the request leaves the session where it is', async () => {
+        const { model, credentials } = breakingAccounts(road, 'rejected');
+        const session = randomUUID();
+        expect(isWhole(await askFor({ road, model, session }))).toBe(true);
+        const account = accountOf(credentials, road);
+        const error = failureOf('invalid_prompt', 'invalid_request_error');
+        {
+          using _ = failing(account, { kind: 'failed', afterEvents: 12, error });
+          for (let n = 0; n < 4; n++) expect(isWhole(await askFor({ road, model, session }))).toBe(false);
+          expect(await lastTrace()).toMatchObject({
+            ending: 'REQUEST_ENDING_REFUSED',
+            attempts: [{ result: 'ATTEMPT_RESULT_REJECTED' }],
+          });
+        }
+        expect(isWhole(await askFor({ road, model, session }))).toBe(true);
+        expect(accountOf(credentials, road)).toBe(account);
+      });
+
+      it('for a limit lets the account rest', async () => {
+        const { model, credentials } = breakingAccounts(road, 'limited');
+        const session = randomUUID();
+        expect(isWhole(await askFor({ road, model, session }))).toBe(true);
+        const account = accountOf(credentials, road);
+        const error = failureOf('rate_limit_exceeded', 'rate_limit_error');
+        using _ = failing(account, { kind: 'failed', afterEvents: 12, error });
+        expect(isWhole(await askFor({ road, model, session }))).toBe(false);
+        expect((await lastTrace())?.attempts).toMatchObject([{ result: 'ATTEMPT_RESULT_RATE_LIMITED' }]);
+        // A few seconds: time for one request.
+        expect(isWhole(await askFor({ road, model }))).toBe(true);
+        expect(accountOf(credentials, road)).not.toBe(account);
+      });
+
+      it('again and again does not keep the only account of a pool from serving', async () => {
+        const { model, credentials } = breakingAccounts(road, 'lone');
+        for (const [, , fault] of breaks) {
+          using _ = failing(credentials[0] ?? '', fault);
+          for (let n = 0; n < 5; n++) {
+            const answer = await askFor({ road, model });
+            expect([answer.status, isWhole(answer)]).toEqual([200, false]);
+          }
+        }
+        expect(isWhole(await askFor({ road, model }))).toBe(true);
+      });
+    });
+  });
+}
+
+/** Each provider takes the member that is its own. */
+function failureOf(code: string, type: string) {
+  return { code, type, message: 'secret words of the provider' };
+}

@@ -1,0 +1,60 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { issueToken } from '../client/tokens.ts';
+import { suiteModelListRefreshSeconds } from '../topologies/gateway-file.ts';
+import type { Topology } from '../topologies/topology.ts';
+
+interface ConfiguredTopology extends Topology {
+  /** Path of its gateway.yaml. */
+  readonly gatewayFile: string;
+}
+
+/** `settings.model_list_refresh_seconds`, which is all that decides how often model lists are read. */
+export function modelListRefreshBehaviour(name: string, start: () => Promise<ConfiguredTopology>): void {
+  describe(`the model list of ${name}`, () => {
+    it('is read as often as gateway.yaml says, also when that changes, and never runs empty', async () => {
+      await using gateway = await start();
+      const { text } = await issueToken(gateway, { kind: 'personal' });
+      const listed = async () => {
+        const headers = { authorization: `Bearer ${text}` };
+        const response = await fetch(`${gateway.baseUrl}/v1/models`, { headers });
+        const { data } = (await response.json()) as { readonly data: readonly { readonly id: string }[] };
+        return data.map(({ id }) => id);
+      };
+      const known = gateway.simulator.models.get().messages;
+      const offer = (model: string) => gateway.simulator.models.set({ messages: [...known, model] });
+      const patience = { timeout: 20_000, interval: 100 };
+      await expect.poll(listed, patience).toContain('claude-sonnet-5');
+
+      offer('claude-first');
+      await expect.poll(listed, patience).toContain('claude-first');
+      await stays(listed, 3.5 * suiteModelListRefreshSeconds);
+
+      const setTo = async (seconds: number) => {
+        const file = await readFile(gateway.gatewayFile, 'utf8');
+        const line = /model_list_refresh_seconds: \d+/;
+        expect(file).toMatch(line);
+        await writeFile(gateway.gatewayFile, file.replace(line, `model_list_refresh_seconds: ${seconds}`));
+      };
+      await setTo(3_600);
+      // Until the file has been read, and a report is older than three of the later, shorter times.
+      await stays(listed, 10);
+      offer('claude-second');
+      await stays(listed, 3);
+      expect(await listed()).not.toContain('claude-second');
+      await setTo(1);
+      await stays(listed, 5);
+      await expect.poll(listed, patience).toContain('claude-second');
+    });
+  });
+}
+
+/** The Messages models are listed all the time. */
+async function stays(listed: () => Promise<readonly string[]>, seconds: number): Promise<void> {
+  const untilMs = performance.now() + seconds * 1_000;
+  while (performance.now() < untilMs) {
+    expect(await listed()).toContain('claude-sonnet-5');
+    await sleep(100);
+  }
+}

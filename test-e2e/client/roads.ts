@@ -1,0 +1,47 @@
+import type { Road } from '../topologies/failing-accounts.ts';
+import type { Topology } from '../topologies/topology.ts';
+import { type ChatAnswer, chat } from './chat.ts';
+import { messagesBody, relay, responsesBody } from './relay.ts';
+
+export interface RoadRequest {
+  readonly road: Road | 'count-tokens';
+  readonly model: string;
+  readonly text?: string;
+  readonly session?: string;
+}
+
+/** Asks for an answer, streamed where that can be had, and reads all of it. */
+export function ask(
+  gateway: Topology,
+  token: string,
+  { road, model, text = 'hello', session }: RoadRequest,
+): Promise<ChatAnswer> {
+  const headers: Record<string, string> = session === undefined ? {} : { 'session-id': session };
+  switch (road) {
+    case 'responses':
+      return relay(gateway, token, { path: '/v1/responses', body: responsesBody(model, text), headers });
+    case 'messages':
+      return relay(gateway, token, {
+        path: '/v1/messages',
+        body: messagesBody(model, text, { stream: true }),
+        headers,
+      });
+    case 'count-tokens':
+      return relay(gateway, token, { path: '/v1/messages/count_tokens', body: messagesBody(model, text), headers });
+    default: {
+      const messages = [{ role: 'user', content: text }];
+      return chat(gateway, token, { model, messages, stream: true }, { headers });
+    }
+  }
+}
+
+/** Where the simulator gets what was asked for on a road. */
+export function providerPathOf(road: Road | 'count-tokens') {
+  if (road === 'count-tokens') return '/v1/messages/count_tokens';
+  return road.endsWith('responses') ? '/v1/responses' : '/v1/messages';
+}
+
+/** True for a stream that ended as a good one does. */
+export function isWhole({ status, text }: ChatAnswer): boolean {
+  return status === 200 && /"response\.completed"|event: message_stop|data: \[DONE\]/.test(text);
+}
