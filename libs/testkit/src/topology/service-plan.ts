@@ -12,7 +12,7 @@ export interface ServiceOptions {
   readonly drainTimeoutSeconds?: number | undefined;
   /** Is given every line that a service logs. */
   readonly onLine?: ((service: ServiceName, line: string) => void) | undefined;
-  /** Is told when a service ends that nobody stopped or killed. It is not started again. */
+  /** Called when a service ends that was neither stopped nor killed here. It is not started again. */
   readonly onUnexpectedEnd?: ((service: ServiceName, how: string) => void) | undefined;
 }
 
