@@ -24,4 +24,6 @@ export type {
 export { loadGatewayFile } from './gateway-file.ts';
 export { gatewayJsonSchema } from './gateway-schema.ts';
 export { isTokenUrl } from './oauth-credential-schema.ts';
+export { answeringInTime, openFolder } from './open-folder.ts';
+export { makePrivateDatabase, makePrivateFile, narrowMode } from './private-file.ts';
 export { Secret } from './secret.ts';

@@ -3,6 +3,7 @@ import { simulatedGatewayConfig } from '@gateway/config';
 import { AdminServer, startFailureText, stopSignal } from '@gateway/lifecycle';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
 import { createLogger, Metrics } from '@gateway/telemetry';
+import { claimDataFolder } from './claim-data-folder.ts';
 import { type ComposedGateway, composeGateway } from './compose.ts';
 import { type AllInOneConfig, readAllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
@@ -26,6 +27,8 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   let stopping = false;
 
   await using stack = new AsyncDisposableStack();
+  const data = await DataFolder.open(env);
+  if (keepsStateAlone(config)) stack.use(await claimDataFolder(data));
   const providers = await chooseProviders(env, config, stack);
   const gateway = stack.use(await composeGateway(env, config, providers.gateway, runtime));
   const admin = stack.use(
@@ -44,6 +47,11 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   await stopSignal();
   stopping = true;
   await gateway.edge.drain?.(config.drainTimeoutMs);
+}
+
+/** Whether there is something that two gateways on one folder would each have for themselves. */
+function keepsStateAlone({ databaseUrl, redisUrl }: AllInOneConfig): boolean {
+  return databaseUrl === undefined || redisUrl === undefined;
 }
 
 interface Providers {
