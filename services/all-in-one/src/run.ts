@@ -1,13 +1,14 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
 import { simulatedGatewayConfig } from '@gateway/config';
-import { AdminServer, startFailureText, stopSignal } from '@gateway/lifecycle';
+import { AdminServer, endFailedProcess, startFailureText, stopSignal, unreachableBackends } from '@gateway/lifecycle';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
 import { createLogger, Metrics } from '@gateway/telemetry';
+import { checkSettings } from './check-settings.ts';
 import { claimDataFolder } from './claim-data-folder.ts';
 import { type ComposedGateway, composeGateway } from './compose.ts';
 import { type AllInOneConfig, readAllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
-import { firstToken } from './first-token.ts';
+import { firstTokenForTrying, firstTokenOnce } from './first-token.ts';
 import { hasStoredAccounts } from './stored-accounts.ts';
 import { type Welcome, welcomeText } from './welcome.ts';
 
@@ -17,11 +18,12 @@ export async function runAllInOne(env: Environment): Promise<void> {
     await serveUntilStopped(env);
   } catch (thrown) {
     process.stderr.write(`${startFailureText('The gateway', thrown)}\n`);
-    process.exitCode = 1;
+    endFailedProcess();
   }
 }
 
 async function serveUntilStopped(env: Environment): Promise<void> {
+  await checkSettings(env);
   const config = readAllInOneConfig(env);
   const runtime = { logger: createLogger('gateway', config.logLevel), metrics: new Metrics() };
   let stopping = false;
@@ -29,6 +31,8 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const data = await DataFolder.open(env);
   if (keepsStateAlone(config)) stack.use(await claimDataFolder(data));
+  // Without a database nothing can be done: opening it fails.
+  for (const problem of await unreachableBackends(env, ['REDIS_URL', 'NATS_URL'])) runtime.logger.warn(problem);
   const providers = await chooseProviders(env, config, stack);
   const gateway = stack.use(await composeGateway(env, config, providers.gateway, runtime));
   const admin = stack.use(
@@ -85,12 +89,22 @@ async function welcome(
   { gateway, admin, simulatorUrl }: Running,
 ): Promise<Welcome> {
   const host = config.host === '0.0.0.0' ? '127.0.0.1' : config.host;
-  const isEmbedded = config.databaseUrl === undefined;
   return {
     baseUrl: `http://${host}:${gateway.edge.port}`,
     adminUrl: `http://${host}:${admin.port}`,
-    token: isEmbedded ? await firstToken(gateway.identity, await DataFolder.open(env)) : undefined,
+    token: await firstToken(env, config, { gateway, simulatorUrl }),
     simulatorUrl,
     model: 'gateway/sterk',
   };
+}
+
+/** Tokens of a shared database are the operator's business. */
+async function firstToken(
+  env: Environment,
+  { databaseUrl }: AllInOneConfig,
+  { gateway: { identity }, simulatorUrl }: Pick<Running, 'gateway' | 'simulatorUrl'>,
+): Promise<string | undefined> {
+  if (databaseUrl !== undefined) return undefined;
+  const data = await DataFolder.open(env);
+  return simulatorUrl === undefined ? firstTokenOnce(identity, data) : firstTokenForTrying(identity, data);
 }

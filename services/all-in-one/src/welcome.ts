@@ -1,7 +1,7 @@
 export interface Welcome {
   readonly baseUrl: string;
   readonly adminUrl: string;
-  /** Absent when the gateway works on a shared database: its tokens are the operator's business. */
+  /** Absent when it was shown before, or when the gateway works on a shared database. */
   readonly token: string | undefined;
   /** Set when no provider account is configured. */
   readonly simulatorUrl: string | undefined;
