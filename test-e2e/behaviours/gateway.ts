@@ -11,6 +11,7 @@ import { modelsBehaviour } from './models.ts';
 import { officialSdksBehaviour } from './official-sdks.ts';
 import { protocolBehaviour } from './protocol.ts';
 import { relayBytesBehaviour } from './relay-bytes.ts';
+import { tokenLabelsBehaviour } from './token-labels.ts';
 import { tracesBehaviour } from './traces.ts';
 import { usageBehaviour } from './usage.ts';
 import { usagePeriodsBehaviour } from './usage-periods.ts';
@@ -46,6 +47,7 @@ export function describeGateway<T extends Topology>(
     officialSdksBehaviour(gateway);
     relayBytesBehaviour(gateway);
     protocolBehaviour(gateway);
+    tokenLabelsBehaviour(gateway);
     tracesBehaviour(gateway);
     contractBehaviour(gateway);
     more(gateway);
