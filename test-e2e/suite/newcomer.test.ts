@@ -148,6 +148,7 @@ describe('a newcomer without any setting', () => {
       await using command = await start(real);
       token = tokenIn(command.stdout());
       expect(token).toMatch(/^gw_s_/);
+      expect(command.stdout()).toContain('shown only now');
       expect((await usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, token)).token.label).toBe('first token');
     }
     await using command = await start(real);

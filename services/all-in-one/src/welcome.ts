@@ -23,7 +23,7 @@ export function welcomeText({ baseUrl, adminUrl, token, simulatorUrl, model }: W
         ]),
     ...(token === undefined
       ? ['', '  Make a token with       npm run gatewayctl -- token create --label my-first']
-      : [`  Token                   ${token}`]),
+      : [`  Token                   ${token}${simulatorUrl === undefined ? '   (shown only now)' : ''}`]),
     '',
     '  Try it:',
     '',
