@@ -24,5 +24,5 @@ export function serversOf(urls: string, defaultPort: number): readonly ServerAdd
 function toAddress(server: string, defaultPort: number): readonly ServerAddress[] {
   const [, host = '', port = String(defaultPort)] = /^(\[[^\]]*\]|[^:%]+)(?::(\d+))?$/.exec(server) ?? [];
   const name = host.replace(/^\[|\]$/g, '');
-  return name === '' ? [] : [{ host: name, port: Number(port) }];
+  return name === '' || Number(port) > 65_535 ? [] : [{ host: name, port: Number(port) }];
 }

@@ -6,4 +6,4 @@ export { readProcessConfig } from './process-config.ts';
 export type { Service, ServiceRuntime } from './service.ts';
 export { startFailureText } from './start-failure.ts';
 export { stopSignal } from './stop-signal.ts';
-export { unreachableBackends } from './unreachable-backends.ts';
+export { warnOfUnreachableBackends } from './unreachable-backends.ts';

@@ -8,7 +8,7 @@ import { readProcessConfig } from './process-config.ts';
 import type { Service, ServiceRuntime } from './service.ts';
 import { startFailureText } from './start-failure.ts';
 import { stopSignal } from './stop-signal.ts';
-import { unreachableBackends } from './unreachable-backends.ts';
+import { warnOfUnreachableBackends } from './unreachable-backends.ts';
 
 /** Reads its own settings from `env` (throwing ConfigError) and builds the service with its network peers. */
 export type ServiceFactory = (env: Environment, runtime: ServiceRuntime) => Promise<Service>;
@@ -52,7 +52,7 @@ async function serveUntilStopped(
   const metrics = new Metrics();
   let stopping = false;
 
-  for (const problem of await unreachableBackends(env, backends)) logger.warn(problem);
+  warnOfUnreachableBackends(env, backends, logger);
   await using service = await createService(env, { logger, metrics });
   await service.start();
   const notReady = async () => (stopping ? 'stopping' : service.notReady());

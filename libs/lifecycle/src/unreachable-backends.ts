@@ -7,17 +7,24 @@ import {
   type ServerAddress,
   unreachableText,
 } from '@gateway/config';
+import type { Logger } from '@gateway/telemetry';
 
 const timeoutMs = 2_000;
 
 /**
- * Which of these settings name servers that no connection can be made to, in words for a person. A process that works on
- * without them says so at its start: their clients try on in silence.
+ * Logs which of these settings name servers that no connection can be made to. A process that works on without them says so
+ * at its start: their clients try on in silence. The start does not wait for it.
  */
-export async function unreachableBackends(
-  env: Environment,
-  settings: readonly BackendSetting[],
-): Promise<readonly string[]> {
+export function warnOfUnreachableBackends(env: Environment, settings: readonly BackendSetting[], logger: Logger): void {
+  unreachableBackends(env, settings).then(
+    (problems) => {
+      for (const problem of problems) logger.warn(problem);
+    },
+    (fault) => logger.warn({ err: fault }, 'the servers of the settings could not be tried'),
+  );
+}
+
+async function unreachableBackends(env: Environment, settings: readonly BackendSetting[]): Promise<readonly string[]> {
   const reader = new EnvReader(env);
   const problems = await Promise.all(
     settings.map(async (setting) => {

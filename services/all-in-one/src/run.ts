@@ -1,6 +1,12 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
 import { simulatedGatewayConfig } from '@gateway/config';
-import { AdminServer, endFailedProcess, startFailureText, stopSignal, unreachableBackends } from '@gateway/lifecycle';
+import {
+  AdminServer,
+  endFailedProcess,
+  startFailureText,
+  stopSignal,
+  warnOfUnreachableBackends,
+} from '@gateway/lifecycle';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { checkSettings } from './check-settings.ts';
@@ -32,7 +38,7 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   const data = await DataFolder.open(env);
   if (keepsStateAlone(config)) stack.use(await claimDataFolder(data));
   // Without a database nothing can be done: opening it fails.
-  for (const problem of await unreachableBackends(env, ['REDIS_URL', 'NATS_URL'])) runtime.logger.warn(problem);
+  warnOfUnreachableBackends(env, ['REDIS_URL', 'NATS_URL'], runtime.logger);
   const providers = await chooseProviders(env, config, stack);
   const gateway = stack.use(await composeGateway(env, config, providers.gateway, runtime));
   const admin = stack.use(
