@@ -18,6 +18,7 @@ import { reconcileBehaviour } from './reconcile.ts';
 import { refusedAccountsBehaviour } from './refused-accounts.ts';
 import { relayBytesBehaviour } from './relay-bytes.ts';
 import { requestIdsBehaviour } from './request-ids.ts';
+import { tokenLabelsBehaviour } from './token-labels.ts';
 import { tracesBehaviour } from './traces.ts';
 import { usageBehaviour } from './usage.ts';
 import { usagePeriodsBehaviour } from './usage-periods.ts';
@@ -59,6 +60,7 @@ export function describeGateway<T extends Topology>(
     officialSdksBehaviour(gateway);
     relayBytesBehaviour(gateway);
     protocolBehaviour(gateway);
+    tokenLabelsBehaviour(gateway);
     tracesBehaviour(gateway);
     requestIdsBehaviour(gateway);
     reconcileBehaviour(gateway);

@@ -141,6 +141,67 @@ describe('a newcomer without any setting', () => {
     expect(command.stdout()).toContain('curl');
   });
 
+  it('is shown the first token once when requests go to real providers', async () => {
+    const real = { OPENAI_API_KEY: 'sk-test' };
+    let token = '';
+    {
+      await using command = await start(real);
+      token = tokenIn(command.stdout());
+      expect(token).toMatch(/^gw_s_/);
+      expect(command.stdout()).toContain('shown only now');
+      expect((await usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, token)).token.label).toBe('first token');
+    }
+    await using command = await start(real);
+    expect(command.stdout()).not.toMatch(/gw_\w/);
+    expect(command.stdout()).toContain('gatewayctl -- token create --label');
+    expect((await usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, token)).token.label).toBe('first token');
+  });
+
+  it('is told to which database a command wrote when no gateway runs, and nothing else on standard output', async () => {
+    const database = join(env.GATEWAY_DATA ?? '', 'gateway.sqlite');
+    const offline = await gatewayctl(['token', 'create', '--label', 'ci'], env);
+    expect(offline.stdout).toMatch(/^gw_\w+\n$/);
+    expect(offline.stderr).toContain(`written to the embedded database ${database}\n`);
+    const id = /created (\S+)/.exec(offline.stderr)?.[1] ?? '';
+    for (const args of [
+      ['set-limits', id, '--rpm', '5'],
+      ['revoke', id],
+    ]) {
+      const { stdout, stderr, exitCode } = await gatewayctl(['token', ...args], env);
+      expect([exitCode, stdout]).toEqual([0, '']);
+      expect(stderr).toContain(`written to the embedded database ${database}\n`);
+    }
+    await using _command = await start();
+    const online = await gatewayctl(['token', 'create', '--label', 'ci'], env);
+    expect(online.stdout).toMatch(/^gw_\w+\n$/);
+    expect(online.stderr).not.toContain('database');
+  });
+
+  it('is told which labels there are, by the command before it sends anything and by the gateway', async () => {
+    const refused = ['', '   ', 'x'.repeat(101), 'a\u200bb', 'a\u202eb', 'a\u2028b', 'a\nb'];
+    for (const label of refused) {
+      const { exitCode, stdout, stderr } = await gatewayctl(['token', 'create', '--label', label], env);
+      expect([exitCode, stdout]).toEqual([1, '']);
+      expect(stderr).toContain('label must ');
+    }
+    await using _command = await start();
+    const issue = (label: string) =>
+      fetch(`${adminUrl}/gateway.identity.v1.IdentityService/Issue`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ kind: 'TOKEN_KIND_SERVICE', label }),
+      });
+    for (const label of refused) {
+      const response = await issue(label);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining('label must '),
+      });
+    }
+    expect(await (await issue(` ${'🦊'.repeat(100)} `)).json()).toMatchObject({ token: { label: '🦊'.repeat(100) } });
+  });
+
   it('sees the accounts and their health', async () => {
     await using _command = await start();
     const { stdout, exitCode } = await gatewayctl(['account', 'list'], env);

@@ -2,6 +2,7 @@ import { ConfigError, type Environment, EnvReader } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { ServiceFactory } from '@gateway/lifecycle/run-service';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { readAdapterConfig } from './adapter-config.ts';
 import type { AdapterPeers } from './adapter-service.ts';
 
 /**
@@ -25,6 +26,11 @@ export function createAdapterFromEnvironment<Config>(
     const service = owned.use(createService(config, peers, runtime));
     return { ...service, [Symbol.asyncDispose]: () => owned.disposeAsync() };
   };
+}
+
+/** Throws ConfigError with every problem in the settings of an adapter that is a process of its own. */
+export function checkAdapterSettings(env: Environment): void {
+  readSettings(env, readAdapterConfig);
 }
 
 /** Both the adapter's settings and those of a process of its own, so that all problems are told at once. */

@@ -2,7 +2,7 @@ export type { AdapterConfig } from './adapter-config.ts';
 export { readAdapterConfig } from './adapter-config.ts';
 export type { AdapterContext, AdapterContextOptions } from './adapter-context.ts';
 export { createAdapterContext } from './adapter-context.ts';
-export { createAdapterFromEnvironment } from './adapter-from-environment.ts';
+export { checkAdapterSettings, createAdapterFromEnvironment } from './adapter-from-environment.ts';
 export type { AdapterPeers, AdapterServiceOptions } from './adapter-service.ts';
 export { createAdapterService } from './adapter-service.ts';
 export { estimateInputTokens, estimateOutputTokens } from './attempt/estimate-tokens.ts';

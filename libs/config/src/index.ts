@@ -1,3 +1,6 @@
+export { type BackendSetting, backendServers, backendSettings, backendText, unreachableText } from './backends.ts';
+export { checkAll } from './check-all.ts';
+export { checkPorts } from './check-ports.ts';
 export { ConfigError } from './config-error.ts';
 export { defaultGatewayConfig, simulatedGatewayConfig } from './default-gateway.ts';
 export type { Environment } from './env-reader.ts';
@@ -23,6 +26,9 @@ export type {
 } from './gateway-config.ts';
 export { loadGatewayFile } from './gateway-file.ts';
 export { gatewayJsonSchema } from './gateway-schema.ts';
+export type { ServerAddress } from './hosts-of.ts';
 export { isTokenUrl } from './oauth-credential-schema.ts';
+export { answeringInTime, openFolder } from './open-folder.ts';
+export { makePrivateDatabase, makePrivateFile, narrowMode } from './private-file.ts';
 export { Secret } from './secret.ts';
 export { readDrainTimeoutSeconds, readMaxStreamSeconds } from './stream-settings.ts';

@@ -71,13 +71,18 @@ export const settingsSchema = z
       .default(60)
       .describe('How often adapters read and report model lists; 3 times as long without one means unreachable.'),
   })
-  .superRefine((settings, context) => {
-    for (const [first, longest] of pauses) {
-      if (settings[longest] >= settings[first]) continue;
-      const message = `must be at least ${first}, which is ${settings[first]}`;
-      context.addIssue({ code: 'custom', path: [longest], message });
-    }
-  });
+  .superRefine(
+    (settings, context) => {
+      for (const [first, longest] of pauses) {
+        // Of a value that is no number nothing can be said here; it is reported by itself.
+        if (!(settings[longest] < settings[first])) continue;
+        const message = `must be at least ${first}, which is ${settings[first]}`;
+        context.addIssue({ code: 'custom', path: [longest], message });
+      }
+    },
+    // Also with other problems in the settings, to be reported together with them.
+    { when: ({ value }) => typeof value === 'object' && value !== null },
+  );
 
 /** Pauses that grow: the first and the longest. */
 const pauses = [

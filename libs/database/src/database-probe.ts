@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { isPostgres } from './database-kind.ts';
 import { pendingMigrations } from './migrate.ts';
 import type { GatewayDatabase } from './schema/database.ts';
 
@@ -8,6 +9,7 @@ import type { GatewayDatabase } from './schema/database.ts';
  * `timeoutMs`, whatever the database does.
  */
 export function createDatabaseProbe(database: GatewayDatabase, timeoutMs = 2_000): () => Promise<string | undefined> {
+  const away = `${isPostgres(database) ? 'DATABASE_URL: ' : ''}the database does not answer`;
   // Migrations never run backwards, so they are asked for only until none is missing.
   let migrated = false;
 
@@ -23,9 +25,9 @@ export function createDatabaseProbe(database: GatewayDatabase, timeoutMs = 2_000
 
   return async () => {
     const timer = new AbortController();
-    const late = sleep(timeoutMs, 'the database does not answer', { signal: timer.signal });
+    const late = sleep(timeoutMs, away, { signal: timer.signal });
     try {
-      return await Promise.race([problem().catch(() => 'the database does not answer'), late]);
+      return await Promise.race([problem().catch(() => away), late]);
     } finally {
       timer.abort();
       late.catch(() => undefined);

@@ -1,36 +1,58 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Environment } from '@gateway/config';
+import { type BackendSetting, checkAll, checkPorts, type Environment } from '@gateway/config';
 import { GrpcServer } from '@gateway/rpc/grpc';
 import { createLogger, type Logger, Metrics } from '@gateway/telemetry';
 import { AdminServer } from './admin-server.ts';
+import { endFailedProcess } from './end-failed-process.ts';
 import { type ProcessConfig, readProcessConfig } from './process-config.ts';
 import type { Service, ServiceRuntime } from './service.ts';
 import { startFailureText } from './start-failure.ts';
 import { StopSignal } from './stop-signal.ts';
+import { warnOfUnreachableBackends } from './unreachable-backends.ts';
 
 /** Reads its own settings from `env` (throwing ConfigError) and builds the service with its network peers. */
 export type ServiceFactory = (env: Environment, runtime: ServiceRuntime) => Promise<Service>;
+
+/** What is looked at before a service is built, so that all problems are reported at once. */
+export interface ServiceChecks {
+  /** Reads what the factory will read. @throws ConfigError */
+  readonly settings: (env: Environment) => unknown;
+  /** Servers that it works with, and does without while they are away. */
+  readonly backends?: readonly BackendSetting[];
+  /** The setting of the port that it serves on, and its default: GRPC_PORT unless it is another. */
+  readonly port?: Readonly<Record<string, number>>;
+}
 
 /** Runs one service as a process: start, serve until SIGTERM, drain, stop. A failed start prints one message and exits 1. */
 export async function runService(
   name: string,
   createService: ServiceFactory,
+  checks: ServiceChecks,
   env: Environment = process.env,
 ): Promise<void> {
   try {
-    await serveUntilStopped(name, createService, env);
+    const { settings, port = { GRPC_PORT: 50_051 } } = checks;
+    const ports = () => checkPorts(env, { ...port, ADMIN_PORT: 9090 });
+    await checkAll([() => readProcessConfig(env), () => settings(env), ports]);
+    await serveUntilStopped(name, createService, checks, env);
   } catch (thrown) {
     process.stderr.write(`${startFailureText(name, thrown)}\n`);
-    process.exitCode = 1;
+    endFailedProcess();
   }
 }
 
-async function serveUntilStopped(name: string, createService: ServiceFactory, env: Environment): Promise<void> {
+async function serveUntilStopped(
+  name: string,
+  createService: ServiceFactory,
+  { backends = [] }: ServiceChecks,
+  env: Environment,
+): Promise<void> {
   const config = readProcessConfig(env);
   const logger = createLogger(name, config.logLevel);
   const metrics = new Metrics();
   let stopping = false;
 
+  warnOfUnreachableBackends(env, backends, logger);
   await using stack = new AsyncDisposableStack();
   const service = stack.use(await createService(env, { logger, metrics }));
   await service.start();

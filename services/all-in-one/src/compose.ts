@@ -62,7 +62,7 @@ export async function composeGateway(
   const flush = () => embeddedSink.flush();
   const query = await run(createUsageQueryService(readUsageQueryConfig(env), { database, flush }, runtime));
   const usageQuery = directClientOf(query.routes, UsageQueryService);
-  const limiterParts = drivers.limitStore === undefined ? {} : { store: drivers.limitStore };
+  const limiterParts = { store: drivers.limitStore };
   const limiter = await run(createLimiterService(readLimiterConfig(env), { usageQuery }, runtime, limiterParts));
   const places = { database, redis: drivers.refreshRedis };
   const credentials = credentialStorage(readCredentialConfig(env), places, systemClock);

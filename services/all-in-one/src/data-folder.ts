@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Environment, EnvReader } from '@gateway/config';
+import { answeringInTime, type Environment, EnvReader, makePrivateFile, narrowMode, openFolder } from '@gateway/config';
+
+const setting = 'GATEWAY_DATA';
 
 /** The folder of everything that the embedded default keeps: database, journal, keys. Only its owner can read it. */
 export class DataFolder {
   readonly path: string;
 
-  /** Opens, and makes if need be, the folder that GATEWAY_DATA names (./data). */
+  /** Opens, and makes if need be, the folder that GATEWAY_DATA names (./data). @throws ConfigError when it can't be used. */
   static async open(env: Environment): Promise<DataFolder> {
-    const path = new EnvReader(env).string('GATEWAY_DATA', './data');
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    const path = new EnvReader(env).string(setting, './data');
+    await openFolder(setting, path);
     return new DataFolder(path);
   }
 
@@ -20,6 +22,11 @@ export class DataFolder {
 
   get databaseFile(): string {
     return join(this.path, 'gateway.sqlite');
+  }
+
+  /** The requests that took a slot in the last minute. */
+  get admissionsFile(): string {
+    return join(this.path, 'admissions.sqlite');
   }
 
   /** The key under which token digests are stored. Made once; losing it makes every token unknown. */
@@ -37,8 +44,10 @@ export class DataFolder {
   }
 
   async read(name: string): Promise<string | undefined> {
+    const path = join(this.path, name);
     try {
-      return (await readFile(join(this.path, name), 'utf8')).trim();
+      narrowMode(path);
+      return (await answeringInTime(setting, path, readFile(path, 'utf8'))).trim();
     } catch (thrown) {
       if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined;
       throw thrown;
@@ -46,6 +55,8 @@ export class DataFolder {
   }
 
   async write(name: string, text: string): Promise<void> {
-    await writeFile(join(this.path, name), `${text}\n`, { mode: 0o600 });
+    const path = join(this.path, name);
+    makePrivateFile(path);
+    await writeFile(path, `${text}\n`);
   }
 }

@@ -1,17 +1,20 @@
 import type { Environment } from '@gateway/config';
 import type { UsageSink } from '@gateway/edge-router/journal/usage-delivery';
 import type { ServiceRuntime } from '@gateway/lifecycle';
+import { readLimiterConfig } from '@gateway/limiter/config';
 import type { LimitStore } from '@gateway/limiter/store/limit-store';
+import { openEmbeddedLimitStore } from '@gateway/limiter/store/open-embedded-limit-store';
 import type { StorageBackends } from '@gateway/pool-broker/credentials/credential-storage';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
 import { systemClock } from '@gateway/time';
 import type { UsageConsumer } from '@gateway/usage-ingest/consumer/usage-consumer';
 import type { AllInOneConfig } from './config.ts';
+import { DataFolder } from './data-folder.ts';
 
 /** What the services of this process share with others, where an URL says so; undefined means the embedded default. */
 export interface Drivers extends AsyncDisposable {
-  readonly limitStore: LimitStore | undefined;
+  readonly limitStore: LimitStore;
   readonly poolStore: PoolStore;
   /** Where brokers agree who refreshes an account's tokens. */
   readonly refreshRedis: StorageBackends['redis'];
@@ -24,15 +27,21 @@ export async function openDrivers(env: Environment, config: AllInOneConfig, runt
   await using stack = new AsyncDisposableStack();
   const redis = config.redisUrl === undefined ? undefined : await openRedisStores(env, config.redisUrl, runtime, stack);
   const usage = config.natsUrls === undefined ? undefined : await openUsageStream(env, config.natsUrls, runtime, stack);
+  const limitStore = redis?.limitStore ?? (await openOwnLimitStore(env, runtime, stack));
   const open = stack.move();
   return {
-    limitStore: redis?.limitStore,
+    limitStore,
     poolStore: redis?.poolStore ?? new MemoryPoolStore(systemClock),
     refreshRedis: redis?.refreshRedis,
     usageConsumer: usage?.consumer,
     usageSink: usage?.sink,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+}
+
+async function openOwnLimitStore(env: Environment, runtime: ServiceRuntime, stack: AsyncDisposableStack) {
+  const { admissionsFile: path } = await DataFolder.open(env);
+  return openEmbeddedLimitStore({ config: readLimiterConfig(env), path, runtime }, stack);
 }
 
 async function openRedisStores(env: Environment, url: string, runtime: ServiceRuntime, stack: AsyncDisposableStack) {

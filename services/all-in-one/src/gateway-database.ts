@@ -1,4 +1,5 @@
-import { type Environment, EnvReader } from '@gateway/config';
+import { resolve } from 'node:path';
+import { backendText, type Environment, EnvReader } from '@gateway/config';
 import { type GatewayDatabase, migrate } from '@gateway/database';
 import { DataFolder } from './data-folder.ts';
 
@@ -16,6 +17,11 @@ export async function openGatewayDatabase(env: Environment, use: DatabaseUse = '
   return url === undefined ? openEmbedded(env, use) : openPostgresAt(url);
 }
 
+/** DATABASE_URL, or the folder of the embedded database. @throws ConfigError */
+export async function checkDatabaseSettings(env: Environment): Promise<void> {
+  if (readDatabaseUrl(env) === undefined) await DataFolder.open(env);
+}
+
 /** `requests`: the process answers requests meanwhile, and must not wait for the disk. */
 export type DatabaseUse = 'commands' | 'requests';
 
@@ -24,13 +30,16 @@ export async function migrateGatewayDatabase(env: Environment) {
   const url = readDatabaseUrl(env);
   if (url !== undefined) {
     const { migratePostgres } = await import('@gateway/database/postgres');
-    return { applied: await migratePostgres(url), description: sharedDescription };
+    return { applied: await migratePostgres(url), description: descriptionOf(url) };
   }
   await using database = await openEmbedded(env, 'commands');
   return { applied: await migrate(database.handle), description: database.description };
 }
 
-const sharedDescription = 'the Postgres database of DATABASE_URL';
+/** Where it is, without user and password. */
+function descriptionOf(url: string): string {
+  return `the database of DATABASE_URL (${backendText('DATABASE_URL', url)})`;
+}
 
 function readDatabaseUrl(env: Environment): string | undefined {
   const reader = new EnvReader(env);
@@ -41,15 +50,19 @@ function readDatabaseUrl(env: Environment): string | undefined {
 }
 
 async function openPostgresAt(url: string): Promise<OpenDatabase> {
-  const { openPostgres } = await import('@gateway/database/postgres');
-  return opened(openPostgres(url), 'shared', sharedDescription);
+  const { openPostgres, reachPostgres } = await import('@gateway/database/postgres');
+  await using opening = new AsyncDisposableStack();
+  const handle = opening.use(openPostgres(url));
+  await reachPostgres(handle, url);
+  opening.move();
+  return opened(handle, 'shared', descriptionOf(url));
 }
 
 async function openEmbedded(env: Environment, use: DatabaseUse): Promise<OpenDatabase> {
   const { openSqlite } = await import('@gateway/database/sqlite');
   const { databaseFile } = await DataFolder.open(env);
   const handle = openSqlite(databaseFile, use === 'requests' ? { checkpointMs } : {});
-  return opened(handle, 'embedded', `the embedded database ${databaseFile}`);
+  return opened(handle, 'embedded', `the embedded database ${resolve(databaseFile)}`);
 }
 
 /** Long enough for pages that change with every commit to be copied once for many of them. */

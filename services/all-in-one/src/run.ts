@@ -1,12 +1,20 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
 import { simulatedGatewayConfig } from '@gateway/config';
-import { AdminServer, StopSignal, startFailureText } from '@gateway/lifecycle';
+import {
+  AdminServer,
+  endFailedProcess,
+  StopSignal,
+  startFailureText,
+  warnOfUnreachableBackends,
+} from '@gateway/lifecycle';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
 import { createLogger, Metrics } from '@gateway/telemetry';
+import { checkSettings } from './check-settings.ts';
+import { claimDataFolder } from './claim-data-folder.ts';
 import { type ComposedGateway, composeGateway } from './compose.ts';
 import { type AllInOneConfig, readAllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
-import { firstToken } from './first-token.ts';
+import { firstTokenForTrying, firstTokenOnce } from './first-token.ts';
 import { hasStoredAccounts } from './stored-accounts.ts';
 import { type Welcome, welcomeText } from './welcome.ts';
 
@@ -16,16 +24,21 @@ export async function runAllInOne(env: Environment): Promise<void> {
     await serveUntilStopped(env);
   } catch (thrown) {
     process.stderr.write(`${startFailureText('The gateway', thrown)}\n`);
-    process.exitCode = 1;
+    endFailedProcess();
   }
 }
 
 async function serveUntilStopped(env: Environment): Promise<void> {
+  await checkSettings(env);
   const config = readAllInOneConfig(env);
   const runtime = { logger: createLogger('gateway', config.logLevel), metrics: new Metrics() };
   let stopping = false;
 
   await using stack = new AsyncDisposableStack();
+  const data = await DataFolder.open(env);
+  if (keepsStateAlone(config)) stack.use(await claimDataFolder(data));
+  // Without a database nothing can be done: opening it fails.
+  warnOfUnreachableBackends(env, ['REDIS_URL', 'NATS_URL'], runtime.logger);
   const providers = await chooseProviders(env, config, stack);
   const gateway = stack.use(await composeGateway(env, config, providers.gateway, runtime));
   const admin = stack.use(
@@ -46,6 +59,11 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   await stop.received;
   stopping = true;
   await gateway.edge.drain?.(config.drainTimeoutMs);
+}
+
+/** Whether there is something that two gateways on one folder would each have for themselves. */
+function keepsStateAlone({ databaseUrl, redisUrl }: AllInOneConfig): boolean {
+  return databaseUrl === undefined || redisUrl === undefined;
 }
 
 interface Providers {
@@ -79,12 +97,22 @@ async function welcome(
   { gateway, admin, simulatorUrl }: Running,
 ): Promise<Welcome> {
   const host = config.host === '0.0.0.0' ? '127.0.0.1' : config.host;
-  const isEmbedded = config.databaseUrl === undefined;
   return {
     baseUrl: `http://${host}:${gateway.edge.port}`,
     adminUrl: `http://${host}:${admin.port}`,
-    token: isEmbedded ? await firstToken(gateway.identity, await DataFolder.open(env)) : undefined,
+    token: await firstToken(env, config, { gateway, simulatorUrl }),
     simulatorUrl,
     model: 'gateway/sterk',
   };
+}
+
+/** Tokens of a shared database are the operator's business. */
+async function firstToken(
+  env: Environment,
+  { databaseUrl }: AllInOneConfig,
+  { gateway: { identity }, simulatorUrl }: Pick<Running, 'gateway' | 'simulatorUrl'>,
+): Promise<string | undefined> {
+  if (databaseUrl !== undefined) return undefined;
+  const data = await DataFolder.open(env);
+  return simulatorUrl === undefined ? firstTokenOnce(identity, data) : firstTokenForTrying(identity, data);
 }

@@ -1,7 +1,7 @@
 export interface Welcome {
   readonly baseUrl: string;
   readonly adminUrl: string;
-  /** Absent when the gateway works on a shared database: its tokens are the operator's business. */
+  /** Absent when it was shown before, or when the gateway works on a shared database. */
   readonly token: string | undefined;
   /** Set when no provider account is configured. */
   readonly simulatorUrl: string | undefined;
@@ -23,7 +23,7 @@ export function welcomeText({ baseUrl, adminUrl, token, simulatorUrl, model }: W
         ]),
     ...(token === undefined
       ? ['', '  Make a token with       npm run gatewayctl -- token create --label my-first']
-      : [`  Token                   ${token}`]),
+      : [`  Token                   ${token}${simulatorUrl === undefined ? '   (shown only now)' : ''}`]),
     '',
     '  Try it:',
     '',

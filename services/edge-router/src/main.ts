@@ -1,10 +1,24 @@
 import { fileURLToPath } from 'node:url';
-import type { Environment } from '@gateway/config';
+import { checkAll, type Environment, EnvReader, openFolder } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { runService } from '@gateway/lifecycle/run-service';
-import { readEdgeWorkers } from './config.ts';
+import { readEdgeRouterConfig, readEdgeRouterPeerUrls, readEdgeWorkers } from './config.ts';
 
-await runService('edge-router', createEdge);
+await runService('edge-router', createEdge, {
+  settings: checkSettings,
+  backends: ['NATS_URL'],
+  port: { PORT: 8080 },
+});
+
+async function checkSettings(env: Environment): Promise<void> {
+  const data = new EnvReader(env).string('GATEWAY_DATA', './data');
+  await checkAll([
+    () => readEdgeRouterConfig(env),
+    () => readEdgeRouterPeerUrls(env),
+    () => readEdgeWorkers(env),
+    () => openFolder('GATEWAY_DATA', data),
+  ]);
+}
 
 /** The edge in this process; with several workers, in processes of their own, which this one looks after. */
 async function createEdge(env: Environment, runtime: ServiceRuntime): Promise<Service> {

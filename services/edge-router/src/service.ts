@@ -1,4 +1,4 @@
-import type { Environment } from '@gateway/config';
+import { type Environment, openFolder } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { RecentRequestService } from '@gateway/proto/edge/v1/recent_request_service_pb.js';
@@ -52,6 +52,7 @@ export async function createEdgeRouterService(
   runtime: ServiceRuntime,
   clock: Clock = systemClock,
 ): Promise<EdgeRouterService> {
+  await openFolder('GATEWAY_DATA', config.journalFolder);
   const events = createEvents(runtime);
   const stack = new AsyncDisposableStack();
   const stop = new AbortController();

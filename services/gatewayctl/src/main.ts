@@ -1,3 +1,4 @@
+import { endFailedProcess } from '@gateway/lifecycle/end-failed-process';
 import { failureText } from './output/failure-text.ts';
 import { buildProgram } from './program.ts';
 
@@ -5,5 +6,5 @@ try {
   await buildProgram(process.env).parseAsync(process.argv);
 } catch (thrown) {
   process.stderr.write(`${failureText(thrown)}\n`);
-  process.exitCode = 1;
+  endFailedProcess();
 }

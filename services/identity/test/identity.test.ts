@@ -2,6 +2,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { testDatabases } from '@gateway/database/testing';
 import { IdentityService, type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
+import { GrpcServer, openMultiplexedChannel } from '@gateway/rpc/grpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
@@ -170,6 +171,23 @@ describe.each(testDatabases)('identity over $name', ({ open }) => {
     expect(rows.every(({ subject }) => subject === token?.tokenId)).toBe(true);
     const set = rows.find(({ action }) => action === 'token.limits_set');
     expect(JSON.parse(set?.details ?? '')).toEqual({ requestsPerMinute: 5 });
+  });
+
+  it('refuses a label with characters that are not seen, over gRPC too', async () => {
+    await using world = await openWorld(open);
+    const { routes } = world.service;
+    await using stack = new AsyncDisposableStack();
+    const server = await GrpcServer.listen({ host: '127.0.0.1', port: 0, routes, onFault: () => undefined });
+    stack.defer(() => server.stop(0));
+    const channel = stack.use(openMultiplexedChannel(`http://127.0.0.1:${server.port}`));
+    const issue = (label: string) => channel.client(IdentityService).issue({ kind: TokenKind.PERSONAL, label });
+    for (const label of ['', 'a\u200bb', 'a\u2028b', 'x'.repeat(101)]) {
+      await expect(issue(label)).rejects.toMatchObject({
+        code: 'invalid_request',
+        message: expect.stringMatching(/^label must /),
+      });
+    }
+    expect((await issue(' me ')).token?.label).toBe('me');
   });
 
   it('is ready when its database answers', async () => {

@@ -1,4 +1,8 @@
 import { runService } from '@gateway/lifecycle/run-service';
+import { readPoolBrokerConfig } from './config.ts';
 import { createPoolBrokerFromEnvironment } from './service.ts';
 
-await runService('pool-broker', createPoolBrokerFromEnvironment);
+await runService('pool-broker', createPoolBrokerFromEnvironment, {
+  settings: readPoolBrokerConfig,
+  backends: ['REDIS_URL', 'DATABASE_URL'],
+});

@@ -5,6 +5,9 @@ import type { Database, GatewayDatabase } from '../schema/database.ts';
 import { numberTypes } from './number-types.ts';
 import { PooledPostgresDialect } from './pooled-postgres-dialect.ts';
 import { answerGraceMs, PostgresConnections } from './postgres-connections.ts';
+import { reachPostgres } from './reach-postgres.ts';
+
+export { reachPostgres };
 
 export interface PostgresOptions {
   /** Shown in pg_stat_activity. */
@@ -40,5 +43,6 @@ export function openPostgres(
 /** Migrates the database behind a URL, over a connection without time limits: a migration may take its time. */
 export async function migratePostgres(url: string): Promise<readonly string[]> {
   await using database = openPostgres(url, { applicationName: 'gateway-migrate', statementTimeoutMs: 0 });
+  await reachPostgres(database, url);
   return await migrate(database);
 }

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { makePrivateDatabase } from '@gateway/config';
 import type { SqliteDatabase, SqliteStatement } from 'kysely';
 
 /** How long a statement waits for another process to release the file. */
@@ -15,9 +16,12 @@ const maxRememberedSqlLength = 4_096;
 /** The log that commits leave before one of them does a checkpoint; SQLite's own default. */
 const defaultLogPages = 1_000;
 
-/** Opens a database file, with its folder, in the form that Kysely's SQLite driver works with. */
+/** Opens a database file, with its folder, in the form that Kysely's SQLite driver works with. Only its user can read it. */
 export function openDatabaseFile(path: string, logPages = defaultLogPages): SqliteDatabase {
-  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  if (path !== ':memory:') {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makePrivateDatabase(path);
+  }
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${logPages};`);
   const prepared = new Map<string, SqliteStatement>();

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { makePrivateFile } from '@gateway/config';
 
 const sqliteBusy = 5;
 
@@ -8,6 +9,7 @@ const sqliteBusy = 5;
  * has no file locks of its own: this is the one that SQLite puts on an empty database.
  */
 export function lockFile(path: string): Disposable | undefined {
+  makePrivateFile(path);
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     // Nothing is ever written, yet without this a file for rolling it back would be made beside this one.

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { narrowMode } from '@gateway/config';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type Clock, systemClock } from '@gateway/time';
 import { BacklogDrain } from './backlog-drain.ts';
@@ -61,7 +62,8 @@ export class UsageJournal implements AsyncDisposable {
    * mistake in the settings and rejects; a disk that is full or fails does not.
    */
   static async open(options: UsageJournalOptions): Promise<UsageJournal> {
-    await mkdir(options.folder, { recursive: true });
+    await mkdir(options.folder, { recursive: true, mode: 0o700 });
+    narrowMode(options.folder);
     await access(options.folder, constants.R_OK | constants.W_OK | constants.X_OK);
     const journal = new UsageJournal(options);
     await journal.tend();

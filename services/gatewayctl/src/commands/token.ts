@@ -1,8 +1,10 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Environment } from '@gateway/config';
+import { GatewayError } from '@gateway/errors';
+import { checkLabel } from '@gateway/identity/tokens/token-rules';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { callOptions, openControlPlane } from '../control-plane/control-plane.ts';
+import { type ControlPlane, callOptions, openControlPlane } from '../control-plane/control-plane.ts';
 import { formatTable } from '../output/table.ts';
 
 interface LimitFlags {
@@ -33,13 +35,14 @@ function createToken(env: Environment): Command {
         .choices(['service', 'personal'])
         .default('service'),
     )
-    .requiredOption('--label <text>', 'shown to the holder in /v1/usage')
+    .requiredOption('--label <text>', 'shown to the holder in /v1/usage: 1 to 100 characters on one line', label)
     .action(async (flags: CreateFlags) => {
       await using plane = await openControlPlane(env);
       const kind = flags.kind === 'service' ? TokenKind.SERVICE : TokenKind.PERSONAL;
       const issued = await plane.identity.issue({ kind, label: flags.label, limits: limitsOf(flags) }, callOptions);
       process.stdout.write(`${issued.tokenText}\n`);
       process.stderr.write(`created ${issued.token?.tokenId} (${flags.label}); the token is not shown again\n`);
+      noteDatabase(plane);
     });
 }
 
@@ -71,6 +74,7 @@ function revokeToken(env: Environment): Command {
       await using plane = await openControlPlane(env);
       const { token } = await plane.identity.revoke({ tokenId }, callOptions);
       process.stderr.write(`revoked ${tokenId} (${token?.label})\n`);
+      noteDatabase(plane);
     });
 }
 
@@ -82,13 +86,28 @@ function setLimits(env: Environment): Command {
       await using plane = await openControlPlane(env);
       const { token } = await plane.identity.setLimits({ tokenId, limits: limitsOf(flags) }, callOptions);
       process.stderr.write(`limits of ${tokenId} (${token?.label}): ${describeLimits(token)}\n`);
+      noteDatabase(plane);
     });
+}
+
+/** Where the change is: a gateway that works on another database, or runs at another address, does not know of it. */
+function noteDatabase({ database }: ControlPlane): void {
+  if (database !== undefined) process.stderr.write(`no gateway answered: this was written to ${database}\n`);
 }
 
 function withLimitFlags(command: Command): Command {
   return command
     .option('--rpm <number>', 'requests per minute; not limited unless given', wholeNumber)
     .option('--tpd <number>', 'tokens per day; not limited unless given', wholeNumber);
+}
+
+/** The same rule as identity's, before anything is opened or sent. */
+function label(text: string): string {
+  try {
+    return checkLabel(text);
+  } catch (thrown) {
+    throw thrown instanceof GatewayError ? new InvalidArgumentError(thrown.message) : thrown;
+  }
 }
 
 function wholeNumber(text: string): number {

@@ -7,6 +7,8 @@ import { openRunningGateway } from './running-gateway.ts';
 
 /** What commands work on: a running gateway, or its database and files when none runs. */
 export interface ControlPlane extends AsyncDisposable {
+  /** The database, in words for a person, when no gateway runs; undefined for a running gateway. */
+  readonly database: string | undefined;
   readonly identity: Client<typeof IdentityService>;
   readonly broker: Client<typeof PoolBrokerService>;
 }

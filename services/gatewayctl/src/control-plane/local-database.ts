@@ -1,6 +1,6 @@
-import { openGatewayDatabase } from '@gateway/all-in-one/gateway-database';
-import { readIdentityKeys } from '@gateway/all-in-one/identity-keys';
-import type { Environment } from '@gateway/config';
+import { checkDatabaseSettings, openGatewayDatabase } from '@gateway/all-in-one/gateway-database';
+import { checkIdentityKeys, readIdentityKeys } from '@gateway/all-in-one/identity-keys';
+import { checkAll, type Environment } from '@gateway/config';
 import { migrate } from '@gateway/database';
 import { createIdentityService } from '@gateway/identity/service';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
@@ -18,9 +18,15 @@ import type { ControlPlane } from './control-plane.ts';
 
 /** The services that commands need, in this process, on the gateway's own database and files. */
 export async function openLocalDatabase(env: Environment): Promise<ControlPlane> {
+  await checkAll([
+    () => checkIdentityKeys(env),
+    () => readCredentialConfig(env),
+    () => readGatewayConfig(env),
+    () => checkDatabaseSettings(env),
+  ]);
   await using stack = new AsyncDisposableStack();
   const runtime = { logger: createLogger('gatewayctl', 'warn'), metrics: new Metrics() };
-  const { handle: database, kind } = stack.use(await openGatewayDatabase(env));
+  const { handle: database, kind, description } = stack.use(await openGatewayDatabase(env));
   if (kind === 'embedded') await migrate(database);
   const identity = stack.use(createIdentityService(await readIdentityKeys(env), { database }, runtime));
   const storage = credentialStorage(readCredentialConfig(env), { database }, systemClock);
@@ -28,6 +34,7 @@ export async function openLocalDatabase(env: Environment): Promise<ControlPlane>
   const broker = stack.use(createPoolBrokerService({ gateway }, runtime, { store: new MemoryPoolStore(systemClock) }));
   const open = stack.move();
   return {
+    database: description,
     identity: directClientOf(identity.routes, IdentityService),
     broker: directClientOf(broker.routes, PoolBrokerService),
     [Symbol.asyncDispose]: () => open.disposeAsync(),

@@ -6,6 +6,7 @@ import type { ControlPlane } from './control-plane.ts';
 /** A gateway that runs, reached over its admin port. */
 export function openRunningGateway(adminUrl: string): ControlPlane {
   return {
+    database: undefined,
     identity: connectClient(IdentityService, adminUrl),
     broker: connectClient(PoolBrokerService, adminUrl),
     async [Symbol.asyncDispose]() {},

@@ -7,8 +7,31 @@ describe('the rules of tokens', () => {
       expect(checkLabel(label)).toBe(label);
   });
 
-  it.each(['', '   ', 'x'.repeat(101), 'a\nb', 'a\u0000b', 'a\ud800'])('refuse the label %j', (label) => {
-    expect(() => checkLabel(label)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+  it('take a label without the spaces around it', () => {
+    expect(checkLabel('  nightly build ')).toBe('nightly build');
+    expect(checkLabel(` ${'x'.repeat(100)} `)).toBe('x'.repeat(100));
+  });
+
+  it.each([
+    '',
+    '   ',
+    'x'.repeat(101),
+    '🦊'.repeat(101),
+    'a\nb',
+    'a\n',
+    'a\tb',
+    'a\u0000b',
+    'a\u0085b',
+    'a\u200bb',
+    'a\u202eb',
+    '\ufeffa',
+    'a\u2028b',
+    'a\u2029b',
+    'a\u00adb',
+    'a\ud800',
+  ])('refuse the label %j', (label) => {
+    const refused = { code: 'invalid_request', message: expect.stringMatching(/^label must /) };
+    expect(() => checkLabel(label)).toThrow(expect.objectContaining(refused));
   });
 
   it('take no, one or both limits on a service token, 0 included', () => {

@@ -3,11 +3,23 @@ import type { Token, TokenLimits } from './token.ts';
 
 const maxLabelLength = 100;
 
-/** @throws GatewayError `invalid_request` for a label that is empty, too long, or not a line of text. */
-export function checkLabel(label: string): string {
+/**
+ * The label without spaces around it.
+ *
+ * @throws GatewayError `invalid_request` for one that is empty or too long, or that holds a character which is not seen, or
+ * changes how others are seen: people tell tokens apart by their labels.
+ */
+export function checkLabel(text: string): string {
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) || !text.isWellFormed()) {
+    throw new GatewayError(
+      'invalid_request',
+      'label must not hold control, format or line-separator characters, which include tabs, line breaks and zero-width joiners.',
+    );
+  }
+  const label = text.trim();
   const length = [...label].length;
-  if (label.trim() === '' || length > maxLabelLength || /\p{Cc}/u.test(label) || !label.isWellFormed()) {
-    throw new GatewayError('invalid_request', `label must be 1 to ${maxLabelLength} characters on one line.`);
+  if (length === 0 || length > maxLabelLength) {
+    throw new GatewayError('invalid_request', `label must be 1 to ${maxLabelLength} characters, not ${length}.`);
   }
   return label;
 }

@@ -6,6 +6,7 @@ import { decide } from '../windows/decide.ts';
 import type { KeyFacts } from '../windows/key-facts.ts';
 import { admittedWith, type Decision, refusedWith, statusOf } from '../windows/limit-status.ts';
 import { emptyWindow } from '../windows/minute-window.ts';
+import type { KeptAdmission } from './admission-file.ts';
 import { type DayCounter, DayCounters } from './day-counters.ts';
 import type {
   AdmitCheck,
@@ -31,16 +32,19 @@ export interface MemoryLimitStoreOptions {
   readonly isReconciled?: boolean;
   /** Admissions that windows may hold for others to be recorded too; unlimited unless told. */
   readonly maxRecorded?: number;
+  /** Is given each request that takes a slot here, before it is answered. */
+  readonly onAdmitted?: (admission: KeptAdmission) => void;
   /** For tests only. */
   readonly maxPendingIds?: number;
 }
 
-/** Windows and counters of one process. Exact, bounded, and empty after a restart. */
+/** Windows and counters of one process. Exact and bounded. */
 export class MemoryLimitStore implements LimitStore {
   readonly #clock: Clock;
   readonly #isReconciled: boolean;
   readonly #maxRecorded: number;
   readonly #maxPendingIds: number;
+  readonly #onAdmitted: ((admission: KeptAdmission) => void) | undefined;
   readonly #windows: MinuteWindows;
   readonly #days: DayCounters;
   readonly #replicas = new ReplicaGroups();
@@ -49,6 +53,7 @@ export class MemoryLimitStore implements LimitStore {
     this.#isReconciled = options.isReconciled ?? true;
     this.#maxRecorded = options.maxRecorded ?? Infinity;
     this.#maxPendingIds = options.maxPendingIds ?? maxPendingIds;
+    this.#onAdmitted = options.onAdmitted;
     this.#clock = clock;
     this.#windows = new MinuteWindows(maxKeys);
     this.#days = new DayCounters({ maxKeys, maxToldIds: maxSettledIds });
@@ -69,6 +74,7 @@ export class MemoryLimitStore implements LimitStore {
     if (limits.requestsPerMinute === undefined) return admittedWith(limits, facts);
     const taken = window ?? this.#windows.begin(check.key);
     this.#windows.take(taken, requestId, facts.nowMs);
+    this.#onAdmitted?.({ key: check.key, requestId, enteredMs: facts.nowMs });
     return admittedWith(limits, { ...facts, requests: taken.facts(limits.requestsPerMinute) });
   }
 

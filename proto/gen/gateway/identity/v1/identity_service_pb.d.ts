@@ -103,7 +103,8 @@ export declare type IssueRequest = Message<"gateway.identity.v1.IssueRequest"> &
   kind: TokenKind;
 
   /**
-   * Shown to the token's holder in /v1/usage. 1 to 100 characters.
+   * Shown to the token's holder in /v1/usage. 1 to 100 characters, none of them a control, format or line-separator
+   * character. Spaces around it are cut off.
    *
    * @generated from field: string label = 2;
    */

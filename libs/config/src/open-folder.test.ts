@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ConfigError } from './config-error.ts';
+import { answeringInTime, openFolder } from './open-folder.ts';
+
+describe('the folder that a setting names', () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'open-folder-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const problemWith = async (path: string) => {
+    const thrown = await openFolder('GATEWAY_DATA', path).catch((fault: unknown) => fault);
+    expect(thrown).toBeInstanceOf(ConfigError);
+    return String((thrown as ConfigError).problems);
+  };
+
+  it('is made for its user alone, and nothing stays in it', async () => {
+    const path = join(folder, 'a', 'b');
+    await openFolder('GATEWAY_DATA', path);
+    await openFolder('GATEWAY_DATA', path);
+    expect((await stat(path)).mode & 0o777).toBe(0o700);
+    expect(await readdir(path)).toEqual([]);
+  });
+
+  it('is named with its setting when it is a file, a pipe, or lies below one', async () => {
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    for (const path of [file, pipe, join(file, 'below')]) {
+      const problem = await problemWith(path);
+      expect(problem).toContain(`GATEWAY_DATA: this is not a folder`);
+      expect(problem).toContain(path);
+    }
+  });
+
+  it.runIf(process.platform === 'linux')('is named with its setting when nothing can be written in it', async () => {
+    // Of the kernel's own file system, in which not even root can make a folder.
+    expect(await problemWith('/sys/kernel')).toContain('GATEWAY_DATA: nothing can be written in this folder');
+    expect(await problemWith('/sys/kernel/data')).toContain('GATEWAY_DATA: nothing can be written in this folder');
+  });
+
+  it('is named with its setting when it does not answer', async () => {
+    const never = Promise.withResolvers<void>().promise;
+    await expect(answeringInTime('GATEWAY_DATA', '/mnt/away', never, 20)).rejects.toThrow(
+      'GATEWAY_DATA: /mnt/away does not answer within 0.02 s.',
+    );
+  });
+});

@@ -1,0 +1,65 @@
+import { mkdir, mkdtemp, rmdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConfigError } from './config-error.ts';
+
+/** How long a folder may take to answer: one on a network may be out of reach. */
+const defaultTimeoutMs = 5_000;
+
+/**
+ * Makes the folder that a setting names, if need be, for this process's user alone, and makes sure that files can be made in
+ * it. A full disk is no mistake in the setting and passes.
+ *
+ * @throws ConfigError that names the setting and the folder, and says what to do.
+ */
+export async function openFolder(setting: string, path: string, timeoutMs = defaultTimeoutMs): Promise<void> {
+  await answeringInTime(setting, path, tryToWrite(setting, path), timeoutMs);
+}
+
+/** What the disk answers about something in such a folder. @throws ConfigError when it does not in time. */
+export async function answeringInTime<T>(
+  setting: string,
+  path: string,
+  answer: Promise<T>,
+  timeoutMs = defaultTimeoutMs,
+): Promise<T> {
+  const stop = new AbortController();
+  const late = sleep(timeoutMs, undefined, { signal: stop.signal }).then(() => {
+    throw new ConfigError([
+      `${setting}: ${resolve(path)} does not answer within ${timeoutMs / 1_000} s. Is it a pipe, or on a disk or mount that is out of reach?`,
+    ]);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    stop.abort();
+    late.catch(() => undefined);
+  }
+}
+
+async function tryToWrite(setting: string, path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    await rmdir(await mkdtemp(join(path, '.try-')));
+  } catch (thrown) {
+    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
+    if (passing.includes(code)) return;
+    throw new ConfigError([
+      `${setting}: ${problems[code] ?? 'it can not be used'} (${code}): ${resolve(path)}. ${remedy}`,
+    ]);
+  }
+}
+
+const passing: readonly string[] = ['ENOSPC', 'EDQUOT'];
+
+const notAFolder = 'this is not a folder, or lies below something that is none';
+const notWritable = 'nothing can be written in this folder';
+const problems: Readonly<Record<string, string>> = {
+  EEXIST: notAFolder,
+  ENOTDIR: notAFolder,
+  EACCES: notWritable,
+  EPERM: notWritable,
+  EROFS: notWritable,
+};
+
+const remedy = 'Give the user of this process a folder that it can write in, for example ./data.';

@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { ManualClock } from '@gateway/time';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { AdmitCheck, LimitStore } from './limit-store.ts';
+import { MemoryLimitStore } from './memory-limit-store.ts';
+import { openEmbeddedLimitStore } from './open-embedded-limit-store.ts';
+
+const startMs = Date.parse('2026-11-22T10:00:00.000Z');
+const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+const config = { memoryMaxKeys: 1_000 };
+
+describe('the embedded limit store', () => {
+  let folder: string;
+  let path: string;
+  let clock: ManualClock;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'admissions-'));
+    path = join(folder, 'admissions.sqlite');
+    clock = new ManualClock(startMs);
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Does some work with the store that finds what the one before it left. */
+  const withStore = async <T>(work: (store: LimitStore) => T | Promise<T>): Promise<T> => {
+    await using resources = new AsyncDisposableStack();
+    return await work(await openEmbeddedLimitStore({ config, path, runtime, clock }, resources));
+  };
+  const kindOf = (store: LimitStore, requestId: string, limit = 2) => {
+    const decision = store.admit(check('a', requestId, limit));
+    if (decision instanceof Promise) throw new Error('it answers at once');
+    return decision.kind;
+  };
+
+  it('knows the last minute of the one before it, to the millisecond', async () => {
+    await withStore((store) => kindOf(store, 'r1'));
+    clock.advanceMs(10_000);
+    await withStore((store) => {
+      expect(kindOf(store, 'r2')).toBe('admitted');
+      expect(kindOf(store, 'r3')).toBe('refused');
+      // The same request takes no second slot.
+      expect(kindOf(store, 'r1')).toBe('admitted');
+    });
+    clock.advanceMs(49_999);
+    await withStore((store) => expect(kindOf(store, 'r4')).toBe('refused'));
+    clock.advanceMs(1);
+    await withStore((store) => {
+      expect(kindOf(store, 'r5')).toBe('admitted');
+      expect(kindOf(store, 'r6')).toBe('refused');
+    });
+  });
+
+  it('holds admissions for a minute, and no longer, when the clock was set back by hours', async () => {
+    await withStore((store) => [kindOf(store, 'r1'), kindOf(store, 'r2')]);
+    clock.advanceMs(-7_200_000);
+    await withStore((store) => expect(kindOf(store, 'r3')).toBe('refused'));
+    clock.advanceMs(30_000);
+    await withStore((store) => expect(kindOf(store, 'r4')).toBe('refused'));
+    clock.advanceMs(30_000);
+    await withStore((store) => expect(kindOf(store, 'r5')).toBe('admitted'));
+  });
+
+  it('decides as one that is never started again', async () => {
+    const step = fc.record({
+      afterMs: fc.oneof(fc.integer({ min: 0, max: 30_000 }), fc.integer({ min: -20_000, max: 90_000 })),
+      key: fc.constantFrom('a', 'b'),
+      request: fc.integer({ min: 0, max: 30 }),
+      restart: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        rmSync(path, { force: true });
+        clock = new ManualClock(startMs);
+        const lasting = new MemoryLimitStore({ clock, maxKeys: 1_000 });
+        let resources = new AsyncDisposableStack();
+        let store = await openEmbeddedLimitStore({ config, path, runtime, clock }, resources);
+        for (const { afterMs, key, request, restart } of steps) {
+          clock.advanceMs(afterMs);
+          if (restart) {
+            await resources.disposeAsync();
+            resources = new AsyncDisposableStack();
+            store = await openEmbeddedLimitStore({ config, path, runtime, clock }, resources);
+          }
+          const question = check(key, `r${request}`, 3);
+          expect(store.admit(question)).toEqual(lasting.admit(question));
+        }
+        await resources.disposeAsync();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('begins anew with a file that is damaged, and keeps it from other users', async () => {
+    writeFileSync(path, 'this is no database, but as long as one: '.repeat(200));
+    await withStore((store) => [kindOf(store, 'r1'), kindOf(store, 'r2')]);
+    await withStore((store) => expect(kindOf(store, 'r3')).toBe('refused'));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('goes on in memory when its file can not be written any more', async () => {
+    await using resources = new AsyncDisposableStack();
+    const store = await openEmbeddedLimitStore({ config, path, runtime, clock }, resources);
+    // What is done last is undone first: the file is closed, as a disk that failed would be.
+    await resources.disposeAsync();
+    expect([kindOf(store, 'r1'), kindOf(store, 'r2'), kindOf(store, 'r3')]).toEqual([
+      'admitted',
+      'admitted',
+      'refused',
+    ]);
+    expect(await runtime.metrics.exposition()).toContain('gateway_limiter_admissions_not_kept_total 2\n');
+  });
+});
+
+function check(key: string, requestId: string, requestsPerMinute: number): AdmitCheck {
+  return {
+    key,
+    requestId,
+    limits: { requestsPerMinute, tokensPerDay: undefined },
+    costKind: 'request_only',
+    dayBase: () => 0,
+  };
+}
