@@ -11,6 +11,7 @@ import { modelsBehaviour } from './models.ts';
 import { officialSdksBehaviour } from './official-sdks.ts';
 import { protocolBehaviour } from './protocol.ts';
 import { relayBytesBehaviour } from './relay-bytes.ts';
+import { reportedCountsBehaviour } from './reported-counts.ts';
 import { tracesBehaviour } from './traces.ts';
 import { usageBehaviour } from './usage.ts';
 import { usagePeriodsBehaviour } from './usage-periods.ts';
@@ -45,6 +46,7 @@ export function describeGateway<T extends Topology>(
     modelListingBehaviour(gateway);
     officialSdksBehaviour(gateway);
     relayBytesBehaviour(gateway);
+    reportedCountsBehaviour(gateway);
     protocolBehaviour(gateway);
     tracesBehaviour(gateway);
     contractBehaviour(gateway);

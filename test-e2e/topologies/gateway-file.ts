@@ -26,6 +26,9 @@ const scenarioPools = [
   { name: 'faltering', format: 'messages', accounts: ['a', 'b', 'c', 'd'] },
   { name: 'leaving', format: 'messages', accounts: ['a'] },
   { name: 'traced', format: 'responses', accounts: ['a', 'b'] },
+  { name: 'counting', format: 'messages', accounts: ['a'] },
+  { name: 'large', format: 'responses', accounts: ['a', 'b', 'c'] },
+  { name: 'large-messages', format: 'messages', accounts: ['a', 'b', 'c'] },
 ] as const;
 
 /**
@@ -41,6 +44,8 @@ const scenarioModels = [
   { model: 'gpt-leaving', accounts: ['a'] },
   { model: 'gpt-sealed', accounts: ['a', 'b'] },
   { model: 'gpt-traced', accounts: ['a', 'b'] },
+  { model: 'gpt-counting', accounts: ['a'] },
+  { model: 'gpt-broken', accounts: ['a', 'b', 'c', 'd'] },
 ] as const;
 
 /** What the simulated Responses provider offers. */
@@ -71,6 +76,9 @@ const classes: Readonly<Record<string, readonly string[]>> = {
   faltering: ['faltering/claude-sonnet-5'],
   leaving: ['leaving/claude-sonnet-5'],
   traced: ['traced/gpt-5.5'],
+  counting: ['counting/claude-sonnet-5'],
+  large: ['large/gpt-5.5'],
+  'large-messages': ['large-messages/claude-sonnet-5'],
 };
 
 const pools = [

@@ -1,8 +1,9 @@
 import { SseParser } from '@gateway/sse';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ChatAnswerSink, FinishReason, TokenUsage } from './answer-sink.ts';
+import type { ChatAnswerSink, FinishReason } from './answer-sink.ts';
 import { type ChatAnswerOptions, createChatAnswer } from './chat-answer.ts';
+import type { TokenUsage } from './token-usage.ts';
 
 const identity = { id: 'abc', created: 1_700_000_000, model: 'model-x' };
 const usage: TokenUsage = { inputTokens: 10, cachedTokens: 4, outputTokens: 7, reasoningTokens: 3 };

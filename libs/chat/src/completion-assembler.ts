@@ -1,6 +1,7 @@
-import type { FinishReason, TokenUsage, ToolCallStart } from './answer-sink.ts';
+import type { FinishReason, ToolCallStart } from './answer-sink.ts';
 import type { ChatAnswer, ChatAnswerHead, ChatAnswerOptions } from './chat-answer.ts';
 import { noArguments } from './no-arguments.ts';
+import type { TokenUsage } from './token-usage.ts';
 import { toUsageObject } from './usage-object.ts';
 
 /**

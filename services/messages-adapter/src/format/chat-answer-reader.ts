@@ -1,5 +1,5 @@
 import { type AnswerEnding, type AnswerReader, brokenStream } from '@gateway/adapter-kit';
-import type { ChatAnswer, TokenUsage } from '@gateway/chat';
+import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
 import { SseParser } from '@gateway/sse';
 import { EventReader } from './event-reader.ts';
 
@@ -49,7 +49,7 @@ export class ChatAnswerReader implements AnswerReader {
     return this.#events.ending;
   }
 
-  get reportedUsage(): TokenUsage | undefined {
+  get reportedUsage(): ReportedUsage | undefined {
     return this.#events.reportedUsage;
   }
 

@@ -1,8 +1,8 @@
 import { type AnswerEnding, type AnswerReader, brokenStream, type UpstreamHead } from '@gateway/adapter-kit';
-import type { TokenUsage } from '@gateway/chat';
+import type { ReportedUsage } from '@gateway/chat';
 import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { lastSealedReasoning } from '@gateway/sealed-reasoning';
-import { convertUsage, readReportedUsage } from './convert-usage.ts';
+import { convertUsage, readReportedCounts } from './convert-usage.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { producedByBlock } from './produced-characters.ts';
 
@@ -16,7 +16,7 @@ export class RelayMessageReader implements AnswerReader {
   answerId: string | undefined;
   sealedReasoning: string | undefined;
   ending: AnswerEnding | undefined;
-  reportedUsage: TokenUsage | undefined;
+  reportedUsage: ReportedUsage | undefined;
   producedCharacters = 0;
 
   onHead(head: UpstreamHead): void {
@@ -55,7 +55,7 @@ export class RelayMessageReader implements AnswerReader {
   #finish(message: JsonObject, bytes: Buffer): void {
     this.answerId = asString(message.id);
     this.sealedReasoning = lastSealedReasoning(bytes, 'signature');
-    this.reportedUsage = convertUsage(readReportedUsage(message.usage));
+    this.reportedUsage = convertUsage(readReportedCounts(message.usage));
     this.producedCharacters = asArray(message.content).reduce<number>((sum, block) => sum + producedByBlock(block), 0);
     this.ending = { kind: 'finished' };
   }

@@ -1,5 +1,5 @@
 import { type AnswerEnding, type AnswerReader, brokenStream, type QuotaWindow } from '@gateway/adapter-kit';
-import type { ChatAnswer, TokenUsage } from '@gateway/chat';
+import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
 import { SseOverflowError, SseParser } from '@gateway/sse';
 import { EventReader, type EventReaderOptions } from './event-reader.ts';
 
@@ -33,7 +33,7 @@ export class ChatAnswerReader implements AnswerReader {
     return this.#events.ending;
   }
 
-  get reportedUsage(): TokenUsage | undefined {
+  get reportedUsage(): ReportedUsage | undefined {
     return this.#events.usage;
   }
 

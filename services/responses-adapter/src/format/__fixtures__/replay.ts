@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { AnswerEnding } from '@gateway/adapter-kit';
-import { createChatAnswer, type TokenUsage } from '@gateway/chat';
+import { createChatAnswer, type ReportedUsage } from '@gateway/chat';
 import { ChatAnswerReader } from '../chat-answer-reader.ts';
 
 /** The moment at which every replayed request came, in epoch milliseconds. */
@@ -18,7 +18,7 @@ export interface ReplayedAnswer {
   readonly refusal: string | undefined;
   readonly toolCalls: readonly ReplayedCall[];
   readonly finishReason: string | undefined;
-  readonly usage: TokenUsage | undefined;
+  readonly usage: ReportedUsage | undefined;
   readonly ending: AnswerEnding | undefined;
   readonly hasContent: boolean;
   readonly producedCharacters: number;
