@@ -45,7 +45,7 @@ const scenarioModels = [
   { model: 'gpt-sealed', accounts: ['a', 'b'] },
   { model: 'gpt-traced', accounts: ['a', 'b'] },
   { model: 'gpt-counting', accounts: ['a'] },
-  { model: 'gpt-broken', accounts: ['a', 'b', 'c', 'd'] },
+  { model: 'gpt-broken', accounts: [...'abcdefghij'] },
 ] as const;
 
 /** What the simulated Responses provider offers. */
