@@ -5,6 +5,7 @@ import { chatCompletionsBehaviour } from './chat-completions.ts';
 import { contractBehaviour } from './contract.ts';
 import { failoverBehaviour } from './failover.ts';
 import { hangUpBehaviour } from './hang-up.ts';
+import { largeAnswersBehaviour } from './large-answers.ts';
 import { limitsBehaviour } from './limits.ts';
 import { modelListingBehaviour } from './model-listing.ts';
 import { modelsBehaviour } from './models.ts';
@@ -47,6 +48,7 @@ export function describeGateway<T extends Topology>(
     officialSdksBehaviour(gateway);
     relayBytesBehaviour(gateway);
     reportedCountsBehaviour(gateway);
+    largeAnswersBehaviour(gateway);
     protocolBehaviour(gateway);
     tracesBehaviour(gateway);
     contractBehaviour(gateway);

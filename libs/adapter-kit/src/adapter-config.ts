@@ -13,6 +13,11 @@ export interface AdapterConfig {
    * request comes on top, since providers repeat a request's instructions and tools in their first events.
    */
   readonly maxPreambleBytes: number;
+  /**
+   * ANSWER_BUFFER_MAX_MIB (32): how much of an answer is held at once. A chat answer that is not streamed is put together from
+   * so much and given up beyond it; a relayed message that comes whole is passed on as it comes beyond it.
+   */
+  readonly maxAnswerBytes: number;
   /** MODEL_LIST_REFRESH_SECONDS (60): how often each pool's provider is asked for its models. */
   readonly modelListRefreshMs: number;
   /** TRANSLATION_WORKERS (2): threads for requests that are large to translate. 0: they are translated on the event loop. */
@@ -31,6 +36,7 @@ export function readAdapterConfig(env: Environment): AdapterConfig {
     firstByteTimeoutMs: seconds('UPSTREAM_FIRST_BYTE_TIMEOUT_SECONDS', 600),
     idleTimeoutMs: seconds('UPSTREAM_IDLE_TIMEOUT_SECONDS', 180),
     maxPreambleBytes: reader.integer('UPSTREAM_PREAMBLE_MAX_KIB', 256, { min: 1, max: 65_536 }) * 1024,
+    maxAnswerBytes: reader.integer('ANSWER_BUFFER_MAX_MIB', 32, { min: 1, max: 256 }) * 1024 * 1024,
     modelListRefreshMs: seconds('MODEL_LIST_REFRESH_SECONDS', 60),
     translationWorkers: reader.integer('TRANSLATION_WORKERS', 2, { min: 0, max: 64 }),
     translationWorkerMinBytes: reader.integer('TRANSLATION_WORKER_MIN_KIB', 256, { min: 1, max: 65_536 }) * 1024,

@@ -57,6 +57,7 @@ describe('the settings of an adapter', () => {
       firstByteTimeoutMs: 600_000,
       idleTimeoutMs: 180_000,
       maxPreambleBytes: 262_144,
+      maxAnswerBytes: 33_554_432,
       modelListRefreshMs: 60_000,
       translationWorkers: 2,
       translationWorkerMinBytes: 262_144,

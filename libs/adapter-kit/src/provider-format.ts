@@ -74,6 +74,8 @@ export interface ClientRequest {
   readonly affinityKey: string;
   /** Epoch milliseconds at which the request came, for `created`. */
   readonly nowMs: number;
+  /** See `AdapterConfig.maxAnswerBytes`. */
+  readonly maxAnswerBytes: number;
 }
 
 export interface PreparedCall {

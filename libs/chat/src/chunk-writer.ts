@@ -8,6 +8,8 @@ import { toUsageObject } from './usage-object.ts';
 /** Writes a chat answer as chunks. @see spec "Chat completion chunk (streamed form)" */
 export class ChunkWriter implements ChatAnswer {
   readonly head = streamHead;
+  readonly isStreamed = true;
+  readonly isTooLarge = false;
   readonly #includeUsage: boolean;
   /** The start of every chunk: what is the same in all chunks of a stream is made into text once. */
   readonly #chunkStart: string;

@@ -3,16 +3,17 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError, toErrorDetail } from '@gateway/errors';
 import type { ExecuteOutcomeSchema, UpstreamAnswerSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { answerTooLarge } from '../failure/upstream-failure.ts';
 import type { ProviderAnswer, UpstreamFailure } from '../provider-format.ts';
 import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-error.ts';
 import type { QuotaReport } from './read-quotas.ts';
 
 /** The failure of an exchange that broke off. */
 export function failureOfExchange(error: UpstreamError): UpstreamFailure {
-  return plainFailure(resultOfKind[error.kind], error);
+  return error.kind === 'too_large' ? answerTooLarge() : plainFailure(resultOfKind[error.kind], error);
 }
 
-const resultOfKind: Record<UpstreamErrorKind, AttemptResult> = {
+const resultOfKind: Record<Exclude<UpstreamErrorKind, 'too_large'>, AttemptResult> = {
   network: AttemptResult.NETWORK_ERROR,
   timeout: AttemptResult.TIMEOUT,
   malformed: AttemptResult.SERVER_ERROR,

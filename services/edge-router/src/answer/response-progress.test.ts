@@ -36,7 +36,7 @@ describe('the progress of a Responses stream', () => {
     const first = event({ type: 'response.output_text.delta', sequence_number: 6, delta: 'a' });
     const last = event({ type: 'response.output_text.delta', delta: 'b', sequence_number: 7 });
     expect(seen(created, first, last).lastSequenceNumber).toBe(7);
-    expect(seen(created + last + ': keep-alive\n\n').lastSequenceNumber).toBe(7);
+    expect(seen(`${created}${last}: keep-alive\n\n`).lastSequenceNumber).toBe(7);
     expect(seen(created, last, event({ type: 'x' }), ': ping\n\n').lastSequenceNumber).toBe(7);
     expect(seen(last.replace('":7', '" : 7')).lastSequenceNumber).toBe(7);
   });

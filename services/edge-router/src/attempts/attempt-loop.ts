@@ -124,6 +124,10 @@ class AttemptLoop<T> {
         await this.#report(ended);
         return this.#failed(start.error);
       }
+      if (start.kind === 'failed' && start.outcome.result === AttemptResult.ANSWER_TOO_LARGE) {
+        await this.#report(ended);
+        return this.#failed(neverAgain(start.error));
+      }
       this.#attempts = [...this.#attempts, ended];
     }
     const unreported = this.#attempts.at(-1);
@@ -236,6 +240,11 @@ export function modelNotFound(model: string): GatewayError {
 
 function noneAvailable(cause?: unknown): GatewayError {
   return new GatewayError('providers_unavailable', 'No provider of the model is available now.', { cause });
+}
+
+/** Each further try would be answered, and billed, as this one was. */
+function neverAgain(error: GatewayError): GatewayError {
+  return new GatewayError(error.code, error.message, { isFinal: true, cause: error });
 }
 
 function exhausted({ retryAt }: PoolExhausted): GatewayError {

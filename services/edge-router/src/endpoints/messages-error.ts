@@ -7,6 +7,7 @@ import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
  * its status, with a generic text; a pool that gave no answer as unreachable. @see spec "Shapes"
  */
 export function messagesError({ error, last }: AttemptsFailed): GatewayError {
+  if (error.isFinal) return error;
   if (error.code === 'pool_exhausted' || last === undefined) return asSubscription(error);
   const status = last.outcome.upstreamStatus ?? 0;
   // A refused credential is the pool's trouble: the client's own token is in order, and its status must not deny that.

@@ -80,6 +80,16 @@ describe('renderError', () => {
   });
 });
 
+describe('an error that trying again can not mend', () => {
+  it('tells client libraries so', () => {
+    const { status, headers } = renderError(new GatewayError('internal_error', 'no', { isFinal: true }), 'chat', now);
+    expect([status, headers['x-should-retry']]).toEqual([500, 'false']);
+    expect(renderError(new GatewayError('internal_error', 'no'), 'chat', now).headers).not.toHaveProperty(
+      'x-should-retry',
+    );
+  });
+});
+
 describe('renderStreamError', () => {
   const error = new GatewayError('providers_unavailable', 'The answer broke off.');
   const stream = { requestId: 'r1', nowMs: now };

@@ -111,6 +111,7 @@ function messagesTypeOf(status: number): string {
 }
 
 function retryHeaders(error: GatewayError, status: number, nowMs: number): Record<string, string> {
+  if (error.isFinal) return { 'x-should-retry': 'false' };
   if (status !== 429) return {};
   const headers: Record<string, string> = {};
   if (error.retryAtMs !== undefined) {

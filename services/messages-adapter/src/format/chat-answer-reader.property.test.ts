@@ -122,7 +122,7 @@ function assembled(pieces: readonly Uint8Array[]) {
 
 function newReader(stream: boolean): ChatAnswerReader {
   const identity = { id: 'request-1', created: 1, model: 'claude-opus-4-8' };
-  return new ChatAnswerReader(createChatAnswer({ ...identity, stream, includeUsage: true }));
+  return new ChatAnswerReader(createChatAnswer({ ...identity, stream, includeUsage: true }), 1_000_000);
 }
 
 function check<Value>(values: fc.Arbitrary<Value>, holds: (value: Value) => void): void {
