@@ -1,4 +1,5 @@
 import type { Topology } from '../topologies/topology.ts';
+import { brokenResponsesBehaviour } from './broken-responses.ts';
 import { relayAffinityBehaviour } from './relay-affinity.ts';
 import { relayAnswersBehaviour } from './relay-answers.ts';
 import { relayFailuresBehaviour } from './relay-failures.ts';
@@ -19,6 +20,7 @@ export function relayBytesBehaviour(gateway: () => Topology): void {
   relayAffinityBehaviour(gateway);
   relayReasoningBehaviour(gateway);
   relayFailuresBehaviour(gateway);
+  brokenResponsesBehaviour(gateway);
   relayHangUpBehaviour(gateway);
   relayUsageBehaviour(gateway);
 }

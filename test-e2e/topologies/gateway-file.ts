@@ -28,6 +28,9 @@ const scenarioPools = [
   { name: 'leaving', format: 'messages', accounts: ['a'] },
   { name: 'traced', format: 'responses', accounts: ['a', 'b'] },
   ...failingPools,
+  { name: 'counting', format: 'messages', accounts: ['a'] },
+  { name: 'large', format: 'responses', accounts: ['a', 'b', 'c'] },
+  { name: 'large-messages', format: 'messages', accounts: ['a', 'b', 'c'] },
 ] as const;
 
 /**
@@ -44,6 +47,8 @@ const scenarioModels = [
   { model: 'gpt-sealed', accounts: ['a', 'b'] },
   { model: 'gpt-traced', accounts: ['a', 'b'] },
   ...failingModels,
+  { model: 'gpt-counting', accounts: ['a'] },
+  { model: 'gpt-broken', accounts: [...'abcdefghij'] },
 ] as const;
 
 /** What the simulated Responses provider offers. */
@@ -80,6 +85,9 @@ const classes: Readonly<Record<string, readonly string[]>> = {
       [`${name}/${format === 'responses' ? 'gpt-5.5' : 'claude-sonnet-5'}`],
     ]),
   ),
+  counting: ['counting/claude-sonnet-5'],
+  large: ['large/gpt-5.5'],
+  'large-messages': ['large-messages/claude-sonnet-5'],
 };
 
 const pools = [

@@ -15,6 +15,11 @@ export interface AdapterConfig {
    * request comes on top, since providers repeat a request's instructions and tools in their first events.
    */
   readonly maxPreambleBytes: number;
+  /**
+   * ANSWER_BUFFER_MAX_MIB (32): how much of an answer is held at once. A chat answer that is not streamed is put together from
+   * so much and given up beyond it; a relayed message that comes whole is passed on as it comes beyond it.
+   */
+  readonly maxAnswerBytes: number;
   /** TRANSLATION_WORKERS (2): threads for requests that are large to translate. 0: they are translated on the event loop. */
   readonly translationWorkers: number;
   /** TRANSLATION_WORKER_MIN_KIB (256): how large a body is translated in a thread. */
@@ -32,6 +37,7 @@ export function readAdapterConfig(env: Environment): AdapterConfig {
     idleTimeoutMs: seconds('UPSTREAM_IDLE_TIMEOUT_SECONDS', 180),
     maxStreamMs: readMaxStreamSeconds(reader) * 1_000,
     maxPreambleBytes: reader.integer('UPSTREAM_PREAMBLE_MAX_KIB', 256, { min: 1, max: 65_536 }) * 1024,
+    maxAnswerBytes: reader.integer('ANSWER_BUFFER_MAX_MIB', 32, { min: 1, max: 256 }) * 1024 * 1024,
     translationWorkers: reader.integer('TRANSLATION_WORKERS', 2, { min: 0, max: 64 }),
     translationWorkerMinBytes: reader.integer('TRANSLATION_WORKER_MIN_KIB', 256, { min: 1, max: 65_536 }) * 1024,
     translationMaxBytes: reader.integer('TRANSLATION_MEMORY_MAX_MIB', 256, { min: 1, max: 65_536 }) * 1024 * 1024,

@@ -58,6 +58,7 @@ describe('the settings of an adapter', () => {
       idleTimeoutMs: 180_000,
       maxStreamMs: 3_600_000,
       maxPreambleBytes: 262_144,
+      maxAnswerBytes: 33_554_432,
       translationWorkers: 2,
       translationWorkerMinBytes: 262_144,
       translationMaxBytes: 268_435_456,

@@ -7,7 +7,7 @@ export type { AdapterPeers, AdapterServiceOptions } from './adapter-service.ts';
 export { createAdapterService } from './adapter-service.ts';
 export { estimateInputTokens, estimateOutputTokens } from './attempt/estimate-tokens.ts';
 export type { ErrorMeaning, FailureFacts, Rejection } from './failure/upstream-failure.ts';
-export { brokenStream, toUpstreamFailure } from './failure/upstream-failure.ts';
+export { answerTooLarge, brokenStream, toUpstreamFailure } from './failure/upstream-failure.ts';
 export type { ModelListReporter, ModelListReporterOptions } from './models/model-list-reporter.ts';
 export { createModelListReporter } from './models/model-list-reporter.ts';
 export type {

@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@gateway/chat';
+import type { ReportedUsage } from '@gateway/chat';
 import type { GatewayError } from '@gateway/errors';
 import type { JsonMember, PiecedBytes } from '@gateway/json';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -74,6 +74,8 @@ export interface ClientRequest {
   readonly affinityKey: string;
   /** Epoch milliseconds at which the request came, for `created`. */
   readonly nowMs: number;
+  /** See `AdapterConfig.maxAnswerBytes`. */
+  readonly maxAnswerBytes: number;
 }
 
 export interface PreparedCall {
@@ -112,7 +114,7 @@ export interface AnswerReader {
   /** How the answer ended; undefined while it goes on. */
   readonly ending: AnswerEnding | undefined;
   /** What the provider has reported so far; cumulative. Undefined before its first report. */
-  readonly reportedUsage: TokenUsage | undefined;
+  readonly reportedUsage: ReportedUsage | undefined;
   /** The quotas that the answer's events told of, later than its head. Absent for readers of answers that tell of none there. */
   readonly quotas?: readonly QuotaWindow[];
   /** Characters of text, refusal, reasoning and tool arguments seen so far: what an estimate is made of. */

@@ -1,15 +1,7 @@
+import type { TokenUsage } from './token-usage.ts';
+
 /** How a chat answer can end. @see spec "Chat completion object" */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
-
-/** Tokens of one request. cached ≤ input, reasoning ≤ output. */
-export interface TokenUsage {
-  /** Cached tokens included. */
-  readonly inputTokens: number;
-  readonly cachedTokens: number;
-  /** Reasoning included. */
-  readonly outputTokens: number;
-  readonly reasoningTokens: number;
-}
 
 export interface ToolCallStart {
   /** Dense, from 0, in the order in which the calls begin. */

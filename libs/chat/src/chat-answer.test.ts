@@ -1,8 +1,9 @@
 import { SseParser } from '@gateway/sse';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ChatAnswerSink, FinishReason, TokenUsage } from './answer-sink.ts';
+import type { ChatAnswerSink, FinishReason } from './answer-sink.ts';
 import { type ChatAnswerOptions, createChatAnswer } from './chat-answer.ts';
+import type { TokenUsage } from './token-usage.ts';
 
 const identity = { id: 'abc', created: 1_700_000_000, model: 'model-x' };
 const usage: TokenUsage = { inputTokens: 10, cachedTokens: 4, outputTokens: 7, reasoningTokens: 3 };
@@ -271,3 +272,46 @@ function assembleChunks(lines: readonly string[]): unknown {
     ...(told === undefined ? {} : { usage: told }),
   };
 }
+
+describe('a completion object that grows beyond its bound', () => {
+  const grown = (maxBytes: number, pieces: number) => {
+    const answer = answerWith({ stream: false, maxBytes });
+    for (let n = 0; n < pieces; n += 1) answer.text('12345678é'.slice(0, 8));
+    answer.finish('stop', usage);
+    return answer;
+  };
+
+  it('is whole up to the bound', () => {
+    const answer = grown(80, 10 - 2);
+    expect(answer).toMatchObject({ isTooLarge: false, finished: true, hasContent: true });
+    expect(JSON.parse(Buffer.from(answer.take()).toString()).choices[0].message.content).toBe('12345678'.repeat(8));
+  });
+
+  it('is given up beyond it, and what was produced is still known', () => {
+    const answer = grown(80, 100);
+    expect(answer).toMatchObject({ isTooLarge: true, finished: false, hasContent: false, producedCharacters: 800 });
+    expect(answer.take()).toHaveLength(0);
+  });
+
+  it('counts refusals, calls and arguments, in bytes', () => {
+    for (const put of [
+      (answer: ChatAnswerSink) => answer.refusal('é'.repeat(6)),
+      (answer: ChatAnswerSink) => answer.toolCall({ index: 0, id: 'call_1', name: 'weather' }),
+      (answer: ChatAnswerSink) => {
+        answer.toolCall({ index: 0, id: 'c', name: 'w' });
+        answer.toolArguments(0, '{"city":"x"}');
+      },
+    ]) {
+      const answer = answerWith({ stream: false, maxBytes: 11 });
+      put(answer);
+      expect(answer.isTooLarge).toBe(true);
+    }
+  });
+
+  it('is no matter of streams', () => {
+    const answer = answerWith({ stream: true, maxBytes: 1 });
+    answer.text('hello');
+    answer.finish('stop', undefined);
+    expect(answer).toMatchObject({ isTooLarge: false, finished: true });
+  });
+});

@@ -13,6 +13,8 @@ export interface ChatAnswerOptions {
   readonly stream: boolean;
   /** Ends a stream with a chunk of usage, when the provider reported it. */
   readonly includeUsage: boolean;
+  /** How large a completion object may become. Absent: as large as it does. Streams have no such bound. */
+  readonly maxBytes?: number;
 }
 
 export interface ChatAnswerHead {
@@ -33,6 +35,10 @@ export interface ChatAnswer extends ChatAnswerSink {
   readonly hasContent: boolean;
   /** True after `finish`. */
   readonly finished: boolean;
+  /** True when it goes out as it comes, false when it is put together first. */
+  readonly isStreamed: boolean;
+  /** True once a completion object has grown beyond its bound: nothing comes of it any more. */
+  readonly isTooLarge: boolean;
   /** Characters of text, refusal and tool arguments so far. */
   readonly producedCharacters: number;
 }

@@ -1,12 +1,15 @@
 import { sseData } from '@gateway/sse';
-import type { FinishReason, TokenUsage, ToolCallStart } from './answer-sink.ts';
+import type { FinishReason, ToolCallStart } from './answer-sink.ts';
 import type { ChatAnswer, ChatAnswerHead, ChatAnswerOptions } from './chat-answer.ts';
 import { noArguments } from './no-arguments.ts';
+import type { TokenUsage } from './token-usage.ts';
 import { toUsageObject } from './usage-object.ts';
 
 /** Writes a chat answer as chunks. @see spec "Chat completion chunk (streamed form)" */
 export class ChunkWriter implements ChatAnswer {
   readonly head = streamHead;
+  readonly isStreamed = true;
+  readonly isTooLarge = false;
   readonly #includeUsage: boolean;
   /** The start of every chunk: what is the same in all chunks of a stream is made into text once. */
   readonly #chunkStart: string;

@@ -1,6 +1,7 @@
-import type { FinishReason, TokenUsage, ToolCallStart } from './answer-sink.ts';
+import type { FinishReason, ToolCallStart } from './answer-sink.ts';
 import type { ChatAnswer, ChatAnswerHead, ChatAnswerOptions } from './chat-answer.ts';
 import { noArguments } from './no-arguments.ts';
+import type { TokenUsage } from './token-usage.ts';
 import { toUsageObject } from './usage-object.ts';
 
 /**
@@ -9,7 +10,8 @@ import { toUsageObject } from './usage-object.ts';
  */
 export class CompletionAssembler implements ChatAnswer {
   readonly head = objectHead;
-  readonly #identity: Omit<ChatAnswerOptions, 'stream' | 'includeUsage'>;
+  readonly isStreamed = false;
+  readonly #identity: Pick<ChatAnswerOptions, 'id' | 'created' | 'model'>;
   readonly #toolCalls = new Map<number, AssembledCall>();
   /** The text as JSON, without quotes. */
   #textJson = '';
@@ -17,9 +19,17 @@ export class CompletionAssembler implements ChatAnswer {
   #completion = '';
   #finished = false;
   #producedCharacters = 0;
+  readonly #maxBytes: number;
+  /** Of what it is put together from. */
+  #bytes = 0;
 
-  constructor({ id, created, model }: Omit<ChatAnswerOptions, 'stream' | 'includeUsage'>) {
+  constructor({ id, created, model, maxBytes = Number.POSITIVE_INFINITY }: AssemblerOptions) {
     this.#identity = { id, created, model };
+    this.#maxBytes = maxBytes;
+  }
+
+  get isTooLarge(): boolean {
+    return this.#bytes > this.#maxBytes;
   }
 
   get hasContent(): boolean {
@@ -36,25 +46,26 @@ export class CompletionAssembler implements ChatAnswer {
 
   text(delta: string, json = JSON.stringify(delta)): void {
     this.#producedCharacters += delta.length;
-    this.#textJson += json.slice(1, -1);
+    if (this.#hasRoomFor(json)) this.#textJson += json.slice(1, -1);
   }
 
   refusal(delta: string): void {
     this.#producedCharacters += delta.length;
-    this.#refusal += delta;
+    if (this.#hasRoomFor(delta)) this.#refusal += delta;
   }
 
   toolCall({ index, id, name }: ToolCallStart): void {
-    this.#toolCalls.set(index, { id, name, arguments: '' });
+    if (this.#hasRoomFor(id + name)) this.#toolCalls.set(index, { id, name, arguments: '' });
   }
 
   toolArguments(index: number, delta: string): void {
     this.#producedCharacters += delta.length;
     const call = this.#toolCalls.get(index);
-    if (call !== undefined) call.arguments += delta;
+    if (call !== undefined && this.#hasRoomFor(delta)) call.arguments += delta;
   }
 
   finish(reason: FinishReason, usage: TokenUsage | undefined): void {
+    if (this.isTooLarge) return;
     const { id, created, model } = this.#identity;
     const identity = JSON.stringify({ id: `chatcmpl-${id}`, object: 'chat.completion', created, model }).slice(0, -1);
     const choice = `{"index":0,"message":${this.#messageJson()},"finish_reason":"${reason}"}`;
@@ -70,6 +81,16 @@ export class CompletionAssembler implements ChatAnswer {
     return bytes;
   }
 
+  /** What is too large is given up, and not kept until somebody notices. */
+  #hasRoomFor(text: string): boolean {
+    this.#bytes += Buffer.byteLength(text);
+    if (!this.isTooLarge) return true;
+    this.#textJson = '';
+    this.#refusal = '';
+    this.#toolCalls.clear();
+    return false;
+  }
+
   #messageJson(): string {
     const saysNothing = this.#textJson === '' && (this.#toolCalls.size > 0 || this.#refusal !== '');
     const content = saysNothing ? 'null' : `"${this.#textJson}"`;
@@ -82,6 +103,8 @@ export class CompletionAssembler implements ChatAnswer {
     return JSON.stringify([...this.#toolCalls.values()].map(toToolCallObject));
   }
 }
+
+type AssemblerOptions = Omit<ChatAnswerOptions, 'stream' | 'includeUsage'>;
 
 interface AssembledCall {
   readonly id: string;

@@ -1,4 +1,4 @@
-export type { ChatAnswerSink, FinishReason, TokenUsage, ToolCallStart } from './answer-sink.ts';
+export type { ChatAnswerSink, FinishReason, ToolCallStart } from './answer-sink.ts';
 export type { ChatAnswer, ChatAnswerHead, ChatAnswerOptions } from './chat-answer.ts';
 export { createChatAnswer } from './chat-answer.ts';
 export { parseChatRequest } from './parse-chat-request.ts';
@@ -20,3 +20,5 @@ export type {
   UserPart,
 } from './request.ts';
 export { reasoningEfforts } from './request.ts';
+export type { ReportedUsage, TokenUsage } from './token-usage.ts';
+export { maxTokenCount, readTokenCount, toReportedUsage, wholeUsage } from './token-usage.ts';

@@ -1,4 +1,4 @@
-import type { TokenUsage } from './answer-sink.ts';
+import type { TokenUsage } from './token-usage.ts';
 
 /** The public `usage` object. @see spec "Chat completion object" */
 export function toUsageObject(usage: TokenUsage) {

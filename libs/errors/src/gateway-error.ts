@@ -29,6 +29,8 @@ export interface GatewayErrorDetails {
   readonly upstreamStatus?: number | undefined;
   /** A code of the provider's on which client libraries act, from a fixed list: never free text. */
   readonly upstreamCode?: string | undefined;
+  /** True when trying again can't help and costs: client libraries are told not to. Known where it is thrown only. */
+  readonly isFinal?: boolean | undefined;
   /** The original fault. It goes to the log, never to a client. */
   readonly cause?: unknown;
 }
@@ -44,6 +46,7 @@ export class GatewayError extends Error {
   readonly retryAtMs: number | undefined;
   readonly upstreamStatus: number | undefined;
   readonly upstreamCode: string | undefined;
+  readonly isFinal: boolean;
 
   constructor(code: GatewayErrorCode, message: string, details: GatewayErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -52,6 +55,7 @@ export class GatewayError extends Error {
     this.retryAtMs = details.retryAtMs;
     this.upstreamStatus = details.upstreamStatus;
     this.upstreamCode = details.upstreamCode;
+    this.isFinal = details.isFinal ?? false;
   }
 }
 

@@ -52,6 +52,9 @@ function prepareAnswer(exchange: Exchange, request: UnderstoodRequest, settings:
     input: plan.cachedTokens === undefined ? input : withCached(input, plan.cachedTokens),
     shape: {
       usage: faults.changes.has('usage_missing') ? 'missing' : 'sent',
+      usageMembers: faults.usage?.members ?? {},
+      usageMembersAtStart: faults.usage?.atStart ?? {},
+      numbered: !faults.changes.has('unnumbered_events'),
       finalOutput: faults.changes.has('empty_output') ? 'empty' : 'complete',
     },
   };

@@ -54,6 +54,11 @@ export interface Answer {
 /** Deviations that a fault script can ask for. */
 export interface AnswerShape {
   readonly usage: 'sent' | 'missing';
+  /** Members in place of the true ones in the usage that reports the totals, and in that of `message_start`. */
+  readonly usageMembers: JsonObject;
+  readonly usageMembersAtStart: JsonObject;
+  /** Whether the events of a Responses stream are numbered. */
+  readonly numbered: boolean;
   /** Whether the final event of a Responses stream repeats the output; subscription backends leave it empty. */
   readonly finalOutput: 'complete' | 'empty';
 }

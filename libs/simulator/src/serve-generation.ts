@@ -114,11 +114,12 @@ export function consume({ record }: Exchange, faults: MatchedFaults): void {
   record.change({ faults: namesOf(faults) });
 }
 
-function namesOf({ ending, delay, changes, headers }: MatchedFaults): readonly string[] {
+function namesOf({ ending, delay, changes, headers, usage }: MatchedFaults): readonly string[] {
   return [
     ...(delay === undefined ? [] : ['delay']),
     ...changes,
     ...(Object.keys(headers).length > 0 ? ['headers'] : []),
+    ...(usage === undefined ? [] : ['usage']),
     ...(ending === undefined ? [] : [ending.kind === 'preset' ? ending.preset : ending.kind]),
   ];
 }

@@ -6,7 +6,7 @@ import { dailySums } from '../src/recording/daily-sums.ts';
 import type { LedgerEntry } from '../src/recording/ledger-entry.ts';
 import { UsageLedger } from '../src/store/usage-ledger.ts';
 
-const tokens = fc.constantFrom(0, 0, 1, 7, 1_000_000_000_000);
+const tokens = fc.constantFrom(0, 0, 1, 7, 1_000_000_000_000, 2 ** 40);
 
 /** Entries as different as they may be, in batches of any size; some of them come again. */
 const entries: fc.Arbitrary<LedgerEntry> = fc.record({

@@ -10,6 +10,19 @@ import { finalUsage, UsageMessages, type UsageReport, usageSoFar } from './usage
 /** What the caller of Execute is told at a time. Whole messages: a stream has hundreds, and each need not be completed. */
 export type ExecuteFrame = ExecuteResponse;
 
+/** Parts of a frame that are each as small as messages between services should be: the head with the first, the rest with the last. */
+export function* partsOf(frame: ExecuteFrame): Generator<ExecuteFrame> {
+  const { body } = frame;
+  let at = 0;
+  for (; body.length - at > frameBytes; at += frameBytes) {
+    const head = at === 0 ? frame.head : undefined;
+    yield { ...frame, head, body: body.subarray(at, at + frameBytes), usage: undefined, outcome: undefined };
+  }
+  yield at === 0 ? frame : { ...frame, head: undefined, body: body.subarray(at) };
+}
+
+const frameBytes = 256 * 1024;
+
 /** Makes the frames of an answer out of what its reader has, and knows what of it was told before. */
 export class AnswerFrames {
   readonly #inputEstimate: number;
@@ -49,6 +62,11 @@ export class AnswerFrames {
   /** Usage, if it is due and was not told. */
   dueUsage(answer: AnswerReader): ExecuteFrame | undefined {
     return this.#usageIsDue ? this.#usageFrame(answer) : undefined;
+  }
+
+  /** Usage as it stands. */
+  usage(answer: AnswerReader): ExecuteFrame {
+    return this.#usageFrame(answer);
   }
 
   /** What there is to tell of an answer that goes on; undefined when nothing is new. */

@@ -52,7 +52,10 @@ export class AnswerIntake {
     return new UpstreamError('malformed', 'The answer could not be read.', { cause });
   }
 
-  /** Once the answer has begun, silence is limited instead of the whole time. */
+  /**
+   * Once the answer has begun, silence is limited instead of the whole time, and what the model writes instead of all bytes: what
+   * readers hold is bounded by themselves.
+   */
   #watchHeld(bytes: number): void {
     const { context, answer, exchange, head, bodyBytes } = this.#options;
     const { config } = context;
@@ -62,13 +65,14 @@ export class AnswerIntake {
       exchange.limitSilence(config.idleTimeoutMs);
     }
     const isPreamble = !this.#answerBegan && isEventStream(head);
-    const bound = isPreamble ? config.maxPreambleBytes + 4 * bodyBytes : maxHeldBytes;
-    if (this.#heldBytes > bound) throw new UpstreamError('malformed', 'Too much came before the first content.');
+    if (isPreamble && this.#heldBytes > config.maxPreambleBytes + 4 * bodyBytes) {
+      throw new UpstreamError('malformed', 'Too much came before the first content.');
+    }
+    if (!answer.hasContent && answer.producedCharacters > config.maxAnswerBytes) {
+      throw new UpstreamError('too_large', 'The answer is too large.');
+    }
   }
 }
-
-/** What an answer that is sent whole may hold back. */
-const maxHeldBytes = 64 * 1024 * 1024;
 
 /** Only the name: the text may be the provider's. */
 function nameOf(thrown: unknown): string {

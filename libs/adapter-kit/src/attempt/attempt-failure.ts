@@ -3,6 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError, toErrorDetail } from '@gateway/errors';
 import type { ExecuteOutcomeSchema, UpstreamAnswerSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { answerTooLarge } from '../failure/upstream-failure.ts';
 import type { ProviderAnswer, UpstreamFailure } from '../provider-format.ts';
 import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-error.ts';
 import type { QuotaReport } from './read-quotas.ts';
@@ -12,11 +13,12 @@ import type { QuotaReport } from './read-quotas.ts';
  * breaks then is held against the account, as an answer that ends too early is.
  */
 export function failureOfExchange(error: UpstreamError, answerBegan: boolean): UpstreamFailure {
+  if (error.kind === 'too_large') return answerTooLarge();
   const isBrokenAnswer = answerBegan && error.kind === 'network';
   return plainFailure(isBrokenAnswer ? AttemptResult.SERVER_ERROR : resultOfKind[error.kind], error);
 }
 
-const resultOfKind: Record<UpstreamErrorKind, AttemptResult> = {
+const resultOfKind: Record<Exclude<UpstreamErrorKind, 'too_large'>, AttemptResult> = {
   network: AttemptResult.NETWORK_ERROR,
   timeout: AttemptResult.TIMEOUT,
   malformed: AttemptResult.SERVER_ERROR,

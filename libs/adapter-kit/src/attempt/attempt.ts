@@ -6,7 +6,7 @@ import type { PreparedCall, UpstreamFailure } from '../provider-format.ts';
 import { ExchangeReader } from '../upstream/exchange-reader.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { ExchangeListener, UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
-import { AnswerFrames, type ExecuteFrame } from './answer-frames.ts';
+import { AnswerFrames, type ExecuteFrame, partsOf } from './answer-frames.ts';
 import { AnswerIntake } from './answer-intake.ts';
 import { answerToPassOn, failureOfExchange, unavailable } from './attempt-failure.ts';
 import { failedExecution, wholeExecution } from './execution-outcome.ts';
@@ -296,14 +296,18 @@ export class Attempt implements ToldCall, ExchangeListener {
 
   /** Ends the attempt. A failure after the head has gone out keeps the bytes so far; the client gets generic words for it. */
   #fail(failure: UpstreamFailure): void {
-    this.#tellDueUsage();
+    const isTooLarge = failure.result === AttemptResult.ANSWER_TOO_LARGE;
+    if (isTooLarge) this.#tell(this.#frames.usage(this.#call.answer));
+    else this.#tellDueUsage();
     if (this.#result !== undefined) return;
     this.#end(failure.result);
     this.#exchange?.[Symbol.dispose]();
     const details = this.#failureDetails();
     const { answer } = this.#call;
     if (this.#frames.hasHead) {
-      this.#tellLast(this.#frames.broken(answer, failedExecution(failure, unavailable(failure.error), details)));
+      // These words are ours, and say what to do.
+      const error = isTooLarge ? failure.error : unavailable(failure.error);
+      this.#tellLast(this.#frames.broken(answer, failedExecution(failure, error, details)));
     } else {
       const upstreamAnswer = this.#request.passesErrorsOn ? answerToPassOn(failure) : undefined;
       this.#tellLast(this.#frames.failed(failedExecution(failure, failure.error, { ...details, upstreamAnswer })));
@@ -325,11 +329,12 @@ export class Attempt implements ToldCall, ExchangeListener {
   }
 
   #tell(frame: ExecuteFrame | undefined): void {
-    if (frame !== undefined) this.#listener?.onAnswer(frame);
+    if (frame === undefined) return;
+    for (const part of partsOf(frame)) this.#listener?.onAnswer(part);
   }
 
   #tellLast(frame: ExecuteFrame): void {
-    this.#listener?.onAnswer(frame);
+    this.#tell(frame);
     const listener = this.#listener;
     this.#listener = undefined;
     listener?.onEnd();

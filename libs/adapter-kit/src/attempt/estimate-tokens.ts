@@ -1,10 +1,11 @@
+import { maxTokenCount } from '@gateway/chat';
 import type { PiecedBytes } from '@gateway/json';
 
 const charactersPerToken = 4;
 
 /** Tokens that a model's output is worth, by its length in characters. */
 export function estimateOutputTokens(characters: number): number {
-  return Math.ceil(characters / charactersPerToken);
+  return Math.min(Math.ceil(characters / charactersPerToken), maxTokenCount);
 }
 
 /**

@@ -1,3 +1,5 @@
+import { maxTokenCount, readTokenCount, toReportedUsage } from '@gateway/chat';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { finalUsage, usageSoFar } from './usage-report.ts';
 
@@ -28,5 +30,45 @@ describe('the usage of an answer', () => {
   it('is at least what has been seen', () => {
     const { outputTokens } = usageSoFar({ reportedUsage: reported, producedCharacters: 400 }, 10);
     expect(outputTokens).toBeGreaterThan(50);
+  });
+
+  it('has an estimate of what alone was not reported, and says so', () => {
+    const noInput = finalUsage({ reportedUsage: { ...reported, inputTokens: undefined }, producedCharacters: 400 }, 10);
+    expect(noInput).toMatchObject({ inputTokens: 10, cachedTokens: 5, estimated: true });
+    const noOutput = finalUsage(
+      { reportedUsage: { ...reported, outputTokens: undefined }, producedCharacters: 400 },
+      10,
+    );
+    expect(noOutput).toMatchObject({ inputTokens: 33, outputTokens: 100, estimated: true });
+  });
+
+  it('is one that every counter takes, whatever a provider reports and produces', () => {
+    const value = fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.double(), fc.jsonValue(), fc.constant(2 ** 40));
+    const count = value.map(readTokenCount);
+    const size = fc.oneof(fc.nat(), fc.nat(Number.MAX_SAFE_INTEGER));
+    fc.assert(
+      fc.property(
+        count,
+        count,
+        count,
+        count,
+        size,
+        fc.nat(2 ** 28),
+        (input, cached, output, reasoning, produced, estimate) => {
+          const counts = { inputTokens: input, cachedTokens: cached, outputTokens: output, reasoningTokens: reasoning };
+          const answer = { reportedUsage: toReportedUsage(counts), producedCharacters: produced };
+          for (const usage of [finalUsage(answer, estimate), usageSoFar(answer, estimate)]) {
+            const { estimated, ...told } = usage;
+            for (const tokens of Object.values(told)) expect(readTokenCount(tokens)).toBe(tokens);
+            expect(usage.cachedTokens).toBeLessThanOrEqual(usage.inputTokens);
+            expect(usage.reasoningTokens).toBeLessThanOrEqual(usage.outputTokens);
+            expect(usage.inputTokens + usage.outputTokens).toBeLessThanOrEqual(2 * maxTokenCount);
+          }
+          const isReported = input !== undefined && output !== undefined;
+          expect(finalUsage(answer, estimate).estimated).toBe(!isReported);
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 });

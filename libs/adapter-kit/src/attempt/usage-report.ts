@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@gateway/chat';
+import { type TokenUsage, wholeUsage } from '@gateway/chat';
 import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { AnswerReader } from '../provider-format.ts';
 import { estimateOutputTokens } from './estimate-tokens.ts';
@@ -9,10 +9,10 @@ export interface UsageReport extends TokenUsage {
 
 type Produced = Pick<AnswerReader, 'reportedUsage' | 'producedCharacters'>;
 
-/** The usage of an answer that has ended well: the provider's word, or an estimate when it gave none. */
+/** The usage of an answer that has ended well: the provider's word, or an estimate of what it did not report. */
 export function finalUsage(answer: Produced, inputEstimate: number): UsageReport {
-  const { reportedUsage } = answer;
-  return reportedUsage === undefined ? usageSoFar(answer, inputEstimate) : { ...reportedUsage, estimated: false };
+  const usage = wholeUsage(answer.reportedUsage);
+  return usage === undefined ? usageSoFar(answer, inputEstimate) : { ...usage, estimated: false };
 }
 
 /**
@@ -20,13 +20,15 @@ export function finalUsage(answer: Produced, inputEstimate: number): UsageReport
  * the end it is at least what was seen, and never known.
  */
 export function usageSoFar({ reportedUsage, producedCharacters }: Produced, inputEstimate: number): UsageReport {
-  const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = reportedUsage ?? nothingReported(inputEstimate);
-  const seenTokens = Math.max(outputTokens, estimateOutputTokens(producedCharacters));
-  return { inputTokens, cachedTokens, outputTokens: seenTokens, reasoningTokens, estimated: true };
-}
-
-function nothingReported(inputEstimate: number): TokenUsage {
-  return { inputTokens: inputEstimate, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+  const inputTokens = reportedUsage?.inputTokens ?? inputEstimate;
+  const outputTokens = Math.max(reportedUsage?.outputTokens ?? 0, estimateOutputTokens(producedCharacters));
+  return {
+    inputTokens,
+    cachedTokens: Math.min(reportedUsage?.cachedTokens ?? 0, inputTokens),
+    outputTokens,
+    reasoningTokens: Math.min(reportedUsage?.reasoningTokens ?? 0, outputTokens),
+    estimated: true,
+  };
 }
 
 /** Usage as messages. Most of it is as it was told before: its numbers are not made anew then. */

@@ -57,6 +57,23 @@ export function brokenStream(): UpstreamFailure {
   return toUpstreamFailure({ meaning: 'server_error', upstreamStatus: 0, retryAtMs: undefined });
 }
 
+/**
+ * An answer that is more than is held at once. It is the gateway's bound and not the account's fault: any other account would
+ * answer as much, and bill for it.
+ */
+export function answerTooLarge(): UpstreamFailure {
+  return {
+    result: AttemptResult.ANSWER_TOO_LARGE,
+    retryAtMs: undefined,
+    modelScoped: false,
+    upstreamStatus: 0,
+    error: new GatewayError('internal_error', answerTooLargeText),
+  };
+}
+
+const answerTooLargeText =
+  'The answer is larger than the gateway can hold at once, and was given up. Answers to requests with "stream": true have no such limit.';
+
 const results: Readonly<Record<ErrorMeaning, AttemptResult>> = {
   limited: AttemptResult.RATE_LIMITED,
   model_limited: AttemptResult.RATE_LIMITED,

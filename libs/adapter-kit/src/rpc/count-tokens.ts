@@ -19,7 +19,7 @@ export function countTokens(context: AdapterContext): Handlers<typeof AdapterSer
   return async (frames, { signal }) => {
     const counter = context.format.countTokens;
     if (counter === undefined) throw new GatewayError('model_not_found', 'Tokens of this model can’t be counted.');
-    const request = toClientRequest(await readClientRequest(frames, context.clock));
+    const request = toClientRequest(await readClientRequest(frames, context.clock), context.config);
     const counted = await countOf(context, counter, request, signal);
     context.metrics.attemptEnded(counted.kind === 'counted' ? AttemptResult.SUCCEEDED : counted.failure.result);
     return toResponse(counted);

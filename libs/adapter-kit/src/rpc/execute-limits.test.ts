@@ -150,6 +150,27 @@ describe('memory', () => {
     await expect.poll(() => adapter.provider.calls[0]?.cutOff()).toBe(true);
   });
 
+  it('is not given to an answer without end that is held back: it ends there, with what it has used', async () => {
+    adapter = await startAdapter({ maxAnswerBytes: 10_000 });
+    adapter.provider.answer = (response) => eventStream(response).write(event.think('x'.repeat(1_000)).repeat(20));
+    const frames = (await Array.fromAsync(send(adapter))).map(readable);
+    expect(frames.at(-1)).toEqual({ result: 'ANSWER_TOO_LARGE', error: 'internal_error' });
+    expect(frames.at(-2)).toMatchObject({ usage: '4 in, 5000 out, estimated' });
+    await expect.poll(() => adapter.provider.calls[0]?.cutOff()).toBe(true);
+  });
+
+  it('is not needed between services for all of a large answer: it goes in parts', async () => {
+    adapter = await startAdapter({ maxPreambleBytes: 10_000_000 });
+    const text = '0123456789abcdef'.repeat(65_536);
+    adapter.provider.answer = (response) => eventStream(response).end(event.text(text) + event.done);
+    const frames = await Array.fromAsync(send(adapter, { body: { stream: false } }));
+    expect(Math.max(...frames.map(({ body }) => body.length))).toBe(256 * 1024);
+    expect(frames.filter(({ head }) => head !== undefined)).toHaveLength(1);
+    expect(frames.filter(({ outcome }) => outcome !== undefined)).toEqual([frames.at(-1)]);
+    const { choices } = JSON.parse(Buffer.concat(frames.map(({ body }) => body)).toString());
+    expect(choices[0].message.content).toBe(text);
+  });
+
   it('has room for a preamble that repeats a large request', async () => {
     adapter = await startAdapter({ maxPreambleBytes: 10_000 });
     adapter.provider.answer = (response) => eventStream(response).end(event.ping.repeat(1_000) + event.done);

@@ -95,7 +95,7 @@ function isLarge({ config, format }: AdapterContext, { head, body }: ReceivedReq
 
 function callMadeHere(context: AdapterContext, received: ReceivedRequest): AttemptedCall {
   const translator = translatorOf(context, received);
-  const prepared = translator.prepare(toClientRequest(received));
+  const prepared = translator.prepare(toClientRequest(received, context.config));
   return attemptedCall(received, translator, prepared, estimateInputTokens(received.body));
 }
 
@@ -114,7 +114,7 @@ async function callMadeInWorker(
     context: { affinityKey: head.affinityKey, lease: { model, defaultEffort, traits } },
     signal,
   });
-  const prepared = steps.toCall(toClientRequest({ ...received, body: nothing }), translated);
+  const prepared = steps.toCall(toClientRequest({ ...received, body: nothing }, context.config), translated);
   return attemptedCall(received, translator, prepared, translated.estimatedTokens);
 }
 

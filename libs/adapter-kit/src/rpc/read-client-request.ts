@@ -3,6 +3,7 @@ import { PiecedBytes } from '@gateway/json';
 import type { ExecuteHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { BulkTurns, type Clock } from '@gateway/time';
+import type { AdapterConfig } from '../adapter-config.ts';
 import type { ClientRequest } from '../provider-format.ts';
 
 /** A frame of Execute or CountTokens. */
@@ -67,9 +68,12 @@ class GatheredRequest {
 }
 
 /** The request as translators take it. */
-export function toClientRequest({ head, lease, body, nowMs }: ReceivedRequest): ClientRequest {
+export function toClientRequest(
+  { head, lease, body, nowMs }: ReceivedRequest,
+  { maxAnswerBytes }: Pick<AdapterConfig, 'maxAnswerBytes'>,
+): ClientRequest {
   const { requestId, members, forwardHeaders, affinityKey } = head;
-  return { requestId, lease, body, members, forwardHeaders, affinityKey, nowMs };
+  return { requestId, lease, body, members, forwardHeaders, affinityKey, nowMs, maxAnswerBytes };
 }
 
 /** The largest body that any endpoint takes. @see spec "Size limits" */

@@ -1,4 +1,4 @@
-import type { FinishReason, TokenUsage } from '@gateway/chat';
+import { type FinishReason, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import type { GatewayErrorCode } from '@gateway/errors';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ export interface AnswerCase<Event extends { readonly type: string }> {
   readonly deltas: readonly Delta[];
   readonly ending: FinishReason | ExpectedFailure;
   /** What the provider reported, failed or not. Absent: nothing. */
-  readonly usage?: TokenUsage;
+  readonly usage?: ReportedUsage;
   /** Events that were skipped because they are not known; 0 when absent. */
   readonly unknownEvents?: number;
 }
@@ -60,7 +60,7 @@ export function describeGoldenAnswers<Event extends { readonly type: string }>(
       const { text, ...seen } = replayed([bytes], false);
       const { text: streamed, hasContent: _, ...seenStreamed } = replayed([bytes]);
       if (typeof answer.ending === 'string') {
-        const assembled = { ...assemble(readStreamedAnswer(streamed)), usage: answer.usage };
+        const assembled = { ...assemble(readStreamedAnswer(streamed)), usage: wholeUsage(answer.usage) };
         expect(readCompletion(text)).toEqual(assembled);
       } else expect(text).toBe('');
       expect(seen).toMatchObject(seenStreamed);
@@ -125,7 +125,7 @@ export function replay(reader: GoldenReader, pieces: readonly Uint8Array[]) {
 
 function expectedStream<Event extends { readonly type: string }>({ deltas, ending, usage }: AnswerCase<Event>) {
   const isFinished = typeof ending === 'string';
-  return { deltas, finishReason: isFinished ? ending : undefined, usage: isFinished ? usage : undefined };
+  return { deltas, finishReason: isFinished ? ending : undefined, usage: isFinished ? wholeUsage(usage) : undefined };
 }
 
 function expectedOutcome<Event extends { readonly type: string }>(answer: AnswerCase<Event>) {

@@ -1,5 +1,8 @@
-/** Why an exchange with a provider broke off. `malformed`: what came is no whole answer. `cancelled`: our side left. */
-export type UpstreamErrorKind = 'network' | 'timeout' | 'malformed' | 'cancelled';
+/**
+ * Why an exchange with a provider broke off. `malformed`: what came is no whole answer. `too_large`: it is more than is held of an
+ * answer. `cancelled`: our side left.
+ */
+export type UpstreamErrorKind = 'network' | 'timeout' | 'malformed' | 'too_large' | 'cancelled';
 
 /** An exchange that broke off. Its text goes to the log at most. */
 export class UpstreamError extends Error {

@@ -5,6 +5,8 @@ export interface Directives {
   readonly reasoning: readonly ReasoningDirective[];
   /** How many words to say. */
   readonly words: number | undefined;
+  /** How many bytes to say, instead of words. */
+  readonly bytes: number | undefined;
   /** End the answer early, for this reason. */
   readonly incomplete: 'length' | 'content_filter' | undefined;
   readonly refuse: boolean;
@@ -28,13 +30,15 @@ export interface ReasoningDirective {
 }
 
 const maximumWords = 1_000_000;
+const maximumBytes = 256 * 1024 * 1024;
 
-/** Reads `#tool`, `#reason`, `#redacted`, `#long`, `#incomplete`, `#refuse`, `#json`, `#cached`; the rest is plain text. */
+/** Reads `#tool`, `#reason`, `#redacted`, `#long`, `#bytes`, `#incomplete`, `#refuse`, `#json`, `#cached`; the rest is plain text. */
 export function readDirectives(text: string): Directives {
   const { toolCalls, rest } = takeToolDirectives(text);
   const remaining = new DirectiveText(rest);
   const reasoning = remaining.takeReasoning();
   const words = remaining.takeNumber('long');
+  const bytes = remaining.takeNumber('bytes');
   const cachedTokens = remaining.takeNumber('cached');
   const incomplete = remaining.takeIncomplete();
   const refuse = remaining.takeFlag('refuse');
@@ -43,6 +47,7 @@ export function readDirectives(text: string): Directives {
     toolCalls,
     reasoning,
     words: words === undefined ? undefined : Math.min(words, maximumWords),
+    bytes: bytes === undefined ? undefined : Math.min(bytes, maximumBytes),
     incomplete,
     refuse,
     json,

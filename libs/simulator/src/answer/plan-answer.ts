@@ -31,7 +31,10 @@ export function planAnswer(conversation: Conversation): AnswerPlan {
   const directives = readDirectives(conversation.userText);
   const calls = planToolCalls(conversation, directives);
   const parts = [...planReasoning(conversation, directives), ...planText(conversation, directives, calls), ...calls];
-  const cut = cutAnswer(parts, { ...conversation, ending: plannedEnding(directives, calls) });
+  const ending = plannedEnding(directives, calls);
+  // So many bytes are asked for to see what becomes of them: a limit would spoil that.
+  const bounds = directives.bytes === undefined ? conversation : { ...conversation, maxOutputTokens: undefined };
+  const cut = cutAnswer(parts, { ...bounds, ending });
   return { ...cut, cachedTokens: directives.cachedTokens };
 }
 
@@ -94,6 +97,7 @@ function textOfAnswer(conversation: Conversation, directives: Directives): strin
   const { answerFormat } = conversation;
   if (answerFormat.kind === 'json_schema') return JSON.stringify(instanceOfSchema(answerFormat.schema));
   if (answerFormat.kind === 'json_object' || directives.json) return JSON.stringify({ echo: directives.rest });
+  if (directives.bytes !== undefined) return manyBytes(directives.bytes);
   if (directives.words !== undefined) return manyWords(directives.words);
   return plainAnswer(conversation, directives);
 }
@@ -113,6 +117,11 @@ const vocabulary = ['the', 'gateway', 'relays', 'één', 'naïve', 'word', '日�
 
 function manyWords(count: number): string {
   return Array.from({ length: count }, (_, index) => vocabulary[index % vocabulary.length]).join(' ');
+}
+
+/** One word, so that its deltas are as long as deltas get. */
+function manyBytes(count: number): string {
+  return '0123456789abcdef'.repeat(Math.ceil(count / 16)).slice(0, count);
 }
 
 function said(kind: 'text' | 'refusal', text: string): AnswerPart {

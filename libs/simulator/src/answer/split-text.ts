@@ -1,10 +1,14 @@
 /**
  * Splits a text into the deltas of a stream: at word borders, the space going with the word after it. A run without spaces
  * (Chinese, a row of emoji, JSON) is split after so many characters. No character is ever cut in two, and the deltas
- * joined are the text.
+ * joined are the text. A text of a mebibyte and more has longer deltas, so that it takes seconds and not minutes.
  */
 export function* splitText(text: string, longestRun: 6 | 16 = 16): Generator<string> {
-  for (const [delta] of text.matchAll(patterns[longestRun])) yield delta;
+  const pattern = text.length < longTextCharacters ? patterns[longestRun] : longDeltas;
+  for (const [delta] of text.matchAll(pattern)) yield delta;
 }
+
+const longTextCharacters = 1024 * 1024;
+const longDeltas = /[\s\S]{1,16384}/gu;
 
 const patterns = { 6: /\s*\S{1,6}|\s+/gu, 16: /\s*\S{1,16}|\s+/gu };

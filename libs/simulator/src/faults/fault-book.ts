@@ -31,13 +31,14 @@ export interface MatchedFaults {
   readonly ending: EndingFault | TimedPreset | undefined;
   readonly delay: FaultOf<'delay'> | undefined;
   readonly changes: ReadonlySet<ChangeKind>;
+  readonly usage: FaultOf<'usage'> | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** Counts the faults as used. Call it once the request is known to be struck. */
   readonly consume: () => void;
 }
 
-type ChangeKind = 'unknown_events' | 'split_utf8' | 'usage_missing' | 'empty_output';
-export type EndingFault = Exclude<Fault, { kind: ChangeKind | 'delay' | 'headers' }>;
+type ChangeKind = 'unknown_events' | 'split_utf8' | 'usage_missing' | 'empty_output' | 'unnumbered_events';
+export type EndingFault = Exclude<Fault, { kind: ChangeKind | 'delay' | 'headers' | 'usage' }>;
 
 interface Entry {
   readonly id: number;
@@ -109,6 +110,7 @@ export class FaultBook {
       ending: endingOf(struck.get('ending')),
       delay: faultOf(struck.get('delay'), 'delay'),
       headers: faultOf(struck.get('headers'), 'headers')?.headers ?? {},
+      usage: faultOf(struck.get('usage'), 'usage'),
       changes: new Set(changeKinds.filter((kind) => struck.has(kind))),
       consume: () => {
         for (const entry of struck.values()) entry.timesLeft--;
@@ -128,8 +130,10 @@ export class FaultBook {
   }
 }
 
-const changeKinds: readonly ChangeKind[] = ['unknown_events', 'split_utf8', 'usage_missing', 'empty_output'];
-const kindsWithGroup: ReadonlySet<FaultKind> = new Set<FaultKind>([...changeKinds, 'delay', 'headers']);
+const changeKinds: readonly ChangeKind[] = [
+  ...(['unknown_events', 'split_utf8', 'usage_missing', 'empty_output', 'unnumbered_events'] as const),
+];
+const kindsWithGroup: ReadonlySet<FaultKind> = new Set<FaultKind>([...changeKinds, 'delay', 'headers', 'usage']);
 
 /** Faults of the same group exclude each other. */
 function groupOf(fault: FaultScript['fault']): string {
@@ -147,6 +151,7 @@ function strikes({ account, model, path, fault }: FaultScript, target: FaultTarg
 
 const streamKinds: ReadonlySet<FaultKind> = new Set<FaultKind>([
   ...(['end', 'error_event', 'failed', 'broken_json', 'endless_line', 'unknown_events', 'split_utf8'] as const),
+  'unnumbered_events',
 ]);
 
 /** Faults that only a streamed answer can have; a request for a whole answer leaves them for the next. */

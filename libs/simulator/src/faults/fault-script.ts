@@ -6,6 +6,8 @@ const milliseconds = z.number().min(0);
 const afterEvents = z.int().min(0);
 const headers = z.record(z.string(), z.string());
 
+const members = z.record(z.string(), z.unknown());
+
 const streamError = z.strictObject({
   type: z.string().optional(),
   code: z.string().optional(),
@@ -56,6 +58,13 @@ const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('split_utf8') }),
   /** The answer does not say what it cost. */
   z.strictObject({ kind: z.literal('usage_missing') }),
+  /**
+   * The answer says something else of what it cost: these members take the place of its own, in the usage of a whole answer and of
+   * the event that reports the totals; `atStart` in `message_start`. Bills are not changed.
+   */
+  z.strictObject({ kind: z.literal('usage'), members: members.optional(), atStart: members.optional() }),
+  /** The events of a Responses stream have no `sequence_number`. */
+  z.strictObject({ kind: z.literal('unnumbered_events') }),
   /** The final event of a Responses stream has `output: []`, as subscription backends send it. */
   z.strictObject({ kind: z.literal('empty_output') }),
   /** Headers added to a good answer, for instance quota windows. */

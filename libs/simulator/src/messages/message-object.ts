@@ -9,13 +9,14 @@ export function messageObject(answer: Answer): JsonObject {
     ...messageShell(answer),
     content: answer.plan.parts.map((part, index) => finishedBlock(part, answer, index)),
     ...stopOf(answer.plan.ending),
-    usage: startUsage(answer, totalTokens(answer), reasoningTokens(answer)),
+    usage: startUsage(answer, totalTokens(answer), reasoningTokens(answer), answer.shape.usageMembers),
   };
 }
 
 /** The message of `message_start`: without content, and with the input side of the usage. */
 export function startedMessage(answer: Answer): JsonObject {
-  return { ...messageShell(answer), content: [], usage: startUsage(answer, tokensAtStart(answer), 0) };
+  const usage = startUsage(answer, tokensAtStart(answer), 0, answer.shape.usageMembersAtStart);
+  return { ...messageShell(answer), content: [], usage };
 }
 
 /** A message is billed for its first token as soon as it starts. */
@@ -60,7 +61,12 @@ const stopReasons: Readonly<Record<AnswerEnding['kind'], string>> = {
 };
 
 /** The usage of `message_start` and of a whole message. */
-function startUsage(answer: Answer, outputTokens: number, thinkingTokens: number): JsonObject | undefined {
+function startUsage(
+  answer: Answer,
+  outputTokens: number,
+  thinkingTokens: number,
+  members: JsonObject,
+): JsonObject | undefined {
   const { input, shape } = answer;
   if (shape.usage === 'missing') return undefined;
   return {
@@ -72,6 +78,7 @@ function startUsage(answer: Answer, outputTokens: number, thinkingTokens: number
     service_tier: 'standard',
     inference_geo: 'global',
     speed: null,
+    ...members,
   };
 }
 
@@ -82,6 +89,7 @@ export function finalUsage(answer: Answer): JsonObject {
     output_tokens: totalTokens(answer),
     output_tokens_details: { thinking_tokens: reasoningTokens(answer) },
     server_tool_use: null,
+    ...answer.shape.usageMembers,
   };
 }
 

@@ -123,7 +123,9 @@ class ResponseStream {
   }
 
   #event(type: string, members: JsonObject): ProviderEvent {
-    const data = JSON.stringify({ type, sequence_number: this.#sequenceNumber++, ...members });
+    const sequenceNumber = this.#answer.shape.numbered ? this.#sequenceNumber : undefined;
+    this.#sequenceNumber++;
+    const data = JSON.stringify({ type, sequence_number: sequenceNumber, ...members });
     return {
       name: type,
       data,

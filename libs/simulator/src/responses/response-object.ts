@@ -80,6 +80,7 @@ function usageObject({ input, shape }: Answer, state: ResponseState): JsonObject
     output_tokens: state.outputTokens,
     output_tokens_details: { reasoning_tokens: state.reasoningTokens ?? 0 },
     total_tokens: input.inputTokens + state.outputTokens,
+    ...shape.usageMembers,
   };
 }
 

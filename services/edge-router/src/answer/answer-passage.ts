@@ -7,6 +7,7 @@ import { writeHead } from '../http/answer-head.ts';
 import type { UsageBooking } from '../usage/usage-booking.ts';
 import { AnswerBody } from './answer-body.ts';
 import type { Heartbeat, Heartbeats } from './heartbeats.ts';
+import { ResponseProgress, type SeenResponse } from './response-progress.ts';
 
 export interface Passage {
   readonly lease: Lease;
@@ -32,6 +33,10 @@ export class AnswerPassage implements AnswerReader, Disposable {
   #head: ResponseHead | undefined;
   #body: AnswerBody | undefined;
   #heartbeat: Heartbeat | undefined;
+  /** Only of a Responses stream. */
+  #progress: ResponseProgress | undefined;
+  /** The last bytes that were passed on. */
+  #tail = Buffer.alloc(0);
 
   constructor(passage: Passage) {
     this.#passage = passage;
@@ -60,6 +65,18 @@ export class AnswerPassage implements AnswerReader, Disposable {
     return this.#head?.headers['content-type']?.startsWith('text/event-stream') ?? false;
   }
 
+  /** False while the client has a part of an event. */
+  get isBetweenEvents(): boolean {
+    return this.#tail.length === 0 || eventEnd.test(this.#tail.toString('latin1'));
+  }
+
+  /** What the client has of a Responses stream. */
+  get seenResponse(): SeenResponse | undefined {
+    const seen = this.#progress?.seen;
+    const { lease } = this.#passage;
+    return seen && { ...seen, id: seen.id ?? (this.#head?.answerId || undefined), model: seen.model ?? lease.model };
+  }
+
   onFrame(frame: ExecuteResponse): void {
     if (frame.outcome !== undefined) {
       this.#end = { frame, outcome: frame.outcome };
@@ -84,6 +101,8 @@ export class AnswerPassage implements AnswerReader, Disposable {
     if (body.length === 0) return;
     this.#heartbeat?.sent();
     this.#body?.write(body);
+    this.#progress?.onBytes(body);
+    this.#tail = Buffer.concat([this.#tail, body.subarray(-eventEndBytes)]).subarray(-eventEndBytes);
   }
 
   /** Passes on the last frame of a whole answer. One that is here in one piece need not be sent in chunks. */
@@ -110,7 +129,12 @@ export class AnswerPassage implements AnswerReader, Disposable {
     const body = new AnswerBody(response, flow);
     this.#body = body;
     if (!this.isEventStream || dialect === 'messages') return;
-    this.#heartbeat = heartbeats.of({ write: (comment) => body.write(Buffer.from(comment)) });
+    if (dialect === 'responses') this.#progress = new ResponseProgress();
+    this.#heartbeat = heartbeats.of({
+      write: (comment) => {
+        if (this.isBetweenEvents) body.write(Buffer.from(comment));
+      },
+    });
   }
 
   #headersOf(head: ResponseHead | undefined): Readonly<Record<string, string>> {
@@ -118,6 +142,10 @@ export class AnswerPassage implements AnswerReader, Disposable {
     return { 'x-gateway-provider': headerSafe(provider), 'x-gateway-model': headerSafe(model), ...head?.headers };
   }
 }
+
+/** A blank line. */
+const eventEnd = /(?:\r\n\r\n|\n\n|\r\r)$/;
+const eventEndBytes = 4;
 
 /** Header values come from configuration and providers; what HTTP does not allow in them is left out. */
 function headerSafe(value: string): string {

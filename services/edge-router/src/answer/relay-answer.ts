@@ -85,8 +85,9 @@ async function breakOff(thrown: unknown, passage: AnswerPassage, relay: Relay): 
 
 function endWithError(error: GatewayError, passage: AnswerPassage, relay: Relay): void {
   const { dialect, requestId, clock } = relay;
-  if (passage.isEventStream) passage.endWith(renderStreamError(error, dialect, requestId, clock.nowMs()));
-  // Half a JSON object can't be mended: the client must see that it is incomplete.
+  const stream = { requestId, nowMs: clock.nowMs(), seen: passage.seenResponse };
+  if (passage.isEventStream && passage.isBetweenEvents) passage.endWith(renderStreamError(error, dialect, stream));
+  // Half a JSON object or half an event can't be mended: the client must see that it is incomplete.
   else relay.response.destroy();
 }
 

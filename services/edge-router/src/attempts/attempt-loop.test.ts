@@ -206,6 +206,19 @@ describe('attemptUntilAnswering', () => {
     expect(reported[0]?.attempt?.outcome?.result).toBe(AttemptResult.REJECTED);
   });
 
+  it('makes no other attempt after an answer that was too large, and says that none helps', async () => {
+    const tooLarge: Frame = {
+      outcome: {
+        attempt: { result: AttemptResult.ANSWER_TOO_LARGE },
+        error: { code: 'internal_error', message: 'too large' },
+      },
+    };
+    const { run, asked, reported } = setUp([lease('a'), lease('b')], { a: [tooLarge], b: [answering] });
+    await expect(run()).rejects.toMatchObject({ code: 'internal_error', message: 'too large', isFinal: true });
+    expect(asked).toHaveLength(1);
+    expect(reported[0]?.attempt?.outcome?.result).toBe(AttemptResult.ANSWER_TOO_LARGE);
+  });
+
   it('keeps the last answer of a provider, for endpoints that pass it on', async () => {
     const failed: Frame = {
       outcome: {

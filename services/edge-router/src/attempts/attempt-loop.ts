@@ -124,6 +124,10 @@ class AttemptLoop<T> {
         await this.#report(ended);
         return this.#failed(start.error);
       }
+      if (start.kind === 'failed' && start.outcome.result === AttemptResult.ANSWER_TOO_LARGE) {
+        await this.#report(ended);
+        return this.#failed(neverAgain(start.error));
+      }
       this.#attempts = [...this.#attempts, ended];
     }
     const unreported = this.#attempts.at(-1);
@@ -231,4 +235,8 @@ function givenUpBy(thrown: unknown, { hasLeft }: AttemptPlan<unknown>['client'])
 
 function isRefusal(thrown: unknown): thrown is GatewayError {
   return thrown instanceof GatewayError && (thrown.code === 'invalid_request' || thrown.code === 'unsupported_content');
+}
+/** Each further try would be answered, and billed, as this one was. */
+function neverAgain(error: GatewayError): GatewayError {
+  return new GatewayError(error.code, error.message, { isFinal: true, cause: error });
 }

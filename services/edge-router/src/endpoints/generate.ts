@@ -109,7 +109,9 @@ async function carry(
   try {
     const end = await started;
     if (end.kind === 'failed') {
-      await booking.discard();
+      // An answer that was given up for its size was made all the same.
+      const isUsed = end.last?.outcome.result === AttemptResult.ANSWER_TOO_LARGE;
+      await (isUsed ? booking.end(Outcome.FAILED) : booking.discard());
       return await onFailed(end);
     }
     const { lease, value: flow } = end;

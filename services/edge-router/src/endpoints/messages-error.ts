@@ -8,6 +8,7 @@ import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
  * its status, with a generic text; a pool that gave no answer as unavailable. @see spec "Shapes"
  */
 export function messagesError({ error, last }: AttemptsFailed): GatewayError {
+  if (error.isFinal) return error;
   if (error.code === 'pool_exhausted' || last === undefined) return asSubscription(error);
   const { upstreamStatus: status, result } = last.outcome;
   // Something on the way forbade it, not the provider.

@@ -80,22 +80,50 @@ describe('renderError', () => {
   });
 });
 
+describe('an error that trying again can not mend', () => {
+  it('tells client libraries so', () => {
+    const { status, headers } = renderError(new GatewayError('internal_error', 'no', { isFinal: true }), 'chat', now);
+    expect([status, headers['x-should-retry']]).toEqual([500, 'false']);
+    expect(renderError(new GatewayError('internal_error', 'no'), 'chat', now).headers).not.toHaveProperty(
+      'x-should-retry',
+    );
+  });
+});
+
 describe('renderStreamError', () => {
   const error = new GatewayError('providers_unavailable', 'The answer broke off.');
+  const stream = { requestId: 'r1', nowMs: now };
 
   it('is one data event on chat streams and an error event on Messages streams', () => {
-    expect(renderStreamError(error, 'chat', 'r1', now)).toBe(
+    expect(renderStreamError(error, 'chat', stream)).toBe(
       'data: {"error":{"code":"providers_unavailable","message":"The answer broke off."}}\n\n',
     );
-    expect(renderStreamError(error, 'messages', 'r1', now)).toMatch(/^event: error\ndata: \{"type":"error".*\}\n\n$/);
+    expect(renderStreamError(error, 'messages', stream)).toMatch(/^event: error\ndata: \{"type":"error".*\}\n\n$/);
   });
 
+  const dataOf = (event: string) => JSON.parse(event.split('data: ')[1] ?? '');
+
   it('is a failed response on Responses streams', () => {
-    const event = renderStreamError(error, 'responses', 'r1', now);
+    const event = renderStreamError(error, 'responses', stream);
     expect(event).toMatch(/^event: response\.failed\ndata: .*\n\n$/);
-    expect(JSON.parse(event.split('data: ')[1] ?? '')).toMatchObject({
+    expect(dataOf(event)).toMatchObject({
       type: 'response.failed',
       response: { status: 'failed', error: { code: 'server_error', message: 'The answer broke off.' } },
+    });
+  });
+
+  it('is the next event of the response that the client has seen', () => {
+    const seen = { id: 'resp_7', createdAt: 1_700_000_000, model: 'gpt-5.5', lastSequenceNumber: 41 };
+    expect(dataOf(renderStreamError(error, 'responses', { ...stream, seen }))).toMatchObject({
+      sequence_number: 42,
+      response: { id: 'resp_7', created_at: 1_700_000_000, model: 'gpt-5.5' },
+    });
+  });
+
+  it('is the first event of a response of ours when the client has seen none', () => {
+    expect(dataOf(renderStreamError(error, 'responses', stream))).toMatchObject({
+      sequence_number: 0,
+      response: { id: 'resp_r1', created_at: Math.floor(now / 1_000) },
     });
   });
 });

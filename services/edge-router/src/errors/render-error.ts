@@ -1,4 +1,5 @@
 import type { GatewayError, GatewayErrorCode } from '@gateway/errors';
+import type { SeenResponse } from '../answer/response-progress.ts';
 import type { ErrorDialect } from './error-dialect.ts';
 
 export interface RenderedError {
@@ -18,36 +19,43 @@ export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: n
   };
 }
 
+/** A stream that the gateway must end. */
+export interface BrokenStream {
+  readonly requestId: string;
+  readonly nowMs: number;
+  /** What the client has of it, on `/v1/responses`. */
+  readonly seen?: SeenResponse | undefined;
+}
+
 /** The event that ends a stream after it has begun. Its text says nothing of the provider. @see spec "Events" */
-export function renderStreamError(
-  error: GatewayError,
-  dialect: ErrorDialect,
-  requestId: string,
-  nowMs: number,
-): string {
+export function renderStreamError(error: GatewayError, dialect: ErrorDialect, stream: BrokenStream): string {
   switch (dialect) {
     case 'chat':
       return `data: ${JSON.stringify({ error: { code: error.code, message: error.message } })}\n\n`;
     case 'messages':
       return `event: error\ndata: ${JSON.stringify(messagesBody(error, 500))}\n\n`;
     case 'responses':
-      return `event: response.failed\ndata: ${JSON.stringify(failedResponse(error, requestId, nowMs))}\n\n`;
+      return `event: response.failed\ndata: ${JSON.stringify(failedResponse(error, stream))}\n\n`;
   }
 }
 
-/** Codex ignores `error` events: a stream that the gateway must end is ended as the provider ends a failed one. */
-function failedResponse(error: GatewayError, requestId: string, nowMs: number) {
+/**
+ * Codex ignores `error` events: a stream that the gateway must end is ended as the provider ends a failed one. It is the next event
+ * of the same response.
+ */
+function failedResponse(error: GatewayError, { requestId, nowMs, seen }: BrokenStream) {
+  const { id, createdAt, model, lastSequenceNumber = -1 } = seen ?? {};
   return {
     type: 'response.failed',
-    // After every number that the provider can have used.
-    sequence_number: Number.MAX_SAFE_INTEGER,
+    sequence_number: lastSequenceNumber + 1,
     response: {
-      id: `resp_${requestId}`,
+      id: id ?? `resp_${requestId}`,
       object: 'response',
-      created_at: Math.floor(nowMs / 1_000),
+      created_at: createdAt ?? Math.floor(nowMs / 1_000),
       status: 'failed',
       error: { code: 'server_error', message: error.message },
       incomplete_details: null,
+      model,
       output: [],
       usage: null,
     },
@@ -103,8 +111,8 @@ function messagesTypeOf(status: number): string {
 }
 
 function retryHeaders(error: GatewayError, status: number, nowMs: number): Record<string, string> {
-  // No token becomes valid by waiting: without this, agents repeat the request for most of a minute before they say so.
-  if (status === 401) return { 'x-should-retry': 'false' };
+  // No token becomes valid by waiting, and no answer smaller: without this, agents repeat the request for most of a minute before they say so.
+  if (status === 401 || error.isFinal) return { 'x-should-retry': 'false' };
   if (status !== 429) return {};
   const headers: Record<string, string> = {};
   if (error.retryAtMs !== undefined) {

@@ -1,6 +1,6 @@
-import { type AnswerEnding, type AnswerReader, brokenStream } from '@gateway/adapter-kit';
-import type { ChatAnswer, TokenUsage } from '@gateway/chat';
-import { SseParser } from '@gateway/sse';
+import { type AnswerEnding, type AnswerReader, answerTooLarge, brokenStream } from '@gateway/adapter-kit';
+import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
+import { SseOverflowError, SseParser } from '@gateway/sse';
 import { EventReader } from './event-reader.ts';
 
 /** Reads a Messages stream and writes a chat answer, streamed or whole. */
@@ -9,10 +9,12 @@ export class ChatAnswerReader implements AnswerReader {
   readonly #events: EventReader;
   readonly #parser: SseParser;
 
-  constructor(answer: ChatAnswer) {
+  /** @param maxAnswerBytes what an event may have that brings all of an answer */
+  constructor(answer: ChatAnswer, maxAnswerBytes: number) {
     this.#answer = answer;
     this.#events = new EventReader(answer);
     this.#parser = new SseParser({
+      maxEventBytes: maxOtherBytes + maxAnswerBytes,
       takesBlock: (text, start, end) => this.#events.readPlainDelta(text, start, end),
       onEvent: (event) => this.#events.read(event),
     });
@@ -26,9 +28,10 @@ export class ChatAnswerReader implements AnswerReader {
     if (this.ending !== undefined) return;
     try {
       this.#parser.push(bytes);
-    } catch {
+    } catch (thrown) {
       // An event over the size limit leaves the parser of no use.
-      this.#events.fail(brokenStream());
+      const isTooLarge = thrown instanceof SseOverflowError && !this.#answer.isStreamed;
+      this.#events.fail(isTooLarge ? answerTooLarge() : brokenStream());
     }
   }
 
@@ -46,10 +49,10 @@ export class ChatAnswerReader implements AnswerReader {
   }
 
   get ending(): AnswerEnding | undefined {
-    return this.#events.ending;
+    return this.#answer.isTooLarge ? tooLarge : this.#events.ending;
   }
 
-  get reportedUsage(): TokenUsage | undefined {
+  get reportedUsage(): ReportedUsage | undefined {
     return this.#events.reportedUsage;
   }
 
@@ -62,3 +65,8 @@ export class ChatAnswerReader implements AnswerReader {
     return this.#events.unknownEvents;
   }
 }
+
+const tooLarge: AnswerEnding = { kind: 'failed', failure: answerTooLarge() };
+
+/** Of blocks that are not part of a chat answer, such as what the provider's own tools found. */
+const maxOtherBytes = 4 * 1024 * 1024;

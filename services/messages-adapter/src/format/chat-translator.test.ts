@@ -74,6 +74,7 @@ function prepare(members: Record<string, unknown>, defaultEffort = ''): Prepared
     members: [],
     affinityKey: '',
     nowMs: 1_700_000_000_999,
+    maxAnswerBytes: 1_000_000,
   });
 }
 

@@ -9,11 +9,14 @@ export const chatTranslator: Translator = {
   steps: { worker: new URL('./chat-translation-worker.ts', import.meta.url), toCall },
 };
 
-function toCall(...[{ requestId, lease, nowMs }, translated]: Parameters<TranslationSteps['toCall']>): PreparedCall {
+function toCall(...[request, translated]: Parameters<TranslationSteps['toCall']>): PreparedCall {
+  const { requestId, lease, nowMs, maxAnswerBytes } = request;
   const { stream, includeUsage } = translated.answer;
   const created = Math.floor(nowMs / 1_000);
-  const answer = createChatAnswer({ id: requestId, created, model: lease.model, stream, includeUsage });
-  return { path: '/messages', headers: noHeaders, body: translated.body, answer: new ChatAnswerReader(answer) };
+  const identity = { id: requestId, created, model: lease.model };
+  const answer = createChatAnswer({ ...identity, stream, includeUsage, maxBytes: maxAnswerBytes });
+  const reader = new ChatAnswerReader(answer, maxAnswerBytes);
+  return { path: '/messages', headers: noHeaders, body: translated.body, answer: reader };
 }
 
 const noHeaders = Object.freeze({});

@@ -1,6 +1,7 @@
+import { maxTokenCount } from '@gateway/chat';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { convertUsage, nothingReported, readReportedUsage, replaceUsage } from './convert-usage.ts';
+import { convertUsage, nothingReported, readReportedCounts, replaceUsage } from './convert-usage.ts';
 
 describe('usage', () => {
   it('adds cached input to the input', () => {
@@ -10,7 +11,7 @@ describe('usage', () => {
       cache_read_input_tokens: 2_048,
       output_tokens: 7,
     };
-    expect(convertUsage(readReportedUsage(reported))).toEqual({
+    expect(convertUsage(readReportedCounts(reported))).toEqual({
       inputTokens: 2_172,
       cachedTokens: 2_048,
       outputTokens: 7,
@@ -19,8 +20,8 @@ describe('usage', () => {
   });
 
   it('is replaced by a later report, but not by what that leaves out', () => {
-    const first = readReportedUsage({ input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 1 });
-    const later = readReportedUsage({
+    const first = readReportedCounts({ input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 1 });
+    const later = readReportedCounts({
       input_tokens: null,
       output_tokens: 30,
       output_tokens_details: { thinking_tokens: 20 },
@@ -41,12 +42,55 @@ describe('usage', () => {
     { input_tokens: null },
     { input_tokens: -1 },
     { input_tokens: 0, output_tokens: 0 },
+    { input_tokens: '7', output_tokens: 1e15 },
   ])('is not reported by %j', (usage) => {
-    expect(convertUsage(replaceUsage(nothingReported, readReportedUsage(usage)))).toBeUndefined();
+    expect(convertUsage(replaceUsage(nothingReported, readReportedCounts(usage)))).toBeUndefined();
+  });
+
+  const unbelievable = [-1, 0.5, '7', 1e15, 2 ** 40 + 1, Number.NaN, {}, true];
+
+  it.each(unbelievable)('leaves the input unknown when a part of it is %j', (count) => {
+    for (const part of ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']) {
+      const usage = convertUsage(readReportedCounts({ input_tokens: 5, output_tokens: 7, [part]: count }));
+      expect(usage).toMatchObject({ inputTokens: undefined, outputTokens: 7 });
+    }
+  });
+
+  it.each(unbelievable)('keeps the input it knew when a later report has %j', (count) => {
+    const first = readReportedCounts({ input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 1 });
+    const later = readReportedCounts({ input_tokens: count, cache_read_input_tokens: count, output_tokens: 9 });
+    expect(convertUsage(replaceUsage(first, later))).toMatchObject({
+      inputTokens: 15,
+      cachedTokens: 5,
+      outputTokens: 9,
+    });
+  });
+
+  it.each(unbelievable)('does not take the count of the first output tokens for a total of %j', (count) => {
+    const first = readReportedCounts({ input_tokens: 10, output_tokens: 1 });
+    const later = readReportedCounts({ output_tokens: count });
+    expect(convertUsage(replaceUsage(first, later))).toMatchObject({ inputTokens: 10, outputTokens: undefined });
+  });
+
+  it('believes a later report of what was unbelievable', () => {
+    const first = readReportedCounts({ input_tokens: -1, cache_read_input_tokens: 1e15, output_tokens: 1 });
+    const later = readReportedCounts({ input_tokens: 4, cache_read_input_tokens: 6, output_tokens: 9 });
+    expect(convertUsage(replaceUsage(first, later))).toMatchObject({
+      inputTokens: 10,
+      cachedTokens: 6,
+      outputTokens: 9,
+    });
+  });
+
+  it('does not know the input when its parts are more than any request has', () => {
+    const usage = convertUsage(
+      readReportedCounts({ input_tokens: maxTokenCount, cache_read_input_tokens: 1, output_tokens: 1 }),
+    );
+    expect(usage).toMatchObject({ inputTokens: undefined, cachedTokens: 1 });
   });
 
   it('never has more cached than input, or more reasoning than output tokens', () => {
-    const count = fc.option(fc.oneof(fc.nat(), fc.double(), fc.string()));
+    const count = fc.option(fc.oneof(fc.nat(), fc.maxSafeInteger(), fc.double(), fc.string()));
     const report = fc.record({
       input_tokens: count,
       cache_creation_input_tokens: count,
@@ -56,11 +100,12 @@ describe('usage', () => {
     });
     fc.assert(
       fc.property(fc.array(report), (reports) => {
-        const usage = convertUsage(reports.map(readReportedUsage).reduce(replaceUsage, nothingReported));
+        const usage = convertUsage(reports.map(readReportedCounts).reduce(replaceUsage, nothingReported));
         if (usage === undefined) return;
-        expect(usage.cachedTokens).toBeLessThanOrEqual(usage.inputTokens);
-        expect(usage.reasoningTokens).toBeLessThanOrEqual(usage.outputTokens);
-        expect(Object.values(usage).every((value) => Number.isInteger(value) && value >= 0)).toBe(true);
+        expect(usage.cachedTokens).toBeLessThanOrEqual(usage.inputTokens ?? maxTokenCount);
+        expect(usage.reasoningTokens).toBeLessThanOrEqual(usage.outputTokens ?? maxTokenCount);
+        const counts = Object.values(usage).filter((count) => count !== undefined);
+        expect(counts.every((count) => Number.isInteger(count) && count >= 0 && count <= maxTokenCount)).toBe(true);
       }),
     );
   });

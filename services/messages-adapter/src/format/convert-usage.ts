@@ -1,25 +1,26 @@
-import type { TokenUsage } from '@gateway/chat';
-import { asCount, asObject } from '@gateway/json';
-import type { ReportedUsage } from './event-types.ts';
+import { type ReportedUsage, readTokenCount, toReportedUsage } from '@gateway/chat';
+import { asObject } from '@gateway/json';
+import type { ReportedCount, ReportedCounts } from './event-types.ts';
 
-/** The `usage` of one event. Members that are absent, null or no counts are undefined. */
-export function readReportedUsage(value: unknown): ReportedUsage {
+/** The `usage` of one event. */
+export function readReportedCounts(value: unknown): ReportedCounts {
   const usage = asObject(value) ?? {};
   return {
-    inputTokens: asCount(usage.input_tokens),
-    cacheCreationTokens: asCount(usage.cache_creation_input_tokens),
-    cacheReadTokens: asCount(usage.cache_read_input_tokens),
-    outputTokens: asCount(usage.output_tokens),
-    thinkingTokens: asCount(asObject(usage.output_tokens_details)?.thinking_tokens),
+    inputTokens: readCount(usage.input_tokens),
+    cacheCreationTokens: readCount(usage.cache_creation_input_tokens),
+    cacheReadTokens: readCount(usage.cache_read_input_tokens),
+    outputTokens: readCount(usage.output_tokens),
+    thinkingTokens: readCount(asObject(usage.output_tokens_details)?.thinking_tokens),
   };
 }
 
 /** Usage after a further report: its counts are totals, so each one takes the place of the one before. */
-export function replaceUsage(before: ReportedUsage, report: ReportedUsage): ReportedUsage {
+export function replaceUsage(before: ReportedCounts, report: ReportedCounts): ReportedCounts {
   return {
-    inputTokens: report.inputTokens ?? before.inputTokens,
-    cacheCreationTokens: report.cacheCreationTokens ?? before.cacheCreationTokens,
-    cacheReadTokens: report.cacheReadTokens ?? before.cacheReadTokens,
+    inputTokens: usableOf(report.inputTokens, before.inputTokens),
+    cacheCreationTokens: usableOf(report.cacheCreationTokens, before.cacheCreationTokens),
+    cacheReadTokens: usableOf(report.cacheReadTokens, before.cacheReadTokens),
+    // The first count of the output is that of its first tokens: it must not stand for a total that can't be used.
     outputTokens: report.outputTokens ?? before.outputTokens,
     thinkingTokens: report.thinkingTokens ?? before.thinkingTokens,
   };
@@ -29,16 +30,37 @@ export function replaceUsage(before: ReportedUsage, report: ReportedUsage): Repo
  * Usage as chat counts it: the provider's input leaves cached tokens out, ours takes them in. Undefined when nothing was
  * reported, or only zeros: every answer costs something, so a provider that says nothing at all has not counted.
  */
-export function convertUsage(usage: ReportedUsage): TokenUsage | undefined {
-  const { inputTokens = 0, cacheCreationTokens = 0, cacheReadTokens = 0, outputTokens = 0, thinkingTokens = 0 } = usage;
-  const allInputTokens = inputTokens + cacheCreationTokens + cacheReadTokens;
-  if (allInputTokens + outputTokens === 0) return undefined;
-  return {
+export function convertUsage(counts: ReportedCounts): ReportedUsage | undefined {
+  const { inputTokens, cacheCreationTokens = 0, cacheReadTokens = 0, outputTokens, thinkingTokens } = counts;
+  const allInputTokens = sumOf([inputTokens, cacheCreationTokens, cacheReadTokens]);
+  if ((allInputTokens ?? 0) + (numberOf(outputTokens) ?? 0) === 0) return undefined;
+  return toReportedUsage({
     inputTokens: allInputTokens,
-    cachedTokens: cacheReadTokens,
-    outputTokens,
-    reasoningTokens: Math.min(thinkingTokens, outputTokens),
-  };
+    cachedTokens: numberOf(cacheReadTokens),
+    outputTokens: numberOf(outputTokens),
+    reasoningTokens: numberOf(thinkingTokens),
+  });
 }
 
-export const nothingReported: ReportedUsage = readReportedUsage(undefined);
+export const nothingReported: ReportedCounts = readReportedCounts(undefined);
+
+function readCount(value: unknown): ReportedCount {
+  return value === undefined || value === null ? undefined : (readTokenCount(value) ?? 'unusable');
+}
+
+/** The later one, unless only the earlier one can be used. */
+function usableOf(later: ReportedCount, earlier: ReportedCount): ReportedCount {
+  return numberOf(later) ?? earlier ?? later;
+}
+
+/** Undefined when one of them is not known: what is left is no sum. */
+function sumOf(counts: readonly ReportedCount[]): number | undefined {
+  return counts.reduce<number | undefined>((sum, count) => {
+    const number = numberOf(count);
+    return sum === undefined || number === undefined ? undefined : sum + number;
+  }, 0);
+}
+
+function numberOf(count: ReportedCount): number | undefined {
+  return typeof count === 'number' ? count : undefined;
+}

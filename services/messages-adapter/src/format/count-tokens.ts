@@ -1,5 +1,6 @@
 import type { TokenCounter } from '@gateway/adapter-kit';
-import { asCount, asObject, readJsonBody } from '@gateway/json';
+import { readTokenCount } from '@gateway/chat';
+import { asObject, readJsonBody } from '@gateway/json';
 import { relayHeaders } from './relay-headers.ts';
 import { spliceModel } from './splice-request.ts';
 
@@ -14,7 +15,7 @@ export const messagesTokenCounter: TokenCounter = {
   },
 
   readCount(body) {
-    const count = asCount(asObject(body)?.input_tokens);
+    const count = readTokenCount(asObject(body)?.input_tokens);
     if (count === undefined) throw new TypeError('The answer holds no count.');
     return count;
   },

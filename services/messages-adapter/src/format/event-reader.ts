@@ -1,5 +1,5 @@
 import { type AnswerEnding, brokenStream, type UpstreamFailure } from '@gateway/adapter-kit';
-import type { ChatAnswerSink, TokenUsage } from '@gateway/chat';
+import { type ChatAnswerSink, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import { type JsonObject, parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
 import { convertUsage, nothingReported, replaceUsage } from './convert-usage.ts';
@@ -11,7 +11,7 @@ import type {
   MessageDelta,
   MessageStart,
   ProviderEvent,
-  ReportedUsage,
+  ReportedCounts,
   TextDelta,
   ThinkingDelta,
   ToolUseContentBlock,
@@ -34,7 +34,7 @@ export class EventReader {
   #hasBegun = false;
   #stopReason: string | undefined;
   #usage = nothingReported;
-  #reportedUsage: TokenUsage | undefined;
+  #reportedUsage: ReportedUsage | undefined;
   #ending: AnswerEnding | undefined;
   #thinkingCharacters = 0;
   #unknownEvents = 0;
@@ -48,7 +48,7 @@ export class EventReader {
     return this.#ending;
   }
 
-  get reportedUsage(): TokenUsage | undefined {
+  get reportedUsage(): ReportedUsage | undefined {
     return this.#reportedUsage;
   }
 
@@ -121,7 +121,7 @@ export class EventReader {
     this.#onUsage(usage);
   }
 
-  #onUsage(usage: ReportedUsage): void {
+  #onUsage(usage: ReportedCounts): void {
     this.#usage = replaceUsage(this.#usage, usage);
     this.#reportedUsage = convertUsage(this.#usage);
   }
@@ -186,7 +186,7 @@ export class EventReader {
       return;
     }
     for (const block of this.#openBlocks.values()) if (block.type === 'tool_use') this.#completeArguments(block);
-    this.#sink.finish(mapFinishReason(this.#stopReason, this.#toolCallCount > 0), this.reportedUsage);
+    this.#sink.finish(mapFinishReason(this.#stopReason, this.#toolCallCount > 0), wholeUsage(this.reportedUsage));
     this.#ending = { kind: 'finished' };
   }
 

@@ -17,7 +17,7 @@ export type ProviderEvent =
 
 export interface MessageStart {
   readonly kind: 'message-start';
-  readonly usage: ReportedUsage;
+  readonly usage: ReportedCounts;
 }
 
 export interface ContentBlockStart {
@@ -58,7 +58,7 @@ export interface ContentBlockStop {
 export interface MessageDelta {
   readonly kind: 'message-delta';
   readonly stopReason: string | undefined;
-  readonly usage: ReportedUsage;
+  readonly usage: ReportedCounts;
 }
 
 export interface MessageStop {
@@ -92,16 +92,19 @@ export interface OtherContentBlock {
   readonly isKnown: boolean;
 }
 
-/** Counts as one event reports them, cumulative over the answer. Undefined: not reported in that event. */
-export interface ReportedUsage {
+/** Counts as one event reports them, cumulative over the answer. */
+export interface ReportedCounts {
   /** Cached tokens not included. */
-  readonly inputTokens: number | undefined;
-  readonly cacheCreationTokens: number | undefined;
-  readonly cacheReadTokens: number | undefined;
+  readonly inputTokens: ReportedCount;
+  readonly cacheCreationTokens: ReportedCount;
+  readonly cacheReadTokens: ReportedCount;
   /** Thinking included. */
-  readonly outputTokens: number | undefined;
-  readonly thinkingTokens: number | undefined;
+  readonly outputTokens: ReportedCount;
+  readonly thinkingTokens: ReportedCount;
 }
+
+/** Undefined: not reported in that event. `unusable`: reported as something that can't be a count of tokens. */
+export type ReportedCount = number | 'unusable' | undefined;
 
 /** Events, blocks and deltas that are known and say nothing for a chat answer. */
 export const silentTypes = {

@@ -7,7 +7,7 @@ import { ChatAnswerReader } from './chat-answer-reader.ts';
 describe('a Messages answer to a chat client', () => {
   describeGoldenAnswers(answerCases, ({ stream }) => {
     const identity = { id: 'request-1', created: 1, model: 'claude-opus-4-8' };
-    return new ChatAnswerReader(createChatAnswer({ ...identity, stream, includeUsage: true }));
+    return new ChatAnswerReader(createChatAnswer({ ...identity, stream, includeUsage: true }), 1_000_000);
   });
 
   it('is known in many shapes, of which the trickiest are cut everywhere', () => {

@@ -59,7 +59,14 @@ function translate(asked: Omit<RequestCase<ProviderMembers>, 'name' | 'becomes'>
   const { request, defaultEffort = '', affinityKey = '' } = asked;
   const body = new PiecedBytes([Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }))]);
   const lease = create(LeaseSchema, { model: modelOf(asked), defaultEffort });
-  const more = { requestId: 'request-1', members: [], forwardHeaders: {}, affinityKey, nowMs: 0 };
+  const more = {
+    requestId: 'request-1',
+    members: [],
+    forwardHeaders: {},
+    affinityKey,
+    nowMs: 0,
+    maxAnswerBytes: 1_000_000,
+  };
   return String(chatTranslator.prepare({ body, lease, ...more }).body);
 }
 

@@ -91,5 +91,6 @@ function request(body: string, forwardHeaders: Record<string, string> = {}): Cli
     members: [],
     affinityKey: '',
     nowMs: 1_700_000_000_999,
+    maxAnswerBytes: 1_000_000,
   };
 }

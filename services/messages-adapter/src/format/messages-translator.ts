@@ -10,14 +10,14 @@ import { spliceModel } from './splice-request.ts';
  * @see spec "POST /v1/messages"
  */
 export const messagesTranslator: Translator = {
-  prepare({ body, members, lease, forwardHeaders }: ClientRequest): PreparedCall {
+  prepare({ body, members, lease, forwardHeaders, maxAnswerBytes }: ClientRequest): PreparedCall {
     const request = readJsonBody(body, members);
     const streamed = request.value('stream') === true;
     return {
       path: '/messages',
       headers: relayHeaders(forwardHeaders, streamed ? 'text/event-stream' : 'application/json'),
       body: spliceModel(request, lease.model),
-      answer: streamed ? new RelayAnswerReader() : new RelayMessageReader(),
+      answer: streamed ? new RelayAnswerReader() : new RelayMessageReader(maxAnswerBytes),
     };
   },
 };

@@ -1,5 +1,5 @@
 import { asCount, asObject, asString, type JsonObject } from '@gateway/json';
-import { readReportedUsage } from './convert-usage.ts';
+import { readReportedCounts } from './convert-usage.ts';
 import { type ContentBlock, type ProviderEvent, silentTypes } from './event-types.ts';
 
 export type ParsedEvent =
@@ -20,7 +20,7 @@ export function parseProviderEvent(value: unknown, eventName: string): ParsedEve
   const type = eventName === 'error' ? eventName : (asString(json.type) ?? eventName);
   switch (type) {
     case 'message_start':
-      return known({ kind: 'message-start', usage: readReportedUsage(asObject(json.message)?.usage) });
+      return known({ kind: 'message-start', usage: readReportedCounts(asObject(json.message)?.usage) });
     case 'content_block_start':
       return parseBlockStart(json);
     case 'content_block_delta':
@@ -31,7 +31,7 @@ export function parseProviderEvent(value: unknown, eventName: string): ParsedEve
       return known({
         kind: 'message-delta',
         stopReason: asString(asObject(json.delta)?.stop_reason),
-        usage: readReportedUsage(json.usage),
+        usage: readReportedCounts(json.usage),
       });
     case 'message_stop':
       return known({ kind: 'message-stop' });

@@ -1,16 +1,16 @@
 import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import type { StreamPiece } from '@gateway/sse';
-import { readReportedUsage } from './convert-usage.ts';
-import type { ReportedUsage } from './event-types.ts';
+import { readReportedCounts } from './convert-usage.ts';
+import type { ReportedCounts } from './event-types.ts';
 import { producedByBlock, producedByDelta } from './produced-characters.ts';
 import { rememberingTexts } from './remembering-texts.ts';
 
 /** What an event says for whoever relays it. */
 export type RelayedEvent =
-  | { readonly kind: 'start'; readonly id: string | undefined; readonly usage: ReportedUsage }
+  | { readonly kind: 'start'; readonly id: string | undefined; readonly usage: ReportedCounts }
   /** A part of a content block; `characters` is about what the model wrote of it, `seal` closes its thinking. */
   | { readonly kind: 'content'; readonly characters: number; readonly seal?: string | undefined }
-  | { readonly kind: 'usage'; readonly usage: ReportedUsage }
+  | { readonly kind: 'usage'; readonly usage: ReportedCounts }
   | { readonly kind: 'stop' }
   /** Not for the client: the provider's text is in it. */
   | { readonly kind: 'error'; readonly error: unknown }
@@ -48,7 +48,7 @@ function readData(json: JsonObject, type: string): RelayedEvent {
   switch (type) {
     case 'message_start': {
       const message = asObject(json.message);
-      return { kind: 'start', id: asString(message?.id), usage: readReportedUsage(message?.usage) };
+      return { kind: 'start', id: asString(message?.id), usage: readReportedCounts(message?.usage) };
     }
     case 'content_block_start':
       return { kind: 'content', characters: producedByBlock(json.content_block) };
@@ -59,7 +59,7 @@ function readData(json: JsonObject, type: string): RelayedEvent {
     case 'content_block_stop':
       return { kind: 'content', characters: 0 };
     case 'message_delta':
-      return { kind: 'usage', usage: readReportedUsage(json.usage) };
+      return { kind: 'usage', usage: readReportedCounts(json.usage) };
     case 'message_stop':
       return { kind: 'stop' };
     default:

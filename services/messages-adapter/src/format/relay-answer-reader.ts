@@ -5,12 +5,12 @@ import {
   type UpstreamFailure,
   type UpstreamHead,
 } from '@gateway/adapter-kit';
-import type { TokenUsage } from '@gateway/chat';
+import type { ReportedUsage } from '@gateway/chat';
 import { digestOfSeal } from '@gateway/sealed-reasoning';
 import { EventSplitter, RelayBuffer, SseOverflowError, StreamPiece } from '@gateway/sse';
 import { charactersOfPlainDelta } from './characters-of-plain-delta.ts';
 import { convertUsage, nothingReported, replaceUsage } from './convert-usage.ts';
-import type { ReportedUsage } from './event-types.ts';
+import type { ReportedCounts } from './event-types.ts';
 import { mapStreamError } from './map-stream-error.ts';
 import { type RelayedEvent, readRelayedEvent } from './read-relayed-event.ts';
 
@@ -33,7 +33,7 @@ export class RelayAnswerReader implements AnswerReader {
   hasContent = false;
   ending: AnswerEnding | undefined;
   producedCharacters = 0;
-  reportedUsage: TokenUsage | undefined;
+  reportedUsage: ReportedUsage | undefined;
 
   onHead(head: UpstreamHead): void {
     this.#head = head;
@@ -123,7 +123,7 @@ export class RelayAnswerReader implements AnswerReader {
     }
   }
 
-  #onUsage(usage: ReportedUsage): void {
+  #onUsage(usage: ReportedCounts): void {
     this.#usage = replaceUsage(this.#usage, usage);
     this.reportedUsage = convertUsage(this.#usage);
   }

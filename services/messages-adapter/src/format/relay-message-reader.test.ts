@@ -11,7 +11,7 @@ const message = `{ "id":"msg_1", "type":"message","content":[
 
 describe('RelayMessageReader', () => {
   it('gives the provider’s bytes, and reads id and usage', () => {
-    const reader = new RelayMessageReader();
+    const reader = new RelayMessageReader(1_000);
     expect(feed(reader, [Buffer.from(message)]).toString()).toBe(message);
     expect(reader).toMatchObject({ ending: { kind: 'finished' }, hasContent: true, answerId: 'msg_1' });
     expect(reader.reportedUsage).toEqual({ inputTokens: 10, cachedTokens: 6, outputTokens: 8, reasoningTokens: 0 });
@@ -21,7 +21,7 @@ describe('RelayMessageReader', () => {
     fc.assert(
       fc.property(fc.nat(Buffer.byteLength(message)), (at) => {
         const bytes = Buffer.from(message);
-        const reader = new RelayMessageReader();
+        const reader = new RelayMessageReader(1_000);
         reader.push(bytes.subarray(0, at));
         reader.push(bytes.subarray(at));
         expect([reader.hasContent, reader.take().length]).toEqual([false, 0]);
@@ -33,14 +33,14 @@ describe('RelayMessageReader', () => {
   });
 
   it('counts what the model wrote, for a message without usage', () => {
-    const reader = new RelayMessageReader();
+    const reader = new RelayMessageReader(1_000);
     feed(reader, [Buffer.from(message.replace('usage', 'used'))]);
     expect(reader.reportedUsage).toBeUndefined();
     expect(reader.producedCharacters).toBe('Hm'.length + 'Héllo'.length + '{"n":12345678901234567000}'.length);
   });
 
   it('has the status and the content type of the provider', () => {
-    const reader = new RelayMessageReader();
+    const reader = new RelayMessageReader(1_000);
     expect(reader.head).toEqual({ status: 200, headers: { 'content-type': 'application/json' } });
     reader.onHead({ status: 201, headers: { 'content-type': 'application/json; charset=x', 'request-id': 'r' } });
     expect(reader.head).toEqual({ status: 201, headers: { 'content-type': 'application/json; charset=x' } });
@@ -54,9 +54,57 @@ describe('RelayMessageReader', () => {
     ['{"type":"error","error":{"type":"overloaded_error","message":"PROVIDER TEXT"}}', AttemptResult.OVERLOADED],
     ['event: message_start\ndata: {"type":"message"}\n\n', AttemptResult.SERVER_ERROR],
   ])('takes nothing but a message for one: %s', (body, result) => {
-    const reader = new RelayMessageReader();
+    const reader = new RelayMessageReader(1_000);
     expect(feed(reader, [Buffer.from(body)])).toHaveLength(0);
     expect(reader.ending).toMatchObject({ kind: 'failed', failure: { result, upstreamStatus: 0 } });
     expect(JSON.stringify(reader.ending)).not.toContain('PROVIDER TEXT');
+  });
+});
+
+describe('a message that is larger than what is held', () => {
+  const text = 'x'.repeat(70_000);
+  const large = JSON.stringify({
+    id: 'msg_1',
+    type: 'message',
+    content: [{ type: 'text', text }],
+    usage: { input_tokens: 4, output_tokens: 8 },
+  });
+
+  it('is passed on as it comes, and its usage is read all the same', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(large.length), { maxLength: 5 }), (cuts) => {
+        const reader = new RelayMessageReader(1_000);
+        const taken: Uint8Array[] = [];
+        const places = [0, ...cuts.toSorted((a, b) => a - b), large.length];
+        for (const [index, at] of places.slice(1).entries()) {
+          reader.push(Buffer.from(large.slice(places[index], at)));
+          taken.push(reader.take());
+        }
+        expect(reader.hasContent).toBe(true);
+        reader.end();
+        taken.push(reader.take());
+        expect(Buffer.concat(taken).toString()).toBe(large);
+        expect(reader).toMatchObject({ ending: { kind: 'finished' }, answerId: 'msg_1' });
+        expect(reader.reportedUsage).toMatchObject({ inputTokens: 4, outputTokens: 8 });
+      }),
+    );
+  });
+
+  it('has produced about as much as came, should it break off', () => {
+    const reader = new RelayMessageReader(1_000);
+    reader.push(Buffer.from(large.slice(0, 60_000)));
+    expect(reader.producedCharacters).toBe(60_000);
+    reader.end();
+    expect(reader.ending).toMatchObject({ kind: 'failed', failure: { result: AttemptResult.SERVER_ERROR } });
+  });
+
+  it('gives nothing when it is none, or does not say so in time', () => {
+    const other = new RelayMessageReader(1_000);
+    other.push(Buffer.from(`not JSON ${text}`));
+    expect(other.ending).toMatchObject({ failure: { result: AttemptResult.SERVER_ERROR } });
+    const late = new RelayMessageReader(1_000);
+    late.push(Buffer.from(`{"content":"${text}`));
+    expect(late.ending).toMatchObject({ failure: { result: AttemptResult.ANSWER_TOO_LARGE } });
+    expect([...other.take(), ...late.take()]).toEqual([]);
   });
 });

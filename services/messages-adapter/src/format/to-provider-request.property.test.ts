@@ -196,7 +196,14 @@ function translate(request: unknown, model: string, defaultEffort = '', reviver?
 function bodyOf(request: unknown, model: string, defaultEffort = ''): string {
   const lease = create(LeaseSchema, { model, defaultEffort });
   const body = new PiecedBytes([Buffer.from(JSON.stringify(request))]);
-  const others = { requestId: 'request-1', members: [], forwardHeaders: {}, affinityKey: '', nowMs: 0 };
+  const others = {
+    requestId: 'request-1',
+    members: [],
+    forwardHeaders: {},
+    affinityKey: '',
+    nowMs: 0,
+    maxAnswerBytes: 1_000_000,
+  };
   return String(chatTranslator.prepare({ body, lease, ...others }).body);
 }
 

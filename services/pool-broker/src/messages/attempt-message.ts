@@ -59,4 +59,6 @@ const results: ReadonlyMap<ResultMessage, AttemptResult> = new Map<ResultMessage
   [ResultMessage.TIMEOUT, 'timeout'],
   [ResultMessage.REJECTED, 'rejected'],
   [ResultMessage.CANCELLED, 'cancelled'],
+  // As after a rejected request: the account is fine, and no other would do better.
+  [ResultMessage.ANSWER_TOO_LARGE, 'rejected'],
 ]);

@@ -1,10 +1,18 @@
-import { type AnswerEnding, type AnswerReader, brokenStream, type QuotaWindow } from '@gateway/adapter-kit';
-import type { ChatAnswer, TokenUsage } from '@gateway/chat';
+import {
+  type AnswerEnding,
+  type AnswerReader,
+  answerTooLarge,
+  brokenStream,
+  type QuotaWindow,
+} from '@gateway/adapter-kit';
+import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
 import { SseOverflowError, SseParser } from '@gateway/sse';
 import { EventReader, type EventReaderOptions } from './event-reader.ts';
 
 export interface ChatAnswerReaderOptions extends Omit<EventReaderOptions, 'sink'> {
   readonly answer: ChatAnswer;
+  /** How large an answer the provider's last event may repeat. */
+  readonly maxAnswerBytes: number;
 }
 
 /** Reads the provider's event stream, however it is split, into a chat answer. */
@@ -14,12 +22,12 @@ export class ChatAnswerReader implements AnswerReader {
   readonly #events: EventReader;
   readonly #parser: SseParser;
 
-  constructor({ answer, ...options }: ChatAnswerReaderOptions) {
+  constructor({ answer, maxAnswerBytes, ...options }: ChatAnswerReaderOptions) {
     this.head = answer.head;
     this.#answer = answer;
     this.#events = new EventReader({ ...options, sink: answer });
     this.#parser = new SseParser({
-      maxEventBytes,
+      maxEventBytes: maxRepeatedRequestBytes + maxAnswerBytes,
       takesBlock: (block, start, end) => this.#events.readPlainDelta(block, start, end),
       onEvent: (event) => this.#events.read(event),
     });
@@ -30,10 +38,10 @@ export class ChatAnswerReader implements AnswerReader {
   }
 
   get ending(): AnswerEnding | undefined {
-    return this.#events.ending;
+    return this.#answer.isTooLarge ? tooLarge : this.#events.ending;
   }
 
-  get reportedUsage(): TokenUsage | undefined {
+  get reportedUsage(): ReportedUsage | undefined {
     return this.#events.usage;
   }
 
@@ -50,14 +58,14 @@ export class ChatAnswerReader implements AnswerReader {
     return this.#events.unknownEvents;
   }
 
-  /** After the ending nothing is read. An event that is too large breaks the stream. */
+  /** After the ending nothing is read. An event that is too large ends it. */
   push(bytes: Uint8Array): void {
-    if (this.#events.ending !== undefined) return;
+    if (this.ending !== undefined) return;
     try {
       this.#parser.push(bytes);
     } catch (thrown) {
       if (!(thrown instanceof SseOverflowError)) throw thrown;
-      this.#events.fail(brokenStream());
+      this.#events.fail(this.#answer.isStreamed ? brokenStream() : answerTooLarge());
     }
   }
 
@@ -71,5 +79,7 @@ export class ChatAnswerReader implements AnswerReader {
   }
 }
 
+const tooLarge: AnswerEnding = { kind: 'failed', failure: answerTooLarge() };
+
 /** The first and the last event repeat the request's instructions and tools, which have up to 16 MiB as JSON. */
-const maxEventBytes = 32 * 1024 * 1024;
+const maxRepeatedRequestBytes = 32 * 1024 * 1024;

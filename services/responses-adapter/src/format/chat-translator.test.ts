@@ -73,5 +73,6 @@ function prepare(body: object) {
     members: [],
     affinityKey: 'session-1',
     nowMs: replayedAtMs,
+    maxAnswerBytes: 1_000_000,
   });
 }

@@ -9,11 +9,13 @@ export const chatTranslator: Translator = {
   steps: { worker: new URL('./chat-translation-worker.ts', import.meta.url), toCall },
 };
 
-function toCall(...[{ requestId, lease, nowMs }, translated]: Parameters<TranslationSteps['toCall']>): PreparedCall {
+function toCall(...[request, translated]: Parameters<TranslationSteps['toCall']>): PreparedCall {
+  const { requestId, lease, nowMs, maxAnswerBytes } = request;
   const { stream, includeUsage, wantsJson } = translated.answer;
   const created = Math.floor(nowMs / 1_000);
-  const answer = createChatAnswer({ id: requestId, created, model: lease.model, stream, includeUsage });
-  const reader = new ChatAnswerReader({ answer, wantsJson, nowMs });
+  const identity = { id: requestId, created, model: lease.model };
+  const answer = createChatAnswer({ ...identity, stream, includeUsage, maxBytes: maxAnswerBytes });
+  const reader = new ChatAnswerReader({ answer, wantsJson, nowMs, maxAnswerBytes });
   return { path: '/responses', headers: noHeaders, body: translated.body, answer: reader };
 }
 

@@ -1,3 +1,4 @@
+import { maxTokenCount } from '@gateway/chat';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { convertUsage } from './convert-usage.ts';
@@ -14,12 +15,33 @@ describe('convertUsage', () => {
     expect(convertUsage(usage)).toEqual({ inputTokens: 100, cachedTokens: 64, outputTokens: 50, reasoningTokens: 40 });
   });
 
-  it.each([null, undefined, {}, [], 'none', { input_tokens: '7' }])('has nothing to tell of %j', (usage) => {
-    expect(convertUsage(usage)).toBeUndefined();
+  it.each([null, undefined, {}, [], 'none', { input_tokens: '7' }, { output_tokens: 1e15 }, { input_tokens: -1 }])(
+    'has nothing to tell of %j',
+    (usage) => {
+      expect(convertUsage(usage)).toBeUndefined();
+    },
+  );
+
+  it.each([-1, 0.5, '7', 1e15, 2 ** 40 + 1, Number.NaN, null])('does not know a count that is %j', (count) => {
+    expect(convertUsage({ input_tokens: count, output_tokens: 9 })).toMatchObject({
+      inputTokens: undefined,
+      outputTokens: 9,
+    });
+    expect(convertUsage({ input_tokens: 9, output_tokens: count })).toMatchObject({
+      inputTokens: 9,
+      outputTokens: undefined,
+    });
   });
 
   it('never has more cached than input or more reasoning than output, nor anything below zero', () => {
-    const count = fc.oneof(fc.integer(), fc.double(), fc.constant(null), fc.constant(undefined), fc.string());
+    const count = fc.oneof(
+      fc.integer(),
+      fc.maxSafeInteger(),
+      fc.double(),
+      fc.constant(null),
+      fc.constant(undefined),
+      fc.string(),
+    );
     const usage = fc.record({
       input_tokens: count,
       output_tokens: count,
@@ -30,9 +52,10 @@ describe('convertUsage', () => {
       fc.property(usage, (value) => {
         const converted = convertUsage(value);
         if (converted === undefined) return;
-        expect(Object.values(converted).every((tokens) => Number.isSafeInteger(tokens) && tokens >= 0)).toBe(true);
-        expect(converted.cachedTokens).toBeLessThanOrEqual(converted.inputTokens);
-        expect(converted.reasoningTokens).toBeLessThanOrEqual(converted.outputTokens);
+        const counts = Object.values(converted).filter((count) => count !== undefined);
+        expect(counts.every((count) => Number.isInteger(count) && count >= 0 && count <= maxTokenCount)).toBe(true);
+        expect(converted.cachedTokens).toBeLessThanOrEqual(converted.inputTokens ?? maxTokenCount);
+        expect(converted.reasoningTokens).toBeLessThanOrEqual(converted.outputTokens ?? maxTokenCount);
       }),
       { numRuns: 500 },
     );

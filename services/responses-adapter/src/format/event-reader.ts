@@ -1,5 +1,5 @@
 import { type AnswerEnding, brokenStream, type QuotaWindow, type UpstreamFailure } from '@gateway/adapter-kit';
-import type { ChatAnswerSink, TokenUsage } from '@gateway/chat';
+import { type ChatAnswerSink, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import type { SseEvent } from '@gateway/sse';
 import type {
   ArgumentsDelta,
@@ -55,7 +55,7 @@ export class EventReader {
   ending: AnswerEnding | undefined;
 
   /** What the provider reported last. */
-  usage: TokenUsage | undefined;
+  usage: ReportedUsage | undefined;
 
   /** Events of types that nobody here knows; they are skipped. */
   unknownEvents = 0;
@@ -180,7 +180,7 @@ export class EventReader {
     if (status === 'completed' && hasNamelessCalls) {
       this.fail(brokenStream());
     } else {
-      this.#sink.finish(mapFinishReason({ status, incompleteReason, hasToolCalls }), this.usage);
+      this.#sink.finish(mapFinishReason({ status, incompleteReason, hasToolCalls }), wholeUsage(this.usage));
       this.ending = { kind: 'finished' };
     }
   }

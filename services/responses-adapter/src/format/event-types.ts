@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@gateway/chat';
+import type { ReportedUsage } from '@gateway/chat';
 import type { JsonObject } from '@gateway/json';
 
 /**
@@ -75,7 +75,7 @@ export interface ResponseEnded {
   readonly incompleteReason: string | undefined;
   /** Empty on subscription backends. */
   readonly output: readonly OutputItem[];
-  readonly usage: TokenUsage | undefined;
+  readonly usage: ReportedUsage | undefined;
   /** `response.error`, unread. */
   readonly error: unknown;
 }

@@ -80,6 +80,13 @@ function withEffort(effort: string | undefined, sent: Pick<ProviderMembers, 'rea
 function translate({ request, defaultEffort = '' }: ResponsesRequestCase, model: string, traits: Traits): string {
   const body = new PiecedBytes([Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }))]);
   const lease = create(LeaseSchema, { model, defaultEffort, traits });
-  const more = { requestId: 'request-1', members: [], forwardHeaders: {}, affinityKey: '', nowMs: 0 };
+  const more = {
+    requestId: 'request-1',
+    members: [],
+    forwardHeaders: {},
+    affinityKey: '',
+    nowMs: 0,
+    maxAnswerBytes: 1_000_000,
+  };
   return String(chatTranslator.prepare({ body, lease, ...more }).body);
 }

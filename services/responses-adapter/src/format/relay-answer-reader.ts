@@ -7,7 +7,7 @@ import {
   type UpstreamFailure,
   type UpstreamHead,
 } from '@gateway/adapter-kit';
-import type { TokenUsage } from '@gateway/chat';
+import type { ReportedUsage } from '@gateway/chat';
 import { asObject, asString, parseJson } from '@gateway/json';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { lastSealedReasoning } from '@gateway/sealed-reasoning';
@@ -51,7 +51,7 @@ export class RelayAnswerReader implements AnswerReader {
   sealedReasoning: string | undefined;
   hasContent = false;
   ending: AnswerEnding | undefined;
-  reportedUsage: TokenUsage | undefined;
+  reportedUsage: ReportedUsage | undefined;
 
   constructor({ nowMs }: RelayAnswerReaderOptions) {
     this.#nowMs = nowMs;

@@ -68,5 +68,6 @@ function prepare(body: string, forwardHeaders: Readonly<Record<string, string>> 
     members: [],
     affinityKey: 'session-1',
     nowMs: replayedAtMs,
+    maxAnswerBytes: 1_000_000,
   });
 }

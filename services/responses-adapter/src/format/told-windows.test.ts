@@ -79,7 +79,10 @@ describe('the windows of a rate-limit event', () => {
 });
 
 const readers: readonly (readonly [string, () => AnswerReader])[] = [
-  ['chat answer', () => new ChatAnswerReader({ answer: newChatAnswer(), wantsJson: false, nowMs })],
+  [
+    'chat answer',
+    () => new ChatAnswerReader({ answer: newChatAnswer(), wantsJson: false, nowMs, maxAnswerBytes: 1_000_000 }),
+  ],
   ['relayed answer', () => new RelayAnswerReader({ nowMs })],
 ];
 

@@ -1,6 +1,7 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
 import { TimestampSchema, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readEvent } from './ledger-entry.ts';
 
@@ -47,6 +48,12 @@ describe('an event', () => {
     });
   });
 
+  it('may have any counts that adapters take', () => {
+    const count = fc.bigInt({ min: 0n, max: 2n ** 40n });
+    const counts = fc.record({ inputTokens: count, cachedTokens: count, outputTokens: count, reasoningTokens: count });
+    fc.assert(fc.property(counts, (changes) => void expect(read(changes).kind).toBe('entry')));
+  });
+
   it('needs no provider: none may have answered', () => {
     expect(read({ provider: '', model: '', outcome: Outcome.LOST }).kind).toBe('entry');
   });
@@ -62,6 +69,7 @@ describe('an event', () => {
     ['a day in another form', { localDay: '20-11-2026' }],
     ['a negative count', { outputTokens: -1n }],
     ['an absurd count', { inputTokens: 2n ** 53n }],
+    ['a count just beyond those that adapters take', { outputTokens: 2n ** 40n + 1n }],
     ['a text with NUL', { model: 'a\0b' }],
     ['a text that is no Unicode', { model: '\ud800' }],
     ['a text without end', { provider: 'x'.repeat(513) }],

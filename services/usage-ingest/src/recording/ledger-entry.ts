@@ -37,8 +37,8 @@ function isCalendarDay(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-/** More than any request can use; sums of a day stay far within the safe integers. */
-const maxTokens = 1_000_000_000_000n;
+/** The most that adapters take for a count of tokens, which is more than any request can use. */
+const maxTokens = 2n ** 40n;
 const maxTextLength = 512;
 
 const outcomes: Readonly<Record<Outcome, StoredOutcome | undefined>> = {

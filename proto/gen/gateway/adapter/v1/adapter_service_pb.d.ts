@@ -197,6 +197,8 @@ export declare type ResponseHead = Message<"gateway.adapter.v1.ResponseHead"> & 
 export declare const ResponseHeadSchema: GenMessage<ResponseHead>;
 
 /**
+ * Each count is at most 2^40: what a provider reports beyond it, or as no whole number, counts as not reported.
+ *
  * @generated from message gateway.adapter.v1.Usage
  */
 export declare type Usage = Message<"gateway.adapter.v1.Usage"> & {

@@ -661,6 +661,14 @@ export enum AttemptResult {
    * @generated from enum value: ATTEMPT_RESULT_CANCELLED = 9;
    */
   CANCELLED = 9,
+
+  /**
+   * The provider answered, but with more than the gateway holds at once: no fault of the account, any other would answer so too.
+   * What was used counts, and no other attempt is made.
+   *
+   * @generated from enum value: ATTEMPT_RESULT_ANSWER_TOO_LARGE = 10;
+   */
+  ANSWER_TOO_LARGE = 10,
 }
 
 /**

@@ -64,7 +64,7 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   model: string;
 
   /**
-   * Cached tokens included.
+   * Cached tokens included. Each count is at most 2^40; the ledger refuses any other.
    *
    * @generated from field: int64 input_tokens = 8;
    */

@@ -39,6 +39,7 @@ const resultTexts: Readonly<Record<AttemptResult, string>> = {
   [AttemptResult.TIMEOUT]: 'The provider did not answer in time',
   [AttemptResult.REJECTED]: 'The provider refused the request itself',
   [AttemptResult.CANCELLED]: 'The attempt was stopped',
+  [AttemptResult.ANSWER_TOO_LARGE]: 'The answer was too large to be put together',
 };
 
 function isFailure(result: AttemptResult): boolean {

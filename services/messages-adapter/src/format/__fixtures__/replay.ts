@@ -17,7 +17,7 @@ export function readFixture(name: string): Buffer {
 /** A reader of a new answer. */
 export function newReader(stream: boolean): ChatAnswerReader {
   const options = { id: 'request-1', created: 1_700_000_000, model: 'claude-sonnet-4-5', includeUsage: true };
-  return new ChatAnswerReader(createChatAnswer({ ...options, stream }));
+  return new ChatAnswerReader(createChatAnswer({ ...options, stream }), 1_000_000);
 }
 
 /** All that a client and the adapter's caller see of an answer that comes in these pieces. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { AnswerEnding } from '@gateway/adapter-kit';
-import { createChatAnswer, type TokenUsage } from '@gateway/chat';
+import { createChatAnswer, type ReportedUsage } from '@gateway/chat';
 import { ChatAnswerReader } from '../chat-answer-reader.ts';
 
 /** The moment at which every replayed request came, in epoch milliseconds. */
@@ -18,7 +18,7 @@ export interface ReplayedAnswer {
   readonly refusal: string | undefined;
   readonly toolCalls: readonly ReplayedCall[];
   readonly finishReason: string | undefined;
-  readonly usage: TokenUsage | undefined;
+  readonly usage: ReportedUsage | undefined;
   readonly ending: AnswerEnding | undefined;
   readonly hasContent: boolean;
   readonly producedCharacters: number;
@@ -43,7 +43,7 @@ export function frame(event: { readonly type: string; readonly [member: string]:
 
 export function newReader({ stream = true, wantsJson = false }: ReplayOptions = {}): ChatAnswerReader {
   const answer = createChatAnswer({ id: 'r1', created: 1, model: 'gpt-5.5', stream, includeUsage: true });
-  return new ChatAnswerReader({ answer, wantsJson, nowMs: replayedAtMs });
+  return new ChatAnswerReader({ answer, wantsJson, nowMs: replayedAtMs, maxAnswerBytes: 1_000_000 });
 }
 
 /** Feeds a provider's answer in the given pieces and reads what came of it. */

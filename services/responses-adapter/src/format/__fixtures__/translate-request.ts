@@ -15,6 +15,13 @@ export interface TranslatedRequest {
 export function translateRequest({ request, model, defaultEffort = '', affinityKey = '' }: TranslatedRequest): string {
   const body = new PiecedBytes([Buffer.from(JSON.stringify(request))]);
   const lease = create(LeaseSchema, { model, defaultEffort });
-  const more = { requestId: 'request-1', members: [], forwardHeaders: {}, affinityKey, nowMs: 0 };
+  const more = {
+    requestId: 'request-1',
+    members: [],
+    forwardHeaders: {},
+    affinityKey,
+    nowMs: 0,
+    maxAnswerBytes: 1_000_000,
+  };
   return String(chatTranslator.prepare({ body, lease, ...more }).body);
 }

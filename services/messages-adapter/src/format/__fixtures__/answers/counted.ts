@@ -1,5 +1,5 @@
 import { text } from '@gateway/adapter-kit/testing';
-import type { TokenUsage } from '@gateway/chat';
+import type { ReportedUsage } from '@gateway/chat';
 import { type Events, type MessagesAnswer, textBlock, tokens } from './events.ts';
 
 /** An answer of which only the reported usage matters. Usage undefined: none was reported. */
@@ -9,7 +9,7 @@ export function counted(
   ending: Events,
   usage: Parameters<typeof tokens>[0] | undefined,
 ): MessagesAnswer {
-  const expected: { readonly usage?: TokenUsage } = usage === undefined ? {} : { usage: tokens(usage) };
+  const expected: { readonly usage?: ReportedUsage } = usage === undefined ? {} : { usage: tokens(usage) };
   return {
     name: `usage: ${what}`,
     events: [...beginning, ...textBlock(0, 'Yes'), ...ending],

@@ -1,6 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { AnswerCase, Delta, ExpectedFailure } from '@gateway/adapter-kit/testing';
-import type { FinishReason, TokenUsage } from '@gateway/chat';
+import type { FinishReason, ReportedUsage } from '@gateway/chat';
 
 type Beta = Anthropic.Beta.BetaRawMessageStreamEvent;
 
@@ -35,12 +35,17 @@ export function usualCalls(answer: Omit<UsualAnswer, 'stopReason' | 'ending'>): 
 export const broken: ExpectedFailure = { failed: 'SERVER_ERROR', code: 'providers_unavailable' };
 
 /** What `start()` reports. */
-export const startUsage: TokenUsage = tokens({ input: 10, output: 1 });
+export const startUsage: ReportedUsage = tokens({ input: 10, output: 1 });
 /** What `start()` and `end()` report together. */
-export const usualUsage: TokenUsage = tokens({ input: 10, output: 5 });
+export const usualUsage: ReportedUsage = tokens({ input: 10, output: 5 });
 
-export function tokens(counts: { input?: number; cached?: number; output?: number; reasoning?: number }): TokenUsage {
-  const { input = 0, cached = 0, output = 0, reasoning = 0 } = counts;
+export function tokens(counts: {
+  input?: number;
+  cached?: number;
+  output?: number;
+  reasoning?: number;
+}): ReportedUsage {
+  const { input, cached = 0, output, reasoning = 0 } = counts;
   return { inputTokens: input, cachedTokens: cached, outputTokens: output, reasoningTokens: reasoning };
 }
 

@@ -18,13 +18,20 @@ export const oddUsageCases: readonly MessagesAnswer[] = [
     input: 10,
     output: 1,
   }),
+  counted('negative counts are none', [start({ input_tokens: 10 })], end('end_turn', { output_tokens: -1 }), {
+    input: 10,
+  }),
   counted(
-    'negative counts are none',
+    'an input with a negative part is not known',
     [start({ input_tokens: 10, cache_read_input_tokens: -5 })],
-    end('end_turn', { output_tokens: -1 }),
-    {
-      input: 10,
-    },
+    end('end_turn', { output_tokens: 7 }),
+    { output: 7 },
+  ),
+  counted(
+    'a first count of the output does not stand for a total beyond belief',
+    [start({ input_tokens: 10, output_tokens: 1 })],
+    end('end_turn', { output_tokens: 1e15 }),
+    { input: 10 },
   ),
   counted(
     'fractions are no counts',

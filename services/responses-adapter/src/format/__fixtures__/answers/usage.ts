@@ -1,5 +1,5 @@
 import { text } from '@gateway/adapter-kit/testing';
-import type { TokenUsage } from '@gateway/chat';
+import type { ReportedUsage } from '@gateway/chat';
 import { errorEvent, type ResponsesAnswer, textDelta } from './events.ts';
 import { completed, created, failed, incomplete, inProgress, response, usageReport } from './responses.ts';
 import { altered } from './unusual-frames.ts';
@@ -11,16 +11,16 @@ const events = (report: unknown) => [
 ];
 
 /** An answer with this report, in whatever shape it is. */
-function reported(name: string, report: unknown, usage: TokenUsage | undefined): ResponsesAnswer {
+function reported(name: string, report: unknown, usage: ReportedUsage | undefined): ResponsesAnswer {
   return { name: `usage ${name}`, events: events(report), deltas: [text('Hi.')], ending: 'stop', usage };
 }
 
-const whole: TokenUsage = { inputTokens: 81, cachedTokens: 64, outputTokens: 23, reasoningTokens: 7 };
+const whole: ReportedUsage = { inputTokens: 81, cachedTokens: 64, outputTokens: 23, reasoningTokens: 7 };
 const wholeReport = usageReport({ input: 81, cached: 64, output: 23, reasoning: 7 });
 
 const shapes: readonly ResponsesAnswer[] = [
   reported('with cached input and reasoning', wholeReport, whole),
-  reported('of nothing', usageReport({ input: 0, output: 0 }), tokens({})),
+  reported('of nothing', usageReport({ input: 0, output: 0 }), tokens({ inputTokens: 0, outputTokens: 0 })),
   reported('that is null', null, undefined),
   reported('that is absent', undefined, undefined),
   reported('that is an empty object', {}, undefined),
@@ -51,7 +51,11 @@ const shapes: readonly ResponsesAnswer[] = [
     usageReport({ input: 10, output: 3, reasoning: 5 }),
     tokens({ inputTokens: 10, outputTokens: 3, reasoningTokens: 3 }),
   ),
-  reported('with a negative input', usageReport({ input: -5, cached: 3, output: 3 }), tokens({ outputTokens: 3 })),
+  reported(
+    'with a negative input',
+    usageReport({ input: -5, cached: 3, output: 3 }),
+    tokens({ cachedTokens: 3, outputTokens: 3 }),
+  ),
   reported('with nothing but negative counts', usageReport({ input: -5, output: -3 }), undefined),
   reported(
     'with negative details',
@@ -59,7 +63,8 @@ const shapes: readonly ResponsesAnswer[] = [
     tokens({ inputTokens: 5, outputTokens: 3 }),
   ),
   reported('in texts instead of numbers', { input_tokens: '81', output_tokens: 23 }, tokens({ outputTokens: 23 })),
-  reported('in fractions', { input_tokens: 80.6, output_tokens: 23.4 }, tokens({ inputTokens: 81, outputTokens: 23 })),
+  reported('in fractions', { input_tokens: 80.6, output_tokens: 23.4 }, undefined),
+  reported('beyond belief', { input_tokens: 81, output_tokens: 1e15 }, tokens({ inputTokens: 81 })),
   reported(
     'of a million tokens',
     usageReport({ input: 1_000_000, cached: 999_936, output: 128_000, reasoning: 127_999 }),
@@ -112,6 +117,6 @@ const moments: readonly ResponsesAnswer[] = [
 
 export const usageCases: readonly ResponsesAnswer[] = [...shapes, ...moments];
 
-function tokens(counts: Partial<TokenUsage>): TokenUsage {
-  return { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, ...counts };
+function tokens(counts: Partial<ReportedUsage>): ReportedUsage {
+  return { inputTokens: undefined, cachedTokens: 0, outputTokens: undefined, reasoningTokens: 0, ...counts };
 }

@@ -1,0 +1,60 @@
+/** Tokens of one request. cached ≤ input, reasoning ≤ output. */
+export interface TokenUsage {
+  /** Cached tokens included. */
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  /** Reasoning included. */
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+}
+
+/** The same as far as a provider has reported it. Undefined: it has not, or not with a number that can be. */
+export interface ReportedUsage extends Omit<TokenUsage, 'inputTokens' | 'outputTokens'> {
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+}
+
+/**
+ * The most tokens that any count of one request has. Day budgets and the ledger take every count up to it, and sums of
+ * thousands of them are exact.
+ */
+export const maxTokenCount = 2 ** 40;
+
+/**
+ * A count of tokens in a provider's words; undefined when there is none, or when it can't be one: negative, fractional, above
+ * `maxTokenCount`, or no number. The one rule for all that a provider counts: such a count is as good as not reported.
+ */
+export function readTokenCount(value: unknown): number | undefined {
+  const isCount = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxTokenCount;
+  return isCount ? value : undefined;
+}
+
+export interface ReportedCounts {
+  readonly inputTokens: number | undefined;
+  readonly cachedTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+  readonly reasoningTokens: number | undefined;
+}
+
+/**
+ * Usage from a provider's counts, each read by `readTokenCount` or a sum of such. Undefined when neither input nor output was
+ * reported. A part that is more than its whole is cut to it.
+ */
+export function toReportedUsage(counts: ReportedCounts): ReportedUsage | undefined {
+  const inputTokens = readTokenCount(counts.inputTokens);
+  const outputTokens = readTokenCount(counts.outputTokens);
+  if (inputTokens === undefined && outputTokens === undefined) return undefined;
+  return {
+    inputTokens,
+    cachedTokens: Math.min(counts.cachedTokens ?? 0, inputTokens ?? maxTokenCount),
+    outputTokens,
+    reasoningTokens: Math.min(counts.reasoningTokens ?? 0, outputTokens ?? maxTokenCount),
+  };
+}
+
+/** The usage of an answer by the provider alone; undefined unless it reported both input and output. */
+export function wholeUsage(reported: ReportedUsage | undefined): TokenUsage | undefined {
+  if (reported?.inputTokens === undefined || reported.outputTokens === undefined) return undefined;
+  const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = reported;
+  return { inputTokens, cachedTokens, outputTokens, reasoningTokens };
+}
