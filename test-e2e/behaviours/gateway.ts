@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Topology } from '../topologies/topology.ts';
 import { badInputBehaviour } from './bad-input.ts';
+import { bodyArrivalBehaviour } from './body-arrival.ts';
+import { bodySharesBehaviour } from './body-shares.ts';
 import { chatCompletionsBehaviour } from './chat-completions.ts';
 import { contractBehaviour } from './contract.ts';
 import { failoverBehaviour } from './failover.ts';
@@ -11,6 +13,7 @@ import { modelsBehaviour } from './models.ts';
 import { officialSdksBehaviour } from './official-sdks.ts';
 import { protocolBehaviour } from './protocol.ts';
 import { relayBytesBehaviour } from './relay-bytes.ts';
+import { slowUploadsBehaviour } from './slow-uploads.ts';
 import { tracesBehaviour } from './traces.ts';
 import { usageBehaviour } from './usage.ts';
 import { usagePeriodsBehaviour } from './usage-periods.ts';
@@ -39,6 +42,9 @@ export function describeGateway<T extends Topology>(
     limitsBehaviour(gateway);
     usageBehaviour(gateway);
     badInputBehaviour(gateway);
+    bodyArrivalBehaviour(gateway);
+    bodySharesBehaviour(gateway);
+    slowUploadsBehaviour(gateway);
     failoverBehaviour(gateway);
     hangUpBehaviour(gateway);
     usagePeriodsBehaviour(gateway);

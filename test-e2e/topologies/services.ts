@@ -5,7 +5,7 @@ import { startSimulator } from '@gateway/simulator';
 import { type RunningServices, type ServicesOptions, startServices } from '@gateway/testkit';
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
-import { suiteSettings, type Topology } from './topology.ts';
+import { suiteSettings, type Topology, uploadSettings } from './topology.ts';
 
 /** Every service a process, on real Redis, NATS and Postgres. */
 export interface ServicesTopology extends Topology {
@@ -29,7 +29,7 @@ export async function startServicesTopology(
     await startServices({
       backends: await ownBackends(stack),
       gatewayConfigFile: await writeGatewayFile(folder, simulator.url),
-      env: { ...suiteSettings },
+      env: { ...suiteSettings, ...uploadSettings },
       envOf,
       onLine: (service, line) => lines.push(`${service} ${line}`),
     }),

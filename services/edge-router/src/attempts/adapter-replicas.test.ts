@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { PiecedBytes } from '@gateway/json';
 import {
   AdapterService,
   Dialect,
@@ -78,7 +79,8 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       allowCandidateFailover: false,
       client,
       trace: new RequestTrace({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
-      attempt: () => executeAttempt({ adapter, head, body: new Uint8Array(3), client, onUsage: () => undefined }),
+      attempt: () =>
+        executeAttempt({ adapter, head, body: new PiecedBytes([new Uint8Array(3)]), client, onUsage: () => undefined }),
     },
     {
       broker,

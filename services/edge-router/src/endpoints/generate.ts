@@ -55,7 +55,7 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
       principal: request.principal,
       admission: request.admission,
       endpoint: request.path,
-      bodyBytes: body.bytes.length,
+      bodyBytes: body.source.length,
     },
     peers.booking,
   );
@@ -83,7 +83,7 @@ function planOf(
         forwardHeaders,
         members: dialect === Dialect.CHAT_COMPLETIONS ? [] : passedOn(body),
       },
-      body: body.bytes,
+      body: body.source,
       client,
       onUsage: booking.onUsage,
     });
@@ -109,7 +109,7 @@ async function carry(
     }
     const { lease, value: flow } = end;
     // There is no further attempt that would need the body.
-    bodyRules.hold?.[Symbol.dispose]();
+    bodyRules.allocation.release();
     await relayAnswer({
       lease,
       flow,

@@ -5,7 +5,7 @@ import { type AdmissionDecision, type AdmissionPeers, admit } from '../admission
 import { authenticate } from '../authentication/authenticate.ts';
 import type { Principal } from '../authentication/principal.ts';
 import type { TokenCache } from '../authentication/token-cache.ts';
-import type { BodyBudget, BodyHold } from '../body/body-budget.ts';
+import type { BodyAllocation, BodyMemory } from '../body/body-memory.ts';
 import type { EndpointPeers } from '../endpoints/endpoint.ts';
 import { whenThere } from '../endpoints/when-there.ts';
 import type { RequestEvents } from '../events.ts';
@@ -21,7 +21,7 @@ export interface RequestPeers {
   readonly admission: AdmissionPeers;
   readonly endpoints: EndpointPeers;
   readonly events: RequestEvents;
-  readonly bodies: BodyBudget;
+  readonly bodies: BodyMemory;
   readonly traces: RecentTraces;
 }
 
@@ -38,8 +38,8 @@ export async function handleRequest(
   const trace = new RequestTrace({ requestId, endpoint: route.path, receivedAtMs });
   if (route.isTraced) peers.traces.begin(trace);
   const client = clientOf(response);
-  using hold = peers.bodies.hold(client);
-  const exchange: Exchange = { requestId, request, response, client, hold, trace };
+  using allocation = peers.bodies.open(client);
+  const exchange: Exchange = { requestId, request, response, client, allocation, trace };
   let errorCode: GatewayErrorCode | undefined;
   try {
     await answer(route, exchange, peers);
@@ -50,7 +50,7 @@ export async function handleRequest(
     sendError(request, response, { error, dialect: route.errorDialect, nowMs: peers.endpoints.clock.nowMs() });
   } finally {
     const status = client.hasLeft ? 499 : response.statusCode;
-    trace.onEnded({ status, errorCode, clientLeft: client.hasLeft, waitedForRoomMs: hold.waitedMs });
+    trace.onEnded({ status, errorCode, clientLeft: client.hasLeft, waitedForRoomMs: allocation.waitedMs });
     peers.traces.end(trace);
     peers.events.requestEnded(trace, peers.traces.slowMs);
   }
@@ -61,7 +61,7 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly client: ClientPresence;
-  readonly hold: BodyHold;
+  readonly allocation: BodyAllocation;
   readonly trace: RequestTrace;
 }
 
@@ -80,14 +80,15 @@ function answer(route: Route, exchange: Exchange, peers: RequestPeers): Promise<
 
 function answerAdmitted(
   { path, errorDialect, body, sendsRateLimitHeaders, endpoint }: Route,
-  { requestId, request, response, client, hold, trace }: Exchange,
+  { requestId, request, response, client, allocation, trace }: Exchange,
   { principal, admission }: { readonly principal: Principal; readonly admission: AdmissionDecision },
   peers: RequestPeers,
 ): Promise<void> {
   if (sendsRateLimitHeaders) keepHeaders(response, admission.headers);
   if (admission.refusal !== undefined) throw admission.refusal;
   trace.onAdmitted();
-  const bodyRules = { limitBytes: body.limitBytes, acceptsCompression: body.acceptsCompression, hold };
+  allocation.chargeTo(principal.tokenId);
+  const bodyRules = { ...body, pace: peers.endpoints.config.uploadPace, allocation };
   return endpoint(
     { requestId, path, errorDialect, bodyRules, request, response, principal, admission, client, trace },
     peers.endpoints,
