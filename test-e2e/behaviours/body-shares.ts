@@ -50,7 +50,7 @@ export function bodySharesBehaviour(gateway: () => Topology): void {
       expect(await post(greedy, '/v1/responses', responsesBody(30 * MiB))).toBe(200);
     });
 
-    it(`hold no more than their share when they are real and ${framing}`, async () => {
+    it('hold no more than their share when they are real', async () => {
       const body = responsesBody(40 * MiB);
       const bytes = framing === 'in chunks' ? chunked(body) : body;
       const headers: Record<string, string> =

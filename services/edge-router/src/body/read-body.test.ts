@@ -273,6 +273,33 @@ describe('readBody', () => {
     }
   });
 
+  it('decodes two bodies of a token at a time, and takes memory for no more', async () => {
+    const bomb = brotliCompressSync(Buffer.alloc(64 * 1024 * 1024, ' '));
+    const decoded = { limitBytes: 4_000_000, acceptsCompression: true };
+    const roomy = new BodyMemory({ limitBytes: 200_000_000, largestBodyBytes: 4_000_000, waitMs: 20_000 });
+    const under = createServer(async (request, response) => {
+      using allocation = roomy.open(patient);
+      allocation.chargeTo('a');
+      const body = readBody(request, { ...decoded, pace, allocation });
+      response.end(await body.catch((thrown: unknown) => toGatewayError(thrown).code));
+    });
+    await new Promise<void>((resolve) => under.listen(0, '127.0.0.1', resolve));
+    const { port: ownPort } = under.address() as AddressInfo;
+    let mostBytes = 0;
+    const watch = setInterval(() => {
+      mostBytes = Math.max(mostBytes, roomy.usedBytes);
+    });
+    const post = () =>
+      fetch(`http://127.0.0.1:${ownPort}`, { method: 'POST', headers: { 'content-encoding': 'br' }, body: bomb });
+    const answers = await Promise.all(Array.from({ length: 16 }, async () => (await post()).text()));
+    clearInterval(watch);
+    under.close().closeAllConnections();
+    expect(new Set(answers)).toEqual(new Set(['body_too_large']));
+    expect(mostBytes).toBeGreaterThan(500_000);
+    expect(mostBytes).toBeLessThanOrEqual(2 * decoded.limitBytes);
+    expect(roomy.usedBytes).toBe(0);
+  });
+
   it('answers 503 while there is no room for the body, and lets go of the room in the end', async () => {
     using allocations = new DisposableStack();
     const fill = async (tokenId: string, bytes: number) => {
