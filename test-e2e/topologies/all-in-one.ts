@@ -5,7 +5,7 @@ import { startSimulator } from '@gateway/simulator';
 import { freePorts } from '@gateway/testkit';
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { type RunningCommand, startGatewayctl, untilReady } from './gateway-process.ts';
-import { suiteSettings, type Topology } from './topology.ts';
+import { suiteSettings, type Topology, uploadSettings } from './topology.ts';
 
 export interface AllInOneTopology extends Topology {
   readonly command: RunningCommand;
@@ -35,6 +35,7 @@ export async function startAllInOne(
       GATEWAY_DATA: join(folder, 'data'),
       GATEWAY_CONFIG: gatewayFile,
       ...suiteSettings,
+      ...uploadSettings,
       ...env,
     }),
   );

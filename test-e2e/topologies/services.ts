@@ -18,7 +18,7 @@ import {
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
 import { runStartServices, type Started, welcomeOf } from './start-services.ts';
-import { suiteSettings, type Topology } from './topology.ts';
+import { suiteSettings, type Topology, uploadSettings } from './topology.ts';
 
 /** Every service a process, as `npm run start:services` starts them, on real Redis, NATS and Postgres. */
 export interface ServicesTopology extends Topology {
@@ -60,6 +60,7 @@ export async function startServicesTopology(
   };
   const env = {
     ...suiteSettings,
+    ...uploadSettings,
     ...checked(further),
     PORT: String(common.edgePort),
     GATEWAY_CONFIG: common.gatewayConfigFile,

@@ -24,3 +24,11 @@ export const suiteSettings: Readonly<Record<string, string>> = {
   LIMITER_REDIS_TIMEOUT_MS: '1000',
   RPC_TIMEOUT_MS: '5000',
 };
+
+/** Settings of topologies on which uploads are tried: room for two of the largest bodies, and not long to wait for slow ones. */
+export const uploadSettings = {
+  BODY_MEMORY_MAX_MIB: '128',
+  BODY_IDLE_TIMEOUT_SECONDS: '5',
+  BODY_MIN_KIB_PER_SECOND: '4',
+  BODY_MIN_RATE_SECONDS: '6',
+} as const;

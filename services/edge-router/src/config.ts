@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type Environment, EnvReader, readMaxStreamSeconds } from '@gateway/config';
 import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
+import type { UploadPace } from './body/receive-upload.ts';
 import { type JournalSync, journalSyncs } from './journal/journal-segment.ts';
 
 const failureModes = ['local', 'closed'] as const;
@@ -37,6 +38,11 @@ export interface EdgeRouterConfig {
   readonly writeStallMs: number;
   /** MAX_STREAM_SECONDS (3600): no request goes on for longer than this; an answer that does is ended with an error. */
   readonly maxStreamMs: number;
+  /**
+   * A body that arrives slower ends with 408. BODY_IDLE_TIMEOUT_SECONDS (20): longest time without a byte. BODY_MIN_KIB_PER_SECOND
+   * (4): least rate, on average over each BODY_MIN_RATE_SECONDS (60); 0: any.
+   */
+  readonly uploadPace: UploadPace;
   /** BODY_MEMORY_MAX_MIB (512): most bytes of request bodies that are held at a time; requests beyond it wait, then get 503. */
   readonly bodyMemoryMaxBytes: number;
   /** HEARTBEAT_SECONDS (15): an SSE comment is sent when a running stream was silent for so long, or up to a second longer. */
@@ -63,6 +69,11 @@ export function readEdgeRouterConfig(env: Environment): EdgeRouterConfig {
     bodyTimeoutMs: reader.integer('BODY_TIMEOUT_SECONDS', 300, { min: 1, max: 3_600 }) * 1_000,
     writeStallMs: reader.integer('WRITE_STALL_SECONDS', 60, { min: 1, max: 3_600 }) * 1_000,
     maxStreamMs: readMaxStreamSeconds(reader) * 1_000,
+    uploadPace: {
+      idleMs: reader.integer('BODY_IDLE_TIMEOUT_SECONDS', 20, { min: 1, max: 3_600 }) * 1_000,
+      leastBytesPerSecond: reader.integer('BODY_MIN_KIB_PER_SECOND', 4, { max: 1_024 }) * 1_024,
+      windowMs: reader.integer('BODY_MIN_RATE_SECONDS', 60, { min: 1, max: 3_600 }) * 1_000,
+    },
     bodyMemoryMaxBytes: reader.integer('BODY_MEMORY_MAX_MIB', 512, { min: 64, max: 1024 * 1024 }) * 1024 * 1024,
     heartbeatMs: reader.integer('HEARTBEAT_SECONDS', 15, { min: 1, max: 300 }) * 1_000,
     traceRequests: reader.integer('EDGE_TRACE_REQUESTS', 2_000, { max: 100_000 }),

@@ -2,7 +2,7 @@ import { RecentRequestService } from '@gateway/proto/edge/v1/recent_request_serv
 import { RequestTraceService } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import type { AuthHeader } from './authentication/credentials.ts';
-import type { BodyRules } from './body/read-body.ts';
+import type { BodyLimits } from './body/read-body.ts';
 import { chatCompletions } from './endpoints/chat-completions.ts';
 import { countTokens } from './endpoints/count-tokens.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
@@ -27,14 +27,14 @@ export interface Route {
   readonly cost: 'request_and_tokens' | 'request_only' | 'nothing';
   /** Whether answers carry `x-ratelimit-*`. */
   readonly sendsRateLimitHeaders: boolean;
-  readonly body: BodyRules;
+  readonly body: BodyLimits;
   /** Whether operators can look its requests up: those that ask a model. */
   readonly isTraced: boolean;
   readonly endpoint: Endpoint;
 }
 
 const MiB = 1024 * 1024;
-const noBody: BodyRules = { limitBytes: 0, acceptsCompression: false };
+const noBody: BodyLimits = { limitBytes: 0, acceptsCompression: false };
 
 /** @see spec "Endpoints", "Size limits" */
 export const routes: readonly Route[] = [

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { PiecedBytes } from '@gateway/json';
 import {
   AdapterService,
   Dialect,
@@ -81,7 +82,14 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       client,
       trace: new RequestTrace({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
       attempt: () =>
-        executeAttempt({ adapter, head, body: new Uint8Array(3), client, observer: unobserved, timeoutMs: 60_000 }),
+        executeAttempt({
+          adapter,
+          head,
+          body: new PiecedBytes([new Uint8Array(3)]),
+          client,
+          observer: unobserved,
+          timeoutMs: 60_000,
+        }),
     },
     {
       broker,

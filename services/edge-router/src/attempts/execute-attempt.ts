@@ -1,3 +1,4 @@
+import type { PiecedBytes } from '@gateway/json';
 import type { AdapterService, ExecuteHead, ExecuteRequest } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { atHand, type Client } from '@gateway/rpc';
 import type { ClientPresence } from '../http/client-presence.ts';
@@ -7,7 +8,7 @@ import type { AttemptStart } from './attempt-start.ts';
 export interface AttemptRequest {
   readonly adapter: Client<typeof AdapterService>;
   readonly head: ExecuteHead;
-  readonly body: Uint8Array;
+  readonly body: PiecedBytes;
   readonly client: ClientPresence;
   readonly observer: UsageObserver;
   /** The whole answer must end within this time. */
@@ -25,14 +26,17 @@ export function executeAttempt(request: AttemptRequest): Promise<AttemptStart<An
 /** A request in the frames that adapters take: mostly one. */
 export function requestFrames({ head, body }: Pick<AttemptRequest, 'head' | 'body'>): AsyncIterable<RequestFrame> {
   if (body.length > frameBytes) return split(head, body);
-  return atHand([{ $typeName: 'gateway.adapter.v1.ExecuteRequest', head, body } satisfies ExecuteRequest]);
+  const only: ExecuteRequest = { $typeName: 'gateway.adapter.v1.ExecuteRequest', head, body: body.whole() };
+  return atHand([only]);
 }
 
 type RequestFrame = Partial<Pick<ExecuteRequest, 'head' | 'body'>>;
 
-async function* split(head: ExecuteHead, body: Uint8Array): AsyncGenerator<RequestFrame> {
-  yield { head, body: body.subarray(0, frameBytes) };
-  for (let at = frameBytes; at < body.length; at += frameBytes) yield { body: body.subarray(at, at + frameBytes) };
+async function* split(head: ExecuteHead, { pieces }: PiecedBytes): AsyncGenerator<RequestFrame> {
+  yield { head, body: new Uint8Array() };
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += frameBytes) yield { body: piece.subarray(at, at + frameBytes) };
+  }
 }
 
 const frameBytes = 256 * 1024;

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { finished, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import {
   constants,
   createBrotliDecompress,
@@ -10,24 +9,7 @@ import {
   createZstdDecompress,
 } from 'node:zlib';
 import { GatewayError } from '@gateway/errors';
-import { type BodyRules, encodedLimitBytes, tooLarge } from './body-rules.ts';
-
-const chunkSize = 64 * 1024;
-
-/** A frame may ask for a window of 128 MiB; over HTTP 8 MiB is the most. @see https://www.rfc-editor.org/rfc/rfc9659 */
-const zstdOptions = { chunkSize, params: { [constants.ZSTD_d_windowLogMax]: 23 } };
-
-/** A decoder for each encoding, given the first byte of what it will decode. */
-const decoders = {
-  gzip: () => createGunzip({ chunkSize }),
-  'x-gzip': () => createGunzip({ chunkSize }),
-  deflate: (firstByte: number) =>
-    hasZlibHeader(firstByte) ? createInflate({ chunkSize }) : createInflateRaw({ chunkSize }),
-  br: () => createBrotliDecompress({ chunkSize }),
-  zstd: () => createZstdDecompress(zstdOptions),
-} as const;
-
-type Encoding = keyof typeof decoders;
+import type { JsonBody } from '@gateway/json';
 
 /** How a request body is encoded. Throws `unsupported_encoding` for what the endpoint does not take. @see spec "Codes" */
 export function bodyEncoding(request: IncomingMessage, acceptsCompression: boolean): Encoding | 'identity' {
@@ -40,60 +22,56 @@ export function bodyEncoding(request: IncomingMessage, acceptsCompression: boole
   throw new GatewayError('unsupported_encoding', `The content-encoding is not supported. ${taken}`);
 }
 
+export interface Decoding {
+  readonly encoding: Encoding;
+  /** Resolves when bytes may be decoded. The permit is given back when they are. */
+  readonly permit: () => Promise<Disposable>;
+  /** Reads what was decoded; no more is decoded than it reads. When it fails, it sees to it that `encoded` fails too. */
+  readonly read: (decoded: AsyncIterable<Buffer>) => Promise<JsonBody>;
+}
+
 /**
- * The decoded bytes of a request; no more is decoded than is read. Throws `body_too_large` when far more is sent than can
- * decode to the limit, and something else when the bytes can't be decoded, when more follows their end, and when the
- * upload breaks off. The request itself is never destroyed: its connection still owes an answer.
+ * Decodes bytes as they come. Throws what reading them throws, and something when they can't be decoded, when they end too early or
+ * when more follows their end.
  */
-export async function* decodeBody(
-  request: IncomingMessage,
-  encoding: Encoding,
-  rules: BodyRules,
-): AsyncGenerator<Buffer> {
-  const decoder = decoders[encoding](await firstByteOf(request));
-  let receivedBytes = 0;
-  const count = (chunk: Buffer) => {
-    receivedBytes += chunk.length;
-    if (receivedBytes > encodedLimitBytes(rules)) decoder.destroy(tooLarge(rules));
-  };
-  const stopWatching = finished(request, { writable: false }, (fault) => {
-    if (fault) decoder.destroy(fault);
-  });
-  request.on('data', count).pipe(decoder);
-  try {
-    yield* bytesOf(decoder);
-    request.unpipe(decoder).off('data', count);
-    if (receivedBytes > decoder.bytesWritten || (await hasMore(request))) throw new Error('something follows the end');
-  } finally {
-    stopWatching();
-    request.unpipe(decoder).off('data', count);
-    decoder.on('error', () => undefined).destroy();
-  }
-}
-
-/** Looks at the first byte, and leaves it in the request. Throws when there is none. */
-async function firstByteOf(request: IncomingMessage): Promise<number> {
-  while (true) {
-    const chunk: unknown = request.read();
-    if (chunk instanceof Buffer) {
-      request.unshift(chunk);
-      return chunk[0] ?? 0;
+export async function decodeBody(
+  encoded: AsyncGenerator<Buffer>,
+  { encoding, permit, read }: Decoding,
+): Promise<JsonBody> {
+  const first = await encoded.next();
+  if (first.done === true) throw new GatewayError('invalid_body', 'The body is empty, which no encoding allows.');
+  async function* permitted(): AsyncGenerator<Buffer> {
+    for (let next: IteratorResult<Buffer> = first; next.done !== true; next = await encoded.next()) {
+      using _permit = await permit();
+      // Goes on when the decoder has taken all of it.
+      yield next.value;
     }
-    if (request.complete || request.destroyed) throw new Error('there is nothing to decode');
-    await once(request, 'readable');
+  }
+  try {
+    return await pipeline(permitted(), decoders[encoding](first.value[0] ?? 0), read);
+  } finally {
+    await encoded.return(undefined);
   }
 }
 
-async function hasMore(request: IncomingMessage): Promise<boolean> {
-  for await (const chunk of bytesOf(request)) {
-    if (chunk.length > 0) return true;
-  }
-  return false;
-}
+/** The decoder asks for the next bytes when it is through with those before. */
+const options = { chunkSize: 64 * 1024, writableHighWaterMark: 1 };
+const optionsOfOne = { ...options, rejectGarbageAfterEnd: true };
 
-function bytesOf(stream: Readable): AsyncIterable<Buffer> {
-  return stream.iterator({ destroyOnReturn: false });
-}
+/** A decoder for each encoding, given the first byte of what it will decode. Files of gzip and zstd may have several parts. */
+const decoders = {
+  gzip: () => createGunzip(options),
+  'x-gzip': () => createGunzip(options),
+  deflate: (firstByte: number) =>
+    hasZlibHeader(firstByte) ? createInflate(optionsOfOne) : createInflateRaw(optionsOfOne),
+  br: () => createBrotliDecompress(optionsOfOne),
+  zstd: () => createZstdDecompress(zstdOptions),
+} as const;
+
+/** A frame may ask for a window of 128 MiB; over HTTP 8 MiB is the most. @see https://www.rfc-editor.org/rfc/rfc9659 */
+const zstdOptions = { ...optionsOfOne, params: { [constants.ZSTD_d_windowLogMax]: 23 } };
+
+type Encoding = keyof typeof decoders;
 
 /** Clients mean either format by "deflate": with the header of zlib, whose first byte ends in 8, or without any. */
 function hasZlibHeader(firstByte: number): boolean {

@@ -6,9 +6,10 @@ import { toGatewayError } from '@gateway/errors';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendError } from '../http/send-error.ts';
-import { BodyBudget } from './body-budget.ts';
+import { type BodyAllocation, BodyMemory } from './body-memory.ts';
 import { decodeBody } from './decode-body.ts';
 import { readBody } from './read-body.ts';
+import { receiveUpload } from './receive-upload.ts';
 
 const limitBytes = 2_000;
 const json = Buffer.from(JSON.stringify({ model: 'm', text: 'ü'.repeat(100) }));
@@ -20,6 +21,8 @@ const encodings = [
   { name: 'br', encoding: 'br', compress: brotliCompressSync },
   { name: 'zstd', encoding: 'zstd', compress: zstdCompressSync },
 ] as const;
+const pace = { idleMs: 20_000, leastBytesPerSecond: 4_096, windowMs: 60_000 };
+const patient = new AbortController();
 const plain = { encoding: 'identity', compress: (bytes: Buffer) => bytes } as const;
 
 interface Answer {
@@ -31,16 +34,16 @@ interface Answer {
 describe('readBody', () => {
   let server: Server;
   let port: number;
-  const budget = new BodyBudget({ limitBytes: 100_000, waitMs: 50 });
+  const memory = new BodyMemory({ limitBytes: 100_000, largestBodyBytes: 50_000, waitMs: 50 });
   /** How reading ended, for clients that are not there to see it. */
   const outcomes: string[] = [];
 
   beforeAll(async () => {
     server = createServer(async (request, response) => {
-      using hold = budget.hold(new AbortController());
+      using allocation = memory.open(patient);
       try {
         const acceptsCompression = request.url !== '/plain';
-        const body = await readBody(request, { limitBytes, acceptsCompression, hold });
+        const body = await readBody(request, { limitBytes, acceptsCompression, pace, allocation });
         outcomes.push('read');
         response.end(JSON.stringify({ bytes: body.bytes.equals(json) ? body.bytes.length : body.bytes.toString() }));
       } catch (thrown) {
@@ -165,11 +168,17 @@ describe('readBody', () => {
     const packed = zstdCompressSync(noise);
     const received = await new Promise<number>((resolve) => {
       const slow = createServer(async (request) => {
-        const rules = { limitBytes: noise.length, acceptsCompression: true };
-        for await (const _chunk of decodeBody(request, 'zstd', rules)) {
-          await new Promise((wait) => setTimeout(wait, 200));
-          break;
-        }
+        const encoded = receiveUpload(request, pace, patient.signal);
+        const read = async (decoded: AsyncIterable<Buffer>) => {
+          for await (const _chunk of decoded) {
+            await new Promise((wait) => setTimeout(wait, 200));
+            break;
+          }
+          throw new Error('read enough');
+        };
+        const permit = async () => ({ [Symbol.dispose]: () => undefined });
+        const decoded = decodeBody(encoded, { encoding: 'zstd', permit, read });
+        await expect(decoded).rejects.toThrow('read enough');
         resolve(request.socket.bytesRead);
         slow.close().closeAllConnections();
       });
@@ -264,14 +273,48 @@ describe('readBody', () => {
     }
   });
 
+  it('decodes two bodies of a token at a time, and takes memory for no more', async () => {
+    const bomb = brotliCompressSync(Buffer.alloc(64 * 1024 * 1024, ' '));
+    const decoded = { limitBytes: 4_000_000, acceptsCompression: true };
+    const roomy = new BodyMemory({ limitBytes: 200_000_000, largestBodyBytes: 4_000_000, waitMs: 20_000 });
+    const under = createServer(async (request, response) => {
+      using allocation = roomy.open(patient);
+      allocation.chargeTo('a');
+      const body = readBody(request, { ...decoded, pace, allocation });
+      response.end(await body.catch((thrown: unknown) => toGatewayError(thrown).code));
+    });
+    await new Promise<void>((resolve) => under.listen(0, '127.0.0.1', resolve));
+    const { port: ownPort } = under.address() as AddressInfo;
+    let mostBytes = 0;
+    const watch = setInterval(() => {
+      mostBytes = Math.max(mostBytes, roomy.usedBytes);
+    });
+    const post = () =>
+      fetch(`http://127.0.0.1:${ownPort}`, { method: 'POST', headers: { 'content-encoding': 'br' }, body: bomb });
+    const answers = await Promise.all(Array.from({ length: 16 }, async () => (await post()).text()));
+    clearInterval(watch);
+    under.close().closeAllConnections();
+    expect(new Set(answers)).toEqual(new Set(['body_too_large']));
+    expect(mostBytes).toBeGreaterThan(500_000);
+    expect(mostBytes).toBeLessThanOrEqual(2 * decoded.limitBytes);
+    expect(roomy.usedBytes).toBe(0);
+  });
+
   it('answers 503 while there is no room for the body, and lets go of the room in the end', async () => {
-    const hold = budget.hold(new AbortController());
-    await hold.reserve(100_000 - limitBytes);
+    using allocations = new DisposableStack();
+    const fill = async (tokenId: string, bytes: number) => {
+      const allocation: BodyAllocation = allocations.use(memory.open(patient));
+      allocation.chargeTo(tokenId);
+      await allocation.take(bytes);
+    };
+    await fill('a', 50_000);
+    await fill('b', 50_000 - limitBytes);
     const headers = { 'content-length': String(json.length) };
     expect(await send([json], { headers })).toMatchObject({ status: 200 });
-    hold.growTo(100_000);
+    await expect.poll(() => memory.usedBytes).toBe(100_000 - limitBytes);
+    await fill('b', limitBytes);
     expect(await send([json], { headers })).toMatchObject({ status: 503, code: 'providers_unavailable' });
-    hold[Symbol.dispose]();
-    await expect.poll(() => budget.heldBytes).toBe(0);
+    allocations.dispose();
+    await expect.poll(() => memory.usedBytes).toBe(0);
   });
 });

@@ -1,101 +1,129 @@
 import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '@gateway/errors';
 import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
-import { awaitBody } from './await-body.ts';
-import { BodyIntake } from './body-intake.ts';
-import { type BodyRules, brokenOff, encodedLimitBytes, tooLarge } from './body-rules.ts';
+import { BulkTurns } from '@gateway/time';
+import type { BodyAllocation } from './body-memory.ts';
+import { BufferList } from './buffer-list.ts';
 import { bodyEncoding, decodeBody } from './decode-body.ts';
-import { inviteUpload, noteReadToEnd, uploadFault } from './upload.ts';
+import { receiveUpload, type UploadPace } from './receive-upload.ts';
+import { inviteUpload } from './upload.ts';
 
-export type { BodyRules } from './body-rules.ts';
-
-/**
- * Reads and checks a JSON body: encoding, size, room, decodability, grammar, in this order. At once when it has been received
- * already. The size is refused as soon as it is certain, before the upload ends; a client that waits to be told to send its body
- * is told only now. The places of `notedKey` are noted on the way: see `JsonBody.notedKeyEnds`. Throws, at once or later, `unsupported_encoding`, `body_too_large`, `providers_unavailable`, `invalid_body`,
- * `invalid_json`, `invalid_request`.
- * @see spec "Size limits"
- */
-export function readBody(request: IncomingMessage, rules: BodyRules, notedKey?: string): JsonBody | Promise<JsonBody> {
-  const encoding = bodyEncoding(request, rules.acceptsCompression);
-  const declaredBytes = declaredLength(request);
-  const isPlain = encoding === 'identity';
-  if ((declaredBytes ?? 0) > (isPlain ? rules.limitBytes : encodedLimitBytes(rules))) throw tooLarge(rules);
-  const plainBytes = isPlain ? declaredBytes : undefined;
-  const waiting = rules.hold?.reserve(plainBytes ?? unknownLengthBytes);
-  const upload = { encoding, plainBytes, rules, notedKey };
-  return waiting === undefined ? readUpload(request, upload) : waiting.then(() => readUpload(request, upload));
+/** What an endpoint takes for a body. */
+export interface BodyLimits {
+  /** Counted on decoded bytes. */
+  readonly limitBytes: number;
+  readonly acceptsCompression: boolean;
 }
 
-interface Upload {
-  readonly encoding: ReturnType<typeof bodyEncoding>;
-  /** How long the body is; undefined when that is not known before it is read. */
-  readonly plainBytes: number | undefined;
+/** How the body of one request is read. */
+export interface BodyRules extends BodyLimits {
+  readonly pace: UploadPace;
+  /** Where its bytes are accounted while they are in memory. */
+  readonly allocation: BodyAllocation;
+}
+
+/**
+ * Reads and checks a JSON body: encoding, size, decodability, grammar, in this order. Memory is taken as bytes arrive. The size is
+ * refused as soon as it is certain, before the upload ends; a client that waits to be asked for its body is asked only now. The
+ * places of `notedKey` are noted on the way: see `JsonBody.notedKeyEnds`. Throws `unsupported_encoding`, `body_too_large`,
+ * `providers_unavailable`, `invalid_body`, `invalid_json`, `invalid_request`, and a status 408 for an upload that is too slow.
+ * @see spec "Size limits"
+ */
+export async function readBody(request: IncomingMessage, rules: BodyRules, notedKey?: string): Promise<JsonBody> {
+  const { limitBytes, acceptsCompression, pace, allocation } = rules;
+  const encoding = bodyEncoding(request, acceptsCompression);
+  const declaredBytes = declaredLength(request) ?? 0;
+  const mostSentBytes = encoding === 'identity' ? limitBytes : encodedLimitBytes(limitBytes);
+  if (declaredBytes > mostSentBytes) throw tooLarge(limitBytes);
+  inviteUpload(request);
+  const stop = new AbortController();
+  const upload = receiveUpload(request, pace, stop.signal);
+  try {
+    if (encoding === 'identity') {
+      return await gather(upload, { rules, sizeIsCertain: declaredLength(request) !== undefined, notedKey });
+    }
+    const read = (decoded: AsyncIterable<Buffer>) =>
+      gather(decoded, { rules, sizeIsCertain: false, notedKey }).catch((thrown: unknown) => {
+        stop.abort();
+        throw thrown;
+      });
+    const permit = () => allocation.decodingPermit(stop.signal);
+    return await decodeBody(atMost(mostSentBytes, upload, limitBytes), { encoding, permit, read });
+  } catch (thrown) {
+    throw isStreamFault(thrown) ? brokenOff(thrown) : thrown;
+  }
+}
+
+interface Gathering {
   readonly rules: BodyRules;
+  /** The body can't turn out too large any more. */
+  readonly sizeIsCertain: boolean;
   readonly notedKey: string | undefined;
 }
 
-/** There is room for it now. */
-function readUpload(request: IncomingMessage, upload: Upload): JsonBody | Promise<JsonBody> {
-  inviteUpload(request);
-  return readReceived(request, upload) ?? readComing(request, upload);
-}
-
-/** Undefined when not all of it has come. Throws why it never will, when that is known. */
-function readReceived(request: IncomingMessage, { plainBytes, notedKey }: Upload): JsonBody | undefined {
-  const fault = uploadFault(request);
-  if (fault !== undefined) throw fault;
-  if (plainBytes === undefined || plainBytes !== request.readableLength) return undefined;
-  return readWhole(request, plainBytes, new JsonSkimmer({ notedKey }));
-}
-
-async function readComing(request: IncomingMessage, upload: Upload): Promise<JsonBody> {
-  // What came in one packet with the head is there as soon as the parser is through with that.
-  await undefined;
-  const received = readReceived(request, upload);
-  if (received !== undefined) return received;
-  const { encoding, plainBytes, rules, notedKey } = upload;
-  const intake = new BodyIntake({
-    rules,
-    skimmer: new JsonSkimmer({ notedKey }),
-    expectedBytes: plainBytes ?? unknownLengthBytes,
-    sizeIsCertain: plainBytes !== undefined,
-  });
-  if (encoding === 'identity') return awaitBody(request, intake);
-  return gather(undecodableAsInvalidBody(decodeBody(request, encoding, rules)), intake);
-}
-
-/** What is set aside for a body that does not say how long it will be. */
-const unknownLengthBytes = 64 * 1024;
-
-/**
- * A body that has been received already. Most are, and no more is received unread than others need no turn for. Saves the
- * reading of a stream, and a copy.
- */
-function readWhole(request: IncomingMessage, bytes: number, skimmer: JsonSkimmer): JsonBody {
-  // Taking all that is there lets a request end of which nothing more comes: its connection is not free for the next one before.
-  const whole: unknown = bytes === 0 ? undefined : request.read();
-  if (bytes === 0 || !request.complete) request.resume();
-  noteReadToEnd(request);
-  const body = whole instanceof Buffer ? whole : Buffer.alloc(0);
-  skimmer.push(body);
-  skimmer.end();
-  return new JsonBody(new PiecedBytes([body]), skimmer);
-}
-
-async function gather(chunks: AsyncIterable<Buffer>, intake: BodyIntake): Promise<JsonBody> {
-  for await (const chunk of chunks) {
-    const turn = intake.take(chunk);
-    if (turn !== undefined) await turn;
+/** Keeps the bytes and checks them as they come. Much of them takes its turns with other requests. */
+async function gather(
+  pieces: AsyncIterable<Buffer>,
+  { rules: { limitBytes, allocation }, sizeIsCertain, notedKey }: Gathering,
+): Promise<JsonBody> {
+  const skimmer = new JsonSkimmer({ notedKey });
+  const bytes = new BufferList(limitBytes, allocation);
+  const turns = new BulkTurns();
+  let size = 0;
+  let badJson: unknown;
+  for await (const piece of pieces) {
+    size += piece.length;
+    if (size > limitBytes) throw tooLarge(limitBytes);
+    await turns.spend(piece.length);
+    if (badJson !== undefined) continue;
+    badJson = failureOf(() => skimmer.push(piece));
+    if (badJson === undefined) await bytes.add(piece);
+    else if (sizeIsCertain) throw badJson;
+    // Read on to the end and keep nothing: too large, or undecodable, comes first among the errors.
+    else bytes.clear();
   }
-  return intake.finish();
+  badJson ??= failureOf(() => skimmer.end());
+  if (badJson !== undefined) throw badJson;
+  return new JsonBody(new PiecedBytes(bytes.pieces), skimmer);
 }
 
-async function* undecodableAsInvalidBody(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+function failureOf(act: () => void): unknown {
   try {
-    yield* chunks;
-  } catch (cause) {
-    throw brokenOff(cause);
+    act();
+    return undefined;
+  } catch (failure) {
+    return failure;
   }
+}
+
+/** No encoding makes a text so much longer: what is over this is sent to be received, not to be decoded. */
+function encodedLimitBytes(limitBytes: number): number {
+  return limitBytes + Math.ceil(limitBytes / 128) + 1_024;
+}
+
+async function* atMost(mostBytes: number, encoded: AsyncIterable<Buffer>, limitBytes: number): AsyncGenerator<Buffer> {
+  let size = 0;
+  for await (const chunk of encoded) {
+    size += chunk.length;
+    if (size > mostBytes) throw tooLarge(limitBytes);
+    yield chunk;
+  }
+}
+
+function tooLarge(limitBytes: number): GatewayError {
+  return new GatewayError(
+    'body_too_large',
+    `The body is over this endpoint's limit of ${limitBytes / 1024 / 1024} MiB.`,
+  );
+}
+
+/** Errors of streams, sockets and decoders have a code. */
+function isStreamFault(thrown: unknown): boolean {
+  return thrown instanceof Error && !(thrown instanceof GatewayError) && 'code' in thrown;
+}
+
+function brokenOff(cause: unknown): GatewayError {
+  return new GatewayError('invalid_body', 'The body could not be decoded, or it broke off.', { cause });
 }
 
 /** In bytes as they are sent. The HTTP parser has seen to it that it is a number. */

@@ -16,21 +16,9 @@ export function inviteUpload(request: IncomingMessage): void {
   waiting.delete(request);
 }
 
-/** Stands in a request whose body has been read to its end, which Node says only a moment later. */
-const readToEnd = Symbol('read to its end');
-
-interface ReadRequest extends IncomingMessage {
-  [readToEnd]?: true;
-}
-
-/** Nothing of the body is left to be read. */
-export function noteReadToEnd(request: ReadRequest): void {
-  request[readToEnd] = true;
-}
-
 /** Has the whole request been received? */
-export function isReceived(request: ReadRequest): boolean {
-  return request.complete || request[readToEnd] === true || !announcesBody(request);
+export function isReceived(request: IncomingMessage): boolean {
+  return request.complete || !announcesBody(request);
 }
 
 /** Will more of the body come, as far as can be known? */

@@ -25,7 +25,7 @@ export function chatTarget(body: JsonBody): ChatTarget {
  * everybody else.
  */
 export function chatFault(body: JsonBody): GatewayError | undefined {
-  if (body.bytes.length > mostParsedBytes) return undefined;
+  if (body.source.length > mostParsedBytes) return undefined;
   try {
     parseChatRequest(body.bytes);
     return undefined;

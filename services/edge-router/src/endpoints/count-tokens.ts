@@ -33,7 +33,7 @@ export async function countTokens(request: AdmittedRequest, peers: EndpointPeers
   const attempt = async (lease: Lease): Promise<AttemptStart<bigint>> => {
     peers.renewals.keep(requestId, lease);
     const head = create(ExecuteHeadSchema, { requestId, lease, dialect: Dialect.MESSAGES, forwardHeaders });
-    const frames = requestFrames({ head, body: body.bytes });
+    const frames = requestFrames({ head, body: body.source });
     try {
       const options = { signal: client.signal, timeoutMs: countTimeoutMs };
       const { outcome, inputTokens } = await adapterOf(lease, peers).countTokens(frames, options);

@@ -56,7 +56,7 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
       principal: request.principal,
       admission: request.admission,
       endpoint: request.path,
-      bodyBytes: body.bytes.length,
+      bodyBytes: body.source.length,
     },
     peers.booking,
   );
@@ -85,7 +85,7 @@ function planOf(
         forwardHeaders,
         members: dialect === Dialect.CHAT_COMPLETIONS ? [] : passedOn(body),
       },
-      body: body.bytes,
+      body: body.source,
       client,
       observer: booking,
       timeoutMs: peers.config.maxStreamMs - trace.elapsedMs,
@@ -116,7 +116,7 @@ async function carry(
     }
     const { lease, value: flow } = end;
     // There is no further attempt that would need the body.
-    bodyRules.hold?.[Symbol.dispose]();
+    bodyRules.allocation.release();
     await relayAnswer({
       lease,
       flow,

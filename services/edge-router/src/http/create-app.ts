@@ -1,14 +1,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError, toGatewayError } from '@gateway/errors';
 import express, { type NextFunction, type Request, type Response } from 'express';
-import { BodyBudget } from '../body/body-budget.ts';
+import { BodyMemory } from '../body/body-memory.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
 import type { Route } from '../routes.ts';
 import { handleRequest, type RequestPeers } from './handle-request.ts';
 import { HttpFault } from './http-fault.ts';
 import { sendError } from './send-error.ts';
 
-/** How long a request waits for room for its body. */
+/** How long a request waits for room for its body, in all. */
 const bodyWaitMs = 5_000;
 
 /**
@@ -19,7 +19,11 @@ export function createApp(routes: readonly Route[], peers: Omit<RequestPeers, 'b
   const app = express();
   app.disable('x-powered-by').disable('etag').disable('query parser');
   app.enable('case sensitive routing').enable('strict routing');
-  const bodies = new BodyBudget({ limitBytes: peers.endpoints.config.bodyMemoryMaxBytes, waitMs: bodyWaitMs });
+  const bodies = new BodyMemory({
+    limitBytes: peers.endpoints.config.bodyMemoryMaxBytes,
+    largestBodyBytes: Math.max(...routes.map(({ body }) => body.limitBytes)),
+    waitMs: bodyWaitMs,
+  });
   const refuse = (
     request: IncomingMessage,
     response: ServerResponse,

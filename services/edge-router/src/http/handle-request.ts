@@ -4,7 +4,7 @@ import { type AdmissionDecision, type AdmissionPeers, admit } from '../admission
 import { authenticate } from '../authentication/authenticate.ts';
 import type { Principal } from '../authentication/principal.ts';
 import type { TokenCache } from '../authentication/token-cache.ts';
-import type { BodyBudget, BodyHold } from '../body/body-budget.ts';
+import type { BodyAllocation, BodyMemory } from '../body/body-memory.ts';
 import type { EndpointPeers } from '../endpoints/endpoint.ts';
 import { whenThere } from '../endpoints/when-there.ts';
 import type { RequestEvents } from '../events.ts';
@@ -22,7 +22,7 @@ export interface RequestPeers {
   readonly admission: AdmissionPeers;
   readonly endpoints: EndpointPeers;
   readonly events: RequestEvents;
-  readonly bodies: BodyBudget;
+  readonly bodies: BodyMemory;
   readonly traces: RecentTraces;
 }
 
@@ -41,8 +41,8 @@ export async function handleRequest(
   const trace = new RequestTrace({ requestId, clientRequestId, endpoint: route.path, receivedAtMs });
   if (route.isTraced) peers.traces.begin(trace);
   const client = clientOf(request, response);
-  using hold = peers.bodies.hold(client);
-  const exchange: Exchange = { requestId, request, response, client, hold, trace };
+  using allocation = peers.bodies.open(client);
+  const exchange: Exchange = { requestId, request, response, client, allocation, trace };
   let errorCode: GatewayErrorCode | undefined;
   try {
     await answer(route, exchange, peers);
@@ -55,7 +55,7 @@ export async function handleRequest(
     await sentOrLeft(request, response);
     if (client.hasStalled) trace.onClientStalled();
     const status = client.hasLeft ? 499 : response.statusCode;
-    trace.onEnded({ status, errorCode, clientLeft: client.hasLeft, waitedForRoomMs: hold.waitedMs });
+    trace.onEnded({ status, errorCode, clientLeft: client.hasLeft, waitedForRoomMs: allocation.waitedMs });
     peers.traces.end(trace);
     peers.events.requestEnded(trace, peers.traces.slowMs);
   }
@@ -66,7 +66,7 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly client: ClientPresence;
-  readonly hold: BodyHold;
+  readonly allocation: BodyAllocation;
   readonly trace: RequestTrace;
 }
 
@@ -85,14 +85,15 @@ function answer(route: Route, exchange: Exchange, peers: RequestPeers): Promise<
 
 function answerAdmitted(
   { path, errorDialect, body, sendsRateLimitHeaders, endpoint }: Route,
-  { requestId, request, response, client, hold, trace }: Exchange,
+  { requestId, request, response, client, allocation, trace }: Exchange,
   { principal, admission }: { readonly principal: Principal; readonly admission: AdmissionDecision },
   peers: RequestPeers,
 ): Promise<void> {
   if (sendsRateLimitHeaders) keepHeaders(response, admission.headers);
   if (admission.refusal !== undefined) throw admission.refusal;
   trace.onAdmitted();
-  const bodyRules = { limitBytes: body.limitBytes, acceptsCompression: body.acceptsCompression, hold };
+  allocation.chargeTo(principal.tokenId);
+  const bodyRules = { ...body, pace: peers.endpoints.config.uploadPace, allocation };
   return endpoint(
     { requestId, path, errorDialect, bodyRules, request, response, principal, admission, client, trace },
     peers.endpoints,

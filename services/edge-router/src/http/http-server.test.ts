@@ -1,13 +1,17 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { toGatewayError } from '@gateway/errors';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { BodyMemory } from '../body/body-memory.ts';
 import { readBody } from '../body/read-body.ts';
 import { RawClient } from './__fixtures__/raw-client.ts';
 import { HttpServer } from './http-server.ts';
 import { sendError } from './send-error.ts';
 import { sendJson } from './send-json.ts';
 
-const rules = { limitBytes: 100_000, acceptsCompression: true };
+const limits = { limitBytes: 100_000, acceptsCompression: true };
+const pace = { idleMs: 20_000, leastBytesPerSecond: 4_096, windowMs: 60_000 };
+const memory = new BodyMemory({ limitBytes: 1_000_000, largestBodyBytes: limits.limitBytes, waitMs: 1_000 });
+const client = new AbortController();
 const host = 'host: gateway\r\n';
 const close = 'connection: close\r\n';
 const post = (path: string, headers: string) => `POST ${path} HTTP/1.1\r\n${host}${headers}\r\n`;
@@ -44,6 +48,8 @@ describe('HttpServer', () => {
     const path = request.url ?? '';
     handled.push(path);
     try {
+      using allocation = memory.open(client);
+      const rules = { ...limits, pace, allocation };
       if (path === '/later') await released;
       if (path === '/refused') throw toGatewayError('refused');
       const bytes = request.method === 'POST' ? (await readBody(request, rules)).bytes.length : 0;

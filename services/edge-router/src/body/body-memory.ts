@@ -1,0 +1,205 @@
+import { GatewayError } from '@gateway/errors';
+import { Permits } from './permits.ts';
+
+export interface BodyMemoryOptions {
+  /** Most bytes of request bodies that this process holds at a time. */
+  readonly limitBytes: number;
+  /** The largest body that any endpoint takes: no token's share is smaller. */
+  readonly largestBodyBytes: number;
+  /** How long a request waits for room in all before it is refused. */
+  readonly waitMs: number;
+}
+
+/** Whose request waits for room. */
+export interface WaitingClient {
+  /** Aborted when the client leaves. Read only when there is no room at once. */
+  readonly signal: AbortSignal;
+}
+
+interface Waiter {
+  readonly allocation: BodyAllocation;
+  readonly bytes: number;
+  readonly grant: () => void;
+  readonly refuse: () => void;
+}
+
+/**
+ * Shares out the memory that request bodies may take, byte by byte as they arrive. A token may hold its share: half of all, and
+ * never less than the largest body. Beyond its share it gets more only while no other token waits for room, and never the last
+ * quarter. What does not fit waits, the oldest request first.
+ */
+export class BodyMemory {
+  readonly #options: BodyMemoryOptions;
+  readonly #shareBytes: number;
+  /** By token. */
+  readonly #used = new Map<string, number>();
+  #usedBytes = 0;
+  #requests = 0;
+  /** The oldest request first. */
+  #waiters: readonly Waiter[] = [];
+  readonly #decoding = new Permits(decodedAtATime);
+
+  constructor(options: BodyMemoryOptions) {
+    this.#options = options;
+    this.#shareBytes = Math.max(options.limitBytes / 2, options.largestBodyBytes);
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  /** What one request holds: nothing at first. Dispose of it when the request ends. The client's leaving ends its waiting. */
+  open(client: WaitingClient): BodyAllocation {
+    this.#requests += 1;
+    return new BodyAllocation(this, client, this.#requests);
+  }
+
+  /** Resolves when the bytes are taken. Throws `providers_unavailable` when there is no room for too long. */
+  async take(allocation: BodyAllocation, bytes: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter: Waiter = { allocation, bytes, grant: resolve, refuse: () => reject(noRoom()) };
+    this.#waiters = [...this.#waiters, waiter].sort((a, b) => a.allocation.number - b.allocation.number);
+    this.#serve();
+    if (!this.#waiters.includes(waiter)) return promise;
+    const { signal } = allocation.client;
+    const timer = setTimeout(waiter.refuse, this.#options.waitMs - allocation.waitedMs);
+    signal.addEventListener('abort', waiter.refuse, { once: true });
+    if (signal.aborted) waiter.refuse();
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', waiter.refuse);
+      this.#leave(waiter);
+      this.#serve();
+    }
+  }
+
+  giveBack({ tokenId }: BodyAllocation, bytes: number): void {
+    this.#account(tokenId, -bytes);
+    this.#serve();
+  }
+
+  /** Resolves when the token may decode a compressed body: it does so with few at a time. Dispose of the permit soon. */
+  decodingPermit({ tokenId, client }: BodyAllocation, signal: AbortSignal): Promise<Disposable> {
+    const patience = () => AbortSignal.any([signal, client.signal, AbortSignal.timeout(this.#options.waitMs)]);
+    return this.#decoding.acquire(tokenId, patience, noRoom);
+  }
+
+  #serve(): void {
+    let isFull = false;
+    for (const waiter of this.#waiters) {
+      if (!this.#isWithinShare(waiter)) continue;
+      // One that does not fit is not overtaken: it would wait for ever behind smaller ones.
+      isFull ||= this.#usedBytes + waiter.bytes > this.#options.limitBytes;
+      if (!isFull) this.#grant(waiter);
+    }
+    for (const waiter of this.#waiters) {
+      if (this.#isWithinShare(waiter)) continue;
+      if (isFull) this.#refuse(waiter);
+      else if (this.#usedBytes + waiter.bytes <= this.#options.limitBytes * mostBeyondShare) this.#grant(waiter);
+    }
+  }
+
+  #isWithinShare({ allocation, bytes }: Waiter): boolean {
+    return (this.#used.get(allocation.tokenId) ?? 0) + bytes <= this.#shareBytes;
+  }
+
+  #grant(waiter: Waiter): void {
+    this.#leave(waiter);
+    this.#account(waiter.allocation.tokenId, waiter.bytes);
+    waiter.allocation.onTaken(waiter.bytes);
+    waiter.grant();
+  }
+
+  /** What a refused request holds already is what others wait for. */
+  #refuse(waiter: Waiter): void {
+    this.#leave(waiter);
+    waiter.refuse();
+  }
+
+  #leave(waiter: Waiter): void {
+    this.#waiters = this.#waiters.filter((other) => other !== waiter);
+  }
+
+  #account(tokenId: string, bytes: number): void {
+    this.#usedBytes += bytes;
+    const used = (this.#used.get(tokenId) ?? 0) + bytes;
+    if (used === 0) this.#used.delete(tokenId);
+    else this.#used.set(tokenId, used);
+  }
+}
+
+/** What the body of one request holds. */
+export class BodyAllocation implements Disposable {
+  readonly client: WaitingClient;
+  /** Counts up: an older request has a smaller one. */
+  readonly number: number;
+  readonly #memory: BodyMemory;
+  #tokenId = '';
+  #bytes = 0;
+  #waitedMs = 0;
+
+  constructor(memory: BodyMemory, client: WaitingClient, number: number) {
+    this.#memory = memory;
+    this.client = client;
+    this.number = number;
+  }
+
+  get tokenId(): string {
+    return this.#tokenId;
+  }
+
+  /** Says whose share the bytes are part of. To be called before any are taken. */
+  chargeTo(tokenId: string): void {
+    this.#tokenId = tokenId;
+  }
+
+  /** How long the request has waited for room or for a permit. */
+  get waitedMs(): number {
+    return this.#waitedMs;
+  }
+
+  /** Takes as many bytes more. Throws `providers_unavailable` when there is no room for too long. */
+  take(bytes: number): Promise<void> {
+    return this.#waitingFor(this.#memory.take(this, bytes));
+  }
+
+  /** @see BodyMemory.decodingPermit */
+  decodingPermit(signal: AbortSignal): Promise<Disposable> {
+    return this.#waitingFor(this.#memory.decodingPermit(this, signal));
+  }
+
+  onTaken(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** Gives everything back. */
+  release(): void {
+    const bytes = this.#bytes;
+    this.#bytes = 0;
+    if (bytes > 0) this.#memory.giveBack(this, bytes);
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+
+  async #waitingFor<T>(what: Promise<T>): Promise<T> {
+    const startedAtMs = performance.now();
+    try {
+      return await what;
+    } finally {
+      this.#waitedMs += performance.now() - startedAtMs;
+    }
+  }
+}
+
+/** How far a token may fill the memory beyond its share. */
+const mostBeyondShare = 3 / 4;
+/** Compressed bodies of one token that are decoded at a time. */
+const decodedAtATime = 2;
+
+function noRoom(): GatewayError {
+  return new GatewayError('providers_unavailable', 'The gateway holds as many requests as it can. Try again later.');
+}

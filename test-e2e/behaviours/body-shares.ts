@@ -1,0 +1,118 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { brotliCompressSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { head, RawConnection } from '../client/raw-http.ts';
+import { issueToken } from '../client/tokens.ts';
+import type { Topology } from '../topologies/topology.ts';
+
+const MiB = 1024 * 1024;
+
+/** What one token uploads never keeps others from being served. The gateway has memory for bodies of 128 MiB. */
+export function bodySharesBehaviour(gateway: () => Topology): void {
+  describe.each([
+    { kind: 'service', framing: 'of announced size' },
+    { kind: 'personal', framing: 'in chunks' },
+  ] as const)('the uploads of a $kind token', ({ kind, framing }) => {
+    let greedy = '';
+    let other = '';
+    beforeAll(async () => {
+      greedy = (await issueToken(gateway(), { kind })).text;
+      other = (await issueToken(gateway(), { kind })).text;
+    });
+
+    const start = (token: string, path: string, headers: Readonly<Record<string, string>>) =>
+      new RawConnection(gateway()).send(
+        head(`POST ${path}`, { host: 'gateway', authorization: `Bearer ${token}`, ...headers }),
+      );
+    const post = async (token: string, path: string, body: string) => {
+      using connection = start(token, path, { 'content-length': String(body.length) });
+      const { status, text } = await connection.send(body).answer();
+      return status === 200 ? 200 : `${status} ${text}`;
+    };
+    /** Small and large requests of a token are answered. */
+    const expectServed = async (token: string) => {
+      for (let n = 0; n < 3; n += 1) {
+        expect(await post(token, '/v1/chat/completions', chatBody(200))).toBe(200);
+        expect(await post(token, '/v1/messages', messagesBody(200))).toBe(200);
+      }
+      expect(await post(token, '/v1/chat/completions', chatBody(5 * MiB))).toBe(200);
+      expect(await post(token, '/v1/responses', responsesBody(30 * MiB))).toBe(200);
+    };
+
+    it('hold next to nothing when they are only announced', async () => {
+      using connections = new DisposableStack();
+      for (let n = 0; n < 8; n += 1) {
+        const connection = start(greedy, '/v1/responses', { 'content-length': String(64 * MiB) });
+        connections.use(connection.send('{'));
+      }
+      await wait(300);
+      await expectServed(other);
+      expect(await post(greedy, '/v1/responses', responsesBody(30 * MiB))).toBe(200);
+    });
+
+    it('hold no more than their share when they are real', async () => {
+      const body = responsesBody(40 * MiB);
+      const bytes = framing === 'in chunks' ? chunked(body) : body;
+      const headers: Record<string, string> =
+        framing === 'in chunks' ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(body.length) };
+      const { promise: mayEnd, resolve: letEnd } = Promise.withResolvers<void>();
+      const uploads = Array.from({ length: 5 }, async () => {
+        using connection = start(greedy, '/v1/responses', headers);
+        const answered = connection.answer();
+        const sent = connection.sendPatiently(Buffer.from(bytes.slice(0, -100), 'latin1'));
+        await Promise.race([Promise.all([sent, mayEnd]), answered]);
+        connection.send(bytes.slice(-100));
+        return (await answered).status;
+      });
+      await wait(1_000);
+      await expectServed(other);
+      letEnd();
+      // One that has waited for the test is too slow, one that has waited for room is refused.
+      for (const status of await Promise.all(uploads)) expect([200, 408, 503]).toContain(status);
+      expect(await post(greedy, '/v1/responses', responsesBody(64 * MiB))).toBe(200);
+    });
+
+    it('hold nobody up when they decode to a thousand times their size', async () => {
+      const bomb = brotliCompressSync(Buffer.alloc(64 * MiB, ' '));
+      const headers = { 'content-length': String(bomb.length), 'content-encoding': 'br' };
+      const bombs = Array.from({ length: 16 }, async () => {
+        using connection = start(greedy, '/v1/responses', headers);
+        return (await connection.send(bomb).answer()).status;
+      });
+      await wait(300);
+      await expectServed(other);
+      for (const status of await Promise.all(bombs)) expect([400, 503]).toContain(status);
+      expect(await post(greedy, '/v1/responses', responsesBody(30 * MiB))).toBe(200);
+    });
+  });
+}
+
+/** The long text is not in the last message: that one comes back in the answer. */
+const messagesOf = (text: string) => [text, 'short'].map((content) => ({ role: 'user', content }));
+
+function chatBody(bytes: number): string {
+  return ofLength(bytes, (text) => ({ model: 'gateway/claude', messages: messagesOf(text) }));
+}
+
+function messagesBody(bytes: number): string {
+  return ofLength(bytes, (text) => ({ model: 'gateway/claude', max_tokens: 100, messages: messagesOf(text) }));
+}
+
+function responsesBody(bytes: number): string {
+  return ofLength(bytes, (text) => ({ model: 'gpt-5.5', input: messagesOf(text) }));
+}
+
+function ofLength(bytes: number, contentOf: (text: string) => object): string {
+  const of = (text: string) => JSON.stringify(contentOf(text));
+  return of('x'.repeat(bytes - of('').length));
+}
+
+/** In chunks of 64 KiB. */
+function chunked(body: string): string {
+  const chunks: string[] = [];
+  for (let at = 0; at < body.length; at += 65_536) {
+    const chunk = body.slice(at, at + 65_536);
+    chunks.push(`${chunk.length.toString(16)}\r\n${chunk}\r\n`);
+  }
+  return `${chunks.join('')}0\r\n\r\n`;
+}
