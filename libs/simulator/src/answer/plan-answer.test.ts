@@ -55,6 +55,12 @@ describe('planAnswer', () => {
     expect(textOf(plan({ userText: '#long 25' })).split(' ')).toHaveLength(25);
   });
 
+  it('says so many bytes, whatever the limit on tokens', () => {
+    const { ending, parts } = plan({ userText: '#bytes 1000', maxOutputTokens: 3 });
+    expect([ending.kind, parts[0]?.tokens]).toEqual(['finished', 250]);
+    expect(textOf(plan({ userText: '#bytes 1000' }))).toHaveLength(1_000);
+  });
+
   it('refuses, and ends early, when told to', () => {
     expect(plan({ userText: '#refuse' })).toMatchObject({ parts: [{ kind: 'refusal' }], ending: { kind: 'refused' } });
     expect(plan({ userText: '#incomplete' }).ending.kind).toBe('length');

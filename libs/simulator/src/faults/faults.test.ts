@@ -202,6 +202,26 @@ describe('faults of streams', () => {
     expect(lastRequest()?.billed.outputTokens).toBe(3);
   });
 
+  it('report another usage', async () => {
+    const usage = { kind: 'usage', members: { output_tokens: 1e15 }, atStart: { input_tokens: -1 } } as const;
+    strike(usage);
+    const responses = await readEvents(postResponses(simulator));
+    expect(JSON.parse(responses.at(-1)?.data ?? '').response.usage).toMatchObject({ output_tokens: 1e15 });
+    strike(usage);
+    const messages = await readEvents(postMessages(simulator));
+    const usages = messages
+      .map(({ data }) => JSON.parse(data))
+      .map(({ message, usage }) => (message ?? { usage }).usage);
+    expect(usages.filter((each) => each !== undefined)).toMatchObject([{ input_tokens: -1 }, { output_tokens: 1e15 }]);
+    expect(lastRequest()).toMatchObject({ billed: { outputTokens: 3 }, faults: ['usage'] });
+  });
+
+  it('leave the numbers of events out', async () => {
+    strike({ kind: 'unnumbered_events' });
+    const events = await readEvents(postResponses(simulator));
+    expect(events.some(({ data }) => data.includes('sequence_number'))).toBe(false);
+  });
+
   it('leave the output of the final event empty', async () => {
     strike({ kind: 'empty_output' });
     const events = await readEvents(postResponses(simulator));

@@ -167,6 +167,26 @@ describe('relayAnswer', () => {
     expect(events).toContain('reported CANCELLED');
   });
 
+  it('cuts the connection when the adapter goes away in the middle of an event, which nothing may follow', async () => {
+    frames = [
+      { head: streamHead, body: text('data: 1\n\ndata: {"half') },
+      new RpcError('unavailable', 'connection lost'),
+    ];
+    await expect(fetch(url).then((response) => response.text())).rejects.toThrow();
+    expect(events).toContain('booked FAILED in time');
+  });
+
+  it('sends no comment in the middle of an event', async () => {
+    frames = [{ head: streamHead, body: text('data: {"half') }, 'hang'];
+    const controller = new AbortController();
+    const reader = (await fetch(url, { signal: controller.signal })).body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('data: {"half');
+    const next = reader?.read().catch(() => 'aborted');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    controller.abort();
+    expect(await next).toBe('aborted');
+  });
+
   it('cuts the connection when a JSON answer breaks off, since half of one can not be mended', async () => {
     frames = [
       { head: { status: 200, headers: { 'content-type': 'application/json' } }, body: text('{"a":') },
