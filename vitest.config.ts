@@ -29,7 +29,10 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      { test: { name: 'structure', include: ['test-e2e/structure/*.test.ts'], ...eachOnItsOwn } },
+      {
+        // Some of them read every file of the tree, which takes its time on a busy machine.
+        test: { name: 'structure', include: ['test-e2e/structure/*.test.ts'], testTimeout: 60_000, ...eachOnItsOwn },
+      },
       {
         test: {
           name: 'e2e',

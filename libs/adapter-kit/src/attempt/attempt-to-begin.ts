@@ -1,7 +1,8 @@
 import type { AnswerListener, ToldCall } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
 import type { ExecuteFrame } from './answer-frames.ts';
-import { Attempt, type AttemptedCall } from './attempt.ts';
+import { Attempt } from './attempt.ts';
+import type { AttemptedCall } from './attempted-call.ts';
 
 /** An attempt whose request takes some waiting: it is still on its way, or translated in another thread. */
 export class AttemptToBegin implements ToldCall {

@@ -1,4 +1,4 @@
-import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AnswerListener, ToldCall } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
@@ -9,6 +9,7 @@ import type { ExchangeListener, UpstreamExchange, UpstreamHead } from '../upstre
 import { AnswerFrames, type ExecuteFrame, partsOf } from './answer-frames.ts';
 import { AnswerIntake } from './answer-intake.ts';
 import { answerToPassOn, failureOfExchange, unavailable } from './attempt-failure.ts';
+import type { AttemptedCall } from './attempted-call.ts';
 import { failedExecution, wholeExecution } from './execution-outcome.ts';
 import {
   isProviderAnswer,
@@ -20,19 +21,6 @@ import {
   sendCall,
 } from './open-answer.ts';
 import { type QuotaReport, readQuotas, withLaterQuotas } from './read-quotas.ts';
-
-/** A request that is ready to be sent. */
-export interface AttemptedCall {
-  readonly requestId: string;
-  readonly lease: Lease;
-  /** Size of the client's body. */
-  readonly bodyBytes: number;
-  /** See `estimateInputTokens`. */
-  readonly estimatedTokens: number;
-  readonly prepared: PreparedCall;
-  /** See `Translator.passesErrorsOn`. */
-  readonly passesErrorsOn: boolean;
-}
 
 /**
  * One request at one account, told in frames:
