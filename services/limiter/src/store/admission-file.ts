@@ -39,7 +39,9 @@ export class AdmissionFile implements Disposable {
   /** What was admitted in the last minute, the oldest first. */
   admissions(): readonly KeptAdmission[] {
     this.#clean();
-    const rows = this.#database.prepare('SELECT * FROM admissions ORDER BY entered_ms').all();
+    // A request that was admitted again after its minute has an older entry too, as long as the clock was set back.
+    const latest = 'SELECT key, request_id, max(entered_ms) AS entered_ms FROM admissions GROUP BY key, request_id';
+    const rows = this.#database.prepare(`${latest} ORDER BY entered_ms`).all();
     return rows.map((row) => ({
       key: String(row.key),
       requestId: String(row.request_id),

@@ -64,6 +64,16 @@ describe('the embedded limit store', () => {
     await withStore((store) => expect(kindOf(store, 'r5')).toBe('admitted'));
   });
 
+  it('knows a request by its latest entry, also when the clock was set back', async () => {
+    await withStore((store) => kindOf(store, 'r1'));
+    clock.advanceMs(60_000);
+    await withStore((store) => kindOf(store, 'r1'));
+    clock.advanceMs(-1);
+    await withStore((store) => [kindOf(store, 'r2'), expect(kindOf(store, 'r3')).toBe('refused')]);
+    clock.advanceMs(1_000);
+    await withStore((store) => expect(kindOf(store, 'r4')).toBe('refused'));
+  });
+
   it('decides as one that is never started again', async () => {
     const step = fc.record({
       afterMs: fc.oneof(fc.integer({ min: 0, max: 30_000 }), fc.integer({ min: -20_000, max: 90_000 })),
@@ -90,7 +100,7 @@ describe('the embedded limit store', () => {
         }
         await resources.disposeAsync();
       }),
-      { numRuns: 60 },
+      { numRuns: 200 },
     );
   });
 
