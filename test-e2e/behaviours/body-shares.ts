@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { brotliCompressSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { head, RawConnection } from '../client/raw-http.ts';
 import { issueToken } from '../client/tokens.ts';
@@ -24,8 +24,9 @@ export function bodySharesBehaviour(gateway: () => Topology): void {
       new RawConnection(gateway()).send(
         head(`POST ${path}`, { host: 'gateway', authorization: `Bearer ${token}`, ...headers }),
       );
-    const post = async (token: string, path: string, body: string) => {
-      using connection = start(token, path, { 'content-length': String(body.length) });
+    const post = async (token: string, path: string, body: string | Buffer, encoding = 'identity') => {
+      const headers = { 'content-length': String(body.length), 'content-encoding': encoding };
+      using connection = start(token, path, headers);
       const { status, text } = await connection.send(body).answer();
       return status === 200 ? 200 : `${status} ${text}`;
     };
@@ -72,14 +73,22 @@ export function bodySharesBehaviour(gateway: () => Topology): void {
       expect(await post(greedy, '/v1/responses', responsesBody(64 * MiB))).toBe(200);
     });
 
-    it('hold nobody up when they decode to a thousand times their size', async () => {
+    it('are taken, many at once, when they decode to a thousand times their size and are valid', async () => {
+      const packed = gzipSync(responsesBody(8.5 * MiB));
+      const answers = Array.from({ length: 9 }, () => post(greedy, '/v1/responses', packed, 'gzip'));
+      expect(await Promise.all(answers)).toEqual(answers.map(() => 200));
+    });
+
+    it('keep others waiting for nothing when they decode to a thousand times their size', async () => {
       const bomb = brotliCompressSync(Buffer.alloc(64 * MiB, ' '));
       const headers = { 'content-length': String(bomb.length), 'content-encoding': 'br' };
       const bombs = Array.from({ length: 16 }, async () => {
         using connection = start(greedy, '/v1/responses', headers);
         return (await connection.send(bomb).answer()).status;
       });
+      const packed = gzipSync(responsesBody(20 * MiB));
       await wait(300);
+      for (let n = 0; n < 6; n += 1) expect(await post(other, '/v1/responses', packed, 'gzip')).toBe(200);
       await expectServed(other);
       for (const status of await Promise.all(bombs)) expect([400, 503]).toContain(status);
       expect(await post(greedy, '/v1/responses', responsesBody(30 * MiB))).toBe(200);
