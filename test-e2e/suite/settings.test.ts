@@ -42,8 +42,8 @@ const wrongServices: readonly WrongService[] = [
   { name: 'identity', wrong: { TOKEN_HASH_KEY: 'secret-4' }, required: ['DATABASE_URL'] },
   { name: 'limiter', wrong: { LIMITER_REPLICAS: '0' }, required: ['REDIS_URL'] },
   { name: 'pool-broker', wrong: { ACCOUNT_KEYS: 'secret-5' }, required: ['REDIS_URL', ...problemsOfFile] },
-  { name: 'responses-adapter', wrong: { MODEL_LIST_REFRESH_SECONDS: '0' }, required: ['POOL_BROKER_URL'] },
-  { name: 'messages-adapter', wrong: { MODEL_LIST_REFRESH_SECONDS: '0' }, required: ['POOL_BROKER_URL'] },
+  { name: 'responses-adapter', wrong: { UPSTREAM_IDLE_TIMEOUT_SECONDS: '0' }, required: ['POOL_BROKER_URL'] },
+  { name: 'messages-adapter', wrong: { UPSTREAM_IDLE_TIMEOUT_SECONDS: '0' }, required: ['POOL_BROKER_URL'] },
   { name: 'usage-ingest', wrong: { USAGE_STREAM_REPLICAS: '9' }, required: ['DATABASE_URL', 'NATS_URL'] },
   { name: 'usage-query', wrong: { USAGE_WAIT_MILLISECONDS: '-1' }, required: ['DATABASE_URL'] },
 ];
@@ -70,7 +70,7 @@ const wrongEverywhere: Environment = {
   USAGE_GATHER_MILLISECONDS: 'x',
   USAGE_STREAM_REPLICAS: '9',
   USAGE_WAIT_MILLISECONDS: '-1',
-  MODEL_LIST_REFRESH_SECONDS: 'never',
+  UPSTREAM_IDLE_TIMEOUT_SECONDS: 'never',
 };
 const namesEverywhere = Object.keys(wrongEverywhere).filter((name) => !name.endsWith('PORT'));
 const databases = ['DATABASE_URL', 'REDIS_URL', 'NATS_URL'];
