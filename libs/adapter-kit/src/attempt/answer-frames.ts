@@ -10,13 +10,17 @@ import { finalUsage, UsageMessages, type UsageReport, usageSoFar } from './usage
 /** What the caller of Execute is told at a time. Whole messages: a stream has hundreds, and each need not be completed. */
 export type ExecuteFrame = ExecuteResponse;
 
-/** Parts of a frame that are each as small as messages between services should be: the head with the first, the rest with the last. */
+/**
+ * Parts of a frame that are each as small as messages between services should be: the head with the first, the outcome with the
+ * last. Usage goes with both: what the provider has reported is known also when the client never takes the last.
+ */
 export function* partsOf(frame: ExecuteFrame): Generator<ExecuteFrame> {
   const { body } = frame;
   let at = 0;
   for (; body.length - at > frameBytes; at += frameBytes) {
-    const head = at === 0 ? frame.head : undefined;
-    yield { ...frame, head, body: body.subarray(at, at + frameBytes), usage: undefined, outcome: undefined };
+    const isFirst = at === 0;
+    const [head, usage] = isFirst ? [frame.head, frame.usage] : [];
+    yield { ...frame, head, body: body.subarray(at, at + frameBytes), usage, outcome: undefined };
   }
   yield at === 0 ? frame : { ...frame, head: undefined, body: body.subarray(at) };
 }

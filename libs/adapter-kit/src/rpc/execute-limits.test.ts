@@ -166,6 +166,8 @@ describe('memory', () => {
     const frames = await Array.fromAsync(send(adapter, { body: { stream: false } }));
     expect(Math.max(...frames.map(({ body }) => body.length))).toBe(256 * 1024);
     expect(frames.filter(({ head }) => head !== undefined)).toHaveLength(1);
+    // A client that leaves before the last part owes what the provider has reported.
+    expect(frames.find(({ head }) => head !== undefined)?.usage).toEqual(frames.at(-1)?.usage);
     expect(frames.filter(({ outcome }) => outcome !== undefined)).toEqual([frames.at(-1)]);
     const { choices } = JSON.parse(Buffer.concat(frames.map(({ body }) => body)).toString());
     expect(choices[0].message.content).toBe(text);

@@ -1,10 +1,11 @@
 /**
  * Splits a text into the deltas of a stream: at word borders, the space going with the word after it. A run without spaces
  * (Chinese, a row of emoji, JSON) is split after so many characters. No character is ever cut in two, and the deltas
- * joined are the text. A text of a mebibyte and more has longer deltas, so that it takes seconds and not minutes.
+ * joined are the text. A mebibyte and more without spaces has longer deltas, so that it takes seconds and not minutes.
  */
 export function* splitText(text: string, longestRun: 6 | 16 = 16): Generator<string> {
-  const pattern = text.length < longTextCharacters ? patterns[longestRun] : longDeltas;
+  const isLong = text.length >= longTextCharacters && !text.slice(0, longTextCharacters).includes(' ');
+  const pattern = isLong ? longDeltas : patterns[longestRun];
   for (const [delta] of text.matchAll(pattern)) yield delta;
 }
 
