@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe } from 'vitest';
+import { describeTopology } from '../topologies/describe-topology.ts';
 import type { Topology } from '../topologies/topology.ts';
 import { accountListBehaviour } from './account-list.ts';
 import { adminPortBehaviour } from './admin-port.ts';
@@ -35,19 +35,7 @@ export function describeGateway<T extends Topology>(
   start: () => Promise<T>,
   more: (gateway: () => T) => void = () => undefined,
 ): void {
-  describe(name, () => {
-    let topology: T | undefined;
-    const gateway = () => {
-      if (topology === undefined) throw new Error('the gateway has not started');
-      return topology;
-    };
-    beforeAll(async () => {
-      topology = await start();
-    });
-    afterAll(async () => {
-      await topology?.[Symbol.asyncDispose]();
-    });
-
+  describeTopology(name, start, (gateway) => {
     modelsBehaviour(gateway);
     chatCompletionsBehaviour(gateway);
     limitsBehaviour(gateway);

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { startNats, startPostgres, startRedis } from '@gateway/testkit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { streamLimitsBehaviour } from '../behaviours/stream-limits.ts';
 import { eventsOf } from '../client/chat.ts';
 import { chatAfresh } from '../client/fresh-connection.ts';
 import { issueToken } from '../client/tokens.ts';
 import { startAllInOne } from '../topologies/all-in-one.ts';
+import { describeTopology } from '../topologies/describe-topology.ts';
 import { startServicesTopology } from '../topologies/services.ts';
 import { streamLimitSettings, writeStreamLimitsFile } from '../topologies/stream-limits-file.ts';
 import type { Topology } from '../topologies/topology.ts';
@@ -20,21 +21,9 @@ const topologies: Readonly<Record<string, () => Promise<Topology>>> = {
   services: () => startServicesTopology('stream-limits-services', { env: settings, writeFile }),
 };
 
-describe.each(Object.entries(topologies))('streams of a gateway with short limits: %s', (_name, start) => {
-  let topology: Topology | undefined;
-  const gateway = () => {
-    if (topology === undefined) throw new Error('the gateway has not started');
-    return topology;
-  };
-  beforeAll(async () => {
-    topology = await start();
-  });
-  afterAll(async () => {
-    await topology?.[Symbol.asyncDispose]();
-  });
-
-  streamLimitsBehaviour(gateway);
-});
+for (const [name, start] of Object.entries(topologies)) {
+  describeTopology(`streams of a gateway with short limits: ${name}`, start, streamLimitsBehaviour);
+}
 
 describe('a gateway that is stopped while a stream goes on', () => {
   it('waits for the longest stream there can be, which is ended with an error, and no longer', async () => {

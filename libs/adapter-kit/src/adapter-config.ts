@@ -8,7 +8,10 @@ export interface AdapterConfig {
   readonly firstByteTimeoutMs: number;
   /** UPSTREAM_IDLE_TIMEOUT_SECONDS (180): how long a provider may be silent once its answer has begun. */
   readonly idleTimeoutMs: number;
-  /** MAX_STREAM_SECONDS (3600): no exchange with a provider lasts longer, however slowly its answer is taken. */
+  /**
+   * MAX_STREAM_SECONDS (3600) and a little more: no exchange with a provider lasts longer, however slowly its answer is taken. The
+   * edge ends a stream that lasts so long as its endpoint ends streams; this is for a caller that does not.
+   */
   readonly maxStreamMs: number;
   /**
    * UPSTREAM_PREAMBLE_MAX_KIB (256): how much a stream may hold before its first content. Four times the size of the
@@ -35,7 +38,7 @@ export function readAdapterConfig(env: Environment): AdapterConfig {
     connectTimeoutMs: seconds('UPSTREAM_CONNECT_TIMEOUT_SECONDS', 10),
     firstByteTimeoutMs: seconds('UPSTREAM_FIRST_BYTE_TIMEOUT_SECONDS', 600),
     idleTimeoutMs: seconds('UPSTREAM_IDLE_TIMEOUT_SECONDS', 180),
-    maxStreamMs: readMaxStreamSeconds(reader) * 1_000,
+    maxStreamMs: readMaxStreamSeconds(reader) * 1_000 + callerFirstMs,
     maxPreambleBytes: reader.integer('UPSTREAM_PREAMBLE_MAX_KIB', 256, { min: 1, max: 65_536 }) * 1024,
     maxAnswerBytes: reader.integer('ANSWER_BUFFER_MAX_MIB', 32, { min: 1, max: 256 }) * 1024 * 1024,
     translationWorkers: reader.integer('TRANSLATION_WORKERS', 2, { min: 0, max: 64 }),
@@ -45,3 +48,6 @@ export function readAdapterConfig(env: Environment): AdapterConfig {
   reader.done();
   return Object.freeze(config);
 }
+
+/** So that it is the caller who says why an answer ends, and not a race of two timers. */
+const callerFirstMs = 5_000;

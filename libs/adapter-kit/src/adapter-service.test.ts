@@ -56,7 +56,7 @@ describe('the settings of an adapter', () => {
       connectTimeoutMs: 10_000,
       firstByteTimeoutMs: 600_000,
       idleTimeoutMs: 180_000,
-      maxStreamMs: 3_600_000,
+      maxStreamMs: 3_605_000,
       maxPreambleBytes: 262_144,
       maxAnswerBytes: 33_554_432,
       translationWorkers: 2,
