@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { longContent } from '../client/long-content.ts';
 import { head, RawConnection } from '../client/raw-http.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
@@ -153,7 +154,7 @@ function chunkOf(bytes: Buffer): Buffer {
 
 /** A body of exactly so many bytes, whose text compresses about as well as prose does. */
 function bodyOf(endpoint: Endpoint, bytes: number): Buffer {
-  const of = (text: string) => Buffer.from(JSON.stringify(contentOf(endpoint, text)));
+  const of = (text: string) => Buffer.from(JSON.stringify(longContent(endpoint.path, text)));
   return of(prose(bytes - of('').length));
 }
 
@@ -161,17 +162,4 @@ function prose(length: number): string {
   let text = '';
   for (let n = 0; text.length < length; n += 1) text += `word${(n * 7_919) % 10_007} `;
   return text.slice(0, length);
-}
-
-/** The long text is not in the last message: that one comes back in the answer. */
-function contentOf({ path }: Endpoint, text: string): object {
-  const messages = [text, 'short'].map((content) => ({ role: 'user', content }));
-  switch (path) {
-    case '/v1/responses':
-      return { model: 'gpt-5.5', input: messages };
-    case '/v1/messages':
-      return { model: 'gateway/claude', max_tokens: 100, messages };
-    default:
-      return { model: 'gateway/claude', messages };
-  }
 }

@@ -1,5 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { longContent } from '../client/long-content.ts';
 import { head, RawConnection } from '../client/raw-http.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
@@ -117,21 +118,8 @@ export function hostileBodiesBehaviour(gateway: () => Topology): void {
 
 /** A body of exactly so many bytes that the endpoint takes. */
 function bodyOf(path: (typeof endpoints)[number]['path'], bytes: number): string {
-  const of = (text: string) => JSON.stringify(contentOf(path, text));
+  const of = (text: string) => JSON.stringify(longContent(path, text));
   return of('x'.repeat(bytes - of('').length));
-}
-
-/** The long text is not in the last message: that one comes back in the answer. */
-function contentOf(path: (typeof endpoints)[number]['path'], text: string): object {
-  const messages = [text, 'short'].map((content) => ({ role: 'user', content }));
-  switch (path) {
-    case '/v1/responses':
-      return { model: 'gpt-5.5', input: messages };
-    case '/v1/messages':
-      return { model: 'gateway/claude', max_tokens: 100, messages };
-    default:
-      return { model: 'gateway/claude', messages };
-  }
 }
 
 /** One chunk of a chunked body. */
