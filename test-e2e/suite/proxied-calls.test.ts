@@ -1,6 +1,6 @@
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { serviceRoute } from '@gateway/rpc';
-import { GrpcServer, openMultiplexedChannel } from '@gateway/rpc/grpc';
+import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startNginxProcess } from '../bench/systems/nginx-process.ts';
 
@@ -30,7 +30,7 @@ describe('calls between services through nginx', () => {
   afterAll(() => stack.disposeAsync());
 
   it('arrive as they were made, large and many', async () => {
-    using channel = openMultiplexedChannel(url);
+    using channel = openChannel(url);
     const limiter = channel.client(LimiterService);
     const keys = [1, 100, 20_000, 300_000, 3_000_000].map((size, index) => `${index}`.repeat(size));
     const answers = await Promise.all([...keys, ...keys].map((key) => limiter.admit({ key })));
@@ -38,7 +38,7 @@ describe('calls between services through nginx', () => {
   });
 
   it('share a stream for as long as they go on', async () => {
-    using channel = openMultiplexedChannel(url);
+    using channel = openChannel(url);
     const requests = async function* () {
       for (let n = 0; n < 50; n++) yield { checks: [{ key: `${n}`.repeat(10_000) }] };
     };
@@ -51,7 +51,7 @@ describe('calls between services through nginx', () => {
 
   it('of several clients may share a connection behind the proxy', async () => {
     const answers = Array.from({ length: 5 }, async (_, n) => {
-      using channel = openMultiplexedChannel(url);
+      using channel = openChannel(url);
       return (await channel.client(LimiterService).admit({ key: `${n}` })).status?.localDay;
     });
     expect(await Promise.all(answers)).toEqual(['0', '1', '2', '3', '4']);

@@ -16,9 +16,9 @@ export function createAdapterFromEnvironment<Config>(
   return async (env, runtime) => {
     const { config, poolBrokerUrl } = readSettings(env, readConfig);
     // Loaded here, so that a process without a network never loads gRPC.
-    const { openMultiplexedChannel } = await import('@gateway/rpc/grpc');
+    const { openChannel } = await import('@gateway/rpc/grpc');
     const owned = new AsyncDisposableStack();
-    const channel = owned.use(openMultiplexedChannel(poolBrokerUrl));
+    const channel = owned.use(openChannel(poolBrokerUrl));
     const peers: AdapterPeers = {
       broker: channel.client(PoolBrokerService),
       credentials: channel.client(CredentialService),

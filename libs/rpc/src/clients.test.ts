@@ -4,9 +4,8 @@ import { AdapterService, type ExecuteRequest } from '@gateway/proto/adapter/v1/a
 import { LimiterService, PeekResponseSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { directClient } from './direct-client.ts';
-import { type GrpcChannel, openGrpcChannel } from './grpc-client.ts';
-import { GrpcServer } from './grpc-server.ts';
-import { openMultiplexedChannel } from './multiplex/multiplexed-channel.ts';
+import { GrpcServer } from './grpc/server.ts';
+import { type Channel, openChannel } from './multiplex/channel.ts';
 import { type CallContext, type Client, type ServiceRoute, serviceRoute } from './service-types.ts';
 
 const aborted = (signal: AbortSignal) =>
@@ -77,14 +76,14 @@ function behavesAsAClient(clients: () => Clients) {
     });
   });
 
-  it('fails a call whose deadline passes, and tells the handler', async () => {
+  it('fails a call whose deadline passes, and aborts the handler', async () => {
     await expect(clients().limiter.admit({ key: 'slow' }, { timeoutMs: 50 })).rejects.toMatchObject({
       status: 'deadline_exceeded',
     });
     await expect.poll(() => lastSignal?.aborted).toBe(true);
   });
 
-  it('fails a call that its caller aborts, and tells the handler', async () => {
+  it('fails a call that its caller aborts, and aborts the handler', async () => {
     const controller = new AbortController();
     const call = clients().limiter.admit({ key: 'slow' }, { signal: controller.signal });
     setTimeout(() => controller.abort(), 20);
@@ -139,12 +138,9 @@ describe('a direct client', () => {
   });
 });
 
-describe.each([
-  { name: 'a gRPC client', open: openGrpcChannel },
-  { name: 'a multiplexed client', open: openMultiplexedChannel },
-])('$name', ({ open }) => {
+describe('a client on a shared stream', () => {
   let server: GrpcServer;
-  let channel: GrpcChannel;
+  let channel: Channel;
   const faults: { readonly method: string; readonly requestId: string | undefined }[] = [];
 
   beforeAll(async () => {
@@ -155,7 +151,7 @@ describe.each([
       routes,
       onFault: (method, _fault, requestId) => faults.push({ method, requestId }),
     });
-    channel = open(`http://127.0.0.1:${server.port}`);
+    channel = openChannel(`http://127.0.0.1:${server.port}`);
   });
 
   afterAll(async () => {
@@ -174,9 +170,9 @@ describe.each([
     expect(faults).toEqual([{ method: LimiterService.method.admit.toString(), requestId: 'r-1' }]);
   });
 
-  it('says that a service is unavailable when nobody listens', async () => {
-    using nobody = open('http://127.0.0.1:9');
-    await expect(nobody.client(LimiterService).peek({}, { timeoutMs: 2_000 })).rejects.toMatchObject({
+  it('says that a service is unavailable when no process listens', async () => {
+    using nowhere = openChannel('http://127.0.0.1:9');
+    await expect(nowhere.client(LimiterService).peek({}, { timeoutMs: 2_000 })).rejects.toMatchObject({
       status: 'unavailable',
     });
   });

@@ -8,10 +8,8 @@ import {
 } from '@connectrpc/connect';
 import { fromErrorDetail, type GatewayError, toErrorDetail, toGatewayError } from '@gateway/errors';
 import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
-import { isFault, type OnFault, requestIdOf } from './faults.ts';
-import { RpcError } from './rpc-error.ts';
+import { isFault, type OnFault, RpcError, requestIdOf, rpcStatusOf, statusNumberOf } from './errors.ts';
 import type { CallContext, ServiceRoute } from './service-types.ts';
-import { rpcStatusOf, statusNumberOf } from './status-number.ts';
 
 /**
  * Offers routes over the Connect protocol, which any HTTP client can speak: `curl -d '{}' -H 'content-type: application/json'`

@@ -15,23 +15,24 @@ const client = directClient(
       if (key === 'refused') throw new GatewayError('invalid_request', 'No.');
       return { status: { localDay: key } };
     },
-    settle: () => ({}),
+    settle: () => new Promise<never>(() => undefined),
     peek: () => ({}),
     heartbeat: () => ({}),
-    admitStream: async function* () {},
+    admitStream: async function* () {
+      await new Promise<never>(() => undefined);
+    },
   }),
 );
 
-describe('a call in process that its handler answers at once', () => {
+describe('a call in process', () => {
   it('is answered with a whole message, and its context is over', async () => {
-    const answer = client.admit({ key: 'k' }, { timeoutMs: 1 });
+    const answer = await client.admit({ key: 'k' }, { timeoutMs: 1_000 });
+    expect(answer).toMatchObject({ $typeName: 'gateway.limiter.v1.AdmitResponse', status: { localDay: 'k' } });
     expect(lastContext?.signal.aborted).toBe(true);
-    expect(await answer).toMatchObject({ $typeName: 'gateway.limiter.v1.AdmitResponse', status: { localDay: 'k' } });
   });
 
-  it('fails with what the handler throws, as a promise', async () => {
-    const answer = client.admit({ key: 'refused' });
-    await expect(answer).rejects.toMatchObject({ code: 'invalid_request' });
+  it('fails with what the handler throws', async () => {
+    await expect(client.admit({ key: 'refused' })).rejects.toMatchObject({ code: 'invalid_request' });
     expect(lastContext?.signal.aborted).toBe(true);
   });
 
@@ -40,5 +41,12 @@ describe('a call in process that its handler answers at once', () => {
     const answer = client.admit({ key: 'k' }, { signal: AbortSignal.abort() });
     await expect(answer).rejects.toMatchObject({ name: 'RpcError', status: 'cancelled' });
     expect(calls).toBe(before);
+  });
+
+  it('does not wait for a handler that ignores its signal', async () => {
+    await expect(client.settle({}, { timeoutMs: 5 })).rejects.toMatchObject({ status: 'deadline_exceeded' });
+    const stream = client.admitStream((async function* () {})(), { timeoutMs: 5 })[Symbol.asyncIterator]();
+    await expect(stream.next()).rejects.toMatchObject({ status: 'deadline_exceeded' });
+    expect(await stream.next()).toEqual({ done: true, value: undefined });
   });
 });

@@ -1,14 +1,5 @@
-export { answersOf } from './answer-pump.ts';
-export type { AtHand } from './at-hand.ts';
-export { allAtHand, atHand } from './at-hand.ts';
-export type { CallInBytes } from './calls-in-bytes.ts';
-export { answerInBytes, clientInBytes } from './calls-in-bytes.ts';
-export { directClient } from './direct-client.ts';
-export { directClientOf } from './direct-client-of.ts';
-export { isAborted } from './is-aborted.ts';
-export type { RpcStatus } from './rpc-error.ts';
-export { RpcError } from './rpc-error.ts';
+export { directClient, directClientOf } from './direct-client.ts';
+export type { OnFault, RpcStatus } from './errors.ts';
+export { RpcError } from './errors.ts';
 export type { CallContext, CallOptions, Client, Handlers, ServiceRoute } from './service-types.ts';
 export { serviceRoute } from './service-types.ts';
-export type { AnswerListener, Answers, ToldCall } from './told-answers.ts';
-export { canTell } from './told-answers.ts';

@@ -1,21 +1,17 @@
 import type { DescMethod, DescService, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
-import type { Answers } from './told-answers.ts';
 
 /** What a handler learns of its call. */
 export interface CallContext {
-  /**
-   * Aborted when the caller gives up, goes away, or its deadline passes, and when the call has ended. Made when it is
-   * first read: a handler that does not read it pays nothing for it, so take it from the context where it is needed.
-   */
+  /** Aborted when the caller gives up, goes away, or its deadline passes, and when the call has ended. */
   readonly signal: AbortSignal;
 }
 
 /** What a caller may say of its call. */
 export interface CallOptions {
   /** Aborting it cancels the call and the handler's signal. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** The call fails with `deadline_exceeded` after so long. Streams without it run until they end. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 type Input<M extends DescMethod> = MessageShape<M['input']>;
@@ -34,19 +30,17 @@ type Handler<M extends DescMethod> = M['methodKind'] extends 'unary'
 type Call<M extends DescMethod> = M['methodKind'] extends 'unary'
   ? (request: InputInit<M>, options?: CallOptions) => Promise<Output<M>>
   : M['methodKind'] extends 'server_streaming'
-    ? (request: InputInit<M>, options?: CallOptions) => Answers<Output<M>>
+    ? (request: InputInit<M>, options?: CallOptions) => AsyncIterable<Output<M>>
     : M['methodKind'] extends 'client_streaming'
       ? (requests: AsyncIterable<InputInit<M>>, options?: CallOptions) => Promise<Output<M>>
-      : (requests: AsyncIterable<InputInit<M>>, options?: CallOptions) => Answers<Output<M>>;
+      : (requests: AsyncIterable<InputInit<M>>, options?: CallOptions) => AsyncIterable<Output<M>>;
 
-/** One handler per RPC of a service. Handlers throw GatewayError. Streams that are `Answers` are told to whoever called. */
+/** One handler per RPC of a service. Handlers throw GatewayError. */
 export type Handlers<S extends DescService> = { readonly [K in keyof S['method']]: Handler<S['method'][K]> };
 
 /**
- * A typed client of a service; whether it crosses a network is the business of whoever made it. A stream begins with the
- * first `next()`. `return()` ends it at once, as leaving a loop does, also while a `next()` waits, which then has the end:
- * a caller that keeps the iterator needs no signal of its own to cancel it. `tellTo` begins a stream too, and its answers are
- * told instead of waited for.
+ * A typed client of a service, in process or over a network: its caller can't tell. A stream begins with the first
+ * `next()`. Leaving the loop, or `return()` while a `next()` waits, ends it at once.
  */
 export type Client<S extends DescService> = { readonly [K in keyof S['method']]: Call<S['method'][K]> };
 
@@ -59,7 +53,7 @@ export interface ServiceRoute<S extends DescService = DescService> {
 /** Handlers once their service is known only at run time. The descriptor says which kind each one is. */
 export type UntypedHandlers = Readonly<Record<string, UntypedHandler>>;
 
-/** Written as a method: whoever calls it has the request from the descriptor, which no type can follow any more. */
+/** Written as a method: its caller has the request from the descriptor, which no type can follow any more. */
 type UntypedHandler = { handle(request: object, context: CallContext): object }['handle'];
 
 /** Pairs a service with its handlers, which the compiler checks against the contract. */

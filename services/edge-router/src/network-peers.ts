@@ -4,7 +4,7 @@ import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js'
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { openMultiplexedChannel } from '@gateway/rpc/grpc';
+import { openChannel } from '@gateway/rpc/grpc';
 import type { Logger } from '@gateway/telemetry';
 import { UsagePublisher } from '@gateway/usage-stream';
 import type { EdgeRouterPeerUrls } from './config.ts';
@@ -13,7 +13,7 @@ import type { EdgeRouterPeers } from './service.ts';
 /** Peers over the network. Connections are made in the background and remade for as long as this is open. */
 export function openNetworkPeers(urls: EdgeRouterPeerUrls, logger: Logger): EdgeRouterPeers & AsyncDisposable {
   const stack = new AsyncDisposableStack();
-  const channel = (url: string) => stack.use(openMultiplexedChannel(url));
+  const channel = (url: string) => stack.use(openChannel(url));
   const publisher = stack.use(UsagePublisher.open(urls.nats, logger));
   return {
     identity: channel(urls.identity).client(IdentityService),

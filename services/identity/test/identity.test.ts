@@ -2,7 +2,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { testDatabases } from '@gateway/database/testing';
 import { IdentityService, type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
-import { GrpcServer, openMultiplexedChannel } from '@gateway/rpc/grpc';
+import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
@@ -179,7 +179,7 @@ describe.each(testDatabases)('identity over $name', ({ open }) => {
     await using stack = new AsyncDisposableStack();
     const server = await GrpcServer.listen({ host: '127.0.0.1', port: 0, routes, onFault: () => undefined });
     stack.defer(() => server.stop(0));
-    const channel = stack.use(openMultiplexedChannel(`http://127.0.0.1:${server.port}`));
+    const channel = stack.use(openChannel(`http://127.0.0.1:${server.port}`));
     const issue = (label: string) => channel.client(IdentityService).issue({ kind: TokenKind.PERSONAL, label });
     for (const label of ['', 'a\u200bb', 'a\u2028b', 'x'.repeat(101)]) {
       await expect(issue(label)).rejects.toMatchObject({

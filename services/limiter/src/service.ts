@@ -58,13 +58,12 @@ export function createLimiterService(
 /** A limiter of its own: Redis for what limiters share, the usage service over the network. */
 export async function createLimiterFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readStandAloneLimiterConfig(env);
-  const [{ openMultiplexedChannel }, { openSharedLimitStore }] = await Promise.all([
+  const [{ openChannel }, { openSharedLimitStore }] = await Promise.all([
     import('@gateway/rpc/grpc'),
     import('./store/open-shared-limit-store.ts'),
   ]);
   const resources = new AsyncDisposableStack();
-  const channel =
-    config.usageQueryUrl === undefined ? undefined : resources.use(openMultiplexedChannel(config.usageQueryUrl));
+  const channel = config.usageQueryUrl === undefined ? undefined : resources.use(openChannel(config.usageQueryUrl));
   const store = openSharedLimitStore(config, runtime, resources);
   const peers = { usageQuery: channel?.client(UsageQueryService) };
   const service = resources.use(createLimiterService(config, peers, runtime, { store }));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AdmitStreamResponse } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { GrpcServer, openGrpcChannel } from '@gateway/rpc/grpc';
+import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { testBackends } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ describe('streams of batches over gRPC', () => {
     limiter = stack.use(await startLimiter(redisUrl));
     const server = await GrpcServer.listen({ host: '127.0.0.1', port: 0, routes: limiter.service.routes });
     stack.defer(() => server.stop(1_000));
-    client = stack.use(openGrpcChannel(`http://127.0.0.1:${server.port}`)).client(LimiterService);
+    client = stack.use(openChannel(`http://127.0.0.1:${server.port}`)).client(LimiterService);
     driver = stack.adopt(new Redis(redisUrl), (opened) => opened.disconnect());
   });
   afterAll(() => stack.disposeAsync());

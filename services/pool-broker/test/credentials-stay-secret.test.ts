@@ -7,7 +7,7 @@ import { Secret } from '@gateway/config';
 import { migratePostgres, openPostgres } from '@gateway/database/postgres';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { connectClient } from '@gateway/rpc/connect-client';
-import { openGrpcChannel } from '@gateway/rpc/grpc';
+import { openChannel } from '@gateway/rpc/grpc';
 import { type FaultScript, startSimulator } from '@gateway/simulator';
 import { createTestDatabase, freePort, startRedis } from '@gateway/testkit';
 import { systemClock } from '@gateway/time';
@@ -38,7 +38,7 @@ async function brokerProcess(env: Readonly<Record<string, string>>) {
       () => false,
     );
   await expect.poll(isReady, { timeout: 20_000 }).toBe(true);
-  const channel = openGrpcChannel(`http://127.0.0.1:${grpc}`);
+  const channel = openChannel(`http://127.0.0.1:${grpc}`);
   onTestFinished(() => channel[Symbol.dispose]());
   return {
     adminUrl,

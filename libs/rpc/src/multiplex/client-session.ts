@@ -1,167 +1,165 @@
-import { RpcError } from '../rpc-error.ts';
-import type { MessageBytes } from '../wire/message-in-parts.ts';
-import type { BatchTransport } from './batch-transport.ts';
-import { decodeFailure, fromCallFailure } from './call-failure.ts';
-import type { CallLine, ClientCall } from './client-call.ts';
-import { frameFlag, frameKind, ProtocolViolation } from './frames.ts';
-import type { Outbox } from './outbox.ts';
-import { Outlet } from './outlet.ts';
-import { decodeCredit, encodeOpening } from './payloads.ts';
-import { Session, type SessionOptions } from './session.ts';
+import type { Frame, OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import { fromCallFailure, RpcError } from '../errors.ts';
+import { type BatchStream, BatchWriter } from './batch-writer.ts';
+import { frameOf } from './frames.ts';
+import { MessageQueue } from './message-queue.ts';
+import { MessageSender } from './message-sender.ts';
 
-/** Who keeps the session. */
-export interface SessionKeeper {
-  /** The server has greeted: calls may be started. */
-  onReady(): void;
-  /** No more calls may be started; those that run go on. Not told before onReady. */
-  onDraining(): void;
-  /** The stream is gone. Calls on it have been told. */
-  onOver(reason: RpcError): void;
+/** A stream of calls as grpc-js has it on the side of the client. */
+export interface ClientBatchStream extends BatchStream, AsyncIterable<Pick<OpenResponse, 'frames'>> {
+  /** No batch follows. */
+  end(): void;
+  /** Ends the stream in both directions at once. */
+  cancel(): void;
 }
 
-/** The client's end of a stream of calls. */
-export class ClientSession extends Session {
-  readonly #keeper: SessionKeeper;
-  readonly #lines = new Map<number, ClientLine>();
-  #lastId = 0;
-  #isDraining = false;
+/** The calls to one replica, all on one stream. */
+export class ClientSession {
+  readonly #stream: ClientBatchStream;
+  readonly #writer: BatchWriter;
+  readonly #calls = new Map<number, ClientCall>();
+  readonly #closing = Promise.withResolvers<void>();
+  #lastCallId = 0;
+  #isClosing = false;
 
-  constructor(transport: BatchTransport, options: SessionOptions, keeper: SessionKeeper) {
-    super(transport, options);
-    this.#keeper = keeper;
+  constructor(stream: ClientBatchStream) {
+    this.#stream = stream;
+    this.#writer = new BatchWriter(stream);
+    void this.#readAll();
   }
 
-  /** Calls that run on this stream. */
   get inFlight(): number {
-    return this.#lines.size;
+    return this.#calls.size;
   }
 
-  /** Opens a call on this stream. */
-  start(call: ClientCall): void {
-    const callId = ++this.#lastId;
-    const line = new ClientLine(this.outbox, callId, this.peer.windowBytes, call, this);
-    this.#lines.set(callId, line);
-    this.outbox.addWithDeparture(frameKind.open, callId, encodeOpening(call), call);
-    call.bind(line);
-    if (callId === largestId) this.drain();
+  /** Resolves when no more calls may be started here: the server stops, or the stream is lost. */
+  get closing(): Promise<void> {
+    return this.#closing.promise;
   }
 
-  /** Whether the server takes messages of this size. */
-  takesMessage(bytes: number): boolean {
-    return bytes <= this.peer.maxMessageBytes;
+  /** Begins a call. `request` is the only one of methods that take one; others send theirs by the call. */
+  start(path: string, timeoutMs: number | undefined, request?: Uint8Array): ClientCall {
+    const id = ++this.#lastCallId;
+    const call = new ClientCall(id, this.#writer, () => this.#forget(id));
+    this.#calls.set(id, call);
+    const start = { path, timeoutMs: wireMs(timeoutMs), ...(request !== undefined && { request }) };
+    this.#writer.send(frameOf(id, { case: 'start', value: start }), () => call.onSent());
+    return call;
   }
 
-  /** Starts no more calls, and ends the stream with the last one that runs. */
-  drain(): void {
-    if (this.isOver || this.#isDraining) return;
-    this.#isDraining = true;
-    this.#endWhenIdle();
-    this.#keeper.onDraining();
+  /** Starts no more calls, and ends the stream with the last one. */
+  close(): void {
+    this.#isClosing = true;
+    this.#closing.resolve();
+    if (this.#calls.size === 0) this.#writer.whenEmpty(() => this.#stream.end());
   }
 
-  /** The server takes too long to greet. */
-  abandon(): void {
-    this.breakOff(new RpcError('unavailable', 'The server did not answer in time.'));
-  }
-
-  /** A call on this stream has ended. */
-  forget(callId: number): void {
-    this.#lines.delete(callId);
-    if (this.#isDraining) this.#endWhenIdle();
-  }
-
-  onEnd(): void {
-    this.breakOff(new RpcError('unavailable', 'The server ended the stream of calls.'));
-  }
-
-  protected onReady(): void {
-    this.#keeper.onReady();
-  }
-
-  protected onGoAway(): void {
-    this.drain();
-  }
-
-  protected onCallFrame(kind: number, flags: number, callId: number, payload: Buffer): void {
-    const line = this.#lines.get(callId);
-    if (line === undefined) return this.#onFrameOfEndedCall(callId);
-    switch (kind) {
-      case frameKind.message:
-        line.call.sink.onPiece(payload, (flags & frameFlag.lastPiece) !== 0);
-        if ((flags & frameFlag.noneFollows) !== 0) this.#onEndOf(line);
-        return;
-      case frameKind.end:
-        return this.#onEndOf(line);
-      case frameKind.fail:
-        return this.#onFailureOf(line, payload);
-      case frameKind.credit:
-        return line.addCredit(decodeCredit(payload));
-      default:
-        throw new ProtocolViolation(`a frame of kind ${kind} for a call of the client's`);
+  async #readAll(): Promise<void> {
+    let reason: unknown = new Error('the server ended the stream');
+    try {
+      for await (const { frames } of this.#stream) for (const frame of frames) this.#onFrame(frame);
+    } catch (thrown) {
+      reason = thrown;
     }
+    this.#stream.cancel();
+    this.#isClosing = true;
+    this.#closing.resolve();
+    for (const call of [...this.#calls.values()]) call.onLost(reason);
   }
 
-  protected onBatchRead(): void {}
-
-  protected onOver(reason: RpcError): void {
-    this.#isDraining = true;
-    this.#keeper.onOver(reason);
-    const lines = [...this.#lines.values()];
-    this.#lines.clear();
-    for (const line of lines) {
-      line.close();
-      line.call.onLost(reason);
-    }
+  #onFrame(frame: Frame): void {
+    if (frame.content.case === 'goAway') this.close();
+    else this.#calls.get(frame.callId)?.onFrame(frame);
   }
 
-  #onEndOf(line: ClientLine): void {
-    line.close();
-    this.forget(line.callId);
-    line.call.onEnd();
-  }
-
-  #onFailureOf(line: ClientLine, payload: Buffer): void {
-    const failure = fromCallFailure(decodeFailure(payload));
-    line.close();
-    this.forget(line.callId);
-    line.call.onFailure(failure);
-  }
-
-  #onFrameOfEndedCall(callId: number): void {
-    if (callId > this.#lastId) throw new ProtocolViolation('a frame of a call that was never opened');
-  }
-
-  #endWhenIdle(): void {
-    if (this.#lines.size === 0 && !this.isOver) this.endInOrder();
+  #forget(id: number): void {
+    this.#calls.delete(id);
+    if (this.#isClosing) this.close();
   }
 }
 
-/** A call's place on the stream. */
-class ClientLine extends Outlet implements CallLine {
-  readonly call: ClientCall;
-  readonly #session: ClientSession;
+/** One call from the side of its caller. It ends once: answered, failed, cancelled, or with its stream. */
+export class ClientCall {
+  readonly responses: MessageQueue;
+  readonly #id: number;
+  readonly #writer: BatchWriter;
+  readonly #sender: MessageSender;
+  readonly #onEnd: () => void;
+  readonly #ended = new AbortController();
+  #wasSent = false;
 
-  constructor(outbox: Outbox, callId: number, credit: number, call: ClientCall, session: ClientSession) {
-    super(outbox, callId, credit);
-    this.call = call;
-    this.#session = session;
+  constructor(id: number, writer: BatchWriter, onEnd: () => void) {
+    this.#id = id;
+    this.#writer = writer;
+    this.#onEnd = onEnd;
+    this.#sender = new MessageSender(id, writer);
+    this.responses = new MessageQueue((bytes) => writer.send(frameOf(id, { case: 'creditBytes', value: bytes })));
   }
 
-  override send(message: MessageBytes, isLast: boolean): Promise<void> | undefined {
-    if (this.#session.takesMessage(message.length)) return super.send(message, isLast);
-    this.call.onFailure(
-      new RpcError('internal', `A message of ${message.length} bytes is more than the server takes.`),
-    );
-    this.cancel();
-    return undefined;
+  /** The single response of a call that has one. */
+  async response(): Promise<Uint8Array> {
+    const { value } = await this.responses.next();
+    if (value === undefined) throw new RpcError('internal', 'The service answered without a message.');
+    return value;
   }
 
+  /** Sends the requests of a method that takes many. A source that throws cancels the call. */
+  async sendAll(requests: AsyncIterable<Uint8Array>): Promise<void> {
+    try {
+      await this.#sender.sendAll(requests, this.#ended.signal);
+    } catch (cause) {
+      this.cancel();
+      this.responses.end({ failure: new RpcError('cancelled', 'The source of the requests failed.', { cause }) });
+    }
+  }
+
+  /** The caller gives the call up. */
   cancel(): void {
-    this.close();
-    this.outbox.add(frameKind.cancel, this.callId);
-    this.#session.forget(this.callId);
+    if (this.#end()) this.#writer.send(frameOf(this.#id, { case: 'cancel', value: {} }));
+  }
+
+  /** The server may have begun from now on. */
+  onSent(): void {
+    this.#wasSent = true;
+  }
+
+  onFrame({ content, isLast }: Frame): void {
+    if (content.case === 'creditBytes') this.#sender.credit.add(content.value);
+    if (content.case === 'failure') return this.#finish({ failure: fromCallFailure(content.value) });
+    if (content.case === 'message' && !this.responses.push(content.value)) {
+      this.cancel();
+      return this.responses.end({ failure: new RpcError('internal', 'The server sent more than it may.') });
+    }
+    if (isLast) this.#finish({});
+  }
+
+  onLost(cause: unknown): void {
+    this.#finish({ failure: new ConnectionLost(this.#wasSent, cause) });
+  }
+
+  #finish(end: { readonly failure?: unknown }): void {
+    if (this.#end()) this.responses.end(end);
+  }
+
+  #end(): boolean {
+    if (this.#ended.signal.aborted) return false;
+    this.#ended.abort();
+    this.#onEnd();
+    return true;
   }
 }
 
-/** Ids have 31 bits; a stream that has used them up is followed by a new one. */
-const largestId = 2 ** 31 - 1;
+/** The stream is gone with all its calls. A call that was never sent may be made elsewhere. */
+export class ConnectionLost extends RpcError {
+  readonly wasSent: boolean;
+
+  constructor(wasSent: boolean, cause: unknown) {
+    super('unavailable', 'The connection to the service was lost.', { cause });
+    this.wasSent = wasSent;
+  }
+}
+
+/** The wire has 0 for none, and 32 bits are more than enough. */
+function wireMs(timeoutMs: number | undefined): number {
+  return timeoutMs === undefined ? 0 : Math.min(Math.max(1, Math.ceil(timeoutMs)), 2 ** 31 - 1);
+}

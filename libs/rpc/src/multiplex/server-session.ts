@@ -1,143 +1,146 @@
-import type { OnFault } from '../faults.ts';
-import { callCancelled } from '../handler-context.ts';
-import { RpcError } from '../rpc-error.ts';
-import type { BatchTransport } from './batch-transport.ts';
-import { type CallFailure, encodeFailure, unimplemented } from './call-failure.ts';
-import { frameFlag, frameKind, ProtocolViolation } from './frames.ts';
-import type { Outbox } from './outbox.ts';
-import { Outlet } from './outlet.ts';
-import { decodeCredit, decodeOpening } from './payloads.ts';
-import type { ServedMethod } from './served-methods.ts';
-import { type AnswerLine, ServerCall } from './server-call.ts';
-import { Session, type SessionOptions } from './session.ts';
+import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
+import type { Frame, OpenRequest, Start } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import { CallScope } from '../call-scope.ts';
+import {
+  type CallFailure,
+  isFault,
+  type OnFault,
+  RpcError,
+  requestIdOf,
+  statusNumber,
+  toCallFailure,
+} from '../errors.ts';
+import { decodedAll, encoded, encodedAll, type MethodHandler } from '../methods.ts';
+import { type BatchStream, BatchWriter } from './batch-writer.ts';
+import { frameOf } from './frames.ts';
+import { MessageQueue } from './message-queue.ts';
+import { MessageSender } from './message-sender.ts';
 
-export interface ServerSessionOptions extends SessionOptions {
+/** A stream of calls as grpc-js has it on the side of the server. */
+export interface ServerBatchStream extends BatchStream {
+  /** No batch follows. */
+  end(): void;
+}
+
+export interface ServedMethod {
+  readonly method: DescMethod;
+  readonly handler: MethodHandler;
+}
+
+export interface ServerSessionOptions {
+  /** By path, `/package.Service/Method`. */
   readonly methods: ReadonlyMap<string, ServedMethod>;
   readonly onFault?: OnFault | undefined;
-  /** The stream is gone. */
-  readonly onOver?: () => void;
 }
 
-/** The server's end of a stream of calls. */
-export class ServerSession extends Session {
+/** The calls of one client, all on one stream. */
+export class ServerSession {
+  readonly #stream: ServerBatchStream;
   readonly #options: ServerSessionOptions;
-  readonly #lines = new Map<number, ServerLine>();
-  /** Opened by the batch that is being read. */
-  #opened: ServerCall[] = [];
-  #lastId = 0;
-  #hasClientEnded = false;
+  readonly #writer: BatchWriter;
+  readonly #calls = new Map<number, ServerCall>();
+  readonly #running = new Set<Promise<void>>();
+  #lastCallId = 0;
 
-  constructor(transport: BatchTransport, options: ServerSessionOptions) {
-    super(transport, options);
+  constructor(stream: ServerBatchStream, options: ServerSessionOptions) {
+    this.#stream = stream;
     this.#options = options;
+    this.#writer = new BatchWriter(stream);
   }
 
-  /** Asks the client to open no more calls here and to leave when the running ones have ended. */
+  /**
+   * Serves calls until the client ends the stream and its calls have ended. Rejects when the stream is lost, or the client
+   * does what it may not.
+   */
+  async serve(batches: AsyncIterable<Pick<OpenRequest, 'frames'>>): Promise<void> {
+    try {
+      for await (const { frames } of batches) for (const frame of frames) this.#onFrame(frame);
+      await Promise.all(this.#running);
+      this.#writer.whenEmpty(() => this.#stream.end());
+    } finally {
+      // Their handlers end by their signals.
+      for (const call of this.#calls.values()) call.cancel();
+    }
+  }
+
+  /** Asks the client to start no more calls here. */
   goAway(): void {
-    if (!this.isOver) this.outbox.add(frameKind.goAway, 0);
+    this.#writer.send(frameOf(0, { case: 'goAway', value: {} }));
   }
 
-  onEnd(): void {
-    this.#hasClientEnded = true;
-    this.#endWhenIdle();
+  #onFrame(frame: Frame): void {
+    if (frame.content.case === 'start') this.#start(frame.callId, frame.content.value);
+    else this.#calls.get(frame.callId)?.onFrame(frame);
   }
 
-  protected onReady(): void {}
-
-  protected onGoAway(): void {
-    throw new ProtocolViolation('a client told its server to go away');
-  }
-
-  protected onCallFrame(kind: number, flags: number, callId: number, payload: Buffer): void {
-    if (kind === frameKind.open) return this.#onOpening(callId, payload);
-    const line = this.#lines.get(callId);
-    if (line === undefined) return this.#onFrameOfEndedCall(callId);
-    switch (kind) {
-      case frameKind.message:
-        return onMessage(line.call, flags, payload);
-      case frameKind.end:
-        return line.call?.onRequestsEnd();
-      case frameKind.cancel:
-        return line.call?.onCancelled(callCancelled);
-      case frameKind.credit:
-        return line.addCredit(decodeCredit(payload));
-      default:
-        throw new ProtocolViolation(`a frame of kind ${kind} for a call of the server's`);
-    }
-  }
-
-  protected onBatchRead(): void {
-    const opened = this.#opened;
-    this.#opened = [];
-    for (const call of opened) call.onOpened();
-  }
-
-  protected onOver(reason: RpcError): void {
-    const calls = [...this.#lines.values()];
-    for (const { call } of calls) {
-      call?.onCancelled(new RpcError('cancelled', 'The caller is gone.', { cause: reason }));
-    }
-    this.#options.onOver?.();
-  }
-
-  #onOpening(callId: number, payload: Buffer): void {
-    if (callId <= this.#lastId) throw new ProtocolViolation('an id of a call was used twice');
-    this.#lastId = callId;
-    const { path, timeoutMs } = decodeOpening(payload);
-    const line = new ServerLine(this.outbox, callId, this.peer.windowBytes, () => this.#release(callId));
-    const method = this.#options.methods.get(path);
-    if (method === undefined) return line.fail(unimplemented(path));
-    this.#lines.set(callId, line);
-    const call = new ServerCall({
-      method,
-      timeoutMs,
-      line,
-      limits: this.limits,
-      largestAnswer: this.peer.maxMessageBytes,
-      onFault: this.#options.onFault,
+  #start(id: number, { path, timeoutMs, request }: Start): void {
+    if (id <= this.#lastCallId) throw new RpcError('internal', 'An id of a call was used twice.');
+    this.#lastCallId = id;
+    const served = this.#options.methods.get(path);
+    if (served === undefined) return this.#writer.send(frameOf(id, { case: 'failure', value: unimplemented(path) }));
+    const call = new ServerCall(id, served, this.#writer, timeoutMs);
+    this.#calls.set(id, call);
+    const running = call.run(request, this.#options.onFault).finally(() => {
+      this.#calls.delete(id);
+      this.#running.delete(running);
     });
-    line.call = call;
-    this.#opened.push(call);
-  }
-
-  #onFrameOfEndedCall(callId: number): void {
-    if (callId > this.#lastId) throw new ProtocolViolation('a frame of a call that was never opened');
-  }
-
-  #release(callId: number): void {
-    this.#lines.delete(callId);
-    this.#endWhenIdle();
-  }
-
-  #endWhenIdle(): void {
-    if (!this.#hasClientEnded || this.#lines.size > 0 || this.isOver) return;
-    this.endInOrder();
-    this.#options.onOver?.();
+    this.#running.add(running);
   }
 }
 
-function onMessage(call: ServerCall | undefined, flags: number, payload: Buffer): void {
-  call?.onPiece(payload, (flags & frameFlag.lastPiece) !== 0);
-  if ((flags & frameFlag.noneFollows) !== 0) call?.onRequestsEnd();
+/** One call from the side of its handler. */
+class ServerCall {
+  readonly #id: number;
+  readonly #served: ServedMethod;
+  readonly #writer: BatchWriter;
+  readonly #sender: MessageSender;
+  readonly #requests: MessageQueue;
+  readonly #scope: CallScope;
+
+  constructor(id: number, served: ServedMethod, writer: BatchWriter, timeoutMs: number) {
+    this.#id = id;
+    this.#served = served;
+    this.#writer = writer;
+    this.#sender = new MessageSender(id, writer);
+    this.#requests = new MessageQueue((bytes) => writer.send(frameOf(id, { case: 'creditBytes', value: bytes })));
+    this.#scope = new CallScope({ timeoutMs: timeoutMs === 0 ? undefined : timeoutMs });
+  }
+
+  onFrame({ content, isLast }: Frame): void {
+    if (content.case === 'cancel') return this.cancel();
+    if (content.case === 'creditBytes') this.#sender.credit.add(content.value);
+    if (content.case === 'message' && !this.#requests.push(content.value)) {
+      throw new RpcError('internal', 'The client sent more than it may.');
+    }
+    if (isLast) this.#requests.end();
+  }
+
+  /** The caller gave up, or is gone. */
+  cancel(): void {
+    this.#scope.cancel();
+    this.#requests.end({ failure: this.#scope.signal.reason });
+  }
+
+  /** Calls the handler and sends what it answers. Never rejects. */
+  async run(request: Uint8Array | undefined, onFault: OnFault | undefined): Promise<void> {
+    using scope = this.#scope;
+    const { method, handler } = this.#served;
+    let input: object | undefined;
+    try {
+      input = request === undefined ? decodedAll(method.input, this.#requests) : fromBinary(method.input, request);
+      if (handler.answersOnce) {
+        const response = await scope.race(Promise.resolve(handler.handle(input, scope)));
+        this.#writer.send(frameOf(this.#id, { case: 'message', value: encoded(method.output, response) }, true));
+      } else {
+        await this.#sender.sendAll(encodedAll(method.output, handler.handle(input, scope)), scope.signal);
+      }
+    } catch (thrown) {
+      if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(input));
+      this.#writer.send(frameOf(this.#id, { case: 'failure', value: toCallFailure(thrown) }));
+    }
+  }
 }
 
-/** A call's place on the stream. */
-class ServerLine extends Outlet implements AnswerLine {
-  call: ServerCall | undefined;
-  readonly #onRelease: () => void;
-
-  constructor(outbox: Outbox, callId: number, credit: number, onRelease: () => void) {
-    super(outbox, callId, credit);
-    this.#onRelease = onRelease;
-  }
-
-  fail(failure: CallFailure): void {
-    this.close();
-    this.outbox.add(frameKind.fail, this.callId, encodeFailure(failure));
-  }
-
-  release(): void {
-    this.close();
-    this.#onRelease();
-  }
+function unimplemented(path: string): CallFailure {
+  return { status: statusNumber.UNIMPLEMENTED, message: `The server does not implement the method ${path}` };
 }

@@ -2,7 +2,7 @@ import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { openMultiplexedChannel } from '@gateway/rpc/grpc';
+import { openChannel } from '@gateway/rpc/grpc';
 import type { FrontPeers } from '../front.ts';
 
 /** The services of the primary process, as its workers reach them. */
@@ -11,7 +11,7 @@ export interface Primary extends Disposable {
 }
 
 export function openPrimary(address: string): Primary {
-  const channel = openMultiplexedChannel(address);
+  const channel = openChannel(address);
   const ingest = channel.client(UsageIngestService);
   return {
     peers: {

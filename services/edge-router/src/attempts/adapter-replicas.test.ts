@@ -9,7 +9,7 @@ import {
 import { LeaseSchema, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService, type ReportRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient, serviceRoute } from '@gateway/rpc';
-import { GrpcServer, openMultiplexedChannel } from '@gateway/rpc/grpc';
+import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ClientPresence } from '../http/client-presence.ts';
 import { RequestTrace } from '../trace/request-trace.ts';
@@ -37,7 +37,7 @@ async function adapters({ replicas, dying }: { readonly replicas: number; readon
     }),
   );
   const resolve = async () => servers.map(({ port }) => `127.0.0.1:${port}`);
-  const channel = openMultiplexedChannel('http://adapter:80', { resolve });
+  const channel = openChannel('http://adapter:80', { resolve });
   onTestFinished(() => channel[Symbol.dispose]());
   return { adapter: channel.client(AdapterService), calls: () => calls };
 }

@@ -7,7 +7,7 @@ import {
   PoolExhaustedSchema,
   UnknownModelSchema,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { type Handlers, isAborted } from '@gateway/rpc';
+import type { Handlers } from '@gateway/rpc';
 import type { Broker } from '../broker.ts';
 import { acquireLease } from '../leasing/acquire-lease.ts';
 import type { Lease, LeaseResult } from '../leasing/lease-search.ts';
@@ -31,7 +31,7 @@ export function acquire(broker: Broker): Handlers<typeof PoolBrokerService>['acq
     if (!(acquiring instanceof Promise)) return toAnswer(acquiring, broker);
     return acquiring.then(async (result) => {
       // Who has gone, or has given this broker up, would never report on it: its place would be lost until the lease ends.
-      if (result.kind === 'leased' && isAborted(context)) await takeBack(broker, result.lease);
+      if (result.kind === 'leased' && context.signal.aborted) await takeBack(broker, result.lease);
       return toAnswer(result, broker);
     });
   };

@@ -1,33 +1,42 @@
-import type { BatchListener, BatchTransport } from '../batch-transport.ts';
-import { framesOf } from '../frame-batch.ts';
+import type { Frame } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import type { ClientBatchStream } from '../client-session.ts';
+import type { ServerBatchStream } from '../server-session.ts';
 
-export interface MemoryStreamOptions {
-  /** How many turns of the event loop the next batch takes. */
-  readonly delay: () => number;
+interface Batch {
+  readonly frames: readonly Frame[];
 }
 
 /** A stream of batches within this process, whose network is as slow and unreliable as one likes. */
 export class MemoryStream {
-  readonly client: BatchTransport;
-  readonly server: BatchTransport;
-  readonly #toServer: Lane;
-  readonly #toClient: Lane;
+  readonly #toServer: Direction;
+  readonly #toClient: Direction;
 
-  constructor({ delay }: MemoryStreamOptions) {
-    this.#toServer = new Lane(delay);
-    this.#toClient = new Lane(delay);
-    this.client = this.#end(this.#toServer);
-    this.server = this.#end(this.#toClient);
+  /** `delay` gives how many turns of the event loop the next batch takes. */
+  constructor(delay: () => number = () => 0) {
+    this.#toServer = new Direction(delay);
+    this.#toClient = new Direction(delay);
   }
 
-  connect(client: BatchListener, server: BatchListener): void {
-    this.#toServer.listener = server;
-    this.#toClient.listener = client;
+  get client(): ClientBatchStream {
+    return {
+      write: (batch, onWritten) => this.#toServer.write(batch, onWritten),
+      end: () => this.#toServer.end(),
+      cancel: () => this.cut(),
+      [Symbol.asyncIterator]: () => this.#toClient.read(),
+    };
   }
 
-  /** Messages of gRPC that were sent to the server so far. */
-  get messagesToServer(): number {
-    return this.#toServer.messages;
+  get server(): ServerBatchStream & { readonly batches: AsyncIterable<{ frames: Frame[] }> } {
+    return {
+      write: (batch, onWritten) => this.#toClient.write(batch, onWritten),
+      end: () => this.#toClient.end(),
+      batches: { [Symbol.asyncIterator]: () => this.#toServer.read() },
+    };
+  }
+
+  /** How many batches were sent to the server so far. */
+  get batchesToServer(): number {
+    return this.#toServer.written;
   }
 
   /** The connection is lost; what is under way never arrives. */
@@ -35,60 +44,49 @@ export class MemoryStream {
     this.#toServer.cut();
     this.#toClient.cut();
   }
-
-  #end(lane: Lane): BatchTransport {
-    return {
-      send: ({ bytes, start }, sent) => lane.send(bytes.subarray(start), sent),
-      end: () => lane.end(),
-      destroy: () => this.cut(),
-    };
-  }
 }
 
 /** One direction. Batches arrive whole and in order. */
-class Lane {
-  listener: BatchListener | undefined;
-  messages = 0;
+class Direction {
+  written = 0;
   readonly #delay: () => number;
-  readonly #arrivals: (() => void)[] = [];
-  #isMoving = false;
+  readonly #sent: (Batch | 'end')[] = [];
+  #arrival = Promise.withResolvers<void>();
   #isCut = false;
 
   constructor(delay: () => number) {
     this.#delay = delay;
   }
 
-  send(message: Buffer, sent: () => void): void {
-    this.messages++;
-    this.#arrive(() => {
-      sent();
-      this.listener?.onBatch(framesOf(message) ?? Buffer.of(0));
-    });
+  write(batch: Batch, onWritten: () => void): void {
+    this.written++;
+    this.#put(batch);
+    setImmediate(onWritten);
   }
 
   end(): void {
-    this.#arrive(() => this.listener?.onEnd());
+    this.#put('end');
   }
 
   cut(): void {
-    if (this.#isCut) return;
     this.#isCut = true;
-    setImmediate(() => this.listener?.onBroken(new Error('cut')));
+    this.#arrival.resolve();
   }
 
-  #arrive(arrival: () => void): void {
-    this.#arrivals.push(arrival);
-    if (!this.#isMoving) this.#move(this.#delay());
-    this.#isMoving = true;
+  async *read(): AsyncGenerator<{ frames: Frame[] }, undefined> {
+    for (;;) {
+      for (let turns = this.#delay(); turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve));
+      if (this.#isCut) throw new Error('cut');
+      const next = this.#sent.shift();
+      if (next === 'end') return undefined;
+      if (next !== undefined) yield { frames: [...next.frames] };
+      else await this.#arrival.promise;
+    }
   }
 
-  #move(turns: number): void {
-    setImmediate(() => {
-      if (this.#isCut) return;
-      if (turns > 0) return this.#move(turns - 1);
-      this.#arrivals.shift()?.();
-      this.#isMoving = this.#arrivals.length > 0;
-      if (this.#isMoving) this.#move(this.#delay());
-    });
+  #put(item: Batch | 'end'): void {
+    this.#sent.push(item);
+    this.#arrival.resolve();
+    this.#arrival = Promise.withResolvers();
   }
 }

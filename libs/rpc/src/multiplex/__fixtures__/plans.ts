@@ -1,8 +1,6 @@
 import { GatewayError } from '@gateway/errors';
 import fc from 'fast-check';
-import { answersOf } from '../../answer-pump.ts';
 import { type CallContext, type Client, serviceRoute } from '../../service-types.ts';
-import type { Answers } from '../../told-answers.ts';
 import { PlayService } from './play-service.ts';
 
 type Kind = 'unary' | 'serverStream' | 'clientStream' | 'bidiStream';
@@ -21,9 +19,6 @@ export interface Plan {
   /** Turns of the event loop between two messages, of the caller's reading and of the handler's. */
   readonly pace: number;
   readonly usesSignal: boolean;
-  /** Streams of answers are told by the handler, and to the caller, or asked for one by one. */
-  readonly handlerTells: boolean;
-  readonly callerIsTold: boolean;
 }
 
 const size = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 3_000 }));
@@ -39,8 +34,6 @@ export const plan: fc.Arbitrary<Plan> = fc.record({
   }),
   pace: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4 })),
   usesSignal: fc.boolean(),
-  handlerTells: fc.boolean(),
-  callerIsTold: fc.boolean(),
 });
 
 /** How a call ended for its caller. */
@@ -99,8 +92,7 @@ export function playRoute(
     unary: ({ value }, context) => answerOnce(value[0] ?? 0, fingerprint(value), context),
     serverStream: ({ value }, context) => {
       const number = value[0] ?? 0;
-      const answers = answerAll(number, fingerprint(value), context);
-      return planOf(number).handlerTells ? answersOf(answers) : answers;
+      return answerAll(number, fingerprint(value), context);
     },
     clientStream: async (requests, context) => {
       const { number, seen } = await readAll(requests);
@@ -133,7 +125,6 @@ export async function run(client: Client<typeof PlayService>, plan: Plan, number
     }
     const stream =
       plan.kind === 'bidiStream' ? client.bidiStream(requests, options) : client.serverStream(request, options);
-    if (plan.callerIsTold) return await told(stream, plan, controller);
     for await (const { value } of stream) {
       answers.push(fingerprint(value));
       if (plan.stop?.after === answers.length) {
@@ -146,28 +137,6 @@ export async function run(client: Client<typeof PlayService>, plan: Plan, number
   } catch (thrown) {
     return { answers, end: nameOf(thrown) };
   }
-}
-
-/** As the loop of `run`, told: it pauses where the loop waits. */
-function told(stream: Answers<{ value: Uint8Array }>, plan: Plan, controller: AbortController): Promise<Outcome> {
-  const answers: string[] = [];
-  return new Promise((resolve) => {
-    const call = stream.tellTo({
-      onAnswer: ({ value }) => {
-        answers.push(fingerprint(value));
-        if (plan.stop?.after === answers.length) {
-          if (plan.stop.by === 'abort') return controller.abort();
-          call.cancel();
-          return resolve({ answers, end: 'left' });
-        }
-        if (plan.pace === 0) return;
-        call.pause();
-        void turns(plan.pace).then(() => call.resume());
-      },
-      onEnd: () => resolve({ answers, end: 'done' }),
-      onFailure: (reason) => resolve({ answers, end: nameOf(reason) }),
-    });
-  });
 }
 
 async function* requestsOf({ requests, pace }: Plan, number: number) {

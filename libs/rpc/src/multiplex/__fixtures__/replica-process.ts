@@ -1,8 +1,8 @@
-import { GrpcServer } from '../../grpc-server.ts';
+import { GrpcServer } from '../../grpc/server.ts';
 import { serviceRoute } from '../../service-types.ts';
 import { PlayService } from './play-service.ts';
 
-/** A replica as a process of its own, which can be paused and killed. Tells its port, and holds each call of `hold`. */
+/** A replica as a process of its own, which can be paused and killed. Sends its port, and holds each call of `hold`. */
 const route = serviceRoute(PlayService, {
   unary: async ({ value }, { signal }) => {
     if (String(value) === 'hold') await new Promise((resolve) => signal.addEventListener('abort', resolve));

@@ -15,11 +15,9 @@ export declare const file_gateway_rpc_v1_multiplex_service: GenFile;
  */
 export declare type OpenRequest = Message<"gateway.rpc.v1.OpenRequest"> & {
   /**
-   * Whole frames, one after another.
-   *
-   * @generated from field: bytes frames = 1;
+   * @generated from field: repeated gateway.rpc.v1.Frame frames = 1;
    */
-  frames: Uint8Array;
+  frames: Frame[];
 };
 
 /**
@@ -33,11 +31,9 @@ export declare const OpenRequestSchema: GenMessage<OpenRequest>;
  */
 export declare type OpenResponse = Message<"gateway.rpc.v1.OpenResponse"> & {
   /**
-   * Whole frames, one after another.
-   *
-   * @generated from field: bytes frames = 1;
+   * @generated from field: repeated gateway.rpc.v1.Frame frames = 1;
    */
-  frames: Uint8Array;
+  frames: Frame[];
 };
 
 /**
@@ -47,37 +43,182 @@ export declare type OpenResponse = Message<"gateway.rpc.v1.OpenResponse"> & {
 export declare const OpenResponseSchema: GenMessage<OpenResponse>;
 
 /**
- * Carries the calls between two of our processes. Whoever is not one of them calls the services themselves, over
- * plain gRPC on the same port.
+ * One step of one call. Frames of a call that has ended are ignored.
+ *
+ * @generated from message gateway.rpc.v1.Frame
+ */
+export declare type Frame = Message<"gateway.rpc.v1.Frame"> & {
+  /**
+   * Which call. Chosen by the client, rising from 1; never used twice on a stream. 0: the stream itself.
+   *
+   * @generated from field: uint32 call_id = 1;
+   */
+  callId: number;
+
+  /**
+   * No message follows from this side. From the server it means that the call has succeeded.
+   *
+   * @generated from field: bool is_last = 2;
+   */
+  isLast: boolean;
+
+  /**
+   * Absent: nothing but `is_last`.
+   *
+   * @generated from oneof gateway.rpc.v1.Frame.content
+   */
+  content: {
+    /**
+     * @generated from field: gateway.rpc.v1.Start start = 3;
+     */
+    value: Start;
+    case: "start";
+  } | {
+    /**
+     * A message of the call, in protobuf's binary form.
+     *
+     * @generated from field: bytes message = 4;
+     */
+    value: Uint8Array;
+    case: "message";
+  } | {
+    /**
+     * Bytes of messages that the receiver has taken, so that its peer may send as many more.
+     *
+     * @generated from field: uint32 credit_bytes = 5;
+     */
+    value: number;
+    case: "creditBytes";
+  } | {
+    /**
+     * @generated from field: gateway.rpc.v1.Failure failure = 6;
+     */
+    value: Failure;
+    case: "failure";
+  } | {
+    /**
+     * @generated from field: gateway.rpc.v1.Cancel cancel = 7;
+     */
+    value: Cancel;
+    case: "cancel";
+  } | {
+    /**
+     * @generated from field: gateway.rpc.v1.GoAway go_away = 8;
+     */
+    value: GoAway;
+    case: "goAway";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.rpc.v1.Frame.
+ * Use `create(FrameSchema)` to create a new message.
+ */
+export declare const FrameSchema: GenMessage<Frame>;
+
+/**
+ * The client begins a call.
+ *
+ * @generated from message gateway.rpc.v1.Start
+ */
+export declare type Start = Message<"gateway.rpc.v1.Start"> & {
+  /**
+   * "/package.Service/Method"
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * How long the call may take. 0: as long as it takes.
+   *
+   * @generated from field: uint32 timeout_ms = 2;
+   */
+  timeoutMs: number;
+
+  /**
+   * The request of a method that takes a single one. Absent: requests follow as frames.
+   *
+   * @generated from field: optional bytes request = 3;
+   */
+  request?: Uint8Array | undefined;
+};
+
+/**
+ * Describes the message gateway.rpc.v1.Start.
+ * Use `create(StartSchema)` to create a new message.
+ */
+export declare const StartSchema: GenMessage<Start>;
+
+/**
+ * The server ends a call without success.
+ *
+ * @generated from message gateway.rpc.v1.Failure
+ */
+export declare type Failure = Message<"gateway.rpc.v1.Failure"> & {
+  /**
+   * A status of gRPC: https://grpc.github.io/grpc/core/md_doc_statuscodes.html
+   *
+   * @generated from field: uint32 status = 1;
+   */
+  status: number;
+
+  /**
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * A gateway.error.v1.ErrorDetail in binary form. Absent: the call failed on its way.
+   *
+   * @generated from field: optional bytes detail = 3;
+   */
+  detail?: Uint8Array | undefined;
+};
+
+/**
+ * Describes the message gateway.rpc.v1.Failure.
+ * Use `create(FailureSchema)` to create a new message.
+ */
+export declare const FailureSchema: GenMessage<Failure>;
+
+/**
+ * The client gives a call up.
+ *
+ * @generated from message gateway.rpc.v1.Cancel
+ */
+export declare type Cancel = Message<"gateway.rpc.v1.Cancel"> & {
+};
+
+/**
+ * Describes the message gateway.rpc.v1.Cancel.
+ * Use `create(CancelSchema)` to create a new message.
+ */
+export declare const CancelSchema: GenMessage<Cancel>;
+
+/**
+ * The server stops: the client starts no more calls on this stream, and ends it when those that run have ended.
+ *
+ * @generated from message gateway.rpc.v1.GoAway
+ */
+export declare type GoAway = Message<"gateway.rpc.v1.GoAway"> & {
+};
+
+/**
+ * Describes the message gateway.rpc.v1.GoAway.
+ * Use `create(GoAwaySchema)` to create a new message.
+ */
+export declare const GoAwaySchema: GenMessage<GoAway>;
+
+/**
+ * Carries the calls between two of the gateway's own processes: one long-lived stream per pair, many calls on it. All
+ * other callers use the services themselves, over plain gRPC on the same port.
  *
  * @generated from service gateway.rpc.v1.MultiplexService
  */
 export declare const MultiplexService: GenService<{
   /**
-   * One stream carries many calls of any service and method, in frames. Each message is a batch: the frames that its
-   * sender had ready at that moment.
-   *
-   * A frame is one byte of kind and flags, four bytes of call id, four bytes of length (both big-endian), and that many
-   * bytes of payload. Kind is the low nibble:
-   *
-   *   1 hello    the first frame of each side: version (1 byte), receive window of a call and largest message
-   *              (4 bytes each). The client opens no call before it has the server's. Call id 0.
-   *   2 open     client: time limit in ms (4 bytes, 0: none), then the path, "/package.Service/Method". Ids rise from 1
-   *              on and are never used again.
-   *   3 message  a piece of a message, at most 272 KiB. Flag 0x10: its last piece. Flag 0x20: no message follows; from
-   *              the server that means that the call has succeeded.
-   *   4 end      the same as flag 0x20, without a message.
-   *   5 fail     server: the call has failed. Status (1 byte, gRPC's numbers), length of the text (4 bytes), the text,
-   *              then a gateway.error.v1.ErrorDetail or nothing.
-   *   6 cancel   client: the call is given up.
-   *   7 credit   so many more bytes (4 bytes) may be sent for this call. A message frame uses up its own length, header
-   *              included; it may be sent while anything at all is left.
-   *   8 ping     answered by 9 pong. Call id 0.
-   *   9 pong
-   *  10 go away  open no more calls on this stream. Whoever gets it ends its side when the calls that run have ended.
-   *  11 abort    the peer broke these rules, as the payload says in words; the stream ends.
-   *
-   * Frames of a call that has ended are ignored. An unknown kind, or a frame that the rules forbid, ends the stream.
+   * Each message is a batch: the frames that its sender had ready at that moment. Frames of one call keep their order.
    *
    * @generated from rpc gateway.rpc.v1.MultiplexService.Open
    */

@@ -8,7 +8,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
  * Describes the file gateway/rpc/v1/multiplex_service.proto.
  */
 export const file_gateway_rpc_v1_multiplex_service = /*@__PURE__*/
-  fileDesc("CiZnYXRld2F5L3JwYy92MS9tdWx0aXBsZXhfc2VydmljZS5wcm90bxIOZ2F0ZXdheS5ycGMudjEiHQoLT3BlblJlcXVlc3QSDgoGZnJhbWVzGAEgASgMIh4KDE9wZW5SZXNwb25zZRIOCgZmcmFtZXMYASABKAwyWQoQTXVsdGlwbGV4U2VydmljZRJFCgRPcGVuEhsuZ2F0ZXdheS5ycGMudjEuT3BlblJlcXVlc3QaHC5nYXRld2F5LnJwYy52MS5PcGVuUmVzcG9uc2UoATABYgZwcm90bzM");
+  fileDesc("CiZnYXRld2F5L3JwYy92MS9tdWx0aXBsZXhfc2VydmljZS5wcm90bxIOZ2F0ZXdheS5ycGMudjEiNAoLT3BlblJlcXVlc3QSJQoGZnJhbWVzGAEgAygLMhUuZ2F0ZXdheS5ycGMudjEuRnJhbWUiNQoMT3BlblJlc3BvbnNlEiUKBmZyYW1lcxgBIAMoCzIVLmdhdGV3YXkucnBjLnYxLkZyYW1lIogCCgVGcmFtZRIPCgdjYWxsX2lkGAEgASgNEg8KB2lzX2xhc3QYAiABKAgSJgoFc3RhcnQYAyABKAsyFS5nYXRld2F5LnJwYy52MS5TdGFydEgAEhEKB21lc3NhZ2UYBCABKAxIABIWCgxjcmVkaXRfYnl0ZXMYBSABKA1IABIqCgdmYWlsdXJlGAYgASgLMhcuZ2F0ZXdheS5ycGMudjEuRmFpbHVyZUgAEigKBmNhbmNlbBgHIAEoCzIWLmdhdGV3YXkucnBjLnYxLkNhbmNlbEgAEikKB2dvX2F3YXkYCCABKAsyFi5nYXRld2F5LnJwYy52MS5Hb0F3YXlIAEIJCgdjb250ZW50IksKBVN0YXJ0EgwKBHBhdGgYASABKAkSEgoKdGltZW91dF9tcxgCIAEoDRIUCgdyZXF1ZXN0GAMgASgMSACIAQFCCgoIX3JlcXVlc3QiSgoHRmFpbHVyZRIOCgZzdGF0dXMYASABKA0SDwoHbWVzc2FnZRgCIAEoCRITCgZkZXRhaWwYAyABKAxIAIgBAUIJCgdfZGV0YWlsIggKBkNhbmNlbCIICgZHb0F3YXkyWQoQTXVsdGlwbGV4U2VydmljZRJFCgRPcGVuEhsuZ2F0ZXdheS5ycGMudjEuT3BlblJlcXVlc3QaHC5nYXRld2F5LnJwYy52MS5PcGVuUmVzcG9uc2UoATABYgZwcm90bzM");
 
 /**
  * Describes the message gateway.rpc.v1.OpenRequest.
@@ -25,8 +25,43 @@ export const OpenResponseSchema = /*@__PURE__*/
   messageDesc(file_gateway_rpc_v1_multiplex_service, 1);
 
 /**
- * Carries the calls between two of our processes. Whoever is not one of them calls the services themselves, over
- * plain gRPC on the same port.
+ * Describes the message gateway.rpc.v1.Frame.
+ * Use `create(FrameSchema)` to create a new message.
+ */
+export const FrameSchema = /*@__PURE__*/
+  messageDesc(file_gateway_rpc_v1_multiplex_service, 2);
+
+/**
+ * Describes the message gateway.rpc.v1.Start.
+ * Use `create(StartSchema)` to create a new message.
+ */
+export const StartSchema = /*@__PURE__*/
+  messageDesc(file_gateway_rpc_v1_multiplex_service, 3);
+
+/**
+ * Describes the message gateway.rpc.v1.Failure.
+ * Use `create(FailureSchema)` to create a new message.
+ */
+export const FailureSchema = /*@__PURE__*/
+  messageDesc(file_gateway_rpc_v1_multiplex_service, 4);
+
+/**
+ * Describes the message gateway.rpc.v1.Cancel.
+ * Use `create(CancelSchema)` to create a new message.
+ */
+export const CancelSchema = /*@__PURE__*/
+  messageDesc(file_gateway_rpc_v1_multiplex_service, 5);
+
+/**
+ * Describes the message gateway.rpc.v1.GoAway.
+ * Use `create(GoAwaySchema)` to create a new message.
+ */
+export const GoAwaySchema = /*@__PURE__*/
+  messageDesc(file_gateway_rpc_v1_multiplex_service, 6);
+
+/**
+ * Carries the calls between two of the gateway's own processes: one long-lived stream per pair, many calls on it. All
+ * other callers use the services themselves, over plain gRPC on the same port.
  *
  * @generated from service gateway.rpc.v1.MultiplexService
  */

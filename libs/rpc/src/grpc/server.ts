@@ -1,0 +1,191 @@
+import { type EventEmitter, once } from 'node:events';
+import type { DescMethod } from '@bufbuild/protobuf';
+import { MultiplexService } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServerReadableStream,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type sendUnaryData,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { HealthImplementation } from 'grpc-health-check';
+import { isFault, type OnFault, RpcError, requestIdOf, toCallFailure } from '../errors.ts';
+import { handlerOf, type SingleHandler, type StreamHandler } from '../methods.ts';
+import { MultiplexServer } from '../multiplex/multiplex-server.ts';
+import type { ServiceRoute, UntypedHandlers } from '../service-types.ts';
+import { grpcDefinition } from './definition.ts';
+import { serverOptions } from './options.ts';
+import { addReflection } from './reflection.ts';
+
+export interface GrpcServerOptions {
+  /** A host; or `unix:/path` of a socket, which only those reach who may enter its folder. */
+  readonly host: string;
+  /** 0 picks a free port. A socket has none. */
+  readonly port: number;
+  readonly routes: readonly ServiceRoute[];
+  readonly onFault?: OnFault | undefined;
+  /** Default: no encryption. */
+  readonly credentials?: ServerCredentials | undefined;
+}
+
+/** Trailer that carries a gateway.error.v1.ErrorDetail in binary form. */
+export const errorDetailTrailer = 'gateway-error-bin';
+
+/**
+ * Serves routes over gRPC, with the standard health and reflection services. The gateway's own processes send many calls
+ * over one long-lived stream instead; the handlers see no difference.
+ */
+export class GrpcServer {
+  readonly #server: Server;
+  readonly #health: HealthImplementation;
+  readonly #multiplexed: MultiplexServer;
+  readonly port: number;
+
+  /** @throws an error with `code: 'EADDRINUSE'` and the like, as Node's servers do. */
+  static async listen(options: GrpcServerOptions): Promise<GrpcServer> {
+    const server = new Server(serverOptions);
+    const health = new HealthImplementation({ '': 'NOT_SERVING' });
+    health.addToServer(server);
+    addReflection(
+      server,
+      options.routes.map((route) => route.service),
+    );
+    for (const route of options.routes) server.addService(grpcDefinition(route.service), implement(route, options));
+    const multiplexed = new MultiplexServer(options);
+    server.addService(grpcDefinition(MultiplexService), {
+      open: (stream: Parameters<MultiplexServer['serve']>[0]) => multiplexed.serve(stream),
+    });
+    const port = await bound(server, options);
+    return new GrpcServer(server, health, multiplexed, port);
+  }
+
+  private constructor(server: Server, health: HealthImplementation, multiplexed: MultiplexServer, port: number) {
+    this.#server = server;
+    this.#health = health;
+    this.#multiplexed = multiplexed;
+    this.port = port;
+  }
+
+  /** What the health service answers from now on. */
+  setServing(serving: boolean): void {
+    this.#health.setStatus('', serving ? 'SERVING' : 'NOT_SERVING');
+  }
+
+  /** Takes no new calls, lets running ones end, and cuts what is left after `graceMs`. */
+  async stop(graceMs: number): Promise<void> {
+    this.setServing(false);
+    this.#multiplexed.goAway();
+    const force = setTimeout(() => this.#server.forceShutdown(), graceMs);
+    await new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
+    clearTimeout(force);
+  }
+}
+
+/** The port that the server listens on; 0 for a socket. */
+async function bound(
+  server: Server,
+  { host, port, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions,
+) {
+  const address = host.startsWith('unix:') ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return new Promise<number>((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, boundPort) => {
+      if (error === null) resolve(host.startsWith('unix:') ? 0 : boundPort);
+      else reject(bindError(error, { address: host, port }));
+    });
+  });
+}
+
+/** grpc-js puts the reason into its text only. */
+function bindError(error: Error, where: { readonly address: string; readonly port: number }): Error {
+  const code = /\bE[A-Z]{4,}\b/.exec(error.message)?.[0];
+  return Object.assign(new Error(error.message, { cause: error }), { code, syscall: 'listen', ...where });
+}
+
+function implement(route: ServiceRoute, options: GrpcServerOptions): UntypedServiceImplementation {
+  return Object.fromEntries(
+    route.service.methods.map((method) => [method.localName, implementMethod(method, route.handlers, options)]),
+  );
+}
+
+function implementMethod(method: DescMethod, handlers: UntypedHandlers, { onFault }: GrpcServerOptions) {
+  const fail = (thrown: unknown, request?: object) => {
+    if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(request));
+    return toServiceError(thrown);
+  };
+  const handler = handlerOf(method, handlers);
+  if (handler.answersOnce) {
+    return (call: SingleAnswerCall, callback: sendUnaryData<object>) =>
+      answerOnce(call, callback, handler.handle, fail);
+  }
+  return (call: StreamedAnswerCall) => answerMany(call, handler.handle, fail);
+}
+
+type SingleAnswerCall = ServerUnaryCall<object, object> | ServerReadableStream<object, object>;
+type StreamedAnswerCall = ServerWritableStream<object, object> | ServerDuplexStream<object, object>;
+type Fail = (thrown: unknown, request?: object) => ReturnType<typeof toServiceError>;
+
+async function answerOnce(
+  call: SingleAnswerCall,
+  callback: sendUnaryData<object>,
+  handle: SingleHandler,
+  fail: Fail,
+): Promise<void> {
+  using scope = new GrpcCallScope(call);
+  const request = requestOf(call);
+  try {
+    callback(null, await handle(request, scope));
+  } catch (thrown) {
+    callback(fail(thrown, request));
+  }
+}
+
+async function answerMany(call: StreamedAnswerCall, handle: StreamHandler, fail: Fail): Promise<void> {
+  using scope = new GrpcCallScope(call);
+  const request = requestOf(call);
+  try {
+    for await (const response of handle(request, scope)) {
+      if (scope.signal.aborted) return;
+      if (!call.write(response)) await once(call, 'drain', { signal: scope.signal });
+    }
+    call.end();
+  } catch (thrown) {
+    if (!scope.signal.aborted) call.emit('error', fail(thrown, request));
+  }
+}
+
+/** The caller's message, or its messages: having read the last one must not close the side on which answers go out. */
+function requestOf(call: SingleAnswerCall | StreamedAnswerCall): object {
+  return 'request' in call ? call.request : call.iterator({ destroyOnReturn: false });
+}
+
+/** The lifetime of a call as grpc-js reports it: deadline and cancellation come as one event. */
+class GrpcCallScope implements Disposable {
+  readonly #controller = new AbortController();
+
+  constructor(call: SingleAnswerCall | StreamedAnswerCall) {
+    const cancel = () => this.#controller.abort(new RpcError('cancelled', 'The caller cancelled the call.'));
+    const emitter: EventEmitter = call;
+    if (call.cancelled) cancel();
+    else emitter.once('cancelled', cancel);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  [Symbol.dispose](): void {
+    this.#controller.abort(new RpcError('cancelled', 'The call has ended.'));
+  }
+}
+
+/** A failure of a handler as gRPC knows it: a status, a text for people, and the detail in a trailer. */
+function toServiceError(thrown: unknown) {
+  const { status, message, detail } = toCallFailure(thrown);
+  const metadata = new Metadata();
+  if (detail !== undefined) metadata.set(errorDetailTrailer, Buffer.from(detail));
+  return { code: status, details: message, metadata };
+}

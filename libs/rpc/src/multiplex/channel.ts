@@ -1,0 +1,161 @@
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
+import { type DescMethod, type DescService, fromBinary, type Message } from '@bufbuild/protobuf';
+import { MultiplexService, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import { type ChannelCredentials, credentials, Client as GrpcClient, Metadata } from '@grpc/grpc-js';
+import { CallScope } from '../call-scope.ts';
+import { grpcMethod } from '../grpc/definition.ts';
+import { clientOptions } from '../grpc/options.ts';
+import { answersOnce, decodedAll, encoded, encodedAll, isStream, pathOf } from '../methods.ts';
+import { ResponseStream } from '../response-stream.ts';
+import type { CallOptions, Client } from '../service-types.ts';
+import { type ClientCall, ClientSession, ConnectionLost } from './client-session.ts';
+import { Replicas } from './replicas.ts';
+
+/** A service at an address: one connection per replica behind the name, calls spread over them. */
+export interface Channel extends Disposable {
+  client<S extends DescService>(service: S): Client<S>;
+}
+
+export interface ChannelOptions {
+  /** How often the name is looked up. Default: 5 s. */
+  readonly resolveIntervalMs?: number | undefined;
+  /** The addresses, `ip:port`, that the URL stands for. Default: all that its name resolves to, with its port. */
+  readonly resolve?: (() => Promise<readonly string[]>) | undefined;
+  /** Default: no encryption. */
+  readonly credentials?: ChannelCredentials | undefined;
+  /** How long a replica may be silent before it is asked, and then until it is given up. Default: 10 s, 5 s. */
+  readonly keepaliveMs?: number | undefined;
+}
+
+/**
+ * Opens a channel on which all calls to a replica share one long-lived stream. `url` is `http://host:port`, whose name is
+ * looked up at the first call, or `unix:/path` of a socket. Connections are made again when they break. Disposing lets
+ * running calls end.
+ */
+export function openChannel(url: string, options: ChannelOptions = {}): Channel {
+  const { protocol, hostname, port, host } = new URL(url);
+  const replicas = new Replicas({
+    name: host || url,
+    resolve: options.resolve ?? (protocol === 'unix:' ? async () => [url] : () => addressesOf(hostname, port || '80')),
+    connect: (address, signal) => connect(address, options, signal),
+    resolveIntervalMs: options.resolveIntervalMs ?? 5_000,
+    firstBackoffMs: 25,
+  });
+  return {
+    client: (service) => clientOf(service, replicas),
+    [Symbol.dispose]: () => replicas[Symbol.dispose](),
+  };
+}
+
+type ReadyReplicas = Pick<Replicas, 'pick' | 'untilReady'>;
+
+/** A client whose calls go to sessions of `replicas`. */
+export function clientOf<S extends DescService>(service: S, replicas: ReadyReplicas): Client<S> {
+  const calls = service.methods.map((method) => [
+    method.localName,
+    (request: object, options: CallOptions = {}) =>
+      answersOnce(method)
+        ? singleResponse(replicas, method, request, options)
+        : new ResponseStream(options, (scope) => responses(replicas, method, request, { ...options, scope })),
+  ]);
+  // Each entry follows the descriptor's kind, which is what Client<S> is derived from.
+  return Object.fromEntries(calls) as Client<S>;
+}
+
+async function singleResponse(
+  replicas: ReadyReplicas,
+  method: DescMethod,
+  request: object,
+  options: CallOptions,
+): Promise<Message> {
+  using scope = new CallScope(options);
+  for (;;) {
+    const call = await startCall(replicas, method, request, { ...options, scope });
+    try {
+      return fromBinary(method.output, await scope.race(call.response()));
+    } catch (thrown) {
+      // The replica was lost before it heard of the call: another one is asked. Requests that stream may have been used up.
+      if (!(thrown instanceof ConnectionLost) || thrown.wasSent || isStream(request)) throw thrown;
+    } finally {
+      call.cancel();
+    }
+  }
+}
+
+async function* responses(
+  replicas: ReadyReplicas,
+  method: DescMethod,
+  request: object,
+  options: ScopedOptions,
+): AsyncGenerator<Message, undefined> {
+  const call = await startCall(replicas, method, request, options);
+  // Also when its reader waits, and can't be asked to leave.
+  options.scope.signal.addEventListener('abort', () => call.cancel(), { once: true });
+  try {
+    yield* decodedAll(method.output, call.responses);
+  } finally {
+    call.cancel();
+  }
+}
+
+interface ScopedOptions extends CallOptions {
+  readonly scope: CallScope;
+}
+
+async function startCall(
+  replicas: ReadyReplicas,
+  method: DescMethod,
+  request: object,
+  { scope, timeoutMs }: ScopedOptions,
+): Promise<ClientCall> {
+  scope.signal.throwIfAborted();
+  let session = replicas.pick();
+  for (; session === undefined; session = replicas.pick()) await scope.race(replicas.untilReady());
+  if (!isStream(request)) return session.start(pathOf(method), timeoutMs, encoded(method.input, request));
+  const call = session.start(pathOf(method), timeoutMs);
+  void call.sendAll(encodedAll(method.input, request));
+  return call;
+}
+
+/** Resolves once the replica has accepted the stream. */
+async function connect(address: string, options: ChannelOptions, signal: AbortSignal): Promise<ClientSession> {
+  const { keepaliveMs } = options;
+  const client = new GrpcClient(grpcTarget(address), options.credentials ?? credentials.createInsecure(), {
+    ...clientOptions,
+    ...(keepaliveMs !== undefined && {
+      'grpc.keepalive_time_ms': keepaliveMs,
+      'grpc.keepalive_timeout_ms': keepaliveMs,
+    }),
+  });
+  const { path, requestSerialize, responseDeserialize } = grpcMethod(MultiplexService.method.open);
+  const stream = client.makeBidiStreamRequest<object, OpenResponse>(
+    path,
+    requestSerialize,
+    // The descriptor says which message it is.
+    responseDeserialize as (bytes: Buffer) => OpenResponse,
+    new Metadata(),
+  );
+  // Also after all else has left the stream.
+  stream.on('error', () => undefined).on('close', () => client.close());
+  try {
+    await once(stream, 'metadata', { signal });
+  } catch (thrown) {
+    stream.cancel();
+    throw thrown;
+  }
+  return new ClientSession(stream);
+}
+
+/** Every address of a name, IPv6 in brackets. */
+async function addressesOf(hostname: string, port: string): Promise<readonly string[]> {
+  const found = await lookup(hostname.replace(/^\[|\]$/g, ''), { all: true });
+  return found.map(({ address }) => (isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`));
+}
+
+/** An address as grpc-js names it. */
+function grpcTarget(address: string): string {
+  if (address.startsWith('unix:')) return address;
+  return address.startsWith('[') ? `ipv6:${address}` : `ipv4:${address}`;
+}

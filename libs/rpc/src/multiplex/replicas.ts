@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RpcError } from '../errors.ts';
+import type { ClientSession } from './client-session.ts';
+
+export interface ReplicasOptions {
+  /** For error messages: `limiter:50051`. */
+  readonly name: string;
+  /** The addresses that the name stands for now. */
+  readonly resolve: () => Promise<readonly string[]>;
+  /** Opens a session. Rejects when the address can't be reached. */
+  readonly connect: (address: string, signal: AbortSignal) => Promise<ClientSession>;
+  /** How often the name is looked up; also when a connection is lost. */
+  readonly resolveIntervalMs: number;
+  /** How long the first pause after a failed connection is; each further one is twice as long, up to 20 times the first. */
+  readonly firstBackoffMs: number;
+  /** For tests. */
+  readonly random?: (() => number) | undefined;
+}
+
+/**
+ * The replicas of a service: all addresses that its name stands for, each with a session that is made again when it is lost.
+ */
+export class Replicas implements Disposable {
+  readonly #options: ReplicasOptions;
+  readonly #closed = new AbortController();
+  readonly #replicas = new Map<string, Replica>();
+  /** Resolves with the next change of any replica. */
+  #change = Promise.withResolvers<void>();
+  #resolution: Promise<void> | undefined;
+  #hasResolved = false;
+
+  constructor(options: ReplicasOptions) {
+    this.#options = options;
+  }
+
+  /** The session for a call that is made now: the less busy of two at random. Undefined when none is ready. */
+  pick(): ClientSession | undefined {
+    const sessions = this.#all().flatMap(({ session }) => session ?? []);
+    const { random = Math.random } = this.#options;
+    const at = Math.floor(random() * sessions.length);
+    const first = sessions[at];
+    // Any other one.
+    const second = sessions[(at + 1 + Math.floor(random() * (sessions.length - 1))) % sessions.length];
+    if (first === undefined || second === undefined) return first;
+    return second.inFlight < first.inFlight ? second : first;
+  }
+
+  /** Resolves when a session may be ready. Rejects with `unavailable` when no replica can be reached. */
+  async untilReady(): Promise<void> {
+    this.#resolution ??= this.#keepResolving();
+    for (;;) {
+      if (this.#closed.signal.aborted) throw new RpcError('unavailable', 'The channel is closed.');
+      if (this.#all().some(({ session }) => session !== undefined)) return;
+      if (this.#hasResolved && !this.#all().some(({ isConnecting }) => isConnecting)) {
+        throw new RpcError('unavailable', `No replica of ${this.#options.name} can be reached.`);
+      }
+      await this.#change.promise;
+    }
+  }
+
+  /** Running calls end; no new ones are made. */
+  [Symbol.dispose](): void {
+    this.#closed.abort();
+    for (const replica of this.#all()) replica[Symbol.dispose]();
+    this.#announce();
+  }
+
+  #all(): readonly Replica[] {
+    return [...this.#replicas.values()];
+  }
+
+  async #keepResolving(): Promise<void> {
+    const { signal } = this.#closed;
+    while (!signal.aborted) {
+      // A name service that is away changes nothing.
+      const addresses = await this.#options.resolve().catch(() => [...this.#replicas.keys()]);
+      if (signal.aborted) return;
+      this.#follow(addresses);
+      this.#hasResolved = true;
+      this.#announce();
+      await sleep(this.#options.resolveIntervalMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  #follow(addresses: readonly string[]): void {
+    for (const [address, replica] of this.#replicas) {
+      if (addresses.includes(address)) continue;
+      this.#replicas.delete(address);
+      replica[Symbol.dispose]();
+    }
+    for (const address of addresses) {
+      if (this.#replicas.has(address)) continue;
+      this.#replicas.set(address, new Replica(address, this.#options, () => this.#announce()));
+    }
+  }
+
+  #announce(): void {
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+  }
+}
+
+/** One address, and the session to it. */
+class Replica implements Disposable {
+  readonly #address: string;
+  readonly #options: ReplicasOptions;
+  readonly #onChange: () => void;
+  readonly #closed = new AbortController();
+  session: ClientSession | undefined;
+  isConnecting = true;
+
+  constructor(address: string, options: ReplicasOptions, onChange: () => void) {
+    this.#address = address;
+    this.#options = options;
+    this.#onChange = onChange;
+    void this.#keepConnected();
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed.abort();
+    this.session?.close();
+    this.session = undefined;
+  }
+
+  async #keepConnected(): Promise<void> {
+    const { signal } = this.#closed;
+    const { connect, firstBackoffMs } = this.#options;
+    for (let backoffMs = firstBackoffMs; !signal.aborted; backoffMs = Math.min(backoffMs * 2, firstBackoffMs * 20)) {
+      this.#set(undefined, true);
+      const session = await connect(this.#address, signal).catch(() => undefined);
+      if (session !== undefined) {
+        backoffMs = firstBackoffMs;
+        if (signal.aborted) return session.close();
+        this.#set(session, false);
+        await session.closing;
+      }
+      // A replica that was there a moment ago is waited for.
+      this.#set(undefined, session !== undefined);
+      // With jitter, so that a restarted service is not met by all its clients at once.
+      await sleep(backoffMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  #set(session: ClientSession | undefined, isConnecting: boolean): void {
+    this.session = session;
+    this.isConnecting = isConnecting;
+    this.#onChange();
+  }
+}
