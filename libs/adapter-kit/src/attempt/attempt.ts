@@ -1,338 +1,192 @@
+import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AnswerListener, ToldCall } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
-import type { ProviderAccount } from '../credentials/credential-cache.ts';
-import type { PreparedCall, UpstreamFailure } from '../provider-format.ts';
-import { ExchangeReader } from '../upstream/exchange-reader.ts';
+import type { PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
-import type { ExchangeListener, UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
+import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { AnswerFrames, type ExecuteFrame, partsOf } from './answer-frames.ts';
-import { AnswerIntake } from './answer-intake.ts';
-import { answerToPassOn, failureOfExchange, unavailable } from './attempt-failure.ts';
-import type { AttemptedCall } from './attempted-call.ts';
-import { failedExecution, wholeExecution } from './execution-outcome.ts';
+import { type OpenedAnswer, openAnswer } from './open-answer.ts';
 import {
-  isProviderAnswer,
-  type OpenedAnswer,
-  type OpenOptions,
-  openAnswer,
-  openSent,
-  type Sent,
-  sendCall,
-} from './open-answer.ts';
-import { type QuotaReport, readQuotas, withLaterQuotas } from './read-quotas.ts';
+  answerToPassOn,
+  failedOutcome,
+  failureOfExchange,
+  succeededOutcome,
+  unavailable,
+  withLaterQuotas,
+} from './outcome.ts';
+
+/** A request that is ready to be sent. */
+export interface AttemptedRequest {
+  readonly requestId: string;
+  readonly lease: Lease;
+  /** Size of the client's body. */
+  readonly bodyBytes: number;
+  /** See `estimateInputTokens`. */
+  readonly estimatedTokens: number;
+  readonly prepared: PreparedCall;
+  /** See `Translator.passesErrorsOn`. */
+  readonly passesErrorsOn: boolean;
+}
 
 /**
- * One request at one account, told in frames:
+ * One request at one account. Its frames:
  * - that it was sent, with the usage that this costs at least;
  * - usage, as soon as the provider answers with success: from here on something is used;
  * - usage again, while an answer without content yet grows;
  * - head, bytes and usage, at the first content; bytes and usage after that;
  * - the outcome, with the last bytes.
  *
- * What comes within one turn of the event loop is told at its end, in one frame: an answer that is there in one read is one
- * frame. No head has gone out before the outcome of a failure means that another attempt may be made.
- *
- * It listens to its exchange: the methods that begin with `on` are for that.
+ * What comes in one read of the provider's answer is one frame. No head goes out before the outcome of a failure means that
+ * another attempt may be made. Aborting the signal, or leaving the frames, cancels the provider's request at once.
  */
-export class Attempt implements ToldCall, ExchangeListener {
+export class Attempt {
   readonly #context: AdapterContext;
-  readonly #request: AttemptedCall;
+  readonly #request: AttemptedRequest;
+  readonly #signal: AbortSignal;
   readonly #frames: AnswerFrames;
-  /** Undefined once nobody is to be told any more. */
-  #listener: AnswerListener<ExecuteFrame> | undefined;
   #call: PreparedCall;
-  #account: ProviderAccount | undefined;
   #exchange: UpstreamExchange | undefined;
   #upstreamStatus = 0;
-  /** From the head of the provider's answer on. */
-  #intake: AnswerIntake | undefined;
-  #quotas: QuotaReport = [];
-  /** What the provider told in place of an answer. */
-  #refusal: UpstreamFailure | undefined;
-  /** Why the exchange broke off. */
-  #broken: UpstreamError | undefined;
-  #result: AttemptResult | undefined;
+  /** The provider answers with success. */
+  #answerBegan = false;
+  #quotas: readonly QuotaWindow[] = [];
   #amended = '';
-  /** To be told before all else. */
-  #kept: ExecuteFrame | undefined;
-  #isTurnAwaited = false;
-  #isPaused = false;
-  /** For what is waited for: aborted when the caller leaves. */
-  #leaving: AbortController | undefined;
+  #result: AttemptResult | undefined;
 
-  constructor(context: AdapterContext, call: AttemptedCall, listener: AnswerListener<ExecuteFrame>) {
+  constructor(context: AdapterContext, request: AttemptedRequest, signal: AbortSignal) {
     this.#context = context;
-    this.#request = call;
-    this.#call = call.prepared;
-    this.#frames = new AnswerFrames(call.estimatedTokens);
-    this.#listener = listener;
+    this.#request = request;
+    this.#signal = signal;
+    this.#call = request.prepared;
+    this.#frames = new AnswerFrames(request.estimatedTokens);
   }
 
-  /** Sends the request: at once, when the account's secret is at hand. */
-  begin(): void {
-    const { credentials } = this.#context;
-    const account = credentials.cached(this.#request.lease.accountId);
-    if (account === undefined) {
-      void this.#openSlowly((options) => openAnswer(this.#context, this.#request, this.#call, options));
-      return;
-    }
-    this.#account = account;
-    const { firstByteTimeoutMs: timeoutMs } = this.#context.config;
-    this.#exchange = sendCall(this.#context, this.#call, { account, listener: this, timeoutMs, onSent: this.#onSent });
-    if (this.#isPaused) this.#exchange.pause();
-  }
-
-  /** Cancels the provider's request, unless the attempt is over. */
-  cancel(): void {
-    this.#listener = undefined;
-    this.#end(AttemptResult.CANCELLED);
-    this.#leaving?.abort();
-    this.#exchange?.[Symbol.dispose]();
-  }
-
-  pause(): void {
-    this.#isPaused = true;
-    this.#exchange?.pause();
-  }
-
-  resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
-    this.#exchange?.resume();
-    this.#awaitTurn();
-  }
-
-  onHead(head: UpstreamHead): void {
-    const [account, exchange] = [this.#account, this.#exchange];
-    if (account === undefined || exchange === undefined) return;
-    if (isProviderAnswer(head)) {
-      this.#onAnswering(exchange, head, readQuotas(this.#context, this.#request.lease.model, head));
-    } else {
-      this.#onRefusing({ account, head, answer: new ExchangeReader((listener) => exchange.tell(listener), head) });
-    }
-  }
-
-  onBytes(bytes: Buffer): void {
-    if (this.#isSettled) return;
+  async *frames(): AsyncGenerator<ExecuteFrame, undefined> {
     try {
-      this.#intake?.push(bytes, !this.#frames.hasHead);
-    } catch (thrown) {
-      this.#breakOff(thrown);
+      let failure = yield* this.#exchangeOnce();
+      const call = failure && !this.#frames.hasHead ? this.#call.amend?.(failure) : undefined;
+      if (failure !== undefined && call !== undefined) {
+        yield* this.#dueUsage();
+        this.#amend(call, failure);
+        failure = yield* this.#exchangeOnce();
+      }
+      if (failure !== undefined) yield* this.#fail(failure);
+    } finally {
+      this.#end(AttemptResult.CANCELLED);
+      this.#exchange?.[Symbol.dispose]();
     }
-    this.#awaitTurn();
   }
 
-  onEnd(): void {
-    if (this.#isSettled) return;
-    try {
-      this.#keepContent();
-      this.#intake?.end();
-    } catch (thrown) {
-      this.#breakOff(thrown);
-    }
-    this.#awaitTurn();
-  }
-
-  onError(error: UpstreamError): void {
-    if (this.#isSettled) return;
-    try {
-      this.#keepContent();
-    } catch (thrown) {
-      this.#fault(thrown);
-    }
-    this.#broken = error;
-    this.#awaitTurn();
-  }
-
-  /** True when what still comes makes no difference. */
-  get #isSettled(): boolean {
-    return this.#result !== undefined || this.#broken !== undefined;
-  }
-
-  readonly #onSent = (): void => {
-    this.#frames.sentIsDue();
-    this.#awaitTurn();
-  };
-
-  #onAnswering(exchange: UpstreamExchange, head: UpstreamHead, quotas: QuotaReport): void {
-    const { requestId, bodyBytes } = this.#request;
+  /** Sends the call and reads its answer. Returns why it failed; undefined when the client has a whole answer. */
+  async *#exchangeOnce(): AsyncGenerator<ExecuteFrame, UpstreamFailure | undefined> {
     const { answer } = this.#call;
-    this.#intake = new AnswerIntake({ context: this.#context, requestId, bodyBytes, exchange, head, answer });
+    try {
+      const opened = yield* openAnswer(this.#context, this.#request, this.#call, {
+        timeoutMs: this.#context.config.firstByteTimeoutMs,
+        signal: this.#signal,
+        sentFrame: () => this.#frames.sent(answer),
+      });
+      this.#quotas = opened.quotas;
+      return opened.kind === 'failed' ? opened.failure : yield* this.#read(opened);
+    } catch (thrown) {
+      if (!(thrown instanceof UpstreamError)) throw thrown;
+      return failureOfExchange(thrown, this.#answerBegan);
+    }
+  }
+
+  async *#read({ exchange, head }: Extract<OpenedAnswer, { kind: 'answering' }>) {
+    const { answer } = this.#call;
+    this.#exchange = exchange;
     this.#upstreamStatus = head.status;
-    this.#quotas = quotas;
+    this.#answerBegan = true;
     answer.onHead?.(head);
     this.#frames.usageIsDue();
-    this.#awaitTurn();
-  }
-
-  /** Why, and whether a newer secret helps, takes some waiting. */
-  #onRefusing(sent: Sent): void {
-    void this.#openSlowly((options) => openSent(this.#context, this.#request, this.#call, { sent, ...options }));
-  }
-
-  async #openSlowly(open: (options: OpenOptions) => Promise<OpenedAnswer>): Promise<void> {
-    const timeoutMs = this.#context.config.firstByteTimeoutMs;
-    this.#leaving ??= new AbortController();
-    try {
-      this.#onOpened(await open({ timeoutMs, signal: this.#leaving.signal, onSent: this.#onSent }));
-    } catch (thrown) {
-      if (thrown instanceof UpstreamError) this.onError(thrown);
-      else this.#fault(thrown);
+    const bounds = new PreambleBounds(this.#context.config, this.#request.bodyBytes, head);
+    while (true) {
+      if (!exchange.hasMore) yield* this.#dueUsage();
+      const chunks = await exchange.read();
+      this.#push(chunks);
+      const { ending } = answer;
+      if (ending?.kind === 'failed' && !ending.isRelayed) return ending.failure;
+      if (ending !== undefined)
+        return yield* this.#conclude(exchange, ending.kind === 'failed' ? ending.failure : undefined);
+      if (chunks === undefined) throw new UpstreamError('malformed', 'The answer ended early.');
+      if (!this.#frames.hasHead) bounds.check(answer, chunks, exchange);
+      const frame = this.#frames.progress(answer);
+      if (frame !== undefined) yield* partsOf(frame);
     }
   }
 
-  #onOpened(opened: OpenedAnswer): void {
-    if (opened.kind === 'failed') {
-      this.#quotas = opened.quotas;
-      this.#refusal = opened.failure;
-      this.#awaitTurn();
-    } else if (this.#result !== undefined) {
-      opened.answer[Symbol.dispose]();
-    } else {
-      this.#exchange = opened.answer.exchange;
-      this.#onAnswering(this.#exchange, opened.head, opened.quotas);
-      opened.answer.handOver(this);
-      if (this.#isPaused) this.#exchange.pause();
-    }
-  }
-
-  /** The connection ends in the same turn as the answer has its first content: the client gets that all the same. */
-  #keepContent(): void {
+  /** Hands the reader what one read brought, or the end. What it throws does not matter once it has the ending. */
+  #push(chunks: readonly Uint8Array[] | undefined): void {
     const { answer } = this.#call;
-    if (answer.hasContent && answer.ending === undefined) this.#kept ??= this.#frames.progress(answer);
-  }
-
-  /** Nothing that still comes can be of use. */
-  #breakOff(thrown: unknown): void {
-    if (!(thrown instanceof UpstreamError)) return this.#fault(thrown);
-    this.#broken = thrown;
-    this.#exchange?.[Symbol.dispose]();
-  }
-
-  #awaitTurn(): void {
-    if (this.#isTurnAwaited) return;
-    this.#isTurnAwaited = true;
-    // queueMicrotask does the same, and makes an asynchronous resource for it.
-    void endOfTurn.then(this.#onTurnEnd);
-  }
-
-  readonly #onTurnEnd = (): void => {
-    this.#isTurnAwaited = false;
-    if (this.#isPaused || this.#result !== undefined) return;
     try {
-      this.#tellTurn();
-    } catch (thrown) {
-      // What a listener throws that has left is nobody's failure.
-      if (this.#listener === undefined) throw thrown;
-      this.#fault(thrown);
+      if (chunks !== undefined) for (const chunk of chunks) answer.push(chunk);
+      else answer.end();
+    } catch (cause) {
+      // Only the name: the text may be the provider's.
+      const reason = cause instanceof Error ? cause.name : typeof cause;
+      this.#context.logger.warn({ requestId: this.#request.requestId, reason }, 'an answer could not be read');
+      if (answer.ending === undefined) throw new UpstreamError('malformed', 'The answer could not be read.', { cause });
     }
-  };
-
-  #tellTurn(): void {
-    this.#tell(this.#frames.dueSent(this.#call.answer));
-    if (this.#result !== undefined) return;
-    this.#tell(this.#kept);
-    this.#kept = undefined;
-    if (this.#result !== undefined) return;
-    const { answer } = this.#call;
-    const { ending } = answer;
-    if (this.#refusal !== undefined) this.#failOrAmend(this.#refusal);
-    else if (ending?.kind === 'failed' && ending.isRelayed) this.#conclude(ending.failure);
-    else if (ending?.kind === 'failed') this.#failOrAmend(ending.failure);
-    else if (ending !== undefined) this.#conclude();
-    else if (this.#broken !== undefined) this.#fail(failureOfExchange(this.#broken, this.#intake !== undefined));
-    else if (this.#intake !== undefined) this.#tell(this.#frames.progress(answer));
   }
 
   /** A provider that complains of something which the request can do without gets it once more without. */
-  #failOrAmend(failure: UpstreamFailure): void {
-    const call = this.#frames.hasHead || this.#amended !== '' ? undefined : this.#call.amend?.(failure);
-    if (call === undefined) return this.#fail(failure);
+  #amend(call: PreparedCall, { meaning = 'rejected' }: UpstreamFailure): void {
     const { metrics, logger } = this.#context;
     const { requestId, lease } = this.#request;
-    const { meaning = 'rejected' } = failure;
     metrics.requestAmended(meaning);
     logger.info({ requestId, pool: lease.pool, meaning }, 'sent again without what the provider refused');
-    this.#tellDueUsage();
-    if (this.#result === undefined) this.#beginAnew(call, meaning);
-  }
-
-  #beginAnew(call: PreparedCall, amended: string): void {
     this.#exchange?.[Symbol.dispose]();
+    this.#amended = meaning;
+    this.#answerBegan = false;
     this.#call = call;
-    this.#amended = amended;
-    this.#intake = undefined;
-    this.#refusal = undefined;
-    this.#broken = undefined;
-    this.begin();
   }
 
   /** The client gets the whole answer, also one that ends with the provider's word of its failure. */
-  #conclude(failure?: UpstreamFailure): void {
-    this.#exchange?.release();
+  async *#conclude(exchange: UpstreamExchange, failure: UpstreamFailure | undefined) {
+    exchange.release();
     this.#end(failure?.result ?? AttemptResult.SUCCEEDED);
     const { answer } = this.#call;
-    const outcome = wholeExecution(failure, {
-      upstreamStatus: this.#upstreamStatus,
-      quotas: this.#allQuotas(),
-      sealedReasoning: answer.sealedReasoning ?? '',
-      amended: this.#amended,
-    });
-    this.#tellLast(this.#frames.whole(answer, outcome));
+    const details = this.#outcomeDetails();
+    const outcome =
+      failure === undefined
+        ? succeededOutcome(details, {
+            upstreamStatus: this.#upstreamStatus,
+            sealedReasoning: answer.sealedReasoning ?? '',
+          })
+        : failedOutcome(failure, unavailable(failure.error), { ...details, answerBegan: true, answerComplete: true });
+    yield* partsOf(this.#frames.whole(answer, outcome));
+    return undefined;
   }
 
-  /** Ends the attempt. A failure after the head has gone out keeps the bytes so far; the client gets generic words for it. */
-  #fail(failure: UpstreamFailure): void {
+  /** A failure after the head has gone out keeps the bytes so far; the client gets generic words for it. */
+  async *#fail(failure: UpstreamFailure): AsyncGenerator<ExecuteFrame, undefined> {
+    const { answer } = this.#call;
     const isTooLarge = failure.result === AttemptResult.ANSWER_TOO_LARGE;
-    if (isTooLarge) this.#tell(this.#frames.usage(this.#call.answer));
-    else this.#tellDueUsage();
-    if (this.#result !== undefined) return;
+    if (isTooLarge) yield this.#frames.usage(answer);
+    else yield* this.#dueUsage();
     this.#end(failure.result);
     this.#exchange?.[Symbol.dispose]();
-    const details = this.#failureDetails();
-    const { answer } = this.#call;
+    const details = { ...this.#outcomeDetails(), answerBegan: this.#answerBegan };
     if (this.#frames.hasHead) {
       // These words are ours, and say what to do.
       const error = isTooLarge ? failure.error : unavailable(failure.error);
-      this.#tellLast(this.#frames.broken(answer, failedExecution(failure, error, details)));
+      yield* partsOf(this.#frames.broken(answer, failedOutcome(failure, error, details)));
     } else {
       const upstreamAnswer = this.#request.passesErrorsOn ? answerToPassOn(failure) : undefined;
-      this.#tellLast(this.#frames.failed(failedExecution(failure, failure.error, { ...details, upstreamAnswer })));
+      yield { outcome: failedOutcome(failure, failure.error, { ...details, upstreamAnswer }) };
     }
   }
 
-  #failureDetails() {
-    return { quotas: this.#allQuotas(), amended: this.#amended, answerBegan: this.#intake !== undefined };
+  *#dueUsage(): Generator<ExecuteFrame> {
+    const frame = this.#frames.dueUsage(this.#call.answer);
+    if (frame !== undefined) yield frame;
   }
 
-  /** What the answer told of the account's quotas, in its head and after it. */
-  #allQuotas(): QuotaReport {
-    const { quotas } = this.#call.answer;
-    return quotas === undefined || quotas.length === 0 ? this.#quotas : withLaterQuotas(this.#quotas, quotas);
-  }
-
-  #tellDueUsage(): void {
-    this.#tell(this.#frames.dueUsage(this.#call.answer));
-  }
-
-  #tell(frame: ExecuteFrame | undefined): void {
-    if (frame === undefined) return;
-    for (const part of partsOf(frame)) this.#listener?.onAnswer(part);
-  }
-
-  #tellLast(frame: ExecuteFrame): void {
-    this.#tell(frame);
-    const listener = this.#listener;
-    this.#listener = undefined;
-    listener?.onEnd();
-  }
-
-  /** Something here is at fault: that is the call's failure, not the account's. */
-  #fault(thrown: unknown): void {
-    const listener = this.#listener;
-    this.cancel();
-    listener?.onFailure(thrown);
+  #outcomeDetails() {
+    const { quotas: later = [] } = this.#call.answer;
+    return { quotas: withLaterQuotas(this.#quotas, later), amended: this.#amended };
   }
 
   #end(result: AttemptResult): void {
@@ -343,4 +197,38 @@ export class Attempt implements ToldCall, ExchangeListener {
   }
 }
 
-const endOfTurn = Promise.resolve();
+/** Bounds what may come before the client has something of the answer. */
+class PreambleBounds {
+  readonly #config: AdapterContext['config'];
+  readonly #maxBytes: number;
+  #bytes = 0;
+  #hasBegun = false;
+
+  constructor(config: AdapterContext['config'], bodyBytes: number, { headers }: UpstreamHead) {
+    this.#config = config;
+    const isEventStream = headers['content-type']?.toLowerCase().startsWith('text/event-stream');
+    this.#maxBytes = isEventStream ? config.maxPreambleBytes + 4 * bodyBytes : Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Once the model writes something, silence is limited in place of the whole time, and what the model writes in place of all
+   * bytes: what readers keep is bounded by themselves.
+   */
+  check(
+    { hasContent, producedCharacters }: PreparedCall['answer'],
+    chunks: readonly Uint8Array[],
+    exchange: UpstreamExchange,
+  ): void {
+    this.#bytes += chunks.reduce((sum, { length }) => sum + length, 0);
+    if (!this.#hasBegun && (hasContent || producedCharacters > 0)) {
+      this.#hasBegun = true;
+      exchange.limitSilence(this.#config.idleTimeoutMs);
+    }
+    if (!this.#hasBegun && this.#bytes > this.#maxBytes) {
+      throw new UpstreamError('malformed', 'Too much came before the first content.');
+    }
+    if (!hasContent && producedCharacters > this.#config.maxAnswerBytes) {
+      throw new UpstreamError('too_large', 'The answer is too large.');
+    }
+  }
+}
