@@ -1,11 +1,10 @@
-import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
 import type { PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { AnswerFrames, type ExecuteFrame, partsOf } from './answer-frames.ts';
-import { type OpenedAnswer, openAnswer } from './open-answer.ts';
+import { openAnswer } from './open-answer.ts';
 import {
   answerToPassOn,
   failedOutcome,
@@ -39,16 +38,41 @@ export interface AttemptedRequest {
  * What comes in one read of the provider's answer is one frame. No head goes out before the outcome of a failure means that
  * another attempt may be made. Aborting the signal, or leaving the frames, cancels the provider's request at once.
  */
-export class Attempt {
+export async function* attemptFrames(
+  context: AdapterContext,
+  prepare: () => Promise<AttemptedRequest>,
+  signal: AbortSignal,
+): AsyncGenerator<ExecuteFrame, undefined> {
+  using attempt = new Attempt(context, await prepare(), signal);
+  let progress = yield* attempt.open();
+  while (true) {
+    while (progress === 'goes on') {
+      for (const frame of attempt.dueUsage()) yield frame;
+      progress = await attempt.readOn();
+      if (progress === 'goes on') for (const frame of attempt.newFrames()) yield frame;
+    }
+    if (progress === 'whole') return yield* attempt.conclude();
+    const call = attempt.amendedCall(progress);
+    if (call === undefined) return yield* attempt.fail(progress);
+    yield* attempt.amend(call, progress);
+    progress = yield* attempt.open();
+  }
+}
+
+/** `whole`: the client has all of the answer with the next frame. Or why it failed. */
+type Progress = 'goes on' | 'whole' | UpstreamFailure;
+
+class Attempt implements Disposable {
   readonly #context: AdapterContext;
   readonly #request: AttemptedRequest;
   readonly #signal: AbortSignal;
   readonly #frames: AnswerFrames;
   #call: PreparedCall;
+  /** From the head of an answer with success on, as are the next two. */
   #exchange: UpstreamExchange | undefined;
-  #upstreamStatus = 0;
-  /** The provider answers with success. */
-  #answerBegan = false;
+  #head: UpstreamHead | undefined;
+  #hasBegun = false;
+  #preambleBytes = 0;
   #quotas: readonly QuotaWindow[] = [];
   #amended = '';
   #result: AttemptResult | undefined;
@@ -61,24 +85,8 @@ export class Attempt {
     this.#frames = new AnswerFrames(request.estimatedTokens);
   }
 
-  async *frames(): AsyncGenerator<ExecuteFrame, undefined> {
-    try {
-      let failure = yield* this.#exchangeOnce();
-      const call = failure && !this.#frames.hasHead ? this.#call.amend?.(failure) : undefined;
-      if (failure !== undefined && call !== undefined) {
-        yield* this.#dueUsage();
-        this.#amend(call, failure);
-        failure = yield* this.#exchangeOnce();
-      }
-      if (failure !== undefined) yield* this.#fail(failure);
-    } finally {
-      this.#end(AttemptResult.CANCELLED);
-      this.#exchange?.[Symbol.dispose]();
-    }
-  }
-
-  /** Sends the call and reads its answer. Returns why it failed; undefined when the client has a whole answer. */
-  async *#exchangeOnce(): AsyncGenerator<ExecuteFrame, UpstreamFailure | undefined> {
+  /** Sends the call, up to the head of its answer. */
+  async *open(): AsyncGenerator<ExecuteFrame, Progress> {
     const { answer } = this.#call;
     try {
       const opened = yield* openAnswer(this.#context, this.#request, this.#call, {
@@ -87,88 +95,73 @@ export class Attempt {
         sentFrame: () => this.#frames.sent(answer),
       });
       this.#quotas = opened.quotas;
-      return opened.kind === 'failed' ? opened.failure : yield* this.#read(opened);
+      if (opened.kind === 'failed') return opened.failure;
+      this.#exchange = opened.exchange;
+      this.#head = opened.head;
     } catch (thrown) {
-      if (!(thrown instanceof UpstreamError)) throw thrown;
-      return failureOfExchange(thrown, this.#answerBegan);
+      return this.#failureOf(thrown);
     }
+    answer.onHead?.(this.#head);
+    this.#frames.usageIsDue();
+    return 'goes on';
   }
 
-  async *#read({ exchange, head }: Extract<OpenedAnswer, { kind: 'answering' }>) {
+  /** Usage, if it is due and cannot go along with what has come already. */
+  *dueUsage(): Generator<ExecuteFrame> {
+    const frame = this.#exchange?.hasMore ? undefined : this.#frames.dueUsage(this.#call.answer);
+    if (frame !== undefined) yield frame;
+  }
+
+  /** Hands the reader what the next read brings, or the end. */
+  async readOn(): Promise<Progress> {
     const { answer } = this.#call;
-    this.#exchange = exchange;
-    this.#upstreamStatus = head.status;
-    this.#answerBegan = true;
-    answer.onHead?.(head);
-    this.#frames.usageIsDue();
-    const bounds = new PreambleBounds(this.#context.config, this.#request.bodyBytes, head);
-    while (true) {
-      if (!exchange.hasMore) yield* this.#dueUsage();
-      const chunks = await exchange.read();
+    try {
+      const chunks = await this.#exchange?.read();
       this.#push(chunks);
       const { ending } = answer;
       if (ending?.kind === 'failed' && !ending.isRelayed) return ending.failure;
-      if (ending !== undefined)
-        return yield* this.#conclude(exchange, ending.kind === 'failed' ? ending.failure : undefined);
+      if (ending !== undefined) return 'whole';
       if (chunks === undefined) throw new UpstreamError('malformed', 'The answer ended early.');
-      if (!this.#frames.hasHead) bounds.check(answer, chunks, exchange);
-      const frame = this.#frames.progress(answer);
-      if (frame !== undefined) yield* partsOf(frame);
+      if (!this.#frames.hasHead) this.#checkPreamble(chunks);
+      return 'goes on';
+    } catch (thrown) {
+      return this.#failureOf(thrown);
     }
   }
 
-  /** Hands the reader what one read brought, or the end. What it throws does not matter once it has the ending. */
-  #push(chunks: readonly Uint8Array[] | undefined): void {
+  *newFrames(): Generator<ExecuteFrame> {
+    const frame = this.#frames.progress(this.#call.answer);
+    if (frame !== undefined) yield* partsOf(frame);
+  }
+
+  /** The client gets the whole answer, also one that ends with the provider's own event of its failure. */
+  *conclude(): Generator<ExecuteFrame, undefined> {
+    this.#exchange?.release();
     const { answer } = this.#call;
-    try {
-      if (chunks !== undefined) for (const chunk of chunks) answer.push(chunk);
-      else answer.end();
-    } catch (cause) {
-      // Only the name: the text may be the provider's.
-      const reason = cause instanceof Error ? cause.name : typeof cause;
-      this.#context.logger.warn({ requestId: this.#request.requestId, reason }, 'an answer could not be read');
-      if (answer.ending === undefined) throw new UpstreamError('malformed', 'The answer could not be read.', { cause });
-    }
-  }
-
-  /** A provider that complains of something which the request can do without gets it once more without. */
-  #amend(call: PreparedCall, { meaning = 'rejected' }: UpstreamFailure): void {
-    const { metrics, logger } = this.#context;
-    const { requestId, lease } = this.#request;
-    metrics.requestAmended(meaning);
-    logger.info({ requestId, pool: lease.pool, meaning }, 'sent again without what the provider refused');
-    this.#exchange?.[Symbol.dispose]();
-    this.#amended = meaning;
-    this.#answerBegan = false;
-    this.#call = call;
-  }
-
-  /** The client gets the whole answer, also one that ends with the provider's word of its failure. */
-  async *#conclude(exchange: UpstreamExchange, failure: UpstreamFailure | undefined) {
-    exchange.release();
+    const { ending, sealedReasoning = '' } = answer;
+    const failure = ending?.kind === 'failed' ? ending.failure : undefined;
     this.#end(failure?.result ?? AttemptResult.SUCCEEDED);
-    const { answer } = this.#call;
-    const details = this.#outcomeDetails();
+    const details = { quotas: this.#allQuotas(), amended: this.#amended };
     const outcome =
       failure === undefined
-        ? succeededOutcome(details, {
-            upstreamStatus: this.#upstreamStatus,
-            sealedReasoning: answer.sealedReasoning ?? '',
-          })
+        ? succeededOutcome({ ...details, upstreamStatus: this.#head?.status ?? 0, sealedReasoning })
         : failedOutcome(failure, unavailable(failure.error), { ...details, answerBegan: true, answerComplete: true });
     yield* partsOf(this.#frames.whole(answer, outcome));
-    return undefined;
   }
 
   /** A failure after the head has gone out keeps the bytes so far; the client gets generic words for it. */
-  async *#fail(failure: UpstreamFailure): AsyncGenerator<ExecuteFrame, undefined> {
+  *fail(failure: UpstreamFailure): Generator<ExecuteFrame, undefined> {
     const { answer } = this.#call;
     const isTooLarge = failure.result === AttemptResult.ANSWER_TOO_LARGE;
-    if (isTooLarge) yield this.#frames.usage(answer);
-    else yield* this.#dueUsage();
+    const usage = isTooLarge ? this.#frames.usage(answer) : this.#frames.dueUsage(answer);
+    if (usage !== undefined) yield usage;
     this.#end(failure.result);
     this.#exchange?.[Symbol.dispose]();
-    const details = { ...this.#outcomeDetails(), answerBegan: this.#answerBegan };
+    const details = {
+      quotas: this.#allQuotas(),
+      amended: this.#amended,
+      answerBegan: this.#exchange !== undefined,
+    };
     if (this.#frames.hasHead) {
       // These words are ours, and say what to do.
       const error = isTooLarge ? failure.error : unavailable(failure.error);
@@ -179,14 +172,77 @@ export class Attempt {
     }
   }
 
-  *#dueUsage(): Generator<ExecuteFrame> {
-    const frame = this.#frames.dueUsage(this.#call.answer);
-    if (frame !== undefined) yield frame;
+  /** The call without what the provider complains of, where the request can do without: once, and before the first content. */
+  amendedCall(failure: UpstreamFailure): PreparedCall | undefined {
+    return this.#frames.hasHead || this.#amended !== '' ? undefined : this.#call.amend?.(failure);
   }
 
-  #outcomeDetails() {
-    const { quotas: later = [] } = this.#call.answer;
-    return { quotas: withLaterQuotas(this.#quotas, later), amended: this.#amended };
+  /** The next answer is that of another call. */
+  *amend(call: PreparedCall, { meaning = 'rejected' }: UpstreamFailure): Generator<ExecuteFrame, undefined> {
+    const { metrics, logger } = this.#context;
+    const { requestId, lease } = this.#request;
+    metrics.requestAmended(meaning);
+    logger.info({ requestId, pool: lease.pool, meaning }, 'sent again without what the provider refused');
+    const usage = this.#frames.dueUsage(this.#call.answer);
+    if (usage !== undefined) yield usage;
+    this.#exchange?.[Symbol.dispose]();
+    this.#exchange = undefined;
+    this.#hasBegun = false;
+    this.#preambleBytes = 0;
+    this.#amended = meaning;
+    this.#call = call;
+  }
+
+  /** Cancels the provider's request, unless the attempt is over. */
+  [Symbol.dispose](): void {
+    this.#end(AttemptResult.CANCELLED);
+    this.#exchange?.[Symbol.dispose]();
+  }
+
+  /** What the reader throws does not matter once it has the ending. */
+  #push(chunks: readonly Uint8Array[] | undefined): void {
+    const { answer } = this.#call;
+    try {
+      if (chunks === undefined) answer.end();
+      else for (const chunk of chunks) answer.push(chunk);
+    } catch (cause) {
+      // Only the name: the text may be the provider's.
+      const reason = cause instanceof Error ? cause.name : typeof cause;
+      this.#context.logger.warn({ requestId: this.#request.requestId, reason }, 'an answer could not be read');
+      if (answer.ending === undefined) throw new UpstreamError('malformed', 'The answer could not be read.', { cause });
+    }
+  }
+
+  /**
+   * Bounds what comes before the client has something of the answer. Once the model writes something, silence is limited in
+   * place of the whole time, and what the model writes in place of all bytes: what readers keep they bound themselves.
+   */
+  #checkPreamble(chunks: readonly Uint8Array[]): void {
+    const { config } = this.#context;
+    const { hasContent, producedCharacters } = this.#call.answer;
+    this.#preambleBytes += chunks.reduce((sum, { length }) => sum + length, 0);
+    if (!this.#hasBegun && (hasContent || producedCharacters > 0)) {
+      this.#hasBegun = true;
+      this.#exchange?.limitSilence(config.idleTimeoutMs);
+    }
+    const isPreamble = !this.#hasBegun && this.#head !== undefined && isEventStream(this.#head);
+    if (isPreamble && this.#preambleBytes > config.maxPreambleBytes + 4 * this.#request.bodyBytes) {
+      throw new UpstreamError('malformed', 'Too much came before the first content.');
+    }
+    if (!hasContent && producedCharacters > config.maxAnswerBytes) {
+      throw new UpstreamError('too_large', 'The answer is too large.');
+    }
+  }
+
+  /** Throws what is no failure of the exchange: something here is at fault then, not the account. */
+  #failureOf(thrown: unknown): UpstreamFailure {
+    if (thrown instanceof UpstreamError) return failureOfExchange(thrown, this.#exchange !== undefined);
+    throw thrown;
+  }
+
+  /** What the answer said of the account's quotas, in its head and after it. */
+  #allQuotas(): readonly QuotaWindow[] {
+    return withLaterQuotas(this.#quotas, this.#call.answer.quotas ?? []);
   }
 
   #end(result: AttemptResult): void {
@@ -197,38 +253,6 @@ export class Attempt {
   }
 }
 
-/** Bounds what may come before the client has something of the answer. */
-class PreambleBounds {
-  readonly #config: AdapterContext['config'];
-  readonly #maxBytes: number;
-  #bytes = 0;
-  #hasBegun = false;
-
-  constructor(config: AdapterContext['config'], bodyBytes: number, { headers }: UpstreamHead) {
-    this.#config = config;
-    const isEventStream = headers['content-type']?.toLowerCase().startsWith('text/event-stream');
-    this.#maxBytes = isEventStream ? config.maxPreambleBytes + 4 * bodyBytes : Number.POSITIVE_INFINITY;
-  }
-
-  /**
-   * Once the model writes something, silence is limited in place of the whole time, and what the model writes in place of all
-   * bytes: what readers keep is bounded by themselves.
-   */
-  check(
-    { hasContent, producedCharacters }: PreparedCall['answer'],
-    chunks: readonly Uint8Array[],
-    exchange: UpstreamExchange,
-  ): void {
-    this.#bytes += chunks.reduce((sum, { length }) => sum + length, 0);
-    if (!this.#hasBegun && (hasContent || producedCharacters > 0)) {
-      this.#hasBegun = true;
-      exchange.limitSilence(this.#config.idleTimeoutMs);
-    }
-    if (!this.#hasBegun && this.#bytes > this.#maxBytes) {
-      throw new UpstreamError('malformed', 'Too much came before the first content.');
-    }
-    if (!hasContent && producedCharacters > this.#config.maxAnswerBytes) {
-      throw new UpstreamError('too_large', 'The answer is too large.');
-    }
-  }
+function isEventStream({ headers }: UpstreamHead): boolean {
+  return headers['content-type']?.toLowerCase().startsWith('text/event-stream') ?? false;
 }

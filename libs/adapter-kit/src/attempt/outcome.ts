@@ -17,14 +17,14 @@ export interface OutcomeDetails {
   readonly amended: string;
 }
 
-export function succeededOutcome(
-  { quotas, amended }: OutcomeDetails,
-  answer: { readonly upstreamStatus: number; readonly sealedReasoning: string },
-): Outcome {
-  const { upstreamStatus, sealedReasoning } = answer;
+export interface SuccessDetails extends OutcomeDetails {
+  readonly upstreamStatus: number;
+  readonly sealedReasoning: string;
+}
+
+export function succeededOutcome({ upstreamStatus, quotas, ...details }: SuccessDetails): Outcome {
   const windows = quotas.map(toWindow);
-  const attempt = { result: AttemptResult.SUCCEEDED, upstreamStatus, windows, answerBegan: true };
-  return { attempt, sealedReasoning, amended };
+  return { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus, windows, answerBegan: true }, ...details };
 }
 
 export interface FailureDetails extends Partial<OutcomeDetails> {

@@ -3,7 +3,7 @@ import { PiecedBytes } from '@gateway/json';
 import type { CallContext } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
 import type { ExecuteFrame } from '../attempt/answer-frames.ts';
-import { Attempt, type AttemptedRequest } from '../attempt/attempt.ts';
+import { type AttemptedRequest, attemptFrames } from '../attempt/attempt.ts';
 import { estimateInputTokens } from '../attempt/usage.ts';
 import type { TranslationSteps, Translator } from '../provider-format.ts';
 import { type ReceivedRequest, type RequestFrame, readClientRequest, toClientRequest } from './client-request.ts';
@@ -13,13 +13,8 @@ import { type ReceivedRequest, type RequestFrame, readClientRequest, toClientReq
  * with what the translator finds wrong with the request; failures of the provider come as an outcome.
  */
 export function execute(context: AdapterContext) {
-  return async function* (
-    requests: AsyncIterable<RequestFrame>,
-    { signal }: CallContext,
-  ): AsyncGenerator<ExecuteFrame> {
-    const request = await prepare(context, requests, signal);
-    yield* new Attempt(context, request, signal).frames();
-  };
+  return (requests: AsyncIterable<RequestFrame>, { signal }: CallContext): AsyncGenerator<ExecuteFrame> =>
+    attemptFrames(context, () => prepare(context, requests, signal), signal);
 }
 
 /** Of the client's body nothing is kept here for as long as the answer takes. */
