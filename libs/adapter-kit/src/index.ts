@@ -8,8 +8,6 @@ export { createAdapterService } from './adapter-service.ts';
 export { estimateInputTokens, estimateOutputTokens } from './attempt/usage.ts';
 export type { ErrorMeaning, FailureFacts, Rejection } from './failure/upstream-failure.ts';
 export { answerTooLarge, brokenStream, toUpstreamFailure } from './failure/upstream-failure.ts';
-export type { ModelListReporter, ModelListReporterOptions } from './models/model-list-reporter.ts';
-export { createModelListReporter } from './models/model-list-reporter.ts';
 export type {
   AnswerEnding,
   AnswerReader,
