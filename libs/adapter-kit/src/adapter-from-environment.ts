@@ -33,7 +33,7 @@ export function checkAdapterSettings(env: Environment): void {
   readSettings(env, readAdapterConfig);
 }
 
-/** Both the adapter's settings and those of a process of its own, so that all problems are told at once. */
+/** Both the adapter's settings and those of a process of its own, so that all problems are reported at once. */
 function readSettings<Config>(env: Environment, readConfig: (env: Environment) => Config) {
   const reader = new EnvReader(env);
   const poolBrokerUrl = reader.requiredUrl(

@@ -49,7 +49,7 @@ export function failedOutcome(
 
 /**
  * The failure of an exchange that broke off. Where the provider had begun to answer, the way to it was open: a connection that
- * breaks then is held against the account, as an answer that ends too early is.
+ * breaks then counts against the account, as an answer that ends too early is.
  */
 export function failureOfExchange(error: UpstreamError, answerBegan: boolean): UpstreamFailure {
   if (error.kind === 'too_large') return answerTooLarge();

@@ -24,7 +24,7 @@ export class CredentialCache {
   readonly #clock: Clock;
   readonly #accounts = new Map<string, ProviderAccount>();
   readonly #underWay = new Map<string, Promise<ProviderAccount>>();
-  /** Versions of secrets that a provider refused, by account, until they have been told of. */
+  /** Versions of secrets that a provider refused, by account, until the broker knows. */
   readonly #refused = new Map<string, string>();
 
   constructor(client: Client<typeof CredentialService>, clock: Clock) {
@@ -70,7 +70,7 @@ export class CredentialCache {
     const refusedVersion = this.#refused.get(accountId) ?? '';
     const target = { case: 'accountId' as const, value: accountId };
     const account = toProviderAccount(await this.#client.getCredential({ target, refusedVersion }, deadline));
-    // Refused while this was under way: nobody has said so yet.
+    // Refused while this was under way: the broker does not know yet.
     if (refusedVersion === '' && account.version !== '' && account.version === this.#refused.get(accountId))
       return this.#fetch(accountId);
     this.#dropExpired();

@@ -33,7 +33,7 @@ export interface FailureFacts {
   readonly upstreamStatus: number;
   /** A code of the provider on which client libraries act; undefined for all others. */
   readonly upstreamCode?: string | undefined;
-  /** Epoch milliseconds; undefined when the provider named no moment. */
+  /** Epoch milliseconds; undefined when the provider named no time. */
   readonly retryAtMs: number | undefined;
 }
 
@@ -58,7 +58,7 @@ export function brokenStream(): UpstreamFailure {
 }
 
 /**
- * An answer that is more than is held at once. It is the gateway's bound and not the account's fault: any other account would
+ * An answer that is larger than may be buffered. It is the gateway's bound and not the account's fault: any other account would
  * answer as much, and bill for it.
  */
 export function answerTooLarge(): UpstreamFailure {
@@ -93,7 +93,7 @@ const results: Readonly<Record<ErrorMeaning, AttemptResult>> = {
   unknown_model: AttemptResult.REJECTED,
 };
 
-/** A request that the provider had begun to answer proves that it knew the account: the next one will tell. */
+/** A request that the provider had begun to answer proves that it knew the account: the next one will show. */
 function problemOf({ meaning, upstreamStatus }: FailureFacts): AccountProblem {
   return upstreamStatus === 0 ? AccountProblem.UNSPECIFIED : (problems.get(meaning) ?? AccountProblem.UNSPECIFIED);
 }

@@ -113,7 +113,7 @@ describe('the model list reporter', () => {
     await expect.poll(() => reports).toContain('a: unreachable');
   });
 
-  it('does not let a pool that hangs hold up the others', async () => {
+  it('does not let a pool that hangs delay the others', async () => {
     pools = ['hanging', 'b'];
     provider.answer = (response, { url }) => (url?.startsWith('/b/') ? response.end('["m3"]') : undefined);
     await using _ = startReporter();

@@ -55,7 +55,7 @@ export class ModelListReporter implements AsyncDisposable {
     }
   }
 
-  /** One round over the pools that are due, side by side: one that hangs does not hold up the others. False when the broker is away. */
+  /** One round over the pools that are due, side by side: one that hangs does not delay the others. False when the broker is away. */
   async #reportDue(signal: AbortSignal): Promise<boolean> {
     try {
       const options = { signal, timeoutMs: brokerDeadlineMs };

@@ -85,7 +85,7 @@ function* slicesOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
 
 const sliceBytes = 256 * 1024;
 
-/** Node's certificates hold, those of NODE_EXTRA_CA_CERTS too. */
+/** Trusts the certificates that Node trusts, those of NODE_EXTRA_CA_CERTS too. */
 function createDispatcher({ connectTimeoutMs, http2, proxies }: UpstreamLimits): EnvHttpProxyAgent {
   const tls = { allowH2: http2, preferH2: http2 };
   const connectDirectly = buildConnector({ ...tls, timeout: connectTimeoutMs });
