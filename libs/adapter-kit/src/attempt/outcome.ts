@@ -13,6 +13,8 @@ export type Outcome = MessageInitShape<typeof ExecuteOutcomeSchema>;
 export interface OutcomeDetails {
   /** What the answer says of the account's quotas. */
   readonly quotas: readonly QuotaWindow[];
+  /** The provider had begun to answer with success. */
+  readonly answerBegan: boolean;
   /** What the provider complained of before it was sent the request without; empty when it took it as it was. */
   readonly amended: string;
 }
@@ -22,15 +24,14 @@ export interface SuccessDetails extends OutcomeDetails {
   readonly sealedReasoning: string;
 }
 
-export function succeededOutcome({ upstreamStatus, quotas, ...details }: SuccessDetails): Outcome {
+export function succeededOutcome(details: SuccessDetails): Outcome {
+  const { upstreamStatus, quotas, answerBegan, ...rest } = details;
   const windows = quotas.map(toWindow);
-  return { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus, windows, answerBegan: true }, ...details };
+  return { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus, windows, answerBegan }, ...rest };
 }
 
 export interface FailureDetails extends Partial<OutcomeDetails> {
   readonly upstreamAnswer?: MessageInitShape<typeof UpstreamAnswerSchema> | undefined;
-  /** The provider had begun to answer with success. */
-  readonly answerBegan?: boolean;
   /** The client's answer is whole all the same: the provider's own last event says that it failed. */
   readonly answerComplete?: boolean;
 }
