@@ -95,7 +95,7 @@ class Attempt implements Disposable {
         sentFrame: () => this.#frames.sent(answer),
       });
       this.#quotas = opened.quotas;
-      if (opened.kind === 'failed') return opened.failure;
+      if (opened.failure !== undefined) return opened.failure;
       this.#exchange = opened.exchange;
       this.#head = opened.head;
     } catch (thrown) {

@@ -40,7 +40,7 @@ async function countOf(
   try {
     const asJson = { ...call, headers: { accept: 'application/json', ...headers } };
     const { value: opened } = await openAnswer(context, request, asJson, { timeoutMs: countTimeoutMs, signal }).next();
-    if (opened.kind === 'failed') return opened;
+    if (opened.failure !== undefined) return opened;
     using exchange = opened.exchange;
     return readCount(counter, await readWholeBody(exchange, maxCountBytes), opened.head.status);
   } catch (thrown) {
