@@ -1,9 +1,10 @@
 import type { CallInBytes } from '@gateway/rpc';
+import type { MetricsSnapshot } from '@gateway/telemetry';
 
 /** What a worker may be asked by the primary process. */
 export interface WorkerContract {
-  /** Its metrics, as text. */
-  metrics(about: undefined): Promise<string>;
+  /** Its metrics, as data. */
+  metrics(about: undefined): Promise<MetricsSnapshot>;
   /** An RPC of those that it serves. */
   call(call: CallInBytes): Promise<Uint8Array>;
   /** To take nothing new, let running work end within so many milliseconds, and leave. Answered at once. */

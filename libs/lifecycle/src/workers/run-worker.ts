@@ -43,7 +43,7 @@ export async function runWorker(
   process.once('SIGTERM', () => stopped.resolve(drainTimeoutMs));
   let running: ListeningService | undefined;
   const dialogue = new Dialogue<WorkerContract, PrimaryContract>(toPrimary, {
-    metrics: () => runtime.metrics.exposition(),
+    metrics: () => runtime.metrics.snapshot(),
     call: async (call) => {
       if (running === undefined) throw new RpcError('unavailable', 'This worker is still starting.');
       return answerInBytes([...running.routes, ...(running.adminRoutes ?? [])], call);

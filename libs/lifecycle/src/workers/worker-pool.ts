@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { answerInBytes, type Client, clientInBytes, type ServiceRoute } from '@gateway/rpc';
-import type { WorkerExposition } from '@gateway/telemetry';
+import type { WorkerMetrics } from '@gateway/telemetry';
 import type { ServiceRuntime } from '../service.ts';
 import { WorkerSlot } from './worker-slot.ts';
 
@@ -59,7 +59,7 @@ export class WorkerPool implements AsyncDisposable {
         onRestartFailed: (fault) => logger.error({ worker: number, err: fault }, 'a worker could not start'),
       });
     });
-    metrics.include(() => this.#expositions());
+    metrics.include(() => this.#workerMetrics());
   }
 
   /** The port that they share. */
@@ -100,11 +100,11 @@ export class WorkerPool implements AsyncDisposable {
   }
 
   /** Of those that answer: a worker that hangs must not hide the others. */
-  async #expositions(): Promise<readonly WorkerExposition[]> {
+  async #workerMetrics(): Promise<readonly WorkerMetrics[]> {
     const answers = await Promise.allSettled(
       this.#servingSlots.map(async ({ number, dialogue }) => ({
         worker: String(number),
-        text: await dialogue.ask('metrics', undefined, askTimeoutMs),
+        metrics: await dialogue.ask('metrics', undefined, askTimeoutMs),
       })),
     );
     return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));

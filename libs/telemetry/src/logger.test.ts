@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { errorRecord } from './error-record.ts';
+import { errorRecord } from './logger.ts';
 
 it('says what went wrong and why, without the data that a library hangs on its error', () => {
   const cause = Object.assign(new Error('connect refused'), { parameters: ['gw_s_secret'] });
