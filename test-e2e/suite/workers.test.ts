@@ -3,7 +3,7 @@ import { appendFile } from 'node:fs/promises';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { describeGateway } from '../behaviours/gateway.ts';
+import { describeSmoke } from '../behaviours/gateway.ts';
 import { describeWorkers } from '../behaviours/workers.ts';
 import { chatAfresh } from '../client/fresh-connection.ts';
 import { issueToken } from '../client/tokens.ts';
@@ -11,7 +11,7 @@ import { ask } from '../faults/limit-window-load.ts';
 import { type AllInOneTopology, startAllInOne } from '../topologies/all-in-one.ts';
 import { startServicesTopology } from '../topologies/services.ts';
 
-describeGateway('the all-in-one gateway with two workers', () => startAllInOne('workers', { GATEWAY_WORKERS: '2' }));
+describeSmoke('the all-in-one gateway with two workers', () => startAllInOne('workers', { GATEWAY_WORKERS: '2' }));
 
 describe('two workers whose gateway.yaml changes', () => {
   it('all take it', async () => {
