@@ -50,3 +50,23 @@ function lineOf(name: ServiceName, { adminUrls, grpcUrls, services }: Addresses)
 function serviceLine(name: string, operators: string, grpc: string, process: string): string {
   return `${name.padEnd(25)} ${operators.padEnd(37)} ${grpc.padEnd(17)} ${process}`;
 }
+
+/** A line that a service logged, behind its name. */
+export function printLine(service: ServiceName, line: string): void {
+  print(service, line);
+}
+
+/** A service ended by itself. It is not started again, so that a person who tries the gateway out sees it missing. */
+export function printEnd(service: ServiceName, how: string): void {
+  print('start-services', `${service} ${how}. The others go on without it. Press Ctrl-C to stop them.`);
+}
+
+export function printProgress(text: string): void {
+  print('start-services', text);
+}
+
+function print(name: string, text: string): void {
+  process.stderr.write(`${name.padEnd(widestName)} | ${text}\n`);
+}
+
+const widestName = Math.max(...serviceNames.map(({ length }) => length));

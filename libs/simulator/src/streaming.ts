@@ -1,7 +1,103 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import type { ProviderEvent } from '../provider-format.ts';
-import { eventText, type StreamEnd, type StreamStep } from './script-stream.ts';
+import type { EndingFault } from './faults/fault-book.ts';
+import type { FaultOf } from './faults/fault-script.ts';
+import type { Answer, NamedEvent, ProviderError, ProviderEvent, ProviderFormat } from './provider-format.ts';
+
+/** One thing to do on the way of a stream. */
+export type StreamStep =
+  | { readonly kind: 'event'; readonly event: ProviderEvent }
+  /** Bytes that are not one of the answer's events. */
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'wait'; readonly durationMs: number }
+  | { readonly kind: 'reset' }
+  | { readonly kind: 'stall' }
+  | { readonly kind: 'endless_line'; readonly bytes: number };
+
+/** How a stream ran: as it should, or with less than the whole answer. */
+export type StreamEnd = 'completed' | 'faulted';
+
+export interface StreamScript {
+  readonly format: ProviderFormat;
+  readonly answer: Answer;
+  readonly beforeFirstEventMs: number;
+  readonly betweenEventsMs: number;
+  readonly unknownEvents: boolean;
+  readonly ending: StreamFault | undefined;
+}
+
+export type StreamFault = Exclude<EndingFault, { kind: 'status' }>;
+
+/** The steps of one streamed answer, with its faults at their places. */
+export function* scriptStream(script: StreamScript): Generator<StreamStep, StreamEnd> {
+  const { ending, format, answer } = script;
+  let sent = 0;
+  let broken = false;
+  if (script.beforeFirstEventMs > 0) yield { kind: 'wait', durationMs: script.beforeFirstEventMs };
+  for (const event of format.events(answer)) {
+    if (sent > 0 && script.betweenEventsMs > 0) yield { kind: 'wait', durationMs: script.betweenEventsMs };
+    if (ending !== undefined && isDue(ending, sent, event)) {
+      if (ending.kind !== 'broken_json') return yield* endStream(ending, script, sent);
+      broken = true;
+      yield { kind: 'event', event: { ...event, data: event.data.slice(0, event.data.length / 2) } };
+    } else yield { kind: 'event', event };
+    sent++;
+    if (script.unknownEvents) yield { kind: 'text', text: unknownEvents(sent) };
+  }
+  return broken ? 'faulted' : 'completed';
+}
+
+function isDue(fault: StreamFault, sent: number, event: ProviderEvent): boolean {
+  if (fault.kind === 'end' && fault.afterEvents === undefined) return event.terminal;
+  return sent === (fault.afterEvents ?? (fault.kind === 'failed' ? 2 : 0));
+}
+
+function* endStream(
+  fault: Exclude<StreamFault, FaultOf<'broken_json'>>,
+  { format, answer }: StreamScript,
+  sent: number,
+): Generator<StreamStep, StreamEnd> {
+  switch (fault.kind) {
+    case 'reset':
+    case 'stall':
+      yield { kind: fault.kind };
+      break;
+    case 'endless_line':
+      yield { kind: 'endless_line', bytes: fault.bytes ?? Number.POSITIVE_INFINITY };
+      break;
+    case 'error_event':
+      yield { kind: 'text', text: eventText(format.errorEvent(errorOf(fault, format), sent)) };
+      break;
+    case 'failed':
+      yield { kind: 'text', text: eventText(format.failedEvent(answer, errorOf(fault, format), sent)) };
+      break;
+    case 'end':
+      break;
+  }
+  return 'faulted';
+}
+
+/** By default the Messages provider is overloaded and the Responses provider has an internal error. */
+function errorOf({ error }: FaultOf<'error_event' | 'failed'>, { name }: ProviderFormat): ProviderError {
+  const usual: ProviderError =
+    name === 'messages'
+      ? { status: 529, message: 'Overloaded' }
+      : { status: 500, code: 'server_error', message: 'The server had an error while processing your request.' };
+  return error?.code === undefined && error?.type === undefined
+    ? { ...usual, message: error?.message ?? usual.message }
+    : { status: 500, message: usual.message, ...error };
+}
+
+function unknownEvents(number: number): string {
+  const data = JSON.stringify({ type: 'simulator.unknown', number });
+  return `: comment ${number}\n\nevent: keepalive\n\nevent: simulator.unknown\ndata: ${data}\n\n`;
+}
+
+/** An event as it stands in the stream. */
+export function eventText({ name, data }: NamedEvent): string {
+  return `event: ${name}\ndata: ${data}\n\n`;
+}
 
 export interface StreamOutput {
   readonly response: ServerResponse;
@@ -112,7 +208,7 @@ class StreamWriter {
     signal.throwIfAborted();
     onBytes();
     if (response.write(bytes)) await setImmediate(undefined, { signal });
-    else await drained(response, signal);
+    else await once(response, 'drain', { signal });
   }
 
   async #writePieces(bytes: Buffer): Promise<void> {
@@ -136,34 +232,13 @@ const pieceLengths = [1, 2, 3, 5, 7, 11];
 /** Ends the answer and waits until the connection has taken all of it. */
 export async function endResponse(response: ServerResponse, signal: AbortSignal, body?: string): Promise<void> {
   signal.throwIfAborted();
-  const finished = once(response, 'finish', signal);
+  const finished = once(response, 'finish', { signal });
   response.end(body);
   await finished;
 }
 
-function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  return once(response, 'drain', signal);
-}
-
-function once(response: ServerResponse, event: 'drain' | 'finish', signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      response.off(event, onEvent);
-      reject(signal.reason);
-    };
-    const onEvent = () => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    };
-    response.once(event, onEvent);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-}
-
 /** Never ends well: it waits for the client to leave. */
-export function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
+export async function untilAborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw signal.reason;
 }

@@ -1,12 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
-import { faultScriptSchema } from '../faults/fault-script.ts';
-import type { ModelsChange } from '../models.ts';
-import { ProviderRefusal } from '../provider-format.ts';
-import { readBody } from '../read-body.ts';
-import type { RequestFilter } from '../record.ts';
-import type { RecordedRequest } from '../request-record.ts';
-import type { SimulatorVerbs } from '../simulator.ts';
+import { readBody } from './exchange.ts';
+import { faultScriptSchema } from './faults/fault-script.ts';
+import { ProviderRefusal } from './provider-format.ts';
+import type { RecordedRequest, RequestFilter } from './record.ts';
+import type { SimulatorVerbs } from './simulator.ts';
 
 export const controlPrefix = '/_simulator/';
 
@@ -49,8 +47,7 @@ const routes: Readonly<Record<string, (verbs: SimulatorVerbs, request: ControlRe
   },
   'GET models': (verbs) => verbs.models.get(),
   'POST models': (verbs, { body }) => {
-    const change: ModelsChange = modelsSchema.parse(body());
-    verbs.models.set(change);
+    verbs.models.set(modelsSchema.parse(body()));
     return verbs.models.get();
   },
   'GET oauth': (verbs) => ({ families: verbs.oauth.families() }),
