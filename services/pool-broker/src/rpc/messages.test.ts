@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf';
 import type { ModelTraits } from '@gateway/config';
-import { LeaseSchema, LeastThinking, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
+import { LeaseSchema, LeastThinking, QuotaWindowSchema, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { sampleGateway } from '../__fixtures__/sample-gateway.ts';
-import { toLeaseMessage } from './lease-message.ts';
+import { fromWindowMessages, toLeaseMessage, toWindowMessage } from './messages.ts';
 
 const unsaid: ModelTraits = {
   efforts: undefined,
@@ -23,7 +23,7 @@ function traitsSentFor(model: string, pattern: string, traits: Partial<ModelTrai
 }
 
 describe('a lease', () => {
-  it('tells everything that is configured of its model', () => {
+  it('carries everything that is configured of its model', () => {
     const sent = traitsSentFor('gpt-7', 'gpt-7*', {
       efforts: ['low', 'max'],
       thinking: 'adaptive',
@@ -44,7 +44,7 @@ describe('a lease', () => {
     });
   });
 
-  it('tells "no efforts" from "efforts not said"', () => {
+  it('distinguishes "no efforts" from "efforts not said"', () => {
     expect(traitsSentFor('gpt-7', '*', { efforts: [] })?.efforts?.levels).toEqual([]);
     expect(traitsSentFor('gpt-7', '*', { thinking: 'none' })).toMatchObject({ thinking: ThinkingMode.NONE });
     expect(traitsSentFor('gpt-7', '*', { thinking: 'none' })?.efforts).toBeUndefined();
@@ -61,5 +61,23 @@ describe('a lease', () => {
 
   it('has no traits when nothing is configured of its model', () => {
     expect(traitsSentFor('gpt-7', 'gpt-8*', { efforts: [] })).toBeUndefined();
+  });
+});
+
+describe('a quota as a message', () => {
+  it('says the same there and back', () => {
+    const windows = [
+      { name: '7d_opus', models: '*opus*', usedFraction: 0.25, resetsAtMs: 1_795_132_800_123, lengthMs: 604_800_000 },
+      { name: 'requests', models: 'gpt-5.5', usedFraction: 1.5, resetsAtMs: undefined, lengthMs: undefined },
+    ];
+    const messages = windows.map((window) => create(QuotaWindowSchema, toWindowMessage(window)));
+    expect(fromWindowMessages(messages)).toEqual(windows);
+  });
+
+  it('is passed over when it says nothing of use', () => {
+    const useless = [{ name: '' }, { name: 'a', usedFraction: Number.NaN }, { name: 'a', usedFraction: -1 }];
+    expect(fromWindowMessages(useless.map((fields) => create(QuotaWindowSchema, fields)))).toEqual([]);
+    const many = Array.from({ length: 100 }, (_, n) => create(QuotaWindowSchema, { name: `${n}` }));
+    expect(fromWindowMessages(many)).toHaveLength(16);
   });
 });

@@ -5,9 +5,9 @@ import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
-import { gatewayWith, sampleAccount } from '../__fixtures__/sample-gateway.ts';
-import { createPoolBrokerService } from '../service.ts';
-import { MemoryPoolStore } from '../store/memory-pool-store.ts';
+import { gatewayWith, sampleAccount } from '../../src/__fixtures__/sample-gateway.ts';
+import { createPoolBrokerService } from '../../src/service.ts';
+import { MemoryPoolStore } from '../../src/store/memory-pool-store.ts';
 import { randomNumbers } from './__fixtures__/random-numbers.ts';
 
 const startMs = Date.parse('2026-11-20T12:00:00Z');
