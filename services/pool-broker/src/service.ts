@@ -13,7 +13,7 @@ import { followGatewayFile } from './configuration/follow-gateway-file.ts';
 import { applyAccounts } from './credentials/apply-accounts.ts';
 import { type BrokerCredentials, brokerCredentials } from './credentials/broker-credentials.ts';
 import { readCredentialConfig } from './credentials/credential-config.ts';
-import { type CredentialStorage, credentialStorage } from './credentials/credential-storage.ts';
+import { type CredentialStorage, credentialStorage, openSharedCredentials } from './credentials/credential-storage.ts';
 import { brokerEvents, onRefreshFault } from './events.ts';
 import type { AccountHealth } from './health/account-health.ts';
 import { afterRenewal } from './health/out-of-service.ts';
@@ -84,7 +84,6 @@ export function createPoolBrokerService(
 export async function createPoolBrokerFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readPoolBrokerConfig(env);
   const { openSharedPoolStore } = await import('./store/open-shared-pool-store.ts');
-  const { openSharedCredentials } = await import('./credentials/open-shared-credentials.ts');
   await using stack = new AsyncDisposableStack();
   const store = stack.use(await openSharedPoolStore(config.redisUrl, runtime, config.redisCommandTimeoutMs));
   const { storage } = stack.use(await openSharedCredentials(config.credentials, config));

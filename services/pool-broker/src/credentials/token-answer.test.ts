@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type HttpAnswer, toTokenAnswer } from './token-answer.ts';
+import { type HttpAnswer, toTokenAnswer } from './token-endpoint.ts';
 
 const answerOf = (status: number, json: unknown, rest: Partial<HttpAnswer> = {}) =>
   toTokenAnswer({ status, text: JSON.stringify(json), retryAfter: undefined, askedAtMs: 1_000, ...rest });
