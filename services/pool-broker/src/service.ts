@@ -4,13 +4,12 @@ import type { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v
 import type { ServiceRoute } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import type { Broker } from './broker.ts';
-import { followReports } from './catalog/follow-reports.ts';
+import { followReports } from './catalog/catalog.ts';
 import { type PoolBrokerConfig, readPoolBrokerConfig } from './config.ts';
 import { ActiveConfiguration } from './configuration/active-configuration.ts';
-import { applyConfiguration } from './configuration/apply-configuration.ts';
+import { applyAccounts, applyConfiguration } from './configuration/apply-configuration.ts';
 import { configurationEvents } from './configuration/configuration-events.ts';
 import { followGatewayFile } from './configuration/follow-gateway-file.ts';
-import { applyAccounts } from './credentials/apply-accounts.ts';
 import { type BrokerCredentials, brokerCredentials } from './credentials/broker-credentials.ts';
 import { readCredentialConfig } from './credentials/credential-config.ts';
 import { type CredentialStorage, credentialStorage, openSharedCredentials } from './credentials/credential-storage.ts';

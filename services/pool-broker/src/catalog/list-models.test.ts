@@ -1,7 +1,6 @@
 import type { ClassConfig, PoolConfig, PoolFormat } from '@gateway/config';
 import { describe, expect, it } from 'vitest';
-import { listModels } from './list-models.ts';
-import type { PoolModels } from './model-report.ts';
+import { listModels, type PoolModels } from './list-models.ts';
 
 const pool = (name: string, format: PoolFormat): PoolConfig => ({
   name,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readableNames } from './readable-name.ts';
+import { readableNames } from './list-models.ts';
 
 const nameOf = (id: string, displayName = '') => readableNames([{ id, displayName }])[0];
 

@@ -1,7 +1,7 @@
+import { EventEmitter, once } from 'node:events';
 import type { GatewayConfig } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import type { Clock } from '@gateway/time';
-import { ChangeSignal } from '../catalog/change-signal.ts';
 import { AccountCredentials } from './account-credentials.ts';
 import { AccountDirectory } from './account-directory.ts';
 import { type CredentialEvents, credentialEvents } from './credential-events.ts';
@@ -38,12 +38,12 @@ export function brokerCredentials(
   { clock, random, onRenewed, signal }: BrokerCredentialsOptions,
 ): BrokerCredentials {
   const events = credentialEvents(runtime);
-  const problemFound = new ChangeSignal();
+  const problems = new EventEmitter();
   const directory = new AccountDirectory(gateway, { table, grants, encryption, onRefused: events.accountsRefused });
   const { requestTimeoutMs } = settings;
   const shared = { clock, random, events, signal };
   const refresher = new TokenRefresher({ store: grants, endpoint: requestTokens, requestTimeoutMs, ...shared });
-  const onProblem = () => problemFound.notify();
+  const onProblem = () => problems.emit('problem');
   const credentials = new AccountCredentials({ refresher, settings, clock, random, onProblem, onRenewed });
   return {
     directory,
@@ -55,9 +55,8 @@ export function brokerCredentials(
     follow: async (apply) => {
       while (!signal.aborted) {
         await look({ directory, credentials, events, apply });
-        const timer = setTimeout(() => problemFound.notify(), settings.pollMs).unref();
-        await problemFound.next(signal);
-        clearTimeout(timer);
+        const waiting = AbortSignal.any([signal, AbortSignal.timeout(settings.pollMs)]);
+        await once(problems, 'problem', { signal: waiting }).catch(() => undefined);
       }
     },
     settled: () => refresher.settled(),

@@ -1,5 +1,5 @@
 import type { FailureResult, ProblemKind } from '../accounts/attempt.ts';
-import { holdsForModel, type QuotaWindow } from '../accounts/quota-window.ts';
+import { holdsForModel, type QuotaWindow } from '../accounts/attempt.ts';
 
 /** What is remembered of an account's recent attempts. A value: rules make a new one, stores keep it. */
 export interface AccountHealth {

@@ -1,5 +1,5 @@
 import type { AttemptOutcome, FailureResult } from '../accounts/attempt.ts';
-import { isSpent } from '../accounts/quota-window.ts';
+import { isSpent } from '../accounts/attempt.ts';
 import { type AccountHealth, type AccountProblem, type Cooldown, causeOf, concernsModel } from './account-health.ts';
 import { type HealthRules, withGivenReset, withGuess } from './cooldown.ts';
 import { withAttemptCounted } from './error-average.ts';

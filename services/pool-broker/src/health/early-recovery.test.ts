@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
-import type { AttemptOutcome } from '../accounts/attempt.ts';
-import type { QuotaWindow } from '../accounts/quota-window.ts';
+import type { AttemptOutcome, QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, healthy } from './account-health.ts';
 import { applyOutcome, type EndedAttempt } from './apply-outcome.ts';
 import { availabilityOf } from './availability.ts';

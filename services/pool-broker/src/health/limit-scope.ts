@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '../accounts/attempt.ts';
-import { holdsForModel, isSpent, type QuotaWindow } from '../accounts/quota-window.ts';
+import { holdsForModel, isSpent, type QuotaWindow } from '../accounts/attempt.ts';
 
 /** What a 429 limits, and until when. */
 export interface Limit {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { QuotaWindow } from '../accounts/quota-window.ts';
+import type { QuotaWindow } from '../accounts/attempt.ts';
 import { healthy } from './account-health.ts';
 import { headroomOf, paceOf, windowsAt, withWindows } from './quota-windows.ts';
 

@@ -1,4 +1,4 @@
-import { holdsForModel, type QuotaWindow } from '../accounts/quota-window.ts';
+import { holdsForModel, type QuotaWindow } from '../accounts/attempt.ts';
 import type { AccountHealth, SeenWindow } from './account-health.ts';
 
 /** The health with the latest word on its quotas. The same value as long as nothing has changed by much. */

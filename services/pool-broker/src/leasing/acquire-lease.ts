@@ -1,6 +1,6 @@
 import { type Attempt, isError } from '../accounts/attempt.ts';
 import type { Broker } from '../broker.ts';
-import type { Candidate } from '../catalog/resolve-model.ts';
+import type { Candidate } from '../catalog/catalog.ts';
 import { startPoolProbe } from '../health/pool-health.ts';
 import { endProbe, startProbe } from '../health/probe.ts';
 import { anyFormat } from '../messages/pool-format.ts';

@@ -1,5 +1,5 @@
 import type { Broker } from '../broker.ts';
-import type { Candidate } from '../catalog/resolve-model.ts';
+import type { Candidate } from '../catalog/catalog.ts';
 import { errorAverageAt } from '../health/error-average.ts';
 import { anyFormat } from '../messages/pool-format.ts';
 import type { AccountView } from '../selection/fitness.ts';

@@ -1,5 +1,5 @@
 import type { Broker } from '../broker.ts';
-import type { Candidate } from '../catalog/resolve-model.ts';
+import type { Candidate } from '../catalog/catalog.ts';
 import { runsShort } from '../selection/fair-share.ts';
 import type { CandidateView } from '../selection/select-account.ts';
 import type { PoolGlance } from '../store/pool-glance.ts';

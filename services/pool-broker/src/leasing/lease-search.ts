@@ -1,7 +1,7 @@
 import type { PoolFormat } from '@gateway/config';
 import type { Attempt } from '../accounts/attempt.ts';
 import type { Broker } from '../broker.ts';
-import type { Candidate } from '../catalog/resolve-model.ts';
+import type { Candidate } from '../catalog/catalog.ts';
 import { choiceText, type SkippedGroup, skippedGroups } from '../selection/choice-text.ts';
 import { type CandidateView, type Examination, type Selection, selectAccount } from '../selection/select-account.ts';
 import type { LeasingHistory } from './request-history.ts';

@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts';
 import type { Broker } from '../broker.ts';
-import type { Candidate } from '../catalog/resolve-model.ts';
+import type { Candidate } from '../catalog/catalog.ts';
 import { healthy } from '../health/account-health.ts';
 import { asInService } from '../health/out-of-service.ts';
 import type { PoolHealth } from '../health/pool-health.ts';

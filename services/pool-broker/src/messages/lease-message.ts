@@ -7,8 +7,8 @@ import {
   ModelTraitsSchema,
   ThinkingMode,
 } from '@gateway/proto/pool/v1/account_pb.js';
-import { traitsOfModel } from '../catalog/model-traits.ts';
-import type { Candidate } from '../catalog/resolve-model.ts';
+import type { Candidate } from '../catalog/catalog.ts';
+import { traitsOfModel } from '../catalog/catalog.ts';
 import type { Lease } from '../leasing/lease-search.ts';
 import { toProviderFormat } from './pool-format.ts';
 

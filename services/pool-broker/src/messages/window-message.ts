@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { QuotaWindowSchema, QuotaWindow as WindowMessage } from '@gateway/proto/pool/v1/account_pb.js';
-import type { QuotaWindow } from '../accounts/quota-window.ts';
+import type { QuotaWindow } from '../accounts/attempt.ts';
 
 /** The quotas that an answer told of. What has no name or no sensible amount tells nothing. */
 export function fromWindowMessages(messages: readonly WindowMessage[]): readonly QuotaWindow[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
-import type { QuotaWindow } from '../accounts/quota-window.ts';
+import type { QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import { type PoolHealth, untroubled } from '../health/pool-health.ts';
 import { withWindows } from '../health/quota-windows.ts';

@@ -1,5 +1,5 @@
 import type { PoolSettings } from '@gateway/config';
-import type { Candidate } from '../catalog/resolve-model.ts';
+import type { Candidate } from '../catalog/catalog.ts';
 import { type PoolAvailability, type PoolHealth, poolAvailabilityOf } from '../health/pool-health.ts';
 import { chooseAccount } from './choose-account.ts';
 import { earliestReset } from './earliest-reset.ts';
