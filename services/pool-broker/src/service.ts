@@ -14,8 +14,7 @@ import { type BrokerCredentials, brokerCredentials } from './credentials/broker-
 import { readCredentialConfig } from './credentials/credential-config.ts';
 import { type CredentialStorage, credentialStorage, openSharedCredentials } from './credentials/credential-storage.ts';
 import { brokerEvents, onRefreshFault } from './events.ts';
-import type { AccountHealth } from './health/account-health.ts';
-import { afterRenewal } from './health/out-of-service.ts';
+import { type AccountHealth, afterRenewal } from './health/account-health.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
 import type { PoolStore } from './store/pool-store.ts';
 

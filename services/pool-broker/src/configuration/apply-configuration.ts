@@ -1,5 +1,5 @@
 import { ConfigError, type GatewayConfig } from '@gateway/config';
-import { withoutRefusals } from '../health/out-of-service.ts';
+import { withoutRefusals } from '../health/account-health.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import type { ActiveConfiguration } from './active-configuration.ts';
 import { type ConfigurationChange, changeBetween, changeProblems } from './configuration-change.ts';

@@ -5,7 +5,7 @@ import type { AttemptOutcome, QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, healthy } from './account-health.ts';
 import { applyOutcome, type EndedAttempt } from './apply-outcome.ts';
 import { availabilityOf } from './availability.ts';
-import { startProbe } from './probe.ts';
+import { startProbe } from './cooldown.ts';
 
 const startMs = 1_000_000;
 const settings = { ...sampleSettings, cooldownJitter: 0 };

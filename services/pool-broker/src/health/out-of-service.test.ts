@@ -3,11 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
 import type { ProblemKind } from '../accounts/attempt.ts';
-import { type AccountHealth, healthy } from './account-health.ts';
+import { type AccountHealth, afterRenewal, healthy, mergeHealth, withoutRefusals } from './account-health.ts';
 import { applyOutcome } from './apply-outcome.ts';
-import { availabilityOf } from './availability.ts';
-import { mergeHealth } from './merge-health.ts';
-import { afterRenewal, asInService, withoutRefusals } from './out-of-service.ts';
+import { asInService, availabilityOf } from './availability.ts';
 
 const startMs = 1_000_000;
 const account = toAccount(sampleAccount('responses', 'a'));

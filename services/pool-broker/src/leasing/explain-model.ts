@@ -1,6 +1,6 @@
 import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/catalog.ts';
-import { errorAverageAt } from '../health/error-average.ts';
+import { errorAverageAt } from '../health/availability.ts';
 import { anyFormat } from '../messages/pool-format.ts';
 import type { AccountView } from '../selection/fitness.ts';
 import { obstacleText } from '../selection/obstacle-text.ts';

@@ -2,7 +2,7 @@ import type { Account } from '../accounts/account.ts';
 import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import { healthy } from '../health/account-health.ts';
-import { asInService } from '../health/out-of-service.ts';
+import { asInService } from '../health/availability.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
 import type { CallerShare } from '../selection/fair-share.ts';
 import type { AccountView } from '../selection/fitness.ts';

@@ -3,8 +3,8 @@ import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sa
 import { toAccount } from '../accounts/account.ts';
 import type { QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
+import { withWindows } from '../health/apply-outcome.ts';
 import { type PoolHealth, untroubled } from '../health/pool-health.ts';
-import { withWindows } from '../health/quota-windows.ts';
 import { LeasingHistory } from '../leasing/request-history.ts';
 import type { AccountView } from './fitness.ts';
 import { type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';

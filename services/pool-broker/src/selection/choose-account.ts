@@ -1,5 +1,4 @@
-import { errorAverageAt } from '../health/error-average.ts';
-import { headroomOf, paceOf } from '../health/quota-windows.ts';
+import { errorAverageAt, headroomOf, paceOf } from '../health/availability.ts';
 import type { AccountView } from './fitness.ts';
 import { preferredByKey } from './rendezvous.ts';
 import type { CandidateView, ExaminedAccount, SelectionRequest } from './select-account.ts';

@@ -1,7 +1,6 @@
 import type { PoolSettings } from '@gateway/config';
 import { servesModel } from '../accounts/account.ts';
-import { availabilityOf } from '../health/availability.ts';
-import { headroomOf } from '../health/quota-windows.ts';
+import { availabilityOf, headroomOf } from '../health/availability.ts';
 import type { AccountView } from './fitness.ts';
 
 /** What a caller has of a pool, and how many it shares the pool with. */
