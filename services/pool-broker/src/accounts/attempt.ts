@@ -55,8 +55,8 @@ export function isError(result: AttemptResult): boolean {
 }
 
 /**
- * True for a failure that says nothing of the account, for its provider, or the way there, fails every account alike: held
- * against the pool, if at all.
+ * True for a failure that says nothing of the account, for its provider, or the way there, fails every account alike: it
+ * counts for the pool, if at all.
  */
 export function isFaultOfPool(result: AttemptResult): result is 'overloaded' | 'network_error' {
   return result === 'overloaded' || result === 'network_error';

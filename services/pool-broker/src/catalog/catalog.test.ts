@@ -49,7 +49,7 @@ describe('the listing', () => {
     expect(ids(catalog)).toEqual(unreachable);
   });
 
-  it('takes a pool for unreachable when nobody reports on it for three times the refresh', async () => {
+  it('takes a pool for unreachable when there is no report on it for three times the refresh', async () => {
     const { catalog, clock } = catalogOf();
     await catalog.report('messages', models('claude-9'));
     clock.advanceMs(3 * refreshMs);
@@ -91,7 +91,7 @@ describe('the listing', () => {
     expect(meaning(catalog, 'gateway/sterk')).toEqual(['responses/gpt-5.5']);
   });
 
-  it('shows what another replica was told', async () => {
+  it('shows what another replica was sent', async () => {
     const { catalog, store, clock } = catalogOf();
     const other = new Catalog(sampleGateway, store, clock);
     await other.report('messages', models('claude-9'));
@@ -138,7 +138,7 @@ describe('a direct model', () => {
     expect(meaning(catalog, 'llama')).toEqual(['messages/llama']);
   });
 
-  it('means what is known of models at that moment', async () => {
+  it('means what is known of models at that time', async () => {
     const { catalog, clock } = catalogOf();
     await catalog.report('responses', models('gpt-6'));
     expect(meaning(catalog, 'gpt-7')).toEqual([]);

@@ -144,7 +144,7 @@ export class Catalog {
 
   /**
    * A report counts as long as the next ones may be late or lost: three times the time between them. Adapters go by the time
-   * that held when they last asked: both are waited for.
+   * that was set when they last asked: both are waited for.
    */
   #isCurrent(pool: string): boolean {
     const report = this.#reports.get(pool);

@@ -69,7 +69,7 @@ describe('an access token', () => {
     expect(asked).toEqual(['rt-0', 'rt-1']);
   });
 
-  it('is replaced at other moments by other replicas', async () => {
+  it('is replaced at other times by other replicas', async () => {
     const { replica } = credentialsWith([tokensNumbered(1, 60_000)]);
     const [early, late] = [replica(0), replica(0.999)];
     const [{ cacheableUntilMs: earlyMs }, { cacheableUntilMs: lateMs }] = [
@@ -104,7 +104,7 @@ describe('an access token', () => {
     expect(await texts(credentials)).toBe('at-1');
   });
 
-  it('that was refused is replaced, unless it is of a moment ago or replaced already', async () => {
+  it('that was refused is replaced, unless it is new or replaced already', async () => {
     const { replica, asked, clock } = credentialsWith([tokensNumbered(1, hourMs), tokensNumbered(2, hourMs)]);
     const credentials = replica();
     const { version } = await credentials.secretOf(account);
@@ -128,7 +128,7 @@ describe('an access token', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('that was refused while nobody gave another is replaced later, though no request asks for it', async () => {
+  it('that was refused while there was no other is replaced later, though no request asks for it', async () => {
     const away: TokenAnswer = {
       kind: 'unavailable',
       reason: 'HTTP 503',

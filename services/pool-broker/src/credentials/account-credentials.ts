@@ -29,7 +29,7 @@ export interface AccountCredentialsParts {
   readonly random: () => number;
   /** The provider refuses an account's refresh token, or it is to be tried again. */
   readonly onProblem: (accountId: string) => void;
-  /** An account has another access token than this replica knew before, issued at that moment. */
+  /** An account has another access token than this replica knew before, issued at that time. */
   readonly onRenewed: (accountId: string, issuedAtMs: number) => void;
 }
 
@@ -43,7 +43,7 @@ interface KnownGrant {
   readonly endsAtMs: number;
 }
 
-/** The secrets of accounts, as providers take them at the moment. */
+/** The secrets of accounts, as providers take them now. */
 export class AccountCredentials {
   readonly #parts: AccountCredentialsParts;
   readonly #known = new Map<string, KnownGrant>();
@@ -69,7 +69,7 @@ export class AccountCredentials {
     await this.secretOf(owner, this.#refused.get(owner.id)).catch(() => undefined);
   }
 
-  /** True when an account has an access token that was issued after that moment, so that a request sent then had another one. */
+  /** True when an account has an access token that was issued after that time, so that a request sent then had another one. */
   async isNewerThan({ id, pool, credential }: CredentialOwner, sentAtMs: number): Promise<boolean> {
     if (credential.kind !== 'oauth') return false;
     const { access } = await this.#parts.refresher.read({ id, pool, credential });
@@ -173,7 +173,7 @@ export class AccountCredentials {
     };
   }
 
-  /** A token that was issued a moment ago and is refused all the same: another one would be refused too. */
+  /** A token that was issued just now and is refused all the same: another one would be refused too. */
   #mayBeReplaced({ access }: Grant): boolean {
     return access === undefined || this.#nowMs() - access.issuedAtMs >= leastAgeMs;
   }

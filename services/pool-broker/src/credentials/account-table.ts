@@ -129,7 +129,7 @@ function toStoredAccount(row: AccountsTable): StoredAccount {
 
 const modelsSchema = z.array(z.string()).min(1);
 
-/** A text that is no list of models allows none: a row that somebody changed must not allow more than before. */
+/** A text that is no list of models allows none: a row that was tampered with must not allow more than before. */
 function toModels(text: string | null): readonly string[] | undefined {
   if (text === null) return undefined;
   try {

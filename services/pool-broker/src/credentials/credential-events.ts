@@ -9,10 +9,10 @@ export type RefreshResult =
   /** The provider does not take the refresh token any more. */
   | 'revoked';
 
-/** What operators learn of credentials. Pools are named, accounts never: `gatewayctl account list` tells which. */
+/** What operators learn of credentials. Pools are named, accounts never: `gatewayctl account list` shows which. */
 export interface CredentialEvents {
   refreshEnded(pool: string, result: RefreshResult, reason?: string): void;
-  /** New tokens are held back, since they could not be stored. */
+  /** New tokens wait, since they could not be stored. */
   notPersisted(pool: string, thrown: unknown): void;
   /** The tokens that are stored of an account can't be decrypted. */
   unreadable(pool: string, thrown: unknown): void;

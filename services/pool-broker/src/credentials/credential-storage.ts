@@ -41,7 +41,7 @@ export interface OpenedCredentials extends AsyncDisposable {
   readonly storage: CredentialStorage;
 }
 
-/** What the replicas of a broker share of credentials, whether it is there at the moment or not. */
+/** What the replicas of a broker share of credentials, whether it can be reached now or not. */
 export async function openSharedCredentials(
   config: CredentialConfig,
   { databaseUrl }: { readonly databaseUrl: string | undefined },

@@ -19,7 +19,7 @@ import {
  *
  * The lock is two columns of the grant's row, by the clock of the database, and not a lock of the database itself: that would
  * need a transaction which stays open while a provider answers. In Postgres each would keep a connection for up to half a
- * minute, so that one slow token endpoint could hold up everything; in SQLite it would stop every other writer. It would also
+ * minute, so that one slow token endpoint could block everything; in SQLite it would stop every other writer. It would also
  * end with its connection, just when new tokens wait for the database to come back.
  */
 export class DatabaseGrantStore implements GrantStore {
@@ -124,7 +124,7 @@ export class DatabaseGrantStore implements GrantStore {
     return { version, problem: problem ?? undefined, refreshToken: data.refreshToken, access: data.access };
   }
 
-  /** A moment by the database's own clock, which all brokers on it agree on. */
+  /** A time by the database's own clock, which all brokers on it agree on. */
   #inMs(laterMs: number): RawBuilder<number> {
     return isPostgres(this.#database)
       ? sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint + ${laterMs}::bigint`

@@ -73,7 +73,7 @@ describe('several keys', () => {
     expect(both.decrypt(at, first.encrypt(at, 'old'))).toEqual({ kind: 'decrypted', text: 'old' });
   });
 
-  it('are told apart when one is missing', () => {
+  it('are recognised as missing', () => {
     expect(first.decrypt(at, both.encrypt(at, 'x'))).toEqual({ kind: 'refused', reason: 'unknown_key' });
   });
 

@@ -9,7 +9,7 @@ export interface OAuthAccount {
   readonly credential: OAuthCredential;
 }
 
-/** The tokens that an account has at the moment, and how things stand with them. */
+/** The tokens that an account has now, and whether they can be used. */
 export interface Grant {
   /** One more with each change. 0: nothing was stored yet. */
   readonly version: number;
@@ -53,7 +53,7 @@ export class UnreadableGrantError extends Error {
   }
 }
 
-/** Tells credentials apart without revealing anything of them. */
+/** Identifies a credential without revealing anything of it. */
 export function originOf({ refreshToken, tokenUrl, clientId }: OAuthCredential): string {
   const parts = JSON.stringify(['gateway grant', tokenUrl, clientId, refreshToken.reveal()]);
   return createHash('sha256').update(parts).digest('hex').slice(0, 32);

@@ -6,13 +6,13 @@ export interface RotationProgress {
   readonly total: number;
   /** Encrypted with the current key by now, whichever process did it. */
   readonly done: number;
-  /** Can't be decrypted with any of the keys: left as they are. */
+  /** Can't be decrypted with any of the keys: they stay as they are. */
   readonly refused: readonly string[];
 }
 
 /**
  * Encrypts everything anew that was encrypted with another key than the current one, while gateways run: what they change
- * meanwhile stays theirs. Running it again does what is left to do.
+ * meanwhile stays theirs. Running it again does the rest.
  */
 export async function* rotateKeys(database: GatewayDatabase, encryption: Encryption): AsyncGenerator<RotationProgress> {
   const places = [...(await placesIn(database, 'credential')), ...(await placesIn(database, 'tokens'))];

@@ -81,7 +81,7 @@ async function race(scheduler: fc.Scheduler, reuse: Reuse, replicas: number) {
   return { provider, grants, stored: history, last: history.at(-1) ?? expect.fail('nothing was stored') };
 }
 
-describe('replicas that each believe to hold the lock', () => {
+describe('replicas that each believe to have the lock', () => {
   const anyReuse = fc.constantFrom<Reuse>('refused', 'revokes', 'tolerated');
   const anyReplicas = fc.integer({ min: 2, max: 4 });
 

@@ -91,7 +91,7 @@ describe('a refresh', () => {
     expect((await store.read(account)).version).toBe(1);
   });
 
-  it('tries to store its tokens until that works, and holds the lock meanwhile', async () => {
+  it('tries to store its tokens until that works, and keeps the lock meanwhile', async () => {
     const store = new SharedMemoryStore();
     const { refresher, reported, asked } = worldOf([tokensNumbered(1)], store);
     const save = store.save.bind(store);

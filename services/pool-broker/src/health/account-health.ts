@@ -27,7 +27,7 @@ export interface Cooldown {
   /** When it began, or was last confirmed. */
   readonly sinceMs: number;
   readonly untilMs: number;
-  /** True when the provider named the moment: it is honoured exactly, and nothing needs to be found out after it. */
+  /** True when the provider named the end: it is honoured exactly, and nothing needs to be found out after it. */
   readonly givenByProvider: boolean;
   /** How many times in a row the duration had to be guessed. */
   readonly strikes: number;

@@ -144,14 +144,14 @@ const negligible = 0.01;
 interface Limit {
   /** See `Cooldown.model`. */
   readonly scope: string;
-  /** Undefined when the provider named no moment that is yet to come. */
+  /** Undefined when the provider named no time that is yet to come. */
   readonly retryAtMs: number | undefined;
   /** The quota window that is used up, if it is one. */
   readonly window: string | undefined;
 }
 
 /**
- * What a 429 says: a model that is limited by a window of its family is limited with its whole family, and a moment that
+ * What a 429 says: a model that is limited by a window of its family is limited with its whole family, and a time that
  * has passed is no reset: to believe it would be to ask again at once, and for ever.
  */
 function limitOf({ retryAtMs, modelScoped, windows }: AttemptOutcome, model: string, nowMs: number): Limit {

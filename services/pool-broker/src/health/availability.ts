@@ -23,7 +23,7 @@ export type Availability =
   | { readonly kind: 'probing'; readonly cooldown: Cooldown; readonly freeAtMs: number; readonly limitOnly: boolean };
 
 /**
- * Whether one request may find out ahead of the end that a cooldown is over: `due` when the provider named a far moment long
+ * Whether one request may find out ahead of the end that a cooldown is over: `due` when the provider named a far end long
  * ago, `last_resort` when we only guess, so that it should be a request that no other account can serve.
  */
 export type EarlyProbe = 'not_yet' | 'due' | 'last_resort';

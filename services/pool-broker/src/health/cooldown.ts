@@ -62,7 +62,7 @@ function stretchedMs(durationMs: number, { settings, random }: HealthRules): num
 
 /**
  * Adds a cooldown that begins now to those that still matter. One that ends later than its successor stays, for none is ever shortened; only
- * what is sent from now on can tell that it is over.
+ * what is sent from now on can show that it is over.
  */
 export function withCooldown(health: AccountHealth, cooldown: Cooldown, rules: HealthRules): AccountHealth {
   const { sinceMs: nowMs } = cooldown;

@@ -33,7 +33,7 @@ describe('an account that its provider takes out of service', () => {
     expect(stateOf(refused(healthy, undefined))).toBe('active');
   });
 
-  it('is told of once, however many requests were under way', () => {
+  it('is reported once, however many requests were under way', () => {
     const health = refused(healthy, 'account_disabled');
     expect(refused(health, 'account_disabled', startMs + 5)).toBe(health);
   });
@@ -51,7 +51,7 @@ describe('an account that its provider takes out of service', () => {
     expect(withoutRefusals(health)).toBe(health);
   });
 
-  it('is asked once more after a month in which nobody saw to it', () => {
+  it('is asked once more after a month in which no person solved it', () => {
     expect(stateOf(refused(healthy, 'account_disabled'), startMs + 30 * dayMs)).toBe('active');
   });
 

@@ -34,7 +34,7 @@ function after(health: PoolHealth, result: AttemptResult, { retryAtMs, ...happen
   return applyToPool(health, { ...rest, leasedAtMs: happening.nowMs - 100, ...happening, outcome }, rules);
 }
 
-/** Failures of accounts in turn, one every 100 ms for a time. */
+/** Failures of one account after the other, one every 100 ms for a time. */
 function failing(result: AttemptResult, forMs: number, rest: Partial<Happening> & { accountsMet?: number } = {}) {
   const { accountsMet = 3, ...happening } = rest;
   let health = untroubled;
@@ -47,7 +47,7 @@ function failing(result: AttemptResult, forMs: number, rest: Partial<Happening> 
 const stateAt = (health: PoolHealth, nowMs: number, model = 'm') => poolAvailabilityOf(health, model, nowMs).kind;
 
 describe('an overloaded provider', () => {
-  it('pauses the pool shortly when every account has met it for a moment', () => {
+  it('pauses the pool shortly when every account has met it for a short time', () => {
     expect(stateAt(failing('overloaded', confirmMs - 100), startMs + confirmMs)).toBe('open');
     const health = failing('overloaded', confirmMs);
     expect(poolAvailabilityOf(health, 'm', startMs + confirmMs)).toEqual({

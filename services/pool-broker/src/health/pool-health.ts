@@ -133,8 +133,8 @@ function refutedBy(trouble: PoolTrouble, { leaseId, leasedAtMs }: PoolAttempt): 
   const sentAtMs = leasedAtMs ?? Number.NEGATIVE_INFINITY;
   if (pause?.probe?.leaseId === leaseId || (pause !== undefined && sentAtMs > pause.sinceMs)) return undefined;
   if (sentAtMs <= sinceMs) return trouble;
-  const left = failures.filter(({ atMs }) => atMs >= sentAtMs);
-  return left.length === 0 && pause === undefined ? undefined : { ...trouble, sinceMs: sentAtMs, failures: left };
+  const later = failures.filter(({ atMs }) => atMs >= sentAtMs);
+  return later.length === 0 && pause === undefined ? undefined : { ...trouble, sinceMs: sentAtMs, failures: later };
 }
 
 function withoutProbe(trouble: PoolTrouble, { leaseId }: PoolAttempt): PoolTrouble {
