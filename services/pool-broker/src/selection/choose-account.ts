@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import { errorAverageAt } from '../health/error-average.ts';
-import { headroomOf, paceOf } from '../health/quota-windows.ts';
+import { errorAverageAt, headroomOf, paceOf } from '../health/availability.ts';
 import type { AccountView, CandidateView, ExaminedAccount, SelectionRequest } from './select-account.ts';
 
 /**
