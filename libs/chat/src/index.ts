@@ -1,5 +1,11 @@
-export type { ChatAnswerSink, FinishReason, ToolCallStart } from './answer-sink.ts';
-export type { ChatAnswer, ChatAnswerHead, ChatAnswerOptions } from './chat-answer.ts';
+export type {
+  ChatAnswer,
+  ChatAnswerHead,
+  ChatAnswerOptions,
+  ChatAnswerSink,
+  FinishReason,
+  ToolCallStart,
+} from './chat-answer.ts';
 export { createChatAnswer } from './chat-answer.ts';
 export { parseChatRequest } from './parse-chat-request.ts';
 export type {

@@ -58,3 +58,14 @@ export function wholeUsage(reported: ReportedUsage | undefined): TokenUsage | un
   const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = reported;
   return { inputTokens, cachedTokens, outputTokens, reasoningTokens };
 }
+
+/** The public `usage` object. @see spec "Chat completion object" */
+export function toUsageObject(usage: TokenUsage) {
+  return {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.inputTokens + usage.outputTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
+}
