@@ -40,15 +40,10 @@ export interface ChatAnswerOptions {
   readonly maxBytes?: number;
 }
 
-export interface ChatAnswerHead {
-  readonly status: 200;
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** A chat answer on its way to the client: deltas go in, the client's bytes come out. */
 export interface ChatAnswer extends ChatAnswerSink {
-  readonly head: ChatAnswerHead;
+  /** Header names are in lower case. */
+  readonly head: { readonly status: 200; readonly headers: Readonly<Record<string, string>> };
   /** Client bytes finished since the last call; empty when none. A stream's role chunk comes with its first content. */
   take(): Uint8Array;
   /**

@@ -1,4 +1,4 @@
-import type { ChatAnswer, ChatAnswerHead, ChatAnswerOptions, FinishReason, ToolCallStart } from './chat-answer.ts';
+import type { ChatAnswer, ChatAnswerOptions, FinishReason, ToolCallStart } from './chat-answer.ts';
 import { noArguments } from './completion-assembler.ts';
 import { type TokenUsage, toUsageObject } from './token-usage.ts';
 
@@ -88,7 +88,7 @@ export class ChunkWriter implements ChatAnswer {
   }
 }
 
-const streamHead: ChatAnswerHead = {
+const streamHead: ChatAnswer['head'] = {
   status: 200,
   headers: {
     'content-type': 'text/event-stream; charset=utf-8',

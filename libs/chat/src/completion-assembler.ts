@@ -1,4 +1,4 @@
-import type { ChatAnswer, ChatAnswerHead, ChatAnswerOptions, FinishReason, ToolCallStart } from './chat-answer.ts';
+import type { ChatAnswer, ChatAnswerOptions, FinishReason, ToolCallStart } from './chat-answer.ts';
 import { type TokenUsage, toUsageObject } from './token-usage.ts';
 
 /** The arguments of a tool call that the model wrote none for: clients parse them as JSON. */
@@ -108,4 +108,4 @@ function toToolCallObject({ id, name, arguments: text }: AssembledCall) {
 
 const nothing = new Uint8Array();
 
-const objectHead: ChatAnswerHead = { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } };
+const objectHead: ChatAnswer['head'] = { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } };

@@ -1,54 +1,66 @@
 import { GatewayError } from '@gateway/errors';
 import { isObject, type JsonObject } from '@gateway/json';
 
-/**
- * Reads one field of an object that a client sent. `path` is the object's own, "" at the top, so that an error can name the
- * field. A field that is null counts as absent.
- */
-export function optionalField<T>(object: JsonObject, name: string, path: string, kind: Kind<T>): T | undefined {
-  const value = object[name];
-  if (value === undefined || value === null) return undefined;
-  if (kind.holds(value)) return value;
-  throw invalidField(fieldPath(path, name), `must be ${kind.noun}`);
-}
-
-export function requiredField<T>(object: JsonObject, name: string, path: string, kind: Kind<T>): T {
-  const value = optionalField(object, name, path, kind);
-  if (value === undefined) throw invalidField(fieldPath(path, name), 'is required');
-  return value;
-}
-
-/** An array's members as objects, each with its own path. */
-export function objectsOf<T>(
-  values: readonly unknown[],
-  path: string,
-  read: (object: JsonObject, path: string) => T,
-): T[] {
-  return values.map((value, index) => {
-    const itemPath = `${path}[${index}]`;
-    if (!isObject(value)) throw invalidField(itemPath, 'must be an object');
-    return read(value, itemPath);
-  });
-}
-
-/** `invalid_request` that names the field. `complaint` goes on the field's path: "is required". */
-export function invalidField(path: string, complaint: string): GatewayError {
-  return new GatewayError('invalid_request', `${path} ${complaint}`);
-}
-
-export function fieldPath(path: string, name: string): string {
-  return path === '' ? name : `${path}.${name}`;
-}
-
-/** A client's text as it may stand in a message: in quotes and short. */
-export function quoted(text: string): string {
-  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
-}
-
 /** What a field may hold, with the words for it. */
 export interface Kind<T> {
   readonly noun: string;
   holds(value: unknown): value is T;
+}
+
+/** Reads the fields of an object that a client sent. Errors name the field by its path. A field that is null counts as absent. */
+export class Fields {
+  readonly members: JsonObject;
+  /** The object's own path; "" at the top. */
+  readonly path: string;
+
+  constructor(members: JsonObject, path = '') {
+    this.members = members;
+    this.path = path;
+  }
+
+  optional<T>(name: string, kind: Kind<T>): T | undefined {
+    const value = this.members[name];
+    if (value === undefined || value === null) return undefined;
+    if (kind.holds(value)) return value;
+    throw this.invalid(name, `must be ${kind.noun}`);
+  }
+
+  required<T>(name: string, kind: Kind<T>): T {
+    const value = this.optional(name, kind);
+    if (value === undefined) throw this.invalid(name, 'is required');
+    return value;
+  }
+
+  optionalObject(name: string): Fields | undefined {
+    const members = this.optional(name, anObject);
+    return members && new Fields(members, this.pathOf(name));
+  }
+
+  requiredObject(name: string): Fields {
+    return new Fields(this.required(name, anObject), this.pathOf(name));
+  }
+
+  /** What `read` makes of each object of an array; undefined when the field is absent. */
+  optionalEach<T>(name: string, read: (item: Fields) => T, kind = anArray): readonly T[] | undefined {
+    return this.optional(name, kind)?.map((value, index) => {
+      const path = `${this.pathOf(name)}[${index}]`;
+      if (!isObject(value)) throw invalidField(path, 'must be an object');
+      return read(new Fields(value, path));
+    });
+  }
+
+  /** `invalid_request` that names the field. `complaint` goes on the field's path: "is required". */
+  invalid(name: string, complaint: string): GatewayError {
+    return invalidField(this.pathOf(name), complaint);
+  }
+
+  pathOf(name: string): string {
+    return this.path === '' ? name : `${this.path}.${name}`;
+  }
+}
+
+export function invalidField(path: string, complaint: string): GatewayError {
+  return new GatewayError('invalid_request', `${path} ${complaint}`);
 }
 
 export const anObject: Kind<JsonObject> = { noun: 'an object', holds: isObject };

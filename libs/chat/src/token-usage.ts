@@ -29,12 +29,7 @@ export function readTokenCount(value: unknown): number | undefined {
   return isCount ? value : undefined;
 }
 
-export interface ReportedCounts {
-  readonly inputTokens: number | undefined;
-  readonly cachedTokens: number | undefined;
-  readonly outputTokens: number | undefined;
-  readonly reasoningTokens: number | undefined;
-}
+type ReportedCounts = { readonly [count in keyof TokenUsage]: number | undefined };
 
 /**
  * Usage from a provider's counts, each read by `readTokenCount` or a sum of such. Undefined when neither input nor output was
