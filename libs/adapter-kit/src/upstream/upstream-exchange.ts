@@ -204,15 +204,16 @@ export async function readWholeBody(exchange: UpstreamExchange, maxBytes: number
 
 async function readUpTo(exchange: UpstreamExchange, maxBytes: number) {
   const chunks: Buffer[] = [];
-  let [size, error]: [number, UpstreamError | undefined] = [0, undefined];
-  try {
-    for (let more = await exchange.read(); more !== undefined && size < maxBytes; more = await exchange.read()) {
-      chunks.push(...more);
-      size += more.reduce((sum, { length }) => sum + length, 0);
+  let error: UpstreamError | undefined;
+  for (let size = 0; size < maxBytes && error === undefined; ) {
+    const read = await exchange.read().catch((thrown: UpstreamError) => thrown);
+    if (read === undefined) break;
+    if (read instanceof UpstreamError) {
+      error = read;
+    } else {
+      chunks.push(...read);
+      size += read.reduce((sum, { length }) => sum + length, 0);
     }
-  } catch (thrown) {
-    if (!(thrown instanceof UpstreamError)) throw thrown;
-    error = thrown;
   }
   return { body: Buffer.concat(chunks).subarray(0, maxBytes), error };
 }
@@ -223,11 +224,7 @@ const leftOverTimeoutMs = 1_000;
 const maxUnreadBytes = 64 * 1024;
 
 function joined(headers: IncomingHeaders): UpstreamHead['headers'] {
-  const entries = Object.entries(headers).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.join(', ') : value,
-  ]);
-  return Object.fromEntries(entries);
+  return Object.fromEntries(Object.entries(headers).map(([name, value = '']) => [name, [value].flat().join(', ')]));
 }
 
 function toUpstreamError(error: Error & { readonly code?: string }): UpstreamError {
