@@ -11,16 +11,15 @@ import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { FallbackLimiter } from './admission/fallback-limiter.ts';
 import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
-import { Heartbeats } from './answer/heartbeats.ts';
 import { AttemptReporter } from './attempts/attempt-reporter.ts';
 import { LeaseRenewals } from './attempts/lease-renewals.ts';
-import { identityResolver } from './authentication/authenticate.ts';
+import { toPrincipal } from './authentication/principal.ts';
 import { TokenCache } from './authentication/token-cache.ts';
 import { watchTokenChanges } from './authentication/watch-token-changes.ts';
 import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
 import { createEvents } from './events.ts';
-import { createApp } from './http/create-app.ts';
-import { HttpServer } from './http/http-server.ts';
+import { createApp } from './http/app.ts';
+import { HttpServer } from './http/server.ts';
 import { createJournalEvents } from './journal/journal-events.ts';
 import { UsageDelivery, type UsageSink } from './journal/usage-delivery.ts';
 import { UsageJournal } from './journal/usage-journal.ts';
@@ -100,12 +99,14 @@ export async function createEdgeRouterService(
     }),
   );
   const tokens = new TokenCache({
-    resolve: identityResolver(peers.identity, rpcTimeoutMs),
+    resolve: async (tokenSha256) => {
+      const { token } = await peers.identity.resolve({ tokenSha256 }, { timeoutMs: rpcTimeoutMs });
+      return token && toPrincipal(token);
+    },
     clock,
     freshMs: config.tokenCacheMs,
     onStale: (fault) => events.faulted('identity', fault),
   });
-  const heartbeats = stack.use(new Heartbeats(config.heartbeatMs));
   const traces = new RecentTraces({ capacity: config.traceRequests, slowMs: config.traceSlowMs });
   const recent = new RecentRequests(clock);
   const app = createApp(routes, {
@@ -118,7 +119,6 @@ export async function createEdgeRouterService(
       limiter,
       config,
       clock,
-      heartbeats,
       reporter,
       renewals,
       booking: { journal, charger, recent },

@@ -5,7 +5,7 @@ import { LOCAL_TIME_ZONE } from '@gateway/time';
 import { isLimited } from '../admission/admit.ts';
 import { limiterTerms } from '../admission/limiter-terms.ts';
 import type { Principal } from '../authentication/principal.ts';
-import { sendJson } from '../http/send-json.ts';
+import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 
 /** How long the ledger may take to show what this caller has just done, and to answer. */
