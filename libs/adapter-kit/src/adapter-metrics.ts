@@ -1,35 +1,23 @@
 import { AttemptResult, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
-import {
-  type BoundCounter,
-  type BoundGauge,
-  type BoundHistogram,
-  type Counter,
-  durationBucketsSeconds,
-  type Metrics,
-  remembering,
-} from '@gateway/telemetry';
+import { type Counter, durationBucketsSeconds, type Gauge, type Histogram, type Metrics } from '@gateway/telemetry';
 import type { ErrorMeaning } from './failure/upstream-failure.ts';
 
 /** What is counted of an adapter's calls to providers. */
 export class AdapterMetrics {
   readonly #format: string;
-  readonly #attempts: (result: AttemptResult) => BoundCounter;
+  readonly #attempts: Counter<'format' | 'result'>;
   readonly #amended: Counter<'format' | 'meaning'>;
-  // Bound to their labels once: they are used for every request.
-  readonly #firstByte: BoundHistogram;
-  readonly #openStreams: BoundGauge;
-  readonly #unknownEvents: BoundCounter;
+  readonly #firstByte: Histogram.Internal<'format'>;
+  readonly #openStreams: Gauge.Internal<'format'>;
+  readonly #unknownEvents: Counter.Internal;
 
   constructor(metrics: Metrics, format: ProviderFormatId) {
     this.#format = ProviderFormatId[format].toLowerCase();
-    const attempts = metrics.counter({
+    this.#attempts = metrics.counter({
       name: 'gateway_upstream_attempts_total',
       help: 'Attempts at a provider, by how they ended.',
       labels: ['format', 'result'],
     });
-    this.#attempts = remembering((result) =>
-      attempts.with({ format: this.#format, result: AttemptResult[result].toLowerCase() }),
-    );
     this.#amended = metrics.counter({
       name: 'gateway_upstream_amended_requests_total',
       help: 'Requests that were sent again at once without what the provider complained of, by the complaint.',
@@ -41,7 +29,7 @@ export class AdapterMetrics {
         help: 'Events of providers that were skipped because this version of the gateway does not know them.',
         labels: ['format'],
       })
-      .with({ format: this.#format });
+      .labels({ format: this.#format });
     this.#firstByte = metrics
       .histogram({
         name: 'gateway_upstream_first_byte_seconds',
@@ -49,18 +37,21 @@ export class AdapterMetrics {
         labels: ['format'],
         buckets: durationBucketsSeconds,
       })
-      .with({ format: this.#format });
+      .labels({ format: this.#format });
     this.#openStreams = metrics
       .gauge({
         name: 'gateway_upstream_open_streams',
         help: 'Requests to providers that are under way.',
         labels: ['format'],
       })
-      .with({ format: this.#format });
+      .labels({ format: this.#format });
+    // Shown from the start, so that a rate has a first value.
+    this.#unknownEvents.inc(0);
+    this.#openStreams.inc(0);
   }
 
   attemptEnded(result: AttemptResult): void {
-    this.#attempts(result).inc();
+    this.#attempts.inc({ format: this.#format, result: AttemptResult[result].toLowerCase() });
   }
 
   requestAmended(meaning: ErrorMeaning): void {

@@ -1,4 +1,5 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
+import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import type { UsageSink } from '@gateway/edge-router/journal/usage-delivery';
 import type { EdgeRouterService } from '@gateway/edge-router/service';
 import { createIdentityService } from '@gateway/identity/service';
@@ -74,7 +75,8 @@ export async function composeGateway(
     if (config.workers === 1) return createFront(env, { ...peersOf(routes), usageSink }, runtime);
     // One process without a network needs no gRPC.
     const { createFrontWorkers } = await import('./workers/front-workers.ts');
-    return createFrontWorkers(config.workers, [...routes, sinkRoute(usageSink)], runtime);
+    const { host, port } = readEdgeRouterConfig(env);
+    return createFrontWorkers({ count: config.workers, host, port }, [...routes, sinkRoute(usageSink)], runtime);
   };
   const edge = await run(await createEdge());
 

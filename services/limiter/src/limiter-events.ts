@@ -1,5 +1,4 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import { remembering } from '@gateway/telemetry';
 import type { Decision } from './windows/limit-status.ts';
 
 /** What happens in the limiter that operators want to see: one function per event. */
@@ -58,13 +57,11 @@ export function createLimiterEvents({ logger, metrics }: ServiceRuntime): Limite
     name: 'gateway_limiter_day_corrections_total',
     help: 'Day counters that differed from the usage ledger and were put right.',
   });
-  // Bound to their labels once: a decision is the commonest event there is.
-  const decided = remembering((outcome: string) => decisions.with({ outcome }));
   return {
     decided(all) {
       const counts = { admitted: 0, requests_per_minute: 0, tokens_per_day: 0 };
       for (const decision of all) counts[decision.kind === 'admitted' ? 'admitted' : decision.refusal.limit] += 1;
-      for (const outcome of outcomes) if (counts[outcome] > 0) decided(outcome).inc(counts[outcome]);
+      for (const outcome of outcomes) if (counts[outcome] > 0) decisions.inc({ outcome }, counts[outcome]);
     },
     degraded: () => degraded.inc(),
     outageBegan(reason) {

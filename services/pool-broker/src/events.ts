@@ -1,5 +1,4 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import { remembering } from '@gateway/telemetry';
 import type { AttemptResult, ProblemKind } from './accounts/attempt.ts';
 
 /** What operators learn of the broker's work. Pools are named, accounts never. */
@@ -22,9 +21,6 @@ export function brokerEvents({ logger, metrics }: ServiceRuntime): BrokerEvents 
     help: 'Attempts at providers that have ended, by pool and result.',
     labels: ['pool', 'result'],
   });
-  // Bound to their labels once: every request counts in both.
-  const acquired = remembering((result: string) => acquires.with({ result }));
-  const ended = remembering((pool: string) => remembering((result: string) => attempts.with({ pool, result })));
   const refusals = metrics.counter({
     name: 'gateway_pool_retries_refused_total',
     help: 'Further attempts after errors that were not made: too many in one request, or over the retry budget.',
@@ -36,8 +32,8 @@ export function brokerEvents({ logger, metrics }: ServiceRuntime): BrokerEvents 
     labels: ['pool', 'problem'],
   });
   return {
-    acquired: (result) => acquired(result).inc(),
-    attemptEnded: (pool, result) => ended(pool)(result).inc(),
+    acquired: (result) => acquires.inc({ result }),
+    attemptEnded: (pool, result) => attempts.inc({ pool, result }),
     retryRefused: (reason) => refusals.inc({ reason }),
     accountDisabled(pool, problem) {
       disabled.inc({ pool, problem });

@@ -9,6 +9,7 @@ import {
 } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { sharedPortOptions } from '@gateway/lifecycle/shared-port';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault, toHttpFault } from '../errors/http-fault.ts';
 import { renderError } from '../errors/render-error.ts';
@@ -62,11 +63,13 @@ export class HttpServer {
   /** Resolves with the port it listens on; rejects when the port is taken. */
   listen(): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject).listen(this.#config.port, this.#config.host, () => {
-        this.#server.off('error', reject);
-        const address = this.#server.address();
-        resolve(typeof address === 'object' && address !== null ? address.port : this.#config.port);
-      });
+      this.#server
+        .once('error', reject)
+        .listen({ port: this.#config.port, host: this.#config.host, ...sharedPortOptions() }, () => {
+          this.#server.off('error', reject);
+          const address = this.#server.address();
+          resolve(typeof address === 'object' && address !== null ? address.port : this.#config.port);
+        });
     });
   }
 
