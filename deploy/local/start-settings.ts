@@ -7,7 +7,7 @@ export interface StartSettings {
   readonly isDatabaseShared: boolean;
   /** TOKEN_HASH_KEY: needed with DATABASE_URL; else a random one. */
   readonly tokenHashKey: string | undefined;
-  /** GATEWAY_DATA: where the edge keeps its journal. Default: ./data with DATABASE_URL, else a temporary folder. */
+  /** GATEWAY_DATA: where the edge keeps its outbox. Default: ./data with DATABASE_URL, else a temporary folder. */
   readonly dataFolder: string | undefined;
   /** DRAIN_TIMEOUT_SECONDS (10): how long running requests may go on after Ctrl-C. */
   readonly drainTimeoutSeconds: number;

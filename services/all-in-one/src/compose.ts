@@ -1,5 +1,5 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
-import type { UsageSink } from '@gateway/edge-router/journal/usage-delivery';
+import type { UsageSink } from '@gateway/edge-router/usage/outbox';
 import type { EdgeRouterService } from '@gateway/edge-router/service';
 import { createIdentityService } from '@gateway/identity/service';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';

@@ -85,7 +85,7 @@ export function createEvents({ logger, metrics }: EventOutlets) {
     },
     /** `requestId` where the fault is about one request. */
     faulted(
-      part: 'journal' | 'delivery' | 'charge' | 'identity' | 'renewal',
+      part: 'outbox' | 'delivery' | 'charge' | 'identity' | 'renewal',
       fault: unknown,
       requestId?: string,
     ): void {

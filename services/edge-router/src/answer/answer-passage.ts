@@ -4,7 +4,7 @@ import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AnswerFlow, AnswerReader } from '../attempts/answer-flow.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
 import { writeHead } from '../http/answer-head.ts';
-import type { UsageBooking } from '../usage/usage-booking.ts';
+import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { AnswerBody } from './answer-body.ts';
 import type { Heartbeat, Heartbeats } from './heartbeats.ts';
 import { ResponseProgress, type SeenResponse } from './response-progress.ts';
@@ -13,7 +13,7 @@ export interface Passage {
   readonly lease: Lease;
   readonly flow: Pick<AnswerFlow, 'readBy' | 'pause' | 'resume'>;
   readonly response: ServerResponse;
-  readonly booking: Pick<UsageBooking, 'onUsage'>;
+  readonly booking: Pick<UsageRecorder, 'onUsage'>;
   readonly dialect: ErrorDialect;
   readonly heartbeats: Heartbeats;
 }

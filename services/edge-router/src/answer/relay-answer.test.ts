@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ScriptedAnswers, type ScriptedFrame, unobserved } from '../attempts/__fixtures__/scripted-answers.ts';
 import { AnswerFlow } from '../attempts/answer-flow.ts';
 import { ClientPresence } from '../http/client-presence.ts';
-import type { UsageBooking } from '../usage/usage-booking.ts';
+import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { relayAnswer } from './relay-answer.ts';
 
@@ -50,7 +50,7 @@ describe('relayAnswer', () => {
     answers = new ScriptedAnswers(frames, { together });
     const flow = new AnswerFlow(client, unobserved);
     await flow.begin(answers);
-    const booking: Pick<UsageBooking, 'end' | 'onUsage'> = {
+    const booking: Pick<UsageRecorder, 'end' | 'onUsage'> = {
       end: async (outcome, last) => {
         if (last !== undefined) events.push(`used ${last.outputTokens} in the end`);
         await new Promise((resolve) => setTimeout(resolve, 20));

@@ -10,7 +10,7 @@ import { attemptOutcome, cancelledOutcome } from '../attempts/attempt-start.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
 import { renderStreamError } from '../errors/render-error.ts';
 import type { ClientPresence } from '../http/client-presence.ts';
-import type { UsageBooking } from '../usage/usage-booking.ts';
+import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { AnswerPassage } from './answer-passage.ts';
 import type { Heartbeats } from './heartbeats.ts';
 
@@ -18,7 +18,7 @@ export interface Relay {
   readonly lease: Lease;
   readonly flow: AnswerFlow;
   readonly response: ServerResponse;
-  readonly booking: Pick<UsageBooking, 'onUsage' | 'end'>;
+  readonly booking: Pick<UsageRecorder, 'onUsage' | 'end'>;
   readonly dialect: ErrorDialect;
   readonly requestId: string;
   readonly client: Pick<ClientPresence, 'hasLeft'>;

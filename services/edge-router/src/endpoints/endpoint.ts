@@ -17,7 +17,7 @@ import type { EdgeRouterConfig } from '../config.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
 import type { ClientPresence } from '../http/client-presence.ts';
 import type { RequestTrace } from '../trace/request-trace.ts';
-import type { BookingPeers } from '../usage/usage-booking.ts';
+import type { RecorderPeers } from '../usage/usage-recorder.ts';
 
 /** A request that has passed authentication and admission. */
 export interface AdmittedRequest {
@@ -49,7 +49,7 @@ export interface EndpointPeers {
   readonly usageQuery: Client<typeof UsageQueryService>;
   /** The other worker processes of this edge; absent when it is alone. */
   readonly neighbours?: Client<typeof RecentRequestService>;
-  readonly booking: BookingPeers;
+  readonly recording: RecorderPeers;
 }
 
 /** Answers a request, or throws a GatewayError for the server to render. */

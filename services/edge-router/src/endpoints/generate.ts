@@ -21,7 +21,7 @@ import {
 } from '../attempts/attempt-loop.ts';
 import { reportOf } from '../attempts/attempt-reporter.ts';
 import { executeAttempt } from '../attempts/execute-attempt.ts';
-import { UsageBooking } from '../usage/usage-booking.ts';
+import { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 
 /** A request for an answer of a model, in whatever dialect. */
@@ -50,7 +50,7 @@ export interface Generation {
 export function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
   const { body, model, affinityKey, answerKeysOf, onFailed } = generation;
   request.trace.onModel(model);
-  const booking = new UsageBooking(
+  const booking = new UsageRecorder(
     {
       requestId: request.requestId,
       principal: request.principal,
@@ -58,7 +58,7 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
       endpoint: request.path,
       bodyBytes: body.source.length,
     },
-    peers.booking,
+    peers.recording,
   );
   const started = attemptUntilAnswering(planOf(request, peers, generation, booking), peers);
   return carry(started, request, peers, { affinityKey, answerKeysOf, onFailed, booking });
@@ -69,7 +69,7 @@ function planOf(
   { requestId, principal, client, trace }: AdmittedRequest,
   peers: EndpointPeers,
   { body, model, dialect, formats, affinityKey, allowCandidateFailover, forwardHeaders, faultOf }: Generation,
-  booking: UsageBooking,
+  booking: UsageRecorder,
 ): AttemptPlan<AnswerFlow> {
   const attempt = async (lease: Lease) => {
     booking.onLease(lease);
@@ -97,7 +97,7 @@ function planOf(
   return { requestId, model, formats, affinityKey, caller, allowCandidateFailover, faultOf, client, attempt, trace };
 }
 
-type Carried = Pick<Generation, 'affinityKey' | 'answerKeysOf' | 'onFailed'> & { readonly booking: UsageBooking };
+type Carried = Pick<Generation, 'affinityKey' | 'answerKeysOf' | 'onFailed'> & { readonly booking: UsageRecorder };
 
 /** Carries the answer to the client, or tells it that there is none, and keeps the books. */
 async function carry(
@@ -144,7 +144,7 @@ async function carry(
 }
 
 /** Changes nothing when the relay has booked; else no answer was sent, and tokens are owed when it was not the provider who ended it. */
-function bookUnanswered(thrown: unknown, booking: UsageBooking, client: AdmittedRequest['client']): Promise<void> {
+function bookUnanswered(thrown: unknown, booking: UsageRecorder, client: AdmittedRequest['client']): Promise<void> {
   if (client.hasLeft) return booking.end(Outcome.ABORTED);
   return thrown instanceof AnswerTooLongError ? booking.end(Outcome.FAILED) : booking.discard();
 }

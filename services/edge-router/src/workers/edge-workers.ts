@@ -61,7 +61,7 @@ function recentOfAll(workers: () => readonly Client<typeof RecentRequestService>
   });
 }
 
-/** Of those that answer: what a dead one knew is lost to operators, and what it owes the ledger is in its journal. */
+/** Of those that answer: what a dead one knew is lost to operators, and what it owes the ledger is in its outbox. */
 async function answersOf<C, A>(workers: readonly C[], ask: (worker: C) => Promise<A>): Promise<readonly A[]> {
   const answers = await Promise.allSettled(workers.map(ask));
   return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
