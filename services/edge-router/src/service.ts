@@ -20,12 +20,11 @@ import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } f
 import { createEvents } from './events.ts';
 import { createApp } from './http/app.ts';
 import { HttpServer } from './http/server.ts';
-import { createJournalEvents } from './journal/journal-events.ts';
-import { UsageDelivery, type UsageSink } from './journal/usage-delivery.ts';
-import { UsageJournal } from './journal/usage-journal.ts';
 import { operatorRoutes, routes } from './routes.ts';
 import { RecentTraces } from './trace/recent-traces.ts';
 import { DayBudgetCharger } from './usage/day-budget-charger.ts';
+import { Outbox, type UsageSink } from './usage/outbox.ts';
+import { createOutboxEvents } from './usage/outbox-events.ts';
 import { RecentRequests } from './usage/recent-requests.ts';
 
 /** The services that the edge calls. It never learns whether they are in its process. */
@@ -51,21 +50,19 @@ export async function createEdgeRouterService(
   runtime: ServiceRuntime,
   clock: Clock = systemClock,
 ): Promise<EdgeRouterService> {
-  await openFolder('GATEWAY_DATA', config.journalFolder);
+  await openFolder('GATEWAY_DATA', config.outboxFolder);
   const events = createEvents(runtime);
   const stack = new AsyncDisposableStack();
   const stop = new AbortController();
   const { rpcTimeoutMs } = config;
 
-  const delivery = new UsageDelivery({ sink: peers.usageSink, onFault: (fault) => events.faulted('delivery', fault) });
-  const journal = stack.use(
-    await UsageJournal.open({
-      folder: config.journalFolder,
-      delivery,
-      events: createJournalEvents(runtime.metrics, (fault) => events.faulted('journal', fault)),
-      sync: config.journalSync,
-      memoryEvents: config.journalMemoryEvents,
-      clock,
+  const outbox = stack.use(
+    await Outbox.open({
+      folder: config.outboxFolder,
+      sink: peers.usageSink,
+      events: createOutboxEvents(runtime.metrics, events.faulted),
+      synchronous: config.outboxSynchronous,
+      memoryEvents: config.outboxMemoryEvents,
     }),
   );
   const fallback = new FallbackLimiter(clock);
@@ -121,7 +118,7 @@ export async function createEdgeRouterService(
       clock,
       reporter,
       renewals,
-      booking: { journal, charger, recent },
+      recording: { outbox, charger, recent },
     },
   });
   const server = new HttpServer(app, config, events.clientStalled);

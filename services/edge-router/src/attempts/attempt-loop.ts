@@ -15,7 +15,7 @@ import type { AcquireResponse, PoolBrokerService } from '@gateway/proto/pool/v1/
 import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { RequestTrace } from '../trace/request-trace.ts';
-import type { UsageBooking } from '../usage/usage-booking.ts';
+import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { type AnswerFrames, answerFrames } from './answer-frames.ts';
 import {
   AnswerTooLongError,
@@ -45,7 +45,7 @@ export interface AttemptPlan {
   /** Sends the request with a lease. */
   readonly execute: (lease: Lease, signal: AbortSignal) => AsyncIterable<ExecuteResponse>;
   /** Records what attempts use until one is answering. Absent: nothing is used. */
-  readonly recorder?: Pick<UsageBooking, 'onLease' | 'onSent' | 'onUsage' | 'onAttemptFailed'>;
+  readonly recorder?: Pick<UsageRecorder, 'onLease' | 'onSent' | 'onUsage' | 'onAttemptFailed'>;
   readonly trace: Pick<
     RequestTrace,
     'onAsking' | 'onAcquired' | 'onBrokerAway' | 'onAnswering' | 'onAmended' | 'onAttemptEnded'

@@ -15,7 +15,7 @@ import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Route } from '../routes.ts';
 import type { RequestTrace } from '../trace/request-trace.ts';
-import type { BookingPeers } from '../usage/usage-booking.ts';
+import type { RecorderPeers } from '../usage/usage-recorder.ts';
 
 /** A request on its way through the edge. */
 export interface RequestContext {
@@ -50,7 +50,7 @@ export interface EndpointPeers {
   readonly usageQuery: Client<typeof UsageQueryService>;
   /** The other worker processes of this edge; absent when it is alone. */
   readonly neighbours?: Client<typeof RecentRequestService>;
-  readonly booking: BookingPeers;
+  readonly recording: RecorderPeers;
 }
 
 /** Answers a request, or throws a GatewayError for the server to render. */

@@ -16,7 +16,7 @@ import {
   givenUpBy,
 } from '../attempts/attempt-loop.ts';
 import { type AnswerNames, relayAnswer } from '../relay/relay-answer.ts';
-import { UsageBooking } from '../usage/usage-booking.ts';
+import { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 
 /** A request for an answer of a model, in whatever dialect. */
@@ -46,9 +46,9 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
   const { body, model, affinityKey, answerKeysOf, onFailed } = generation;
   trace.onModel(model);
   const bodyBytes = body.source.length;
-  const recorder = new UsageBooking(
+  const recorder = new UsageRecorder(
     { requestId, principal, admission, endpoint: route.path, bodyBytes },
-    peers.booking,
+    peers.recording,
   );
   const attempts = attemptUntilAnswering(planOf(request, peers, generation, recorder), peers);
   return deliver(attempts, request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
@@ -58,7 +58,7 @@ function planOf(
   { requestId, principal: { caller }, signal, trace }: AdmittedRequest,
   peers: EndpointPeers,
   { body, model, dialect, formats, affinityKey, allowCandidateFailover, forwardHeaders, faultOf }: Generation,
-  recorder: UsageBooking,
+  recorder: UsageRecorder,
 ): AttemptPlan {
   // Adapters that splice the body need not look for its members again; a chat request is parsed as a whole anyway.
   const isPassedOn = dialect !== Dialect.CHAT_COMPLETIONS && body.members.length <= maxPassedOnMembers;
@@ -86,7 +86,7 @@ function planOf(
 
 const maxPassedOnMembers = 100;
 
-type Delivery = Pick<Generation, 'affinityKey' | 'answerKeysOf' | 'onFailed'> & { readonly recorder: UsageBooking };
+type Delivery = Pick<Generation, 'affinityKey' | 'answerKeysOf' | 'onFailed'> & { readonly recorder: UsageRecorder };
 
 /** Relays the answer to the client, or answers that there is none, and settles. */
 async function deliver(

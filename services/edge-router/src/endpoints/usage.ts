@@ -13,7 +13,7 @@ const queryTimeoutMs = 5_000;
 
 /** Usage and limits of the calling token, and of no other. @see spec "GET /v1/usage" */
 export async function usage({ response, principal }: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { recent } = peers.booking;
+  const { recent } = peers.recording;
   const elsewhere = await peers.neighbours?.listRecent({ tokenId: principal.tokenId });
   const includeRequestIds = [...recent.of(principal.tokenId), ...(elsewhere?.requestIds ?? [])];
   const [used, status] = await Promise.all([

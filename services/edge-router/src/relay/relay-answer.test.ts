@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ScriptedCall, type ScriptedFrame } from '../attempts/__fixtures__/scripted-call.ts';
 import { answerFrames } from '../attempts/answer-frames.ts';
 import { clientSignal } from '../http/client-signal.ts';
-import type { UsageBooking } from '../usage/usage-booking.ts';
+import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { relayAnswer } from './relay-answer.ts';
 
 const text = (value: string) => Buffer.from(value);
@@ -46,7 +46,7 @@ describe('relayAnswer', () => {
     const first = (await rest.next()).value;
     if (first === undefined) return expect.fail('there is a first frame');
     const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt\n-5' });
-    const recorder: Pick<UsageBooking, 'end' | 'onUsage'> = {
+    const recorder: Pick<UsageRecorder, 'end' | 'onUsage'> = {
       end: async (outcome, last) => {
         if (last !== undefined) events.push(`used ${last.outputTokens} in the end`);
         await new Promise((resolve) => setTimeout(resolve, 20));

@@ -6,12 +6,12 @@ import type { Clock } from '@gateway/time';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type Answering, attemptOutcome, cancelledOutcome } from '../attempts/attempt-loop.ts';
 import { renderStreamError } from '../errors/render-error.ts';
-import type { UsageBooking } from '../usage/usage-booking.ts';
+import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { AnswerWriter, type AnswerWriterOptions } from './answer-writer.ts';
 
 export interface Relay extends Omit<AnswerWriterOptions, 'lease'> {
   readonly answer: Answering;
-  readonly recorder: Pick<UsageBooking, 'onUsage' | 'end'>;
+  readonly recorder: Pick<UsageRecorder, 'onUsage' | 'end'>;
   readonly requestId: string;
   readonly clock: Clock;
   /** Reports how the attempt ended, by what later requests may name a whole answer, and what broke off another. Never throws. */

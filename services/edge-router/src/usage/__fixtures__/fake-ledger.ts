@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import type { UsageSink } from '../usage-delivery.ts';
+import type { UsageSink } from '../outbox.ts';
 
 /** A ledger that can be cut off, and that keeps of each request what came first. */
 export class FakeLedger implements UsageSink {

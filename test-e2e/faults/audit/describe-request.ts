@@ -1,16 +1,16 @@
 import type { Battlefield } from '../strikes/strike.ts';
 import { eventsIn, type TappedEvent } from '../strikes/usage-stream-tap.ts';
 import type { JudgedRequest } from './judge-requests.ts';
-import { type JournalLine, readJournals } from './read-journals.ts';
+import { type OutboxRow, readOutboxes } from './read-outboxes.ts';
 import { dataFoldersOf } from './wait-for-quiet.ts';
 
 /** Where the requests that went wrong have left traces. */
 export interface Traces {
-  readonly journals: readonly JournalLine[];
+  readonly outboxes: readonly OutboxRow[];
   readonly messages: readonly { readonly sequence: number; readonly events: readonly TappedEvent[] }[];
 }
 
-/** Reads journals and stream once, for the stories of all requests. */
+/** Reads outboxes and stream once, for all requests. */
 export async function findTraces({ gateway, stream }: Battlefield): Promise<Traces> {
   const { first_seq: first, last_seq: last } = await stream.state();
   const messages: { sequence: number; events: readonly TappedEvent[] }[] = [];
@@ -18,11 +18,11 @@ export async function findTraces({ gateway, stream }: Battlefield): Promise<Trac
     const events = (await stream.read(sequence, sequence)).flatMap((message) => eventsIn(message));
     messages.push({ sequence, events });
   }
-  return { journals: await readJournals(dataFoldersOf(gateway.replicas['edge-router'])), messages };
+  return { outboxes: await readOutboxes(dataFoldersOf(gateway.replicas['edge-router'])), messages };
 }
 
-/** Everything that is known of one request: its client, its providers, the journal, the stream, the ledger. */
-export function tellStory({ request, attempts, rows, wiped, verdict }: JudgedRequest, traces: Traces): string {
+/** Everything that is known of one request: its client, its providers, the outbox, the stream, the ledger. */
+export function describeRequest({ request, attempts, rows, wiped, verdict }: JudgedRequest, traces: Traces): string {
   const isOfRequest = ({ requestId, tokenId, admittedAtMs }: Trace) =>
     rows.some((row) => row.requestId === requestId) ||
     (tokenId === request.tokenId &&
@@ -33,7 +33,7 @@ export function tellStory({ request, attempts, rows, wiped, verdict }: JudgedReq
   const inStream = traces.messages.flatMap(({ sequence, events }) =>
     events.filter(isOfRequest).map(({ requestId, tokens }) => `stream: message ${sequence}, ${requestId}, ${tokens}`),
   );
-  const inJournals = traces.journals.filter(isOfRequest);
+  const inOutboxes = traces.outboxes.filter(isOfRequest);
   return [
     `${verdict}: ${request.kind.name} of token ${request.tokenId} (${request.marker}) at edge ${request.edge + 1}`,
     `client: ${request.view}, status ${request.status}, began ${new Date(request.startedMs).toISOString()}, ended ${at(request.endedMs)}${request.problem === undefined ? '' : `; ${request.problem}`}`,
@@ -41,7 +41,7 @@ export function tellStory({ request, attempts, rows, wiped, verdict }: JudgedReq
       ({ account, model, outcome, status, billed, receivedAtMs, endedAtMs }) =>
         `provider: ${account} ${model} ${outcome} ${status}, from ${at(receivedAtMs)} to ${at(endedAtMs)}, billed ${billed.inputTokens} (${billed.cachedTokens} cached) + ${billed.outputTokens}`,
     ),
-    ...inJournals.map(({ kind, requestId, file }) => `journal: ${kind} ${requestId} in ${file}`),
+    ...inOutboxes.map(({ kind, requestId, file }) => `outbox: ${kind} ${requestId} in ${file}`),
     ...inStream,
     ...wiped.map(({ requestId }) => `wiped from the stream: ${requestId}`),
     ...rows.map(
@@ -51,4 +51,4 @@ export function tellStory({ request, attempts, rows, wiped, verdict }: JudgedReq
   ].join('\n    ');
 }
 
-type Trace = Pick<JournalLine, 'requestId' | 'tokenId' | 'admittedAtMs'>;
+type Trace = Pick<OutboxRow, 'requestId' | 'tokenId' | 'admittedAtMs'>;
