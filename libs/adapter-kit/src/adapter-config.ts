@@ -23,6 +23,10 @@ export interface AdapterConfig {
    * so much and given up beyond it; a relayed message that comes whole is passed on as it comes beyond it.
    */
   readonly maxAnswerBytes: number;
+  /** UPSTREAM_HTTP2 (false): HTTP/2 with providers that offer it. */
+  readonly http2: boolean;
+  /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or the same in lower case. Empty: none. Addresses of this machine never go through one. */
+  readonly proxies: { readonly httpsProxy: string; readonly httpProxy: string; readonly noProxy: string };
   /** TRANSLATION_WORKERS (2): threads for requests that are large to translate. 0: they are translated on the event loop. */
   readonly translationWorkers: number;
   /** TRANSLATION_WORKER_MIN_KIB (256): how large a body is translated in a thread. */
@@ -41,12 +45,24 @@ export function readAdapterConfig(env: Environment): AdapterConfig {
     maxStreamMs: readMaxStreamSeconds(reader) * 1_000 + callerFirstMs,
     maxPreambleBytes: reader.integer('UPSTREAM_PREAMBLE_MAX_KIB', 256, { min: 1, max: 65_536 }) * 1024,
     maxAnswerBytes: reader.integer('ANSWER_BUFFER_MAX_MIB', 32, { min: 1, max: 256 }) * 1024 * 1024,
+    http2: reader.boolean('UPSTREAM_HTTP2', false),
+    proxies: readProxies(reader),
     translationWorkers: reader.integer('TRANSLATION_WORKERS', 2, { min: 0, max: 64 }),
     translationWorkerMinBytes: reader.integer('TRANSLATION_WORKER_MIN_KIB', 256, { min: 1, max: 65_536 }) * 1024,
     translationMaxBytes: reader.integer('TRANSLATION_MEMORY_MAX_MIB', 256, { min: 1, max: 65_536 }) * 1024 * 1024,
   };
   reader.done();
   return Object.freeze(config);
+}
+
+function readProxies(reader: EnvReader): AdapterConfig['proxies'] {
+  const proxy = (name: string) => reader.optionalUrl(name, 'http://proxy.example.com:3128', ['http', 'https']) ?? '';
+  const noProxy = reader.optional('no_proxy') ?? reader.optional('NO_PROXY') ?? '';
+  return {
+    httpsProxy: proxy('https_proxy') || proxy('HTTPS_PROXY'),
+    httpProxy: proxy('http_proxy') || proxy('HTTP_PROXY'),
+    noProxy: `${noProxy},localhost,127.0.0.1,::1`,
+  };
 }
 
 /** So that it is the caller who says why an answer ends, and not a race of two timers. */

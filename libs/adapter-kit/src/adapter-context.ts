@@ -8,7 +8,6 @@ import { AdapterMetrics } from './adapter-metrics.ts';
 import { CredentialCache } from './credentials/credential-cache.ts';
 import type { ProviderFormat } from './provider-format.ts';
 import { TranslationPool } from './translation/translation-pool.ts';
-import { CallHeaders } from './upstream/call-headers.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 
 export interface AdapterContextOptions {
@@ -25,7 +24,6 @@ export interface AdapterContext extends AsyncDisposable {
   readonly config: AdapterConfig;
   readonly credentials: CredentialCache;
   readonly upstream: UpstreamClient;
-  readonly headers: CallHeaders;
   readonly translations: TranslationPool;
   readonly metrics: AdapterMetrics;
   readonly logger: Logger;
@@ -50,7 +48,6 @@ export function createAdapterContext({
     config,
     credentials: new CredentialCache(credentials, clock),
     upstream,
-    headers: new CallHeaders(format.headers),
     translations,
     metrics,
     logger: runtime.logger,

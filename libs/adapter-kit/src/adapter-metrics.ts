@@ -4,15 +4,15 @@ import type { ErrorMeaning } from './failure/upstream-failure.ts';
 
 /** What is counted of an adapter's calls to providers. */
 export class AdapterMetrics {
-  readonly #format: string;
+  readonly #labels: { readonly format: string };
   readonly #attempts: Counter<'format' | 'result'>;
   readonly #amended: Counter<'format' | 'meaning'>;
-  readonly #firstByte: Histogram.Internal<'format'>;
-  readonly #openStreams: Gauge.Internal<'format'>;
-  readonly #unknownEvents: Counter.Internal;
+  readonly #unknownEvents: Counter<'format'>;
+  readonly #firstByte: Histogram<'format'>;
+  readonly #openStreams: Gauge<'format'>;
 
   constructor(metrics: Metrics, format: ProviderFormatId) {
-    this.#format = ProviderFormatId[format].toLowerCase();
+    this.#labels = { format: ProviderFormatId[format].toLowerCase() };
     this.#attempts = metrics.counter({
       name: 'gateway_upstream_attempts_total',
       help: 'Attempts at a provider, by how they ended.',
@@ -23,54 +23,48 @@ export class AdapterMetrics {
       help: 'Requests that were sent again at once without what the provider complained of, by the complaint.',
       labels: ['format', 'meaning'],
     });
-    this.#unknownEvents = metrics
-      .counter({
-        name: 'gateway_upstream_unknown_events_total',
-        help: 'Events of providers that were skipped because this version of the gateway does not know them.',
-        labels: ['format'],
-      })
-      .labels({ format: this.#format });
-    this.#firstByte = metrics
-      .histogram({
-        name: 'gateway_upstream_first_byte_seconds',
-        help: 'Time from sending a request to the head of the provider’s answer.',
-        labels: ['format'],
-        buckets: durationBucketsSeconds,
-      })
-      .labels({ format: this.#format });
-    this.#openStreams = metrics
-      .gauge({
-        name: 'gateway_upstream_open_streams',
-        help: 'Requests to providers that are under way.',
-        labels: ['format'],
-      })
-      .labels({ format: this.#format });
-    // Shown from the start, so that a rate has a first value.
-    this.#unknownEvents.inc(0);
-    this.#openStreams.inc(0);
+    this.#unknownEvents = metrics.counter({
+      name: 'gateway_upstream_unknown_events_total',
+      help: 'Events of providers that were skipped because this version of the gateway does not know them.',
+      labels: ['format'],
+    });
+    this.#firstByte = metrics.histogram({
+      name: 'gateway_upstream_first_byte_seconds',
+      help: 'Time from sending a request to the head of the provider’s answer.',
+      labels: ['format'],
+      buckets: durationBucketsSeconds,
+    });
+    this.#openStreams = metrics.gauge({
+      name: 'gateway_upstream_open_streams',
+      help: 'Requests to providers that are under way.',
+      labels: ['format'],
+    });
+    // From the start, so that no request is needed to see it.
+    this.#openStreams.inc(this.#labels, 0);
+    this.#unknownEvents.inc(this.#labels, 0);
   }
 
   attemptEnded(result: AttemptResult): void {
-    this.#attempts.inc({ format: this.#format, result: AttemptResult[result].toLowerCase() });
+    this.#attempts.inc({ ...this.#labels, result: AttemptResult[result].toLowerCase() });
   }
 
   requestAmended(meaning: ErrorMeaning): void {
-    this.#amended.inc({ format: this.#format, meaning });
+    this.#amended.inc({ ...this.#labels, meaning });
   }
 
   unknownEventsSkipped(count: number): void {
-    if (count > 0) this.#unknownEvents.inc(count);
+    if (count > 0) this.#unknownEvents.inc(this.#labels, count);
   }
 
   answerBegan(sinceStartMs: number): void {
-    this.#firstByte.observe(sinceStartMs / 1_000);
+    this.#firstByte.observe(this.#labels, sinceStartMs / 1_000);
   }
 
   streamOpened(): void {
-    this.#openStreams.inc();
+    this.#openStreams.inc(this.#labels);
   }
 
   streamClosed(): void {
-    this.#openStreams.dec();
+    this.#openStreams.dec(this.#labels);
   }
 }

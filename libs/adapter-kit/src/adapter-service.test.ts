@@ -59,6 +59,8 @@ describe('the settings of an adapter', () => {
       maxStreamMs: 3_605_000,
       maxPreambleBytes: 262_144,
       maxAnswerBytes: 33_554_432,
+      http2: false,
+      proxies: { httpsProxy: '', httpProxy: '', noProxy: ',localhost,127.0.0.1,::1' },
       translationWorkers: 2,
       translationWorkerMinBytes: 262_144,
       translationMaxBytes: 268_435_456,
@@ -70,5 +72,20 @@ describe('the settings of an adapter', () => {
       maxPreambleBytes: 2_048,
       idleTimeoutMs: 5_000,
     });
+  });
+
+  it('take proxies in upper or lower case, as URLs', () => {
+    const env = {
+      HTTPS_PROXY: 'http://a:1',
+      https_proxy: 'http://b:2',
+      HTTP_PROXY: 'http://c:3/',
+      no_proxy: '.example.com',
+    };
+    expect(readAdapterConfig(env).proxies).toEqual({
+      httpsProxy: 'http://b:2',
+      httpProxy: 'http://c:3',
+      noProxy: '.example.com,localhost,127.0.0.1,::1',
+    });
+    expect(() => readAdapterConfig({ HTTPS_PROXY: 'user:secret@proxy:3128' })).toThrow(/^(?!.*secret).*HTTPS_PROXY/s);
   });
 });

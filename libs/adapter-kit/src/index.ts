@@ -5,7 +5,7 @@ export { createAdapterContext } from './adapter-context.ts';
 export { checkAdapterSettings, createAdapterFromEnvironment } from './adapter-from-environment.ts';
 export type { AdapterPeers, AdapterServiceOptions } from './adapter-service.ts';
 export { createAdapterService } from './adapter-service.ts';
-export { estimateInputTokens, estimateOutputTokens } from './attempt/estimate-tokens.ts';
+export { estimateInputTokens, estimateOutputTokens } from './attempt/usage.ts';
 export type { ErrorMeaning, FailureFacts, Rejection } from './failure/upstream-failure.ts';
 export { answerTooLarge, brokenStream, toUpstreamFailure } from './failure/upstream-failure.ts';
 export type { ModelListReporter, ModelListReporterOptions } from './models/model-list-reporter.ts';

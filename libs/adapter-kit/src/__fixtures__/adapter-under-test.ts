@@ -1,11 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import {
-  AdapterService,
-  Dialect,
-  ExecuteRequestSchema,
-  type ExecuteResponse,
-} from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AdapterService, Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CredentialService,
@@ -13,7 +8,7 @@ import {
   type GetCredentialResponse,
   GetCredentialResponseSchema,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { type Answers, atHand, type CallOptions, type Client, directClient, serviceRoute } from '@gateway/rpc';
+import { type CallOptions, type Client, directClient, serviceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { type AdapterConfig, readAdapterConfig } from '../adapter-config.ts';
@@ -90,42 +85,15 @@ export interface Sending extends CallOptions {
   readonly forwardHeaders?: Record<string, string>;
 }
 
-/** Sends one request and gives the adapter's frames as they come, but for the word that it was sent. */
-export function send(adapter: AdapterUnderTest, sending: Sending = {}): AsyncIterable<ExecuteResponse> {
-  return butSent(sendToHearAll(adapter, sending));
+/** Sends one request and gives the adapter's frames as they come, but for the one which says that it was sent. */
+export async function* send(adapter: AdapterUnderTest, sending: Sending = {}): AsyncGenerator<ExecuteResponse> {
+  for await (const frame of sendForAllFrames(adapter, sending)) if (!frame.sent) yield frame;
 }
 
 /** Sends one request and gives all frames as they come. */
-export function sendToHearAll({ client }: AdapterUnderTest, sending: Sending = {}): Answers<ExecuteResponse> {
+export function sendForAllFrames({ client }: AdapterUnderTest, sending: Sending = {}): AsyncIterable<ExecuteResponse> {
   const { body: _, dialect: __, forwardHeaders: ___, ...options } = sending;
   return client.execute(streamOf(framesOf(sending)), options);
-}
-
-/** The answers of one request that is all there when it is sent, straight from the handler, as those of `send`. */
-export function executeAtHand({ context }: AdapterUnderTest, sending: Sending = {}): Answers<ExecuteResponse> {
-  const frames = framesOf(sending).map((frame) => create(ExecuteRequestSchema, frame));
-  return butSent(execute(context)(atHand(frames), { signal: new AbortController().signal }));
-}
-
-function butSent(answers: Answers<ExecuteResponse>): Answers<ExecuteResponse> {
-  return {
-    [Symbol.asyncIterator]() {
-      const frames = answers[Symbol.asyncIterator]();
-      const next = async (): Promise<IteratorResult<ExecuteResponse>> => {
-        const frame = await frames.next();
-        return frame.done !== true && frame.value.sent ? next() : frame;
-      };
-      return { next, return: async () => (await frames.return?.()) ?? { done: true, value: undefined } };
-    },
-    tellTo: (listener) =>
-      answers.tellTo({
-        onAnswer: (frame) => {
-          if (!frame.sent) listener.onAnswer(frame);
-        },
-        onEnd: () => listener.onEnd(),
-        onFailure: (reason) => listener.onFailure(reason),
-      }),
-  };
 }
 
 function framesOf({ body = { stream: true }, dialect = Dialect.CHAT_COMPLETIONS, forwardHeaders = {} }: Sending) {

@@ -2,98 +2,137 @@ import { GatewayError } from '@gateway/errors';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
 import { type ProviderAccount, sameSecret } from '../credentials/credential-cache.ts';
-import type { ClientRequest, PreparedCall, UpstreamFailure } from '../provider-format.ts';
-import { ExchangeReader } from '../upstream/exchange-reader.ts';
-import { readBody } from '../upstream/read-body.ts';
-import type { ExchangeListener, UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
-import { plainFailure, unavailable } from './attempt-failure.ts';
-import { type QuotaReport, readQuotas } from './read-quotas.ts';
+import type { ClientRequest, PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
+import { readBody, type UpstreamExchange, type UpstreamHead } from '../upstream/upstream-exchange.ts';
+import { plainFailure, unavailable } from './outcome.ts';
 
 export type OpenedAnswer =
   | {
       readonly kind: 'answering';
-      readonly answer: ExchangeReader;
+      readonly exchange: UpstreamExchange;
       readonly head: UpstreamHead;
-      readonly quotas: QuotaReport;
+      readonly quotas: readonly QuotaWindow[];
     }
-  | { readonly kind: 'failed'; readonly failure: UpstreamFailure; readonly quotas: QuotaReport };
+  | { readonly kind: 'failed'; readonly failure: UpstreamFailure; readonly quotas: readonly QuotaWindow[] };
 
 /** What of a request matters for sending it. */
 export type LeasedRequest = Pick<ClientRequest, 'requestId' | 'lease'>;
 
 /** The part of a prepared call that is sent. */
-type Call = Omit<PreparedCall, 'answer'>;
+type Call = Pick<PreparedCall, 'path' | 'headers' | 'body'>;
 
-export interface OpenOptions {
+export interface OpenOptions<F> {
   /** How long the answer may take to begin. See `UpstreamExchange`. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Is told each time the request leaves for the provider. */
-  readonly onSent?: () => void;
+  /** The frame to yield each time the request leaves for the provider. */
+  readonly sentFrame?: () => F;
 }
 
 /**
  * Sends a call with the lease's account, up to the head of the answer. Throws UpstreamError when the exchange broke
  * off, and GatewayError when accounts can't be asked for at all.
  */
-export async function openAnswer(
+export async function* openAnswer<F = never>(
   context: AdapterContext,
   request: LeasedRequest,
   call: Call,
-  options: OpenOptions,
-): Promise<OpenedAnswer> {
-  const account = context.credentials.cached(request.lease.accountId) ?? (await accountOf(context, request));
+  options: OpenOptions<F>,
+): AsyncGenerator<F, OpenedAnswer> {
+  const account = await accountOf(context, request);
   if (account === undefined) {
     const failure = plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential');
     return { kind: 'failed', failure, quotas: [] };
   }
-  return await openSent(context, request, call, { sent: await send(context, call, account, options), ...options });
-}
-
-/** As `openAnswer`, for a call that was sent and whose answer has a head. */
-export async function openSent(
-  context: AdapterContext,
-  request: LeasedRequest,
-  call: Call,
-  { sent: first, ...options }: OpenOptions & { readonly sent: Sent },
-): Promise<OpenedAnswer> {
-  const sent = first.head.status === 401 ? await retryRefused(context, call, first, options) : first;
+  const first = yield* send(context, call, account, options);
+  let sent = first.head.status === 401 ? yield* retryRefused(context, call, first, options) : first;
   const opened = await toOpened(context, request, sent);
   // Some providers refuse a revoked token with another status, and say so in the body alone.
-  if (sent !== first || first.head.status === 401 || !isRevoked(opened)) return withoutDoubt(opened, sent);
-  const again = await retryRefused(context, call, first, options);
-  return again === first ? withoutDoubt(opened, first) : toOpened(context, request, again);
+  if (isRevoked(opened) && first.head.status !== 401) {
+    sent = yield* retryRefused(context, call, first, options);
+    if (sent !== first) return await toOpened(context, request, sent);
+  }
+  return withoutDoubt(opened, sent);
 }
 
-export interface SendOptions {
+/** A call that was sent, from the head of its answer on. */
+interface Sent {
   readonly account: ProviderAccount;
-  readonly listener: ExchangeListener;
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal;
-  /** Is told when the request leaves for the provider. */
-  readonly onSent?: (() => void) | undefined;
+  readonly exchange: UpstreamExchange;
+  readonly head: UpstreamHead;
+  /** True when it was sent with what took the place of a refused secret. */
+  readonly isRenewed?: boolean;
 }
 
-export function sendCall(
-  { upstream, headers: callHeaders }: AdapterContext,
-  { path, headers, body }: Call,
-  { account, listener, timeoutMs, signal, onSent }: SendOptions,
-): UpstreamExchange {
-  return upstream.send({
-    account,
-    method: 'POST',
-    path,
-    headers: callHeaders.of(account, headers),
-    body,
-    timeoutMs,
-    listener,
-    signal,
-    onSent,
-  });
+async function* send<F>(
+  { upstream, format }: AdapterContext,
+  call: Call,
+  account: ProviderAccount,
+  { timeoutMs, signal, sentFrame }: OpenOptions<F>,
+): AsyncGenerator<F, Sent> {
+  const headers = { ...jsonHeaders, ...format.headers, ...call.headers, ...account.secretHeader };
+  const { path, body } = call;
+  using unread = new DisposableStack();
+  const exchange = unread.use(upstream.send({ account, method: 'POST', path, headers, body, timeoutMs, signal }));
+  await exchange.sent();
+  if (sentFrame !== undefined) yield sentFrame();
+  const head = await exchange.head();
+  unread.move();
+  return { account, exchange, head };
+}
+
+/** Answers must come as they are: bytes are relayed and read as they arrive. */
+const jsonHeaders = {
+  'content-type': 'application/json',
+  accept: 'text/event-stream',
+  // Without it a provider may send any encoding.
+  'accept-encoding': 'identity',
+  'user-agent': 'model-gateway',
+};
+
+/**
+ * What was refused is sent again with a newer secret, where there is one: a cached one may have been replaced since. At most
+ * twice: what took its place may be as old, and the broker learns that it is refused only from this second try.
+ */
+async function* retryRefused<F>(
+  context: AdapterContext,
+  call: Call,
+  first: Sent,
+  options: OpenOptions<F>,
+): AsyncGenerator<F, Sent> {
+  let sent = first;
+  for (let renewals = 0; renewals < maxRenewals; renewals++) {
+    const { account: refused } = sent;
+    context.credentials.drop(refused);
+    const fresh = await context.credentials.ofAccount(refused.accountId).catch(() => refused);
+    if (options.signal.aborted || sameSecret(fresh, refused)) return sent;
+    sent.exchange.release();
+    sent = { ...(yield* send(context, call, fresh, options)), isRenewed: true };
+    if (sent.head.status !== 401) return sent;
+  }
+  context.credentials.drop(sent.account);
+  return sent;
+}
+
+const maxRenewals = 2;
+
+async function toOpened(
+  context: AdapterContext,
+  request: LeasedRequest,
+  { exchange, head }: Sent,
+): Promise<OpenedAnswer> {
+  const { headers, status } = head;
+  const { format, clock } = context;
+  const quotas = format.readWindows?.({ headers, model: request.lease.model, nowMs: clock.nowMs() }) ?? [];
+  if (status >= 400) return { kind: 'failed', failure: await readFailure(context, exchange, head), quotas };
+  if (isProviderAnswer(head)) return { kind: 'answering', exchange, head, quotas };
+  exchange[Symbol.dispose]();
+  const failure = plainFailure(AttemptResult.NETWORK_ERROR, 'the answer is not the provider’s', status);
+  return { kind: 'failed', failure, quotas: [] };
 }
 
 /** Redirects, pages and encoded bytes are not a provider's answer: a proxy or a captive network gave them. */
-export function isProviderAnswer({ status, headers }: UpstreamHead): boolean {
+function isProviderAnswer({ status, headers }: UpstreamHead): boolean {
   const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = headers;
   return (
     status < 300 &&
@@ -102,18 +141,20 @@ export function isProviderAnswer({ status, headers }: UpstreamHead): boolean {
   );
 }
 
-async function toOpened(
-  context: AdapterContext,
-  request: LeasedRequest,
-  { answer, head }: Sent,
-): Promise<OpenedAnswer> {
-  const quotas = readQuotas(context, request.lease.model, head);
-  if (head.status >= 400) return { kind: 'failed', failure: await readFailure(context, answer, head), quotas };
-  if (isProviderAnswer(head)) return { kind: 'answering', answer, head, quotas };
-  answer[Symbol.dispose]();
-  const failure = plainFailure(AttemptResult.NETWORK_ERROR, 'the answer is not the provider’s', head.status);
-  return { kind: 'failed', failure, quotas: [] };
+async function readFailure(
+  { format, clock }: AdapterContext,
+  exchange: UpstreamExchange,
+  { status, headers }: UpstreamHead,
+): Promise<UpstreamFailure> {
+  using _ = exchange;
+  exchange.endWithin(errorBodyTimeoutMs);
+  const body = await readBody(exchange, maxErrorBodyBytes);
+  const answer = { status, contentType: headers['content-type'] ?? '', body };
+  return { answer, ...format.mapUpstreamError({ status, headers, body, nowMs: clock.nowMs() }) };
 }
+
+const errorBodyTimeoutMs = 10_000;
+const maxErrorBodyBytes = 64 * 1024;
 
 function isRevoked(opened: OpenedAnswer): boolean {
   return opened.kind === 'failed' && opened.failure.problem === AccountProblem.CREDENTIAL_REVOKED;
@@ -138,58 +179,3 @@ async function accountOf(
     return undefined;
   }
 }
-
-/** A call that was sent, from the head of its answer on. */
-export interface Sent {
-  readonly account: ProviderAccount;
-  readonly answer: ExchangeReader;
-  readonly head: UpstreamHead;
-  /** True when it was sent with what took the place of a refused secret. */
-  readonly isRenewed?: boolean;
-}
-
-async function send(
-  context: AdapterContext,
-  call: Call,
-  account: ProviderAccount,
-  options: OpenOptions,
-): Promise<Sent> {
-  const answer = new ExchangeReader((listener) => sendCall(context, call, { account, listener, ...options }));
-  return { account, answer, head: await answer.head() };
-}
-
-/**
- * What was refused is sent again with a newer secret, where there is one: a cached one may have been replaced since. Twice at
- * most, for what took its place may be as old as that: it is known to be refused only once somebody says so.
- */
-async function retryRefused(context: AdapterContext, call: Call, first: Sent, options: OpenOptions): Promise<Sent> {
-  let sent = first;
-  for (let renewals = 0; renewals < maxRenewals; renewals++) {
-    const { account: refused } = sent;
-    context.credentials.drop(refused);
-    const fresh = await context.credentials.ofAccount(refused.accountId).catch(() => refused);
-    if (options.signal.aborted || sameSecret(fresh, refused)) return sent;
-    sent.answer.exchange.release();
-    sent = { ...(await send(context, call, fresh, options)), isRenewed: true };
-    if (sent.head.status !== 401) return sent;
-  }
-  context.credentials.drop(sent.account);
-  return sent;
-}
-
-const maxRenewals = 2;
-
-async function readFailure(
-  { format, clock }: AdapterContext,
-  answer: ExchangeReader,
-  { status, headers }: UpstreamHead,
-): Promise<UpstreamFailure> {
-  using _ = answer;
-  answer.exchange.endWithin(errorBodyTimeoutMs);
-  const body = await readBody(answer, maxErrorBodyBytes);
-  const providerAnswer = { status, contentType: headers['content-type'] ?? '', body };
-  return { answer: providerAnswer, ...format.mapUpstreamError({ status, headers, body, nowMs: clock.nowMs() }) };
-}
-
-const errorBodyTimeoutMs = 10_000;
-const maxErrorBodyBytes = 64 * 1024;

@@ -1,7 +1,6 @@
 import { GatewayError } from '@gateway/errors';
 import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
-import { requestAnswer } from '../upstream/request-answer.ts';
 
 /** What a pool's provider offers, asked now. Throws, within 15 seconds, when the list can't be read. */
 export async function readModelList(
@@ -10,7 +9,7 @@ export async function readModelList(
   signal: AbortSignal,
 ): Promise<readonly ProviderModel[]> {
   const account = await credentials.ofPool(pool);
-  const { status, body } = await requestAnswer(upstream, {
+  const { status, body } = await upstream.request({
     account,
     method: 'GET',
     path: format.modelListPath,

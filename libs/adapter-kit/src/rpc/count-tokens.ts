@@ -4,22 +4,22 @@ import type { AdapterService, CountTokensResponseSchema } from '@gateway/proto/a
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
-import { failedOutcome, failureOfExchange, plainFailure } from '../attempt/attempt-failure.ts';
 import { openAnswer } from '../attempt/open-answer.ts';
+import { failedOutcome, failureOfExchange, plainFailure } from '../attempt/outcome.ts';
 import type { ClientRequest, TokenCounter, UpstreamFailure } from '../provider-format.ts';
-import { readWholeBody } from '../upstream/read-body.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
-import { readClientRequest, toClientRequest } from './read-client-request.ts';
+import { readWholeBody } from '../upstream/upstream-exchange.ts';
+import { readClientRequest, toClientRequest } from './client-request.ts';
 
 /**
  * The handler of AdapterService.CountTokens: one attempt at one account. Throws `model_not_found` when the format has no
- * count of its own, and what is found wrong with the request; failures of the provider are told as an outcome.
+ * count of its own, and what is found wrong with the request; failures of the provider come as an outcome.
  */
 export function countTokens(context: AdapterContext): Handlers<typeof AdapterService>['countTokens'] {
   return async (frames, { signal }) => {
     const counter = context.format.countTokens;
     if (counter === undefined) throw new GatewayError('model_not_found', 'Tokens of this model can’t be counted.');
-    const request = toClientRequest(await readClientRequest(frames, context.clock), context.config);
+    const request = toClientRequest(await readClientRequest(frames, context), context);
     const counted = await countOf(context, counter, request, signal);
     context.metrics.attemptEnded(counted.kind === 'counted' ? AttemptResult.SUCCEEDED : counted.failure.result);
     return toResponse(counted);
@@ -39,10 +39,10 @@ async function countOf(
   const { headers, ...call } = counter.prepare(request);
   try {
     const asJson = { ...call, headers: { accept: 'application/json', ...headers } };
-    const opened = await openAnswer(context, request, asJson, { timeoutMs: countTimeoutMs, signal });
+    const { value: opened } = await openAnswer(context, request, asJson, { timeoutMs: countTimeoutMs, signal }).next();
     if (opened.kind === 'failed') return opened;
-    using answer = opened.answer;
-    return readCount(counter, await readWholeBody(answer, maxCountBytes), opened.head.status);
+    using exchange = opened.exchange;
+    return readCount(counter, await readWholeBody(exchange, maxCountBytes), opened.head.status);
   } catch (thrown) {
     if (!(thrown instanceof UpstreamError)) throw thrown;
     return { kind: 'failed', failure: failureOfExchange(thrown, false) };

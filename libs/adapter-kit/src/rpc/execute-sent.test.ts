@@ -1,21 +1,21 @@
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type AdapterUnderTest, bearer, sendToHearAll, startAdapter } from '../__fixtures__/adapter-under-test.ts';
+import { type AdapterUnderTest, bearer, sendForAllFrames, startAdapter } from '../__fixtures__/adapter-under-test.ts';
 import { event } from '../__fixtures__/fake-format.ts';
 import { eventStreamToBegin } from '../__fixtures__/fake-provider.ts';
 
 let adapter: AdapterUnderTest;
 afterEach(() => adapter[Symbol.asyncDispose]());
 
-describe('the caller is told that its request was sent', () => {
+describe('a frame says that the request was sent', () => {
   it('before the provider says anything, with what the input is worth', async () => {
     adapter = await startAdapter();
     adapter.provider.answer = () => undefined;
     const controller = new AbortController();
-    const frames = sendToHearAll(adapter, { signal: controller.signal })[Symbol.asyncIterator]();
+    const frames = sendForAllFrames(adapter, { signal: controller.signal })[Symbol.asyncIterator]();
     const { value: frame } = await frames.next();
     expect(frame).toMatchObject({ sent: true, usage: { inputTokens: 4n, outputTokens: 0n, estimated: true } });
-    expect(frame).toMatchObject({ head: undefined, outcome: undefined });
+    expect([frame?.head, frame?.outcome]).toEqual([undefined, undefined]);
     await expect.poll(() => adapter.provider.calls.length).toBe(1);
     controller.abort();
   });
@@ -23,7 +23,7 @@ describe('the caller is told that its request was sent', () => {
   it('once, in a frame of its own', async () => {
     adapter = await startAdapter();
     adapter.provider.answer = (response) => eventStreamToBegin(response).end(event.text('Hi') + event.done);
-    const frames = await Array.fromAsync(sendToHearAll(adapter));
+    const frames = await Array.fromAsync(sendForAllFrames(adapter));
     expect(frames.map(({ sent }) => sent)).toEqual([true, false]);
   });
 
@@ -35,7 +35,7 @@ describe('the caller is told that its request was sent', () => {
     const address = mute.address();
     const port = typeof address === 'object' ? address?.port : undefined;
     adapter.credential = async () => bearer(`https://127.0.0.1:${port}`, 'x');
-    const frames = await Array.fromAsync(sendToHearAll(adapter));
+    const frames = await Array.fromAsync(sendForAllFrames(adapter));
     expect(frames.map(({ sent }) => sent)).toEqual([false]);
     mute.close();
   });

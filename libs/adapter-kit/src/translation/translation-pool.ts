@@ -1,6 +1,5 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
-import { BulkTurns } from '@gateway/time';
-import { slicesOf } from '../slices.ts';
 import type { TranslatedInWorker, TranslationContext } from './translation.ts';
 import { TranslationWorker } from './translation-worker.ts';
 
@@ -22,10 +21,10 @@ export interface TranslationOrder {
 export class TranslationPool implements AsyncDisposable {
   readonly #maxWorkers: number;
   readonly #maxBytes: number;
-  readonly #idle: TranslationWorker[] = [];
+  #idle: TranslationWorker[] = [];
   readonly #all = new Set<TranslationWorker>();
   readonly #waiting: (() => void)[] = [];
-  #heldBytes = 0;
+  #bytes = 0;
   #busy = 0;
   #idleTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -36,20 +35,20 @@ export class TranslationPool implements AsyncDisposable {
   }
 
   /**
-   * Translates a body that came in pieces, in order of asking. They are copied once, since they stay with whoever may try
-   * another account. Throws what the translation throws, `providers_unavailable` when too much waits already, and
-   * `internal_error` when the thread breaks.
+   * Translates a body that came in pieces, in order of asking. They are copied once, since another account may be tried with
+   * them. Throws what the translation throws, `providers_unavailable` when too much waits already, and `internal_error`
+   * when the thread breaks.
    */
   async translate(pieces: readonly Uint8Array[], order: TranslationOrder): Promise<TranslatedInWorker> {
     const size = pieces.reduce((sum, { length }) => sum + length, 0);
-    if (this.#heldBytes > 0 && this.#heldBytes + size > this.#maxBytes) throw tooBusy();
-    this.#heldBytes += size;
+    if (this.#bytes > 0 && this.#bytes + size > this.#maxBytes) throw tooBusy();
+    this.#bytes += size;
+    await this.#acquire();
     try {
-      await this.#turn();
       return await this.#translateNow(pieces, size, order);
     } finally {
-      this.#heldBytes -= size;
-      this.#giveTurn();
+      this.#bytes -= size;
+      this.#release();
     }
   }
 
@@ -66,7 +65,7 @@ export class TranslationPool implements AsyncDisposable {
     this.#checkWanted(signal);
     const body = await copied(pieces, size);
     this.#checkWanted(signal);
-    const worker = this.#idle.pop() ?? this.#start(module);
+    const worker = this.#takeIdle(module) ?? this.#start(module);
     try {
       return await worker.translate({ body, context });
     } finally {
@@ -75,24 +74,36 @@ export class TranslationPool implements AsyncDisposable {
     }
   }
 
-  /** After a while in the queue nobody may want it any more. */
+  /** After a while in the queue the caller may have left. */
   #checkWanted(signal: AbortSignal): void {
     if (this.#isClosed || signal.aborted) throw tooBusy();
   }
 
+  #takeIdle({ href }: URL): TranslationWorker | undefined {
+    const worker = this.#idle.find(({ module }) => module.href === href);
+    this.#idle = this.#idle.filter((each) => each !== worker);
+    return worker;
+  }
+
+  /** In place of an idle thread of another module, when there are as many as may be. */
   #start(module: URL): TranslationWorker {
+    const replaced = this.#all.size >= this.#maxWorkers ? this.#idle.shift() : undefined;
+    if (replaced !== undefined) {
+      this.#all.delete(replaced);
+      void replaced[Symbol.asyncDispose]();
+    }
     const worker = new TranslationWorker(module);
     this.#all.add(worker);
     return worker;
   }
 
-  async #turn(): Promise<void> {
+  async #acquire(): Promise<void> {
     clearTimeout(this.#idleTimer);
     this.#busy += 1;
     if (this.#busy > this.#maxWorkers) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  #giveTurn(): void {
+  #release(): void {
     this.#busy -= 1;
     this.#waiting.shift()?.();
     if (this.#busy === 0) this.#idleTimer = setTimeout(() => void this.#endAll(), idleMs).unref();
@@ -102,7 +113,7 @@ export class TranslationPool implements AsyncDisposable {
     clearTimeout(this.#idleTimer);
     const workers = [...this.#all];
     this.#all.clear();
-    this.#idle.length = 0;
+    this.#idle = [];
     await Promise.all(workers.map((worker) => worker[Symbol.asyncDispose]()));
   }
 }
@@ -114,16 +125,14 @@ function tooBusy(): GatewayError {
   return new GatewayError('providers_unavailable', 'Too many large requests are under way; try again shortly.');
 }
 
-/** The pieces in memory that can be handed over, copied in turns of the event loop. */
+/** The pieces in memory that can be handed over. Other work goes on between them. */
 async function copied(pieces: readonly Uint8Array[], size: number): Promise<Uint8Array<ArrayBuffer>> {
   const copy = new Uint8Array(size);
-  const turns = new BulkTurns();
   let at = 0;
-  for (const slice of slicesOf(pieces)) {
-    copy.set(slice, at);
-    at += slice.length;
-    const turn = turns.spend(slice.length);
-    if (turn !== undefined) await turn;
+  for (const piece of pieces) {
+    copy.set(piece, at);
+    at += piece.length;
+    await nextTick();
   }
   return copy;
 }

@@ -9,6 +9,7 @@ import {
 
 /** One thread that translates one request at a time. Disposing it ends the thread, whatever it does. */
 export class TranslationWorker implements AsyncDisposable {
+  readonly module: URL;
   readonly #worker: Worker;
   #task: PromiseWithResolvers<TranslatedInWorker> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -16,6 +17,7 @@ export class TranslationWorker implements AsyncDisposable {
   isAlive = true;
 
   constructor(module: URL) {
+    this.module = module;
     this.#worker = new Worker(module, { resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB } });
     this.#worker.unref();
     this.#worker.on('message', (reply: TranslationReply) => this.#onReply(reply));

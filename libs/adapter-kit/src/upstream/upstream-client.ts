@@ -1,11 +1,12 @@
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import type { AdapterConfig } from '../adapter-config.ts';
 import type { AdapterMetrics } from '../adapter-metrics.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
-import { Deadlines } from './deadlines.ts';
-import { HttpClient } from './http/http-client.ts';
-import type { RequestBody } from './http/http-exchange.ts';
-import { isPieces } from './http/request-head.ts';
-import { type ExchangeListener, UpstreamExchange } from './upstream-exchange.ts';
+import { readWholeBody, UpstreamExchange } from './upstream-exchange.ts';
+
+type RequestBody = Uint8Array | string | readonly Uint8Array[];
 
 export interface UpstreamRequest {
   readonly account: ProviderAccount;
@@ -14,69 +15,106 @@ export interface UpstreamRequest {
   readonly path: string;
   /** All headers, the secret's too. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Pieces are sent one after the other. */
   readonly body?: RequestBody;
-  /** How long the answer may take to begin. See `UpstreamExchange`. */
+  /** How long the answer may take. See `UpstreamExchange.endWithin`. */
   readonly timeoutMs: number;
-  readonly listener: ExchangeListener;
-  /** Is told when the request leaves for the provider: never for one that finds no connection. */
-  readonly onSent?: (() => void) | undefined;
-  /** Aborting it ends the exchange at once, in any state. */
   readonly signal?: AbortSignal | undefined;
 }
 
-export type UpstreamLimits = Pick<AdapterConfig, 'connectTimeoutMs' | 'maxStreamMs'>;
-
-/** The connections to providers. Disposing it closes them all. */
-export class UpstreamClient implements Disposable {
-  readonly #limits: UpstreamLimits;
-  readonly #http: HttpClient;
-  readonly #metrics: AdapterMetrics;
-  readonly #deadlines = new Deadlines();
-
-  constructor(limits: UpstreamLimits, metrics: AdapterMetrics) {
-    this.#limits = limits;
-    this.#metrics = metrics;
-    this.#http = new HttpClient(limits.connectTimeoutMs);
-  }
-
-  send({
-    account,
-    method,
-    path,
-    headers,
-    body,
-    timeoutMs,
-    listener,
-    signal,
-    onSent,
-  }: UpstreamRequest): UpstreamExchange {
-    const exchange = new UpstreamExchange({
-      listener,
-      onSent,
-      timeoutMs,
-      maxMs: this.#limits.maxStreamMs,
-      signal,
-      metrics: this.#metrics,
-      deadlines: this.#deadlines,
-    });
-    const request = { method, path: account.basePath + path, headers, body: toSend(body) };
-    return exchange.begin((listener) => this.#http.send(account.origin, request, listener));
-  }
-
-  [Symbol.dispose](): void {
-    this.#http[Symbol.dispose]();
-    this.#deadlines[Symbol.dispose]();
-  }
+/** A provider's answer to a small request, whole. */
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
 }
+
+export type UpstreamLimits = Pick<AdapterConfig, 'connectTimeoutMs' | 'maxStreamMs' | 'http2' | 'proxies'>;
 
 /**
- * Pieces of little are joined, so that they leave in one write. Large ones stay as they are, for their bytes would be
- * copied in one go; they are written in turns, as fast as the connection takes them.
+ * The connections to providers: as many as there are calls, each used again. A request is sent at most once, whatever
+ * becomes of it, and redirects are not followed. Disposing it closes all.
  */
-function toSend(body: RequestBody = ''): RequestBody {
-  if (!isPieces(body)) return body;
-  const size = body.reduce((sum, { length }) => sum + length, 0);
-  return size <= maxJoinedBytes ? Buffer.concat(body, size) : body;
+export class UpstreamClient implements AsyncDisposable {
+  readonly #maxMs: number;
+  readonly #metrics: AdapterMetrics;
+  readonly #dispatcher: EnvHttpProxyAgent;
+
+  constructor(limits: UpstreamLimits, metrics: AdapterMetrics) {
+    this.#maxMs = limits.maxStreamMs;
+    this.#metrics = metrics;
+    this.#dispatcher = createDispatcher(limits);
+  }
+
+  /** A request that can't be sent, and one after disposal, gives an exchange that has failed. */
+  send({ account, method, path, headers, body = '', timeoutMs, signal }: UpstreamRequest): UpstreamExchange {
+    const exchange = new UpstreamExchange({ timeoutMs, maxMs: this.#maxMs, signal, metrics: this.#metrics });
+    if (exchange.isOver) return exchange;
+    const { origin, basePath } = account;
+    this.#dispatcher.dispatch({ origin, path: basePath + path, method, ...toSend(headers, body) }, exchange);
+    return exchange;
+  }
+
+  /** Sends a request and reads its whole answer within its time. Throws UpstreamError when there is none. */
+  async request(request: UpstreamRequest): Promise<UpstreamAnswer> {
+    using exchange = this.send(request);
+    const { status, headers } = await exchange.head();
+    return { status, headers, body: await readWholeBody(exchange, maxAnswerBytes) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#dispatcher.destroy();
+  }
 }
 
-const maxJoinedBytes = 256 * 1024;
+const maxAnswerBytes = 4 * 1024 * 1024;
+
+/** Little is joined, so that it leaves in one write. Large bodies go in slices, as fast as the connection takes them. */
+function toSend(headers: UpstreamRequest['headers'], body: RequestBody) {
+  if (typeof body === 'string' || body instanceof Uint8Array) return { headers, body };
+  const size = body.reduce((sum, { length }) => sum + length, 0);
+  if (size <= sliceBytes) return { headers, body: Buffer.concat(body, size) };
+  return { headers: { ...headers, 'content-length': String(size) }, body: Readable.from(slicesOf(body)) };
+}
+
+function* slicesOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
+  for (const piece of pieces) {
+    for (let start = 0; start < piece.length; start += sliceBytes) yield piece.subarray(start, start + sliceBytes);
+  }
+}
+
+const sliceBytes = 256 * 1024;
+
+/** Node's certificates hold, those of NODE_EXTRA_CA_CERTS too. */
+function createDispatcher({ connectTimeoutMs, http2, proxies }: UpstreamLimits): EnvHttpProxyAgent {
+  const tls = { allowH2: http2, preferH2: http2 };
+  const connectDirectly = buildConnector({ ...tls, timeout: connectTimeoutMs });
+  // Exchanges limit their time themselves: the time until the first content is neither that of a head nor of a pause.
+  const timeouts = { connectTimeout: connectTimeoutMs, headersTimeout: 0, bodyTimeout: 0 };
+  const keepAlive = { keepAliveTimeout: 30_000, keepAliveMaxTimeout: 600_000, keepAliveTimeoutThreshold: 2_000 };
+  const poolOptions = { ...timeouts, ...keepAlive, allowH2: http2, maxHeaderSize: 32 * 1024 };
+  return new EnvHttpProxyAgent({
+    ...poolOptions,
+    ...proxies,
+    requestTls: tls,
+    factory: (origin, options: Pool.Options) => {
+      const connect = typeof options.connect === 'function' ? options.connect : connectDirectly;
+      return new Pool(origin, { ...poolOptions, ...options, connect: failingOnReset(connect) });
+    },
+    // To the proxy itself: how long it may take to open a tunnel.
+    clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectTimeoutMs }),
+  });
+}
+
+/** undici takes a reset for the end of an answer that lasts until its connection ends, unless the error has another code. */
+function failingOnReset(connect: buildConnector.connector): buildConnector.connector {
+  const failOnReset = (socket: Socket) =>
+    socket.prependListener('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNRESET') error.code = 'EPIPE';
+    });
+  return (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error === null) callback(null, failOnReset(socket));
+      else callback(error, null);
+    });
+}

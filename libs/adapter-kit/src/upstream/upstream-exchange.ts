@@ -1,215 +1,237 @@
+import type { Dispatcher } from 'undici';
 import type { AdapterMetrics } from '../adapter-metrics.ts';
-import type { Deadlines, Watched } from './deadlines.ts';
-import type { HttpCall, ResponseHeaders, ResponseListener } from './http/http-exchange.ts';
 import { UpstreamError, type UpstreamErrorKind } from './upstream-error.ts';
 
 export interface UpstreamHead {
   readonly status: number;
-  /** Lower-case names. */
+  /** Lower-case names; the values of a repeated one joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Is told what comes of an exchange, in order, as it comes: from within the reading of the connection. Never throws. */
-export interface ExchangeListener {
-  /** Once, before anything else. */
-  onHead(head: UpstreamHead): void;
-  onBytes(bytes: Buffer): void;
-  /** The answer is whole. Nothing follows. */
-  onEnd(): void;
-  /** The exchange broke off. Nothing follows. */
-  onError(error: UpstreamError): void;
-}
-
-export interface UpstreamExchangeOptions {
-  readonly listener: ExchangeListener;
-  /** Is told when the request leaves for the provider. */
-  readonly onSent: (() => void) | undefined;
+export interface ExchangeOptions {
+  /** How long the answer may take from now on. See `endWithin`. */
   readonly timeoutMs: number;
   /** No exchange lasts longer, whatever goes on in it. */
   readonly maxMs: number;
+  /** Aborting it ends the exchange at once, in any state. */
   readonly signal: AbortSignal | undefined;
   readonly metrics: AdapterMetrics;
-  readonly deadlines: Deadlines;
 }
 
 /**
- * One request to a provider and its answer, told to a listener. While it is paused the socket is left alone, so that a slow
- * reader slows the provider down and memory stays flat.
+ * One request to a provider and its answer, which is read by waiting for it. Bytes that are not read yet are kept up to a
+ * bound; then the socket is left alone, so that a slow reader slows the provider down and memory stays flat.
  *
- * From the start there is a deadline of `timeoutMs`; whoever listens replaces it as the answer goes on. When it passes,
- * or the signal is aborted, the connection is closed at once and the listener is told an UpstreamError. The time in which it is
- * paused is the reader's, not the provider's: a limit of silence stands still meanwhile. A pause may last until `maxMs` is over.
+ * Time is limited while the reader waits: the time in which it does not read is its own, not the provider's. A limit that
+ * passes, the signal or disposing it closes the connection at once, and every method throws UpstreamError from then on.
  *
- * It is itself what its connection tells of the answer: the methods that begin with `on` are for that.
+ * It is itself what undici calls with the answer: the methods that begin with `on` are for that.
  */
-export class UpstreamExchange implements Disposable, Watched, ResponseListener {
-  #listener: ExchangeListener;
-  /** Stops listening to whoever may abort the exchange. */
-  #forgetSignal: (() => void) | undefined;
+export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable {
   readonly #metrics: AdapterMetrics;
-  readonly #deadlines: Deadlines;
+  readonly #signal: AbortSignal | undefined;
   readonly #startedMs = performance.now();
-  /** From `begin` on. */
-  #call: HttpCall | undefined;
-  #closed = false;
-  #isPaused = false;
-  #timeoutMs: number;
+  #lastTimer: NodeJS.Timeout;
   #deadlineMs: number;
-  /** True while silence is limited instead of the whole time. */
-  #limitsSilence = false;
-  #hadBytes = false;
-  readonly #onSent: (() => void) | undefined;
-  readonly #maxMs: number;
-  #checkedMs = this.#startedMs;
+  /** Limits each wait in place of the deadline. */
+  #silenceMs: number | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #head: UpstreamHead | undefined;
+  #chunks: Buffer[] = [];
+  #chunkBytes = 0;
+  #isOver = false;
+  #error: UpstreamError | undefined;
+  #isReleased = false;
+  #wake: (() => void) | undefined;
 
-  constructor({ listener, onSent, timeoutMs, maxMs, signal, metrics, deadlines }: UpstreamExchangeOptions) {
-    this.#listener = listener;
-    this.#onSent = onSent;
-    this.#maxMs = maxMs;
+  constructor({ timeoutMs, maxMs, signal, metrics }: ExchangeOptions) {
     this.#metrics = metrics;
-    this.#deadlines = deadlines;
-    this.#timeoutMs = timeoutMs;
+    this.#signal = signal;
     this.#deadlineMs = this.#startedMs + timeoutMs;
+    // Beyond this it is not the provider that took so long.
+    this.#lastTimer = setTimeout(() => this.#abort('cancelled', `It lasted longer than ${maxMs} ms.`), maxMs);
     metrics.streamOpened();
-    deadlines.watch(this);
-    if (signal !== undefined) this.#endWith(signal);
+    if (signal?.aborted) this.#cancel();
+    else signal?.addEventListener('abort', this.#cancel, { once: true });
   }
 
-  /** From now on another one is told. */
-  tell(listener: ExchangeListener): this {
-    this.#listener = listener;
-    return this;
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
-  /** Leaves the socket alone. What one read has brought already may still be told. */
-  pause(): void {
-    this.#isPaused = true;
-    this.#call?.pause();
+  /** True when the next `read` need not wait. */
+  get hasMore(): boolean {
+    return this.#chunks.length > 0 || this.#isOver;
   }
 
-  resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
-    this.#call?.resume();
+  /** Once there is a connection and the request leaves on it. */
+  async sent(): Promise<void> {
+    while (this.#controller === undefined && !this.#isOver) await this.#change();
+    if (this.#controller === undefined) throw this.#failure();
+  }
+
+  /** The head of the answer. */
+  async head(): Promise<UpstreamHead> {
+    while (this.#head === undefined && !this.#isOver) await this.#change();
+    if (this.#head === undefined) throw this.#failure();
+    return this.#head;
+  }
+
+  /** The body's bytes that have come since the last call, waiting for some; undefined at the end. */
+  async read(): Promise<readonly Buffer[] | undefined> {
+    while (!this.hasMore) await this.#change();
+    const chunks = this.#chunks;
+    if (chunks.length === 0) {
+      if (this.#error !== undefined) throw this.#error;
+      return undefined;
+    }
+    this.#chunks = [];
+    this.#chunkBytes = 0;
+    this.#controller?.resume();
+    return chunks;
   }
 
   /** From now on the answer must end within a time. */
   endWithin(timeoutMs: number): void {
-    this.#limitsSilence = false;
-    this.#setDeadline(timeoutMs);
+    this.#silenceMs = undefined;
+    this.#deadlineMs = performance.now() + timeoutMs;
   }
 
-  /** From now on no more than a time may pass without bytes, while it is not paused. */
+  /** From now on the reader waits no longer than this for more bytes. */
   limitSilence(timeoutMs: number): void {
-    this.#limitsSilence = true;
-    this.#setDeadline(timeoutMs);
+    this.#silenceMs = timeoutMs;
   }
 
   /** Nothing more is wanted. The little that may be left is passed over, so that the connection can be used again. */
   release(): void {
-    this.#listener = nobody;
-    if (this.#closed) return;
-    this.#forgetSignal?.();
-    this.endWithin(leftOverTimeoutMs);
-    this.resume();
+    this.#isReleased = true;
+    if (this.#isOver) return;
+    this.#signal?.removeEventListener('abort', this.#cancel);
+    clearTimeout(this.#lastTimer);
+    this.#lastTimer = setTimeout(this.#cancel, leftOverTimeoutMs);
+    this.#controller?.resume();
   }
 
   /** Closes the connection unless the answer has ended or was released. */
   [Symbol.dispose](): void {
-    if (this.#listener !== nobody) this.#cancel();
+    if (!this.#isReleased) this.#cancel();
   }
 
-  checkDeadline(nowMs: number): void {
-    const sinceCheckMs = nowMs - this.#checkedMs;
-    this.#checkedMs = nowMs;
-    const hadBytes = this.#hadBytes;
-    this.#hadBytes = false;
-    // It is not the provider that took so long.
-    if (nowMs - this.#startedMs >= this.#maxMs)
-      return this.#abort('cancelled', `It lasted longer than ${this.#maxMs} ms.`);
-    if (this.#limitsSilence && hadBytes) this.#deadlineMs = nowMs + this.#timeoutMs;
-    else if (this.#limitsSilence && this.#isPaused) this.#deadlineMs += sinceCheckMs;
-    else if (nowMs >= this.#deadlineMs) this.#abort('timeout', `No answer within ${this.#timeoutMs} ms.`);
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // It was given up while there was no connection.
+    if (this.#isOver) controller.abort(this.#failure());
+    this.#wakeReader();
   }
 
-  /** Sends the request, unless the exchange has ended already. */
-  begin(send: (listener: ResponseListener) => HttpCall): this {
-    if (this.#closed) return this;
-    try {
-      this.#call = send(this);
-    } catch (thrown) {
-      if (!(thrown instanceof UpstreamError)) throw thrown;
-      this.#breakOff(thrown);
-    }
-    return this;
-  }
-
-  onRequestSent(): void {
-    this.#onSent?.();
-  }
-
-  onResponseHead(status: number, headers: ResponseHeaders): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHeaders): void {
+    if (status < 200) return;
     this.#metrics.answerBegan(performance.now() - this.#startedMs);
-    this.#listener.onHead({ status, headers });
+    this.#head = { status, headers: joined(headers) };
+    this.#wakeReader();
   }
 
-  onResponseBytes(bytes: Buffer): void {
-    this.#hadBytes = true;
-    this.#listener.onBytes(bytes);
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isReleased) return;
+    this.#chunks.push(chunk);
+    this.#chunkBytes += chunk.length;
+    if (this.#chunkBytes >= maxUnreadBytes) controller.pause();
+    this.#wakeReader();
   }
 
   onResponseEnd(): void {
-    if (this.#close()) this.#listener.onEnd();
+    this.#close();
   }
 
-  onResponseError(error: UpstreamError): void {
-    this.#breakOff(error);
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#close(toUpstreamError(error));
   }
 
-  #endWith(signal: AbortSignal): void {
-    if (signal.aborted) return this.#cancel();
-    const cancel = () => this.#cancel();
-    signal.addEventListener('abort', cancel, { once: true });
-    this.#forgetSignal = () => signal.removeEventListener('abort', cancel);
-  }
-
-  #cancel(): void {
-    this.#abort('cancelled', 'The request was given up.');
-  }
+  readonly #cancel = (): void => this.#abort('cancelled', 'The request was given up.');
 
   #abort(kind: UpstreamErrorKind, message: string): void {
-    if (this.#closed) return;
-    const error = new UpstreamError(kind, message);
-    this.#call?.abort();
-    this.#breakOff(error);
+    if (this.#isOver) return;
+    this.#chunks = [];
+    this.#close(new UpstreamError(kind, message));
+    this.#controller?.abort(this.#failure());
   }
 
-  #breakOff(error: UpstreamError): void {
-    if (this.#close()) this.#listener.onError(error);
-  }
-
-  /** False when it was closed before. */
-  #close(): boolean {
-    if (this.#closed) return false;
-    this.#closed = true;
-    this.#deadlines.forget(this);
-    this.#forgetSignal?.();
+  #close(error?: UpstreamError): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#error = error;
+    clearTimeout(this.#lastTimer);
+    this.#signal?.removeEventListener('abort', this.#cancel);
     this.#metrics.streamClosed();
-    return true;
+    this.#wakeReader();
   }
 
-  #setDeadline(timeoutMs: number): void {
-    this.#timeoutMs = timeoutMs;
-    this.#deadlineMs = performance.now() + timeoutMs;
+  #failure(): UpstreamError {
+    return this.#error ?? new UpstreamError('network', 'The connection ended without an answer.');
+  }
+
+  /** Waits for the next thing that comes of the exchange, one reader at a time. */
+  async #change(): Promise<void> {
+    const timeoutMs = this.#silenceMs ?? this.#deadlineMs - performance.now();
+    const giveUp = () => this.#abort('timeout', 'The provider took too long.');
+    const timer = setTimeout(giveUp, Math.max(0, timeoutMs));
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    clearTimeout(timer);
+  }
+
+  #wakeReader(): void {
+    this.#wake?.();
+    this.#wake = undefined;
   }
 }
 
-/** For what nobody wants any more. */
-const nobody: ExchangeListener = {
-  onHead: () => undefined,
-  onBytes: () => undefined,
-  onEnd: () => undefined,
-  onError: () => undefined,
-};
+/** The first `maxBytes` bytes of the body, or fewer when it ends before, or breaks off. Throws when it was given up. */
+export async function readBody(exchange: UpstreamExchange, maxBytes: number): Promise<Buffer> {
+  const { body, error } = await readUpTo(exchange, maxBytes);
+  if (error?.kind === 'cancelled') throw error;
+  return body;
+}
+
+/** The whole body. Throws UpstreamError when it breaks off, and `malformed` when it is larger than `maxBytes`. */
+export async function readWholeBody(exchange: UpstreamExchange, maxBytes: number): Promise<Buffer> {
+  const { body, error } = await readUpTo(exchange, maxBytes + 1);
+  if (error !== undefined) throw error;
+  if (body.length > maxBytes) throw new UpstreamError('malformed', 'The answer is too large.');
+  return body;
+}
+
+async function readUpTo(exchange: UpstreamExchange, maxBytes: number) {
+  const chunks: Buffer[] = [];
+  let [size, error]: [number, UpstreamError | undefined] = [0, undefined];
+  try {
+    for (let more = await exchange.read(); more !== undefined && size < maxBytes; more = await exchange.read()) {
+      chunks.push(...more);
+      size += more.reduce((sum, { length }) => sum + length, 0);
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof UpstreamError)) throw thrown;
+    error = thrown;
+  }
+  return { body: Buffer.concat(chunks).subarray(0, maxBytes), error };
+}
+
+type IncomingHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 const leftOverTimeoutMs = 1_000;
+const maxUnreadBytes = 64 * 1024;
+
+function joined(headers: IncomingHeaders): UpstreamHead['headers'] {
+  const entries = Object.entries(headers).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(', ') : value,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function toUpstreamError(error: Error & { readonly code?: string }): UpstreamError {
+  return error.code === 'UND_ERR_CONNECT_TIMEOUT' || error.code === 'UND_ERR_HEADERS_TIMEOUT'
+    ? new UpstreamError('timeout', 'No connection to the provider in time.', { cause: error })
+    : new UpstreamError('network', 'The connection to the provider failed.', { cause: error });
+}

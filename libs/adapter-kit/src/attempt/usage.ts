@@ -1,5 +1,6 @@
-import { maxTokenCount } from '@gateway/chat';
+import { maxTokenCount, type TokenUsage, wholeUsage } from '@gateway/chat';
 import type { PiecedBytes } from '@gateway/json';
+import type { AnswerReader } from '../provider-format.ts';
 
 const charactersPerToken = 4;
 
@@ -47,3 +48,31 @@ function measureBlobs(body: PiecedBytes): Blobs {
 
 const quotationMark = 0x22;
 const space = 0x20;
+
+export interface UsageReport extends TokenUsage {
+  readonly estimated: boolean;
+}
+
+type Produced = Pick<AnswerReader, 'reportedUsage' | 'producedCharacters'>;
+
+/** The usage of an answer that has ended well: the provider's word, or an estimate of what it did not report. */
+export function finalUsage(answer: Produced, inputEstimate: number): UsageReport {
+  const usage = wholeUsage(answer.reportedUsage);
+  return usage === undefined ? usageSoFar(answer, inputEstimate) : { ...usage, estimated: false };
+}
+
+/**
+ * The usage of an answer that is not done. Providers report output at the end, and some a first count at the start: until
+ * the end it is at least what was seen, and never known.
+ */
+export function usageSoFar({ reportedUsage, producedCharacters }: Produced, inputEstimate: number): UsageReport {
+  const inputTokens = reportedUsage?.inputTokens ?? inputEstimate;
+  const outputTokens = Math.max(reportedUsage?.outputTokens ?? 0, estimateOutputTokens(producedCharacters));
+  return {
+    inputTokens,
+    cachedTokens: Math.min(reportedUsage?.cachedTokens ?? 0, inputTokens),
+    outputTokens,
+    reasoningTokens: Math.min(reportedUsage?.reasoningTokens ?? 0, outputTokens),
+    estimated: true,
+  };
+}

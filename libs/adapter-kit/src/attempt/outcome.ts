@@ -1,0 +1,114 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { GatewayError, toErrorDetail } from '@gateway/errors';
+import type { ExecuteOutcomeSchema, UpstreamAnswerSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult, type QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { answerTooLarge } from '../failure/upstream-failure.ts';
+import type { ProviderAnswer, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
+import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-error.ts';
+
+/** How an attempt ended. */
+export type Outcome = MessageInitShape<typeof ExecuteOutcomeSchema>;
+
+export interface OutcomeDetails {
+  /** What the answer says of the account's quotas. */
+  readonly quotas: readonly QuotaWindow[];
+  /** What the provider complained of before it was sent the request without; empty when it took it as it was. */
+  readonly amended: string;
+}
+
+export interface SuccessDetails extends OutcomeDetails {
+  readonly upstreamStatus: number;
+  readonly sealedReasoning: string;
+}
+
+export function succeededOutcome({ upstreamStatus, quotas, ...details }: SuccessDetails): Outcome {
+  const windows = quotas.map(toWindow);
+  return { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus, windows, answerBegan: true }, ...details };
+}
+
+export interface FailureDetails extends Partial<OutcomeDetails> {
+  readonly upstreamAnswer?: MessageInitShape<typeof UpstreamAnswerSchema> | undefined;
+  /** The provider had begun to answer with success. */
+  readonly answerBegan?: boolean;
+  /** The client's answer is whole all the same: the provider's own last event says that it failed. */
+  readonly answerComplete?: boolean;
+}
+
+/** `error` is for the client, should no other attempt be made; or `upstreamAnswer`, where the dialect passes errors on. */
+export function failedOutcome(
+  { result, retryAtMs, modelScoped, problem, upstreamStatus }: UpstreamFailure,
+  error: GatewayError,
+  { quotas = [], answerBegan = false, ...details }: FailureDetails = {},
+): Outcome {
+  const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
+  const windows = quotas.map(toWindow);
+  const attempt = { result, retryAt, modelScoped, problem, upstreamStatus, windows, answerBegan };
+  return { attempt, error: toErrorDetail(error), ...details };
+}
+
+/**
+ * The failure of an exchange that broke off. Where the provider had begun to answer, the way to it was open: a connection that
+ * breaks then is held against the account, as an answer that ends too early is.
+ */
+export function failureOfExchange(error: UpstreamError, answerBegan: boolean): UpstreamFailure {
+  if (error.kind === 'too_large') return answerTooLarge();
+  const isBrokenAnswer = answerBegan && error.kind === 'network';
+  return plainFailure(isBrokenAnswer ? AttemptResult.SERVER_ERROR : resultOfKind[error.kind], error);
+}
+
+const resultOfKind: Record<Exclude<UpstreamErrorKind, 'too_large'>, AttemptResult> = {
+  network: AttemptResult.NETWORK_ERROR,
+  timeout: AttemptResult.TIMEOUT,
+  malformed: AttemptResult.SERVER_ERROR,
+  cancelled: AttemptResult.CANCELLED,
+};
+
+/** A failure that says nothing but how the attempt ended. `upstreamStatus` is 0 unless the provider's status was at fault. */
+export function plainFailure(result: AttemptResult, cause: unknown, upstreamStatus = 0): UpstreamFailure {
+  return { result, retryAtMs: undefined, modelScoped: false, upstreamStatus, error: unavailable(cause) };
+}
+
+/** What a client gets when the answer it was promised does not come. */
+export function unavailable(cause: unknown): GatewayError {
+  return new GatewayError('providers_unavailable', 'The provider did not give a complete answer.', { cause });
+}
+
+/**
+ * What a client of a dialect that passes errors on may get of a failure. Kept back are what refuses the gateway's own
+ * credential, since a client would take its token for invalid, and a page that something on the way has put in the provider's
+ * place.
+ */
+export function answerToPassOn(failure: UpstreamFailure): FailureDetails['upstreamAnswer'] {
+  const { answer } = failure;
+  if (answer === undefined || isKeptBack(failure, answer)) return undefined;
+  const { status, contentType, body } = answer;
+  return { status, contentType, body: body.subarray(0, maxPassedBytes) };
+}
+
+const maxPassedBytes = 64 * 1024;
+
+function isKeptBack({ result }: UpstreamFailure, answer: ProviderAnswer): boolean {
+  const { status } = answer;
+  if (status === 402 || status === 403) return isPage(answer);
+  return status === 401 || result === AttemptResult.UNAUTHORIZED;
+}
+
+function isPage({ contentType, body }: ProviderAnswer): boolean {
+  return /\bhtml\b/i.test(contentType) || /^\s*</.test(Buffer.from(body.subarray(0, 100)).toString());
+}
+
+/** Quotas with what the answer's events said after its head: the latest word on each counts. */
+export function withLaterQuotas(quotas: readonly QuotaWindow[], later: readonly QuotaWindow[]): readonly QuotaWindow[] {
+  const isReplaced = ({ name, models }: QuotaWindow) =>
+    later.some((window) => window.name === name && window.models === models);
+  return [...quotas.filter((window) => !isReplaced(window)), ...later];
+}
+
+function toWindow({ resetsAtMs, lengthSeconds, ...window }: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {
+  return {
+    ...window,
+    resetsAt: resetsAtMs === undefined ? undefined : timestampFromMs(resetsAtMs),
+    lengthSeconds: lengthSeconds ?? 0,
+  };
+}
