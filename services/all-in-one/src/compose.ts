@@ -1,7 +1,7 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
-import type { UsageSink } from '@gateway/edge-router/journal/usage-delivery';
 import type { EdgeRouterService } from '@gateway/edge-router/service';
+import type { UsageSink } from '@gateway/edge-router/usage/outbox';
 import { createIdentityService } from '@gateway/identity/service';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { readLimiterConfig } from '@gateway/limiter/config';

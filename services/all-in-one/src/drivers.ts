@@ -1,5 +1,5 @@
 import type { Environment } from '@gateway/config';
-import type { UsageSink } from '@gateway/edge-router/journal/usage-delivery';
+import type { UsageSink } from '@gateway/edge-router/usage/outbox';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { readLimiterConfig } from '@gateway/limiter/config';
 import type { LimitStore } from '@gateway/limiter/store/limit-store';
