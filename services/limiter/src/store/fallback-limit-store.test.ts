@@ -1,10 +1,10 @@
+import { createLogger } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FlakyStore } from '../../test/flaky-store.ts';
-import { watchedEvents } from '../../test/watched-events.ts';
+import { watchedMetrics } from '../../test/watched-metrics.ts';
+import { FallbackLimitStore, type FallbackLimitStoreOptions } from './fallback-limit-store.ts';
 import type { LimitStore } from './limit-store.ts';
-import { MemoryLimitStore } from './memory-limit-store.ts';
-import { OutageTolerantStore, type OutageTolerantStoreOptions } from './outage-tolerant-store.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const today = '2026-11-20';
@@ -12,22 +12,24 @@ const today = '2026-11-20';
 describe('a store whose remote goes away', () => {
   let clock: ManualClock;
   let remote: FlakyStore;
-  let store: OutageTolerantStore;
-  let events: ReturnType<typeof watchedEvents>;
+  let store: FallbackLimitStore;
+  let watched: ReturnType<typeof watchedMetrics>;
+  const logger = createLogger('limiter', 'silent');
 
-  const open = (options: Partial<OutageTolerantStoreOptions> = {}) =>
-    new OutageTolerantStore({
+  const open = (options: Partial<FallbackLimitStoreOptions> = {}) =>
+    new FallbackLimitStore({
       remote,
-      local: new MemoryLimitStore({ clock, maxKeys: 100 }),
       clock,
-      events,
+      metrics: watched.metrics,
+      logger,
+      leastReplicas: 1,
       failureMode: 'local',
       localMaxMs: 3_600_000,
       maxKept: 10,
       ...options,
     });
   /** One that has reached its remote. */
-  const started = async (options: Partial<OutageTolerantStoreOptions> = {}) => {
+  const started = async (options: Partial<FallbackLimitStoreOptions> = {}) => {
     const opened = open(options);
     await opened.start();
     return opened;
@@ -35,21 +37,21 @@ describe('a store whose remote goes away', () => {
   const question = (tokensPerDay: number | undefined = 100) => ({
     key: 'key',
     limits: { requestsPerMinute: 3, tokensPerDay },
-    dayBase: () => 0,
+    hasLedger: false,
   });
   const admit = (requestId: string) => store.admit({ ...question(), requestId, costKind: 'request_and_tokens' });
-  const settle = (requestId: string, tokens: number, dayBase: () => number | undefined = () => 0) =>
-    store.settle({ key: 'key', requestId, localDay: today, tokens, dayBase });
-  const usedIn = async (asked: Pick<LimitStore, 'peek'>) => {
-    const answer = await asked.peek(question());
-    return answer.kind === 'status' ? 100 - (answer.status.tokens?.remaining ?? 0) : answer.kind;
+  const settle = (requestId: string, tokens: number, hasLedger = false) =>
+    store.settle({ key: 'key', requestId, localDay: today, tokens, hasLedger });
+  const usedIn = async (asked: Pick<LimitStore, 'admit'>) => {
+    const answer = await asked.admit({ ...question(), requestId: undefined, costKind: 'request_only' });
+    return answer.kind === 'day_total_unknown' ? answer.kind : 100 - (answer.status.tokens?.remaining ?? 0);
   };
 
   beforeEach(async () => {
     vi.useFakeTimers();
     clock = new ManualClock(noonMs);
     remote = new FlakyStore(clock);
-    events = watchedEvents();
+    watched = watchedMetrics();
     store = await started();
   });
   afterEach(async () => {
@@ -63,8 +65,9 @@ describe('a store whose remote goes away', () => {
     const decisions = await Promise.all(['a', 'b', 'c', 'd'].map(admit));
     expect(decisions.map(({ kind }) => kind)).toEqual(['admitted', 'admitted', 'admitted', 'refused']);
     expect(decisions[3]).toMatchObject({ status: { degraded: true } });
-    expect(events.degraded).toHaveBeenCalledTimes(4);
-    expect(events.outageBegan).toHaveBeenCalledExactlyOnceWith('away');
+    expect(await watched.valueOf('degraded_total')).toBe(4);
+    expect(await watched.valueOf('store_outages_total')).toBe(1);
+    expect(await watched.valueOf('store_away')).toBe(1);
   });
 
   it('goes back by itself when the remote answers again', async () => {
@@ -75,7 +78,7 @@ describe('a store whose remote goes away', () => {
     remote.away = 'no';
     await vi.advanceTimersByTimeAsync(250);
     expect(await admit('c')).toMatchObject({ status: { degraded: false } });
-    expect(events.outageEnded).toHaveBeenCalledTimes(1);
+    expect(await watched.valueOf('store_away')).toBe(0);
   });
 
   it('opens no fresh window for each of several outages', async () => {
@@ -98,7 +101,7 @@ describe('a store whose remote goes away', () => {
     expect(await admit('d')).toMatchObject({ kind: 'refused', refusal: { retryAtMs: noonMs + 60_000 } });
   });
 
-  it('tells the remote what it admitted, so that no slot is given away twice, even if the remote forgot everything', async () => {
+  it('gives the remote what it admitted, so that no slot is given away twice, even if the remote forgot everything', async () => {
     await admit('a');
     clock.advanceMs(10_000);
     remote.away = 'before the call';
@@ -112,10 +115,10 @@ describe('a store whose remote goes away', () => {
       status: { degraded: false, requests: { remaining: 0, nextSlotAtMs: noonMs + 60_000 } },
     });
     expect(await admit('d')).toMatchObject({ kind: 'refused', status: { degraded: false } });
-    expect(events.admissionsHandedOver.mock.calls.flat()).toContain(2);
+    expect(await watched.valueOf('handed_over_admissions_total')).toBe(2);
   });
 
-  it('asks the remote nothing before it has told it the last admissions', async () => {
+  it('asks the remote nothing before it has given it the last admissions', async () => {
     remote.away = 'before the call';
     await admit('a');
     remote.away = 'no';
@@ -123,7 +126,7 @@ describe('a store whose remote goes away', () => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     remote.beforeRecording = () => gates[recordings++]?.promise;
     await vi.advanceTimersByTimeAsync(250);
-    // While the first part is told, it still decides alone; this one is told afterwards.
+    // During the first part it still decides alone; this one is handed over afterwards.
     expect(await admit('b')).toMatchObject({ status: { degraded: true } });
     gates[0]?.resolve();
     await vi.advanceTimersByTimeAsync(0);
@@ -134,7 +137,7 @@ describe('a store whose remote goes away', () => {
 
   it('keeps only so many admissions for an outage', async () => {
     remote.forgetEverything();
-    store = await started({ local: new MemoryLimitStore({ clock, maxKeys: 100, maxRecorded: 2 }) });
+    store = await started({ maxKept: 2 });
     for (const requestId of ['a', 'b', 'c']) await admit(requestId);
     remote.away = 'before the call';
     expect(await admit('d')).toMatchObject({ kind: 'admitted', status: { requests: { remaining: 0 } } });
@@ -244,11 +247,10 @@ describe('a store whose remote goes away', () => {
   });
 
   it('starts from a total that was put right downwards, too', async () => {
-    await settle('a', 90, () => undefined);
-    await remote.rememberDayBase('key', today, 90);
+    await settle('a', 90, true);
+    await remote.reloadDay('key', today, { totalTokens: 90, includedIds: [] });
     await admit('b');
-    const begun = await store.beginReconciliation('key', today, { pauseMs: 1 });
-    await store.finishReconciliation('key', today, begun?.ticket ?? '', { totalTokens: 90, includedIds: ['a'] });
+    await store.reloadDay('key', today, { totalTokens: 90, includedIds: ['a'] });
     clock.advanceMs(1_000);
     await admit('c');
     remote.away = 'before the call';
@@ -275,20 +277,20 @@ describe('a store whose remote goes away', () => {
     expect(await admit('c')).toMatchObject({ status: { degraded: true, tokens: { remaining: 40 } } });
   });
 
-  it('tells the remote every settle of the outage, once', async () => {
+  it('replays every settle of the outage, once', async () => {
     remote.away = 'after the call';
     await settle('applied', 10);
     remote.away = 'before the call';
     await settle('b', 20);
     await settle('b', 20);
-    expect(events.settlesPending).toHaveBeenLastCalledWith(2);
+    expect(await watched.valueOf('pending_settles')).toBe(2);
     remote.away = 'no';
     await vi.advanceTimersByTimeAsync(250);
     expect(await usedIn(remote)).toBe(30);
-    expect(events.settlesPending).toHaveBeenLastCalledWith(0);
+    expect(await watched.valueOf('pending_settles')).toBe(0);
   });
 
-  it('tells what was settled while it told the rest right after it', async () => {
+  it('replays what was settled during the hand-over right after it', async () => {
     remote.away = 'before the call';
     await admit('a');
     remote.away = 'no';
@@ -296,30 +298,29 @@ describe('a store whose remote goes away', () => {
     remote.beforeRecording = () => gate.promise;
     await vi.advanceTimersByTimeAsync(250);
     await settle('a', 20);
-    expect(events.settlesPending).toHaveBeenLastCalledWith(1);
+    expect(await watched.valueOf('pending_settles')).toBe(1);
     gate.resolve();
     await vi.advanceTimersByTimeAsync(0);
     expect(await usedIn(remote)).toBe(20);
-    expect(events.settlesPending).toHaveBeenLastCalledWith(0);
+    expect(await watched.valueOf('pending_settles')).toBe(0);
   });
 
-  it('tells the settles of an outage as pending when the remote came back without its memory: the ledger may have them', async () => {
+  it('replays the settles of an outage as pending when the remote came back without its memory: the ledger may have them', async () => {
     remote.away = 'before the call';
-    await settle('a', 20, () => undefined);
+    await settle('a', 20, true);
     remote.away = 'no';
     await vi.advanceTimersByTimeAsync(250);
-    await remote.rememberDayBase('key', today, 20);
+    await remote.reloadDay('key', today, { totalTokens: 20, includedIds: [] });
     expect(await usedIn(remote)).toBe(40);
-    const begun = await store.beginReconciliation('key', today, { pauseMs: 1 });
-    expect(begun?.pendingIds).toEqual(['a']);
-    await store.finishReconciliation('key', today, begun?.ticket ?? '', { totalTokens: 20, includedIds: ['a'] });
+    expect(await store.pendingIds('key', today, 1)).toEqual(['a']);
+    await store.reloadDay('key', today, { totalTokens: 20, includedIds: ['a'] });
     expect(await usedIn(remote)).toBe(20);
   });
 
   it('keeps only so many settles, and counts those it gives up', async () => {
     remote.away = 'before the call';
     for (let n = 0; n < 13; n++) await settle(String(n), 1);
-    expect(events.settleDropped).toHaveBeenCalledTimes(3);
+    expect(await watched.valueOf('dropped_settles_total')).toBe(3);
     remote.away = 'no';
     await vi.advanceTimersByTimeAsync(250);
     expect(await usedIn(remote)).toBe(10);
@@ -336,7 +337,7 @@ describe('a store whose remote goes away', () => {
     expect(store.notReady()).toContain('away');
   });
 
-  it('fails at once when told to, and loses no settle', async () => {
+  it('fails at once when it is set to, and loses no settle', async () => {
     store = await started({ failureMode: 'closed' });
     remote.away = 'before the call';
     await expect(admit('a')).rejects.toMatchObject({ code: 'internal_error' });
