@@ -38,8 +38,8 @@ export default defineConfig({
           name: 'e2e',
           include: ['test-e2e/suite/**/*.test.ts', 'test-e2e/faults/**/*.test.ts'],
           globalSetup,
-          // Each file runs a whole gateway: one at a time, so that they do not starve each other.
-          fileParallelism: false,
+          // Each file runs a whole gateway on ports of its own. More at a time would starve each other.
+          maxWorkers: 2,
           testTimeout: 60_000,
           hookTimeout: 240_000,
           sequence: { groupOrder: 2 },

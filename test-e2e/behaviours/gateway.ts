@@ -15,7 +15,7 @@ import { largeAnswersBehaviour } from './large-answers.ts';
 import { limitsBehaviour } from './limits.ts';
 import { modelListingBehaviour } from './model-listing.ts';
 import { modelsBehaviour } from './models.ts';
-import { officialSdksBehaviour } from './official-sdks.ts';
+import { officialSdksBehaviour, officialSdksSmoke } from './official-sdks.ts';
 import { protocolBehaviour } from './protocol.ts';
 import { reconcileBehaviour } from './reconcile.ts';
 import { refusedAccountsBehaviour } from './refused-accounts.ts';
@@ -29,7 +29,10 @@ import { usageBehaviour } from './usage.ts';
 import { usagePeriodsBehaviour } from './usage-periods.ts';
 import { zeroLimitsBehaviour } from './zero-limits.ts';
 
-/** Everything that a gateway does, whatever it is made of. */
+/**
+ * What a gateway does, whatever it is made of. It runs whole on the two wirings that differ most: everything in one process, and
+ * every service by itself.
+ */
 export function describeGateway<T extends Topology>(
   name: string,
   start: () => Promise<T>,
@@ -42,9 +45,6 @@ export function describeGateway<T extends Topology>(
     zeroLimitsBehaviour(gateway);
     usageBehaviour(gateway);
     badInputBehaviour(gateway);
-    bodyArrivalBehaviour(gateway);
-    bodySharesBehaviour(gateway);
-    slowUploadsBehaviour(gateway);
     failoverBehaviour(gateway);
     brokenAnswersBehaviour(gateway);
     refusedAccountsBehaviour(gateway);
@@ -53,17 +53,45 @@ export function describeGateway<T extends Topology>(
     hangUpRacesBehaviour(gateway);
     usagePeriodsBehaviour(gateway);
     modelListingBehaviour(gateway);
-    officialSdksBehaviour(gateway);
+    officialSdksSmoke(gateway);
     relayBytesBehaviour(gateway);
     reportedCountsBehaviour(gateway);
     largeAnswersBehaviour(gateway);
-    protocolBehaviour(gateway);
+    bodyArrivalBehaviour(gateway);
     tokenLabelsBehaviour(gateway);
     tracesBehaviour(gateway);
     requestIdsBehaviour(gateway);
     reconcileBehaviour(gateway);
     contractBehaviour(gateway);
     adminPortBehaviour(gateway);
+    more(gateway);
+  });
+}
+
+/** What the edge alone decides, and what the official clients make of answers: the same code in every wiring. */
+export function describeClients(name: string, start: () => Promise<Topology>): void {
+  describeTopology(name, start, (gateway) => {
+    protocolBehaviour(gateway);
+    bodySharesBehaviour(gateway);
+    slowUploadsBehaviour(gateway);
+    officialSdksBehaviour(gateway);
+  });
+}
+
+/** Enough to see that a wiring holds together: answers, streams, limits, usage, failover, hanging up. */
+export function describeSmoke<T extends Topology>(
+  name: string,
+  start: () => Promise<T>,
+  more: (gateway: () => T) => void = () => undefined,
+): void {
+  describeTopology(name, start, (gateway) => {
+    modelsBehaviour(gateway);
+    chatCompletionsBehaviour(gateway);
+    limitsBehaviour(gateway);
+    usageBehaviour(gateway);
+    failoverBehaviour(gateway);
+    hangUpBehaviour(gateway);
+    relayBytesBehaviour(gateway);
     more(gateway);
   });
 }

@@ -25,3 +25,9 @@ export function officialSdksBehaviour(gateway: () => Topology): void {
   anthropicErrorsBehaviour(gateway);
   sdkRetriesBehaviour(gateway);
 }
+
+/** The most common of their calls. */
+export function officialSdksSmoke(gateway: () => Topology): void {
+  openAiSdkBehaviour(gateway);
+  anthropicSdkBehaviour(gateway);
+}

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { messagesBody, relay, responsesBody } from '../client/relay.ts';
 import { issueToken } from '../client/tokens.ts';
@@ -29,17 +28,19 @@ export function relayUsageBehaviour(gateway: () => Topology): void {
   describe('the usage of relayed requests', () => {
     it('on /v1/messages counts what was read from and written to the cache as input', async () => {
       const token = await issueToken(gateway(), { tokensPerDay: 1_000_000 });
-      const system = [
-        { type: 'text', text: `${randomUUID()} ${'long '.repeat(40)}`, cache_control: { type: 'ephemeral' } },
-      ];
       const answers: MessagesUsage['usage'][] = [];
-      for (const stream of [false, false, true]) {
-        const body = messagesBody('gateway/bytes', 'hello', { system, stream });
+      const asked = [
+        { text: `#written 40 ${'long '.repeat(40)}`, stream: false },
+        { text: `#cached 40 ${'long '.repeat(40)}`, stream: false },
+        { text: `#cached 30 #written 10 ${'long '.repeat(40)}`, stream: true },
+      ];
+      for (const { text: content, stream } of asked) {
+        const body = messagesBody('gateway/bytes', content, { stream });
         const { text } = await relay(gateway(), token.text, { path: '/v1/messages', body });
         answers.push(stream ? usageOfMessageStream(text) : (JSON.parse(text) as MessagesUsage).usage);
       }
-      expect(answers[0]?.cache_creation_input_tokens).toBeGreaterThan(0);
-      expect(answers[1]?.cache_read_input_tokens).toBe(answers[0]?.cache_creation_input_tokens);
+      expect(answers.map((usage) => usage.cache_creation_input_tokens)).toEqual([40, 0, 10]);
+      expect(answers.map((usage) => usage.cache_read_input_tokens)).toEqual([0, 40, 30]);
       const sum = (keys: readonly (keyof MessagesUsage['usage'])[]) =>
         answers.reduce((total, usage) => total + keys.reduce((each, key) => each + usage[key], 0), 0);
       const inputTokens = sum(['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']);
@@ -56,14 +57,13 @@ export function relayUsageBehaviour(gateway: () => Topology): void {
 
     it('on /v1/responses is what the provider reports, cached tokens too', async () => {
       const token = await issueToken(gateway(), { tokensPerDay: 1_000_000 });
-      const key = randomUUID();
       const answers: ResponsesUsage['response']['usage'][] = [];
-      for (let n = 0; n < 2; n++) {
-        const body = responsesBody('gpt-bytes', `hello ${key} #reason 9`, { prompt_cache_key: key });
+      for (const cached of [0, 5]) {
+        const body = responsesBody('gpt-bytes', `hello ${'long '.repeat(9)} #cached ${cached} #reason 9`);
         const { text } = await relay(gateway(), token.text, { path: '/v1/responses', body });
         answers.push(usageOfResponseStream(text));
       }
-      expect(answers[1]?.input_tokens_details.cached_tokens).toBeGreaterThan(0);
+      expect(answers[1]?.input_tokens_details.cached_tokens).toBe(5);
       const inputTokens = answers.reduce((sum, { input_tokens }) => sum + input_tokens, 0);
       const outputTokens = answers.reduce((sum, { output_tokens }) => sum + output_tokens, 0);
       const totals = {

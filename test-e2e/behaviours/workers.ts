@@ -13,7 +13,7 @@ export interface WorkersTopology extends Topology {
   readonly terminate: () => Promise<void>;
 }
 
-/** What must hold of two workers on one port, which nobody outside should be able to tell from one. */
+/** What must hold of two workers on one port, which look like one from outside. */
 export function describeWorkers(name: string, start: () => Promise<WorkersTopology>): void {
   describe(name, () => {
     let topology: WorkersTopology | undefined;
@@ -77,7 +77,7 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
       const token = await issueToken(gateway(), { kind: 'personal' });
       for (let n = 1; n <= 20; n++) {
         expect((await chatAfresh(gateway(), token.text, { model }).answer).status).toBe(200);
-        // Connections are handed out in turns: an even number in between lets every pair of workers meet.
+        // The worker that answers is another one half of the time.
         if (n % 2 === 0) expect(await requestsTodayAfresh(gateway(), token.text)).toBe(n);
         expect(await requestsTodayAfresh(gateway(), token.text)).toBe(n);
       }
@@ -86,12 +86,14 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
     it('outlive one that is killed: others serve on, another takes its place, and nothing is lost', async () => {
       const token = await issueToken(gateway(), { kind: 'personal' });
       slowDown();
-      const streams = Array.from({ length: 10 }, () => longStream(token.text));
+      const streams = Array.from({ length: 16 }, () => longStream(token.text));
       await Promise.all(streams.map(({ began }) => began));
       const runningThere = await sampleOf('gateway_requests_in_flight{worker="1"}');
       expect(runningThere).toBeGreaterThan(0);
       const [victim = 0] = workerPids();
       process.kill(victim, 'SIGKILL');
+      // Connections that the kernel gave to a process in its last moment are reset, as at any server that dies.
+      await expect.poll(() => isAlive(victim)).toBe(false);
       const meanwhile = await Promise.all(
         Array.from({ length: 10 }, () => chatAfresh(gateway(), token.text, { model }).answer),
       );
@@ -126,4 +128,12 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
       expect((await chatAfresh(gateway(), token.text, { model }).answer).status).toBe(0);
     });
   });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }

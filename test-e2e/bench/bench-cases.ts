@@ -1,4 +1,4 @@
-import type { LoadShape } from './load/load-order.ts';
+import type { LoadOrder, LoadShape } from './load/load-order.ts';
 import { chatModelOf } from './systems/gateway-file.ts';
 import { modelOf, type Pace, type ProviderFormat } from './wire/bench-models.ts';
 
@@ -18,14 +18,11 @@ export interface BenchCase {
   readonly shape: LoadShape;
   /** Large bodies that others send at the same time: one after the other on each connection, with a pause after each answer. */
   readonly beside?: { readonly bodyBytes: number; readonly connections: number; readonly pauseMs: number };
+  /** Streams that others keep open at the same time. */
+  readonly openStreams?: LoadOrder['openStreams'];
   /** Whether `--quick` has it. */
   readonly isQuick: boolean;
-  /** Whether `--short` has it. */
-  readonly isShort: boolean;
 }
-
-/** One of each kind that a change of the hot path shows in. */
-const shortCases: readonly string[] = ['chat-to-messages-1k', 'messages-1k', 'messages-stream'];
 
 interface Route {
   readonly name: string;
@@ -65,7 +62,7 @@ const largeBodies = [
   { route: 'responses', name: '64m', bodyBytes: 64 * mebibyte - kibibyte, connections: 1 },
 ] as const;
 
-const everyCase: readonly Omit<BenchCase, 'isShort'>[] = [
+export const benchCases: readonly BenchCase[] = [
   ...sizes.flatMap((size) =>
     routes.map((route) => ({
       ...route,
@@ -129,11 +126,6 @@ const everyCase: readonly Omit<BenchCase, 'isShort'>[] = [
       isQuick: false,
     })),
 ];
-
-export const benchCases: readonly BenchCase[] = everyCase.map((each) => ({
-  ...each,
-  isShort: shortCases.includes(each.name),
-}));
 
 /** The path of a case's requests. */
 export function pathOf({ endpoint }: BenchCase): string {

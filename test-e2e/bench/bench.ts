@@ -3,6 +3,7 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { type BenchCase, benchCases, type CaseKind } from './bench-cases.ts';
 import type { LoadGenerator } from './load/load-generator.ts';
+import { type GrowthRow, measureGrowth } from './measure/growth.ts';
 import { measureIngest } from './measure/ingest-events.ts';
 import { measureLimiter, type ServiceFigures } from './measure/limiter-checks.ts';
 import { problemWith } from './measure/probe-systems.ts';
@@ -28,6 +29,7 @@ export async function runBench(options: BenchOptions, interrupted: AbortSignal):
   const notes = [...scene.notes];
   const limiter = await measureService('limiter', scene, options, notes, interrupted);
   const ingest = await measureService('ingest', scene, options, notes, interrupted);
+  const growth = await measureGrowthOf(scene, options, interrupted);
   return {
     startedAt,
     remark: options.remark,
@@ -39,13 +41,13 @@ export async function runBench(options: BenchOptions, interrupted: AbortSignal):
     rows: measured.flatMap(rowsOf),
     limiter,
     ingest,
+    growth,
   };
 }
 
-function chosenCases({ quick, short, cases }: BenchOptions): readonly BenchCase[] {
+function chosenCases({ quick, cases }: BenchOptions): readonly BenchCase[] {
   return benchCases.filter(
-    ({ name, isQuick, isShort }) =>
-      (isQuick || !quick) && (isShort || !short) && (cases.length === 0 || cases.some((text) => name.includes(text))),
+    ({ name, isQuick }) => (isQuick || !quick) && (cases.length === 0 || cases.some((text) => name.includes(text))),
   );
 }
 
@@ -105,7 +107,7 @@ async function measureService(
   notes: string[],
   interrupted: AbortSignal,
 ): Promise<ServiceFigures | undefined> {
-  const isChosen = !options.short && (options.cases.length === 0 || options.cases.some((text) => name.includes(text)));
+  const isChosen = options.cases.length === 0 || options.cases.some((text) => name.includes(text));
   if (services === undefined || !isChosen) return undefined;
   interrupted.throwIfAborted();
   progress(name);
@@ -120,6 +122,17 @@ async function measureService(
     notes.push(`${name} was not measured: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
     return undefined;
   }
+}
+
+async function measureGrowthOf(
+  { providerPort, generator, onSystemCore }: Scene,
+  options: BenchOptions,
+  interrupted: AbortSignal,
+): Promise<readonly GrowthRow[]> {
+  const isChosen = options.cases.length === 0 ? !options.quick : options.cases.some((text) => 'growth'.includes(text));
+  if (!isChosen || !options.systems.includes('all-in-one')) return [];
+  const measuring = measureGrowth(providerPort, generator, { ...options, onSystemCore, progress });
+  return await unlessInterrupted(interrupted, measuring);
 }
 
 async function profileAll(

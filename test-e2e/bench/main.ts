@@ -1,11 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runBench } from './bench.ts';
-import { type BenchOptions, readOptions, usage } from './options.ts';
-import { compareRatios } from './regression/compare-ratios.ts';
-import { readRecordedRatios, writeRecordedRatios } from './regression/recorded-ratios.ts';
-import { chartOf } from './report/chart.ts';
-import type { Results } from './report/results.ts';
+import { readOptions, usage } from './options.ts';
 import { tableOf } from './report/table.ts';
 
 // What the gateway costs, beside nginx as the floor: see docs/performance.md.
@@ -29,9 +25,7 @@ try {
     if (results !== undefined) {
       const file = (name: string) => join(options.outputFolder, name);
       await writeFile(file('results.json'), `${JSON.stringify(results, undefined, 2)}\n`);
-      await writeFile(file('chart.svg'), chartOf(results));
       process.stdout.write(`${tableOf(results)}\n`);
-      if (options.short) await holdAgainstRecorded(results, options);
     }
   }
 } catch (thrown) {
@@ -39,11 +33,3 @@ try {
   process.exitCode = interrupted.signal.aborted ? 130 : 1;
 }
 process.exit();
-
-/** Fails this process when the gateway costs far more than it did when its ratios were recorded. */
-async function holdAgainstRecorded({ rows }: Results, { record }: BenchOptions): Promise<void> {
-  if (record) return await writeRecordedRatios(rows);
-  const { lines, regressions } = compareRatios(rows, await readRecordedRatios());
-  process.stdout.write(`\n${lines.join('\n')}\n`);
-  if (regressions.length > 0) process.exitCode = 1;
-}

@@ -1,13 +1,8 @@
 import { parseArgs } from 'node:util';
-import { watchedSystems } from './regression/recorded-ratios.ts';
 import { type SystemName, systemNames } from './systems/system.ts';
 
 export interface BenchOptions {
   readonly quick: boolean;
-  /** Three cases, held against the recorded ratios: what is looked at with every change. */
-  readonly short: boolean;
-  /** Records the ratios of a short run instead of comparing them. */
-  readonly record: boolean;
   /** Worker processes of the all-in-one, as its own setting has it. */
   readonly workers: string;
   /** Texts of which a case's name has one; empty: all cases. */
@@ -29,13 +24,11 @@ export interface BenchOptions {
 
 export const usage = `npm run bench -- [options]
   --quick              the cases of every day, in less than two minutes
-  --short              three cases in three minutes; fails when a ratio to nginx is far beyond the recorded one
-  --record             with --short: records the ratios instead
   --case <text>        only cases whose name has this text; may be repeated
   --topology <name>    only all-in-one, or only services, beside direct, nginx, bare-node and portkey; may be repeated
   --workers <n>        the all-in-one with so many workers, all on its one core (1)
   --rounds <n>         paired rounds of each case (3; 2 with --quick)
-  --seconds <n>        measured time of one round (3; 1 with --quick or --short)
+  --seconds <n>        measured time of one round (3; 1 with --quick)
   --out <folder>       where results go (bench-results)
   --profile            profiles the gateway's processes under each case and prints where time goes
   --remark <text>      stands above the figures
@@ -48,8 +41,6 @@ export function readOptions(args: readonly string[]): BenchOptions | 'help' {
     args: [...args],
     options: {
       quick: { type: 'boolean', default: false },
-      short: { type: 'boolean', default: false },
-      record: { type: 'boolean', default: false },
       workers: { type: 'string', default: '1' },
       case: { type: 'string', multiple: true, default: [] },
       topology: { type: 'string', multiple: true, default: [] },
@@ -62,19 +53,16 @@ export function readOptions(args: readonly string[]): BenchOptions | 'help' {
     },
   });
   if (values.help) return 'help';
-  const isBrief = values.quick || values.short;
   return {
     quick: values.quick,
-    short: values.short,
-    record: values.record,
     workers: values.workers,
     cases: values.case,
-    systems: values.short ? ['nginx', ...watchedSystems] : systemsOf(values.topology),
+    systems: systemsOf(values.topology),
     rounds: positive('--rounds', values.rounds, values.quick ? 2 : 3, 100),
-    measureMs: positive('--seconds', values.seconds, isBrief ? 1 : 3, 600) * 1_000,
-    warmUpMs: isBrief ? 500 : 1_000,
-    settleMs: isBrief ? 4_000 : 8_000,
-    mostSettlingTurns: isBrief ? 6 : 15,
+    measureMs: positive('--seconds', values.seconds, values.quick ? 1 : 3, 600) * 1_000,
+    warmUpMs: values.quick ? 500 : 1_000,
+    settleMs: values.quick ? 4_000 : 8_000,
+    mostSettlingTurns: values.quick ? 6 : 15,
     outputFolder: values.out,
     profile: values.profile,
     remark: values.remark,

@@ -17,6 +17,9 @@ export interface Scene extends AsyncDisposable {
   readonly services: ServicesSystem | undefined;
   readonly generator: LoadGenerator;
   readonly isPinned: boolean;
+  readonly providerPort: number;
+  /** Starts a process on the core of the systems. */
+  readonly onSystemCore: <T>(start: () => Promise<T>) => Promise<T>;
   /** What is missing, and why. */
   readonly notes: readonly string[];
 }
@@ -62,6 +65,15 @@ export async function startScene(options: BenchOptions, interrupted: AbortSignal
   moveTo(cores?.load);
   const running = stack.move();
   return {
+    providerPort: port,
+    onSystemCore: async (start) => {
+      moveTo(cores?.system);
+      try {
+        return await start();
+      } finally {
+        moveTo(cores?.load);
+      }
+    },
     systems,
     services,
     generator,

@@ -37,7 +37,7 @@ describe('a gateway whose parts die, freeze and forget while it answers', () => 
     expect(result.deeds.committedByTheDead).toBeGreaterThan(0);
   });
 
-  it('comes to rest: nothing stays behind in a journal, in the stream or at a provider', () => {
+  it('comes to rest: nothing stays behind in an outbox, in the stream or at a provider', () => {
     expect(result.quiet.restless).toEqual([]);
   });
 

@@ -4,7 +4,7 @@ import { type ReplicatedServices, startReplicatedServices } from '../topologies/
 import { compareTotals, type TokenTotals, tokensPerDay } from './audit/compare-totals.ts';
 import { type Judgement, judgeRequests } from './audit/judge-requests.ts';
 import { conservationReport, struckLine } from './audit/report.ts';
-import { findTraces, tellStory } from './audit/tell-story.ts';
+import { findTraces, describeRequest } from './audit/describe-request.ts';
 import { type Quiet, waitForQuiet } from './audit/wait-for-quiet.ts';
 import { Load, type LoadClient } from './load/clients.ts';
 import { RandomNumbers } from './random-numbers.ts';
@@ -127,7 +127,7 @@ async function storiesOf({ requests, unknownRows }: Judgement, field: Battlefiel
   if (suspects.length + unknownRows.length === 0) return [];
   const traces = await findTraces(field);
   return [
-    ...suspects.map((suspect) => tellStory(suspect, traces)),
+    ...suspects.map((suspect) => describeRequest(suspect, traces)),
     ...unknownRows.map((row) => `unknown: ${JSON.stringify(row)}`),
   ].slice(0, mostStories);
 }

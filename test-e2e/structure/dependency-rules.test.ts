@@ -22,7 +22,7 @@ describe('imported packages', () => {
     ['services/limiter/test/a.test.ts', 'vitest'],
     ['libs/testkit/src/a.ts', 'vitest/node'],
     ['vitest.config.ts', 'vitest/config'],
-    ['deploy/local/a.ts', '@gateway/rpc'],
+    ['deploy/scripts/a.ts', '@gateway/rpc'],
   ])('are declared when %s imports %s', (file, specifier) => {
     expect(check(file, specifier)).toEqual([]);
   });
@@ -32,7 +32,7 @@ describe('imported packages', () => {
     ['libs/rpc/src/a.ts', 'vitest', 'libs/rpc'],
     ['libs/rpc/src/a.test.ts', '@gateway/testkit', 'libs/rpc'],
     ['services/limiter/src/a.ts', 'express', 'services/limiter'],
-    ['deploy/local/a.ts', 'pg', 'the root'],
+    ['deploy/scripts/a.ts', 'pg', 'the root'],
   ])('are missing when %s imports %s', (file, specifier, owner) => {
     expect(check(file, specifier)).toEqual([
       `${file}: imports ${specifier}, which ${owner}/package.json doesn't declare`,

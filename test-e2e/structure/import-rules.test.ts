@@ -26,7 +26,7 @@ describe('the direction of imports', () => {
     ['services/all-in-one/src/a.ts', '@gateway/limiter/service'],
     ['services/gatewayctl/src/a.ts', '@gateway/all-in-one/start'],
     ['test-e2e/suite/a.ts', '@gateway/rpc'],
-    ['deploy/local/a.ts', '@gateway/rpc'],
+    ['deploy/scripts/a.ts', '@gateway/rpc'],
     ['services/limiter/src/a.ts', 'express'],
   ])('lets %s import %s', (file, specifier) => {
     expect(check(file, specifier)).toEqual([]);
@@ -40,7 +40,7 @@ describe('the direction of imports', () => {
     ['services/limiter/src/a.ts', '@gateway/all-in-one/start'],
     ['services/limiter/test/a.test.ts', '@gateway/identity/service'],
     ['services/gatewayctl/src/a.ts', '@gateway/test-e2e'],
-    ['deploy/local/a.ts', '@gateway/limiter/service'],
+    ['deploy/scripts/a.ts', '@gateway/limiter/service'],
   ])('forbids %s to import %s', (file, specifier) => {
     expect(check(file, specifier)).toEqual([expect.stringContaining(`${file}: imports ${specifier}`)]);
   });
@@ -70,14 +70,14 @@ describe('relative imports', () => {
 
   it('may go anywhere in the own package', () => {
     expect(check('libs/rpc/test/a.test.ts', '../src/grpc.ts')).toEqual([]);
-    expect(check('deploy/local/a.ts', '../check/b.ts')).toEqual([]);
+    expect(check('deploy/scripts/a.ts', '../docker/b.ts')).toEqual([]);
   });
 
   it.each([
     ['libs/rpc/src/a.ts', '../../errors/src/index.ts'],
     ['services/limiter/src/a.ts', '../../../libs/rpc/src/index.ts'],
-    ['test-e2e/suite/a.test.ts', '../../deploy/local/b.ts'],
-    ['deploy/local/a.ts', '../../libs/rpc/src/index.ts'],
+    ['test-e2e/suite/a.test.ts', '../../deploy/scripts/b.ts'],
+    ['deploy/scripts/a.ts', '../../libs/rpc/src/index.ts'],
     ['libs/rpc/src/a.ts', '../../../vitest.config.ts'],
   ])('may not lead %s to %s', (file, specifier) => {
     expect(check(file, specifier)).toEqual([expect.stringContaining(`${file}: imports ${specifier} by path`)]);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { startNats, startPostgres, startRedis, type TestServer } from '@gateway/testkit';
 import { internalErrorContract } from '../behaviours/contract.ts';
-import { describeGateway } from '../behaviours/gateway.ts';
+import { describeSmoke } from '../behaviours/gateway.ts';
 import { startAllInOne } from '../topologies/all-in-one.ts';
 import type { Topology } from '../topologies/topology.ts';
 
@@ -9,7 +9,7 @@ interface SharedTopology extends Topology {
   readonly postgres: TestServer;
 }
 
-describeGateway(
+describeSmoke(
   'the all-in-one gateway on Redis, NATS and Postgres',
   async (): Promise<SharedTopology> => {
     await using stack = new AsyncDisposableStack();

@@ -123,8 +123,7 @@ describe.each([
     {
       await using _first = await start();
     }
-    const widened = (await filesIn(data)).filter((path) => !path.endsWith('.journal'));
-    await Promise.all(widened.map((path) => chmod(path, 0o644)));
+    await Promise.all((await filesIn(data)).map((path) => chmod(path, 0o644)));
     await using _command = await start();
     const token = await issueToken({ adminUrl }, { requestsPerMinute: 5 });
     expect(await chat(token.text)).toBe(200);
@@ -132,7 +131,7 @@ describe.each([
     expect(files).toContain(join(data, 'gateway.sqlite-wal'));
     const modes = await Promise.all(files.map(async (path) => [path, (await stat(path)).mode & 0o777]));
     expect(modes.filter(([, mode]) => mode !== 0o600)).toEqual([]);
-    expect((await stat(join(data, 'journal'))).mode & 0o777).toBe(0o700);
+    expect((await stat(join(data, 'outbox'))).mode & 0o777).toBe(0o700);
   });
 });
 

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { startNats, startPostgres, startRedis } from '@gateway/testkit';
 import { describe, expect, it } from 'vitest';
 import { streamLimitsBehaviour } from '../behaviours/stream-limits.ts';
 import { eventsOf } from '../client/chat.ts';
@@ -16,8 +14,6 @@ const writeFile = writeStreamLimitsFile;
 
 const topologies: Readonly<Record<string, () => Promise<Topology>>> = {
   embedded: () => startAllInOne('stream-limits', settings, writeFile),
-  workers: () => startAllInOne('stream-limits-workers', { ...settings, GATEWAY_WORKERS: '2' }, writeFile),
-  shared: startShared,
   services: () => startServicesTopology('stream-limits-services', { env: settings, writeFile }),
 };
 
@@ -43,19 +39,3 @@ describe('a gateway that is stopped while a stream goes on', () => {
     expect(performance.now() - stoppedAtMs).toBeLessThan(15_000);
   });
 });
-
-async function startShared(): Promise<Topology> {
-  await using stack = new AsyncDisposableStack();
-  const [redis, nats, postgres] = await Promise.all([startRedis(), startNats(), startPostgres()]);
-  for (const server of [redis, nats, postgres]) stack.use(server);
-  const backends = {
-    REDIS_URL: redis.url,
-    NATS_URL: nats.url,
-    DATABASE_URL: postgres.url,
-    MIGRATE_AT_START: 'true',
-    TOKEN_HASH_KEY: randomBytes(32).toString('base64'),
-  };
-  const gateway = stack.use(await startAllInOne('stream-limits-shared', { ...settings, ...backends }, writeFile));
-  const open = stack.move();
-  return { ...gateway, [Symbol.asyncDispose]: () => open.disposeAsync() };
-}

@@ -3,15 +3,15 @@ import { appendFile } from 'node:fs/promises';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { describeGateway } from '../behaviours/gateway.ts';
+import { describeSmoke } from '../behaviours/gateway.ts';
 import { describeWorkers } from '../behaviours/workers.ts';
 import { chatAfresh } from '../client/fresh-connection.ts';
 import { issueToken } from '../client/tokens.ts';
 import { ask } from '../faults/limit-window-load.ts';
-import { startAllInOne } from '../topologies/all-in-one.ts';
+import { type AllInOneTopology, startAllInOne } from '../topologies/all-in-one.ts';
 import { startServicesTopology } from '../topologies/services.ts';
 
-describeGateway('the all-in-one gateway with two workers', () => startAllInOne('workers', { GATEWAY_WORKERS: '2' }));
+describeSmoke('the all-in-one gateway with two workers', () => startAllInOne('workers', { GATEWAY_WORKERS: '2' }));
 
 describe('two workers whose gateway.yaml changes', () => {
   it('all take it', async () => {
@@ -35,10 +35,9 @@ describe('two workers that the limiter in their primary does not answer', () => 
   it('admit the limit together, and no more when it answers again', async () => {
     await using gateway = await startAllInOne('stopped-primary', { GATEWAY_WORKERS: '2', RPC_TIMEOUT_MS: '1000' });
     const token = await issueToken(gateway, { requestsPerMinute: 10 });
-    // Connections are handed to the workers in turns. Each stays with its worker.
-    const agents = [1, 2].map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
+    const agents = await agentOfEachWorker(gateway);
     const statuses: number[] = [];
-    /** Asks through each connection, until it is refused: a refusal may close the connection, and only the primary accepts another. */
+    /** Asks through each connection, until it is refused: a refusal may close the connection, and the next may lead to the other worker. */
     const askEach = async (atMost: number) => {
       for (const agent of agents) {
         for (let n = 0, status = 0; n < atMost && status !== 429; n++) {
@@ -86,6 +85,27 @@ describeWorkers('two workers of the edge as a process of its own', async () => {
   const edge = gateway.services['edge-router'];
   return { ...gateway, primaryPid: () => edge.pid ?? 0, terminate: () => edge.stop() };
 });
+
+/** One connection to each of two workers. Each stays with its worker. */
+async function agentOfEachWorker({ baseUrl, adminUrl }: AllInOneTopology): Promise<readonly Agent[]> {
+  const counts = async () => {
+    const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+    return [1, 2].map((worker) => {
+      const samples = metrics.matchAll(new RegExp(`^gateway_requests_total\\{worker="${worker}".*? (\\d+)$`, 'gm'));
+      return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
+    });
+  };
+  const agents = new Map<number, Agent>();
+  while (agents.size < 2) {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const before = await counts();
+    await touch(baseUrl, agent);
+    const worker = (await counts()).findIndex((count, index) => count > (before[index] ?? 0));
+    if (agents.has(worker)) agent.destroy();
+    else agents.set(worker, agent);
+  }
+  return [...agents.values()];
+}
 
 /** Uses a connection, at the cost of no slot. */
 async function touch(baseUrl: string, agent: Agent): Promise<void> {

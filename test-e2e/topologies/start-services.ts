@@ -14,7 +14,7 @@ export interface Started {
 
 /** Runs what `npm run start:services` runs. It and its services end with this process, even if this one crashes. */
 export function runStartServices(env: Readonly<Record<string, string>>): RunningCommand {
-  const command = startCommand(process.execPath, ['deploy/local/start-services.ts'], env, { stopTimeoutMs: 60_000 });
+  const command = startCommand(process.execPath, ['deploy/scripts/start-services.ts'], env, { stopTimeoutMs: 60_000 });
   const undertaker = new Undertaker();
   undertaker.watch(command.pid);
   const ended = command.ended.finally(async () => {

@@ -86,7 +86,7 @@ function welcomeText(url: string, account: string): string {
 `;
 }
 
-/** What to tell the person whose simulator could not start. */
+/** The text for a person whose simulator could not start. */
 export function problemText(thrown: unknown): string {
   if (isAddressInUse(thrown)) {
     return `The simulator can't start: port ${thrown.port ?? ''} of ${thrown.address ?? 'this host'} is taken by another process. Stop it, or choose another port with --port.`;

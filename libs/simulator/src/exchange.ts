@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JsonObject } from './json-value.ts';
-import type { ProviderError, ProviderFormat } from './provider-format.ts';
-import type { RequestRecord } from './request-record.ts';
-import { endResponse } from './streaming/write-stream.ts';
+import { type ProviderError, type ProviderFormat, ProviderRefusal } from './provider-format.ts';
+import type { RequestRecord } from './record.ts';
+import { endResponse } from './streaming.ts';
 
 /** One request and its answer on the wire, with the record that is kept of them. */
 export class Exchange {
@@ -60,10 +60,35 @@ export class Exchange {
     this.response.socket?.resetAndDestroy();
   }
 
-  /** The end of an answer that was sent whole is recorded by whoever sent it. */
+  /** The end of an answer that was sent whole is recorded by the sender. */
   #onClose(): void {
     if (this.response.writableFinished) return;
     this.record.end('cancelled');
     this.#abort.abort();
   }
+}
+
+/**
+ * Reads a request body whole.
+ *
+ * @throws {ProviderRefusal} 413 when it is larger than the provider takes, 415 when it is compressed.
+ */
+export async function readBody(request: IncomingMessage, maximumBytes: number): Promise<Buffer> {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new ProviderRefusal({ status: 415, message: `Unsupported content-encoding: ${encoding}` });
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    bytes += chunk.length;
+    if (bytes > maximumBytes) throw tooLarge(maximumBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+function tooLarge(maximumBytes: number): ProviderRefusal {
+  return new ProviderRefusal({ status: 413, message: `Request exceeds the maximum size of ${maximumBytes} bytes` });
 }

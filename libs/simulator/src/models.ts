@@ -37,7 +37,7 @@ export class Models {
     this.#state = this.#initial;
   }
 
-  get state(): ModelsState {
+  get(): ModelsState {
     return this.#state;
   }
 

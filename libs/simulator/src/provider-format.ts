@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Conversation } from './answer/conversation.ts';
 import type { AnswerPlan } from './answer/plan-answer.ts';
-import type { InputUsage } from './answer/prompt-cache.ts';
 import type { JsonObject } from './json-value.ts';
 
 export type FormatName = 'responses' | 'messages';
@@ -35,6 +34,16 @@ export interface ProviderRequest {
   readonly body: JsonObject;
   /** What the provider offers at the moment. */
   readonly models: readonly string[];
+}
+
+/** How the input of one request divides. */
+export interface InputUsage {
+  /** All input tokens, cached ones included. */
+  readonly inputTokens: number;
+  /** Read from the cache. */
+  readonly cachedTokens: number;
+  /** Written to the cache by this request. */
+  readonly cacheWriteTokens: number;
 }
 
 /** An answer about to be written. */

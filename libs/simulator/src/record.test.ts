@@ -3,7 +3,7 @@ import { Recorder } from './record.ts';
 
 describe('Recorder', () => {
   it('keeps only the newest requests, but every bill', () => {
-    const recorder = newRecorder({ maximumRequests: 2 });
+    const recorder = new Recorder(2, () => 7);
     for (const account of ['a', 'b', 'c']) {
       begin(recorder, account).bill({ inputTokens: 5, cachedTokens: 1, outputTokens: 2, reasoningTokens: 0 });
     }
@@ -12,7 +12,7 @@ describe('Recorder', () => {
   });
 
   it('counts a request once, with the last it was billed', () => {
-    const recorder = newRecorder({});
+    const recorder = new Recorder(100, () => 7);
     const record = begin(recorder, 'a');
     record.bill({ inputTokens: 5, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 });
     record.bill({ inputTokens: 5, cachedTokens: 0, outputTokens: 9, reasoningTokens: 4 });
@@ -21,22 +21,24 @@ describe('Recorder', () => {
   });
 
   it('keeps the beginning of large bodies', () => {
-    const recorder = newRecorder({ maximumBodyBytes: 4 });
-    recorder.keepBody(begin(recorder, 'a'), Buffer.from('"abcdef"'));
+    const recorder = new Recorder(100, () => 7);
+    recorder.keepBody(begin(recorder, 'a'), Buffer.from(`"${'a'.repeat(100_000)}"`));
     recorder.keepBody(begin(recorder, 'a'), Buffer.from('[1]'));
     const [large, small] = recorder.requests();
-    expect([large?.bodyBytes, Buffer.from(large?.body ?? []).toString(), large?.json]).toEqual([8, '"abc', undefined]);
+    expect([large?.bodyBytes, large?.body.length, large?.json]).toEqual([100_002, 65_536, undefined]);
     expect(small?.json).toEqual([1]);
   });
 
   it('drops the oldest bodies when all together are too large', () => {
-    const recorder = newRecorder({ maximumTotalBodyBytes: 10 });
-    for (let count = 0; count < 4; count++) recorder.keepBody(begin(recorder, 'a'), Buffer.from('1234'));
-    expect(recorder.requests().map(({ body }) => body.length)).toEqual([0, 0, 4, 4]);
+    const recorder = new Recorder(2_000, () => 7);
+    const body = Buffer.alloc(64 * 1024, ' ');
+    for (let count = 0; count < 1_026; count++) recorder.keepBody(begin(recorder, 'a'), body);
+    const kept = recorder.requests().map(({ body }) => body.length);
+    expect([kept.slice(0, 3), kept.at(-1)]).toEqual([[0, 0, 65_536], 65_536]);
   });
 
   it('gives views that do not change, and the first end of a request', () => {
-    const recorder = newRecorder({});
+    const recorder = new Recorder(100, () => 7);
     const record = begin(recorder, 'a');
     const before = record.view;
     record.end('cancelled');
@@ -46,7 +48,7 @@ describe('Recorder', () => {
 
   it('says when the last bytes were sent, however late that is noted, and when a client that left was missed', () => {
     let nowMs = 1;
-    const recorder = newRecorder({}, () => nowMs);
+    const recorder = new Recorder(100, () => nowMs);
     const [whole, cut] = [begin(recorder, 'a'), begin(recorder, 'a')];
     for (const record of [whole, cut]) record.sending();
     nowMs = 2;
@@ -58,7 +60,7 @@ describe('Recorder', () => {
   });
 
   it('finds requests by what they are', () => {
-    const recorder = newRecorder({});
+    const recorder = new Recorder(100, () => 7);
     for (const account of ['a', 'b', 'a']) begin(recorder, account);
     expect(recorder.requests({ account: 'a' }).map(({ id }) => id)).toEqual([1, 3]);
     expect(recorder.requests({ afterId: 2 }).map(({ id }) => id)).toEqual([3]);
@@ -67,7 +69,7 @@ describe('Recorder', () => {
   });
 
   it('forgets everything, also what a request still running is billed later', () => {
-    const recorder = newRecorder({});
+    const recorder = new Recorder(100, () => 7);
     const record = begin(recorder, 'a');
     recorder.reset();
     record.bill({ inputTokens: 5, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 });
@@ -75,11 +77,6 @@ describe('Recorder', () => {
     expect(begin(recorder, 'a').id).toBe(2);
   });
 });
-
-function newRecorder(limits: Partial<ConstructorParameters<typeof Recorder>[0]>, nowMs = () => 7): Recorder {
-  const defaults = { maximumRequests: 100, maximumBodyBytes: 100, maximumTotalBodyBytes: 1000 };
-  return new Recorder({ ...defaults, ...limits }, nowMs);
-}
 
 function begin(recorder: Recorder, account: string) {
   return recorder.begin({ method: 'POST', path: '/v1/responses', query: '', headers: {}, account });

@@ -1,29 +1,32 @@
-import { type AnswerSettings, answerRequest, delayHeaders } from './answer-request.ts';
+import { setTimeout } from 'node:timers/promises';
+import type { Conversation } from './answer/conversation.ts';
+import { type AnswerPlan, planAnswer } from './answer/plan-answer.ts';
 import type { Exchange } from './exchange.ts';
-import type { FaultBook, MatchedFaults, TimedPreset } from './faults/fault-book.ts';
+import type { EndingFault, MatchedFaults, TimedPreset } from './faults/fault-book.ts';
 import { presetAnswer } from './faults/fault-presets.ts';
 import type { FaultOf } from './faults/fault-script.ts';
 import { isJsonObject, type JsonObject, toText } from './json-value.ts';
-import { ProviderRefusal } from './provider-format.ts';
-import type { StreamFault } from './streaming/script-stream.ts';
-import { untilAborted } from './streaming/write-stream.ts';
+import { type Answer, type InputUsage, type ProviderEvent, ProviderRefusal } from './provider-format.ts';
+import type { Provider } from './serve-request.ts';
+import { type StreamFault, scriptStream, untilAborted, writeStream } from './streaming.ts';
 
 /** Serves a request to generate: the faults that replace an answer come first, as they would with a provider. */
 export async function serveGeneration(
+  provider: Provider,
   exchange: Exchange,
-  request: { readonly account: string; readonly bytes: Buffer; readonly models: readonly string[] },
-  { faults: book, settings }: { readonly faults: FaultBook; readonly settings: AnswerSettings },
+  { account, bytes }: { readonly account: string; readonly bytes: Buffer },
 ): Promise<void> {
-  const { account } = request;
-  const body = parseObject(request.bytes);
-  const faults = matchFaults(exchange, book, { account, body });
-  const instead = insteadOfAnswer(faults);
-  if (instead !== undefined) return replaceAnswer(exchange, faults, instead, settings.nowMs);
-  const headers = exchange.request.headers;
-  const conversation = exchange.format.readConversation({ account, headers, body, models: request.models });
+  const { format, request } = exchange;
+  const body = parseObject(bytes);
+  const faults = matchFaults(provider, exchange, { account, body });
+  if (await replaceAnswer(provider, exchange, faults)) return;
+  const models = provider.models.get()[format.name];
+  const conversation = format.readConversation({ account, headers: request.headers, body, models });
   consume(exchange, faults);
   await delayHeaders(exchange, faults);
-  await answerRequest(exchange, { account, body, conversation, faults, ending: duringAnswer(faults) }, settings);
+  const answer = prepareAnswer(exchange, { account, body, conversation, faults, nowMs: provider.nowMs() });
+  if (conversation.stream) await streamAnswer(exchange, answer, { faults, eventDelayMs: provider.eventDelayMs });
+  else await sendWhole(exchange, answer, faults);
 }
 
 /** @throws {ProviderRefusal} when the bytes are not a JSON object. */
@@ -41,59 +44,68 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
+interface FaultyRequest {
+  readonly account: string;
+  readonly body: JsonObject;
+}
+
+/**
+ * Injects the faults of a request that generates nothing: `answered` when one of them took the place of the answer.
+ * `change` is what the request does even when its answer is late or lost.
+ */
+export async function injectFaults(
+  provider: Provider,
+  exchange: Exchange,
+  request: FaultyRequest,
+  change: () => void = () => undefined,
+): Promise<'answered' | 'to answer'> {
+  const faults = matchFaults(provider, exchange, request);
+  if (await replaceAnswer(provider, exchange, faults)) return 'answered';
+  consume(exchange, faults);
+  change();
+  await delayHeaders(exchange, faults);
+  return 'to answer';
+}
+
 /** Finds the faults for a request and notes what is known of it. */
-export function matchFaults(
+function matchFaults(
+  { faults }: Provider,
   { path, record }: Exchange,
-  book: FaultBook,
-  { account, body }: { readonly account: string; readonly body: JsonObject },
+  { account, body }: FaultyRequest,
 ): MatchedFaults {
   const model = toText(body.model);
   const stream = body.stream === true;
   record.change({ model: model ?? null, stream });
-  return book.match({ account, path, model, stream });
+  return faults.match({ account, path, model, stream });
 }
 
-export type InsteadOfAnswer = TimedPreset | FaultOf<'status'> | FaultOf<'reset'> | FaultOf<'stall'>;
-
-/** The fault that leaves nothing of the answer, not even its status. */
-export function insteadOfAnswer({ ending }: MatchedFaults): InsteadOfAnswer | undefined {
-  switch (ending?.kind) {
-    case 'preset':
-    case 'status':
-      return ending;
-    case 'reset':
-    case 'stall':
-      return ending.afterEvents === undefined ? ending : undefined;
-    default:
-      return undefined;
-  }
-}
-
-/** The fault that strikes while the answer is streamed. */
-function duringAnswer({ ending }: MatchedFaults): StreamFault | undefined {
-  return ending?.kind === 'preset' || ending?.kind === 'status' ? undefined : ending;
-}
-
-export async function replaceAnswer(
-  exchange: Exchange,
-  faults: MatchedFaults,
-  instead: InsteadOfAnswer,
-  nowMs: () => number,
-): Promise<void> {
+/** Injects the fault that leaves nothing of the answer, not even its status; false when there is none. */
+async function replaceAnswer(provider: Provider, exchange: Exchange, faults: MatchedFaults): Promise<boolean> {
+  const { ending } = faults;
+  if (ending === undefined || duringAnswer(ending) !== undefined) return false;
   consume(exchange, faults);
   await delayHeaders(exchange, faults);
-  switch (instead.kind) {
+  switch (ending.kind) {
     case 'reset':
-      return exchange.reset();
+      exchange.reset();
+      return true;
     case 'stall':
       return untilAborted(exchange.signal);
     case 'status':
-      await sendStatus(exchange, instead);
+      await sendStatus(exchange, ending);
       break;
     case 'preset':
-      await sendPreset(exchange, instead, nowMs());
+      await sendPreset(exchange, ending, provider.nowMs());
   }
   exchange.record.end('faulted');
+  return true;
+}
+
+/** The fault, if it comes while the answer is streamed. */
+function duringAnswer(ending: EndingFault | TimedPreset): StreamFault | undefined {
+  if (ending.kind === 'preset' || ending.kind === 'status') return undefined;
+  const isBefore = (ending.kind === 'reset' || ending.kind === 'stall') && ending.afterEvents === undefined;
+  return isBefore ? undefined : ending;
 }
 
 async function sendStatus(exchange: Exchange, { status, headers, body }: FaultOf<'status'>): Promise<void> {
@@ -108,8 +120,13 @@ async function sendPreset(exchange: Exchange, { preset, resetAtMs }: TimedPreset
   return exchange.send(answer.error.status, answer.html, { 'content-type': 'text/html', ...answer.headers });
 }
 
+/** Waits as long as a fault says, before anything is sent. */
+async function delayHeaders({ signal }: Exchange, { delay }: MatchedFaults): Promise<void> {
+  if (delay?.beforeHeadersMs !== undefined) await setTimeout(delay.beforeHeadersMs, undefined, { signal });
+}
+
 /** Counts the faults as used and notes them. */
-export function consume({ record }: Exchange, faults: MatchedFaults): void {
+function consume({ record }: Exchange, faults: MatchedFaults): void {
   faults.consume();
   record.change({ faults: namesOf(faults) });
 }
@@ -122,4 +139,99 @@ function namesOf({ ending, delay, changes, headers, usage }: MatchedFaults): rea
     ...(usage === undefined ? [] : ['usage']),
     ...(ending === undefined ? [] : [ending.kind === 'preset' ? ending.preset : ending.kind]),
   ];
+}
+
+interface UnderstoodRequest extends FaultyRequest {
+  readonly conversation: Conversation;
+  readonly faults: MatchedFaults;
+  readonly nowMs: number;
+}
+
+function prepareAnswer(
+  { record }: Exchange,
+  { account, body, conversation, faults, nowMs }: UnderstoodRequest,
+): Answer {
+  const plan = planAnswer(conversation);
+  return {
+    id: `sim${record.id.toString(16).padStart(21, '0')}`,
+    account,
+    createdAtSeconds: Math.floor(nowMs / 1000),
+    request: body,
+    conversation,
+    plan,
+    input: inputUsage(conversation, plan),
+    shape: {
+      usage: faults.changes.has('usage_missing') ? 'missing' : 'sent',
+      usageMembers: faults.usage?.members ?? {},
+      usageMembersAtStart: faults.usage?.atStart ?? {},
+      numbered: !faults.changes.has('unnumbered_events'),
+      finalOutput: faults.changes.has('empty_output') ? 'empty' : 'complete',
+    },
+  };
+}
+
+function inputUsage({ inputTokens }: Conversation, plan: AnswerPlan): InputUsage {
+  const cachedTokens = Math.min(plan.cachedTokens, inputTokens);
+  return { inputTokens, cachedTokens, cacheWriteTokens: Math.min(plan.cacheWriteTokens, inputTokens - cachedTokens) };
+}
+
+async function sendWhole(exchange: Exchange, answer: Answer, faults: MatchedFaults): Promise<void> {
+  const { parts } = answer.plan;
+  bill(exchange, answer, {
+    outputTokens: parts.reduce((sum, part) => sum + part.tokens, 0),
+    reasoningTokens: parts.reduce((sum, part) => sum + (part.kind === 'reasoning' ? part.tokens : 0), 0),
+  });
+  await exchange.sendJson(200, exchange.format.body(answer), faults.headers);
+  exchange.record.end('completed');
+}
+
+async function streamAnswer(
+  exchange: Exchange,
+  answer: Answer,
+  { faults, eventDelayMs }: { readonly faults: MatchedFaults; readonly eventDelayMs: number },
+): Promise<void> {
+  const { format, response, signal, record } = exchange;
+  const { ending, delay, changes } = faults;
+  exchange.start(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    ...faults.headers,
+  });
+  const steps = scriptStream({
+    format,
+    answer,
+    beforeFirstEventMs: delay?.beforeFirstEventMs ?? 0,
+    betweenEventsMs: delay?.betweenEventsMs ?? eventDelayMs,
+    unknownEvents: changes.has('unknown_events'),
+    ending: ending === undefined ? undefined : duringAnswer(ending),
+  });
+  const end = await writeStream(steps, {
+    response,
+    signal,
+    inPieces: changes.has('split_utf8'),
+    onEvents: (events) => noteEvents(exchange, answer, events),
+    onBytes: () => record.sending(),
+    onReset: () => {
+      record.sending();
+      record.end('faulted');
+    },
+  });
+  record.end(end);
+}
+
+function noteEvents(exchange: Exchange, answer: Answer, events: readonly ProviderEvent[]): void {
+  const last = events.at(-1);
+  if (last === undefined) return;
+  exchange.record.countEvents(events.length);
+  bill(exchange, answer, last);
+}
+
+/** Input is billed as soon as the answer begins, output as it is sent. */
+function bill(
+  { record }: Exchange,
+  { input }: Answer,
+  { outputTokens, reasoningTokens }: Pick<ProviderEvent, 'outputTokens' | 'reasoningTokens'>,
+): void {
+  const { inputTokens, cachedTokens } = input;
+  record.bill({ inputTokens, cachedTokens, outputTokens, reasoningTokens });
 }

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { simulatorControl } from './control/control-client.ts';
 import { type Simulator, startSimulator } from './simulator.ts';
 import { postMessages, postResponses, readEvents, readJson } from './test-requests.ts';
 
@@ -161,25 +160,32 @@ describe('HTTP', () => {
 });
 
 describe('the control interface', () => {
+  const call = async (method: string, name: string, body?: object) =>
+    readJson(fetch(`${simulator.url}/_simulator/${name}`, { method, body: JSON.stringify(body) }));
+
   it('does over HTTP what the library does', async () => {
-    const control = simulatorControl(simulator.url);
-    const id = await control.faults.add({ account: 'a', times: 1, fault: { preset: 'overloaded' } });
-    expect(await control.faults.list()).toMatchObject([{ id, timesLeft: 1, endsAtMs: null }]);
+    const { id } = await call('POST', 'faults', { account: 'a', times: 1, fault: { preset: 'overloaded' } });
+    expect(await call('GET', 'faults')).toMatchObject({ faults: [{ id, timesLeft: 1, endsAtMs: null }] });
     await postMessages(simulator);
     await postMessages(simulator);
-    expect(await control.requests({ account: 'a' })).toEqual(
-      simulator.requests({ account: 'a' }).map((request) => ({ ...request })),
+    const [first] = simulator.requests({ account: 'a' });
+    const { requests } = await call('GET', 'requests?account=a');
+    expect(requests).toMatchObject([
+      { id: first?.id, status: 529, json: { model: 'claude-haiku-4-5' } },
+      { status: 200 },
+    ]);
+    expect(Buffer.from(requests[0].bodyBase64, 'base64')).toEqual(Buffer.from(first?.body ?? []));
+    expect((await call('GET', 'requests?outcome=faulted')).requests).toHaveLength(1);
+    expect(await call('GET', 'billed')).toEqual(simulator.billed());
+    expect(await call('POST', 'models', { messages: ['claude-x'], unreachable: ['responses'] })).toEqual(
+      simulator.models.get(),
     );
-    expect((await control.requests({ outcome: 'faulted' })).map(({ status }) => status)).toEqual([529]);
-    expect(await control.billed()).toEqual(simulator.billed());
-    await control.models.set({ messages: ['claude-x'], unreachable: ['responses'] });
-    expect(await control.models.get()).toEqual(simulator.models.get());
-    await control.faults.add({ fault: { kind: 'reset' } });
-    await control.faults.clear();
+    await call('POST', 'faults', { fault: { kind: 'reset' } });
+    await call('DELETE', 'faults');
     expect(simulator.faults.list()).toEqual([]);
-    await control.reset();
-    expect(await control.requests()).toEqual([]);
-    expect(await control.billed()).toMatchObject({ total: { requests: 0 }, accounts: {} });
+    await call('POST', 'reset');
+    expect(await call('GET', 'requests')).toEqual({ requests: [] });
+    expect(await call('GET', 'billed')).toMatchObject({ total: { requests: 0 }, accounts: {} });
   });
 
   it('explains what is wrong with a script', async () => {
@@ -188,8 +194,8 @@ describe('the control interface', () => {
     expect([unknownKind.status, await unknownKind.text()]).toEqual([400, expect.stringContaining('fault')]);
     expect((await send('{')).status).toBe(400);
     expect((await fetch(`${simulator.url}/_simulator/other`)).status).toBe(404);
-    await expect(simulatorControl(simulator.url).faults.add({ times: 0, fault: { kind: 'reset' } })).rejects.toThrow(
-      'times',
-    );
+    expect(await call('POST', 'faults', { times: 0, fault: { kind: 'reset' } })).toMatchObject({
+      error: { message: expect.stringContaining('times') },
+    });
   });
 });

@@ -1,22 +1,20 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Accounts } from './accounts.ts';
-import { PromptCache } from './answer/prompt-cache.ts';
-import type { BilledReport } from './billing.ts';
-import { controlPrefix, serveControl } from './control/control-routes.ts';
-import { type ActiveFault, FaultBook } from './faults/fault-book.ts';
-import { type FaultScript, faultScriptSchema } from './faults/fault-script.ts';
+import { controlPrefix, serveControl } from './control-routes.ts';
+import { FaultBook } from './faults/fault-book.ts';
+import type { FaultScript } from './faults/fault-script.ts';
 import { messagesFormat } from './messages/format.ts';
-import { Models, type ModelsChange, type ModelsState } from './models.ts';
-import { type TokenEndpointOptions, TokenFamilies, type TokenFamily } from './oauth/token-families.ts';
-import { Recorder, type RecordLimits, type RequestFilter } from './record.ts';
-import type { RecordedRequest } from './request-record.ts';
+import { Models } from './models.ts';
+import { type TokenEndpointOptions, TokenFamilies } from './oauth/token-families.ts';
+import { type BilledReport, type RecordedRequest, Recorder, type RequestFilter } from './record.ts';
 import type { ResponsesBackend } from './responses/check-parameters.ts';
 import { responsesFormat } from './responses/format.ts';
 import { type Provider, serveRequest } from './serve-request.ts';
 
-export interface SimulatorOptions extends Partial<RecordLimits> {
+export interface SimulatorOptions {
+  /** How many requests the record keeps, the newest. Default 10 000. */
+  readonly maximumRequests?: number | undefined;
   /** Default 127.0.0.1. */
   readonly host?: string | undefined;
   /** Default 0: any free port. */
@@ -29,8 +27,6 @@ export interface SimulatorOptions extends Partial<RecordLimits> {
   readonly messagesModels?: readonly string[] | undefined;
   /** `subscription` plays a backend that streams only, stores nothing, takes fewer parameters and leaves the final output empty. Default `api`. */
   readonly responsesBackend?: ResponsesBackend | undefined;
-  /** Tokens of the system prompt that Messages accounts add to every request. Default 16; count_tokens leaves it out. */
-  readonly ownPromptTokens?: number | undefined;
   /** Between two events of a stream. Default 0: as fast as the client reads. */
   readonly eventDelayMs?: number | undefined;
   readonly faults?: readonly FaultScript[] | undefined;
@@ -48,28 +44,10 @@ export interface Simulator extends AsyncDisposable {
   /** The newest requests, oldest first. */
   requests(filter?: RequestFilter): readonly RecordedRequest[];
   billed(): BilledReport;
-  readonly faults: {
-    /** Returns the id of the fault. */
-    add(script: FaultScript): number;
-    /** Removes one fault, or all of them. */
-    clear(id?: number): void;
-    list(): readonly ActiveFault[];
-  };
-  readonly models: {
-    get(): ModelsState;
-    set(change: ModelsChange): void;
-  };
-  readonly oauth: {
-    /** A new grant for the account of that name; returns its refresh token, which is made up unless given. */
-    grant(account: string, refreshToken?: string): string;
-    /** Ends every token of the account, as its owner could. */
-    revoke(account: string): void;
-    /** Ends the access tokens of the account; its refresh token stays good. */
-    expire(account: string): void;
-    /** One for each grant. */
-    families(): readonly TokenFamily[];
-  };
-  /** Forgets requests, bills, faults and caches, and brings the models back. Grants stay. */
+  readonly faults: Pick<FaultBook, 'add' | 'clear' | 'list'>;
+  readonly models: Pick<Models, 'get' | 'set'>;
+  readonly oauth: Pick<TokenFamilies, 'grant' | 'revoke' | 'expire' | 'families'>;
+  /** Forgets requests, bills and faults, and brings the models back. Grants stay. */
   reset(): void;
 }
 
@@ -95,55 +73,33 @@ const defaultHost = '127.0.0.1';
 function createProvider(options: SimulatorOptions): Provider {
   const nowMs = options.nowMs ?? Date.now;
   const faults = new FaultBook(nowMs);
-  for (const script of options.faults ?? []) faults.add(faultScriptSchema.parse(script));
+  for (const script of options.faults ?? []) faults.add(script);
   return {
     formats: { responses: responsesFormat(options.responsesBackend ?? 'api'), messages: messagesFormat },
-    accounts: new Accounts(options.accounts ?? [], options.acceptUnknownAccounts ?? true),
+    accepts: (account) => options.acceptUnknownAccounts !== false || options.accounts?.includes(account) === true,
     tokens: new TokenFamilies(options.oauth ?? {}, nowMs),
     models: new Models({ responses: options.responsesModels, messages: options.messagesModels }),
     faults,
-    recorder: new Recorder(recordLimits(options), nowMs),
-    settings: {
-      promptCache: new PromptCache(),
-      ownPromptTokens: options.ownPromptTokens ?? 16,
-      eventDelayMs: options.eventDelayMs ?? 0,
-      nowMs,
-    },
-  };
-}
-
-function recordLimits(options: SimulatorOptions): RecordLimits {
-  return {
-    maximumRequests: options.maximumRequests ?? 10_000,
-    maximumBodyBytes: options.maximumBodyBytes ?? 64 * 1024,
-    maximumTotalBodyBytes: options.maximumTotalBodyBytes ?? 64 * 1024 * 1024,
+    recorder: new Recorder(options.maximumRequests ?? 10_000, nowMs),
+    eventDelayMs: options.eventDelayMs ?? 0,
+    nowMs,
   };
 }
 
 /** What can be asked of a simulator, in process as over HTTP. */
 export type SimulatorVerbs = Pick<Simulator, 'requests' | 'billed' | 'faults' | 'models' | 'oauth' | 'reset'>;
 
-function verbsOf({ recorder, faults, models, tokens, settings }: Provider): SimulatorVerbs {
+function verbsOf({ recorder, faults, models, tokens }: Provider): SimulatorVerbs {
   return {
     requests: (filter) => recorder.requests(filter),
     billed: () => recorder.billed(),
-    faults: {
-      add: (script) => faults.add(faultScriptSchema.parse(script)),
-      clear: (id) => faults.clear(id),
-      list: () => faults.list(),
-    },
-    models: { get: () => models.state, set: (change) => models.set(change) },
-    oauth: {
-      grant: (account, refreshToken) => tokens.grant(account, refreshToken),
-      revoke: (account) => tokens.revoke(account),
-      expire: (account) => tokens.expire(account),
-      families: () => tokens.list,
-    },
+    faults,
+    models,
+    oauth: tokens,
     reset: () => {
       recorder.reset();
       faults.clear();
       models.reset();
-      settings.promptCache.clear();
     },
   };
 }

@@ -1,7 +1,5 @@
-export type { BoundCounter, BoundGauge, BoundHistogram } from './bound-metrics.ts';
-export { Counter, Gauge, Histogram } from './bound-metrics.ts';
+export type { Counter, Gauge, Histogram } from 'prom-client';
 export type { Logger, LogLevel } from './logger.ts';
 export { createLogger, logLevels } from './logger.ts';
-export type { WorkerExposition } from './merge-expositions.ts';
+export type { MetricsSnapshot, WorkerMetrics } from './metrics.ts';
 export { durationBucketsSeconds, Metrics } from './metrics.ts';
-export { remembering } from './remembering.ts';

@@ -1,19 +1,9 @@
-import { type Logger as PinoLogger, pino } from 'pino';
-import { errorRecord } from './error-record.ts';
+import { type Logger as PinoLogger, pino, stdSerializers } from 'pino';
 
 export type Logger = PinoLogger;
 
-const redactedPaths = [
-  'authorization',
-  'headers.authorization',
-  'headers["x-api-key"]',
-  'headers.cookie',
-  'token',
-  'tokenText',
-  'secret',
-  'bearer',
-  'apiKey',
-];
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
 
 /** A structured logger: one JSON object a line on standard error, so that commands keep standard output to themselves. */
 export function createLogger(service: string, level = 'info'): Logger {
@@ -29,5 +19,33 @@ export function createLogger(service: string, level = 'info'): Logger {
   );
 }
 
-export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-export type LogLevel = (typeof logLevels)[number];
+/**
+ * An error as the log shows it, with its causes. Libraries hang more on their errors, such as the parameters of a failed
+ * statement or the words of a failed command: those may hold secrets and are left out.
+ */
+export function errorRecord(thrown: unknown): unknown {
+  if (!(thrown instanceof Error)) return typeof thrown === 'object' ? 'not an Error' : thrown;
+  const { aggregateErrors, ...serialized } = stdSerializers.err(thrown);
+  const kept = keptFields.flatMap((field) => (field in serialized ? [[field, serialized[field]] as const] : []));
+  const each = aggregateErrors === undefined ? {} : { aggregateErrors: errorsOf(thrown).map(errorRecord) };
+  return { ...Object.fromEntries(kept), ...each };
+}
+
+function errorsOf(thrown: Error): readonly unknown[] {
+  return thrown instanceof AggregateError ? thrown.errors : [];
+}
+
+/** The fields of an error that say what went wrong, and hold no data. */
+const keptFields = ['type', 'message', 'stack', 'code', 'status', 'syscall', 'address', 'port'] as const;
+
+const redactedPaths = [
+  'authorization',
+  'headers.authorization',
+  'headers["x-api-key"]',
+  'headers.cookie',
+  'token',
+  'tokenText',
+  'secret',
+  'bearer',
+  'apiKey',
+];

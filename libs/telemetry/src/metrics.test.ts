@@ -1,79 +1,70 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Metrics } from './metrics.ts';
-
-const linesOf = async (metrics: Metrics) =>
-  (await metrics.exposition()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
 describe('metrics', () => {
   it('are the same one when asked for twice', async () => {
     const metrics = new Metrics();
-    const naming = { name: 'a_total', help: 'A.', labels: ['kind'] } as const;
-    metrics.counter(naming).inc({ kind: 'x' });
-    metrics.counter(naming).inc({ kind: 'x' });
-    expect(await linesOf(metrics)).toEqual(['a_total{kind="x"} 2']);
-  });
-
-  it('show a label set from when it was bound', async () => {
-    const metrics = new Metrics();
-    metrics.counter({ name: 'a_total', help: 'A.', labels: ['kind'] }).with({ kind: 'x' });
-    expect(await linesOf(metrics)).toEqual(['a_total{kind="x"} 0']);
-  });
-
-  it('add up what is counted bound, bound again and unbound, however often they are read', async () => {
-    const step = fc.record({
-      by: fc.constantFrom('bound', 'other', 'unbound', 'read'),
-      kind: fc.constantFrom<('x' | 'y')[]>('x', 'y'),
-      count: fc.nat(5),
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-        const metrics = new Metrics();
-        const counter = metrics.counter({ name: 'a_total', help: 'A.', labels: ['kind'] });
-        const bound = { x: counter.with({ kind: 'x' }), y: counter.with({ kind: 'y' }) };
-        const other = { x: counter.with({ kind: 'x' }), y: counter.with({ kind: 'y' }) };
-        const expected = { x: 0, y: 0 };
-        for (const { by, kind, count } of steps) {
-          if (by === 'read') await metrics.exposition();
-          else expected[kind] += count;
-          if (by === 'bound') bound[kind].inc(count);
-          if (by === 'other') other[kind].inc(count);
-          if (by === 'unbound') counter.inc({ kind }, count);
-        }
-        expect(await linesOf(metrics)).toEqual([`a_total{kind="x"} ${expected.x}`, `a_total{kind="y"} ${expected.y}`]);
-      }),
-    );
-  });
-
-  it('let a bound gauge go up and down', async () => {
-    const metrics = new Metrics();
-    const open = metrics.gauge({ name: 'open', help: 'Open.', labels: ['kind'] }).with({ kind: 'x' });
-    open.inc();
-    open.inc(2);
-    expect(await linesOf(metrics)).toEqual(['open{kind="x"} 3']);
-    open.dec();
-    expect(await linesOf(metrics)).toEqual(['open{kind="x"} 2']);
-  });
-
-  it('sort what a bound histogram observed into its buckets, many at once too', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(30), { maxLength: 2_500, size: 'max' }), async (observed) => {
-        const metrics = new Metrics();
-        const histogram = metrics.histogram({ name: 'size', help: 'Size.', labels: ['kind'], buckets: [10, 20] });
-        const bound = histogram.with({ kind: 'x' });
-        for (const value of observed) bound.observe(value);
-        histogram.observe({ kind: 'x' }, 15);
-        const upTo = (most: number) => [...observed, 15].filter((value) => value <= most).length;
-        const expected = [
-          `size_bucket{le="10",kind="x"} ${upTo(10)}`,
-          `size_bucket{le="20",kind="x"} ${upTo(20)}`,
-          `size_bucket{le="+Inf",kind="x"} ${upTo(99)}`,
-          `size_sum{kind="x"} ${observed.reduce((sum, value) => sum + value, 15)}`,
-          `size_count{kind="x"} ${observed.length + 1}`,
-        ];
-        expect(await linesOf(metrics)).toEqual(expected);
-        expect(await linesOf(metrics)).toEqual(expected);
-      }),
-    );
+    const options = { name: 'a_total', help: 'A.', labels: ['kind'] } as const;
+    metrics.counter(options).inc({ kind: 'x' });
+    metrics.counter(options).inc({ kind: 'x' });
+    expect(await metrics.exposition()).toContain('a_total{kind="x"} 2\n');
   });
 });
+
+describe('the metrics of a process and its workers', () => {
+  it('stand together by name, and have the label worker', async () => {
+    const own = new Metrics();
+    own.gauge({ name: 'b', help: 'B.' }).set(7);
+    own.include(async () => [
+      { worker: '1', metrics: await snapshotOf(1) },
+      { worker: '2', metrics: await snapshotOf(2) },
+    ]);
+    expect(await own.exposition()).toBe(`# HELP b B.
+# TYPE b gauge
+b 7
+b{worker="1"} 1
+b{worker="2"} 2
+
+# HELP a_total A # of {things}.
+# TYPE a_total counter
+a_total{worker="1",kind="x y"} 1
+a_total{worker="2",kind="x y"} 2
+
+# HELP c C.
+# TYPE c histogram
+c_bucket{worker="1",le="1"} 1
+c_bucket{worker="1",le="+Inf"} 1
+c_sum{worker="1"} 1
+c_count{worker="1"} 1
+c_bucket{worker="2",le="1"} 0
+c_bucket{worker="2",le="+Inf"} 1
+c_sum{worker="2"} 2
+c_count{worker="2"} 1
+`);
+  });
+
+  it('include those of workers that answer when they are read', async () => {
+    const own = new Metrics();
+    let workers = 1;
+    own.include(async () =>
+      Promise.all(
+        Array.from({ length: workers }, async (_, index) => ({
+          worker: `${index + 1}`,
+          metrics: await snapshotOf(1),
+        })),
+      ),
+    );
+    expect(await own.exposition()).not.toContain('worker="2"');
+    workers = 2;
+    expect(await own.exposition()).toContain('b{worker="2"} 1\n');
+  });
+});
+
+async function snapshotOf(count: number) {
+  const metrics = new Metrics();
+  metrics.counter({ name: 'a_total', help: 'A # of {things}.', labels: ['kind'] }).inc({ kind: 'x y' }, count);
+  metrics.gauge({ name: 'b', help: 'B.' }).set(count);
+  metrics.histogram({ name: 'c', help: 'C.', buckets: [1] }).observe(count);
+  // As it arrives from another process.
+  return structuredClone(await metrics.snapshot());
+}

@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '@gateway/config';
-import { lockFile } from '@gateway/edge-router/journal/lock-file';
 import type { DataFolder } from './data-folder.ts';
+import { lockFile } from './lock-file.ts';
 
 /** Held while a gateway works on the folder. The operating system frees it when its process dies, however that happens. */
 const lockName = 'gateway.lock';

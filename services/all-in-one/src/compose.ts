@@ -1,6 +1,7 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
-import type { UsageSink } from '@gateway/edge-router/journal/usage-delivery';
+import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import type { EdgeRouterService } from '@gateway/edge-router/service';
+import type { UsageSink } from '@gateway/edge-router/usage/outbox';
 import { createIdentityService } from '@gateway/identity/service';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { readLimiterConfig } from '@gateway/limiter/config';
@@ -64,8 +65,7 @@ export async function composeGateway(
   const usageQuery = directClientOf(query.routes, UsageQueryService);
   const limiterParts = { store: drivers.limitStore };
   const limiter = await run(createLimiterService(readLimiterConfig(env), { usageQuery }, runtime, limiterParts));
-  const places = { database, redis: drivers.refreshRedis };
-  const credentials = credentialStorage(readCredentialConfig(env), places, systemClock);
+  const credentials = credentialStorage(readCredentialConfig(env), { database }, systemClock);
   const brokerParts = { store: drivers.poolStore, credentials };
   const broker = await run(createPoolBrokerService({ gateway }, runtime, brokerParts));
   const usageSink = drivers.usageSink ?? embeddedSink;
@@ -74,7 +74,8 @@ export async function composeGateway(
     if (config.workers === 1) return createFront(env, { ...peersOf(routes), usageSink }, runtime);
     // One process without a network needs no gRPC.
     const { createFrontWorkers } = await import('./workers/front-workers.ts');
-    return createFrontWorkers(config.workers, [...routes, sinkRoute(usageSink)], runtime);
+    const { host, port } = readEdgeRouterConfig(env);
+    return createFrontWorkers({ count: config.workers, host, port }, [...routes, sinkRoute(usageSink)], runtime);
   };
   const edge = await run(await createEdge());
 

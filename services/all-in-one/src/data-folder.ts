@@ -5,7 +5,7 @@ import { answeringInTime, type Environment, EnvReader, makePrivateFile, narrowMo
 
 const setting = 'GATEWAY_DATA';
 
-/** The folder of everything that the embedded default keeps: database, journal, keys. Only its owner can read it. */
+/** The folder of everything that the embedded default keeps: database, usage outbox, keys. Only its owner can read it. */
 export class DataFolder {
   readonly path: string;
 

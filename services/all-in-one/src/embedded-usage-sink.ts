@@ -8,7 +8,7 @@ const recordTimeoutMs = 10_000;
 
 /**
  * Where the edge's usage goes when there is no broker: into the ledger of this process, under load in one transaction
- * for what ends within `gatherMs`. Until then it is in the edge's journal, so that a kill loses nothing; a query flushes it.
+ * for what ends within `gatherMs`. Until then it is in the edge's outbox, so that a kill loses nothing; a query flushes it.
  */
 export function embeddedUsageSink(
   { gatherMs, batchEvents }: Pick<UsageIngestConfig, 'gatherMs' | 'batchEvents'>,

@@ -3,7 +3,7 @@ import { type Environment, EnvReader, readMaxStreamSeconds } from '@gateway/conf
 import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
 import type { UploadPace } from './body/receive-upload.ts';
-import { type JournalSync, journalSyncs } from './journal/journal-segment.ts';
+import { type OutboxSynchronous, outboxSynchronous } from './usage/outbox-file.ts';
 
 const failureModes = ['local', 'closed'] as const;
 
@@ -13,12 +13,12 @@ export interface EdgeRouterConfig {
   readonly host: string;
   /** PORT (8080): the public HTTP port; 0 picks a free one. */
   readonly port: number;
-  /** GATEWAY_DATA (./data): the usage journal lives in its folder `journal`. */
-  readonly journalFolder: string;
-  /** EDGE_JOURNAL_SYNC (interval): when the journal is forced onto the disk: `none`, `interval` (once a second) or `always`. */
-  readonly journalSync: JournalSync;
-  /** EDGE_JOURNAL_MEMORY_EVENTS (10000): most unconfirmed usage events in memory; further ones are on disk only. */
-  readonly journalMemoryEvents: number;
+  /** GATEWAY_DATA (./data): the usage outbox is in its folder `outbox`. */
+  readonly outboxFolder: string;
+  /** EDGE_OUTBOX_SYNCHRONOUS (off): SQLite's `synchronous` of the outbox, what of it survives a power loss: `off`, `normal` or `full`. */
+  readonly outboxSynchronous: OutboxSynchronous;
+  /** EDGE_OUTBOX_MEMORY_EVENTS (10000): most usage events that wait in memory while the disk takes nothing. */
+  readonly outboxMemoryEvents: number;
   /** TOKEN_CACHE_SECONDS (30): how long a resolved token is believed without asking again. */
   readonly tokenCacheMs: number;
   /** RPC_TIMEOUT_MS (1000): deadline of every short call to another service. */
@@ -58,9 +58,9 @@ export function readEdgeRouterConfig(env: Environment): EdgeRouterConfig {
   const config: EdgeRouterConfig = {
     host: reader.string('HOST', '127.0.0.1'),
     port: reader.port('PORT', 8080),
-    journalFolder: join(reader.string('GATEWAY_DATA', './data'), 'journal'),
-    journalSync: reader.oneOf('EDGE_JOURNAL_SYNC', journalSyncs, 'interval'),
-    journalMemoryEvents: reader.integer('EDGE_JOURNAL_MEMORY_EVENTS', 10_000, { min: 100, max: 1_000_000 }),
+    outboxFolder: join(reader.string('GATEWAY_DATA', './data'), 'outbox'),
+    outboxSynchronous: reader.oneOf('EDGE_OUTBOX_SYNCHRONOUS', outboxSynchronous, 'off'),
+    outboxMemoryEvents: reader.integer('EDGE_OUTBOX_MEMORY_EVENTS', 10_000, { min: 100, max: 1_000_000 }),
     tokenCacheMs: reader.integer('TOKEN_CACHE_SECONDS', 30, { max: 30 }) * 1_000,
     rpcTimeoutMs: reader.integer('RPC_TIMEOUT_MS', 1_000, { min: 10, max: 60_000 }),
     limiterFailureMode: reader.oneOf('LIMITER_FAILURE_MODE', failureModes, 'local'),

@@ -84,11 +84,7 @@ export function createEvents({ logger, metrics }: EventOutlets) {
       );
     },
     /** `requestId` where the fault is about one request. */
-    faulted(
-      part: 'journal' | 'delivery' | 'charge' | 'identity' | 'renewal',
-      fault: unknown,
-      requestId?: string,
-    ): void {
+    faulted(part: 'outbox' | 'delivery' | 'charge' | 'identity' | 'renewal', fault: unknown, requestId?: string): void {
       faults.inc({ part });
       logger.warn({ part, requestId, err: fault }, 'a part behind the edge failed; it is tried again');
     },

@@ -27,7 +27,8 @@ async function createEdge(env: Environment, runtime: ServiceRuntime): Promise<Se
     const { createEdgeRouterFromEnvironment } = await import('./service.ts');
     return createEdgeRouterFromEnvironment(env, runtime);
   }
-  const { createEdgeWorkers } = await import('./workers/edge-workers.ts');
-  const program = fileURLToPath(new URL('./workers/main.ts', import.meta.url));
-  return createEdgeWorkers({ program, count }, runtime);
+  const { createWorkerPool } = await import('@gateway/lifecycle/workers');
+  const { host, port } = readEdgeRouterConfig(env);
+  const program = fileURLToPath(new URL('./worker.ts', import.meta.url));
+  return createWorkerPool({ program, count, host, port }, runtime);
 }

@@ -1,49 +1,33 @@
-import {
-  type BoundCounter,
-  type BoundGauge,
-  type BoundHistogram,
-  durationBucketsSeconds,
-  type Metrics,
-  remembering,
-} from '@gateway/telemetry';
+import { type Counter, durationBucketsSeconds, type Gauge, type Histogram, type Metrics } from '@gateway/telemetry';
 
 /** What is counted of every request. */
 export class RequestMetrics {
-  readonly #running: BoundGauge;
-  readonly #endpoints: (endpoint: string) => EndpointMetrics;
+  readonly #inFlight: Gauge;
+  readonly #requests: Counter<'endpoint' | 'status'>;
+  readonly #seconds: Histogram<'endpoint'>;
 
   constructor(metrics: Metrics) {
-    const requests = metrics.counter({
+    this.#requests = metrics.counter({
       name: 'gateway_requests_total',
       help: 'Requests by endpoint and HTTP status; 499 when the client left before the end.',
       labels: ['endpoint', 'status'],
     });
-    const durations = metrics.histogram({
+    this.#seconds = metrics.histogram({
       name: 'gateway_request_duration_seconds',
       help: 'Time from the first byte of a request to the last of its answer.',
       labels: ['endpoint'],
       buckets: durationBucketsSeconds,
     });
-    this.#running = metrics.gauge({ name: 'gateway_requests_in_flight', help: 'Requests under way.' }).with({});
-    this.#endpoints = remembering((endpoint: string) => ({
-      seconds: durations.with({ endpoint }),
-      withStatus: remembering((status: number) => requests.with({ endpoint, status: String(status) })),
-    }));
+    this.#inFlight = metrics.gauge({ name: 'gateway_requests_in_flight', help: 'Requests under way.' });
   }
 
   started(): void {
-    this.#running.inc();
+    this.#inFlight.inc();
   }
 
   ended(endpoint: string, status: number, seconds: number): void {
-    this.#running.dec();
-    const metrics = this.#endpoints(endpoint);
-    metrics.withStatus(status).inc();
-    metrics.seconds.observe(seconds);
+    this.#inFlight.dec();
+    this.#requests.inc({ endpoint, status: String(status) });
+    this.#seconds.observe({ endpoint }, seconds);
   }
-}
-
-interface EndpointMetrics {
-  readonly seconds: BoundHistogram;
-  readonly withStatus: (status: number) => BoundCounter;
 }

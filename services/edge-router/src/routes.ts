@@ -1,7 +1,7 @@
 import { RecentRequestService } from '@gateway/proto/edge/v1/recent_request_service_pb.js';
 import { RequestTraceService } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
-import type { AuthHeader } from './authentication/credentials.ts';
+import type { AuthHeader } from './authentication/authenticate.ts';
 import type { BodyLimits } from './body/read-body.ts';
 import { chatCompletions } from './endpoints/chat-completions.ts';
 import { countTokens } from './endpoints/count-tokens.ts';
@@ -10,7 +10,7 @@ import { messages } from './endpoints/messages.ts';
 import { models } from './endpoints/models.ts';
 import { responses } from './endpoints/responses.ts';
 import { usage } from './endpoints/usage.ts';
-import type { ErrorDialect } from './errors/error-dialect.ts';
+import type { ErrorDialect } from './errors/render-error.ts';
 import { getTrace } from './rpc/get-trace.ts';
 import { listTraces } from './rpc/list-traces.ts';
 import type { RecentTraces } from './trace/recent-traces.ts';

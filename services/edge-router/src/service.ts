@@ -11,22 +11,20 @@ import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { FallbackLimiter } from './admission/fallback-limiter.ts';
 import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
-import { Heartbeats } from './answer/heartbeats.ts';
 import { AttemptReporter } from './attempts/attempt-reporter.ts';
 import { LeaseRenewals } from './attempts/lease-renewals.ts';
-import { identityResolver } from './authentication/authenticate.ts';
+import { toPrincipal } from './authentication/principal.ts';
 import { TokenCache } from './authentication/token-cache.ts';
 import { watchTokenChanges } from './authentication/watch-token-changes.ts';
 import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
 import { createEvents } from './events.ts';
-import { createApp } from './http/create-app.ts';
-import { HttpServer } from './http/http-server.ts';
-import { createJournalEvents } from './journal/journal-events.ts';
-import { UsageDelivery, type UsageSink } from './journal/usage-delivery.ts';
-import { UsageJournal } from './journal/usage-journal.ts';
+import { createApp } from './http/app.ts';
+import { HttpServer } from './http/server.ts';
 import { operatorRoutes, routes } from './routes.ts';
 import { RecentTraces } from './trace/recent-traces.ts';
 import { DayBudgetCharger } from './usage/day-budget-charger.ts';
+import { Outbox, type UsageSink } from './usage/outbox.ts';
+import { createOutboxEvents } from './usage/outbox-events.ts';
 import { RecentRequests } from './usage/recent-requests.ts';
 
 /** The services that the edge calls. It never learns whether they are in its process. */
@@ -52,21 +50,19 @@ export async function createEdgeRouterService(
   runtime: ServiceRuntime,
   clock: Clock = systemClock,
 ): Promise<EdgeRouterService> {
-  await openFolder('GATEWAY_DATA', config.journalFolder);
+  await openFolder('GATEWAY_DATA', config.outboxFolder);
   const events = createEvents(runtime);
   const stack = new AsyncDisposableStack();
   const stop = new AbortController();
   const { rpcTimeoutMs } = config;
 
-  const delivery = new UsageDelivery({ sink: peers.usageSink, onFault: (fault) => events.faulted('delivery', fault) });
-  const journal = stack.use(
-    await UsageJournal.open({
-      folder: config.journalFolder,
-      delivery,
-      events: createJournalEvents(runtime.metrics, (fault) => events.faulted('journal', fault)),
-      sync: config.journalSync,
-      memoryEvents: config.journalMemoryEvents,
-      clock,
+  const outbox = stack.use(
+    await Outbox.open({
+      folder: config.outboxFolder,
+      sink: peers.usageSink,
+      events: createOutboxEvents(runtime.metrics, events.faulted),
+      synchronous: config.outboxSynchronous,
+      memoryEvents: config.outboxMemoryEvents,
     }),
   );
   const fallback = new FallbackLimiter(clock);
@@ -100,12 +96,14 @@ export async function createEdgeRouterService(
     }),
   );
   const tokens = new TokenCache({
-    resolve: identityResolver(peers.identity, rpcTimeoutMs),
+    resolve: async (tokenSha256) => {
+      const { token } = await peers.identity.resolve({ tokenSha256 }, { timeoutMs: rpcTimeoutMs });
+      return token && toPrincipal(token);
+    },
     clock,
     freshMs: config.tokenCacheMs,
     onStale: (fault) => events.faulted('identity', fault),
   });
-  const heartbeats = stack.use(new Heartbeats(config.heartbeatMs));
   const traces = new RecentTraces({ capacity: config.traceRequests, slowMs: config.traceSlowMs });
   const recent = new RecentRequests(clock);
   const app = createApp(routes, {
@@ -118,10 +116,9 @@ export async function createEdgeRouterService(
       limiter,
       config,
       clock,
-      heartbeats,
       reporter,
       renewals,
-      booking: { journal, charger, recent },
+      recording: { outbox, charger, recent },
     },
   });
   const server = new HttpServer(app, config, events.clientStalled);

@@ -6,10 +6,14 @@ import { Tally } from './tally.ts';
 /** Carries out an order and leaves no connection behind. */
 export async function generateLoad(order: LoadOrder): Promise<LoadReport> {
   const load = new Load(order);
+  const { openStreams } = order;
+  const streams = openStreams && new Load({ ...order, target: openStreams.target });
   try {
+    await streams?.open(openStreams?.count ?? 0);
     return order.beside === undefined ? await load.run() : await runBeside(order.beside, order, load);
   } finally {
     load.stop();
+    streams?.stop();
   }
 }
 
@@ -57,7 +61,7 @@ class Load {
         this.begin(shape.connections);
         return await this.#measure();
       case 'open':
-        return await this.#open(shape.perSecond);
+        return await this.#atRate(shape.perSecond);
       default:
         return await this.#hold(shape.streams);
     }
@@ -68,7 +72,15 @@ class Load {
     for (let index = 0; index < connections; index++) this.#sendAgain(this.#connect(), pauseMs);
   }
 
-  async #open(perSecond: number): Promise<LoadReport> {
+  /** Opens so many streams; resolves when all have begun. */
+  async open(streams: number): Promise<void> {
+    for (let opened = 0; opened < streams; opened += openedAtOnce) {
+      const count = Math.min(openedAtOnce, streams - opened);
+      await Promise.all(Array.from({ length: count }, () => this.#openStream()));
+    }
+  }
+
+  async #atRate(perSecond: number): Promise<LoadReport> {
     const startedAtMs = performance.now();
     let due = 0;
     const timer = setInterval(() => {
@@ -85,10 +97,7 @@ class Load {
   async #hold(streams: number): Promise<LoadReport> {
     await sleep(this.#order.warmUpMs);
     this.#tally.begin();
-    for (let opened = 0; opened < streams; opened += openedAtOnce) {
-      const count = Math.min(openedAtOnce, streams - opened);
-      await Promise.all(Array.from({ length: count }, () => this.#openStream()));
-    }
+    await this.open(streams);
     await sleep(this.#order.measureMs);
     return { ...this.#tally.end(), answered: this.#connections.size };
   }

@@ -21,7 +21,9 @@ export type LoadShape =
 export interface LoadOrder {
   readonly target: LoadTarget;
   readonly shape: LoadShape;
-  /** What others send at the same time; of it only failures are told. */
+  /** Streams that are opened before, and kept. */
+  readonly openStreams?: { readonly target: LoadTarget; readonly count: number } | undefined;
+  /** What others send at the same time. Only its failures are reported. */
   readonly beside?: OtherLoad | undefined;
   /** Whose processor time and memory are read where the measured time begins and ends. */
   readonly watched: readonly WatchedProcess[];

@@ -48,6 +48,7 @@ export async function runCase(
     target: targetOf(system, benchCase),
     shape: benchCase.shape,
     beside: besideOf(system, benchCase),
+    openStreams: benchCase.openStreams,
     watched: system.processes,
     warmUpMs: longWarmUps[benchCase.kind] ?? times.warmUpMs,
     measureMs: isPaced || benchCase.beside ? Math.max(3_000, times.measureMs) : times.measureMs,

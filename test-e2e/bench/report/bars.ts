@@ -1,45 +1,49 @@
 import type { BenchCase } from '../bench-cases.ts';
 import type { Row } from './results.ts';
 
-/** A bar: all-in-one, services. */
-type Bar = readonly [allInOne: number, services: number];
-
-const kibibyte = 1_024;
-
-/** What the product is held to in a case; undefined where nothing is promised, or nothing was measured. */
-export function barOf(benchCase: BenchCase, row: Ungraded): Row['bar'] {
-  const promise = promises[benchCase.kind](benchCase);
-  return promise === undefined ? undefined : judged(promise, row);
+/** What the product is held to: a figure, the most that it may be, and whether it is met. */
+export interface Bar {
+  readonly of: keyof typeof units;
+  readonly most: number;
+  readonly figure: number;
+  readonly isMet: boolean;
 }
 
-/** What the product is held to beside the peer, which does nothing but translate or relay. */
-export function peerBarOf(benchCase: BenchCase, row: Ungraded): Row['bar'] {
-  if (benchCase.kind !== 'request' || benchCase.bodyBytes !== kibibyte) return undefined;
-  return judged({ of: 'timesPortkey', bar: [0.25, 0.5] }, row);
+/** What stands behind the figure of a bar. */
+export const units = {
+  timesBareNode: '× bare-node',
+  timesPortkey: '× portkey',
+  timesNginx: '× nginx',
+  kilobytesPerStream: 'KB/stream',
+} as const;
+
+/** What the product is held to in a case. Empty where nothing is promised, or nothing was measured. */
+export function barsOf(benchCase: BenchCase, row: Omit<Row, 'bars'>): readonly Bar[] {
+  return promisesOf(benchCase, row.system).flatMap(([of, most]) => {
+    const figure = row[of]?.median;
+    return figure === undefined ? [] : [{ of, most, figure, isMet: figure <= most }];
+  });
 }
 
-type Ungraded = Omit<Row, 'bar' | 'peerBar'>;
+type Promised = readonly [of: Bar['of'], most: number];
 
-function judged(promise: Promised, row: Ungraded): Row['bar'] {
-  const figure = row[promise.of]?.median;
-  if (figure === undefined || (row.system !== 'all-in-one' && row.system !== 'services')) return undefined;
-  const most = promise.bar[row.system === 'all-in-one' ? 0 : 1];
-  return { most, figure, isMet: figure <= most };
+function promisesOf({ kind, bodyBytes }: BenchCase, system: Row['system']): readonly Promised[] {
+  if (system !== 'all-in-one' && system !== 'services') return [];
+  const isOneProcess = system === 'all-in-one';
+  switch (kind) {
+    case 'request':
+      if (bodyBytes !== 1_024) return [];
+      return isOneProcess
+        ? [
+            ['timesBareNode', 3.5],
+            ['timesPortkey', 0.33],
+          ]
+        : [['timesPortkey', 0.95]];
+    case 'fast-stream':
+      return [isOneProcess ? ['timesBareNode', 1.5] : ['timesNginx', 4]];
+    case 'memory':
+      return isOneProcess ? [['kilobytesPerStream', 60]] : [];
+    default:
+      return [];
+  }
 }
-
-interface Promised {
-  readonly of: 'timesNginx' | 'timesPortkey' | 'addedP50Ms' | 'addedP99Ms' | 'kilobytesPerStream';
-  readonly bar: Bar;
-}
-
-const promises: Readonly<Record<BenchCase['kind'], (benchCase: BenchCase) => Promised | undefined>> = {
-  request: ({ bodyBytes, endpoint }) => {
-    if (bodyBytes !== kibibyte) return undefined;
-    return { of: 'timesNginx', bar: endpoint === 'chat' ? [4, 10] : [3, 8] };
-  },
-  'fast-stream': ({ endpoint }) => ({ of: 'timesNginx', bar: endpoint === 'chat' ? [1.5, 2] : [1.15, 1.5] }),
-  'paced-stream': () => ({ of: 'timesNginx', bar: [2, 3.5] }),
-  rate: () => ({ of: 'addedP50Ms', bar: [0.3, 0.7] }),
-  'beside-large': () => ({ of: 'addedP99Ms', bar: [50, 50] }),
-  memory: () => ({ of: 'kilobytesPerStream', bar: [60, 120] }),
-};

@@ -1,9 +1,10 @@
 import type { BenchCase } from '../bench-cases.ts';
+import type { GrowthRow } from '../measure/growth.ts';
 import type { ServiceFigures } from '../measure/limiter-checks.ts';
 import type { Sample } from '../measure/run-case.ts';
 import { type Spread, spreadOf } from '../measure/spread.ts';
 import type { SystemName } from '../systems/system.ts';
-import { barOf, peerBarOf } from './bars.ts';
+import { type Bar, barsOf } from './bars.ts';
 
 /** The samples of one case: by system, one per round, in the order of the rounds. */
 export interface CaseSamples {
@@ -23,6 +24,8 @@ export interface Row {
   readonly backendMicros: Spread | undefined;
   /** Times nginx's cost, of the same round. */
   readonly timesNginx: Spread | undefined;
+  /** Times the cost of a hop of Node that does nothing, of the same round. */
+  readonly timesBareNode: Spread | undefined;
   /** Times the peer's cost, of the same round. */
   readonly timesPortkey: Spread | undefined;
   readonly perSecond: Spread | undefined;
@@ -34,10 +37,7 @@ export interface Row {
   readonly microsByProcess: Readonly<Record<string, number>>;
   readonly failed: number;
   readonly problem: string | undefined;
-  /** What the product is held to, where it is: the figure, its bar, and whether it is met. */
-  readonly bar: { readonly most: number; readonly figure: number; readonly isMet: boolean } | undefined;
-  /** The same beside the peer. */
-  readonly peerBar: Row['bar'];
+  readonly bars: readonly Bar[];
 }
 
 export interface Results {
@@ -52,6 +52,7 @@ export interface Results {
   readonly rows: readonly Row[];
   readonly limiter: ServiceFigures | undefined;
   readonly ingest: ServiceFigures | undefined;
+  readonly growth: readonly GrowthRow[];
 }
 
 /** The rows of one case, in the order of its systems. */
@@ -79,6 +80,7 @@ function rowOf(benchCase: BenchCase, system: SystemName, own: readonly Sample[],
     gatewayMicros: spread(cost),
     backendMicros: spread(({ backendMicros }) => backendMicros),
     timesNginx: against('nginx', cost, ratio),
+    timesBareNode: against('bare-node', cost, ratio),
     timesPortkey: against('portkey', cost, ratio),
     perSecond: spread(({ perSecond }) => perSecond),
     addedP50Ms: against('direct', ({ p50Ms }) => p50Ms, difference),
@@ -89,7 +91,7 @@ function rowOf(benchCase: BenchCase, system: SystemName, own: readonly Sample[],
     failed: own.reduce((sum, { failed }) => sum + failed, 0),
     problem: own.find(({ firstFailure }) => firstFailure !== undefined)?.firstFailure,
   };
-  return { ...row, bar: barOf(benchCase, row), peerBar: peerBarOf(benchCase, row) };
+  return { ...row, bars: barsOf(benchCase, row) };
 }
 
 type Figure = (sample: Sample) => number | undefined;

@@ -1,5 +1,7 @@
+import { type GrowthRow, mostGrowth } from '../measure/growth.ts';
 import type { ServiceFigures } from '../measure/limiter-checks.ts';
 import type { Spread } from '../measure/spread.ts';
+import { type Bar, units } from './bars.ts';
 import type { Results, Row } from './results.ts';
 
 /** The figures as text: medians of the rounds, with their extremes where the product is judged by them. */
@@ -18,8 +20,9 @@ export function tableOf(results: Results): string {
     '',
     ...lines,
     '',
-    ...serviceLine('limiter, exact checks over AdmitStream', results.limiter, 40_000),
-    ...serviceLine('usage ingest into Postgres, events', results.ingest, 20_000),
+    ...serviceLine('limiter, exact checks over AdmitStream', results.limiter, 20_000),
+    ...serviceLine('usage ingest into Postgres, events', results.ingest, 15_000),
+    ...results.growth.map(growthLine),
     ...problemsOf(results.rows),
     '',
     legend,
@@ -31,15 +34,15 @@ const headings = [
   'system',
   'µs',
   '× nginx',
-  'bar',
+  '× bare-node',
   '× portkey',
-  'bar',
   'backends',
   '/s',
   '+p50 ms',
   '+p99 ms',
   '+first ms',
   'KB/stream',
+  'bars',
 ];
 
 const legend = `µs: processor time of all gateway processes (of nginx, of the peer), per request, in streams per event of the provider. backends:
@@ -52,20 +55,20 @@ function cellsOf(row: Row): readonly string[] {
     row.system,
     figure(row.gatewayMicros),
     row.timesNginx === undefined ? '' : `${figure(row.timesNginx)} ${extremes(row.timesNginx)}`,
-    verdictOf(row.bar),
+    figure(row.timesBareNode),
     figure(row.timesPortkey),
-    verdictOf(row.peerBar),
     figure(row.backendMicros),
     row.perSecond === undefined ? '' : String(Math.round(row.perSecond.median)),
     figure(row.addedP50Ms),
     figure(row.addedP99Ms),
     figure(row.addedFirstByteMs),
     figure(row.kilobytesPerStream),
+    row.bars.map(verdictOf).join(', '),
   ];
 }
 
-function verdictOf(bar: Row['bar']): string {
-  return bar === undefined ? '' : `≤ ${bar.most} ${bar.isMet ? 'met' : 'MISSED'}`;
+function verdictOf({ of, most, isMet }: Bar): string {
+  return `≤ ${most} ${units[of]} ${isMet ? 'met' : 'MISSED'}`;
 }
 
 function pad(cell: string, width: number, column: number): string {
@@ -90,6 +93,12 @@ function serviceLine(name: string, figures: ServiceFigures | undefined, bar: num
   const each = Object.entries(figures.microsEach).map(([process, micros]) => `${process} ${digits(micros)} µs`);
   const verdict = figures.perSecond >= bar ? 'met' : 'MISSED';
   return [`${name}: ${Math.round(figures.perSecond)}/s (bar ≥ ${bar}/s: ${verdict}); ${each.join(', ')}`];
+}
+
+function growthLine({ what, count, micros, perSecond, timesSmallest = 1 }: GrowthRow): string {
+  const verdict = timesSmallest <= mostGrowth ? 'met' : 'MISSED';
+  const times = `${digits(timesSmallest)} × the smallest (bar ≤ ${mostGrowth}: ${verdict})`;
+  return `${count} ${what}: ${figure(micros)} µs a request, ${times}, ${Math.round(perSecond?.median ?? 0)}/s`;
 }
 
 function problemsOf(rows: readonly Row[]): readonly string[] {

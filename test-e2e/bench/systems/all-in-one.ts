@@ -11,10 +11,18 @@ import { untilReady } from './until-ready.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
+export interface AllInOneOptions {
+  readonly inspect: boolean;
+  readonly workers: string;
+  readonly tokens?: number;
+  /** Of each pool. */
+  readonly accounts?: number;
+}
+
 /** `gatewayctl start` as a newcomer has it, on its embedded storage: one process, unless there are to be workers. */
 export async function startAllInOne(
   providerPort: number,
-  { inspect, workers }: { readonly inspect: boolean; readonly workers: string },
+  { inspect, workers, tokens: tokenCount = 16, accounts = 2 }: AllInOneOptions,
 ): Promise<System> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'bench-all-in-one-'));
@@ -31,7 +39,7 @@ export async function startAllInOne(
         GATEWAY_WORKERS: workers,
         ADMIN_PORT: String(adminPort),
         GATEWAY_DATA: join(folder, 'data'),
-        GATEWAY_CONFIG: await writeGatewayFile(folder, providerPort),
+        GATEWAY_CONFIG: await writeGatewayFile(folder, providerPort, accounts),
         DRAIN_TIMEOUT_SECONDS: '5',
       },
     }),
@@ -39,7 +47,7 @@ export async function startAllInOne(
   await untilConnectable('The all-in-one', adminPort, started);
   const adminUrl = `http://127.0.0.1:${adminPort}`;
   await untilReady(adminUrl);
-  const tokens = await issueTokens(adminUrl);
+  const tokens = await issueTokens(adminUrl, tokenCount);
   const running = stack.move();
   return {
     name: 'all-in-one',

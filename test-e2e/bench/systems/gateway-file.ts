@@ -8,14 +8,14 @@ export function chatModelOf(format: ProviderFormat, pace: Pace): string {
 }
 
 /** Writes the gateway.yaml of the bench and gives its path. */
-export async function writeGatewayFile(folder: string, providerPort: number): Promise<string> {
+export async function writeGatewayFile(folder: string, providerPort: number, accounts = 2): Promise<string> {
   const baseUrl = `http://127.0.0.1:${providerPort}/v1`;
   const lines = [
     'pools:',
     `  responses: { format: responses, owned_by: provider_a, base_url: "${baseUrl}" }`,
     `  messages: { format: messages, owned_by: provider_b, base_url: "${baseUrl}" }`,
     'accounts:',
-    ...['a', 'b'].flatMap((name) => [
+    ...Array.from({ length: accounts }, (_, index) => `account-${index + 1}`).flatMap((name) => [
       `  - { pool: responses, name: ${name}, credential: { bearer: key-${name} } }`,
       `  - { pool: messages, name: ${name}, credential: { api_key: key-${name} } }`,
     ]),

@@ -70,7 +70,7 @@ function judge({ request, attempts, rows, wiped }: Omit<JudgedRequest, 'verdict'
   return isWhatWasBilled(row, attempts.at(-1)) ? 'exact' : 'wrong';
 }
 
-/** An answer was given; or an edge died while a provider was at work, and its journal knows. */
+/** An answer was given; or an edge died while a provider was at work, and its outbox knows. */
 function mustHaveARow({ view }: ClientRequest, attempts: readonly RecordedRequest[]): boolean {
   const isBilled = attempts.some(({ billed }) => billed.inputTokens > 0);
   return view === 'whole' || view === 'cut' || view === 'left' || (view === 'broken' && isBilled);

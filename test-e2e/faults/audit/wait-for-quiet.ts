@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Battlefield } from '../strikes/strike.ts';
-import { owedBy, readJournals } from './read-journals.ts';
+import { readOutboxes } from './read-outboxes.ts';
 
 export interface Quiet {
   readonly afterMs: number;
@@ -8,13 +8,13 @@ export interface Quiet {
   readonly restless: readonly string[];
 }
 
-/** Resolves when nothing is on its way any more: no journal, stream or provider has anything left to say. */
+/** Resolves when nothing is on its way any more: no outbox, stream or provider has anything left to say. */
 export async function waitForQuiet(field: Battlefield, timeoutMs: number): Promise<Quiet> {
   const startMs = Date.now();
   let rowsBefore = -1;
   for (;;) {
     const { restless, rows } = await lookAround(field).catch((thrown: unknown) => ({
-      restless: [`it can't be told yet: ${String(thrown)}`],
+      restless: [`it can't be seen yet: ${String(thrown)}`],
       rows: -1,
     }));
     const isStill = restless.length === 0 && rows === rowsBefore;
@@ -29,12 +29,13 @@ async function lookAround({ gateway, stream, ledger, deeds }: Battlefield) {
   const backlog = await stream.backlog();
   const rows = await ledger.rows();
   const stored = new Set(rows.map(({ requestId }) => requestId));
-  const owed = owedBy(await readJournals(dataFoldersOf(gateway.replicas['edge-router'])));
-  const missing = owed.filter((requestId) => !stored.has(requestId) && !deeds.wiped.has(requestId));
+  const owed = await readOutboxes(dataFoldersOf(gateway.replicas['edge-router']));
+  const requestIds = [...new Set(owed.map(({ requestId }) => requestId))];
+  const missing = requestIds.filter((requestId) => !stored.has(requestId) && !deeds.wiped.has(requestId));
   const running = gateway.simulator.requests({ outcome: 'running' }).length;
   const restless = [
     ...(backlog > 0 ? [`${backlog} messages in the stream`] : []),
-    ...(missing.length > 0 ? [`${missing.length} requests in journals: ${missing.slice(0, 5).join(', ')}`] : []),
+    ...(missing.length > 0 ? [`${missing.length} requests in outboxes: ${missing.slice(0, 5).join(', ')}`] : []),
     ...(running > 0 ? [`${running} requests at the providers`] : []),
   ];
   return { restless, rows: rows.length };

@@ -4,7 +4,7 @@ import type { ServiceName } from '@gateway/testkit';
 import { issueToken, type TestToken } from '../../client/tokens.ts';
 import { type ReplicatedServices, startReplicatedServices } from '../../topologies/replicated-services.ts';
 import { type Judgement, judgeRequests } from '../audit/judge-requests.ts';
-import { findTraces, tellStory } from '../audit/tell-story.ts';
+import { findTraces, describeRequest } from '../audit/describe-request.ts';
 import { type Quiet, waitForQuiet } from '../audit/wait-for-quiet.ts';
 import { type ClientRequest, Load, type LoadClient } from '../load/clients.ts';
 import type { RequestKind } from '../load/request-kinds.ts';
@@ -223,8 +223,8 @@ export class PoolScene implements AsyncDisposable {
       ({ verdict, request }) =>
         verdict === 'lost' || verdict === 'doubled' || verdict === 'wrong' || request.problem !== undefined,
     );
-    const traces = bad.length === 0 ? { journals: [], messages: [] } : await findTraces(field);
-    return { quiet, judgement, stories: bad.map((judged) => tellStory(judged, traces)) };
+    const traces = bad.length === 0 ? { outboxes: [], messages: [] } : await findTraces(field);
+    return { quiet, judgement, stories: bad.map((judged) => describeRequest(judged, traces)) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,7 @@
 import { fromUsageMessage, usageStreamNames } from '@gateway/usage-stream';
 import { type ConsumerInfo, connect, type NatsConnection, type StreamState } from 'nats';
 
-/** A usage event as it stands on its way, in the stream or in a journal. */
+/** A usage event as it stands on its way, in the stream or in an outbox. */
 export interface TappedEvent {
   readonly requestId: string;
   readonly tokenId: string;

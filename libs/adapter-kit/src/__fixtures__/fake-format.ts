@@ -9,7 +9,7 @@ import {
   ProviderFormat as ProviderFormatId,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
-import { SseParser, sseEvent } from '@gateway/sse';
+import { EventSplitter, readEvent } from '@gateway/sse';
 import type {
   AnswerEnding,
   AnswerReader,
@@ -88,7 +88,7 @@ function prepare(request: ClientRequest): PreparedCall {
 
 class FakeAnswerReader implements AnswerReader {
   readonly #answer;
-  readonly #parser = new SseParser({ onEvent: ({ event: name, data }) => this.#onEvent(name, data) });
+  readonly #splitter = new EventSplitter({ maxEventBytes: 4_000_000, onEvent: (event) => this.#onEvent(event) });
   #thought = 0;
   #providerHeaders: UpstreamHead['headers'] = {};
   answerId: string | undefined;
@@ -121,11 +121,11 @@ class FakeAnswerReader implements AnswerReader {
   }
 
   push(bytes: Uint8Array): void {
-    this.#parser.push(bytes);
+    this.#splitter.push(bytes);
   }
 
   end(): void {
-    this.#parser.end();
+    this.#onEvent(this.#splitter.end());
     this.ending ??= { kind: 'failed', failure: overloaded };
   }
 
@@ -133,7 +133,8 @@ class FakeAnswerReader implements AnswerReader {
     return this.hasContent ? this.#answer.take() : new Uint8Array();
   }
 
-  #onEvent(name: string, data: string): void {
+  #onEvent(event: Buffer): void {
+    const { name, data = '' } = readEvent(event);
     if (name === 'text') this.#answer.text(data);
     if (name === 'think') this.#thought += data.length;
     if (name === 'usage') this.reportedUsage = JSON.parse(data);
@@ -147,6 +148,10 @@ class FakeAnswerReader implements AnswerReader {
     this.#answer.finish('stop', this.reportedUsage);
     this.ending = { kind: 'finished' };
   }
+}
+
+function sseEvent(name: string, data: string): string {
+  return `event: ${name}\ndata: ${data}\n\n`;
 }
 
 const quotaOfEvents = { name: 'day', models: 'model-x', resetsAtMs: undefined, lengthSeconds: undefined };

@@ -1,6 +1,6 @@
 import { type EventEmitter, once } from 'node:events';
 import type { DescMethod } from '@bufbuild/protobuf';
-import { MultiplexService } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import { MultiplexService, type OpenRequest, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import {
   Metadata,
   Server,
@@ -15,7 +15,7 @@ import {
 import { HealthImplementation } from 'grpc-health-check';
 import { isFault, type OnFault, RpcError, requestIdOf, toCallFailure } from '../errors.ts';
 import { handlerOf, type SingleHandler, type StreamHandler } from '../methods.ts';
-import { MultiplexServer } from '../multiplex/multiplex-server.ts';
+import { type ServedMethod, ServerSession, servedMethods } from '../multiplex/server-session.ts';
 import type { ServiceRoute, UntypedHandlers } from '../service-types.ts';
 import { grpcDefinition } from './definition.ts';
 import { serverOptions } from './options.ts';
@@ -42,7 +42,7 @@ export const errorDetailTrailer = 'gateway-error-bin';
 export class GrpcServer {
   readonly #server: Server;
   readonly #health: HealthImplementation;
-  readonly #multiplexed: MultiplexServer;
+  readonly #sessions: ReadonlySet<ServerSession>;
   readonly port: number;
 
   /** @throws an error with `code: 'EADDRINUSE'` and the like, as Node's servers do. */
@@ -55,18 +55,23 @@ export class GrpcServer {
       options.routes.map((route) => route.service),
     );
     for (const route of options.routes) server.addService(grpcDefinition(route.service), implement(route, options));
-    const multiplexed = new MultiplexServer(options);
+    const sessions = new Set<ServerSession>();
+    const methods = servedMethods(options.routes);
     server.addService(grpcDefinition(MultiplexService), {
-      open: (stream: Parameters<MultiplexServer['serve']>[0]) => multiplexed.serve(stream),
+      open: (stream: MultiplexedStream) => serveCalls(stream, methods, options.onFault, sessions),
     });
-    const port = await bound(server, options);
-    return new GrpcServer(server, health, multiplexed, port);
+    return new GrpcServer(server, health, sessions, await bound(server, options));
   }
 
-  private constructor(server: Server, health: HealthImplementation, multiplexed: MultiplexServer, port: number) {
+  private constructor(
+    server: Server,
+    health: HealthImplementation,
+    sessions: ReadonlySet<ServerSession>,
+    port: number,
+  ) {
     this.#server = server;
     this.#health = health;
-    this.#multiplexed = multiplexed;
+    this.#sessions = sessions;
     this.port = port;
   }
 
@@ -78,7 +83,7 @@ export class GrpcServer {
   /** Takes no new calls, lets running ones end, and cuts what is left after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.setServing(false);
-    this.#multiplexed.goAway();
+    for (const session of this.#sessions) session.goAway();
     const force = setTimeout(() => this.#server.forceShutdown(), graceMs);
     await new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
     clearTimeout(force);
@@ -103,6 +108,29 @@ async function bound(
 function bindError(error: Error, where: { readonly address: string; readonly port: number }): Error {
   const code = /\bE[A-Z]{4,}\b/.exec(error.message)?.[0];
   return Object.assign(new Error(error.message, { cause: error }), { code, syscall: 'listen', ...where });
+}
+
+type MultiplexedStream = ServerDuplexStream<OpenRequest, OpenResponse>;
+
+/** The calls of another process of the gateway, which share one stream. */
+async function serveCalls(
+  stream: MultiplexedStream,
+  methods: ReadonlyMap<string, ServedMethod>,
+  onFault: OnFault | undefined,
+  sessions: Set<ServerSession>,
+): Promise<void> {
+  const session = new ServerSession(stream, { methods, onFault });
+  sessions.add(session);
+  // The client waits for it: from now on calls can be made.
+  stream.sendMetadata(new Metadata());
+  try {
+    await session.serve(stream.iterator({ destroyOnReturn: false }));
+  } catch (thrown) {
+    // Where the stream is lost this has no effect. The calls on it have been cancelled.
+    if (!stream.cancelled) stream.emit('error', toServiceError(thrown));
+  } finally {
+    sessions.delete(session);
+  }
 }
 
 function implement(route: ServiceRoute, options: GrpcServerOptions): UntypedServiceImplementation {

@@ -2,7 +2,11 @@ import type { Frame } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 
 /** Where batches go: a stream of grpc-js, from either side. */
 export interface BatchStream {
-  write(batch: { readonly frames: readonly Frame[] }, onWritten: () => void): unknown;
+  /** False: the network is slow, and 'drain' follows. */
+  write(batch: { readonly frames: readonly Frame[] }): boolean;
+  once(event: 'drain', act: () => void): unknown;
+  /** No batch follows. */
+  end(): unknown;
 }
 
 /**
@@ -11,29 +15,28 @@ export interface BatchStream {
  */
 export class BatchWriter {
   readonly #stream: BatchStream;
-  readonly #waiting: Queued[] = [];
-  #inFlightBytes = 0;
+  readonly #waiting: Frame[] = [];
   #isScheduled = false;
-  #onEmpty: (() => void) | undefined;
+  #isBlocked = false;
+  #isEnding = false;
 
   constructor(stream: BatchStream) {
     this.#stream = stream;
   }
 
-  /** `onSent` is called when the frame has been given to the stream. */
-  send(frame: Frame, onSent?: () => void): void {
-    this.#waiting.push({ frame, bytes: frameBytes(frame), onSent });
+  send(frame: Frame): void {
+    this.#waiting.push(frame);
     this.#schedule();
   }
 
-  /** Calls back when all that was sent so far has been given to the stream. */
-  whenEmpty(act: () => void): void {
-    if (this.#waiting.length === 0) act();
-    else this.#onEmpty = act;
+  /** Ends the stream after what was sent so far. */
+  end(): void {
+    this.#isEnding = true;
+    this.#schedule();
   }
 
   #schedule(): void {
-    if (this.#isScheduled) return;
+    if (this.#isScheduled || this.#isBlocked) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
@@ -42,48 +45,32 @@ export class BatchWriter {
   }
 
   #flush(): void {
-    while (this.#waiting.length > 0 && this.#inFlightBytes < maxInFlightBytes) {
-      const batch = this.#takeBatch();
-      const bytes = batch.reduce((sum, queued) => sum + queued.bytes, 0);
-      this.#inFlightBytes += bytes;
-      this.#stream.write({ frames: batch.map(({ frame }) => frame) }, () => {
-        this.#inFlightBytes -= bytes;
-        if (this.#waiting.length > 0) this.#schedule();
+    while (this.#waiting.length > 0) {
+      if (this.#stream.write({ frames: this.#nextBatch() })) continue;
+      this.#isBlocked = true;
+      this.#stream.once('drain', () => {
+        this.#isBlocked = false;
+        this.#flush();
       });
-      for (const { onSent } of batch) onSent?.();
+      return;
     }
-    if (this.#waiting.length > 0 || this.#onEmpty === undefined) return;
-    this.#onEmpty();
-    this.#onEmpty = undefined;
+    if (this.#isEnding) this.#stream.end();
   }
 
-  /** As many frames as make a batch, at least one. */
-  #takeBatch(): readonly Queued[] {
+  /** As many frames as make a batch; a long message is one by itself. */
+  #nextBatch(): readonly Frame[] {
     let bytes = 0;
-    const end = this.#waiting.findIndex((queued, index) => {
-      bytes += queued.bytes;
+    const end = this.#waiting.findIndex((frame, index) => {
+      bytes += frameBytes(frame);
       return index > 0 && bytes > maxBatchBytes;
     });
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 }
 
-interface Queued {
-  readonly frame: Frame;
-  readonly bytes: number;
-  readonly onSent: (() => void) | undefined;
-}
-
-/** A batch is closed once it is so long; a longer message is a batch by itself. */
 const maxBatchBytes = 256 * 1024;
 
-/** Above this many bytes on their way to the network, frames wait. */
-const maxInFlightBytes = 512 * 1024;
-
 function frameBytes({ content }: Frame): number {
-  const message =
-    content.case === 'message' ? content.value : content.case === 'start' ? content.value.request : undefined;
-  return overheadBytes + (message?.length ?? 0);
+  if (content.case === 'message') return content.value.length;
+  return content.case === 'start' ? (content.value.request?.length ?? 0) : 0;
 }
-
-const overheadBytes = 16;

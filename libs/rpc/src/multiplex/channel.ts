@@ -4,13 +4,14 @@ import { isIPv6 } from 'node:net';
 import { type DescMethod, type DescService, fromBinary, type Message } from '@bufbuild/protobuf';
 import { MultiplexService, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { type ChannelCredentials, credentials, Client as GrpcClient, Metadata } from '@grpc/grpc-js';
-import { CallScope } from '../call-scope.ts';
+import type { CallScope } from '../call-scope.ts';
+import { RpcError } from '../errors.ts';
 import { grpcMethod } from '../grpc/definition.ts';
 import { clientOptions } from '../grpc/options.ts';
-import { answersOnce, decodedAll, encoded, encodedAll, isStream, pathOf } from '../methods.ts';
+import { answersOnce, encoded, encodedAll, isStream, pathOf } from '../methods.ts';
 import { ResponseStream } from '../response-stream.ts';
 import type { CallOptions, Client } from '../service-types.ts';
-import { type ClientCall, ClientSession, ConnectionLost } from './client-session.ts';
+import { ClientSession } from './client-session.ts';
 import { Replicas } from './replicas.ts';
 
 /** A service at an address: one connection per replica behind the name, calls spread over them. */
@@ -53,70 +54,37 @@ type ReadyReplicas = Pick<Replicas, 'pick' | 'untilReady'>;
 
 /** A client whose calls go to sessions of `replicas`. */
 export function clientOf<S extends DescService>(service: S, replicas: ReadyReplicas): Client<S> {
-  const calls = service.methods.map((method) => [
-    method.localName,
-    (request: object, options: CallOptions = {}) =>
-      answersOnce(method)
-        ? singleResponse(replicas, method, request, options)
-        : new ResponseStream(options, (scope) => responses(replicas, method, request, { ...options, scope })),
-  ]);
+  const calls = service.methods.map((method) => {
+    const begin = (request: object, options: CallOptions = {}) =>
+      new ResponseStream(options, (scope) => responses(replicas, { method, request, scope, ...options }));
+    const only = async (request: object, options?: CallOptions) => {
+      for await (const response of begin(request, options)) return response;
+      throw new RpcError('internal', 'The service answered without a message.');
+    };
+    return [method.localName, answersOnce(method) ? only : begin];
+  });
   // Each entry follows the descriptor's kind, which is what Client<S> is derived from.
   return Object.fromEntries(calls) as Client<S>;
 }
 
-async function singleResponse(
-  replicas: ReadyReplicas,
-  method: DescMethod,
-  request: object,
-  options: CallOptions,
-): Promise<Message> {
-  using scope = new CallScope(options);
-  for (;;) {
-    const call = await startCall(replicas, method, request, { ...options, scope });
-    try {
-      return fromBinary(method.output, await scope.race(call.response()));
-    } catch (thrown) {
-      // The replica was lost before it heard of the call: another one is asked. Requests that stream may have been used up.
-      if (!(thrown instanceof ConnectionLost) || thrown.wasSent || isStream(request)) throw thrown;
-    } finally {
-      call.cancel();
-    }
-  }
+interface CallOfMethod {
+  readonly method: DescMethod;
+  /** A message, or an iterable of messages. */
+  readonly request: object;
+  readonly scope: CallScope;
+  readonly timeoutMs?: number | undefined;
 }
 
 async function* responses(
   replicas: ReadyReplicas,
-  method: DescMethod,
-  request: object,
-  options: ScopedOptions,
+  { method, request, scope, timeoutMs }: CallOfMethod,
 ): AsyncGenerator<Message, undefined> {
-  const call = await startCall(replicas, method, request, options);
-  // Also when its reader waits, and can't be asked to leave.
-  options.scope.signal.addEventListener('abort', () => call.cancel(), { once: true });
-  try {
-    yield* decodedAll(method.output, call.responses);
-  } finally {
-    call.cancel();
-  }
-}
-
-interface ScopedOptions extends CallOptions {
-  readonly scope: CallScope;
-}
-
-async function startCall(
-  replicas: ReadyReplicas,
-  method: DescMethod,
-  request: object,
-  { scope, timeoutMs }: ScopedOptions,
-): Promise<ClientCall> {
-  scope.signal.throwIfAborted();
   let session = replicas.pick();
   for (; session === undefined; session = replicas.pick()) await scope.race(replicas.untilReady());
-  if (!isStream(request)) return session.start(pathOf(method), timeoutMs, encoded(method.input, request));
-  const call = session.start(pathOf(method), timeoutMs);
-  void call.sendAll(encodedAll(method.input, request));
-  return call;
+  const single = isStream(request) ? undefined : encoded(method.input, request);
+  const call = session.start({ path: pathOf(method), timeoutMs, request: single, signal: scope.signal });
+  if (isStream(request)) void call.sendAll(encodedAll(method.input, request));
+  for await (const response of call.responses) yield fromBinary(method.output, response);
 }
 
 /** Resolves once the replica has accepted the stream. */

@@ -1,16 +1,22 @@
 import type { Frame, OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { fromCallFailure, RpcError } from '../errors.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
-import { frameOf } from './frames.ts';
-import { MessageQueue } from './message-queue.ts';
-import { MessageSender } from './message-sender.ts';
+import { frameOf, MessageQueue, MessageSender } from './flow-control.ts';
 
 /** A stream of calls as grpc-js has it on the side of the client. */
 export interface ClientBatchStream extends BatchStream, AsyncIterable<Pick<OpenResponse, 'frames'>> {
-  /** No batch follows. */
-  end(): void;
   /** Ends the stream in both directions at once. */
   cancel(): void;
+}
+
+export interface NewCall {
+  /** `/package.Service/Method` */
+  readonly path: string;
+  /** Ends the call, and must be aborted when its caller has left it. */
+  readonly signal: AbortSignal;
+  readonly timeoutMs?: number | undefined;
+  /** The only request of a method that takes one; others send theirs by the call. */
+  readonly request?: Uint8Array | undefined;
 }
 
 /** The calls to one replica, all on one stream. */
@@ -37,13 +43,15 @@ export class ClientSession {
     return this.#closing.promise;
   }
 
-  /** Begins a call. `request` is the only one of methods that take one; others send theirs by the call. */
-  start(path: string, timeoutMs: number | undefined, request?: Uint8Array): ClientCall {
+  start({ path, timeoutMs, request, signal }: NewCall): ClientCall {
     const id = ++this.#lastCallId;
-    const call = new ClientCall(id, this.#writer, () => this.#forget(id));
+    const call = new ClientCall(id, this.#writer, signal, () => {
+      this.#calls.delete(id);
+      if (this.#isClosing) this.close();
+    });
     this.#calls.set(id, call);
     const start = { path, timeoutMs: wireMs(timeoutMs), ...(request !== undefined && { request }) };
-    this.#writer.send(frameOf(id, { case: 'start', value: start }), () => call.onSent());
+    this.#writer.send(frameOf(id, { case: 'start', value: start }));
     return call;
   }
 
@@ -51,30 +59,25 @@ export class ClientSession {
   close(): void {
     this.#isClosing = true;
     this.#closing.resolve();
-    if (this.#calls.size === 0) this.#writer.whenEmpty(() => this.#stream.end());
+    if (this.#calls.size === 0) this.#writer.end();
   }
 
   async #readAll(): Promise<void> {
-    let reason: unknown = new Error('the server ended the stream');
+    let cause: unknown = new Error('the server ended the stream');
     try {
       for await (const { frames } of this.#stream) for (const frame of frames) this.#onFrame(frame);
     } catch (thrown) {
-      reason = thrown;
+      cause = thrown;
     }
     this.#stream.cancel();
-    this.#isClosing = true;
     this.#closing.resolve();
-    for (const call of [...this.#calls.values()]) call.onLost(reason);
+    const lost = new RpcError('unavailable', 'The connection to the service was lost.', { cause });
+    for (const call of [...this.#calls.values()]) call.end({ failure: lost });
   }
 
   #onFrame(frame: Frame): void {
     if (frame.content.case === 'goAway') this.close();
     else this.#calls.get(frame.callId)?.onFrame(frame);
-  }
-
-  #forget(id: number): void {
-    this.#calls.delete(id);
-    if (this.#isClosing) this.close();
   }
 }
 
@@ -86,21 +89,14 @@ export class ClientCall {
   readonly #sender: MessageSender;
   readonly #onEnd: () => void;
   readonly #ended = new AbortController();
-  #wasSent = false;
 
-  constructor(id: number, writer: BatchWriter, onEnd: () => void) {
+  constructor(id: number, writer: BatchWriter, signal: AbortSignal, onEnd: () => void) {
     this.#id = id;
     this.#writer = writer;
     this.#onEnd = onEnd;
     this.#sender = new MessageSender(id, writer);
-    this.responses = new MessageQueue((bytes) => writer.send(frameOf(id, { case: 'creditBytes', value: bytes })));
-  }
-
-  /** The single response of a call that has one. */
-  async response(): Promise<Uint8Array> {
-    const { value } = await this.responses.next();
-    if (value === undefined) throw new RpcError('internal', 'The service answered without a message.');
-    return value;
+    this.responses = new MessageQueue(id, writer);
+    signal.addEventListener('abort', () => this.#cancel(signal.reason), { once: true, signal: this.#ended.signal });
   }
 
   /** Sends the requests of a method that takes many. A source that throws cancels the call. */
@@ -108,54 +104,30 @@ export class ClientCall {
     try {
       await this.#sender.sendAll(requests, this.#ended.signal);
     } catch (cause) {
-      this.cancel();
-      this.responses.end({ failure: new RpcError('cancelled', 'The source of the requests failed.', { cause }) });
+      this.#cancel(new RpcError('cancelled', 'The source of the requests failed.', { cause }));
     }
-  }
-
-  /** The caller gives the call up. */
-  cancel(): void {
-    if (this.#end()) this.#writer.send(frameOf(this.#id, { case: 'cancel', value: {} }));
-  }
-
-  /** The server may have begun from now on. */
-  onSent(): void {
-    this.#wasSent = true;
   }
 
   onFrame({ content, isLast }: Frame): void {
-    if (content.case === 'creditBytes') this.#sender.credit.add(content.value);
-    if (content.case === 'failure') return this.#finish({ failure: fromCallFailure(content.value) });
+    if (content.case === 'creditBytes') this.#sender.addCredit(content.value);
+    if (content.case === 'failure') return this.end({ failure: fromCallFailure(content.value) });
     if (content.case === 'message' && !this.responses.push(content.value)) {
-      this.cancel();
-      return this.responses.end({ failure: new RpcError('internal', 'The server sent more than it may.') });
+      return this.#cancel(new RpcError('internal', 'The server sent more than it may.'));
     }
-    if (isLast) this.#finish({});
+    if (isLast) this.end();
   }
 
-  onLost(cause: unknown): void {
-    this.#finish({ failure: new ConnectionLost(this.#wasSent, cause) });
-  }
-
-  #finish(end: { readonly failure?: unknown }): void {
-    if (this.#end()) this.responses.end(end);
-  }
-
-  #end(): boolean {
-    if (this.#ended.signal.aborted) return false;
+  end(end: { readonly failure?: unknown } = {}): void {
+    if (this.#ended.signal.aborted) return;
     this.#ended.abort();
+    this.responses.end(end);
     this.#onEnd();
-    return true;
   }
-}
 
-/** The stream is gone with all its calls. A call that was never sent may be made elsewhere. */
-export class ConnectionLost extends RpcError {
-  readonly wasSent: boolean;
-
-  constructor(wasSent: boolean, cause: unknown) {
-    super('unavailable', 'The connection to the service was lost.', { cause });
-    this.wasSent = wasSent;
+  #cancel(failure: unknown): void {
+    if (this.#ended.signal.aborted) return;
+    this.#writer.send(frameOf(this.#id, { case: 'cancel', value: {} }));
+    this.end({ failure });
   }
 }
 

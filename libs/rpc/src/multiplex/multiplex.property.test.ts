@@ -6,9 +6,8 @@ import { type Outcome, type Plan, plan, playRoute, run } from './__fixtures__/pl
 import { PlayService } from './__fixtures__/play-service.ts';
 import { clientOf } from './channel.ts';
 import { ClientSession } from './client-session.ts';
-import { servedMethods } from './multiplex-server.ts';
 import { Replicas } from './replicas.ts';
-import { ServerSession } from './server-session.ts';
+import { ServerSession, servedMethods } from './server-session.ts';
 
 const delays = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 5 });
 

@@ -5,9 +5,8 @@ import { MemoryStream } from './__fixtures__/memory-stream.ts';
 import { PlayService } from './__fixtures__/play-service.ts';
 import { clientOf } from './channel.ts';
 import { ClientSession } from './client-session.ts';
-import { servedMethods } from './multiplex-server.ts';
 import { Replicas } from './replicas.ts';
-import { ServerSession } from './server-session.ts';
+import { ServerSession, servedMethods } from './server-session.ts';
 
 const firstBackoffMs = 5;
 
@@ -73,16 +72,6 @@ describe('the replicas of a service', () => {
     // Later they are looked up again and again.
     expect(world.lookups).toBe(1);
     expect(await Promise.all(calls)).toEqual(['one', 'one']);
-  });
-
-  it('get a call that was never sent when the first one is lost', async () => {
-    const world = new World();
-    await world.ask();
-    const asked = world.ask();
-    // The connection is lost in the turn in which the call is made.
-    world.streams.get('one')?.cut();
-    await expect(asked).resolves.toBe('one');
-    expect(world.attempts).toBe(2);
   });
 
   it('share calls by how busy they are', async () => {

@@ -1,49 +1,39 @@
 import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
 import type { Frame, OpenRequest, Start } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { CallScope } from '../call-scope.ts';
-import {
-  type CallFailure,
-  isFault,
-  type OnFault,
-  RpcError,
-  requestIdOf,
-  statusNumber,
-  toCallFailure,
-} from '../errors.ts';
-import { decodedAll, encoded, encodedAll, type MethodHandler } from '../methods.ts';
+import { isFault, type OnFault, RpcError, requestIdOf, statusNumber, toCallFailure } from '../errors.ts';
+import { decodedAll, encoded, encodedAll, handlerOf, type MethodHandler, pathOf } from '../methods.ts';
+import type { ServiceRoute } from '../service-types.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
-import { frameOf } from './frames.ts';
-import { MessageQueue } from './message-queue.ts';
-import { MessageSender } from './message-sender.ts';
-
-/** A stream of calls as grpc-js has it on the side of the server. */
-export interface ServerBatchStream extends BatchStream {
-  /** No batch follows. */
-  end(): void;
-}
+import { frameOf, MessageQueue, MessageSender } from './flow-control.ts';
 
 export interface ServedMethod {
   readonly method: DescMethod;
   readonly handler: MethodHandler;
 }
 
+/** The methods of routes, by their paths. */
+export function servedMethods(routes: readonly ServiceRoute[]): ReadonlyMap<string, ServedMethod> {
+  const methods = routes.flatMap(({ service, handlers }) =>
+    service.methods.map((method) => ({ method, handler: handlerOf(method, handlers) })),
+  );
+  return new Map(methods.map((served) => [pathOf(served.method), served]));
+}
+
 export interface ServerSessionOptions {
-  /** By path, `/package.Service/Method`. */
   readonly methods: ReadonlyMap<string, ServedMethod>;
   readonly onFault?: OnFault | undefined;
 }
 
 /** The calls of one client, all on one stream. */
 export class ServerSession {
-  readonly #stream: ServerBatchStream;
   readonly #options: ServerSessionOptions;
   readonly #writer: BatchWriter;
   readonly #calls = new Map<number, ServerCall>();
   readonly #running = new Set<Promise<void>>();
   #lastCallId = 0;
 
-  constructor(stream: ServerBatchStream, options: ServerSessionOptions) {
-    this.#stream = stream;
+  constructor(stream: BatchStream, options: ServerSessionOptions) {
     this.#options = options;
     this.#writer = new BatchWriter(stream);
   }
@@ -56,14 +46,14 @@ export class ServerSession {
     try {
       for await (const { frames } of batches) for (const frame of frames) this.#onFrame(frame);
       await Promise.all(this.#running);
-      this.#writer.whenEmpty(() => this.#stream.end());
+      this.#writer.end();
     } finally {
       // Their handlers end by their signals.
       for (const call of this.#calls.values()) call.cancel();
     }
   }
 
-  /** Asks the client to start no more calls here. */
+  /** Asks the client to start no more calls here, and to end the stream with the calls that run. */
   goAway(): void {
     this.#writer.send(frameOf(0, { case: 'goAway', value: {} }));
   }
@@ -77,7 +67,11 @@ export class ServerSession {
     if (id <= this.#lastCallId) throw new RpcError('internal', 'An id of a call was used twice.');
     this.#lastCallId = id;
     const served = this.#options.methods.get(path);
-    if (served === undefined) return this.#writer.send(frameOf(id, { case: 'failure', value: unimplemented(path) }));
+    if (served === undefined) {
+      const message = `The server does not implement the method ${path}`;
+      const failure = { status: statusNumber.UNIMPLEMENTED, message };
+      return this.#writer.send(frameOf(id, { case: 'failure', value: failure }));
+    }
     const call = new ServerCall(id, served, this.#writer, timeoutMs);
     this.#calls.set(id, call);
     const running = call.run(request, this.#options.onFault).finally(() => {
@@ -102,13 +96,13 @@ class ServerCall {
     this.#served = served;
     this.#writer = writer;
     this.#sender = new MessageSender(id, writer);
-    this.#requests = new MessageQueue((bytes) => writer.send(frameOf(id, { case: 'creditBytes', value: bytes })));
+    this.#requests = new MessageQueue(id, writer);
     this.#scope = new CallScope({ timeoutMs: timeoutMs === 0 ? undefined : timeoutMs });
   }
 
   onFrame({ content, isLast }: Frame): void {
     if (content.case === 'cancel') return this.cancel();
-    if (content.case === 'creditBytes') this.#sender.credit.add(content.value);
+    if (content.case === 'creditBytes') this.#sender.addCredit(content.value);
     if (content.case === 'message' && !this.#requests.push(content.value)) {
       throw new RpcError('internal', 'The client sent more than it may.');
     }
@@ -139,8 +133,4 @@ class ServerCall {
       this.#writer.send(frameOf(this.#id, { case: 'failure', value: toCallFailure(thrown) }));
     }
   }
-}
-
-function unimplemented(path: string): CallFailure {
-  return { status: statusNumber.UNIMPLEMENTED, message: `The server does not implement the method ${path}` };
 }

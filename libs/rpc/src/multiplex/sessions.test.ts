@@ -4,10 +4,8 @@ import { MemoryStream } from './__fixtures__/memory-stream.ts';
 import { PlayService } from './__fixtures__/play-service.ts';
 import { clientOf } from './channel.ts';
 import { ClientSession } from './client-session.ts';
-import { windowBytes } from './credit.ts';
-import { frameOf } from './frames.ts';
-import { servedMethods } from './multiplex-server.ts';
-import { ServerSession } from './server-session.ts';
+import { frameOf, windowBytes } from './flow-control.ts';
+import { ServerSession, servedMethods } from './server-session.ts';
 
 interface Value {
   readonly value: Uint8Array;
@@ -45,6 +43,8 @@ function open(service = PlayService) {
   const client = clientOf(service, { pick: () => session, untilReady: async () => undefined });
   return { stream, session, serverSession, served, client };
 }
+
+const { signal } = new AbortController();
 
 async function turns(count = 50): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -119,8 +119,13 @@ describe('a stream of calls', () => {
 
   it('enforces a deadline on the side of the server too', async () => {
     const { session } = open();
-    const call = session.start('/play.PlayService/Unary', 20, Buffer.of(0x0a, 1, 255));
-    await expect(call.response()).rejects.toMatchObject({
+    const call = session.start({
+      path: '/play.PlayService/Unary',
+      timeoutMs: 20,
+      request: Buffer.of(0x0a, 1, 255),
+      signal,
+    });
+    await expect(call.responses[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       status: 'deadline_exceeded',
       message: 'The call took longer than 20 ms.',
     });
@@ -149,8 +154,8 @@ describe('a stream of calls', () => {
 
   it('answers a method that is not served as plain gRPC does', async () => {
     const { session } = open();
-    const call = session.start('/play.OtherService/Unary', undefined, Buffer.of());
-    await expect(call.response()).rejects.toMatchObject({
+    const call = session.start({ path: '/play.OtherService/Unary', request: Buffer.of(), signal });
+    await expect(call.responses[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       status: 'internal',
       message: 'The server does not implement the method /play.OtherService/Unary',
     });
@@ -176,7 +181,7 @@ describe('a stream of calls', () => {
     ],
   ])('is ended when the client %s', async (_what, frames, message) => {
     const { stream, served } = open();
-    stream.client.write({ frames }, () => undefined);
+    stream.client.write({ frames });
     await expect(served).rejects.toMatchObject({ message });
   });
 });

@@ -18,10 +18,7 @@ export interface Conversation {
   readonly maxOutputTokens: number | undefined;
   readonly stopSequences: readonly string[];
   readonly reasoning: ReasoningVisibility;
-  /** Everything that counts as input, in the order in which a provider caches it. */
-  readonly input: readonly InputSegment[];
-  /** Which earlier requests can share cached input with this one; undefined: none. */
-  readonly cacheScope: string | undefined;
+  readonly inputTokens: number;
 }
 
 export interface ToolResult {
@@ -47,15 +44,6 @@ export type AnswerFormat =
 
 /** Whether reasoning, where there is any, shows its text, only its existence, or is switched off. */
 export type ReasoningVisibility = 'shown' | 'hidden' | 'off';
-
-/** A piece of input that is cached whole or not at all. */
-export interface InputSegment {
-  /** What identifies the segment; equal contents are the same segment. */
-  readonly content: string;
-  readonly tokens: number;
-  /** Whether a cache entry may end here. */
-  readonly cacheable: boolean;
-}
 
 /** What an image counts, whatever its size. */
 export const imageTokens = 85;

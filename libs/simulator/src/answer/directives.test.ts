@@ -3,11 +3,12 @@ import { readDirectives } from './directives.ts';
 
 describe('readDirectives', () => {
   it('takes every directive out of the text', () => {
-    const text = 'Say #reason 12 this #long 3 #cached 5 #json now';
+    const text = 'Say #reason 12 this #long 3 #cached 5 #written 7 #json now';
     expect(readDirectives(text)).toMatchObject({
       reasoning: [{ tokens: 12, redacted: false }],
       words: 3,
       cachedTokens: 5,
+      cacheWriteTokens: 7,
       json: true,
     });
     expect(readDirectives(text).rest.split(/\s+/)).toEqual(['Say', 'this', 'now']);

@@ -1,4 +1,4 @@
-/** What the last user message tells the simulator to do. */
+/** The directives in the last user message. */
 export interface Directives {
   readonly toolCalls: readonly ToolDirective[];
   /** What to reason before anything else, in this order. */
@@ -12,7 +12,9 @@ export interface Directives {
   readonly refuse: boolean;
   readonly json: boolean;
   /** How much of the input to report as cached. */
-  readonly cachedTokens: number | undefined;
+  readonly cachedTokens: number;
+  /** How much of the input to report as written to the cache. */
+  readonly cacheWriteTokens: number;
   /** What is left of the text without its directives. */
   readonly rest: string;
 }
@@ -25,21 +27,22 @@ export interface ToolDirective {
 
 export interface ReasoningDirective {
   readonly tokens: number;
-  /** Whether even its text, where there would be one, is sealed. */
+  /** Whether even its text, where there would be one, is encrypted. */
   readonly redacted: boolean;
 }
 
 const maximumWords = 1_000_000;
 const maximumBytes = 256 * 1024 * 1024;
 
-/** Reads `#tool`, `#reason`, `#redacted`, `#long`, `#bytes`, `#incomplete`, `#refuse`, `#json`, `#cached`; the rest is plain text. */
+/** Reads `#tool`, `#reason`, `#redacted`, `#long`, `#bytes`, `#incomplete`, `#refuse`, `#json`, `#cached`, `#written`; the rest is plain text. */
 export function readDirectives(text: string): Directives {
   const { toolCalls, rest } = takeToolDirectives(text);
   const remaining = new DirectiveText(rest);
   const reasoning = remaining.takeReasoning();
   const words = remaining.takeNumber('long');
   const bytes = remaining.takeNumber('bytes');
-  const cachedTokens = remaining.takeNumber('cached');
+  const cachedTokens = remaining.takeNumber('cached') ?? 0;
+  const cacheWriteTokens = remaining.takeNumber('written') ?? 0;
   const incomplete = remaining.takeIncomplete();
   const refuse = remaining.takeFlag('refuse');
   const json = remaining.takeFlag('json');
@@ -52,6 +55,7 @@ export function readDirectives(text: string): Directives {
     refuse,
     json,
     cachedTokens,
+    cacheWriteTokens,
     rest: remaining.text,
   };
 }

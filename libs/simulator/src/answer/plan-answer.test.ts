@@ -12,7 +12,7 @@ describe('planAnswer', () => {
     expect(textOf(plan({ userText: 'See', imageCount: 2 }))).toBe('echo: See\n[2 images]');
   });
 
-  it('calls the tools it is told to, with the arguments as given', () => {
+  it('calls the tools that directives name, with the arguments as given', () => {
     const { parts, ending } = plan({ userText: 'Hi #tool weather {"city":1.0} #tool time', tools });
     expect(parts).toMatchObject([
       { kind: 'text', text: 'echo: Hi' },
@@ -40,7 +40,7 @@ describe('planAnswer', () => {
     expect(textOf(plan({ userText: '#tool weather {}' }))).toBe('no tool named weather is declared');
   });
 
-  it('tells what the tools returned', () => {
+  it('repeats what the tools returned', () => {
     const toolResults = [{ name: 'weather', text: '18 degrees' }];
     expect(textOf(plan({ toolResults, userText: '' }))).toBe('weather returned: 18 degrees');
   });
@@ -61,12 +61,12 @@ describe('planAnswer', () => {
     expect(textOf(plan({ userText: '#bytes 1000' }))).toHaveLength(1_000);
   });
 
-  it('refuses, and ends early, when told to', () => {
+  it('refuses, and ends early, when a directive says so', () => {
     expect(plan({ userText: '#refuse' })).toMatchObject({ parts: [{ kind: 'refusal' }], ending: { kind: 'refused' } });
     expect(plan({ userText: '#incomplete' }).ending.kind).toBe('length');
   });
 
-  it('reasons in as many steps as it is told to, and shows none that is redacted', () => {
+  it('reasons in as many steps as directives say, and shows none that is redacted', () => {
     const { parts } = plan({ userText: '#reason 0 #redacted 2 #reason 3 Hi' });
     expect(parts.slice(0, -1)).toEqual([
       { kind: 'reasoning', text: '', redacted: true, tokens: 2 },
@@ -122,8 +122,7 @@ const plain: Conversation = {
   maxOutputTokens: undefined,
   stopSequences: [],
   reasoning: 'shown',
-  input: [],
-  cacheScope: undefined,
+  inputTokens: 1,
 };
 
 function textOf({ parts }: ReturnType<typeof plan>): string {

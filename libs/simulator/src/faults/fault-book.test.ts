@@ -3,7 +3,7 @@ import { FaultBook, type FaultTarget } from './fault-book.ts';
 import type { FaultScript } from './fault-script.ts';
 
 describe('FaultBook', () => {
-  it('strikes only whom it names', () => {
+  it('is for the requests it names only', () => {
     const { book, kindsFor } = bookWith({ account: 'a', model: 'm', fault: { kind: 'reset' } });
     expect(kindsFor({ account: 'b' })).toBe(undefined);
     expect(kindsFor({ model: 'other' })).toBe(undefined);
@@ -18,7 +18,7 @@ describe('FaultBook', () => {
     expect(kindsFor({ path: '/v1/models' })).toBe('stall');
   });
 
-  it('strikes so many times, one after the other in the order they were added', () => {
+  it('is injected so many times, one after the other in the order they were added', () => {
     const { kindsFor } = bookWith({ times: 2, fault: { kind: 'reset' } }, { times: 1, fault: { kind: 'stall' } });
     expect([kindsFor({}), kindsFor({}), kindsFor({}), kindsFor({})]).toEqual(['reset', 'reset', 'stall', undefined]);
   });

@@ -1,8 +1,15 @@
 import { ProviderRefusal } from '../provider-format.ts';
 import { isLimit } from './fault-presets.ts';
-import type { Fault, FaultKind, FaultOf, FaultScript, PresetFault } from './fault-script.ts';
+import {
+  type Fault,
+  type FaultKind,
+  type FaultOf,
+  type FaultScript,
+  faultScriptSchema,
+  type PresetFault,
+} from './fault-script.ts';
 
-/** A request, as far as it decides which faults strike it. */
+/** A request, as far as it decides which faults it gets. */
 export interface FaultTarget {
   readonly account: string;
   readonly path: string;
@@ -14,7 +21,7 @@ export interface FaultTarget {
 export interface ActiveFault {
   readonly id: number;
   readonly script: FaultScript;
-  /** How many more requests it strikes; null: no limit. */
+  /** How many more requests get it; null: no limit. */
   readonly timesLeft: number | null;
   /** Epoch milliseconds; null: until cleared. */
   readonly endsAtMs: number | null;
@@ -26,14 +33,14 @@ export interface TimedPreset extends PresetFault {
   readonly resetAtMs: number;
 }
 
-/** The faults that strike one request: at most one that ends or replaces the answer, and any number that change it. */
+/** The faults of one request: at most one that ends or replaces the answer, and any number that change it. */
 export interface MatchedFaults {
   readonly ending: EndingFault | TimedPreset | undefined;
   readonly delay: FaultOf<'delay'> | undefined;
   readonly changes: ReadonlySet<ChangeKind>;
   readonly usage: FaultOf<'usage'> | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** Counts the faults as used. Call it once the request is known to be struck. */
+  /** Counts the faults as used. Call it once they are known to be injected. */
   readonly consume: () => void;
 }
 
@@ -62,7 +69,8 @@ export class FaultBook {
   }
 
   /** Adds a fault and returns its id. */
-  add(script: FaultScript): number {
+  add(given: FaultScript): number {
+    const script = faultScriptSchema.parse(given);
     this.#dropEnded();
     if (this.#entries.length >= maximumFaults) {
       throw new ProviderRefusal({ status: 400, message: `No more than ${maximumFaults} faults can be scripted.` });
@@ -80,7 +88,7 @@ export class FaultBook {
     return this.#lastId;
   }
 
-  /** Removes one fault, or all. Requests that are already struck go on as they were told. */
+  /** Removes one fault, or all. Requests that have it already keep it. */
   clear(id?: number): void {
     this.#entries = id === undefined ? [] : this.#entries.filter((entry) => entry.id !== id);
   }
@@ -96,29 +104,29 @@ export class FaultBook {
   }
 
   /**
-   * Which faults strike a request. Of those that end or replace the answer only the one that was added first strikes and is
+   * Which faults a request gets. Of those that end or replace the answer only the one that was added first is injected and
    * counted; of the others, the first of each kind.
    */
   match(target: FaultTarget): MatchedFaults {
     this.#dropEnded();
-    const struck = new Map<string, Entry>();
+    const matched = new Map<string, Entry>();
     for (const entry of this.#entries) {
       const group = groupOf(entry.script.fault);
-      if (!struck.has(group) && strikes(entry.script, target)) struck.set(group, entry);
+      if (!matched.has(group) && fits(entry.script, target)) matched.set(group, entry);
     }
     return {
-      ending: endingOf(struck.get('ending')),
-      delay: faultOf(struck.get('delay'), 'delay'),
-      headers: faultOf(struck.get('headers'), 'headers')?.headers ?? {},
-      usage: faultOf(struck.get('usage'), 'usage'),
-      changes: new Set(changeKinds.filter((kind) => struck.has(kind))),
+      ending: endingOf(matched.get('ending')),
+      delay: faultOf(matched.get('delay'), 'delay'),
+      headers: faultOf(matched.get('headers'), 'headers')?.headers ?? {},
+      usage: faultOf(matched.get('usage'), 'usage'),
+      changes: new Set(changeKinds.filter((kind) => matched.has(kind))),
       consume: () => {
-        for (const entry of struck.values()) entry.timesLeft--;
+        for (const entry of matched.values()) entry.timesLeft--;
       },
     };
   }
 
-  /** A whole second, so that it can be told in seconds exactly. */
+  /** A whole second, so that seconds express it exactly. */
   #resetAtMs({ fault }: FaultScript): number {
     const seconds = ('preset' in fault ? fault.resetAfterSeconds : undefined) ?? defaultResetSeconds;
     return Math.ceil(this.#nowMs() / 1000 + seconds) * 1000;
@@ -142,7 +150,7 @@ function groupOf(fault: FaultScript['fault']): string {
 
 const generatingPaths: ReadonlySet<string> = new Set(['/v1/responses', '/v1/messages']);
 
-function strikes({ account, model, path, fault }: FaultScript, target: FaultTarget): boolean {
+function fits({ account, model, path, fault }: FaultScript, target: FaultTarget): boolean {
   if (account !== undefined && account !== target.account) return false;
   if (model !== undefined && model !== target.model) return false;
   if (path === undefined ? !generatingPaths.has(target.path) : path !== target.path) return false;

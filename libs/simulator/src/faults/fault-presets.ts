@@ -1,17 +1,6 @@
 import { invalidSignature } from '../messages/errors.ts';
 import type { FormatName, ProviderError } from '../provider-format.ts';
 import { unreadableContent } from '../responses/errors.ts';
-import {
-  codexWindowHeaders,
-  millisecondsLeft,
-  type PresetMoment,
-  requestWindowHeaders,
-  retryAfter,
-  secondsLeft,
-  tokenBucketHeaders,
-  unifiedHeaders,
-} from './limit-headers.ts';
-
 export const presetNames = [
   'rate_limited',
   'rate_limited_retry_after',
@@ -22,24 +11,25 @@ export const presetNames = [
   'codex_window_exhausted',
   'unified_rejected',
   'unified_transient',
-  'insufficient_quota',
   'overloaded',
   'server_error',
-  'unavailable',
-  'bad_gateway_html',
   'unauthorized',
-  'token_expired',
-  'token_revoked',
-  'account_deactivated',
   'forbidden',
   'forbidden_html',
-  'invalid_request',
   'context_length_exceeded',
   'invalid_encrypted_content',
   'too_large',
 ] as const;
 
 export type PresetName = (typeof presetNames)[number];
+
+/** When and for whom a limit is answered. */
+export interface PresetMoment {
+  readonly format: FormatName;
+  readonly nowMs: number;
+  /** When the limit ends: a whole second. */
+  readonly resetAtMs: number;
+}
 
 /** What a preset answers: an error in the format's own shape, or a body of its own. */
 export interface PresetAnswer {
@@ -76,32 +66,18 @@ const presets: Readonly<Record<PresetName, (moment: PresetMoment) => PresetAnswe
   codex_window_exhausted: (moment) => limited(codexWindowHeaders(moment)),
   unified_rejected: (moment) => limited(unifiedHeaders(moment, 'rejected')),
   unified_transient: (moment) => limited({ ...unifiedHeaders(moment, 'allowed'), ...retryAfter(moment) }),
-  insufficient_quota: () => ({
-    error: {
-      status: 429,
-      type: 'insufficient_quota',
-      code: 'insufficient_quota',
-      message: 'You exceeded your current quota.',
-    },
-  }),
   overloaded: ({ format }) =>
     format === 'messages'
       ? { error: { status: 529, message: 'Overloaded' } }
       : { error: { status: 503, code: 'server_is_overloaded', message: 'The server is overloaded.' } },
   server_error: () => ({ error: { status: 500, message: 'Internal server error' } }),
-  unavailable: () => ({ error: { status: 503, message: 'Service unavailable' } }),
-  bad_gateway_html: () => ({ error: { status: 502, message: '' }, html: page('502 Bad Gateway') }),
   unauthorized: ({ format }) => unauthorized(format),
-  token_expired: ({ format }) => tokenExpired(format),
-  token_revoked: ({ format }) => tokenRevoked(format),
-  account_deactivated: ({ format }) => accountDeactivated(format),
   forbidden: () => ({ error: { status: 403, message: 'Your account is not allowed to use this.' } }),
   forbidden_html: () => ({
     error: { status: 403, message: '' },
     headers: { server: 'cloudflare', 'cf-mitigated': 'challenge' },
     html: page('Just a moment...'),
   }),
-  invalid_request: () => ({ error: { status: 400, code: 'invalid_value', message: 'Simulated: invalid request.' } }),
   context_length_exceeded: ({ format }) => contextLengthExceeded(format),
   invalid_encrypted_content: ({ format }) => ({ error: unreadableReasoning(format) }),
   too_large: () => ({ error: { status: 413, message: 'Request exceeds the maximum size' } }),
@@ -129,24 +105,6 @@ function unauthorized(format: FormatName): PresetAnswer {
   return { error: { status: 401, code: 'invalid_api_key', message } };
 }
 
-function tokenExpired(format: FormatName): PresetAnswer {
-  const message = format === 'messages' ? 'OAuth token has expired.' : 'Your access token has expired.';
-  return { error: { status: 401, code: 'token_expired', message } };
-}
-
-function tokenRevoked(format: FormatName): PresetAnswer {
-  if (format === 'messages') {
-    return { error: { status: 403, message: 'OAuth token has been revoked. Please obtain a new token.' } };
-  }
-  return { error: { status: 401, code: 'token_revoked', message: 'Encountered invalidated oauth token.' } };
-}
-
-function accountDeactivated(format: FormatName): PresetAnswer {
-  if (format === 'messages') return { error: { status: 400, message: 'This organization has been disabled.' } };
-  const message = 'The account associated with this key has been deactivated.';
-  return { error: { status: 401, code: 'account_deactivated', message } };
-}
-
 function contextLengthExceeded(format: FormatName): PresetAnswer {
   if (format === 'messages') {
     return { error: { status: 400, message: 'prompt is too long: 200001 tokens > 200000 maximum' } };
@@ -162,4 +120,90 @@ function unreadableReasoning(format: FormatName): ProviderError {
 
 function page(title: string): string {
   return `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>`;
+}
+
+/** Usage windows of a subscription account on the Responses provider, the first of them used up. */
+function codexWindowHeaders(moment: PresetMoment): Readonly<Record<string, string>> {
+  const { nowMs, resetAtMs } = moment;
+  return {
+    'x-codex-active-limit': 'codex',
+    'x-codex-plan-type': 'pro',
+    'x-codex-primary-used-percent': '100.0',
+    'x-codex-primary-window-minutes': '300',
+    'x-codex-primary-reset-at': `${resetAtMs / 1000}`,
+    'x-codex-primary-reset-after-seconds': `${secondsLeft(moment)}`,
+    'x-codex-secondary-used-percent': '42.5',
+    'x-codex-secondary-window-minutes': '10080',
+    'x-codex-secondary-reset-at': `${Math.ceil(nowMs / 1000) + 400_000}`,
+    'x-codex-secondary-reset-after-seconds': '400000',
+    'x-codex-credits-has-credits': 'False',
+    'x-codex-credits-unlimited': 'False',
+  };
+}
+
+/** @see https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers */
+function tokenBucketHeaders(moment: PresetMoment): Readonly<Record<string, string>> {
+  return {
+    'x-ratelimit-limit-requests': '500',
+    'x-ratelimit-remaining-requests': '0',
+    'x-ratelimit-reset-requests': goDuration(secondsLeft(moment)),
+    'x-ratelimit-limit-tokens': '200000',
+    'x-ratelimit-remaining-tokens': '199000',
+    'x-ratelimit-reset-tokens': '300ms',
+  };
+}
+
+/** @see https://docs.claude.com/en/api/rate-limits#response-headers */
+function requestWindowHeaders({ nowMs, resetAtMs }: PresetMoment): Readonly<Record<string, string>> {
+  return {
+    'anthropic-ratelimit-requests-limit': '50',
+    'anthropic-ratelimit-requests-remaining': '0',
+    'anthropic-ratelimit-requests-reset': new Date(resetAtMs).toISOString(),
+    'anthropic-ratelimit-tokens-limit': '80000',
+    'anthropic-ratelimit-tokens-remaining': '79000',
+    'anthropic-ratelimit-tokens-reset': new Date(nowMs).toISOString(),
+  };
+}
+
+/** Usage windows of a subscription account on the Messages provider; a limit without `rejected` is a short one. */
+function unifiedHeaders(
+  { nowMs, resetAtMs }: PresetMoment,
+  status: 'rejected' | 'allowed',
+): Readonly<Record<string, string>> {
+  const weekEnd = Math.ceil(nowMs / 1000) + 400_000;
+  const reset = status === 'rejected' ? resetAtMs / 1000 : Math.ceil(nowMs / 1000) + 10_000;
+  return {
+    'anthropic-ratelimit-unified-status': status,
+    'anthropic-ratelimit-unified-reset': `${reset}`,
+    'anthropic-ratelimit-unified-5h-status': status,
+    'anthropic-ratelimit-unified-5h-reset': `${reset}`,
+    'anthropic-ratelimit-unified-5h-utilization': status === 'rejected' ? '1.0' : '0.4',
+    'anthropic-ratelimit-unified-7d-status': 'allowed',
+    'anthropic-ratelimit-unified-7d-reset': `${weekEnd}`,
+    'anthropic-ratelimit-unified-7d-utilization': '0.5',
+    'anthropic-ratelimit-unified-representative-claim': 'five_hour',
+    'anthropic-ratelimit-unified-fallback': 'available',
+    'anthropic-ratelimit-unified-overage-status': 'rejected',
+    'anthropic-ratelimit-unified-overage-disabled-reason': 'org_level_disabled',
+  };
+}
+
+function retryAfter(moment: PresetMoment): Readonly<Record<string, string>> {
+  return { 'retry-after': `${secondsLeft(moment)}` };
+}
+
+function secondsLeft({ nowMs, resetAtMs }: PresetMoment): number {
+  return Math.max(1, Math.ceil((resetAtMs - nowMs) / 1000));
+}
+
+function millisecondsLeft({ nowMs, resetAtMs }: PresetMoment): number {
+  return Math.max(1, Math.ceil(resetAtMs - nowMs));
+}
+
+/** As in `6m0s`. */
+function goDuration(seconds: number): string {
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
+  const parts = [hours > 0 ? `${hours}h` : '', hours + minutes > 0 ? `${minutes}m` : '', `${seconds % 60}s`];
+  return parts.join('');
 }

@@ -85,7 +85,7 @@ export const faultScriptSchema = z.strictObject({
   model: z.string().optional(),
   /** Absent: the two paths that generate. Listing models, counting tokens and refreshing them fail only when named. */
   path: z.enum(['/v1/responses', '/v1/messages', '/v1/messages/count_tokens', '/v1/models', '/oauth/token']).optional(),
-  /** How many requests it strikes; absent: all, until cleared. */
+  /** How many requests get it; absent: all, until cleared. */
   times: z.int().min(1).optional(),
   /** How long it lasts; absent: until cleared. */
   forSeconds: z.number().min(0).optional(),

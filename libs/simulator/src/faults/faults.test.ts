@@ -13,12 +13,12 @@ beforeAll(async () => {
 afterEach(() => simulator.reset());
 afterAll(async () => simulator[Symbol.asyncDispose]());
 
-const strike = (fault: Fault) => simulator.faults.add({ account: 'a', times: 1, fault });
+const inject = (fault: Fault) => simulator.faults.add({ account: 'a', times: 1, fault });
 const lastRequest = () => simulator.requests().at(-1);
 
 describe('faults that replace the answer', () => {
   it('answer the status, headers and body of the script, once', async () => {
-    strike({ kind: 'status', status: 418, headers: { 'x-kind': 'tea' }, body: { pot: true } });
+    inject({ kind: 'status', status: 418, headers: { 'x-kind': 'tea' }, body: { pot: true } });
     const answer = await postResponses(simulator);
     expect([answer.status, answer.headers.get('x-kind'), await answer.json()]).toEqual([418, 'tea', { pot: true }]);
     expect(lastRequest()).toMatchObject({
@@ -30,20 +30,20 @@ describe('faults that replace the answer', () => {
     expect((await postResponses(simulator)).status).toBe(200);
   });
 
-  it('strike only the account they name', async () => {
-    strike({ kind: 'status', status: 500 });
+  it('are for the account they name only', async () => {
+    inject({ kind: 'status', status: 500 });
     expect((await postResponses(simulator, {}, { account: 'b' })).status).toBe(200);
     expect((await postResponses(simulator)).status).toBe(500);
   });
 
   it('reset the connection', async () => {
-    strike({ kind: 'reset' });
+    inject({ kind: 'reset' });
     await expect(postResponses(simulator)).rejects.toMatchObject({ cause: { code: 'ECONNRESET' } });
     expect(lastRequest()).toMatchObject({ outcome: 'faulted', status: null, faults: ['reset'] });
   });
 
   it('leave the client without an answer until it goes', async () => {
-    strike({ kind: 'stall' });
+    inject({ kind: 'stall' });
     const abort = new AbortController();
     const answer = postResponses(simulator, {}, { signal: abort.signal });
     await vi.waitFor(() => expect(lastRequest()?.faults).toEqual(['stall']));
@@ -54,7 +54,7 @@ describe('faults that replace the answer', () => {
     );
   });
 
-  it('strike lists of models and counts only when named', async () => {
+  it('are for lists of models and counts only when named', async () => {
     simulator.faults.add({ path: '/v1/models', fault: { kind: 'status', status: 503 } });
     const list = () => fetch(`${simulator.url}/v1/models`, { headers: { authorization: 'Bearer a' } });
     expect([(await postResponses(simulator)).status, (await list()).status]).toEqual([200, 503]);
@@ -63,7 +63,7 @@ describe('faults that replace the answer', () => {
 
 describe('faults of streams', () => {
   it('reset after so many events', async () => {
-    strike({ kind: 'reset', afterEvents: 3 });
+    inject({ kind: 'reset', afterEvents: 3 });
     const { text, error } = await readUntilError(await postResponses(simulator));
     expect(text.split('\n\n').length - 1).toBe(3);
     expect(error).toMatchObject({ cause: { code: 'ECONNRESET' } });
@@ -71,7 +71,7 @@ describe('faults of streams', () => {
   });
 
   it('stall after so many events, and notice at once when the client goes', async () => {
-    strike({ kind: 'stall', afterEvents: 5 });
+    inject({ kind: 'stall', afterEvents: 5 });
     const abort = new AbortController();
     const answer = await postMessages(simulator, {}, { signal: abort.signal });
     await vi.waitFor(() => expect(lastRequest()).toMatchObject({ outcome: 'running', eventsSent: 5 }));
@@ -82,7 +82,7 @@ describe('faults of streams', () => {
   });
 
   it('stall after the headers', async () => {
-    strike({ kind: 'stall', afterEvents: 0 });
+    inject({ kind: 'stall', afterEvents: 0 });
     const abort = new AbortController();
     expect((await postResponses(simulator, {}, { signal: abort.signal })).status).toBe(200);
     expect(lastRequest()).toMatchObject({ outcome: 'running', eventsSent: 0, billed: { inputTokens: 0 } });
@@ -90,20 +90,20 @@ describe('faults of streams', () => {
   });
 
   it('end without the terminal event', async () => {
-    strike({ kind: 'end' });
+    inject({ kind: 'end' });
     const events = await readEvents(postMessages(simulator));
     expect(events.at(-1)?.name).toBe('message_delta');
     expect(lastRequest()?.outcome).toBe('faulted');
   });
 
   it('end after so many events', async () => {
-    strike({ kind: 'end', afterEvents: 2 });
+    inject({ kind: 'end', afterEvents: 2 });
     expect(await readEvents(postMessages(simulator))).toHaveLength(2);
   });
 
   it('send an error as the first event, or later', async () => {
-    strike({ kind: 'error_event' });
-    strike({ kind: 'error_event', afterEvents: 4, error: { type: 'api_error', message: 'Oh' } });
+    inject({ kind: 'error_event' });
+    inject({ kind: 'error_event', afterEvents: 4, error: { type: 'api_error', message: 'Oh' } });
     const [first] = await readEvents(postMessages(simulator));
     expect(JSON.parse(first?.data ?? '')).toEqual({
       type: 'error',
@@ -115,7 +115,7 @@ describe('faults of streams', () => {
   });
 
   it('send the flat error event of the Responses format, with its sequence number', async () => {
-    strike({ kind: 'error_event', afterEvents: 2, error: { code: 'rate_limit_exceeded', message: 'Slow down' } });
+    inject({ kind: 'error_event', afterEvents: 2, error: { code: 'rate_limit_exceeded', message: 'Slow down' } });
     const events = await readEvents(postResponses(simulator));
     expect(JSON.parse(events.at(-1)?.data ?? '')).toEqual({
       type: 'error',
@@ -127,7 +127,7 @@ describe('faults of streams', () => {
   });
 
   it('fail with response.failed', async () => {
-    strike({ kind: 'failed', error: { code: 'rate_limit_exceeded', message: 'Slow down' } });
+    inject({ kind: 'failed', error: { code: 'rate_limit_exceeded', message: 'Slow down' } });
     const events = await readEvents(postResponses(simulator));
     expect(events.map(({ name }) => name)).toEqual(['response.created', 'response.in_progress', 'response.failed']);
     expect(JSON.parse(events[2]?.data ?? '').response).toMatchObject({
@@ -136,19 +136,19 @@ describe('faults of streams', () => {
     });
   });
 
-  it('fail with any code of the provider, which may be that sealed reasoning is of another account', async () => {
+  it('fail with any code of the provider, which may be that encrypted reasoning is of another account', async () => {
     const error = {
       code: 'invalid_encrypted_content',
       message: 'The encrypted content gAAA... could not be verified.',
     };
-    strike({ kind: 'failed', error });
+    inject({ kind: 'failed', error });
     const answer = await postResponses(simulator);
     const last = JSON.parse((await readEvents(answer)).at(-1)?.data ?? '');
     expect([answer.status, last]).toMatchObject([200, { type: 'response.failed', response: { error } }]);
   });
 
   it('break the JSON of one event and go on', async () => {
-    strike({ kind: 'broken_json', afterEvents: 4 });
+    inject({ kind: 'broken_json', afterEvents: 4 });
     const events = await readEvents(postResponses(simulator));
     expect(events.map(({ data }) => isJson(data)).indexOf(false)).toBe(4);
     expect(events.at(-1)?.name).toBe('response.completed');
@@ -156,13 +156,13 @@ describe('faults of streams', () => {
   });
 
   it('send a line that is longer than anyone should keep', async () => {
-    strike({ kind: 'endless_line', afterEvents: 1, bytes: 100_000 });
+    inject({ kind: 'endless_line', afterEvents: 1, bytes: 100_000 });
     const text = await (await postResponses(simulator)).text();
     expect(text.slice(text.lastIndexOf('\n') + 1)).toBe(`data: ${'x'.repeat(100_000)}`);
   });
 
   it('send a line without end, at the pace of the client, until it goes', async () => {
-    strike({ kind: 'endless_line' });
+    inject({ kind: 'endless_line' });
     const abort = new AbortController();
     const answer = await postResponses(simulator, {}, { signal: abort.signal });
     const reader = answer.body?.getReader();
@@ -172,8 +172,8 @@ describe('faults of streams', () => {
     await vi.waitFor(() => expect(lastRequest()?.outcome).toBe('cancelled'));
   });
 
-  it('mix in events that nobody knows', async () => {
-    strike({ kind: 'unknown_events' });
+  it('mix in events of unknown names', async () => {
+    inject({ kind: 'unknown_events' });
     const names = (await readEvents(postResponses(simulator))).map(({ name }) => name);
     const known = names.filter((name) => name.startsWith('response.'));
     expect(names.filter((name) => name === 'simulator.unknown')).toHaveLength(known.length);
@@ -182,7 +182,7 @@ describe('faults of streams', () => {
   });
 
   it('cut characters and lines in two without changing the stream', async () => {
-    strike({ kind: 'split_utf8' });
+    inject({ kind: 'split_utf8' });
     const answer = await postMessages(simulator, { messages: [{ role: 'user', content: '日本 🚀 één' }] });
     const pieces: Uint8Array[] = [];
     for await (const piece of answer.body ?? []) pieces.push(piece);
@@ -193,10 +193,10 @@ describe('faults of streams', () => {
 
   it('leave the usage out', async () => {
     const missing = { kind: 'usage_missing' } as const;
-    strike(missing);
+    inject(missing);
     const responses = await readEvents(postResponses(simulator));
     expect(JSON.parse(responses.at(-1)?.data ?? '').response.usage).toBe(null);
-    strike(missing);
+    inject(missing);
     const messages = await readEvents(postMessages(simulator));
     expect(messages.some(({ data }) => data.includes('"usage"'))).toBe(false);
     expect(lastRequest()?.billed.outputTokens).toBe(3);
@@ -204,10 +204,10 @@ describe('faults of streams', () => {
 
   it('report another usage', async () => {
     const usage = { kind: 'usage', members: { output_tokens: 1e15 }, atStart: { input_tokens: -1 } } as const;
-    strike(usage);
+    inject(usage);
     const responses = await readEvents(postResponses(simulator));
     expect(JSON.parse(responses.at(-1)?.data ?? '').response.usage).toMatchObject({ output_tokens: 1e15 });
-    strike(usage);
+    inject(usage);
     const messages = await readEvents(postMessages(simulator));
     const usages = messages
       .map(({ data }) => JSON.parse(data))
@@ -217,13 +217,13 @@ describe('faults of streams', () => {
   });
 
   it('leave the numbers of events out', async () => {
-    strike({ kind: 'unnumbered_events' });
+    inject({ kind: 'unnumbered_events' });
     const events = await readEvents(postResponses(simulator));
     expect(events.some(({ data }) => data.includes('sequence_number'))).toBe(false);
   });
 
   it('leave the output of the final event empty', async () => {
-    strike({ kind: 'empty_output' });
+    inject({ kind: 'empty_output' });
     const events = await readEvents(postResponses(simulator));
     expect(JSON.parse(events.at(-1)?.data ?? '').response.output).toEqual([]);
   });
@@ -233,7 +233,7 @@ describe('faults of streams', () => {
     ['before the first event', { beforeFirstEventMs: 60_000 }, { status: 200, eventsSent: 0 }],
     ['between events', { betweenEventsMs: 60_000 }, { status: 200, eventsSent: 1 }],
   ])('wait %s, and no longer than the client', async (_place, delay, expected) => {
-    strike({ kind: 'delay', ...delay });
+    inject({ kind: 'delay', ...delay });
     const abort = new AbortController();
     const text = postResponses(simulator, {}, { signal: abort.signal }).then((answer) => answer.text());
     await vi.waitFor(() => expect(lastRequest()).toMatchObject({ faults: ['delay'], outcome: 'running', ...expected }));
@@ -243,7 +243,7 @@ describe('faults of streams', () => {
   });
 
   it('add headers to a good answer', async () => {
-    strike({ kind: 'headers', headers: { 'x-codex-primary-used-percent': '80.0' } });
+    inject({ kind: 'headers', headers: { 'x-codex-primary-used-percent': '80.0' } });
     const answer = await postResponses(simulator, { stream: false });
     expect([answer.status, answer.headers.get('x-codex-primary-used-percent')]).toEqual([200, '80.0']);
   });

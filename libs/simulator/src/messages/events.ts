@@ -1,6 +1,5 @@
 import type { AnswerPart } from '../answer/plan-answer.ts';
-import { splitText } from '../answer/split-text.ts';
-import { tokensOfBytes } from '../answer/tokens.ts';
+import { splitText, tokensOfBytes } from '../answer/text.ts';
 import type { JsonObject } from '../json-value.ts';
 import type { Answer, ProviderEvent } from '../provider-format.ts';
 import { finalUsage, signatureOf, startedBlock, startedMessage, stopOf, tokensAtStart } from './message-object.ts';

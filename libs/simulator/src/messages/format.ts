@@ -1,14 +1,19 @@
-import { sumTokens } from '../answer/prompt-cache.ts';
 import type { ProviderFormat, ProviderRequest } from '../provider-format.ts';
 import { messagesErrorBody, messagesErrorEvent } from './errors.ts';
 import { messagesEvents } from './events.ts';
 import { messageObject } from './message-object.ts';
 import { readMessagesRequest } from './request.ts';
 
+/** Of the system prompt that Messages accounts add to every request. */
+const ownPromptTokens = 16;
+
 /** The Messages format. @see https://docs.claude.com/en/api/messages */
 export const messagesFormat: ProviderFormat = {
   name: 'messages',
-  readConversation: (request) => readMessagesRequest(request, 'generate'),
+  readConversation(request) {
+    const conversation = readMessagesRequest(request, 'generate');
+    return { ...conversation, inputTokens: conversation.inputTokens + ownPromptTokens };
+  },
   events: messagesEvents,
   body: messageObject,
   errorBody: messagesErrorBody,
@@ -18,11 +23,11 @@ export const messagesFormat: ProviderFormat = {
 };
 
 /**
- * The input tokens of a Messages request, without the system prompt that a subscription account adds.
+ * The input tokens of a Messages request, without the system prompt that accounts add.
  *
  * @throws {ProviderRefusal}
  * @see https://docs.claude.com/en/api/messages-count-tokens
  */
 export function countInputTokens(request: ProviderRequest): number {
-  return sumTokens(readMessagesRequest(request, 'count_tokens').input);
+  return readMessagesRequest(request, 'count_tokens').inputTokens;
 }

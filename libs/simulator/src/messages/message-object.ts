@@ -1,5 +1,5 @@
+import { encryptReasoning } from '../answer/encrypted-reasoning.ts';
 import type { AnswerEnding, AnswerPart } from '../answer/plan-answer.ts';
-import { sealReasoning } from '../answer/reasoning-seal.ts';
 import { isJsonObject, type JsonObject } from '../json-value.ts';
 import type { Answer } from '../provider-format.ts';
 
@@ -46,7 +46,7 @@ export function stopOf(ending: AnswerEnding): JsonObject {
     stop_sequence: ending.kind === 'stop_sequence' ? ending.sequence : null,
     stop_details:
       stopReasons[ending.kind] === 'refusal'
-        ? { type: 'refusal', category: 'general_harms', explanation: 'The simulator was told to refuse.' }
+        ? { type: 'refusal', category: 'general_harms', explanation: 'The request asked for a refusal.' }
         : null,
   };
 }
@@ -130,9 +130,9 @@ function redactedBlock(answer: Answer, index: number): JsonObject {
   return { type: 'redacted_thinking', data: signatureOf('', answer, index) };
 }
 
-/** Seals a thinking block of that text. */
+/** The signature of a thinking block with that text. */
 export function signatureOf(content: string, { id, account, createdAtSeconds }: Answer, index: number): string {
-  return sealReasoning({ account, id: `${id} ${index}`, content, createdAtSeconds });
+  return encryptReasoning({ account, id: `${id} ${index}`, content, createdAtSeconds });
 }
 
 function toolUse(name: string, input: JsonObject, { id }: Answer, index: number): JsonObject {

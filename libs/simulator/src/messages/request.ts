@@ -1,17 +1,18 @@
-import type {
-  AnswerFormat,
-  Conversation,
-  DeclaredTool,
-  ReasoningVisibility,
-  ToolChoice,
-  ToolResult,
+import {
+  type AnswerFormat,
+  type Conversation,
+  type DeclaredTool,
+  imageTokens,
+  type ReasoningVisibility,
+  type ToolChoice,
+  type ToolResult,
 } from '../answer/conversation.ts';
+import { countTokens } from '../answer/text.ts';
 import { isJsonObject, type JsonObject, toArray, toObjects, toText } from '../json-value.ts';
 import type { ProviderRequest } from '../provider-format.ts';
 import { checkMessages } from './check-messages.ts';
 import { checkParameters } from './check-parameters.ts';
 import { checkThinking } from './check-thinking.ts';
-import { messagesSegments } from './input-segments.ts';
 
 /** @throws {ProviderRefusal} when the provider would not accept the request. */
 export function readMessagesRequest(
@@ -33,8 +34,7 @@ export function readMessagesRequest(
     maxOutputTokens: typeof body.max_tokens === 'number' ? body.max_tokens : undefined,
     stopSequences: toArray(body.stop_sequences).filter((sequence) => typeof sequence === 'string'),
     reasoning: readThinking(body.thinking),
-    input: messagesSegments(body),
-    cacheScope: '',
+    inputTokens: inputTokensOf(body),
   };
 }
 
@@ -83,4 +83,29 @@ function readThinking(thinking: unknown): ReasoningVisibility {
   if (!isJsonObject(thinking)) return 'shown';
   if (thinking.type === 'disabled') return 'off';
   return thinking.display === 'omitted' ? 'hidden' : 'shown';
+}
+
+function inputTokensOf({ tools, system, messages }: JsonObject): number {
+  const contents = [system, ...toObjects(messages).map(({ content }) => content)];
+  return sum([...toObjects(tools).map(tokensAsJson), ...contents.map(tokensOfContent)]);
+}
+
+function tokensOfContent(content: unknown): number {
+  return typeof content === 'string' ? countTokens(content) : sum(toObjects(content).map(tokensOfBlock));
+}
+
+/** Text counts its text, a tool use its name and input, a result its content, an image a fixed number, the rest as JSON. */
+function tokensOfBlock(block: JsonObject): number {
+  if (block.type === 'text') return countTokens(String(block.text));
+  if (block.type === 'image') return imageTokens;
+  if (block.type === 'tool_use') return countTokens(`${block.name}${JSON.stringify(block.input)}`);
+  return block.type === 'tool_result' ? tokensOfContent(block.content) : tokensAsJson(block);
+}
+
+function tokensAsJson({ cache_control: _, ...value }: JsonObject): number {
+  return countTokens(JSON.stringify(value));
+}
+
+function sum(tokens: readonly number[]): number {
+  return tokens.reduce((total, each) => total + each, 0);
 }

@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { simulatorControl } from '../control/control-client.ts';
 import { type SimulatorOptions, startSimulator } from '../simulator.ts';
 
 async function open(options: SimulatorOptions = {}) {
@@ -44,7 +43,7 @@ describe('the token endpoint', () => {
     ]);
   });
 
-  it('lets a refresh token be used again when it is told not to rotate', async () => {
+  it('lets a refresh token be used again when rotation is off', async () => {
     const { simulator, refresh } = await open({ oauth: { rotate: false } });
     const token = simulator.oauth.grant('team-a');
     await refresh(token);
@@ -71,7 +70,7 @@ describe('the token endpoint', () => {
     expect((await refresh(token, { client_secret: 's' })).status).toBe(200);
   });
 
-  it('fails as it is told, without touching the tokens', async () => {
+  it('fails as scripted, without touching the tokens', async () => {
     const { simulator, refresh } = await open();
     const token = simulator.oauth.grant('team-a');
     simulator.faults.add({
@@ -99,10 +98,11 @@ describe('the token endpoint', () => {
 
   it('is scripted over HTTP too', async () => {
     const { simulator, refresh } = await open();
-    const control = simulatorControl(simulator.url);
-    const token = await control.oauth.grant('team-a');
-    await control.oauth.revoke('team-a');
-    expect((await refresh(token)).status).toBe(400);
-    expect(await control.oauth.families()).toMatchObject([{ account: 'team-a', revoked: true, refreshes: 0 }]);
+    const call = async (method: string, query = '', body?: string) =>
+      JSON.parse(await (await fetch(`${simulator.url}/_simulator/oauth${query}`, { method, body })).text());
+    const { refreshToken } = await call('POST', '', '{"account":"team-a"}');
+    await call('DELETE', '?account=team-a');
+    expect((await refresh(refreshToken)).status).toBe(400);
+    expect(await call('GET')).toMatchObject({ families: [{ account: 'team-a', revoked: true, refreshes: 0 }] });
   });
 });

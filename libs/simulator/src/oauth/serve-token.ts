@@ -1,59 +1,45 @@
-import type { AnswerSettings } from '../answer-request.ts';
-import { delayHeaders } from '../answer-request.ts';
 import type { Exchange } from '../exchange.ts';
-import type { FaultBook } from '../faults/fault-book.ts';
-import { consume, insteadOfAnswer, matchFaults, replaceAnswer } from '../serve-generation.ts';
-import type { TokenFamilies } from './token-families.ts';
+import { injectFaults } from '../serve-generation.ts';
+import type { Provider } from '../serve-request.ts';
+import type { TokenAnswer, TokenFamilies } from './token-families.ts';
 
 export const tokenPath = '/oauth/token';
-
-interface TokenEndpoint {
-  readonly tokens: TokenFamilies;
-  readonly faults: FaultBook;
-  readonly settings: AnswerSettings;
-}
 
 /**
  * Gives new tokens for a refresh token. Nothing of the request's body is recorded.
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-6
  */
-export async function serveToken(endpoint: TokenEndpoint, exchange: Exchange, body: Buffer): Promise<void> {
+export async function serveToken(provider: Provider, exchange: Exchange, body: Buffer): Promise<void> {
   const form = new URLSearchParams(body.toString());
   const refreshToken = form.get('refresh_token') ?? '';
-  const account = endpoint.tokens.accountOfRefreshToken(refreshToken);
+  const account = provider.tokens.accountOfRefreshToken(refreshToken);
   exchange.record.change({ account: account ?? null });
-  const end = endpoint.tokens.begin(refreshToken);
+  const end = provider.tokens.begin(refreshToken);
   try {
-    await answer(endpoint, exchange, { form, refreshToken, account: account ?? '' });
+    const problem = problemOf(provider.tokens, exchange, form);
+    let tokens: TokenAnswer | undefined;
+    // The tokens change whether the answer arrives or not: so it is with a provider whose answer is lost.
+    const refresh = () => {
+      tokens = problem === undefined ? provider.tokens.refresh(refreshToken) : undefined;
+    };
+    const faulty = { account: account ?? '', body: {} };
+    if ((await injectFaults(provider, exchange, faulty, refresh)) === 'answered') return;
+    await answer(exchange, tokens ?? problem ?? 'invalid_grant');
   } finally {
     end();
   }
 }
 
-interface TokenRequest {
-  readonly form: URLSearchParams;
-  readonly refreshToken: string;
-  readonly account: string;
-}
-
-async function answer(endpoint: TokenEndpoint, exchange: Exchange, request: TokenRequest): Promise<void> {
-  const faults = matchFaults(exchange, endpoint.faults, { account: request.account, body: {} });
-  const instead = insteadOfAnswer(faults);
-  if (instead !== undefined) return replaceAnswer(exchange, faults, instead, endpoint.settings.nowMs);
-  consume(exchange, faults);
-  const problem = problemOf(endpoint.tokens, exchange, request.form);
-  const tokens = problem === undefined ? endpoint.tokens.refresh(request.refreshToken) : undefined;
-  // The tokens have changed by now, whether the answer arrives or not: so it is with a provider whose answer is lost.
-  await delayHeaders(exchange, faults);
-  if (tokens === undefined) return refuse(exchange, problem ?? 'invalid_grant');
+async function answer(exchange: Exchange, result: TokenAnswer | string): Promise<void> {
+  if (typeof result === 'string') {
+    const status = result === 'invalid_client' ? 401 : 400;
+    await exchange.sendJson(status, { error: result, error_description: `Simulated: ${result}.` });
+    return exchange.record.end('refused');
+  }
+  const { accessToken, refreshToken, expiresInSeconds } = result;
   await exchange.sendJson(
     200,
-    {
-      access_token: tokens.accessToken,
-      refresh_token: tokens.refreshToken,
-      token_type: 'Bearer',
-      expires_in: tokens.expiresInSeconds,
-    },
+    { access_token: accessToken, refresh_token: refreshToken, token_type: 'Bearer', expires_in: expiresInSeconds },
     { 'cache-control': 'no-store' },
   );
   exchange.record.end('completed');
@@ -66,9 +52,4 @@ function problemOf({ clientSecrets }: TokenFamilies, { request }: Exchange, form
   if (clientId === null || !form.has('refresh_token')) return 'invalid_request';
   const secret = clientSecrets[clientId];
   return secret === undefined || secret === form.get('client_secret') ? undefined : 'invalid_client';
-}
-
-async function refuse(exchange: Exchange, error: string): Promise<void> {
-  await exchange.sendJson(error === 'invalid_client' ? 401 : 400, { error, error_description: `Simulated: ${error}.` });
-  exchange.record.end('refused');
 }

@@ -69,7 +69,7 @@ export class TokenFamilies {
   }
 
   /** The families, oldest first. */
-  get list(): readonly TokenFamily[] {
+  families(): readonly TokenFamily[] {
     return [...new Set(this.#byRefreshToken.values())].map(({ account, revoked, refreshes, reuses, mostAtOnce }) => ({
       account,
       revoked,

@@ -1,26 +1,26 @@
-import { verifySeal } from '../answer/reasoning-seal.ts';
+import { verifyEncrypted } from '../answer/encrypted-reasoning.ts';
 import { type JsonObject, toObjects } from '../json-value.ts';
 import { ProviderRefusal } from '../provider-format.ts';
 import { unreadableContent } from './errors.ts';
-import { requiredReasoningId } from './item-ids.ts';
+import { requiredReasoningId } from './output-items.ts';
 
 /**
- * Checks the reasoning that comes back: the account can read what is sealed, and no item has lost the reasoning it came after.
+ * Checks the reasoning that comes back: the account can read what is encrypted, and no item has lost the reasoning it came after.
  *
  * @throws {ProviderRefusal}
  * @see https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items
  */
 export function checkReasoning({ input }: JsonObject, account: string): void {
   const items = toObjects(input);
-  for (const item of items) checkSeal(item, account);
+  for (const item of items) checkEncrypted(item, account);
   for (const item of items) checkRequiredReasoning(item, items, account);
 }
 
-const sealedTypes: ReadonlySet<unknown> = new Set(['reasoning', 'compaction']);
+const encryptedTypes: ReadonlySet<unknown> = new Set(['reasoning', 'compaction']);
 
-function checkSeal({ type, encrypted_content: seal }: JsonObject, account: string): void {
-  if (!sealedTypes.has(type) || typeof seal !== 'string') return;
-  const verdict = verifySeal(seal, { account });
+function checkEncrypted({ type, encrypted_content: encrypted }: JsonObject, account: string): void {
+  if (!encryptedTypes.has(type) || typeof encrypted !== 'string') return;
+  const verdict = verifyEncrypted(encrypted, { account });
   if (verdict !== 'accepted') throw new ProviderRefusal(unreadableContent(verdict));
 }
 
@@ -36,10 +36,10 @@ function checkRequiredReasoning(
   throw new ProviderRefusal({ status: 400, message, param: 'input' });
 }
 
-/** Clients may leave out the id of a reasoning item; then its seal tells which one it is. */
+/** Clients may leave out the id of a reasoning item; then its encrypted content says which one it is. */
 function isReasoning(item: JsonObject, id: string, account: string): boolean {
   if (item.type !== 'reasoning') return false;
   if (typeof item.id === 'string') return item.id === id;
-  const seal = item.encrypted_content;
-  return typeof seal === 'string' && verifySeal(seal, { account, content: id }) === 'accepted';
+  const encrypted = item.encrypted_content;
+  return typeof encrypted === 'string' && verifyEncrypted(encrypted, { account, content: id }) === 'accepted';
 }

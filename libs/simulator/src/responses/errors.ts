@@ -1,4 +1,4 @@
-import type { SealVerdict } from '../answer/reasoning-seal.ts';
+import type { Verdict } from '../answer/encrypted-reasoning.ts';
 import type { JsonObject } from '../json-value.ts';
 import { type NamedEvent, type ProviderError, ProviderRefusal } from '../provider-format.ts';
 
@@ -38,8 +38,8 @@ export function refusedDetail(detail: string): ProviderRefusal {
   return new ProviderRefusal({ status: 400, message: detail }, { detail });
 }
 
-/** Sealed content that the account can't read: it was made for another one, or is broken. */
-export function unreadableContent(verdict: Exclude<SealVerdict, 'accepted'>): ProviderError {
+/** Encrypted content that the account can't read: it was made for another one, or is broken. */
+export function unreadableContent(verdict: Exclude<Verdict, 'accepted'>): ProviderError {
   const reason =
     verdict === 'other_account'
       ? 'Encrypted content organization_id did not match the target organization.'

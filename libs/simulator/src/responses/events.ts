@@ -1,5 +1,4 @@
-import { splitText } from '../answer/split-text.ts';
-import { tokensOfBytes } from '../answer/tokens.ts';
+import { splitText, tokensOfBytes } from '../answer/text.ts';
 import { type JsonObject, toObject } from '../json-value.ts';
 import type { Answer, ProviderEvent } from '../provider-format.ts';
 import { contentPart, finishedItem, type OutputItem, outputItemsOf, startedItem } from './output-items.ts';
@@ -116,7 +115,7 @@ class ResponseStream {
     }
   }
 
-  /** Deltas carry padding, so that their sizes tell an eavesdropper nothing. */
+  /** Deltas carry padding, so that their sizes give nothing away. */
   #delta(type: string, members: JsonObject): ProviderEvent {
     if (!this.#obfuscated) return this.#event(type, members);
     return this.#event(type, { ...members, obfuscation: 'x'.repeat((this.#sequenceNumber * 7) % 16) });

@@ -1,8 +1,7 @@
+import { encryptReasoning } from '../answer/encrypted-reasoning.ts';
 import type { AnswerPart } from '../answer/plan-answer.ts';
-import { sealReasoning } from '../answer/reasoning-seal.ts';
 import type { JsonObject } from '../json-value.ts';
 import type { Answer } from '../provider-format.ts';
-import { itemIdOf } from './item-ids.ts';
 
 type PartOf<Kind extends AnswerPart['kind']> = Extract<AnswerPart, { kind: Kind }>;
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -58,8 +57,8 @@ function reasoningItem(
   { account, createdAtSeconds }: Answer,
   summary: readonly JsonObject[],
 ): JsonObject {
-  const seal = sealReasoning({ account, id, content: id, createdAtSeconds });
-  return { id, type: 'reasoning', encrypted_content: seal, summary };
+  const encrypted = encryptReasoning({ account, id, content: id, createdAtSeconds });
+  return { id, type: 'reasoning', encrypted_content: encrypted, summary };
 }
 
 function messageItem(
@@ -77,4 +76,37 @@ function functionCallItem(
   { status, argumentsText }: { status: ItemStatus; argumentsText: string },
 ): JsonObject {
   return { id, type: 'function_call', status, arguments: argumentsText, call_id: `call_${id.slice(3)}`, name };
+}
+
+/**
+ * The id of the item that a part of an answer becomes. Of a message or call it also says whether reasoning stands directly
+ * before it, without which the provider does not take it back.
+ */
+export function itemIdOf({ id, plan }: Answer, { kind }: AnswerPart, index: number): string {
+  const bound = kind !== 'reasoning' && plan.parts[index - 1]?.kind === 'reasoning';
+  return writeId(prefixes[kind], { answerId: id, mark: bound ? boundMark : freeMark, index });
+}
+
+/** The id of the reasoning that an item came right after; undefined when there was none, or the id is not from here. */
+export function requiredReasoningId(id: string): string | undefined {
+  const [, answerId, mark, index] = /^(?:msg|fc)_(sim[0-9a-f]{21})(.)([0-9a-f]{4})$/.exec(id) ?? [];
+  if (answerId === undefined || index === undefined || mark !== boundMark) return undefined;
+  return writeId(prefixes.reasoning, { answerId, mark: freeMark, index: Number.parseInt(index, 16) - 1 });
+}
+
+const prefixes: Readonly<Record<AnswerPart['kind'], string>> = {
+  reasoning: 'rs',
+  text: 'msg',
+  refusal: 'msg',
+  tool_call: 'fc',
+};
+
+const boundMark = 'f';
+const freeMark = '0';
+
+function writeId(
+  prefix: string,
+  { answerId, mark, index }: { readonly answerId: string; readonly mark: string; readonly index: number },
+): string {
+  return `${prefix}_${answerId}${mark}${index.toString(16).padStart(4, '0')}`;
 }

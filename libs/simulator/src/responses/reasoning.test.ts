@@ -21,7 +21,7 @@ async function answerTo(account: string, input = ask) {
   const { output } = await client.responses.create({ model: 'gpt-5.5', input, tools: [weather] });
   const [reasoning, second] = output;
   if (reasoning?.type !== 'reasoning' || second === undefined) throw new Error('The answer has no reasoning.');
-  return { output, reasoning, second, seal: reasoning.encrypted_content ?? '' };
+  return { output, reasoning, second, encrypted: reasoning.encrypted_content ?? '' };
 }
 
 /** The next turn of a conversation: what was asked, what is sent back of the answer, and the outputs of its calls. */
@@ -53,18 +53,18 @@ const damaged = {
 };
 
 describe('the reasoning of a response', () => {
-  it('is sealed, differently in every answer', async () => {
+  it('is encrypted, differently in every answer', async () => {
     const [one, other] = [await answerTo('a'), await answerTo('a')];
-    expect(one.seal).toMatch(/^gAAAAA[\w-]{300,}$/);
-    expect(other.seal).not.toBe(one.seal);
+    expect(one.encrypted).toMatch(/^gAAAAA[\w-]{300,}$/);
+    expect(other.encrypted).not.toBe(one.encrypted);
   });
 
-  it('has the same seal in every event that shows it', async () => {
+  it('has the same encrypted content in every event that shows it', async () => {
     const events = (await readEvents(postResponses(simulator, { input: ask }))).map(({ data }) => JSON.parse(data));
     const items = events.flatMap(({ item, response }) => [item ?? [], response?.output ?? []].flat());
-    const seals = items.filter(({ type }) => type === 'reasoning').map((item) => item.encrypted_content);
-    expect(seals).toHaveLength(3);
-    expect(new Set(seals).size).toBe(1);
+    const contents = items.filter(({ type }) => type === 'reasoning').map((item) => item.encrypted_content);
+    expect(contents).toHaveLength(3);
+    expect(new Set(contents).size).toBe(1);
   });
 
   it('may be of several items', async () => {
@@ -86,21 +86,21 @@ describe('the reasoning of a response', () => {
   });
 });
 
-describe('sealed content that comes back', () => {
+describe('encrypted content that comes back', () => {
   it('is not read for another account', async () => {
     const { output } = await answerTo('a');
     expect(await refusalOf('b', nextTurn(output))).toEqual({ status: 400, error: ofAnotherAccount });
   });
 
   it.each(['reasoning', 'compaction'])('is verified in an item of type %s', async (type) => {
-    const { seal } = await answerTo('a');
+    const { encrypted } = await answerTo('a');
     const input = (encrypted_content: string) => [
       { type, id: 'item_1', summary: [], encrypted_content },
       { role: 'user', content: 'Hi' },
     ];
-    expect(await refusalOf('a', input(seal))).toEqual({ status: 200, error: undefined });
-    expect(await refusalOf('b', input(seal))).toEqual({ status: 400, error: ofAnotherAccount });
-    expect(await refusalOf('a', input(`${seal.slice(0, -1)}!`))).toEqual({ status: 400, error: damaged });
+    expect(await refusalOf('a', input(encrypted))).toEqual({ status: 200, error: undefined });
+    expect(await refusalOf('b', input(encrypted))).toEqual({ status: 400, error: ofAnotherAccount });
+    expect(await refusalOf('a', input(`${encrypted.slice(0, -1)}!`))).toEqual({ status: 400, error: damaged });
     expect(await refusalOf('a', input('gAAAAABnot-one-of-ours'))).toEqual({ status: 400, error: damaged });
   });
 
@@ -109,9 +109,9 @@ describe('sealed content that comes back', () => {
     expect(await refusalOf('a', [item, { role: 'user', content: 'Hi' }])).toMatchObject({ status: 200 });
   });
 
-  it('is no matter where nothing is sealed', async () => {
-    const { seal } = await answerTo('a');
-    expect(await refusalOf('b', [{ role: 'user', content: seal }])).toMatchObject({ status: 200 });
+  it('is no matter where nothing is encrypted', async () => {
+    const { encrypted } = await answerTo('a');
+    expect(await refusalOf('b', [{ role: 'user', content: encrypted }])).toMatchObject({ status: 200 });
   });
 });
 
@@ -153,20 +153,20 @@ describe('an item that came right after reasoning', () => {
     expect(await refusalOf('a', [user, { ...call, id: undefined }, ...rest])).toMatchObject({ status: 200 });
   });
 
-  it('passes with reasoning that has lost its id, but not its seal', async () => {
-    const { seal, second, reasoning } = await answerTo('a');
+  it('passes with reasoning that has lost its id, but not its encrypted content', async () => {
+    const { encrypted, second, reasoning } = await answerTo('a');
     const other = await answerTo('a');
     const [user, call, ...rest] = nextTurn([second]);
-    const sealed = (encrypted_content: string) => ({ type: 'reasoning', summary: [], encrypted_content });
-    expect(await refusalOf('a', [user, sealed(seal), call, ...rest])).toMatchObject({ status: 200 });
-    expect(await refusalOf('a', [user, sealed(other.seal), call, ...rest])).toEqual(
+    const itemOf = (encrypted_content: string) => ({ type: 'reasoning', summary: [], encrypted_content });
+    expect(await refusalOf('a', [user, itemOf(encrypted), call, ...rest])).toMatchObject({ status: 200 });
+    expect(await refusalOf('a', [user, itemOf(other.encrypted), call, ...rest])).toEqual(
       withoutReasoning(second.id ?? '', 'function_call', reasoning.id),
     );
   });
 });
 
 describe('an item that came after something else', () => {
-  it('passes alone, whoever issued it', async () => {
+  it('passes alone, whichever account got it', async () => {
     const { output } = await answerTo('a', `Hi ${ask}`);
     expect(output.map(({ type }) => type)).toEqual(['reasoning', 'message', 'function_call']);
     expect(await refusalOf('a', nextTurn(output.slice(2)))).toMatchObject({ status: 200 });

@@ -2,13 +2,12 @@ import {
   type AnswerFormat,
   type Conversation,
   type DeclaredTool,
-  type InputSegment,
   imageTokens,
   type ReasoningVisibility,
   type ToolChoice,
   type ToolResult,
 } from '../answer/conversation.ts';
-import { countTokens } from '../answer/tokens.ts';
+import { countTokens } from '../answer/text.ts';
 import { isJsonObject, type JsonObject, toObjects, toText } from '../json-value.ts';
 import type { ProviderRequest } from '../provider-format.ts';
 import { checkInput } from './check-input.ts';
@@ -33,8 +32,7 @@ export function readResponsesRequest(request: ProviderRequest, backend: Response
     maxOutputTokens: typeof body.max_output_tokens === 'number' ? body.max_output_tokens : undefined,
     stopSequences: [],
     reasoning: readReasoning(body.reasoning),
-    input: segmentsOf(body, items),
-    cacheScope: toText(body.prompt_cache_key),
+    inputTokens: inputTokensOf(body, items),
   };
 }
 
@@ -98,20 +96,14 @@ function readReasoning(reasoning: unknown): ReasoningVisibility {
   return typeof reasoning.summary === 'string' ? 'shown' : 'hidden';
 }
 
-function segmentsOf(body: JsonObject, items: readonly JsonObject[]): readonly InputSegment[] {
-  const instructions = toText(body.instructions);
-  return [
-    ...toObjects(body.tools).map((tool) => segment(JSON.stringify(tool))),
-    ...(instructions === undefined ? [] : [segment(instructions)]),
-    ...items.map(itemSegment),
+function inputTokensOf({ tools, instructions }: JsonObject, items: readonly JsonObject[]): number {
+  const texts = [
+    ...toObjects(tools).map((tool) => JSON.stringify(tool)),
+    toText(instructions) ?? '',
+    ...items.map(textOfItem),
   ];
-}
-
-function itemSegment(item: JsonObject): InputSegment {
-  const images = imagesIn(item.content);
-  const text = textOfItem(item);
-  const content = images === 0 ? text : JSON.stringify(item);
-  return { content, tokens: countTokens(text) + images * imageTokens, cacheable: true };
+  const images = items.reduce((count, { content }) => count + imagesIn(content), 0);
+  return texts.reduce((sum, text) => sum + countTokens(text), images * imageTokens);
 }
 
 /** A message counts its texts, a call its name and arguments, an output its text; other items count as JSON. */
@@ -119,8 +111,4 @@ function textOfItem(item: JsonObject): string {
   if (item.type === 'function_call') return `${item.name}${item.arguments}`;
   if (item.type === 'function_call_output') return textOf(item.output);
   return item.content === undefined ? JSON.stringify(item) : textOf(item.content);
-}
-
-function segment(text: string): InputSegment {
-  return { content: text, tokens: countTokens(text), cacheable: true };
 }

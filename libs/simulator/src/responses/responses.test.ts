@@ -92,7 +92,7 @@ describe('a whole response', () => {
     const withoutIds = (response: object) =>
       JSON.stringify(response)
         .replaceAll(/sim[0-9a-f]+/g, 'sim')
-        .replaceAll(/gAAAAA[\w-]+/g, 'seal');
+        .replaceAll(/gAAAAA[\w-]+/g, 'encrypted');
     const times = { created_at: 0, completed_at: 0 };
     expect(withoutIds({ ...whole, ...times })).toBe(withoutIds({ ...streamed, ...times }));
   });
@@ -120,15 +120,7 @@ describe('a whole response', () => {
     expect(response.output_text).toBe('weather returned: 18 degrees');
   });
 
-  it('reports input as cached when the same cache key began with it before', async () => {
-    const ask = (input: string, key: string) =>
-      client.responses.create({ model: 'gpt-5.5', instructions: 'x'.repeat(400), input, prompt_cache_key: key });
-    const cached = async (...words: [string, string]) =>
-      (await ask(...words)).usage?.input_tokens_details.cached_tokens;
-    expect([await cached('one', 'k'), await cached('two', 'k'), await cached('two', 'other')]).toEqual([0, 100, 0]);
-  });
-
-  it('reports as much cached as told', async () => {
+  it('reports as much cached as asked', async () => {
     const response = await client.responses.create({ model: 'gpt-5.5', input: `#cached 7 ${'x'.repeat(100)}` });
     expect(response.usage?.input_tokens_details.cached_tokens).toBe(7);
   });
@@ -170,7 +162,7 @@ describe('what the Responses provider refuses', () => {
     ['an undeclared forced tool', { tool_choice: { type: 'function', name: 'x' } }, 400, "'x' not found"],
     ['an open strict schema', { tools: [{ ...weather, strict: true }] }, 400, 'additionalProperties'],
     ['a schema without name', { text: { format: { type: 'json_schema', schema: {} } } }, 400, 'text.format.name'],
-    ['JSON that nobody mentions', { text: { format: { type: 'json_object' } } }, 400, "the word 'json'"],
+    ['JSON that is mentioned nowhere', { text: { format: { type: 'json_object' } } }, 400, "the word 'json'"],
     ['a long cache key', { prompt_cache_key: 'k'.repeat(65) }, 400, 'maximum length 64'],
     ['a body that is no JSON', '{', 400, 'not a valid JSON object'],
   ])('%s', async (_name, fields, status, text) => {

@@ -26,7 +26,7 @@ export interface ServicesOptions extends ServiceOptions {
   readonly gatewayConfigFile?: string | undefined;
   /** The public HTTP port. Default: a free one. */
   readonly port?: number | undefined;
-  /** Folder of the edge's journal. Default: a temporary one that is removed at the end. */
+  /** Folder of the edge's outbox. Default: a temporary one that is removed at the end. */
   readonly dataFolder?: string | undefined;
   /** Default: a random one, which makes tokens of earlier runs unknown. */
   readonly tokenHashKey?: string | undefined;

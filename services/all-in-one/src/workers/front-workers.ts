@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { EdgeRouterService } from '@gateway/edge-router/service';
-import { createEdgeWorkers } from '@gateway/edge-router/workers/edge-workers';
 import type { ServiceRuntime } from '@gateway/lifecycle';
+import { createWorkerPool } from '@gateway/lifecycle/workers';
 import type { ServiceRoute } from '@gateway/rpc';
 import { GrpcServer } from '@gateway/rpc/grpc';
 
 /**
- * The front in `count` processes of their own. They reach the services of this process over a socket in a folder that only
+ * The front in several processes of their own. They reach the services of this process over a socket in a folder that only
  * the gateway's own user may enter: provider credentials pass over it.
  */
 export async function createFrontWorkers(
-  count: number,
+  listen: { readonly count: number; readonly host: string; readonly port: number },
   routes: readonly ServiceRoute[],
   runtime: ServiceRuntime,
 ): Promise<EdgeRouterService> {
@@ -30,7 +30,7 @@ export async function createFrontWorkers(
   });
   stack.defer(() => server.stop(0));
   const program = fileURLToPath(new URL('./main.ts', import.meta.url));
-  const edge = stack.use(createEdgeWorkers({ program, args: [address], count }, runtime));
+  const edge = stack.use(createWorkerPool({ program, args: [address], ...listen }, runtime));
   const open = stack.move();
   return {
     ...edge,

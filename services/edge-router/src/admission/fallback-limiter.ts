@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type ReplicaPlace, shareOf } from '@gateway/lifecycle/replica-share';
 import {
   CostKind,
@@ -8,18 +8,17 @@ import {
   LimitStatusSchema,
   type Refusal,
   RefusalSchema,
-  type RequestWindow,
-  RequestWindowSchema,
-  type TokenBudget,
-  TokenBudgetSchema,
 } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { AdmitRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Clock, localDayOf, nextLocalMidnightMs } from '@gateway/time';
+import { LRUCache } from 'lru-cache';
 
-export interface Check {
-  readonly key: string;
-  readonly requestId: string;
-  readonly limits: { readonly requestsPerMinute?: number; readonly tokensPerDay?: bigint };
-  readonly costKind: CostKind;
+/** A request to be checked; `limits` has at least one. */
+export type Check = Pick<AdmitRequest, 'key' | 'requestId' | 'costKind'> & { readonly limits?: CheckedLimits };
+
+interface CheckedLimits {
+  readonly requestsPerMinute?: number;
+  readonly tokensPerDay?: bigint;
 }
 
 export interface Decision {
@@ -37,20 +36,19 @@ export interface OwnAdmission {
 
 /**
  * Decides for the time in which the limiter does not answer. It knows what went through this edge in the last minute, with
- * or without the limiter, and what was used of each day budget as far as this edge has heard. Of the requests per minute it admits the share that
- * falls to this edge: all edges together admit the limit.
+ * or without the limiter, and what was used of each day budget as far as this edge has heard. Of the requests per minute it admits
+ * the share that falls to this edge: all edges together admit the limit.
  */
 export class FallbackLimiter {
   readonly #clock: Clock;
-  /** By key; the one that was used least recently comes first. */
-  readonly #keys = new Map<string, KnownKey>();
+  readonly #keys = new LRUCache<string, KnownKey>({ max: maxKeys });
   #notHandedOver: OwnAdmission[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  decide({ key, requestId, limits, costKind }: Check, place: ReplicaPlace): Decision {
+  decide({ key, requestId, limits = {}, costKind }: Check, place: ReplicaPlace): Decision {
     const nowMs = this.#clock.nowMs();
     const known = this.#open(key, nowMs);
     const { requestsPerMinute: limit, tokensPerDay } = limits;
@@ -64,13 +62,17 @@ export class FallbackLimiter {
       this.#notHandedOver.push({ key, requestId, atMs: nowMs });
     }
     const status = statusOf(known, limits, place, nowMs);
-    if (isOverWindow && isOverBudget) return { status, refusal: later(windowRefusal(status), budgetRefusal(status)) };
-    if (isOverWindow) return { status, refusal: windowRefusal(status) };
-    return isOverBudget ? { status, refusal: budgetRefusal(status) } : { status };
+    const refusals = [
+      ...(isOverWindow ? [refusalOf(LimitName.REQUESTS_PER_MINUTE, status.requests?.resetsAt)] : []),
+      ...(isOverBudget ? [refusalOf(LimitName.TOKENS_PER_DAY, status.tokens?.resetsAt)] : []),
+    ];
+    // The limit that can be met last is the one to name.
+    const [refusal] = refusals.sort((one, other) => secondsOf(other.retryAt) - secondsOf(one.retryAt));
+    return { status, refusal };
   }
 
   /** Reads what `decide` goes by, and changes nothing. */
-  peek({ key, limits }: Pick<Check, 'key' | 'limits'>, place: ReplicaPlace): LimitStatus {
+  peek({ key, limits = {} }: Pick<Check, 'key' | 'limits'>, place: ReplicaPlace): LimitStatus {
     const nowMs = this.#clock.nowMs();
     return statusOf(this.#open(key, nowMs), limits, place, nowMs);
   }
@@ -110,24 +112,21 @@ export class FallbackLimiter {
   /** The key without what is a minute old. */
   #open(key: string, nowMs: number): KnownKey {
     const known = this.#keys.get(key) ?? new KnownKey();
-    this.#keys.delete(key);
     this.#keys.set(key, known);
-    const [leastRecent] = this.#keys.keys();
-    if (this.#keys.size > maxKeys && leastRecent !== undefined) this.#keys.delete(leastRecent);
-    known.forgetUntil(nowMs - windowMs);
+    while ((known.atMs[0] ?? Number.POSITIVE_INFINITY) <= nowMs - windowMs) known.atMs.shift();
     return known;
   }
 }
+
+const windowMs = 60_000;
+/** Beyond it the keys that were used least recently begin anew. */
+const maxKeys = 10_000;
 
 class KnownKey {
   /** When requests of the last minute were admitted, the oldest first. */
   readonly atMs: number[] = [];
   #localDay = '';
   #usedTokens = 0;
-
-  forgetUntil(oldestMs: number): void {
-    while ((this.atMs[0] ?? Number.POSITIVE_INFINITY) <= oldestMs) this.atMs.shift();
-  }
 
   usedTokensOn(localDay: string): number {
     return localDay === this.#localDay ? this.#usedTokens : 0;
@@ -141,53 +140,41 @@ class KnownKey {
   }
 }
 
-const windowMs = 60_000;
-/** Beyond it the keys that were used least recently begin anew. */
-const maxKeys = 10_000;
-
 /** The limits are still the token's, what remains of them is of this edge's share. */
-function statusOf(known: KnownKey, limits: Check['limits'], place: ReplicaPlace, nowMs: number): LimitStatus {
-  const status = create(LimitStatusSchema, { localDay: localDayOf(nowMs), degraded: true });
+function statusOf(known: KnownKey, limits: CheckedLimits, place: ReplicaPlace, nowMs: number): LimitStatus {
   const { requestsPerMinute, tokensPerDay } = limits;
-  if (requestsPerMinute !== undefined) status.requests = windowOf(known, requestsPerMinute, place, nowMs);
-  if (tokensPerDay !== undefined) status.tokens = budgetOf(known, tokensPerDay, nowMs);
-  return status;
+  return create(LimitStatusSchema, {
+    localDay: localDayOf(nowMs),
+    degraded: true,
+    ...(requestsPerMinute === undefined ? {} : { requests: windowOf(known, requestsPerMinute, place, nowMs) }),
+    ...(tokensPerDay === undefined ? {} : { tokens: budgetOf(known, tokensPerDay, nowMs) }),
+  });
 }
 
-function windowOf({ atMs }: KnownKey, limit: number, place: ReplicaPlace, nowMs: number): RequestWindow {
+function windowOf({ atMs }: KnownKey, limit: number, place: ReplicaPlace, nowMs: number) {
   const share = shareOf(limit, place);
   const newestMs = atMs.at(-1);
   const freeingMs = share === 0 ? nowMs : atMs[Math.max(0, atMs.length - share)];
   const resetsAt = timestampFromMs(freeingMs === undefined ? nowMs : freeingMs + windowMs);
-  return create(RequestWindowSchema, {
+  return {
     limit,
     remaining: Math.max(0, share - atMs.length),
     emptyAt: timestampFromMs(newestMs === undefined ? nowMs : newestMs + windowMs),
     resetsAt,
     ...(limit === 0 ? {} : { nextSlotAt: atMs.length < share ? timestampFromMs(nowMs) : resetsAt }),
-  });
+  };
 }
 
-function budgetOf(known: KnownKey, limit: bigint, nowMs: number): TokenBudget {
+function budgetOf(known: KnownKey, limit: bigint, nowMs: number) {
   const used = BigInt(known.usedTokensOn(localDayOf(nowMs)));
-  const remaining = used < limit ? limit - used : 0n;
-  return create(TokenBudgetSchema, { limit, remaining, resetsAt: timestampFromMs(nextLocalMidnightMs(nowMs)) });
+  const resetsAt = timestampFromMs(nextLocalMidnightMs(nowMs));
+  return { limit, remaining: used < limit ? limit - used : 0n, resetsAt };
 }
 
-function windowRefusal({ requests }: LimitStatus): Refusal {
-  return create(RefusalSchema, {
-    limit: LimitName.REQUESTS_PER_MINUTE,
-    ...(requests?.resetsAt === undefined ? {} : { retryAt: requests.resetsAt }),
-  });
+function refusalOf(limit: LimitName, retryAt: Timestamp | undefined): Refusal {
+  return create(RefusalSchema, { limit, ...(retryAt === undefined ? {} : { retryAt }) });
 }
 
-function budgetRefusal({ tokens }: LimitStatus): Refusal {
-  return create(RefusalSchema, {
-    limit: LimitName.TOKENS_PER_DAY,
-    ...(tokens?.resetsAt === undefined ? {} : { retryAt: tokens.resetsAt }),
-  });
-}
-
-function later(one: Refusal, other: Refusal): Refusal {
-  return (other.retryAt?.seconds ?? 0n) > (one.retryAt?.seconds ?? 0n) ? other : one;
+function secondsOf(at: Timestamp | undefined): number {
+  return Number(at?.seconds ?? 0n);
 }

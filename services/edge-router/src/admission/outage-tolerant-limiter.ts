@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
 import { LastKnownPlace, type ReplicaPlace, replicaHeartbeatMs } from '@gateway/lifecycle/replica-share';
 import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
@@ -19,8 +20,6 @@ export interface OutageTolerantLimiterOptions {
   readonly failureMode: 'local' | 'closed';
   /** How long one outage may be bridged; then it fails as `closed`. */
   readonly localMaxMs: number;
-  /** How often a limiter that is away is asked. */
-  readonly probeEveryMs?: number;
 }
 
 export interface OutageEvents {
@@ -30,9 +29,14 @@ export interface OutageEvents {
   readonly admittedLocally: () => void;
 }
 
+interface Outage {
+  readonly sinceMs: number;
+  readonly over: PromiseWithResolvers<void>;
+}
+
 /**
- * The limiter as the edge asks it, which may go away. From the first question without an answer on, this edge decides alone, by its share
- * of each limit, until the limiter answers again and was handed over what was admitted meanwhile; nothing else is asked before.
+ * The limiter as the edge asks it, which may go away. From the first question without an answer on, this edge decides alone, by its
+ * share of each limit, until the limiter answers again and has what was admitted meanwhile; nothing else is asked before.
  *
  * How many edges there are it learns from heartbeats. An edge that has heard of no limiter since it started knows neither that nor what
  * went through it before: then it admits nothing that is limited.
@@ -42,13 +46,10 @@ export class OutageTolerantLimiter implements AsyncDisposable {
   readonly #replicaId = randomUUID();
   readonly #place = new LastKnownPlace();
   readonly #stop = new AbortController();
-  #awaySinceMs: number | undefined;
-  /** Resolves when the outage is over. */
-  #back = Promise.withResolvers<void>();
+  #outage: Outage | undefined;
   #heartbeats: NodeJS.Timeout | undefined;
   #recovering: Promise<void> | undefined;
-  #nextProbe: NodeJS.Timeout | undefined;
-  /** The last of what the limiter is handed over. */
+  /** While the limiter is handed over the last of what it does not know. */
   #handingOverRest: Promise<boolean> | undefined;
 
   constructor(options: OutageTolerantLimiterOptions) {
@@ -56,8 +57,9 @@ export class OutageTolerantLimiter implements AsyncDisposable {
   }
 
   start(): void {
-    this.#sayAlive();
-    this.#heartbeats = setInterval(() => this.#sayAlive(), replicaHeartbeatMs).unref();
+    void this.#handOver();
+    // In an outage the recovery says that this edge lives.
+    this.#heartbeats = setInterval(() => this.#outage ?? void this.#handOver(), replicaHeartbeatMs).unref();
   }
 
   /** @throws GatewayError `internal_error` while neither the limiter nor this edge may decide. */
@@ -67,49 +69,39 @@ export class OutageTolerantLimiter implements AsyncDisposable {
     if (decision !== undefined) return decision;
     if (this.#place.current !== undefined) return this.#decideAlone(check);
     // It may not decide. The limiter may be just about to start: it is given as much time as for an answer.
-    await this.#untilBack();
+    await Promise.race([this.#outage?.over.promise, sleep(this.#options.timeoutMs, undefined, { ref: false })]);
     return (await this.#askUnlessAway(check)) ?? this.#decideAlone(check);
   }
 
   /** Reads both limits. @throws GatewayError as `admit` does. */
-  async peek({ key, limits }: Pick<Check, 'key' | 'limits'>): Promise<LimitStatus | undefined> {
+  async peek(check: Pick<Check, 'key'> & Required<Pick<Check, 'limits'>>): Promise<LimitStatus | undefined> {
     const { limiter, fallback, timeoutMs } = this.#options;
-    if (this.#awaySinceMs !== undefined) return fallback.peek({ key, limits }, this.#placeForDeciding());
-    try {
-      return (await limiter.peek({ key, limits }, { timeoutMs })).status;
-    } catch (thrown) {
-      if (!(thrown instanceof RpcError)) throw thrown;
-      this.#beginOutage(thrown);
-      return fallback.peek({ key, limits }, this.#placeForDeciding());
-    }
+    const answer = await this.#unlessAway(() => limiter.peek(check, { timeoutMs }));
+    return answer === undefined ? fallback.peek(check, this.#placeForDeciding()) : answer.status;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#heartbeats);
-    clearTimeout(this.#nextProbe);
     this.#stop.abort();
     await this.#recovering;
   }
 
-  /** Undefined when the limiter is away, or turns out to be. */
   async #askUnlessAway(check: Check): Promise<Decision | undefined> {
-    if (this.#awaySinceMs !== undefined) return undefined;
+    const decision = await this.#unlessAway(() => this.#ask(check));
+    if (decision !== undefined) this.#options.fallback.noteDecision(check, decision);
+    return decision;
+  }
+
+  /** Undefined when the limiter is away, or turns out to be. */
+  async #unlessAway<T>(call: () => Promise<T>): Promise<T | undefined> {
+    if (this.#outage !== undefined) return undefined;
     try {
-      const decision = await this.#ask(check);
-      this.#options.fallback.noteDecision(check, decision);
-      return decision;
+      return await call();
     } catch (thrown) {
       if (!(thrown instanceof RpcError)) throw thrown;
       this.#beginOutage(thrown);
       return undefined;
     }
-  }
-
-  async #untilBack(): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, this.#options.timeoutMs);
-    await Promise.race([this.#back.promise, late.promise]);
-    clearTimeout(timer);
   }
 
   /**
@@ -136,7 +128,7 @@ export class OutageTolerantLimiter implements AsyncDisposable {
 
   #placeForDeciding(): ReplicaPlace {
     const { clock, failureMode, localMaxMs } = this.#options;
-    const awayMs = clock.nowMs() - (this.#awaySinceMs ?? clock.nowMs());
+    const awayMs = this.#outage === undefined ? 0 : clock.nowMs() - this.#outage.sinceMs;
     const place = this.#place.current;
     if (failureMode === 'closed' || awayMs > localMaxMs || place === undefined) {
       throw new GatewayError('internal_error', 'Limits can not be checked at the moment.');
@@ -145,36 +137,28 @@ export class OutageTolerantLimiter implements AsyncDisposable {
   }
 
   #beginOutage(fault: RpcError): void {
-    if (this.#awaySinceMs !== undefined) return;
-    this.#awaySinceMs = this.#options.clock.nowMs();
-    this.#back = Promise.withResolvers<void>();
+    if (this.#outage !== undefined) return;
+    this.#outage = { sinceMs: this.#options.clock.nowMs(), over: Promise.withResolvers<void>() };
     this.#options.events.limiterAway(fault);
-    this.#recovering = this.#recover();
+    this.#recovering = this.#recover(this.#outage);
   }
 
-  async #recover(): Promise<void> {
-    if (await this.#handOver()) {
-      // What was admitted while the limiter was handed over the rest. Others wait for it.
-      this.#handingOverRest = this.#handOver();
-      if (await this.#handingOverRest) this.#endOutage();
-      this.#handingOverRest = undefined;
-    }
-    if (this.#awaySinceMs === undefined || this.#stop.signal.aborted) return;
-    this.#nextProbe = setTimeout(() => {
-      this.#recovering = this.#recover();
-    }, this.#options.probeEveryMs ?? 50).unref();
-  }
-
-  #endOutage(): void {
+  async #recover({ sinceMs, over }: Outage): Promise<void> {
     const { clock, events } = this.#options;
-    if (this.#awaySinceMs !== undefined) events.limiterBack(clock.nowMs() - this.#awaySinceMs);
-    this.#awaySinceMs = undefined;
-    this.#back.resolve();
-  }
-
-  /** In an outage the recovery does it. */
-  #sayAlive(): void {
-    if (this.#awaySinceMs === undefined) void this.#handOver();
+    const { signal } = this.#stop;
+    for (let isBack = false; !isBack; ) {
+      if (await this.#handOver()) {
+        // Also what was admitted meanwhile. Others wait for this.
+        this.#handingOverRest = this.#handOver();
+        isBack = await this.#handingOverRest;
+        this.#handingOverRest = undefined;
+      }
+      if (signal.aborted) return;
+      if (!isBack) await sleep(probeEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+    events.limiterBack(clock.nowMs() - sinceMs);
+    this.#outage = undefined;
+    over.resolve();
   }
 
   /** Says that this edge lives, and what it admitted alone until now. False when the limiter is away. */
@@ -203,4 +187,6 @@ export class OutageTolerantLimiter implements AsyncDisposable {
   }
 }
 
+/** How often a limiter that is away is asked. */
+const probeEveryMs = 50;
 const mostInOneHeartbeat = 1_000;

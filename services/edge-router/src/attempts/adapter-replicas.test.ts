@@ -11,12 +11,10 @@ import { PoolBrokerService, type ReportRequest } from '@gateway/proto/pool/v1/po
 import { directClient, serviceRoute } from '@gateway/rpc';
 import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ClientPresence } from '../http/client-presence.ts';
 import { RequestTrace } from '../trace/request-trace.ts';
-import { unobserved } from './__fixtures__/scripted-answers.ts';
+import { requestFrames } from './answer-frames.ts';
 import { attemptUntilAnswering } from './attempt-loop.ts';
 import { AttemptReporter } from './attempt-reporter.ts';
-import { executeAttempt } from './execute-attempt.ts';
 
 const lease = create(LeaseSchema, { leaseId: 'l', accountId: 'a', format: ProviderFormat.RESPONSES, model: 'm' });
 
@@ -69,7 +67,6 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       renewLeases: refuse,
     }),
   );
-  const client = new ClientPresence();
   const head = create(ExecuteHeadSchema, { lease, dialect: Dialect.RESPONSES });
   const end = await attemptUntilAnswering(
     {
@@ -79,25 +76,19 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       affinityKey: '',
       caller: '',
       allowCandidateFailover: false,
-      client,
+      signal: new AbortController().signal,
       trace: new RequestTrace({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
-      attempt: () =>
-        executeAttempt({
-          adapter,
-          head,
-          body: new PiecedBytes([new Uint8Array(3)]),
-          client,
-          observer: unobserved,
-          timeoutMs: 60_000,
-        }),
+      execute: (_lease, signal) =>
+        adapter.execute(requestFrames(head, new PiecedBytes([new Uint8Array(3)])), { signal }),
     },
     {
       broker,
       reporter: new AttemptReporter({ broker, timeoutMs: 1_000, onGivenUp: refuse }),
+      renewals: { keep: () => undefined },
       config: { rpcTimeoutMs: 1_000 },
     },
   );
-  if (end.kind === 'answering') onTestFinished(() => end.value.cancel());
+  if (end.kind === 'answering') onTestFinished(() => void end.frames.return(undefined));
   return { end, leases: () => leases, reported };
 }
 

@@ -3,29 +3,29 @@ import { GatewayError } from '@gateway/errors';
 import { type Attempt, type AttemptOutcome, AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolExhausted, UnknownModel } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 
-/** @see spec "Codes" */
-export function modelNotFound(model: string): GatewayError {
-  return new GatewayError('model_not_found', `The model ${shown(model)} does not exist.`);
+/** The gateway has ended an answer because it lasted too long. It says nothing of the provider's account. */
+export class AnswerTooLongError extends GatewayError {
+  constructor(cause: unknown) {
+    super('providers_unavailable', 'The answer took longer than the gateway lets answers take.', { cause });
+  }
 }
 
-/** A model that the endpoint can't reach, though there may be one of that name elsewhere. */
-export function modelNotFoundFor(
+/** A model that the endpoint can't reach, though there may be one of that name elsewhere. @see spec "Codes" */
+export function modelNotFound(
   model: string,
   formats: readonly ProviderFormat[],
   { otherFormatsOnly }: Pick<UnknownModel, 'otherFormatsOnly'>,
 ): GatewayError {
   const pool = onlyPoolOf(formats);
-  if (!otherFormatsOnly || pool === undefined) return modelNotFound(model);
   const isClass = model.startsWith('gateway/') && pool === 'Messages';
-  const text = isClass
-    ? `The model class ${shown(model)} has no Claude-style candidate.`
-    : `The model ${shown(model)} is not one of the ${pool} pool.`;
-  return new GatewayError('model_not_found', text);
+  if (!otherFormatsOnly || pool === undefined) return notFound(`The model ${shown(model)} does not exist.`);
+  if (isClass) return notFound(`The model class ${shown(model)} has no Claude-style candidate.`);
+  return notFound(`The model ${shown(model)} is not one of the ${pool} pool.`);
 }
 
 /** A class where only models can be named. */
 export function classNotTaken(model: string): GatewayError {
-  return new GatewayError('model_not_found', `The model class ${shown(model)} is not taken here: name a model.`);
+  return notFound(`The model class ${shown(model)} is not taken here: name a model.`);
 }
 
 export function poolExhausted({ retryAt }: PoolExhausted): GatewayError {
@@ -34,7 +34,7 @@ export function poolExhausted({ retryAt }: PoolExhausted): GatewayError {
   });
 }
 
-/** Accounts there are, but none of them can be used. `attempts`: those that were tried just now. */
+/** There are accounts, but none of them can be used. `attempts`: those that were tried just now. */
 export function noneUsable(formats: readonly ProviderFormat[], attempts: readonly Attempt[]): GatewayError {
   if (attempts.length > 0 && !attempts.some(hasReached)) return outOfReach(formats);
   const refused = attempts.every(({ outcome }) => outcome?.result === AttemptResult.UNAUTHORIZED);
@@ -77,6 +77,10 @@ function onlyPoolOf(formats: readonly ProviderFormat[]): 'Responses' | 'Messages
   const [format, ...others] = new Set(formats);
   if (format === undefined || others.length > 0) return undefined;
   return format === ProviderFormat.MESSAGES ? 'Messages' : 'Responses';
+}
+
+function notFound(text: string): GatewayError {
+  return new GatewayError('model_not_found', text);
 }
 
 /** As the client sent it, but not without bound. */

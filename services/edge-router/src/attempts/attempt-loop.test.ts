@@ -21,12 +21,11 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
-import { ClientPresence } from '../http/client-presence.ts';
+import { ClientLeft } from '../http/client-signal.ts';
 import { RequestTrace } from '../trace/request-trace.ts';
-import { unobserved } from './__fixtures__/scripted-answers.ts';
+import { requestFrames } from './answer-frames.ts';
 import { type AttemptPlan, attemptUntilAnswering } from './attempt-loop.ts';
 import { AttemptReporter } from './attempt-reporter.ts';
-import { executeAttempt } from './execute-attempt.ts';
 
 type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
 /** Functions are called for each attempt. */
@@ -56,7 +55,7 @@ const brokerAway: Acquired = { case: undefined };
 function setUp(
   acquired: readonly Acquired[],
   frames: Readonly<Record<string, AdapterAnswer>>,
-  faultOf?: AttemptPlan<unknown>['faultOf'],
+  faultOf?: AttemptPlan['faultOf'],
 ) {
   const asked: AcquireRequest[] = [];
   const reported: ReportRequest[] = [];
@@ -109,10 +108,17 @@ function setUp(
     }),
   );
   const bodyBytes = 600_000;
-  const client = new ClientPresence();
+  const client = new AbortController();
   const brokerClient = directClient(serviceRoute(PoolBrokerService, broker));
   const reporter = new AttemptReporter({ broker: brokerClient, timeoutMs: 1_000, onGivenUp: refuse });
   const trace = new RequestTrace({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
+  const recorded: string[] = [];
+  const recorder: AttemptPlan['recorder'] = {
+    onLease: ({ accountId }) => void recorded.push(`lease ${accountId}`),
+    onSent: ({ inputTokens }) => void recorded.push(`sent ${inputTokens}`),
+    onUsage: ({ inputTokens }) => void recorded.push(`used ${inputTokens}`),
+    onAttemptFailed: () => void recorded.push('failed'),
+  };
   const run = () =>
     attemptUntilAnswering(
       {
@@ -123,24 +129,20 @@ function setUp(
         caller: 'c',
         faultOf,
         allowCandidateFailover: true,
-        client,
+        signal: client.signal,
         trace,
-        attempt: (lease) =>
-          executeAttempt({
-            adapter,
-            head: create(ExecuteHeadSchema, { lease, dialect: Dialect.CHAT_COMPLETIONS }),
-            body: new PiecedBytes([new Uint8Array(bodyBytes)]),
-            client,
-            observer: unobserved,
-            timeoutMs: 60_000,
-          }),
+        recorder,
+        execute: (lease, signal) => {
+          const head = create(ExecuteHeadSchema, { lease, dialect: Dialect.CHAT_COMPLETIONS });
+          return adapter.execute(requestFrames(head, new PiecedBytes([new Uint8Array(bodyBytes)])), { signal });
+        },
       },
-      { broker: brokerClient, reporter, config: { rpcTimeoutMs: 1_000 } },
+      { broker: brokerClient, reporter, renewals: { keep: () => undefined }, config: { rpcTimeoutMs: 1_000 } },
     );
   const answer = async () => {
     const end = await run();
     if (end.kind === 'failed') throw end.error;
-    return { lease: end.lease, flow: end.value };
+    return end;
   };
   const { story } = trace;
   return {
@@ -151,14 +153,15 @@ function setUp(
     sent,
     story,
     cancelled: () => cancelled,
-    leave: () => client.leave(),
+    recorded,
+    leave: () => client.abort(new ClientLeft()),
   };
 }
 
 describe('attemptUntilAnswering', () => {
   it('moves to the next account after a limited one, and tells the broker of it', async () => {
     const { run, asked } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering] });
-    const { lease: taken, flow } = await run();
+    const { lease: taken, frames } = await run();
     expect(taken.accountId).toBe('b');
     expect(asked.map(({ caller }) => caller)).toEqual(['c', 'c']);
     expect(asked[1]?.attempts).toHaveLength(1);
@@ -166,20 +169,30 @@ describe('attemptUntilAnswering', () => {
       lease: { accountId: 'a' },
       outcome: { result: AttemptResult.RATE_LIMITED },
     });
-    flow.cancel();
+    await frames.return(undefined);
   });
 
-  it('hands over every frame from the head on', async () => {
-    const { run } = setUp([lease('a')], {
-      a: [{ usage: { inputTokens: 1n } }, answering, { body: new Uint8Array([2]) }],
+  it('hands over every frame from the head on, and records what was used before', async () => {
+    const { run, recorded } = setUp([lease('a')], {
+      a: [
+        { sent: true, usage: { inputTokens: 1n } },
+        { usage: { inputTokens: 2n } },
+        answering,
+        { body: new Uint8Array([2]) },
+      ],
     });
-    const { flow } = await run();
-    const told: unknown[] = [];
-    flow.readBy({
-      onFrame: ({ head, body }) => told.push([head?.status, ...body]),
-      onBrokenOff: (reason) => told.push(reason),
-    });
-    await expect.poll(() => told).toEqual([[200, 1], [undefined, 2], expect.any(RpcError)]);
+    const { first, frames } = await run();
+    expect([first.head?.status, ...first.body]).toEqual([200, 1]);
+    expect((await frames.next()).value?.body).toEqual(new Uint8Array([2]));
+    await expect(frames.next()).rejects.toBeInstanceOf(RpcError);
+    expect(recorded).toEqual(['lease a', 'sent 1', 'used 2']);
+  });
+
+  it('records that an attempt failed, which costs nothing', async () => {
+    const { run, recorded } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering] });
+    const { frames } = await run();
+    expect(recorded).toEqual(['lease a', 'failed', 'lease b']);
+    await frames.return(undefined);
   });
 
   it('answers pool_exhausted with the reset that the broker knows', async () => {
@@ -240,14 +253,14 @@ describe('attemptUntilAnswering', () => {
     const refusal = new GatewayError('unsupported_content', 'messages[0] is not for this provider');
     const second = lease('b', ProviderFormat.MESSAGES);
     const { run, asked } = setUp([lease('a'), second], { a: refusal, b: [answering] });
-    const { lease: taken, flow } = await run();
+    const { lease: taken, frames } = await run();
     expect(taken.accountId).toBe('b');
     expect(asked.map(({ formats }) => formats)).toEqual([
       [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
       [ProviderFormat.MESSAGES],
     ]);
     expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
-    flow.cancel();
+    await frames.return(undefined);
   });
 
   it('tells the first refusal when no candidate can be asked this', async () => {
@@ -302,9 +315,9 @@ describe('attemptUntilAnswering', () => {
   it('asks once more, with the same lease, when an adapter goes away before its answer begins', async () => {
     const answers = [new RpcError('unavailable', 'the connection was lost'), [answering]];
     const { run, asked, sent, reported } = setUp([lease('a')], { a: () => answers.shift() ?? [] });
-    const { lease: taken, flow } = await run();
+    const { lease: taken, frames } = await run();
     expect([taken.accountId, sent, asked.length, reported]).toEqual(['a', ['a', 'a'], 1, []]);
-    flow.cancel();
+    await frames.return(undefined);
   });
 
   it('asks nobody again whose adapter was there and failed', async () => {
@@ -346,9 +359,9 @@ describe('attemptUntilAnswering', () => {
 
   it('traces an attempt that is answering as under way', async () => {
     const { run, story } = setUp([lease('a')], { a: [answering] });
-    const { flow } = await run();
+    const { frames } = await run();
     expect(story.attempts[0]).toMatchObject({ firstByte: expect.any(Number), outcome: undefined });
-    flow.cancel();
+    await frames.return(undefined);
   });
 
   it('makes no further attempt for a client that has gone', async () => {
@@ -368,9 +381,9 @@ describe('attemptUntilAnswering', () => {
 
   it('cancels the adapter of every attempt that did not answer', async () => {
     const { run, cancelled } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering, hang] });
-    const { flow } = await run();
+    const { frames } = await run();
     expect(cancelled()).toBe(1);
-    flow.cancel();
+    await frames.return(undefined);
     expect(cancelled()).toBe(2);
   });
 });

@@ -1,27 +1,34 @@
-import { GatewayError } from '@gateway/errors';
+import { create } from '@bufbuild/protobuf';
+import { fromErrorDetail, GatewayError } from '@gateway/errors';
+import type { ExecuteOutcome, ExecuteResponse, UpstreamAnswer } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import {
   type Attempt,
   type AttemptOutcome,
+  AttemptOutcomeSchema,
   AttemptResult,
+  AttemptSchema,
   type Lease,
   type ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
-import type {
-  AcquireRequest,
-  AcquireResponse,
-  PoolBrokerService,
-} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { AcquireResponse, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
-import type { ClientPresence } from '../http/client-presence.ts';
 import type { RequestTrace } from '../trace/request-trace.ts';
-import { AnswerTooLongError } from './answer-too-long-error.ts';
-import { mayBeShown, modelNotFoundFor, noneUsable, outOfReach, poolExhausted } from './attempt-errors.ts';
-import { type AttemptReporter, reportOf } from './attempt-reporter.ts';
-import { type AdapterAway, type AttemptStart, cancelledOutcome, type FailedAttempt } from './attempt-start.ts';
+import type { UsageRecorder } from '../usage/usage-recorder.ts';
+import { type AnswerFrames, answerFrames } from './answer-frames.ts';
+import {
+  AnswerTooLongError,
+  mayBeShown,
+  modelNotFound,
+  noneUsable,
+  outOfReach,
+  poolExhausted,
+} from './attempt-errors.ts';
+import type { AttemptReporter } from './attempt-reporter.ts';
+import type { LeaseRenewals } from './lease-renewals.ts';
 
-export interface AttemptPlan<T> {
+export interface AttemptPlan {
   readonly requestId: string;
   /** A class id or a provider's model id. */
   readonly model: string;
@@ -31,22 +38,31 @@ export interface AttemptPlan<T> {
   /** The token's opaque key: the broker shares a pool that runs short among callers. */
   readonly caller: string;
   readonly allowCandidateFailover: boolean;
-  /** What is wrong with the request for whichever adapter: told before any other failure. Absent: only adapters can tell. */
+  /** What is wrong with the request for every adapter: it goes before any other failure. Absent: only adapters can tell. */
   readonly faultOf?: (() => GatewayError | undefined) | undefined;
-  readonly client: Pick<ClientPresence, 'hasLeft'>;
-  /** Makes one attempt. Throws only what is final for the request. */
-  readonly attempt: (lease: Lease) => Promise<AttemptStart<T>>;
-  /** Is told what the broker says and how each attempt goes. */
-  readonly trace: AttemptObserver;
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
+  /** Sends the request with a lease. */
+  readonly execute: (lease: Lease, signal: AbortSignal) => AsyncIterable<ExecuteResponse>;
+  /** Records what attempts use until one is answering. Absent: nothing is used. */
+  readonly recorder?: Pick<UsageRecorder, 'onLease' | 'onSent' | 'onUsage' | 'onAttemptFailed'>;
+  readonly trace: Pick<
+    RequestTrace,
+    'onAsking' | 'onAcquired' | 'onBrokerAway' | 'onAnswering' | 'onAmended' | 'onAttemptEnded'
+  >;
 }
 
-/** What is told of attempts until one is answering. */
-export type AttemptObserver = Pick<
-  RequestTrace,
-  'onAsking' | 'onAcquired' | 'onBrokerAway' | 'onAnswering' | 'onAmended' | 'onAttemptEnded'
->;
+export type AttemptsEnd = Answering | AttemptsFailed;
 
-export type AttemptsEnd<T> = { readonly kind: 'answering'; readonly lease: Lease; readonly value: T } | AttemptsFailed;
+/** An answer has begun. Its reader calls `frames.return()`, whatever happens: that ends the provider's request. */
+export interface Answering {
+  readonly kind: 'answering';
+  readonly lease: Lease;
+  /** The frame with the head. */
+  readonly first: ExecuteResponse;
+  /** Those after it. */
+  readonly frames: AnswerFrames;
+}
 
 export interface AttemptsFailed {
   readonly kind: 'failed';
@@ -56,79 +72,86 @@ export interface AttemptsFailed {
   readonly last: FailedAttempt | undefined;
 }
 
+export interface FailedAttempt {
+  readonly kind: 'failed';
+  readonly outcome: AttemptOutcome;
+  /** What the client is told when no further attempt is made. */
+  readonly error: GatewayError;
+  /** The provider's own answer, for endpoints that pass it on. */
+  readonly upstreamAnswer: UpstreamAnswer | undefined;
+  /** What the provider refused, when the request was sent to it once more without that. Absent or empty: it was sent once. */
+  readonly amended?: string;
+}
+
 export interface AttemptPeers {
   readonly broker: Client<typeof PoolBrokerService>;
   readonly reporter: Pick<AttemptReporter, 'report'>;
+  readonly renewals: Pick<LeaseRenewals, 'keep'>;
   readonly config: Pick<EdgeRouterConfig, 'rpcTimeoutMs'>;
 }
-
-/** No request makes more attempts than this, whatever the broker offers. */
-const attemptCeiling = 50;
 
 /**
  * The only loop over attempts: asks the broker for an account, tries it, and goes on until an answer has begun or the
  * broker has nothing left. The broker decides order and number; after the first content there is no other attempt.
  * Throws what an adapter finds wrong with the request, where no other candidate may be tried.
  */
-export function attemptUntilAnswering<T>(plan: AttemptPlan<T>, peers: AttemptPeers): Promise<AttemptsEnd<T>> {
+export function attemptUntilAnswering(plan: AttemptPlan, peers: AttemptPeers): Promise<AttemptsEnd> {
   return new AttemptLoop(plan, peers).run();
 }
 
-/** How the attempt with a lease ended, in the broker's words. */
-export function attemptOf(lease: Lease, outcome: AttemptOutcome): Attempt {
-  return { $typeName: 'gateway.pool.v1.Attempt', lease, outcome };
+/** No request makes more attempts than this, whatever the broker offers. */
+const attemptCeiling = 50;
+
+/** An outcome of which no more is known than its result. */
+export function attemptOutcome(result: AttemptResult): AttemptOutcome {
+  return create(AttemptOutcomeSchema, { result });
 }
 
-/** The attempts of one request. Most make one: what only a second one needs is made when there is one. */
-class AttemptLoop<T> {
-  readonly #plan: AttemptPlan<T>;
+/** The adapter itself could not be reached: no other account of its format can help. */
+interface AdapterAway {
+  readonly kind: 'adapter_away';
+  /** True when the connection to it broke or could not be made, so that another replica of it may serve. */
+  readonly isGone: boolean;
+}
+
+/** A format that can't be asked what the client asks; another one may. */
+interface RefusedAttempt {
+  readonly kind: 'refused';
+  readonly error: GatewayError;
+}
+
+class AttemptLoop {
+  readonly #plan: AttemptPlan;
   readonly #peers: AttemptPeers;
-  #attempts: readonly Attempt[] = noAttempts;
+  #attempts: readonly Attempt[] = [];
   /** Those that may still be asked for. */
   #formats: readonly ProviderFormat[];
   #last: FailedAttempt | undefined;
   /** Why the first format that was tried can't be asked this; undefined when all could. */
   #refusal: GatewayError | undefined;
 
-  constructor(plan: AttemptPlan<T>, peers: AttemptPeers) {
+  constructor(plan: AttemptPlan, peers: AttemptPeers) {
     this.#plan = plan;
     this.#peers = peers;
     this.#formats = plan.formats;
   }
 
-  /** One function for all that is waited for: most requests wait twice here, and each function more costs them as much again. */
-  async run(): Promise<AttemptsEnd<T>> {
-    const { attempt, trace, faultOf } = this.#plan;
+  async run(): Promise<AttemptsEnd> {
+    const { trace, faultOf } = this.#plan;
     while (this.#attempts.length < attemptCeiling && this.#formats.length > 0) {
-      let acquired: Lease | GatewayError;
-      try {
-        acquired = this.#leaseOf(await this.#acquire());
-      } catch (thrown) {
-        acquired = this.#brokerAway(thrown);
-      }
-      if (acquired instanceof GatewayError) return this.#failed(faultOf?.() ?? acquired);
-      let start: AttemptStart<T> | RefusedAttempt;
-      try {
-        start = await attempt(acquired);
-        // Nothing has begun for the client, and another replica may be there: the call goes to that one.
-        if (start.kind === 'adapter_away' && start.isGone) start = await attempt(acquired);
-      } catch (thrown) {
-        start = await this.#refusedOrFinal(thrown, acquired);
-      }
-      if (start.kind === 'answering') {
+      const lease = await this.#acquire();
+      if (lease instanceof GatewayError) return this.#failed(faultOf?.() ?? lease);
+      const result = await this.#attempt(lease);
+      if (result.kind === 'answering') {
         trace.onAnswering();
-        return { kind: 'answering', lease: acquired, value: start.value };
+        return result;
       }
-      const ended = this.#note(start, acquired);
-      if (start.kind === 'failed' && start.outcome.result === AttemptResult.REJECTED) {
-        await this.#report(ended);
-        return this.#failed(start.error);
+      const attempt = this.#note(result, lease);
+      if (result.kind === 'failed' && finalResults.has(result.outcome.result)) {
+        await this.#report(attempt);
+        return this.#failed(result.error);
       }
-      if (start.kind === 'failed' && start.outcome.result === AttemptResult.ANSWER_TOO_LARGE) {
-        await this.#report(ended);
-        return this.#failed(neverAgain(start.error));
-      }
-      this.#attempts = [...this.#attempts, ended];
+      this.#attempts = [...this.#attempts, attempt];
     }
     const unreported = this.#attempts.at(-1);
     if (unreported !== undefined) await this.#report(unreported);
@@ -139,23 +162,23 @@ class AttemptLoop<T> {
    * Asks for an account. A client that leaves meanwhile does not cancel that: brokers answer at once, and a lease that was given
    * is given back.
    */
-  #acquire(): Promise<AcquireResponse> {
-    const { requestId, model, affinityKey, caller, allowCandidateFailover, client, trace } = this.#plan;
+  async #acquire(): Promise<Lease | GatewayError> {
+    const { requestId, model, affinityKey, caller, allowCandidateFailover, signal, trace } = this.#plan;
     const { broker, config } = this.#peers;
+    const [formats, attempts] = [[...this.#formats], [...this.#attempts]];
+    const request = { requestId, model, affinityKey, caller, allowCandidateFailover, formats, attempts };
     trace.onAsking();
-    if (client.hasLeft) throw new RpcError('cancelled', 'The client has left.');
-    // A whole message, named as such: it need not be completed from its fields.
-    const request: AcquireRequest = {
-      $typeName: 'gateway.pool.v1.AcquireRequest',
-      requestId,
-      model,
-      affinityKey,
-      caller,
-      allowCandidateFailover,
-      formats: [...this.#formats],
-      attempts: [...this.#attempts],
-    };
-    return broker.acquire(request, { timeoutMs: config.rpcTimeoutMs });
+    try {
+      signal.throwIfAborted();
+      return this.#leaseOf(await broker.acquire(request, { timeoutMs: config.rpcTimeoutMs }));
+    } catch (thrown) {
+      // It may not have heard how the last attempt ended.
+      const last = this.#attempts.at(-1);
+      if (last !== undefined) void this.#report(last);
+      if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
+      trace.onBrokerAway();
+      return outOfReach(this.#plan.formats, thrown);
+    }
   }
 
   #leaseOf(answer: AcquireResponse): Lease | GatewayError {
@@ -167,51 +190,75 @@ class AttemptLoop<T> {
     const { model, formats } = this.#plan;
     // A model that the first attempt knew has not become unknown because an adapter went away since.
     const isUnknown = result.case === 'unknownModel' && this.#attempts.length === 0;
-    return isUnknown ? modelNotFoundFor(model, formats, result.value) : this.#noneUsable();
+    return isUnknown ? modelNotFound(model, formats, result.value) : this.#noneUsable();
+  }
+
+  /** Throws what is final for the request, once the lease is free. */
+  async #attempt(lease: Lease): Promise<Answering | FailedAttempt | AdapterAway | RefusedAttempt> {
+    const { allowCandidateFailover, faultOf, signal, trace } = this.#plan;
+    try {
+      const result = await this.#untilHead(lease);
+      // Nothing has begun for the client, and another replica may be there: the call goes to that one.
+      return result.kind === 'adapter_away' && result.isGone ? await this.#untilHead(lease) : result;
+    } catch (thrown) {
+      const fault = isRefusal(thrown) ? faultOf?.() : undefined;
+      if (allowCandidateFailover && isRefusal(thrown) && fault === undefined) return { kind: 'refused', error: thrown };
+      trace.onAttemptEnded(
+        cancelledOutcome,
+        isRefusal(thrown) ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal),
+      );
+      await this.#report(create(AttemptSchema, { lease, outcome: cancelledOutcome }));
+      throw fault ?? thrown;
+    }
+  }
+
+  /** Sends the request and reads up to the first frame that decides: a head, or an outcome without one. */
+  async #untilHead(lease: Lease): Promise<Answering | FailedAttempt | AdapterAway> {
+    const { requestId, execute, signal, recorder } = this.#plan;
+    recorder?.onLease(lease);
+    this.#peers.renewals.keep(requestId, lease);
+    const call = new AbortController();
+    const frames = answerFrames({ frames: execute(lease, call.signal), abort: () => call.abort() }, signal);
+    try {
+      for (;;) {
+        const { value: frame } = await frames.next();
+        if (frame?.head !== undefined) return { kind: 'answering', lease, first: frame, frames };
+        if (frame === undefined || frame.outcome !== undefined) {
+          await frames.return(undefined);
+          recorder?.onAttemptFailed();
+          return failedAttempt(frame?.outcome);
+        }
+        if (frame.usage !== undefined) recorder?.[frame.sent ? 'onSent' : 'onUsage'](frame.usage);
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
+      recorder?.onAttemptFailed();
+      return { kind: 'adapter_away', isGone: thrown.status === 'unavailable' };
+    }
+  }
+
+  #note(result: FailedAttempt | RefusedAttempt | AdapterAway, lease: Lease): Attempt {
+    const { trace } = this.#plan;
+    if (result.kind === 'failed') {
+      if (mayBeShown(result.outcome)) this.#last = result;
+      if (result.amended) trace.onAmended(result.amended);
+      trace.onAttemptEnded(result.outcome);
+      return create(AttemptSchema, { lease, outcome: result.outcome });
+    }
+    if (result.kind === 'refused') this.#refusal ??= result.error;
+    this.#formats = this.#formats.filter((format) => format !== lease.format);
+    const givenUp = result.kind === 'refused' ? AttemptGivenUp.NOT_EXPRESSIBLE : AttemptGivenUp.ADAPTER_AWAY;
+    trace.onAttemptEnded(cancelledOutcome, givenUp);
+    return create(AttemptSchema, { lease, outcome: cancelledOutcome });
   }
 
   #noneUsable(): GatewayError {
     return noneUsable(this.#plan.formats, this.#attempts);
   }
 
-  /** Throws what is no broker's doing. */
-  #brokerAway(thrown: unknown): GatewayError {
-    // It may not have heard how the last attempt ended.
-    const last = this.#attempts.at(-1);
-    if (last !== undefined) void this.#report(last);
-    if (!(thrown instanceof RpcError) || this.#plan.client.hasLeft) throw thrown;
-    this.#plan.trace.onBrokerAway();
-    return outOfReach(this.#plan.formats, thrown);
-  }
-
-  /** What ends the request is thrown, once the lease is free: no candidate of another format may be tried. */
-  async #refusedOrFinal(thrown: unknown, lease: Lease): Promise<RefusedAttempt> {
-    const { allowCandidateFailover, faultOf, client, trace } = this.#plan;
-    const fault = isRefusal(thrown) ? faultOf?.() : undefined;
-    if (allowCandidateFailover && isRefusal(thrown) && fault === undefined) return { kind: 'refused', error: thrown };
-    trace.onAttemptEnded(cancelledOutcome, givenUpBy(thrown, client));
-    await this.#report(attemptOf(lease, cancelledOutcome));
-    throw fault ?? thrown;
-  }
-
-  #note(start: FailedAttempt | RefusedAttempt | AdapterAway, lease: Lease): Attempt {
-    const { trace } = this.#plan;
-    if (start.kind === 'failed') {
-      if (mayBeShown(start.outcome)) this.#last = start;
-      if (start.amended !== undefined) trace.onAmended(start.amended);
-      trace.onAttemptEnded(start.outcome);
-      return attemptOf(lease, start.outcome);
-    }
-    const isRefused = start.kind === 'refused';
-    if (isRefused) this.#refusal ??= start.error;
-    this.#formats = this.#formats.filter((format) => format !== lease.format);
-    trace.onAttemptEnded(cancelledOutcome, isRefused ? AttemptGivenUp.NOT_EXPRESSIBLE : AttemptGivenUp.ADAPTER_AWAY);
-    return attemptOf(lease, cancelledOutcome);
-  }
-
   #report(attempt: Attempt): Promise<void> {
     const { requestId, affinityKey } = this.#plan;
-    return this.#peers.reporter.report(reportOf(requestId, affinityKey, attempt));
+    return this.#peers.reporter.report({ requestId, affinityKey, attempt });
   }
 
   #failed(error: GatewayError): AttemptsFailed {
@@ -219,24 +266,32 @@ class AttemptLoop<T> {
   }
 }
 
-const noAttempts: readonly Attempt[] = [];
+/** Says nothing of the account. */
+export const cancelledOutcome = attemptOutcome(AttemptResult.CANCELLED);
 
-/** A format that can't be asked what the client asks; another one may. */
-interface RefusedAttempt {
-  readonly kind: 'refused';
-  readonly error: GatewayError;
+/** Why an answer that its provider did not end was given up: the client has gone, or the adapter has, or it took too long. */
+export function givenUpBy(thrown: unknown, client: AbortSignal): AttemptGivenUp {
+  if (thrown instanceof AnswerTooLongError) return AttemptGivenUp.TOO_LONG;
+  return client.aborted ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
 }
 
-function givenUpBy(thrown: unknown, { hasLeft }: AttemptPlan<unknown>['client']): AttemptGivenUp {
-  if (isRefusal(thrown)) return AttemptGivenUp.NOT_EXPRESSIBLE;
-  if (thrown instanceof AnswerTooLongError) return AttemptGivenUp.TOO_LONG;
-  return hasLeft ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
+/** No other account would answer otherwise; after an answer that is too large each further try would be billed as this one was. */
+const finalResults: ReadonlySet<AttemptResult> = new Set([AttemptResult.REJECTED, AttemptResult.ANSWER_TOO_LARGE]);
+
+function failedAttempt({ attempt, error, upstreamAnswer, amended }: Partial<ExecuteOutcome> = {}): FailedAttempt {
+  const outcome = attempt ?? attemptOutcome(AttemptResult.SERVER_ERROR);
+  const failure =
+    error === undefined ? new GatewayError('providers_unavailable', 'The provider failed.') : fromErrorDetail(error);
+  const isFinal = outcome.result === AttemptResult.ANSWER_TOO_LARGE;
+  return {
+    kind: 'failed',
+    outcome,
+    error: isFinal ? new GatewayError(failure.code, failure.message, { isFinal, cause: failure }) : failure,
+    upstreamAnswer,
+    amended: amended ?? '',
+  };
 }
 
 function isRefusal(thrown: unknown): thrown is GatewayError {
   return thrown instanceof GatewayError && (thrown.code === 'invalid_request' || thrown.code === 'unsupported_content');
-}
-/** Each further try would be answered, and billed, as this one was. */
-function neverAgain(error: GatewayError): GatewayError {
-  return new GatewayError(error.code, error.message, { isFinal: true, cause: error });
 }

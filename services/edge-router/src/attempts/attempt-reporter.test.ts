@@ -3,7 +3,7 @@ import { AttemptSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService, type ReportRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
-import { AttemptReporter, type AttemptReporterOptions, reportOf } from './attempt-reporter.ts';
+import { type AttemptReport, AttemptReporter, type AttemptReporterOptions } from './attempt-reporter.ts';
 
 function setUp(options: Partial<AttemptReporterOptions> = {}) {
   const tried: string[] = [];
@@ -38,8 +38,8 @@ function setUp(options: Partial<AttemptReporterOptions> = {}) {
   return { reporter, tried, taken, givenUp, state };
 }
 
-function endOf(requestId: string): ReportRequest {
-  return reportOf(requestId, '', create(AttemptSchema));
+function endOf(requestId: string): AttemptReport {
+  return { requestId, affinityKey: '', attempt: create(AttemptSchema) };
 }
 
 const forever = 1_000_000;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Attempt } from '@gateway/proto/pool/v1/account_pb.js';
-import type { PoolBrokerService, ReportRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { PoolBrokerService, ReportRequestSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
 
 export interface AttemptReporterOptions {
@@ -17,6 +17,11 @@ export interface AttemptReporterOptions {
   readonly random?: () => number;
 }
 
+/** How an attempt ended. `answerKeys`: further keys by which later requests will refer to the answer. */
+export type AttemptReport = Required<
+  Pick<MessageInitShape<typeof ReportRequestSchema>, 'requestId' | 'affinityKey' | 'attempt'>
+> & { answerKeys?: string[] };
+
 /**
  * Tells the broker how attempts ended. A report that is lost would hold its account's place until the lease runs out, so it is
  * tried again a few times, while a broker starts anew or another one takes over. A broker takes each lease's end once only.
@@ -31,9 +36,15 @@ export class AttemptReporter implements AsyncDisposable {
   }
 
   /** Resolves when the broker has it, or when it has to wait for a further try. Never throws. */
-  report(report: ReportRequest): Promise<void> {
-    const { broker, timeoutMs } = this.#options;
-    return broker.report(report, { timeoutMs }).then(ignore, (fault: unknown) => this.#leaveForLater(report, fault));
+  async report(report: AttemptReport): Promise<void> {
+    const { broker, timeoutMs, maxWaiting = defaultMaxWaiting, onGivenUp } = this.#options;
+    try {
+      await broker.report(report, { timeoutMs });
+    } catch (fault) {
+      if (this.#waiting.size >= maxWaiting) return onGivenUp(fault, report.requestId);
+      const waiting = this.#tryAgain(report, fault).finally(() => this.#waiting.delete(waiting));
+      this.#waiting.add(waiting);
+    }
   }
 
   /** Gives up what waits. */
@@ -42,21 +53,14 @@ export class AttemptReporter implements AsyncDisposable {
     await Promise.all(this.#waiting);
   }
 
-  #leaveForLater(report: ReportRequest, fault: unknown): void {
-    const { maxWaiting = defaultMaxWaiting, onGivenUp } = this.#options;
-    if (this.#waiting.size >= maxWaiting) return onGivenUp(fault, report.requestId);
-    const waiting = this.#tryAgain(report, fault).finally(() => this.#waiting.delete(waiting));
-    this.#waiting.add(waiting);
-  }
-
-  async #tryAgain(report: ReportRequest, firstFault: unknown): Promise<void> {
+  async #tryAgain(report: AttemptReport, firstFault: unknown): Promise<void> {
     const { broker, timeoutMs, pausesMs = defaultPausesMs, random = Math.random, onGivenUp } = this.#options;
     const { signal } = this.#stop;
     const endsAtMs = performance.now() + longestMs;
     let fault = firstFault;
     for (const pauseMs of pausesMs) {
       // Stretched at random: what was lost together need not come together.
-      await sleep(pauseMs * (1 + jitter * random()), undefined, { signal }).catch(ignore);
+      await sleep(pauseMs * (1 + jitter * random()), undefined, { signal }).catch(() => undefined);
       const leftMs = Math.floor(endsAtMs - performance.now());
       if (signal.aborted || leftMs <= 0) break;
       try {
@@ -70,20 +74,6 @@ export class AttemptReporter implements AsyncDisposable {
   }
 }
 
-/**
- * A report as a whole message, which need not be completed from its fields.
- * @param answerKeys further keys by which later requests will refer to the answer.
- */
-export function reportOf(
-  requestId: string,
-  affinityKey: string,
-  attempt: Attempt,
-  answerKeys: readonly string[] = [],
-): ReportRequest {
-  const $typeName = 'gateway.pool.v1.ReportRequest';
-  return { $typeName, requestId, affinityKey, attempt, answerKeys: [...answerKeys] };
-}
-
 const defaultPausesMs = [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000];
 const jitter = 0.25;
 
@@ -93,5 +83,3 @@ const longestMs = 90_000;
 
 // A few megabytes. Beyond it leases end by themselves.
 const defaultMaxWaiting = 10_000;
-
-function ignore(): void {}

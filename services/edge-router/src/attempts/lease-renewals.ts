@@ -57,12 +57,9 @@ export class LeaseRenewals implements Disposable {
 
   async #renew(running: readonly RunningLease[]): Promise<void> {
     const { broker, timeoutMs, onFault } = this.#options;
-    const renewals = running.map(({ lease: { leaseId, accountId, pool, model } }) => ({
-      leaseId,
-      accountId,
-      pool,
-      model,
-    }));
+    const renewals = running.map(({ lease: { leaseId, accountId, pool, model } }) => {
+      return { leaseId, accountId, pool, model };
+    });
     await broker.renewLeases({ renewals }, { timeoutMs }).catch(onFault);
   }
 }

@@ -87,19 +87,6 @@ describe('TokenCache', () => {
     await expect(cache.resolve(key)).rejects.toThrow('away');
   });
 
-  it('knows a token at once while it is fresh, and no other', async () => {
-    const { clock, cache } = setUp([principal]);
-    expect(cache.known(key.toString('latin1'))).toBeUndefined();
-    await cache.resolve(key);
-    expect(cache.known(key.toString('latin1'))).toBe(principal);
-    expect(cache.known('another digest')).toBeUndefined();
-    cache.expire(['t1']);
-    expect(cache.known(key.toString('latin1'))).toBeUndefined();
-    await cache.resolve(key);
-    clock.advanceMs(30_000);
-    expect(cache.known(key.toString('latin1'))).toBeUndefined();
-  });
-
   it('believes no answer to a question that was asked before the token changed', async () => {
     const { cache, answer, asked } = setUpWaiting();
     const before = cache.resolve(key);

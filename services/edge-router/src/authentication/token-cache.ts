@@ -1,4 +1,5 @@
 import type { Clock } from '@gateway/time';
+import { LRUCache } from 'lru-cache';
 import type { Principal } from './principal.ts';
 
 export interface TokenCacheOptions {
@@ -7,24 +8,21 @@ export interface TokenCacheOptions {
   readonly clock: Clock;
   /** How long a known token is believed without asking again. */
   readonly freshMs: number;
-  /** Told when the source can't be asked and the last known answer is served. */
+  /** Called when the source can't be asked and the last known answer is served. */
   readonly onStale?: (fault: unknown) => void;
 }
 
-interface Entry {
+interface Known {
   readonly principal: Principal;
-  readonly resolvedAtMs: number;
+  resolvedAtMs: number;
 }
 
-/** A question to the source that is not answered yet, and what changed since it was asked. */
+/** A question to the source that is not answered yet. */
 interface Lookup {
   readonly answer: Promise<Principal | undefined>;
-  readonly changes: Changes;
+  /** Whether a token may have changed since the source was asked. */
+  mayHaveChanged: (principal: Principal) => boolean;
 }
-
-const unknownFreshMs = 5_000;
-const maxUnknown = 10_000;
-const maxKnown = 100_000;
 
 /**
  * Resolved tokens. While the source of truth is away, the last known answer is served; a token that was once found
@@ -32,93 +30,79 @@ const maxKnown = 100_000;
  */
 export class TokenCache {
   readonly #options: TokenCacheOptions;
-  readonly #known = new Map<string, Entry>();
-  /** Key → when it was found unknown. Bounded: guessing floods must not fill the memory. */
-  readonly #unknown = new Map<string, number>();
-  readonly #underWay = new Map<string, Lookup>();
+  readonly #known = new LRUCache<string, Known>({ max: 100_000 });
+  /** When a token was found unknown. Bounded: guessing floods must not fill the memory. */
+  readonly #unknownSinceMs = new LRUCache<string, number>({ max: 10_000 });
+  readonly #lookups = new Map<string, Lookup>();
 
   constructor(options: TokenCacheOptions) {
     this.#options = options;
   }
 
-  /**
-   * The principal of a token that was resolved a short while ago; undefined for all others.
-   * @param tokenSha256 as text, one character a byte.
-   */
-  known(tokenSha256: string): Principal | undefined {
-    const entry = this.#known.get(tokenSha256);
-    return entry !== undefined && this.#isFresh(entry) ? entry.principal : undefined;
-  }
-
-  /** The principal of a token, or undefined when it is unknown or revoked. Throws when nobody can tell. */
-  resolve(tokenSha256: Buffer): Promise<Principal | undefined> | Principal | undefined {
-    const key = keyOf(tokenSha256);
-    const entry = this.#known.get(key);
-    if (entry !== undefined && this.#isFresh(entry)) return entry.principal;
-    const unknownAt = this.#unknown.get(key);
-    if (unknownAt !== undefined && this.#options.clock.nowMs() - unknownAt < unknownFreshMs) return undefined;
-    return this.#ask(key, tokenSha256);
-  }
-
-  #isFresh({ resolvedAtMs }: Entry): boolean {
-    return this.#options.clock.nowMs() - resolvedAtMs < this.#options.freshMs;
+  /** The principal of a token, or undefined when it is unknown or revoked. Throws when the source can't say. */
+  async resolve(tokenSha256: Buffer): Promise<Principal | undefined> {
+    const key = tokenSha256.toString('latin1');
+    const nowMs = this.#options.clock.nowMs();
+    const known = this.#known.get(key);
+    if (known !== undefined && nowMs - known.resolvedAtMs < this.#options.freshMs) return known.principal;
+    const unknownSinceMs = this.#unknownSinceMs.get(key);
+    if (unknownSinceMs !== undefined && nowMs - unknownSinceMs < unknownFreshMs) return undefined;
+    return (this.#lookups.get(key) ?? this.#ask(key, tokenSha256)).answer;
   }
 
   /** These tokens changed: the next request asks again, and a lookup under way does before it answers. */
   expire(tokenIds: readonly string[]): void {
     const changed = new Set(tokenIds);
     this.#expireWhere(({ tokenId }) => changed.has(tokenId));
-    for (const { changes } of this.#underWay.values()) changes.add(changed);
   }
 
   /** Any token may have changed: every next request asks again. */
   expireAll(): void {
     this.#expireWhere(() => true);
-    for (const { changes } of this.#underWay.values()) changes.addAll();
   }
 
   /** Entries are kept as stale, not deleted: while the source is away, a known token beats a refusal. */
-  #expireWhere(isMeant: (principal: Principal) => boolean): void {
-    for (const [key, entry] of this.#known) {
-      if (isMeant(entry.principal)) this.#known.set(key, { ...entry, resolvedAtMs: Number.NEGATIVE_INFINITY });
+  #expireWhere(hasChanged: (principal: Principal) => boolean): void {
+    for (const known of this.#known.values()) if (hasChanged(known.principal)) known.resolvedAtMs = longAgo;
+    for (const lookup of this.#lookups.values()) {
+      const before = lookup.mayHaveChanged;
+      lookup.mayHaveChanged = (principal) => before(principal) || hasChanged(principal);
     }
   }
 
-  #ask(key: string, tokenSha256: Buffer): Promise<Principal | undefined> {
-    const existing = this.#underWay.get(key);
-    if (existing !== undefined) return existing.answer;
-    const changes = new Changes();
-    const answer = this.#lookUp(key, tokenSha256, changes)
-      .catch((fault: unknown) => this.#serveLastKnown(key, fault))
-      .finally(() => this.#underWay.delete(key));
-    this.#underWay.set(key, { answer, changes });
-    return answer;
+  #ask(key: string, tokenSha256: Buffer): Lookup {
+    const { promise, resolve, reject } = Promise.withResolvers<Principal | undefined>();
+    const lookup: Lookup = { answer: promise, mayHaveChanged: unchanged };
+    this.#lookups.set(key, lookup);
+    this.#lookUp(key, tokenSha256, lookup)
+      .catch((fault: unknown) => this.#lastKnown(key, fault))
+      .finally(() => this.#lookups.delete(key))
+      .then(resolve, reject);
+    return lookup;
   }
 
   /** The source may have read the token before it changed: then it is asked again. */
-  async #lookUp(key: string, tokenSha256: Buffer, changes: Changes): Promise<Principal | undefined> {
+  async #lookUp(key: string, tokenSha256: Buffer, lookup: Lookup): Promise<Principal | undefined> {
     for (;;) {
-      changes.clear();
+      lookup.mayHaveChanged = unchanged;
       const principal = await this.#options.resolve(tokenSha256);
-      const mayHaveChanged = principal !== undefined && changes.has(principal.tokenId);
-      this.#remember(key, principal, mayHaveChanged ? Number.NEGATIVE_INFINITY : this.#options.clock.nowMs());
-      if (!mayHaveChanged) return principal;
+      const isStale = principal !== undefined && lookup.mayHaveChanged(principal);
+      this.#remember(key, principal, isStale ? longAgo : this.#options.clock.nowMs());
+      if (!isStale) return principal;
     }
   }
 
   #remember(key: string, principal: Principal | undefined, resolvedAtMs: number): void {
     if (principal === undefined) {
       this.#known.delete(key);
-      keepNewest(this.#unknown, maxUnknown);
-      this.#unknown.set(key, resolvedAtMs);
+      this.#unknownSinceMs.set(key, resolvedAtMs);
     } else {
-      this.#unknown.delete(key);
-      keepNewest(this.#known, maxKnown);
+      this.#unknownSinceMs.delete(key);
       this.#known.set(key, { principal, resolvedAtMs });
     }
   }
 
-  #serveLastKnown(key: string, fault: unknown): Principal {
+  #lastKnown(key: string, fault: unknown): Principal {
     const lastKnown = this.#known.get(key);
     if (lastKnown === undefined) throw fault;
     this.#options.onStale?.(fault);
@@ -126,36 +110,6 @@ export class TokenCache {
   }
 }
 
-/** Which tokens changed while a question is under way. */
-class Changes {
-  readonly #tokenIds = new Set<string>();
-  #all = false;
-
-  add(tokenIds: ReadonlySet<string>): void {
-    for (const tokenId of tokenIds) this.#tokenIds.add(tokenId);
-  }
-
-  addAll(): void {
-    this.#all = true;
-  }
-
-  has(tokenId: string): boolean {
-    return this.#all || this.#tokenIds.has(tokenId);
-  }
-
-  clear(): void {
-    this.#tokenIds.clear();
-    this.#all = false;
-  }
-}
-
-function keyOf(tokenSha256: Buffer): string {
-  return tokenSha256.toString('latin1');
-}
-
-/** Makes room for one more entry by dropping the one that was put in first. */
-function keepNewest(map: Map<string, unknown>, max: number): void {
-  if (map.size < max) return;
-  const [oldest] = map.keys();
-  if (oldest !== undefined) map.delete(oldest);
-}
+const unknownFreshMs = 5_000;
+const longAgo = Number.NEGATIVE_INFINITY;
+const unchanged = () => false;

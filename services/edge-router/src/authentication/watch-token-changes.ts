@@ -6,7 +6,7 @@ import type { TokenCache } from './token-cache.ts';
 const reconnectMs = 1_000;
 
 /**
- * Expires changed tokens in the cache as identity tells of them. Ends with the signal; a lost stream is opened again, and
+ * Expires changed tokens in the cache as identity reports them. Ends with the signal; a lost stream is opened again, and
  * since changes may have been missed meanwhile, its first message expires everything.
  */
 export async function watchTokenChanges(

@@ -10,11 +10,7 @@ describe('BodyMemory', () => {
 
   const memoryOf = (limitBytes: number, largestBodyBytes = 10) =>
     new BodyMemory({ limitBytes, largestBodyBytes, waitMs });
-  const open = (memory: BodyMemory, tokenId: string, client = patient) => {
-    const allocation = memory.open(client);
-    allocation.chargeTo(tokenId);
-    return allocation;
-  };
+  const open = (memory: BodyMemory, tokenId: string, client = patient) => memory.open(tokenId, client.signal);
 
   it('counts what is taken, until it is given back', async () => {
     const memory = memoryOf(100);
@@ -23,7 +19,7 @@ describe('BodyMemory', () => {
     await allocation.take(30);
     await allocation.take(10);
     expect(memory.usedBytes).toBe(40);
-    allocation.release();
+    allocation[Symbol.dispose]();
     allocation[Symbol.dispose]();
     expect(memory.usedBytes).toBe(0);
   });
@@ -39,10 +35,10 @@ describe('BodyMemory', () => {
     const served: string[] = [];
     const youngWaits = young.take(40).then(() => served.push('young'));
     const oldestWaits = oldest.take(50).then(() => served.push('oldest'));
-    full.release();
+    full[Symbol.dispose]();
     await oldestWaits;
     expect(served).toEqual(['oldest']);
-    fuller.release();
+    fuller[Symbol.dispose]();
     await youngWaits;
     expect(memory.usedBytes).toBe(90);
   });
@@ -60,7 +56,7 @@ describe('BodyMemory', () => {
     const small = open(memory, 'd').take(5);
     await vi.advanceTimersByTimeAsync(1);
     expect(served).toBe(false);
-    second.release();
+    second[Symbol.dispose]();
     await Promise.all([large, small]);
     expect(memory.usedBytes).toBe(75);
   });
@@ -74,7 +70,7 @@ describe('BodyMemory', () => {
     const waiting = open(memory, 'c');
     const once = waiting.take(20);
     await vi.advanceTimersByTimeAsync(3_000);
-    second.release();
+    second[Symbol.dispose]();
     await once;
     await second.take(30);
     const refused = expect(waiting.take(20)).rejects.toEqual(noRoom);
@@ -97,7 +93,7 @@ describe('BodyMemory', () => {
     const left = expect(open(memory, 'c', client).take(50)).rejects.toEqual(noRoom);
     client.abort();
     await left;
-    first.release();
+    first[Symbol.dispose]();
     expect(memory.usedBytes).toBe(50);
   });
 
@@ -122,7 +118,7 @@ describe('BodyMemory', () => {
     const waiting = other.take(10);
     // What it holds so far is what the other waits for.
     await expect(large.take(1)).rejects.toEqual(noRoom);
-    large.release();
+    large[Symbol.dispose]();
     await waiting;
     expect(memory.usedBytes).toBe(35);
   });
@@ -136,7 +132,7 @@ describe('BodyMemory', () => {
     await other.take(25);
     const waiting = other.take(10);
     await refused;
-    large.release();
+    large[Symbol.dispose]();
     await waiting;
   });
 
@@ -146,7 +142,7 @@ describe('BodyMemory', () => {
     await many.take(70);
     const more = open(memory, 'a').take(10);
     await open(memory, 'b').take(20);
-    many.release();
+    many[Symbol.dispose]();
     await more;
   });
 

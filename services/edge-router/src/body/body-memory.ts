@@ -10,12 +10,6 @@ export interface BodyMemoryOptions {
   readonly waitMs: number;
 }
 
-/** Whose request waits for room. */
-export interface WaitingClient {
-  /** Aborted when the client leaves. Read only when there is no room at once. */
-  readonly signal: AbortSignal;
-}
-
 interface Waiter {
   readonly allocation: BodyAllocation;
   readonly bytes: number;
@@ -31,8 +25,7 @@ interface Waiter {
 export class BodyMemory {
   readonly #options: BodyMemoryOptions;
   readonly #shareBytes: number;
-  /** By token. */
-  readonly #used = new Map<string, number>();
+  readonly #usedByToken = new Map<string, number>();
   #usedBytes = 0;
   #requests = 0;
   /** The oldest request first. */
@@ -48,10 +41,10 @@ export class BodyMemory {
     return this.#usedBytes;
   }
 
-  /** What one request holds: nothing at first. Dispose of it when the request ends. The client's leaving ends its waiting. */
-  open(client: WaitingClient): BodyAllocation {
+  /** What one request holds: nothing at first. Dispose of it when the request ends. `client` aborts when its client leaves. */
+  open(tokenId: string, client: AbortSignal): BodyAllocation {
     this.#requests += 1;
-    return new BodyAllocation(this, client, this.#requests);
+    return new BodyAllocation(this, tokenId, client, this.#requests);
   }
 
   /** Resolves when the bytes are taken. Throws `providers_unavailable` when there is no room for too long. */
@@ -61,28 +54,28 @@ export class BodyMemory {
     this.#waiters = [...this.#waiters, waiter].sort((a, b) => a.allocation.number - b.allocation.number);
     this.#serve();
     if (!this.#waiters.includes(waiter)) return promise;
-    const { signal } = allocation.client;
-    const timer = setTimeout(waiter.refuse, this.#options.waitMs - allocation.waitedMs);
-    signal.addEventListener('abort', waiter.refuse, { once: true });
-    if (signal.aborted) waiter.refuse();
+    const { client, waitedMs } = allocation;
+    const timer = setTimeout(waiter.refuse, this.#options.waitMs - waitedMs);
+    client.addEventListener('abort', waiter.refuse, { once: true });
+    if (client.aborted) waiter.refuse();
     try {
       await promise;
     } finally {
       clearTimeout(timer);
-      signal.removeEventListener('abort', waiter.refuse);
+      client.removeEventListener('abort', waiter.refuse);
       this.#leave(waiter);
       this.#serve();
     }
   }
 
   giveBack({ tokenId }: BodyAllocation, bytes: number): void {
-    this.#account(tokenId, -bytes);
+    this.#count(tokenId, -bytes);
     this.#serve();
   }
 
   /** Resolves when the token may decode a compressed body: it does so with few at a time. Dispose of the permit soon. */
   decodingPermit({ tokenId, client }: BodyAllocation, signal: AbortSignal): Promise<Disposable> {
-    const patience = () => AbortSignal.any([signal, client.signal, AbortSignal.timeout(this.#options.waitMs)]);
+    const patience = () => AbortSignal.any([signal, client, AbortSignal.timeout(this.#options.waitMs)]);
     return this.#decoding.acquire(tokenId, patience, noRoom);
   }
 
@@ -96,63 +89,52 @@ export class BodyMemory {
     }
     for (const waiter of this.#waiters) {
       if (this.#isWithinShare(waiter)) continue;
-      if (isFull) this.#refuse(waiter);
-      else if (this.#usedBytes + waiter.bytes <= this.#options.limitBytes * mostBeyondShare) this.#grant(waiter);
+      if (isFull) {
+        // What a refused request holds already is what others wait for.
+        this.#leave(waiter);
+        waiter.refuse();
+      } else if (this.#usedBytes + waiter.bytes <= this.#options.limitBytes * mostBeyondShare) this.#grant(waiter);
     }
   }
 
   #isWithinShare({ allocation, bytes }: Waiter): boolean {
-    return (this.#used.get(allocation.tokenId) ?? 0) + bytes <= this.#shareBytes;
+    return (this.#usedByToken.get(allocation.tokenId) ?? 0) + bytes <= this.#shareBytes;
   }
 
   #grant(waiter: Waiter): void {
     this.#leave(waiter);
-    this.#account(waiter.allocation.tokenId, waiter.bytes);
+    this.#count(waiter.allocation.tokenId, waiter.bytes);
     waiter.allocation.onTaken(waiter.bytes);
     waiter.grant();
-  }
-
-  /** What a refused request holds already is what others wait for. */
-  #refuse(waiter: Waiter): void {
-    this.#leave(waiter);
-    waiter.refuse();
   }
 
   #leave(waiter: Waiter): void {
     this.#waiters = this.#waiters.filter((other) => other !== waiter);
   }
 
-  #account(tokenId: string, bytes: number): void {
+  #count(tokenId: string, bytes: number): void {
     this.#usedBytes += bytes;
-    const used = (this.#used.get(tokenId) ?? 0) + bytes;
-    if (used === 0) this.#used.delete(tokenId);
-    else this.#used.set(tokenId, used);
+    const used = (this.#usedByToken.get(tokenId) ?? 0) + bytes;
+    if (used === 0) this.#usedByToken.delete(tokenId);
+    else this.#usedByToken.set(tokenId, used);
   }
 }
 
 /** What the body of one request holds. */
 export class BodyAllocation implements Disposable {
-  readonly client: WaitingClient;
+  readonly tokenId: string;
+  readonly client: AbortSignal;
   /** Counts up: an older request has a smaller one. */
   readonly number: number;
   readonly #memory: BodyMemory;
-  #tokenId = '';
   #bytes = 0;
   #waitedMs = 0;
 
-  constructor(memory: BodyMemory, client: WaitingClient, number: number) {
+  constructor(memory: BodyMemory, tokenId: string, client: AbortSignal, number: number) {
     this.#memory = memory;
+    this.tokenId = tokenId;
     this.client = client;
     this.number = number;
-  }
-
-  get tokenId(): string {
-    return this.#tokenId;
-  }
-
-  /** Says whose share the bytes are part of. To be called before any are taken. */
-  chargeTo(tokenId: string): void {
-    this.#tokenId = tokenId;
   }
 
   /** How long the request has waited for room or for a permit. */
@@ -175,23 +157,17 @@ export class BodyAllocation implements Disposable {
   }
 
   /** Gives everything back. */
-  release(): void {
+  [Symbol.dispose](): void {
     const bytes = this.#bytes;
     this.#bytes = 0;
     if (bytes > 0) this.#memory.giveBack(this, bytes);
   }
 
-  [Symbol.dispose](): void {
-    this.release();
-  }
-
   async #waitingFor<T>(what: Promise<T>): Promise<T> {
     const startedAtMs = performance.now();
-    try {
-      return await what;
-    } finally {
+    return what.finally(() => {
       this.#waitedMs += performance.now() - startedAtMs;
-    }
+    });
   }
 }
 

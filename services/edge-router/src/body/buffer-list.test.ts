@@ -13,7 +13,7 @@ describe('BufferList', () => {
       async take(bytes: number) {
         memory.bytes += bytes;
       },
-      release() {
+      [Symbol.dispose]() {
         memory.bytes = 0;
       },
     };

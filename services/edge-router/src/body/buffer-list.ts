@@ -1,23 +1,18 @@
-/** Where the memory for blocks is accounted. */
-interface Memory {
-  /** Resolves when there is room for so many bytes more. */
-  take(bytes: number): Promise<void>;
-  release(): void;
-}
+import type { BodyAllocation } from './body-memory.ts';
 
 /**
  * Gathers a body that arrives in pieces of any size. Takes memory as bytes arrive: block by block, each as long as all before it
  * within bounds, so that a body in pieces of one byte takes no more than one in large pieces.
  */
 export class BufferList {
-  readonly #memory: Memory | undefined;
+  readonly #memory: Pick<BodyAllocation, 'take' | typeof Symbol.dispose>;
   readonly #mostBytes: number;
   #blocks: Buffer[] = [];
   #capacity = 0;
   #length = 0;
 
   /** `mostBytes`: no more will be added. */
-  constructor(mostBytes: number, memory: Memory | undefined) {
+  constructor(mostBytes: number, memory: Pick<BodyAllocation, 'take' | typeof Symbol.dispose>) {
     this.#mostBytes = mostBytes;
     this.#memory = memory;
   }
@@ -33,10 +28,9 @@ export class BufferList {
 
   /** All bytes so far, as they lie in memory. */
   get pieces(): readonly Buffer[] {
-    const unused = this.#capacity - this.#length;
-    return this.#blocks.map((block, index) =>
-      index === this.#blocks.length - 1 ? block.subarray(0, block.length - unused) : block,
-    );
+    const last = this.#blocks.at(-1);
+    if (last === undefined) return [];
+    return [...this.#blocks.slice(0, -1), last.subarray(0, last.length - (this.#capacity - this.#length))];
   }
 
   /** Forgets everything. */
@@ -44,13 +38,13 @@ export class BufferList {
     this.#blocks = [];
     this.#capacity = 0;
     this.#length = 0;
-    this.#memory?.release();
+    this.#memory[Symbol.dispose]();
   }
 
   async #addBlock(leastBytes: number): Promise<void> {
     const wanted = Math.min(Math.max(this.#length, smallestBlockBytes), largestBlockBytes);
     const blockBytes = Math.max(leastBytes, Math.min(wanted, this.#mostBytes - this.#length));
-    await this.#memory?.take(blockBytes);
+    await this.#memory.take(blockBytes);
     this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));
     this.#capacity += blockBytes;
   }

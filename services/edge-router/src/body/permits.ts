@@ -3,7 +3,7 @@ interface Queue {
   readonly waiting: Set<() => void>;
 }
 
-/** Lets so many go on at a time for each key; the others wait in order. */
+/** A semaphore for each key: so many permits at a time, given in order. */
 export class Permits {
   readonly #limit: number;
   readonly #queues = new Map<string, Queue>();
@@ -13,14 +13,14 @@ export class Permits {
   }
 
   /**
-   * Resolves with a permit, to be disposed of; rejects with what `refusal` makes when `patience` aborts first, which is asked for
-   * only when there is none at once.
+   * Resolves with a permit, to be disposed of; rejects with what `refusal` makes when `patience` aborts first, which is made only
+   * when no permit is free.
    */
   async acquire(key: string, patience: () => AbortSignal, refusal: () => Error): Promise<Disposable> {
     const queue = this.#queues.get(key) ?? { taken: 0, waiting: new Set() };
     this.#queues.set(key, queue);
     if (queue.taken < this.#limit) queue.taken += 1;
-    else await waitIn(queue, patience(), refusal);
+    else await nextOf(queue, patience(), refusal);
     return { [Symbol.dispose]: () => this.#release(key, queue) };
   }
 
@@ -28,25 +28,22 @@ export class Permits {
   #release(key: string, queue: Queue): void {
     const [next] = queue.waiting;
     if (next === undefined) queue.taken -= 1;
-    else {
-      queue.waiting.delete(next);
-      next();
-    }
+    else next();
     if (queue.taken === 0) this.#queues.delete(key);
   }
 }
 
-async function waitIn({ waiting }: Queue, signal: AbortSignal, refusal: () => Error): Promise<void> {
+async function nextOf({ waiting }: Queue, signal: AbortSignal, refusal: () => Error): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  waiting.add(resolve);
-  const refuse = () => {
-    if (waiting.delete(resolve)) reject(refusal());
+  const grant = () => {
+    waiting.delete(grant);
+    resolve();
   };
+  const refuse = () => {
+    if (waiting.delete(grant)) reject(refusal());
+  };
+  waiting.add(grant);
   signal.addEventListener('abort', refuse, { once: true });
   if (signal.aborted) refuse();
-  try {
-    await promise;
-  } finally {
-    signal.removeEventListener('abort', refuse);
-  }
+  await promise.finally(() => signal.removeEventListener('abort', refuse));
 }

@@ -5,7 +5,7 @@ import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, z
 import { toGatewayError } from '@gateway/errors';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sendError } from '../http/send-error.ts';
+import { sendError } from '../http/respond.ts';
 import { type BodyAllocation, BodyMemory } from './body-memory.ts';
 import { decodeBody } from './decode-body.ts';
 import { readBody } from './read-body.ts';
@@ -40,7 +40,7 @@ describe('readBody', () => {
 
   beforeAll(async () => {
     server = createServer(async (request, response) => {
-      using allocation = memory.open(patient);
+      using allocation = memory.open('a token', patient.signal);
       try {
         const acceptsCompression = request.url !== '/plain';
         const body = await readBody(request, { limitBytes, acceptsCompression, pace, allocation });
@@ -278,8 +278,7 @@ describe('readBody', () => {
     const decoded = { limitBytes: 4_000_000, acceptsCompression: true };
     const roomy = new BodyMemory({ limitBytes: 200_000_000, largestBodyBytes: 4_000_000, waitMs: 20_000 });
     const under = createServer(async (request, response) => {
-      using allocation = roomy.open(patient);
-      allocation.chargeTo('a');
+      using allocation = roomy.open('a', patient.signal);
       const body = readBody(request, { ...decoded, pace, allocation });
       response.end(await body.catch((thrown: unknown) => toGatewayError(thrown).code));
     });
@@ -303,8 +302,7 @@ describe('readBody', () => {
   it('answers 503 while there is no room for the body, and lets go of the room in the end', async () => {
     using allocations = new DisposableStack();
     const fill = async (tokenId: string, bytes: number) => {
-      const allocation: BodyAllocation = allocations.use(memory.open(patient));
-      allocation.chargeTo(tokenId);
+      const allocation: BodyAllocation = allocations.use(memory.open(tokenId, patient.signal));
       await allocation.take(bytes);
     };
     await fill('a', 50_000);

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/errors';
 import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
 import { BulkTurns } from '@gateway/time';
+import { inviteUpload } from '../http/upload.ts';
 import type { BodyAllocation } from './body-memory.ts';
 import { BufferList } from './buffer-list.ts';
 import { bodyEncoding, decodeBody } from './decode-body.ts';
 import { receiveUpload, type UploadPace } from './receive-upload.ts';
-import { inviteUpload } from './upload.ts';
 
 /** What an endpoint takes for a body. */
 export interface BodyLimits {

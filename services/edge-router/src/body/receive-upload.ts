@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { addAbortSignal, finished, PassThrough } from 'node:stream';
-import { HttpFault } from '../http/http-fault.ts';
-import { uploadFault } from './upload.ts';
+import { HttpFault } from '../errors/http-fault.ts';
+import { uploadFault } from '../http/upload.ts';
 
 /** How fast a client must send its body. */
 export interface UploadPace {
@@ -29,76 +29,53 @@ export async function* receiveUpload(
   const stopWatching = finished(request, { writable: false }, (broken) => {
     if (broken) upload.destroy(broken);
   });
-  const clock = new UploadClock(pace, (tooSlow) => upload.destroy(tooSlow));
+  let waitingSinceMs: number | undefined;
+  const idleTimer = setTimeout(() => {
+    // What has come while this process was busy is read before the verdict.
+    setImmediate(() => {
+      if (waitingSinceMs === undefined || performance.now() - waitingSinceMs < pace.idleMs) return;
+      upload.destroy(new HttpFault(408, `No more of the body came for ${pace.idleMs / 1_000} seconds.`));
+    });
+  }, pace.idleMs + 1);
+  const rate = new UploadRate(pace);
   try {
-    clock.start();
+    waitingSinceMs = performance.now();
     for await (const chunk of upload) {
       if (!(chunk instanceof Buffer)) throw new Error('the upload is read as text');
-      clock.stop(chunk.length);
+      rate.note(performance.now() - waitingSinceMs, chunk.length);
+      waitingSinceMs = undefined;
       yield chunk;
-      clock.start();
+      waitingSinceMs = performance.now();
+      idleTimer.refresh();
     }
   } finally {
-    clock.stop(0);
+    clearTimeout(idleTimer);
     stopWatching();
     request.unpipe(upload);
     upload.destroy();
   }
 }
 
-/** Runs while bytes are waited for. */
-class UploadClock {
+class UploadRate {
   readonly #pace: UploadPace;
-  readonly #onTooSlow: (fault: HttpFault) => void;
-  #timer: NodeJS.Timeout | undefined;
-  #verdict: NodeJS.Immediate | undefined;
-  #startedAtMs = 0;
-  /** Of the window: how long bytes were waited for until the clock stopped last, and how many came. */
+  /** Of the current window. */
   #waitedMs = 0;
   #bytes = 0;
 
-  constructor(pace: UploadPace, onTooSlow: (fault: HttpFault) => void) {
+  constructor(pace: UploadPace) {
     this.#pace = pace;
-    this.#onTooSlow = onTooSlow;
   }
 
-  start(): void {
-    this.#startedAtMs = performance.now();
-    this.#schedule();
-  }
-
-  stop(bytes: number): void {
-    clearTimeout(this.#timer);
-    clearImmediate(this.#verdict);
-    this.#waitedMs += performance.now() - this.#startedAtMs;
+  /** So many bytes came after so long. Throws when they were too few in a window. */
+  note(waitedMs: number, bytes: number): void {
+    const { windowMs, leastBytesPerSecond } = this.#pace;
+    this.#waitedMs += waitedMs;
     this.#bytes += bytes;
-  }
-
-  #schedule(): void {
-    const { idleMs, windowMs } = this.#pace;
-    const idleForMs = performance.now() - this.#startedAtMs;
-    const dueMs = Math.max(0, Math.min(idleMs, windowMs - this.#waitedMs) - idleForMs);
-    this.#timer = setTimeout(() => {
-      // What has come while this process was busy is read before the verdict.
-      this.#verdict = setImmediate(() => this.#judge());
-    }, Math.ceil(dueMs));
-  }
-
-  #judge(): void {
-    const { idleMs, windowMs, leastBytesPerSecond } = this.#pace;
-    const idleForMs = performance.now() - this.#startedAtMs;
-    if (idleForMs >= idleMs) return this.#onTooSlow(tooSlow(`No more of the body came for ${idleMs / 1_000} seconds.`));
-    if (this.#waitedMs + idleForMs >= windowMs) {
-      if (this.#bytes < (leastBytesPerSecond * windowMs) / 1_000) {
-        return this.#onTooSlow(tooSlow(`The body came slower than ${leastBytesPerSecond} bytes per second.`));
-      }
-      this.#waitedMs = -idleForMs;
-      this.#bytes = 0;
+    if (this.#waitedMs < windowMs) return;
+    if (this.#bytes < (leastBytesPerSecond * this.#waitedMs) / 1_000) {
+      throw new HttpFault(408, `The body came slower than ${leastBytesPerSecond} bytes per second.`);
     }
-    this.#schedule();
+    this.#waitedMs = 0;
+    this.#bytes = 0;
   }
-}
-
-function tooSlow(message: string): HttpFault {
-  return new HttpFault(408, message);
 }

@@ -1,37 +1,68 @@
+import { parseChatRequest } from '@gateway/chat';
+import { GatewayError } from '@gateway/errors';
+import type { JsonBody } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { affinityKey } from '../attempts/affinity-key.ts';
 import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
-import { chatFault, chatTarget } from './chat-request.ts';
+import { textOf } from './body-fields.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 import { generate } from './generate.ts';
-import { whenThere } from './when-there.ts';
 
 /**
  * A chat completion over a class or a direct model, streamed or not, by whichever provider takes it.
  * @see spec "POST /v1/chat/completions"
  */
-export function chatCompletions(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  return whenThere(readBody(request.request, request.bodyRules), (body) => {
-    const { model, promptCacheKey } = chatTarget(body);
-    return generate(request, peers, {
-      body,
-      model,
-      dialect: Dialect.CHAT_COMPLETIONS,
-      formats,
-      affinityKey: affinityKey(request.principal.tokenId, request.request.headers, promptCacheKey),
-      allowCandidateFailover: true,
-      forwardHeaders: noHeaders,
-      faultOf: () => chatFault(body),
-      onFailed: giveUp,
-    });
+export async function chatCompletions(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
+  const body = await readBody(request.request, request.bodyRules);
+  const { model, promptCacheKey } = chatTarget(body);
+  return generate(request, peers, {
+    body,
+    model,
+    dialect: Dialect.CHAT_COMPLETIONS,
+    formats: [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
+    affinityKey: affinityKey(request.principal.tokenId, request.request.headers, promptCacheKey),
+    allowCandidateFailover: true,
+    forwardHeaders: {},
+    faultOf: () => chatFault(body),
+    onFailed: giveUp,
   });
 }
-
-const formats = [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES];
-const noHeaders = {};
 
 function giveUp({ error }: AttemptsFailed): never {
   throw error;
 }
+
+/** What the edge itself needs to know of a chat request. */
+export interface ChatTarget {
+  readonly model: string;
+  readonly promptCacheKey: string | undefined;
+}
+
+/**
+ * Where a chat request wants to go. Only that is read here: the adapter parses the body anyway. Throws what is wrong with the
+ * request when it names no model.
+ */
+export function chatTarget(body: JsonBody): ChatTarget {
+  const model = textOf(body, 'model');
+  if (model === undefined || model === '') return parseChatRequest(body.bytes);
+  return { model, promptCacheKey: textOf(body, 'prompt_cache_key') };
+}
+
+/**
+ * What is wrong with a chat request, for every provider; undefined when nothing is. Of the errors that a client gets it comes first,
+ * also where no adapter was asked. Of very large bodies only an adapter can say: parsing one here would block the event loop.
+ */
+export function chatFault(body: JsonBody): GatewayError | undefined {
+  if (body.source.length > mostParsedBytes) return undefined;
+  try {
+    parseChatRequest(body.bytes);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return thrown;
+    throw thrown;
+  }
+}
+
+const mostParsedBytes = 1024 * 1024;

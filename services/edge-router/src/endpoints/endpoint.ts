@@ -8,39 +8,40 @@ import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import type { Admission } from '../admission/admit.ts';
 import type { OutageTolerantLimiter } from '../admission/outage-tolerant-limiter.ts';
-import type { Heartbeats } from '../answer/heartbeats.ts';
 import type { AttemptReporter } from '../attempts/attempt-reporter.ts';
 import type { LeaseRenewals } from '../attempts/lease-renewals.ts';
 import type { Principal } from '../authentication/principal.ts';
 import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
-import type { ErrorDialect } from '../errors/error-dialect.ts';
-import type { ClientPresence } from '../http/client-presence.ts';
+import type { Route } from '../routes.ts';
 import type { RequestTrace } from '../trace/request-trace.ts';
-import type { BookingPeers } from '../usage/usage-booking.ts';
+import type { RecorderPeers } from '../usage/usage-recorder.ts';
 
-/** A request that has passed authentication and admission. */
-export interface AdmittedRequest {
+/** A request on its way through the edge. */
+export interface RequestContext {
   /** UUIDv7: the limiter's idempotency key, the ledger's primary key, the log's id. */
   readonly requestId: string;
-  readonly path: string;
-  readonly errorDialect: ErrorDialect;
-  /** What the endpoint takes for a body. */
-  readonly bodyRules: BodyRules;
+  readonly route: Route;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** Aborted when the client leaves before the answer is out, with a `ClientLeft` for a reason. */
+  readonly signal: AbortSignal;
+  /** Records for operators what becomes of the request. */
+  readonly trace: RequestTrace;
+}
+
+/** A request that has passed authentication and admission. */
+export interface AdmittedRequest extends RequestContext {
   readonly principal: Principal;
   readonly admission: Admission;
-  readonly client: ClientPresence;
-  /** Tells operators what becomes of the request. */
-  readonly trace: RequestTrace;
+  /** What the endpoint takes for a body. */
+  readonly bodyRules: BodyRules;
 }
 
 /** What endpoints work with. */
 export interface EndpointPeers {
   readonly config: EdgeRouterConfig;
   readonly clock: Clock;
-  readonly heartbeats: Heartbeats;
   readonly limiter: Pick<OutageTolerantLimiter, 'peek'>;
   readonly broker: Client<typeof PoolBrokerService>;
   readonly reporter: AttemptReporter;
@@ -49,7 +50,7 @@ export interface EndpointPeers {
   readonly usageQuery: Client<typeof UsageQueryService>;
   /** The other worker processes of this edge; absent when it is alone. */
   readonly neighbours?: Client<typeof RecentRequestService>;
-  readonly booking: BookingPeers;
+  readonly recording: RecorderPeers;
 }
 
 /** Answers a request, or throws a GatewayError for the server to render. */

@@ -1,27 +1,22 @@
+import type { ServerResponse } from 'node:http';
+import { create } from '@bufbuild/protobuf';
 import type { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
-import { Dialect, type JsonMember } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { Dialect, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
-import {
-  type AttemptOutcome,
-  AttemptResult,
-  type Lease,
-  type ProviderFormat,
-} from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptResult, type Lease, type ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { type AnswerNames, relayAnswer } from '../answer/relay-answer.ts';
-import type { AnswerFlow } from '../attempts/answer-flow.ts';
-import { AnswerTooLongError } from '../attempts/answer-too-long-error.ts';
+import { requestFrames } from '../attempts/answer-frames.ts';
+import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import {
   type AttemptPlan,
   type AttemptsEnd,
   type AttemptsFailed,
-  attemptOf,
   attemptUntilAnswering,
+  givenUpBy,
 } from '../attempts/attempt-loop.ts';
-import { reportOf } from '../attempts/attempt-reporter.ts';
-import { executeAttempt } from '../attempts/execute-attempt.ts';
-import { UsageBooking } from '../usage/usage-booking.ts';
+import { type AnswerNames, relayAnswer } from '../relay/relay-answer.ts';
+import { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 
 /** A request for an answer of a model, in whatever dialect. */
@@ -33,145 +28,110 @@ export interface Generation {
   readonly formats: readonly ProviderFormat[];
   readonly affinityKey: string;
   readonly allowCandidateFailover: boolean;
-  /** Not changed by anybody from now on. */
   readonly forwardHeaders: Record<string, string>;
   /** The keys by which later requests will refer to an answer. Absent: they can't. */
   readonly answerKeysOf?: ((answer: AnswerNames) => readonly string[]) | undefined;
   /** @see AttemptPlan.faultOf */
   readonly faultOf?: (() => GatewayError | undefined) | undefined;
-  /** Tells the client of a request that no account answered: sends an answer, or throws. */
-  readonly onFailed: (failed: AttemptsFailed) => Promise<void> | void;
+  /** Answers a request that no account answered, or throws. It refers to no body: it is kept while the answer streams. */
+  readonly onFailed: (failed: AttemptsFailed, response: ServerResponse) => void;
 }
 
 /**
- * Runs a generation to its end: attempts, relay, books. The one road of all endpoints that ask a model. Whoever calls it should
- * return what it returns, so that a body is not kept in memory for as long as its answer streams.
+ * Runs a generation to its end: attempts, relay, settle. The one road of all endpoints that ask a model. It keeps no body: a caller
+ * returns what it returns, so that a body is not in memory for as long as its answer streams.
  */
 export function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
+  const { requestId, principal, admission, route, trace } = request;
   const { body, model, affinityKey, answerKeysOf, onFailed } = generation;
-  request.trace.onModel(model);
-  const booking = new UsageBooking(
-    {
-      requestId: request.requestId,
-      principal: request.principal,
-      admission: request.admission,
-      endpoint: request.path,
-      bodyBytes: body.source.length,
-    },
-    peers.booking,
+  trace.onModel(model);
+  const bodyBytes = body.source.length;
+  const recorder = new UsageRecorder(
+    { requestId, principal, admission, endpoint: route.path, bodyBytes },
+    peers.recording,
   );
-  const started = attemptUntilAnswering(planOf(request, peers, generation, booking), peers);
-  return carry(started, request, peers, { affinityKey, answerKeysOf, onFailed, booking });
+  const attempts = attemptUntilAnswering(planOf(request, peers, generation, recorder), peers);
+  return deliver(attempts, request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
 }
 
-/** Nothing refers to it, and to the body in it, once an attempt is answering. */
 function planOf(
-  { requestId, principal, client, trace }: AdmittedRequest,
+  { requestId, principal: { caller }, signal, trace }: AdmittedRequest,
   peers: EndpointPeers,
   { body, model, dialect, formats, affinityKey, allowCandidateFailover, forwardHeaders, faultOf }: Generation,
-  booking: UsageBooking,
-): AttemptPlan<AnswerFlow> {
-  const attempt = async (lease: Lease) => {
-    booking.onLease(lease);
-    peers.renewals.keep(requestId, lease);
-    const start = await executeAttempt({
-      adapter: adapterOf(lease, peers),
-      head: {
-        $typeName: 'gateway.adapter.v1.ExecuteHead',
-        requestId,
-        lease,
-        dialect,
-        affinityKey,
-        forwardHeaders,
-        members: dialect === Dialect.CHAT_COMPLETIONS ? [] : passedOn(body),
-      },
-      body: body.source,
-      client,
-      observer: booking,
-      timeoutMs: peers.config.maxStreamMs - trace.elapsedMs,
-    });
-    if (start.kind !== 'answering') booking.onAttemptFailed();
-    return start;
+  recorder: UsageRecorder,
+): AttemptPlan {
+  // Adapters that splice the body need not look for its members again; a chat request is parsed as a whole anyway.
+  const isPassedOn = dialect !== Dialect.CHAT_COMPLETIONS && body.members.length <= maxPassedOnMembers;
+  const members = isPassedOn ? [...body.members] : [];
+  const execute = (lease: Lease, callSignal: AbortSignal) => {
+    const head = create(ExecuteHeadSchema, { requestId, lease, dialect, affinityKey, forwardHeaders, members });
+    // The deadline is the adapter's too, and stands whatever becomes of this process.
+    const timeoutMs = Math.max(1, Math.ceil(peers.config.maxStreamMs - trace.elapsedMs));
+    return adapterOf(lease, peers).execute(requestFrames(head, body.source), { signal: callSignal, timeoutMs });
   };
-  const { caller } = principal;
-  return { requestId, model, formats, affinityKey, caller, allowCandidateFailover, faultOf, client, attempt, trace };
+  return {
+    requestId,
+    model,
+    formats,
+    affinityKey,
+    caller,
+    allowCandidateFailover,
+    faultOf,
+    signal,
+    execute,
+    recorder,
+    trace,
+  };
 }
 
-type Carried = Pick<Generation, 'affinityKey' | 'answerKeysOf' | 'onFailed'> & { readonly booking: UsageBooking };
+const maxPassedOnMembers = 100;
 
-/** Carries the answer to the client, or tells it that there is none, and keeps the books. */
-async function carry(
-  started: Promise<AttemptsEnd<AnswerFlow>>,
-  { requestId, client, response, errorDialect, bodyRules, trace }: AdmittedRequest,
-  { heartbeats, clock, reporter, renewals }: EndpointPeers,
-  { affinityKey, answerKeysOf, onFailed, booking }: Carried,
+type Delivery = Pick<Generation, 'affinityKey' | 'answerKeysOf' | 'onFailed'> & { readonly recorder: UsageRecorder };
+
+/** Relays the answer to the client, or answers that there is none, and settles. */
+async function deliver(
+  attempts: Promise<AttemptsEnd>,
+  { requestId, signal, response, route, bodyRules, trace }: AdmittedRequest,
+  { config, clock, reporter, renewals }: EndpointPeers,
+  { affinityKey, answerKeysOf, onFailed, recorder }: Delivery,
 ): Promise<void> {
   try {
-    const end = await started;
-    if (end.kind === 'failed') {
+    const answer = await attempts;
+    if (answer.kind === 'failed') {
       // An answer that was given up for its size was made all the same.
-      const isUsed = end.last?.outcome.result === AttemptResult.ANSWER_TOO_LARGE;
-      await (isUsed ? booking.end(Outcome.FAILED) : booking.discard());
-      return await onFailed(end);
+      const isUsed = answer.last?.outcome.result === AttemptResult.ANSWER_TOO_LARGE;
+      await (isUsed ? recorder.end(Outcome.FAILED) : recorder.discard());
+      return onFailed(answer, response);
     }
-    const { lease, value: flow } = end;
     // There is no further attempt that would need the body.
-    bodyRules.allocation.release();
+    bodyRules.allocation[Symbol.dispose]();
     await relayAnswer({
-      lease,
-      flow,
+      answer,
       response,
-      booking,
-      dialect: errorDialect,
+      recorder,
+      dialect: route.errorDialect,
       requestId,
-      client,
-      heartbeats,
+      signal,
+      heartbeatMs: config.heartbeatMs,
       clock,
       onOutcome: ({ amended }) => trace.onAmended(amended),
       report: (outcome, names, cause) => {
-        trace.onAttemptEnded(outcome, givenUpBy(outcome, client, cause));
-        const answerKeys = names === undefined ? undefined : answerKeysOf?.(names);
-        return reporter.report(reportOf(requestId, affinityKey, attemptOf(lease, outcome), answerKeys));
+        const isGivenUp = outcome.result === AttemptResult.CANCELLED;
+        trace.onAttemptEnded(outcome, isGivenUp ? givenUpBy(cause, signal) : AttemptGivenUp.UNSPECIFIED);
+        const answerKeys = names === undefined ? [] : [...(answerKeysOf?.(names) ?? [])];
+        return reporter.report({ requestId, affinityKey, attempt: { lease: answer.lease, outcome }, answerKeys });
       },
     });
   } catch (thrown) {
-    await bookUnanswered(thrown, booking, client);
+    // Changes nothing when the relay has settled; else no answer was sent, and tokens are owed when it was not the provider who ended it.
+    if (signal.aborted) await recorder.end(Outcome.ABORTED);
+    else await (thrown instanceof AnswerTooLongError ? recorder.end(Outcome.FAILED) : recorder.discard());
     throw thrown;
   } finally {
     renewals.end(requestId);
-    if (booking.booked !== undefined) trace.onBooked(booking.booked);
+    if (recorder.booked !== undefined) trace.onBooked(recorder.booked);
   }
 }
-
-/** Changes nothing when the relay has booked; else no answer was sent, and tokens are owed when it was not the provider who ended it. */
-function bookUnanswered(thrown: unknown, booking: UsageBooking, client: AdmittedRequest['client']): Promise<void> {
-  if (client.hasLeft) return booking.end(Outcome.ABORTED);
-  return thrown instanceof AnswerTooLongError ? booking.end(Outcome.FAILED) : booking.discard();
-}
-
-/** Only an answer that its provider did not end is cancelled: the client has gone, or the adapter has, or it took too long. */
-function givenUpBy({ result }: AttemptOutcome, { hasLeft }: AdmittedRequest['client'], cause: unknown): AttemptGivenUp {
-  if (result !== AttemptResult.CANCELLED) return AttemptGivenUp.UNSPECIFIED;
-  if (cause instanceof AnswerTooLongError) return AttemptGivenUp.TOO_LONG;
-  return hasLeft ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
-}
-
-/**
- * Adapters that splice the body need not look for its members again; a chat request is parsed as a whole anyway. A body with very
- * many is left to them.
- */
-function passedOn({ members }: JsonBody): JsonMember[] {
-  if (members.length > maxMembers) return [];
-  return members.map(({ keyStart, keyEnd, valueStart, valueEnd }) => ({
-    $typeName: 'gateway.adapter.v1.JsonMember',
-    keyStart,
-    keyEnd,
-    valueStart,
-    valueEnd,
-  }));
-}
-
-const maxMembers = 100;
 
 /** The adapter of a lease's format. The broker leases only formats that it was asked for. */
 export function adapterOf(lease: Lease, { adapters }: EndpointPeers) {

@@ -3,23 +3,18 @@ import { GatewayError } from '@gateway/errors';
 import { readJsonBody } from '@gateway/json';
 import { AttemptOutcomeSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
-import { messagesError } from './messages-error.ts';
-import { messagesHeaders } from './messages-headers.ts';
-import { threadAffinity, usesThread } from './messages-thread.ts';
-import type { Affinity } from './relay-affinity.ts';
+import { messagesError, messagesHeaders } from './messages-protocol.ts';
+import { type Affinity, threadAffinity } from './relay-affinity.ts';
 
 describe('the version and beta headers of a Messages request', () => {
-  const headersOf = (headers: Record<string, string[]>) =>
-    messagesHeaders({
-      rawHeaders: Object.entries(headers).flatMap(([name, values]) => values.flatMap((value) => [name, value])),
-    });
+  const headersOf = (headersDistinct: Record<string, string[]>) => messagesHeaders({ headersDistinct });
 
   it('default to the first version and no beta', () => {
     expect(headersOf({ 'x-other': ['1'] })).toEqual({ 'partner-version': '2023-06-01' });
   });
 
   it('are read in both spellings; of two versions the partner’s wins, betas are joined once each', () => {
-    expect(headersOf({ 'Anthropic-Version': ['2026-10-21'], 'anthropic-beta': ['a, b', 'c'] })).toEqual({
+    expect(headersOf({ 'anthropic-version': ['2026-10-21'], 'anthropic-beta': ['a, b', 'c'] })).toEqual({
       'partner-version': '2026-10-21',
       'partner-beta': 'a,b,c',
     });
@@ -105,7 +100,6 @@ describe('the thread of a Messages request', () => {
   });
 
   it('is in use by its member alone', () => {
-    expect(usesThread(bodyOf({ thread: { type: 'create' } }))).toBe(true);
-    expect(usesThread(bodyOf({}))).toBe(false);
+    expect(threadAffinity('token', bodyOf({}), session)).toBe(session);
   });
 });

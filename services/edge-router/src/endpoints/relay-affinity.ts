@@ -1,6 +1,6 @@
 import type { JsonBody } from '@gateway/json';
 import { lastSealBehind } from '@gateway/sealed-reasoning';
-import { reasoningKey } from '../attempts/affinity-key.ts';
+import { answerKey, reasoningKey } from '../attempts/affinity-key.ts';
 import type { Generation } from './generate.ts';
 
 /** What keeps a relayed request on an account, and its answer findable for the requests after it. */
@@ -10,12 +10,12 @@ export interface RelayedConversation {
   readonly tokenId: string;
   /** Empty when the client named no session. */
   readonly sessionKey: string;
-  /** In which the key of the dialect's seals was noted: a SealMember. */
+  /** In which the key of the dialect's encrypted reasoning was noted: a SealMember. */
   readonly body: JsonBody;
 }
 
 /**
- * A session stays on its account. A conversation without one is followed by the sealed reasoning that it brings along, so
+ * A session stays on its account. A conversation without one is followed by the encrypted reasoning that it brings along, so
  * that it reaches the account that can read it; only then is an answer's reasoning worth remembering.
  */
 export function relayAffinity({ tokenId, sessionKey, body }: RelayedConversation): Affinity {
@@ -30,5 +30,22 @@ function reasoningAffinity(tokenId: string, last: string | undefined): Affinity 
   return {
     affinityKey: last === undefined ? '' : reasoningKey(tokenId, last),
     answerKeysOf: ({ sealedReasoning }) => (sealedReasoning === '' ? [] : [reasoningKey(tokenId, sealedReasoning)]),
+  };
+}
+
+/**
+ * The same for a Messages request with a `thread`, whose state is kept by the account that made its messages: what continues a
+ * message must reach the same account.
+ */
+export function threadAffinity(tokenId: string, body: JsonBody, affinity: Affinity): Affinity {
+  const thread = body.value('thread');
+  if (thread === undefined) return affinity;
+  const { previous_message_id: continued } = Object(thread);
+  return {
+    affinityKey: typeof continued === 'string' ? answerKey(tokenId, continued) : affinity.affinityKey,
+    answerKeysOf: (answer) => [
+      ...affinity.answerKeysOf(answer),
+      ...(answer.answerId === '' ? [] : [answerKey(tokenId, answer.answerId)]),
+    ],
   };
 }

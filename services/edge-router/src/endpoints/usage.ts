@@ -5,7 +5,7 @@ import { LOCAL_TIME_ZONE } from '@gateway/time';
 import { isLimited } from '../admission/admit.ts';
 import { limiterTerms } from '../admission/limiter-terms.ts';
 import type { Principal } from '../authentication/principal.ts';
-import { sendJson } from '../http/send-json.ts';
+import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 
 /** How long the ledger may take to show what this caller has just done, and to answer. */
@@ -13,7 +13,7 @@ const queryTimeoutMs = 5_000;
 
 /** Usage and limits of the calling token, and of no other. @see spec "GET /v1/usage" */
 export async function usage({ response, principal }: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { recent } = peers.booking;
+  const { recent } = peers.recording;
   const elsewhere = await peers.neighbours?.listRecent({ tokenId: principal.tokenId });
   const includeRequestIds = [...recent.of(principal.tokenId), ...(elsewhere?.requestIds ?? [])];
   const [used, status] = await Promise.all([

@@ -1,6 +1,9 @@
 import type { GatewayError, GatewayErrorCode } from '@gateway/errors';
-import type { SeenResponse } from '../answer/response-progress.ts';
-import type { ErrorDialect } from './error-dialect.ts';
+import type { SeenResponse } from '../relay/response-progress.ts';
+import { HttpFault } from './http-fault.ts';
+
+/** In whose words an endpoint reports its errors. @see spec "Errors" */
+export type ErrorDialect = 'chat' | 'messages' | 'responses';
 
 export interface RenderedError {
   readonly status: number;
@@ -12,9 +15,10 @@ export interface RenderedError {
 export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: number): RenderedError {
   const status = statusOf(error);
   const body = dialect === 'messages' ? messagesBody(error, status) : { error: chatFields(error, dialect) };
+  const own = error instanceof HttpFault ? error.headers : retryHeaders(error, status, nowMs);
   return {
     status,
-    headers: { 'content-type': 'application/json; charset=utf-8', ...retryHeaders(error, status, nowMs) },
+    headers: { 'content-type': 'application/json; charset=utf-8', ...own },
     body: JSON.stringify(body),
   };
 }
@@ -63,6 +67,7 @@ function failedResponse(error: GatewayError, { requestId, nowMs, seen }: BrokenS
 }
 
 function statusOf(error: GatewayError): number {
+  if (error instanceof HttpFault) return error.status;
   return error.code === 'upstream_rejected' ? (error.upstreamStatus ?? 400) : statusOfCode[error.code];
 }
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RawClient } from './__fixtures__/raw-client.ts';
-import { endAfterUpload, type LingerLimits } from './linger.ts';
+import { endAfterUpload, type LingerLimits } from './respond.ts';
 
 describe('endAfterUpload', () => {
   let server: Server;

@@ -8,9 +8,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 export const requestIdHeader = 'x-request-id';
 
 /** The name by which Anthropic's SDKs know it: their errors show it. On the Messages endpoints only, beside the other one. */
-export const messagesRequestIdHeader = 'request-id';
+const messagesRequestIdHeader = 'request-id';
 
-/** Gives a request its id, which whatever answer follows will carry. */
+/** Gives a request its id, which every answer to it carries. */
 export function assignRequestId(response: ServerResponse): void {
   response.setHeader(requestIdHeader, randomUUIDv7());
 }
@@ -24,8 +24,11 @@ export function requestIdOf(response: ServerResponse): string {
 
 /** The answer carries the id by the other name too. */
 export function nameForMessages(response: ServerResponse): void {
-  const requestId = response.getHeader(requestIdHeader);
-  if (requestId !== undefined) response.setHeader(messagesRequestIdHeader, requestId);
+  response.setHeader(messagesRequestIdHeader, requestIdOf(response));
+}
+
+export function isRequestId(header: string): boolean {
+  return [requestIdHeader, messagesRequestIdHeader].includes(header.toLowerCase());
 }
 
 /** The id that the client itself gave a request: what can be seen of its first characters. Empty: it gave none. */

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { HttpFault } from './http-fault.ts';
-import { valuesOf } from './raw-headers.ts';
+import { HttpFault } from '../errors/http-fault.ts';
 
 /**
  * What two parsers could read in two ways, and Node lets pass. Undefined when there is nothing of that kind.
@@ -12,10 +11,9 @@ export function syntaxFault(request: IncomingMessage): HttpFault | undefined {
   return hostFault(request) ?? targetFault(request.url ?? '') ?? transferFault(request);
 }
 
-function hostFault({ rawHeaders, httpVersion }: IncomingMessage): HttpFault | undefined {
-  const hosts = valuesOf(rawHeaders, 'host');
-  if (hosts.length > 1) return new HttpFault(400, 'The header host is given more than once.');
-  const [host] = hosts;
+function hostFault({ headersDistinct, httpVersion }: IncomingMessage): HttpFault | undefined {
+  const [host, another] = headersDistinct.host ?? [];
+  if (another !== undefined) return new HttpFault(400, 'The header host is given more than once.');
   if (host === undefined) return httpVersion === '1.0' ? undefined : new HttpFault(400, 'The header host is missing.');
   return hostPattern.test(host) ? undefined : new HttpFault(400, 'The header host is no host.');
 }

@@ -1,5 +1,6 @@
+import { fstatSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
-import { inodeOf, queuedBytesOf, untakenByInode } from './untaken-bytes.ts';
 
 export interface StalledClientsOptions {
   /** A client that takes nothing for so long, though there is something for it, is cut off. */
@@ -8,54 +9,49 @@ export interface StalledClientsOptions {
 }
 
 /**
- * Watches that clients take what is sent to them. It looks at connections, so that it holds for every answer of every endpoint,
- * and where the client's own backpressure is: no buffer on the way from the provider can hide it. A client that takes a little
- * now and then is left alone. All connections share one timer.
+ * Watches that clients take what is sent to them. It looks at connections, so that it holds for every answer of every endpoint.
+ * A client that takes a little now and then is left alone.
  */
 export class StalledClients implements Disposable {
   readonly #options: StalledClientsOptions;
-  readonly #watched = new Map<Socket, WatchedConnection>();
-  #timer: NodeJS.Timeout | undefined;
-  #isLooking = false;
+  readonly #watched = new Map<Socket, Watched>();
+  readonly #timer: NodeJS.Timeout;
+  #isSampling = false;
 
   constructor(options: StalledClientsOptions) {
     this.#options = options;
+    this.#timer = setInterval(() => void this.#sample(), options.stallMs / samplesInAStall).unref();
   }
 
   watch(connection: Socket): void {
-    this.#watched.set(connection, new WatchedConnection(connection));
-    this.#timer ??= setInterval(() => void this.#look(), this.#options.stallMs / looksInAStall).unref();
-    connection.once('close', () => this.#forget(connection));
+    this.#watched.set(connection, { sample: '', unchanged: 0 });
+    connection.once('close', () => this.#watched.delete(connection));
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
-    this.#timer = undefined;
-    this.#watched.clear();
   }
 
-  #forget(connection: Socket): void {
-    this.#watched.delete(connection);
-    if (this.#watched.size === 0) this[Symbol.dispose]();
-  }
-
-  /** Counts looks, not time: a process that was stopped for a while must not take that for a stall of all its clients. */
-  async #look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    const quiet = this.#watched
-      .values()
-      .filter((watched) => watched.isQuiet())
-      .toArray();
-    // What the gateway has handed over may still wait in the system's buffers, which is many bytes to a slow client.
-    const untaken = quiet.length === 0 ? undefined : await untakenByInode();
-    for (const watched of quiet) {
-      if (watched.quietLooks(untaken) < looksInAStall || watched.connection.destroyed) continue;
-      stalled.add(watched.connection);
-      watched.connection.resetAndDestroy();
+  /** Counts samples, not time: a process that was stopped for a while must not take that for a stall of all its clients. */
+  async #sample(): Promise<void> {
+    if (this.#isSampling) return;
+    const waiting = [...this.#watched].filter(([connection, watched]) => {
+      if (connection.writableLength === 0) watched.unchanged = 0;
+      return connection.writableLength > 0;
+    });
+    if (waiting.length === 0) return;
+    this.#isSampling = true;
+    const unacknowledged = await unacknowledgedByInode();
+    this.#isSampling = false;
+    for (const [connection, watched] of waiting) {
+      const sample = sampleOf(connection, unacknowledged);
+      watched.unchanged = sample === watched.sample ? watched.unchanged + 1 : 0;
+      watched.sample = sample;
+      if (watched.unchanged < samplesInAStall || connection.destroyed) continue;
+      stalled.add(connection);
+      connection.resetAndDestroy();
       this.#options.onStalled();
     }
-    this.#isLooking = false;
   }
 }
 
@@ -64,43 +60,53 @@ export function hasStalled(connection: Socket): boolean {
   return stalled.has(connection);
 }
 
+interface Watched {
+  sample: string;
+  unchanged: number;
+}
+
 const stalled = new WeakSet<Socket>();
-const looksInAStall = 12;
+const samplesInAStall = 12;
 
-class WatchedConnection {
-  readonly connection: Socket;
-  #writtenBytes = 0;
-  #queuedBytes = 0;
-  #untakenBytes: number | undefined;
-  #quietLooks = 0;
+/** How far the connection's bytes have come: to the system, and from there to the client. */
+function sampleOf(connection: Socket, unacknowledged: ReadonlyMap<number, number>): string {
+  const { bytesWritten, writableLength } = connection;
+  const inode = inodeOf(connection);
+  const untaken = inode === undefined ? 0 : unacknowledged.get(inode);
+  return [bytesWritten - writableLength, numberOf(connection, 'writeQueueSize'), untaken].join(' ');
+}
 
-  constructor(connection: Socket) {
-    this.connection = connection;
+/**
+ * What the system has taken of all TCP connections and their clients have not, by the inodes of their sockets: many bytes to a
+ * slow client. Empty on other systems than Linux. @see https://docs.kernel.org/networking/proc_net_tcp.html
+ */
+async function unacknowledgedByInode(): Promise<ReadonlyMap<number, number>> {
+  const tables = await Promise.all(
+    ['/proc/self/net/tcp', '/proc/self/net/tcp6'].map((path) => readFile(path, 'latin1').catch(() => '')),
+  );
+  const lines = tables.flatMap((table) => table.split('\n').slice(1));
+  return new Map(
+    lines.map((line) => {
+      const [, , , , queues = '', , , , , inode = ''] = line.trim().split(/\s+/);
+      return [Number(inode), Number.parseInt(queues, 16)];
+    }),
+  );
+}
+
+/** The inode of a connection's socket; undefined for one that is closed. */
+function inodeOf(connection: Socket): number | undefined {
+  const descriptor = numberOf(connection, 'fd') ?? -1;
+  try {
+    return descriptor < 0 ? undefined : fstatSync(descriptor).ino;
+  } catch {
+    return undefined;
   }
+}
 
-  /** True when there is something for the client, and the system has taken nothing of it since the last look. */
-  isQuiet(): boolean {
-    const { connection } = this;
-    const writtenBytes = connection.bytesWritten - connection.writableLength;
-    const queuedBytes = queuedBytesOf(connection);
-    const isQuiet =
-      connection.writableLength > 0 && writtenBytes === this.#writtenBytes && queuedBytes === this.#queuedBytes;
-    this.#writtenBytes = writtenBytes;
-    this.#queuedBytes = queuedBytes;
-    if (!isQuiet) {
-      this.#quietLooks = 0;
-      this.#untakenBytes = undefined;
-    }
-    return isQuiet;
-  }
-
-  /** For how many looks in a row the client has taken nothing. @param untaken undefined where the system does not say */
-  quietLooks(untaken: ReadonlyMap<number, number> | undefined): number {
-    const inode = untaken === undefined ? undefined : inodeOf(this.connection);
-    const untakenBytes = inode === undefined ? undefined : untaken?.get(inode);
-    const hasTaken = this.#untakenBytes !== undefined && untakenBytes !== this.#untakenBytes;
-    this.#untakenBytes = untakenBytes;
-    this.#quietLooks = hasTaken ? 0 : this.#quietLooks + 1;
-    return this.#quietLooks;
-  }
+/** Of Node's handle of the connection, which has no documented way to it. */
+function numberOf(connection: Socket, name: 'writeQueueSize' | 'fd'): number | undefined {
+  const handle: unknown = Reflect.get(connection, '_handle');
+  if (typeof handle !== 'object' || handle === null) return undefined;
+  const value: unknown = Reflect.get(handle, name);
+  return typeof value === 'number' ? value : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Environment } from '@gateway/config';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { processTerminal } from '../output/terminal.ts';
+import { processTerminal, type Terminal } from '../output/terminal.ts';
 import { type AddFlags, addAccount, credentialKinds } from './account/add-account.ts';
 import { changeAccount, enableAccount, removeAccount } from './account/change-account.ts';
 import { type ListFlags, listAccounts } from './account/list-accounts.ts';
@@ -15,13 +15,37 @@ export function accountCommand(env: Environment): Command {
     )
     .addCommand(list(env))
     .addCommand(add(env))
-    .addCommand(remove(env))
-    .addCommand(enable(env))
     .addCommand(
-      change(env, 'drain', 'draining', 'Give an account nothing new. What runs with it ends as it would have.'),
+      onAccount(
+        'remove',
+        'Forget an account and its tokens. What runs with it ends as it would have.',
+        (id, terminal) => removeAccount(env, id, terminal),
+      ),
     )
-    .addCommand(change(env, 'disable', 'disabled', 'Use an account no more.'))
+    .addCommand(
+      onAccount(
+        'enable',
+        'Use an account again, one of gateway.yaml too, that a provider or a person took out of service. A refresh token that was refused is tried once more.',
+        (id, terminal) => enableAccount(env, id, terminal),
+      ),
+    )
+    .addCommand(
+      onAccount('drain', 'Give an account nothing new. What runs with it ends as it would have.', (id, terminal) =>
+        changeAccount(env, id, 'draining', terminal),
+      ),
+    )
+    .addCommand(
+      onAccount('disable', 'Use an account no more.', (id, terminal) => changeAccount(env, id, 'disabled', terminal)),
+    )
     .addCommand(rotate(env));
+}
+
+/** A command that does one thing to one account. */
+function onAccount(name: string, description: string, act: (id: string, terminal: Terminal) => Promise<void>): Command {
+  return new Command(name)
+    .description(description)
+    .argument('<pool/name>', 'as in the list', accountId)
+    .action(async (id: string) => act(id, processTerminal()));
 }
 
 function list(env: Environment): Command {
@@ -53,29 +77,6 @@ function add(env: Environment): Command {
     .option('--client-secret-file <path>', "oauth: read the client's secret from this file, if it has one")
     .option('--scopes <names>', 'oauth: scopes to ask for, with commas', commaList)
     .action(async (id: string, flags: AddFlags) => addAccount(env, id, flags, standardInput, processTerminal()));
-}
-
-function remove(env: Environment): Command {
-  return new Command('remove')
-    .description('Forget an account and its tokens. What runs with it ends as it would have.')
-    .argument('<pool/name>', 'as in the list', accountId)
-    .action(async (id: string) => removeAccount(env, id, processTerminal()));
-}
-
-function enable(env: Environment): Command {
-  return new Command('enable')
-    .description(
-      'Use an account again, one of gateway.yaml too, that a provider or a person took out of service. A refresh token that was refused is tried once more.',
-    )
-    .argument('<pool/name>', 'as in the list', accountId)
-    .action(async (id: string) => enableAccount(env, id, processTerminal()));
-}
-
-function change(env: Environment, name: string, state: 'draining' | 'disabled', description: string): Command {
-  return new Command(name)
-    .description(description)
-    .argument('<pool/name>', 'as in the list', accountId)
-    .action(async (id: string) => changeAccount(env, id, state, processTerminal()));
 }
 
 function rotate(env: Environment): Command {

@@ -5,7 +5,7 @@ import { checkLabel } from '@gateway/identity/tokens/token-rules';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type ControlPlane, callOptions, openControlPlane } from '../control-plane/control-plane.ts';
-import { formatTable } from '../output/table.ts';
+import { formatRecords } from '../output/table.ts';
 
 interface LimitFlags {
   readonly rpm?: number;
@@ -54,15 +54,7 @@ function listTokens(env: Environment): Command {
     .action(async (flags: { readonly all?: boolean; readonly json?: boolean }) => {
       await using plane = await openControlPlane(env);
       const { tokens } = await plane.identity.list({ includeRevoked: flags.all ?? false }, callOptions);
-      const rows = tokens.map(toRow);
-      if (flags.json) for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`);
-      else
-        process.stdout.write(
-          formatTable(
-            Object.keys(emptyRow),
-            rows.map((row) => Object.values(row)),
-          ),
-        );
+      process.stdout.write(formatRecords(Object.keys(emptyRow), tokens.map(toRow), flags.json));
     });
 }
 

@@ -1,9 +1,8 @@
-import type { Environment } from '@gateway/config';
-import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { type Environment, EnvReader } from '@gateway/config';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import { findGateway } from './find-gateway.ts';
-import { openRunningGateway } from './running-gateway.ts';
+import { connectClient } from '@gateway/rpc/connect-client';
 
 /** What commands work on: a running gateway, or its database and files when none runs. */
 export interface ControlPlane extends AsyncDisposable {
@@ -19,6 +18,39 @@ export const callOptions = { timeoutMs: 10_000 };
 export async function openControlPlane(env: Environment): Promise<ControlPlane> {
   const url = await findGateway(env);
   if (url !== undefined) return openRunningGateway(url);
-  const { openLocalDatabase } = await import('./local-database.ts');
-  return openLocalDatabase(env);
+  const { openLocalGateway } = await import('./local-services.ts');
+  return openLocalGateway(env);
+}
+
+/** A gateway that runs, reached over its admin port. */
+export function openRunningGateway(adminUrl: string): ControlPlane {
+  return {
+    database: undefined,
+    identity: connectClient(IdentityService, adminUrl),
+    broker: connectClient(PoolBrokerService, adminUrl),
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+/**
+ * The admin address of the gateway to work on: the one at GATEWAY_ADMIN_URL; else the one at the default address, if it
+ * answers. Undefined: work on the database. A GATEWAY_ADMIN_URL that is set but does not answer is an error of the first
+ * call: the database could be another one.
+ */
+export async function findGateway(env: Environment): Promise<string | undefined> {
+  const reader = new EnvReader(env);
+  const named = reader.optionalUrl('GATEWAY_ADMIN_URL', 'http://127.0.0.1:9090', ['http', 'https']);
+  const adminPort = reader.port('ADMIN_PORT', 9090);
+  reader.done();
+  if (named !== undefined) return named;
+  const usual = `http://127.0.0.1:${adminPort}`;
+  return (await answers(usual)) ? usual : undefined;
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/livez`, { signal: AbortSignal.timeout(1_000) })).ok;
+  } catch {
+    return false;
+  }
 }

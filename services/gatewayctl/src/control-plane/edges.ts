@@ -2,7 +2,7 @@ import { ConfigError, type Environment, EnvReader } from '@gateway/config';
 import { RequestTraceService } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { connectClient } from '@gateway/rpc/connect-client';
-import { findGateway } from './find-gateway.ts';
+import { findGateway } from './control-plane.ts';
 
 /** An edge that can be asked for the requests it served. */
 export interface Edge {

@@ -1,7 +1,7 @@
 import { openGatewayDatabase } from '@gateway/all-in-one/gateway-database';
 import { ConfigError, type Environment, EnvReader } from '@gateway/config';
 import { type GatewayDatabase, migrate, pendingMigrations } from '@gateway/database';
-import { AccountTable } from '@gateway/pool-broker/credentials/stored-accounts/account-table';
+import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
 import { systemClock } from '@gateway/time';
 
 /** The accounts in the gateway's database. They are reached there and nowhere else, so that no secret travels to a service. */
@@ -13,14 +13,20 @@ export interface StoredAccounts extends AsyncDisposable {
 /** @throws ConfigError when it is not clear which database is meant, or it is not up to date. */
 export async function openStoredAccounts(env: Environment): Promise<StoredAccounts> {
   if (!knowsTheDatabase(env)) throw new ConfigError([whichDatabase]);
-  const { handle: database, kind, description, ...opened } = await openGatewayDatabase(env);
-  const stored = { database, table: new AccountTable(database, systemClock), ...opened };
-  if (kind === 'embedded') await migrate(database);
-  else if ((await pendingMigrations(database)).length > 0) {
+  const { handle: database, ...opened } = await openCurrentDatabase(env);
+  return { ...opened, database, table: new AccountTable(database, systemClock) };
+}
+
+/** The gateway's database, with its tables up to date. @throws ConfigError when a shared one is not. */
+export async function openCurrentDatabase(env: Environment) {
+  const opened = await openGatewayDatabase(env);
+  const { handle, kind, description } = opened;
+  if (kind === 'embedded') await migrate(handle);
+  else if ((await pendingMigrations(handle)).length > 0) {
     await opened[Symbol.asyncDispose]();
     throw new ConfigError([`${description} is not up to date. Run gatewayctl migrate first.`]);
   }
-  return stored;
+  return opened;
 }
 
 /** A gateway that is named by its address may run on another machine, with another database. */

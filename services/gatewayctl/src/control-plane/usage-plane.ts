@@ -1,9 +1,10 @@
 import { ConfigError, type Environment } from '@gateway/config';
-import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { LimiterOperatorService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimiterOperatorService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import { findGateway } from './find-gateway.ts';
+import { connectClient } from '@gateway/rpc/connect-client';
+import { findGateway } from './control-plane.ts';
 
 /** What the commands on usage work on: the services of a running gateway, or its database when none runs. */
 export interface UsagePlane extends AsyncDisposable {
@@ -25,15 +26,24 @@ export interface ServiceAddresses {
 
 export async function openUsagePlane(env: Environment, addresses: ServiceAddresses = {}): Promise<UsagePlane> {
   for (const name of ['limiter', 'identity'] as const) {
-    const url = addresses[name];
-    if (url === undefined || /^https?:\/\//.test(url)) continue;
+    const url = addresses[name] ?? 'http://';
+    if (/^https?:\/\//.test(url)) continue;
     throw new ConfigError([`--${name} is not a URL. For example: --${name} http://127.0.0.1:9090`]);
   }
   const gatewayUrl = await findGateway(env);
-  if (gatewayUrl !== undefined) {
-    const { openRunningUsage } = await import('./running-usage.ts');
-    return openRunningUsage(gatewayUrl, addresses);
-  }
-  const { openLocalUsage } = await import('./local-usage.ts');
+  if (gatewayUrl !== undefined) return openRunningUsage(gatewayUrl, addresses);
+  const { openLocalUsage } = await import('./local-services.ts');
   return openLocalUsage(env, addresses);
+}
+
+/** A gateway that runs, or one service of it, reached over its admin port. */
+function openRunningUsage(adminUrl: string, { limiter = adminUrl, identity = adminUrl }: ServiceAddresses): UsagePlane {
+  return {
+    report: connectClient(UsageReportService, adminUrl),
+    ledger: connectClient(UsageLedgerService, adminUrl),
+    identity: connectClient(IdentityService, identity),
+    limiter: connectClient(LimiterOperatorService, limiter),
+    countersMayExist: true,
+    async [Symbol.asyncDispose]() {},
+  };
 }

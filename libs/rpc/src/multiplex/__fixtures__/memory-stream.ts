@@ -1,6 +1,6 @@
 import type { Frame } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import type { BatchStream } from '../batch-writer.ts';
 import type { ClientBatchStream } from '../client-session.ts';
-import type { ServerBatchStream } from '../server-session.ts';
 
 interface Batch {
   readonly frames: readonly Frame[];
@@ -19,17 +19,15 @@ export class MemoryStream {
 
   get client(): ClientBatchStream {
     return {
-      write: (batch, onWritten) => this.#toServer.write(batch, onWritten),
-      end: () => this.#toServer.end(),
+      ...this.#toServer.writable,
       cancel: () => this.cut(),
       [Symbol.asyncIterator]: () => this.#toClient.read(),
     };
   }
 
-  get server(): ServerBatchStream & { readonly batches: AsyncIterable<{ frames: Frame[] }> } {
+  get server(): BatchStream & { readonly batches: AsyncIterable<{ frames: Frame[] }> } {
     return {
-      write: (batch, onWritten) => this.#toClient.write(batch, onWritten),
-      end: () => this.#toClient.end(),
+      ...this.#toClient.writable,
       batches: { [Symbol.asyncIterator]: () => this.#toServer.read() },
     };
   }
@@ -58,15 +56,16 @@ class Direction {
     this.#delay = delay;
   }
 
-  write(batch: Batch, onWritten: () => void): void {
-    this.written++;
-    this.#put(batch);
-    setImmediate(onWritten);
-  }
-
-  end(): void {
-    this.#put('end');
-  }
+  /** Each batch fills the network for a turn. */
+  readonly writable: BatchStream = {
+    write: (batch) => {
+      this.written++;
+      this.#put(batch);
+      return false;
+    },
+    once: (_drain, act) => setImmediate(act),
+    end: () => this.#put('end'),
+  };
 
   cut(): void {
     this.#isCut = true;

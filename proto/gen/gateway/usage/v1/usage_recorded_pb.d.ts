@@ -135,7 +135,7 @@ export enum Outcome {
   FAILED = 3,
 
   /**
-   * The edge died before it knew of an answer; closed from its journal. Its tokens count, as a request it does not.
+   * The edge died before it knew of an answer; closed from its outbox. Its tokens count, as a request it does not.
    *
    * @generated from enum value: OUTCOME_LOST = 4;
    */

@@ -1,8 +1,6 @@
 import { ConfigError, type Environment } from '@gateway/config';
 import type { StoredAccountState } from '@gateway/database';
-import { callOptions } from '../../control-plane/control-plane.ts';
-import { findGateway } from '../../control-plane/find-gateway.ts';
-import { openRunningGateway } from '../../control-plane/running-gateway.ts';
+import { callOptions, findGateway, openRunningGateway } from '../../control-plane/control-plane.ts';
 import { knowsTheDatabase, openStoredAccounts } from '../../control-plane/stored-accounts.ts';
 import type { Terminal } from '../../output/terminal.ts';
 

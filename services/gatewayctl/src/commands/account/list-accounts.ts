@@ -1,10 +1,11 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Environment } from '@gateway/config';
-import type { StoredAccount } from '@gateway/pool-broker/credentials/stored-accounts/stored-account';
+import type { StoredAccount } from '@gateway/pool-broker/credentials/account-table';
 import { type Account, AccountState, AttemptResult, type Cooldown } from '@gateway/proto/pool/v1/account_pb.js';
 import { callOptions, openControlPlane } from '../../control-plane/control-plane.ts';
 import { knowsTheDatabase, openStoredAccounts } from '../../control-plane/stored-accounts.ts';
-import { formatTable } from '../../output/table.ts';
+import { enumWord } from '../../output/enum-word.ts';
+import { formatRecords } from '../../output/table.ts';
 import type { Terminal } from '../../output/terminal.ts';
 
 export interface ListFlags {
@@ -23,13 +24,7 @@ export async function listAccounts(
   const stored = (await readStored(env)).filter((account) => pool === '' || account.pool === pool);
   const known = new Set(accounts.map(({ id }) => id));
   const rows = [...accounts.map(toRow), ...stored.filter(({ id }) => !known.has(id)).map(toUnusedRow)];
-  const text = json
-    ? rows.map((row) => `${JSON.stringify(row)}\n`).join('')
-    : formatTable(
-        Object.keys(emptyRow),
-        rows.map((row) => Object.values(row)),
-      );
-  await terminal.print(text);
+  await terminal.print(formatRecords(Object.keys(emptyRow), rows, json));
 }
 
 async function readStored(env: Environment): Promise<readonly StoredAccount[]> {
@@ -44,7 +39,7 @@ function toRow({ pool, name, state, inFlight, cooldowns, note }: Account): typeo
   return {
     pool,
     account: name,
-    state: wordOf(AccountState, state),
+    state: enumWord(AccountState, state),
     inFlight: String(inFlight),
     cooldowns: cooldowns.map(describe).join('; '),
     note,
@@ -58,10 +53,5 @@ function toUnusedRow({ pool, name, credential }: StoredAccount): typeof emptyRow
 
 function describe({ until, model, reason }: Cooldown): string {
   const scope = model === '' ? 'all models' : model;
-  return `${scope} until ${until === undefined ? 'further notice' : timestampDate(until).toISOString()} (${wordOf(AttemptResult, reason)})`;
-}
-
-/** The name of an enum's value in lower case: `rate_limited`. */
-function wordOf(names: Readonly<Record<number, string>>, value: number): string {
-  return (names[value] ?? 'unknown').toLowerCase();
+  return `${scope} until ${until === undefined ? 'further notice' : timestampDate(until).toISOString()} (${enumWord(AttemptResult, reason)})`;
 }

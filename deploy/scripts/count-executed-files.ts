@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { startSimulator } from '@gateway/simulator';
+import { Inspector } from './inspector.ts';
+
+// Prints how many of our files one warm streamed chat completion executes in one process, by package. `--list` names
+// them. V8 counts: its call counts are reset before a request and read after it. The simulated providers run in this
+// process and are not counted.
+
+const root = join(import.meta.dirname, '../..');
+const warmRequests = 20;
+/** What every one of them executes is counted, so that timers which fire during one of them are not. */
+const countedRequests = 3;
+/** For the usage of a request to reach the ledger. */
+const settleMs = 300;
+
+const { values: options } = parseArgs({ options: { list: { type: 'boolean', default: false } } });
+await using stack = new AsyncDisposableStack();
+const gateway = await startGateway(stack);
+print(await countExecuted(gateway));
+
+interface Gateway {
+  readonly chatUrl: string;
+  readonly token: string;
+  readonly inspectorUrl: string;
+}
+
+/** Functions that were executed, by file. */
+type Executed = ReadonlyMap<string, ReadonlySet<string>>;
+
+async function countExecuted({ chatUrl, token, inspectorUrl }: Gateway): Promise<Executed> {
+  using inspector = await Inspector.connect(inspectorUrl);
+  await inspector.call('Profiler.enable');
+  await inspector.call('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  for (let request = 0; request < warmRequests; request++) await chat(chatUrl, token);
+  const counted: Executed[] = [];
+  while (counted.length < countedRequests) {
+    await sleep(settleMs);
+    await inspector.call('Profiler.takePreciseCoverage');
+    await chat(chatUrl, token);
+    await sleep(settleMs);
+    counted.push(executedOf(await inspector.call<Coverage>('Profiler.takePreciseCoverage')));
+  }
+  return counted.reduce(inBoth);
+}
+
+function inBoth(one: Executed, other: Executed): Executed {
+  const shared = [...one].map(
+    ([file, functions]) => [file, functions.intersection(other.get(file) ?? new Set())] as const,
+  );
+  return new Map(shared.filter(([, functions]) => functions.size > 0));
+}
+
+async function chat(url: string, token: string): Promise<void> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'gateway/claude', stream: true, messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  const text = await response.text();
+  if (!text.endsWith('data: [DONE]\n\n')) throw new Error(`The gateway answered ${response.status}: ${text}`);
+}
+
+interface Coverage {
+  readonly result: readonly {
+    readonly url: string;
+    readonly functions: readonly {
+      readonly functionName: string;
+      readonly ranges: readonly { readonly startOffset: number; readonly count: number }[];
+    }[];
+  }[];
+}
+
+function executedOf({ result }: Coverage): Executed {
+  const executed = new Map<string, Set<string>>();
+  for (const { url, functions } of result) {
+    const file = url.startsWith('file:') ? relative(root, fileURLToPath(url)) : '';
+    if (!/^(libs|services)\/[^/]+\/src\//.test(file)) continue;
+    const called = functions.flatMap(({ functionName, ranges: [range] }) =>
+      range !== undefined && range.count > 0 ? [`${functionName}@${range.startOffset}`] : [],
+    );
+    if (called.length > 0) executed.set(file, new Set(called));
+  }
+  return executed;
+}
+
+function print(executed: Executed): void {
+  const byPackage = Map.groupBy(executed, ([file]) => file.split('/', 2).join('/'));
+  const rows = [...byPackage].map(([name, files]) => ({ name, files: files.length, functions: functionsIn(files) }));
+  rows.sort((one, other) => other.files - one.files);
+  const lines = rows.map(({ name, files, functions }) => row(name, files, functions));
+  const listed = [...executed].map(([file, functions]) => `${String(functions.size).padStart(5)}  ${file}`).toSorted();
+  process.stdout.write(
+    [
+      'One streamed chat completion in one process executes',
+      row('', 'files', 'functions'),
+      ...lines,
+      row('all', executed.size, functionsIn([...executed])),
+      ...(options.list ? ['', 'functions  file', ...listed.toSorted(byFile)] : []),
+      '',
+    ].join('\n'),
+  );
+}
+
+function functionsIn(files: readonly (readonly [string, ReadonlySet<string>])[]): number {
+  return files.reduce((sum, [, functions]) => sum + functions.size, 0);
+}
+
+function row(name: string, files: number | string, functions: number | string): string {
+  return `${name.padEnd(30)}${String(files).padStart(6)}${String(functions).padStart(11)}`;
+}
+
+function byFile(one: string, other: string): number {
+  return one.slice(7).localeCompare(other.slice(7));
+}
+
+/** The all-in-one with its embedded storage and simulated providers, under the inspector; `stack` stops it. */
+async function startGateway(stack: AsyncDisposableStack): Promise<Gateway> {
+  const simulator = stack.use(await startSimulator());
+  const data = await mkdtemp(join(tmpdir(), 'count-files-'));
+  stack.defer(() => rm(data, { recursive: true, force: true }));
+  const child = spawn(process.execPath, ['--inspect=127.0.0.1:0', 'services/all-in-one/src/main.ts'], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH,
+      PORT: '0',
+      ADMIN_PORT: '0',
+      GATEWAY_DATA: data,
+      GATEWAY_CONFIG: 'deploy/docker/gateway.yaml',
+      SIMULATOR_URL: simulator.url,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  stack.defer(() => ended(child));
+  const [inspectorUrl = ''] = await lineWith(child.stderr, /ws:\/\/\S+/);
+  const [, chatUrl = '', token = ''] = await lineWith(child.stdout, /(http:\S+).*Bearer ([^']+)'/);
+  return { chatUrl, token, inspectorUrl };
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  child.kill();
+  await once(child, 'exit');
+}
+
+/** @throws Error with all lines when none of them matches. */
+async function lineWith(output: Readable, pattern: RegExp): Promise<RegExpExecArray> {
+  const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
+  const lines: string[] = [];
+  createInterface({ input: output })
+    .on('line', (line) => {
+      lines.push(line);
+      const match = pattern.exec(line);
+      if (match !== null) resolve(match);
+    })
+    .once('close', () => reject(new Error(`The gateway did not start:\n${lines.join('\n')}`)));
+  return promise;
+}

@@ -1,0 +1,125 @@
+import { join, resolve } from 'node:path';
+import { defaultGatewayConfig, type Environment, EnvReader, loadGatewayFile } from '@gateway/config';
+import { StopSignal, startFailureText } from '@gateway/lifecycle';
+import { IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { connectClient } from '@gateway/rpc/connect-client';
+import { startSimulator } from '@gateway/simulator';
+import { startBackends, startServices } from '@gateway/testkit';
+import { printEnd, printLine, printProgress, type Welcome, welcomeText } from './welcome.ts';
+
+// Every service in a process of its own on this machine, for trying the gateway out as it runs in production. Servers
+// whose address is not given (REDIS_URL, NATS_URL, DATABASE_URL) are started, empty, and end with this process.
+
+try {
+  await runUntilStopped(process.env);
+} catch (thrown) {
+  process.stderr.write(`${startFailureText('The gateway', thrown)}\n`);
+  process.exitCode = 1;
+}
+
+async function runUntilStopped(env: Environment): Promise<void> {
+  const settings = readSettings(env);
+  using stop = new StopSignal();
+  await using stack = new AsyncDisposableStack();
+  try {
+    process.stdout.write(welcomeText(await start(env, settings, stack, stop.signal)));
+  } catch (thrown) {
+    if (!stop.signal.aborted) throw thrown;
+  }
+  printProgress(`stopping after ${await stop.received}`);
+}
+
+interface Settings {
+  /** PORT (8080): the public HTTP port. */
+  readonly port: number;
+  /** DATABASE_URL is set: its tokens are the operator's business. */
+  readonly isDatabaseShared: boolean;
+  /** TOKEN_HASH_KEY: needed with DATABASE_URL; else a random one. */
+  readonly tokenHashKey: string | undefined;
+  /** GATEWAY_DATA: where the edge keeps its files. Default: ./data with DATABASE_URL, else a temporary folder. */
+  readonly dataFolder: string | undefined;
+  /** DRAIN_TIMEOUT_SECONDS (10): how long running requests may go on after Ctrl-C. */
+  readonly drainTimeoutSeconds: number;
+}
+
+/** @throws ConfigError with every problem found. */
+function readSettings(env: Environment): Settings {
+  const reader = new EnvReader(env);
+  const isDatabaseShared = reader.optional('DATABASE_URL') !== undefined;
+  const settings: Settings = {
+    port: reader.port('PORT', 8080),
+    isDatabaseShared,
+    tokenHashKey: isDatabaseShared
+      ? reader.required(
+          'TOKEN_HASH_KEY',
+          'Token hashes in the database of DATABASE_URL are made with it.',
+          '$(openssl rand -base64 32)',
+        )
+      : reader.optional('TOKEN_HASH_KEY'),
+    dataFolder: reader.optional('GATEWAY_DATA') ?? (isDatabaseShared ? './data' : undefined),
+    drainTimeoutSeconds: reader.integer('DRAIN_TIMEOUT_SECONDS', 10, { max: 86_400 }),
+  };
+  reader.done();
+  return settings;
+}
+
+/** Starts everything in the order in which it is needed; `stack` stops it. */
+async function start(
+  env: Environment,
+  settings: Settings,
+  stack: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<Welcome> {
+  const providers = await chooseProviders(env, stack);
+  printProgress('starting Redis, NATS and Postgres, where no address of one is given');
+  const { backends } = stack.use(await startBackends(env));
+  signal.throwIfAborted();
+  printProgress('starting the services');
+  const running = stack.use(
+    await startServices({
+      ...settings,
+      backends,
+      gatewayConfigFile: providers.gatewayConfigFile,
+      env: { ...env, ...providers.env },
+      onLine: printLine,
+      onUnexpectedEnd: printEnd,
+      signal,
+    }),
+  );
+  return {
+    ...running,
+    simulatorUrl: providers.simulatorUrl,
+    token: settings.isDatabaseShared ? undefined : await issueFirstToken(running.adminUrls.identity),
+  };
+}
+
+interface Providers {
+  readonly gatewayConfigFile: string | undefined;
+  /** Variables that the file refers to. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Set when the providers are simulated. */
+  readonly simulatorUrl: string | undefined;
+}
+
+/** The configured accounts; without any, simulated ones, which `stack` stops. */
+async function chooseProviders(env: Environment, stack: AsyncDisposableStack): Promise<Providers> {
+  const file = new EnvReader(env).optional('GATEWAY_CONFIG');
+  const configured = file === undefined ? defaultGatewayConfig(env) : loadGatewayFile(file, env);
+  if (configured.accounts.length > 0) {
+    return { gatewayConfigFile: file === undefined ? undefined : resolve(file), env: {}, simulatorUrl: undefined };
+  }
+  const simulator = stack.use(await startSimulator());
+  return {
+    gatewayConfigFile: join(import.meta.dirname, '../docker/gateway.yaml'),
+    env: { SIMULATOR_URL: simulator.url },
+    simulatorUrl: simulator.url,
+  };
+}
+
+/** Issues a token for trying the gateway out. */
+async function issueFirstToken(identityAdminUrl: string): Promise<string> {
+  const identity = connectClient(IdentityService, identityAdminUrl);
+  const limits = { requestsPerMinute: 60, tokensPerDay: 1_000_000n };
+  const issued = await identity.issue({ kind: TokenKind.SERVICE, label: 'first token', limits }, { timeoutMs: 10_000 });
+  return issued.tokenText;
+}

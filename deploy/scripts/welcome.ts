@@ -1,0 +1,72 @@
+import { type RunningServices, type ServiceName, serviceNames } from '@gateway/testkit';
+
+export interface Welcome extends Pick<RunningServices, 'baseUrl' | 'adminUrls' | 'grpcUrls' | 'services'> {
+  /** Absent on a shared database. */
+  readonly token: string | undefined;
+  /** Set when no provider account is configured. */
+  readonly simulatorUrl: string | undefined;
+}
+
+/** What a person sees once the services run: where they are, and a line to paste. */
+export function welcomeText({ baseUrl, adminUrls, token, simulatorUrl, ...addresses }: Welcome): string {
+  const body = JSON.stringify({
+    model: 'gateway/sterk',
+    stream: true,
+    messages: [{ role: 'user', content: 'Hello there' }],
+  });
+  const lines = [
+    '',
+    `  The gateway listens on  ${baseUrl}`,
+    ...(simulatorUrl === undefined
+      ? []
+      : [
+          `  Providers               simulated, at ${simulatorUrl}`,
+          '                          set OPENAI_API_KEY and/or ANTHROPIC_API_KEY, or GATEWAY_CONFIG, for real ones',
+        ]),
+    ...(token === undefined ? [] : [`  Token                   ${token}`]),
+    '  More tokens             ' +
+      `GATEWAY_ADMIN_URL=${adminUrls.identity} npm run gatewayctl -- token create --label my-first`,
+    '',
+    serviceLine('  Each service', 'operators (/livez /readyz /metrics)', 'gRPC', 'process'),
+    ...serviceNames.map((name) => lineOf(name, { adminUrls, ...addresses })),
+    '',
+    '  Try it:',
+    '',
+    `curl -N ${baseUrl}/v1/chat/completions -H 'Authorization: Bearer ${token ?? '<token>'}' -H 'Content-Type: application/json' -d '${body}'`,
+    '',
+    '',
+  ];
+  return lines.join('\n');
+}
+
+type Addresses = Pick<Welcome, 'adminUrls' | 'grpcUrls' | 'services'>;
+
+function lineOf(name: ServiceName, { adminUrls, grpcUrls, services }: Addresses): string {
+  // The edge serves no RPCs to other services.
+  const grpc = name === 'edge-router' ? '-' : new URL(grpcUrls[name]).host;
+  return serviceLine(`    ${name}`, adminUrls[name], grpc, String(services[name].pid ?? ''));
+}
+
+function serviceLine(name: string, operators: string, grpc: string, process: string): string {
+  return `${name.padEnd(25)} ${operators.padEnd(37)} ${grpc.padEnd(17)} ${process}`;
+}
+
+/** A line that a service logged, behind its name. */
+export function printLine(service: ServiceName, line: string): void {
+  print(service, line);
+}
+
+/** A service ended by itself. It is not started again, so that a person who tries the gateway out sees it missing. */
+export function printEnd(service: ServiceName, how: string): void {
+  print('start-services', `${service} ${how}. The others go on without it. Press Ctrl-C to stop them.`);
+}
+
+export function printProgress(text: string): void {
+  print('start-services', text);
+}
+
+function print(name: string, text: string): void {
+  process.stderr.write(`${name.padEnd(widestName)} | ${text}\n`);
+}
+
+const widestName = Math.max(...serviceNames.map(({ length }) => length));

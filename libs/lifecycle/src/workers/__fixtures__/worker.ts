@@ -1,0 +1,21 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { runWorker } from '../run-worker.ts';
+import { sharedPortOptions } from '../shared-port.ts';
+
+/** A worker that answers with its process id. With the argument `broken` it can't start. */
+await runWorker({ name: 'test', logLevel: 'silent', drainTimeoutMs: 1_000 }, async ({ metrics }) => {
+  const server = createServer((_request, response) => response.end(String(process.pid)));
+  metrics.gauge({ name: 'pid', help: 'Process id.' }).set(process.pid);
+  return {
+    routes: [],
+    async start() {
+      if (process.argv.includes('broken')) throw new Error('the disk is full');
+      server.listen({ port: Number(process.env['PORT']), host: '127.0.0.1', ...sharedPortOptions() });
+      await once(server, 'listening');
+    },
+    notReady: async () => undefined,
+    drain: async () => server.closeAllConnections(),
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
+});

@@ -1,0 +1,244 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { EndingFault } from './faults/fault-book.ts';
+import type { FaultOf } from './faults/fault-script.ts';
+import type { Answer, NamedEvent, ProviderError, ProviderEvent, ProviderFormat } from './provider-format.ts';
+
+/** One thing to do on the way of a stream. */
+export type StreamStep =
+  | { readonly kind: 'event'; readonly event: ProviderEvent }
+  /** Bytes that are not one of the answer's events. */
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'wait'; readonly durationMs: number }
+  | { readonly kind: 'reset' }
+  | { readonly kind: 'stall' }
+  | { readonly kind: 'endless_line'; readonly bytes: number };
+
+/** How a stream ran: as it should, or with less than the whole answer. */
+export type StreamEnd = 'completed' | 'faulted';
+
+export interface StreamScript {
+  readonly format: ProviderFormat;
+  readonly answer: Answer;
+  readonly beforeFirstEventMs: number;
+  readonly betweenEventsMs: number;
+  readonly unknownEvents: boolean;
+  readonly ending: StreamFault | undefined;
+}
+
+export type StreamFault = Exclude<EndingFault, { kind: 'status' }>;
+
+/** The steps of one streamed answer, with its faults at their places. */
+export function* scriptStream(script: StreamScript): Generator<StreamStep, StreamEnd> {
+  const { ending, format, answer } = script;
+  let sent = 0;
+  let broken = false;
+  if (script.beforeFirstEventMs > 0) yield { kind: 'wait', durationMs: script.beforeFirstEventMs };
+  for (const event of format.events(answer)) {
+    if (sent > 0 && script.betweenEventsMs > 0) yield { kind: 'wait', durationMs: script.betweenEventsMs };
+    if (ending !== undefined && isDue(ending, sent, event)) {
+      if (ending.kind !== 'broken_json') return yield* endStream(ending, script, sent);
+      broken = true;
+      yield { kind: 'event', event: { ...event, data: event.data.slice(0, event.data.length / 2) } };
+    } else yield { kind: 'event', event };
+    sent++;
+    if (script.unknownEvents) yield { kind: 'text', text: unknownEvents(sent) };
+  }
+  return broken ? 'faulted' : 'completed';
+}
+
+function isDue(fault: StreamFault, sent: number, event: ProviderEvent): boolean {
+  if (fault.kind === 'end' && fault.afterEvents === undefined) return event.terminal;
+  return sent === (fault.afterEvents ?? (fault.kind === 'failed' ? 2 : 0));
+}
+
+function* endStream(
+  fault: Exclude<StreamFault, FaultOf<'broken_json'>>,
+  { format, answer }: StreamScript,
+  sent: number,
+): Generator<StreamStep, StreamEnd> {
+  switch (fault.kind) {
+    case 'reset':
+    case 'stall':
+      yield { kind: fault.kind };
+      break;
+    case 'endless_line':
+      yield { kind: 'endless_line', bytes: fault.bytes ?? Number.POSITIVE_INFINITY };
+      break;
+    case 'error_event':
+      yield { kind: 'text', text: eventText(format.errorEvent(errorOf(fault, format), sent)) };
+      break;
+    case 'failed':
+      yield { kind: 'text', text: eventText(format.failedEvent(answer, errorOf(fault, format), sent)) };
+      break;
+    case 'end':
+      break;
+  }
+  return 'faulted';
+}
+
+/** By default the Messages provider is overloaded and the Responses provider has an internal error. */
+function errorOf({ error }: FaultOf<'error_event' | 'failed'>, { name }: ProviderFormat): ProviderError {
+  const usual: ProviderError =
+    name === 'messages'
+      ? { status: 529, message: 'Overloaded' }
+      : { status: 500, code: 'server_error', message: 'The server had an error while processing your request.' };
+  return error?.code === undefined && error?.type === undefined
+    ? { ...usual, message: error?.message ?? usual.message }
+    : { status: 500, message: usual.message, ...error };
+}
+
+function unknownEvents(number: number): string {
+  const data = JSON.stringify({ type: 'simulator.unknown', number });
+  return `: comment ${number}\n\nevent: keepalive\n\nevent: simulator.unknown\ndata: ${data}\n\n`;
+}
+
+/** An event as it stands in the stream. */
+export function eventText({ name, data }: NamedEvent): string {
+  return `event: ${name}\ndata: ${data}\n\n`;
+}
+
+export interface StreamOutput {
+  readonly response: ServerResponse;
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
+  /** Whether to write in pieces of a few bytes. */
+  readonly inPieces: boolean;
+  /** Called just before the bytes of these events are handed to the connection. */
+  readonly onEvents: (events: readonly ProviderEvent[]) => void;
+  /** Called just before bytes are handed to the connection, of events or of anything else. */
+  readonly onBytes: () => void;
+  /** Called just before the connection is reset. */
+  readonly onReset: () => void;
+}
+
+/**
+ * Carries out the steps of a stream at the pace of the client. Events between two waits are written together, a few at a
+ * time, and other work gets its turn after each write.
+ *
+ * @returns how it ended; 'cancelled' when the client left first.
+ */
+export async function writeStream(
+  steps: Iterator<StreamStep, StreamEnd>,
+  output: StreamOutput,
+): Promise<StreamEnd | 'cancelled'> {
+  const writer = new StreamWriter(output);
+  try {
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) {
+        await writer.finish();
+        return step.value;
+      }
+      await writer.take(step.value);
+      if (step.value.kind === 'reset') return 'faulted';
+      output.signal.throwIfAborted();
+    }
+  } catch (thrown) {
+    if (output.signal.aborted) return 'cancelled';
+    throw thrown;
+  }
+}
+
+const bytesPerWrite = 16 * 1024;
+const eventsPerWrite = 64;
+
+class StreamWriter {
+  readonly #output: StreamOutput;
+  #text = '';
+  #events: ProviderEvent[] = [];
+
+  constructor(output: StreamOutput) {
+    this.#output = output;
+  }
+
+  async take(step: StreamStep): Promise<void> {
+    switch (step.kind) {
+      case 'event':
+        this.#events.push(step.event);
+        return this.#add(eventText(step.event));
+      case 'text':
+        return this.#add(step.text);
+      case 'wait':
+        await this.#flushAll();
+        await setTimeout(step.durationMs, undefined, { signal: this.#output.signal });
+        return;
+      case 'stall':
+        await this.#flushAll();
+        return untilAborted(this.#output.signal);
+      case 'endless_line':
+        await this.#flush();
+        return this.#writeEndlessLine(step.bytes);
+      case 'reset':
+        await this.#flushAll();
+        this.#output.onReset();
+        this.#output.response.socket?.resetAndDestroy();
+    }
+  }
+
+  async finish(): Promise<void> {
+    await this.#flush();
+    await endResponse(this.#output.response, this.#output.signal);
+  }
+
+  async #add(text: string): Promise<void> {
+    this.#text += text;
+    if (this.#text.length >= bytesPerWrite || this.#events.length >= eventsPerWrite) await this.#flush();
+  }
+
+  /** Everything so far, the headers too when nothing else was sent yet. */
+  async #flushAll(): Promise<void> {
+    this.#output.response.flushHeaders();
+    await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#text === '') return;
+    const text = this.#text;
+    this.#output.onEvents(this.#events);
+    this.#text = '';
+    this.#events = [];
+    if (this.#output.inPieces) await this.#writePieces(Buffer.from(text));
+    else await this.#write(text);
+  }
+
+  async #write(bytes: string | Uint8Array): Promise<void> {
+    const { response, signal, onBytes } = this.#output;
+    signal.throwIfAborted();
+    onBytes();
+    if (response.write(bytes)) await setImmediate(undefined, { signal });
+    else await once(response, 'drain', { signal });
+  }
+
+  async #writePieces(bytes: Buffer): Promise<void> {
+    let position = 0;
+    for (let piece = 0; position < bytes.length; piece++) {
+      const length = pieceLengths[piece % pieceLengths.length] ?? 1;
+      await this.#write(bytes.subarray(position, position + length));
+      position += length;
+    }
+  }
+
+  async #writeEndlessLine(bytes: number): Promise<void> {
+    await this.#write('data: ');
+    for (let left = bytes; left > 0; left -= bytesPerWrite)
+      await this.#write('x'.repeat(Math.min(left, bytesPerWrite)));
+  }
+}
+
+const pieceLengths = [1, 2, 3, 5, 7, 11];
+
+/** Ends the answer and waits until the connection has taken all of it. */
+export async function endResponse(response: ServerResponse, signal: AbortSignal, body?: string): Promise<void> {
+  signal.throwIfAborted();
+  const finished = once(response, 'finish', { signal });
+  response.end(body);
+  await finished;
+}
+
+/** Never ends well: it waits for the client to leave. */
+export async function untilAborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw signal.reason;
+}

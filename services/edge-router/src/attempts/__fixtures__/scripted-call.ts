@@ -1,0 +1,50 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { type ExecuteResponse, ExecuteResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { RpcError } from '@gateway/rpc';
+import type { AdapterCall } from '../answer-frames.ts';
+
+/** A frame, the end of all, a failure, or nothing more for as long as the call lasts. */
+export type ScriptedFrame = MessageInitShape<typeof ExecuteResponseSchema> | 'end' | 'hang' | Error;
+
+/** A call of an adapter whose frames stand in a script: each in a turn of its own, or all at once. */
+export class ScriptedCall implements AdapterCall {
+  readonly #script: readonly ScriptedFrame[];
+  readonly #areTogether: boolean;
+  readonly #aborted = Promise.withResolvers<never>();
+  /** How many frames were taken. */
+  taken = 0;
+  isAborted = false;
+  hasEnded = false;
+
+  constructor(script: readonly ScriptedFrame[], { together = false } = {}) {
+    this.#script = script;
+    this.#areTogether = together;
+    this.#aborted.promise.catch(() => undefined);
+  }
+
+  readonly abort = (): void => {
+    this.isAborted = true;
+    this.#aborted.reject(new RpcError('cancelled', 'The caller cancelled the call.'));
+  };
+
+  get frames(): AsyncIterable<ExecuteResponse> {
+    return this.#frames();
+  }
+
+  async *#frames(): AsyncGenerator<ExecuteResponse> {
+    try {
+      for (const frame of this.#script) {
+        if (!this.#areTogether) await nextTurn();
+        if (this.isAborted || frame === 'hang') await this.#aborted.promise;
+        if (frame === 'end' || frame === 'hang') return;
+        if (frame instanceof Error) throw frame;
+        this.taken += 1;
+        yield create(ExecuteResponseSchema, frame);
+      }
+      await this.#aborted.promise;
+    } finally {
+      this.hasEnded = true;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { GatewayError } from '@gateway/errors';
+import { type ErrorDialect, renderError } from '../errors/render-error.ts';
+import { isRequestId, nameForMessages } from './request-id.ts';
+import { isReceived, isUploading } from './upload.ts';
+
+/** Writes the head of an answer: the headers that were set before, then these. None of these can replace the request's id. */
+export function writeHead(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string | number>>,
+): void {
+  for (const [name, value] of Object.entries(headers)) if (!isRequestId(name)) response.setHeader(name, value);
+  response.writeHead(status);
+}
+
+export function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  const body = JSON.stringify(value);
+  writeHead(response, status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
+/** Sends an error in the endpoint's shape. Does nothing for an answer that has begun: its stream ends it itself. */
+export function sendError(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { error, dialect, nowMs }: { readonly error: GatewayError; readonly dialect: ErrorDialect; readonly nowMs: number },
+): void {
+  if (response.headersSent || response.destroyed) return;
+  const { status, headers, body } = renderError(error, dialect, nowMs);
+  if (dialect === 'messages') nameForMessages(response);
+  // What is left of the request stands where the next one would begin.
+  if (!isReceived(request)) response.shouldKeepAlive = false;
+  writeHead(response, status, { ...headers, 'content-length': Buffer.byteLength(body) });
+  if (isUploading(request)) endAfterUpload(request, response, body);
+  else response.end(body);
+}
+
+/** How long a client may go on uploading after it was refused, how long it may pause meanwhile, and how much it may send. */
+export interface LingerLimits {
+  readonly totalMs: number;
+  readonly pauseMs: number;
+  readonly bytes: number;
+}
+
+const usualLimits: LingerLimits = { totalMs: 5_000, pauseMs: 1_000, bytes: 64 * 1024 * 1024 };
+
+/**
+ * Sends the whole answer at once, and closes the connection when the upload has ended or has lasted long enough. Closing earlier
+ * would reset the connection, and the client would lose the answer.
+ * @see https://www.rfc-editor.org/rfc/rfc9112#section-9.6
+ */
+export function endAfterUpload(
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: string,
+  { totalMs, pauseMs, bytes }: LingerLimits = usualLimits,
+): void {
+  response.write(body);
+  let bytesLeft = bytes;
+  const end = () => {
+    clearTimeout(total);
+    clearTimeout(pause);
+    response.end();
+  };
+  const total = setTimeout(end, totalMs);
+  const pause = setTimeout(end, pauseMs);
+  request.once('end', end).once('close', end).on('error', end);
+  request.on('data', (chunk: Buffer) => {
+    pause.refresh();
+    bytesLeft -= chunk.length;
+    if (bytesLeft < 0) end();
+  });
+  request.resume();
+}

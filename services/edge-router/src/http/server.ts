@@ -1,0 +1,166 @@
+import { randomUUIDv7 } from 'node:crypto';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { sharedPortOptions } from '@gateway/lifecycle/shared-port';
+import type { EdgeRouterConfig } from '../config.ts';
+import { HttpFault, toHttpFault } from '../errors/http-fault.ts';
+import { renderError } from '../errors/render-error.ts';
+import { assignRequestId, requestIdHeader } from './request-id.ts';
+import { syntaxFault } from './request-syntax.ts';
+import { sendError } from './respond.ts';
+import { StalledClients } from './stalled-clients.ts';
+import { breakUpload, deferUpload } from './upload.ts';
+
+type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'writeStallMs'>;
+
+/**
+ * The public HTTP listener: timeouts that Node leaves loose, rules of HTTP that Node does not check, JSON for requests that
+ * are none, and a drain that cuts nothing.
+ */
+export class HttpServer {
+  readonly #server: Server;
+  readonly #config: HttpServerConfig;
+  readonly #listener: RequestListener;
+  /** The answer to the latest request of each connection. Pipelined requests are under way together. */
+  readonly #latest = new WeakMap<Duplex, ServerResponse>();
+  readonly #stalledClients: StalledClients;
+  #draining = false;
+
+  /** @param onStalled is called for each client that was cut off because it took nothing. */
+  constructor(listener: RequestListener, config: HttpServerConfig, onStalled: () => void = () => undefined) {
+    this.#listener = listener;
+    this.#config = config;
+    this.#stalledClients = new StalledClients({ stallMs: config.writeStallMs, onStalled });
+    const headersTimeout = Math.min(config.headersTimeoutMs, config.bodyTimeoutMs);
+    this.#server = createServer({
+      headersTimeout,
+      requestTimeout: config.bodyTimeoutMs,
+      // Node looks at its timeouts only so often; its own half a minute would make them meaningless.
+      connectionsCheckingInterval: Math.min(1_000, headersTimeout / 2),
+      // Longer than the idle time of common load balancers, so that it is they who close.
+      keepAliveTimeout: 75_000,
+      maxHeaderSize: 32 * 1024,
+      // A missing host is refused in our own words.
+      requireHostHeader: false,
+    });
+    this.#server
+      .on('connection', (connection) => this.#stalledClients.watch(connection))
+      .on('request', (request, response) => this.#onRequest(request, response))
+      .on('checkContinue', (request, response) => this.#onRequest(request, response, deferUpload))
+      .on('checkExpectation', (request, response) => this.#onRequest(request, response, refuseExpectation))
+      .on('connect', (_request, connection) => this.#onConnect(connection))
+      .on('clientError', (fault, connection) => this.#onClientError(fault, connection));
+  }
+
+  /** Resolves with the port it listens on; rejects when the port is taken. */
+  listen(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server
+        .once('error', reject)
+        .listen({ port: this.#config.port, host: this.#config.host, ...sharedPortOptions() }, () => {
+          this.#server.off('error', reject);
+          const address = this.#server.address();
+          resolve(typeof address === 'object' && address !== null ? address.port : this.#config.port);
+        });
+    });
+  }
+
+  /** Takes no new connections, lets running requests end, and cuts what is left after `timeoutMs`. */
+  async drain(timeoutMs: number): Promise<void> {
+    if (!this.#server.listening) return;
+    this.#draining = true;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    // Idle keep-alive connections would otherwise hold up the end; ones that finish later become idle later.
+    const closeIdle = setInterval(() => this.#server.closeIdleConnections(), 100);
+    const cut = setTimeout(() => this.#server.closeAllConnections(), timeoutMs);
+    await closed;
+    clearInterval(closeIdle);
+    clearTimeout(cut);
+    this.#stalledClients[Symbol.dispose]();
+  }
+
+  #onRequest(
+    request: IncomingMessage,
+    response: ServerResponse,
+    before?: (request: IncomingMessage, response: ServerResponse) => void,
+  ): void {
+    const earlier = this.#latest.get(request.socket);
+    // The connection ends with an earlier answer: what comes after it must not be acted on.
+    if (earlier !== undefined && !earlier.shouldKeepAlive) return;
+    this.#latest.set(request.socket, response);
+    assignRequestId(response);
+    // Node drops what comes in one packet with a request to upgrade, also when nothing is upgraded.
+    if (this.#draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    const fault = syntaxFault(request);
+    if (fault !== undefined) return refuse(request, response, fault);
+    before?.(request, response);
+    if (!response.headersSent) this.#listener(request, response);
+  }
+
+  /** No tunnels here. */
+  #onConnect(connection: Duplex): void {
+    connection.on('error', () => connection.destroy());
+    this.#answerLast(connection, new HttpFault(405, 'There are no tunnels here.', { allow: 'GET, HEAD, POST' }));
+  }
+
+  /** What came is no HTTP, not in time, or broken off: nothing after it can be understood. */
+  #onClientError(error: NodeJS.ErrnoException, connection: Duplex): void {
+    const fault = toHttpFault(error.code);
+    const latest = this.#latest.get(connection);
+    // A connection on which nothing was ever sent is owed no answer.
+    const saidNothing = connection instanceof Socket && connection.bytesRead === 0;
+    if (error.code === 'ECONNRESET' || saidNothing) connection.destroy();
+    else if (latest === undefined || latest.req.complete) this.#answerLast(connection, fault);
+    else if (latest.writableFinished) connection.destroy();
+    else {
+      // It belongs to the body of a request: who reads that answers.
+      if (!latest.headersSent) latest.shouldKeepAlive = false;
+      breakUpload(latest.req, fault);
+    }
+  }
+
+  /** The connection's last answer, to no request that is known, when all requests before it have been answered. */
+  #answerLast(connection: Duplex, fault: HttpFault): void {
+    const latest = this.#latest.get(connection);
+    if (latest === undefined || latest.writableFinished) endWithAnswer(connection, fault);
+    else latest.once('finish', () => endWithAnswer(connection, fault));
+  }
+}
+
+function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
+  refuse(request, response, new HttpFault(417, 'The only expectation that is met is 100-continue.'));
+}
+
+/** In the chat shape: no endpoint is known. */
+function refuse(request: IncomingMessage, response: ServerResponse, error: HttpFault): void {
+  response.shouldKeepAlive = false;
+  sendError(request, response, { error, dialect: 'chat', nowMs: 0 });
+}
+
+/** An answer where Node has no request to answer. Does nothing when the connection is closing already. */
+function endWithAnswer(connection: Duplex, fault: HttpFault): void {
+  if (!connection.writable) return;
+  const { status, headers, body } = renderError(fault, 'chat', 0);
+  const fields = {
+    date: new Date().toUTCString(),
+    [requestIdHeader]: randomUUIDv7(),
+    ...headers,
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  connection.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+  const timer = setTimeout(() => connection.destroy(), lingerMs);
+  connection.once('close', () => clearTimeout(timer));
+}
+
+/** How long a client may take to close its side after the last answer. */
+const lingerMs = 1_000;

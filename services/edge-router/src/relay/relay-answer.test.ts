@@ -1,0 +1,219 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { create } from '@bufbuild/protobuf';
+import { AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RpcError } from '@gateway/rpc';
+import { systemClock } from '@gateway/time';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ScriptedCall, type ScriptedFrame } from '../attempts/__fixtures__/scripted-call.ts';
+import { answerFrames } from '../attempts/answer-frames.ts';
+import { clientSignal } from '../http/client-signal.ts';
+import type { UsageRecorder } from '../usage/usage-recorder.ts';
+import { relayAnswer } from './relay-answer.ts';
+
+const text = (value: string) => Buffer.from(value);
+const streamHead = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' } };
+const succeeded = { attempt: { result: AttemptResult.SUCCEEDED } };
+const broken = {
+  attempt: { result: AttemptResult.SERVER_ERROR },
+  error: { code: 'providers_unavailable', message: 'The answer broke off.' },
+};
+
+describe('relayAnswer', () => {
+  let server: Server;
+  let url: string;
+  let frames: readonly ScriptedFrame[];
+  let together: boolean;
+  let call: ScriptedCall;
+  let events: string[];
+
+  beforeAll(async () => {
+    server = createServer((request, response) => void relay(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(() => server.closeAllConnections());
+  beforeEach(() => {
+    events = [];
+    together = false;
+  });
+
+  async function relay(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const signal = clientSignal(request, response);
+    call = new ScriptedCall(frames, { together });
+    const rest = answerFrames(call, signal);
+    const first = (await rest.next()).value;
+    if (first === undefined) return expect.fail('there is a first frame');
+    const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt\n-5' });
+    const recorder: Pick<UsageRecorder, 'end' | 'onUsage'> = {
+      end: async (outcome, last) => {
+        if (last !== undefined) events.push(`used ${last.outputTokens} in the end`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        events.push(`settled ${Outcome[outcome]} ${response.writableEnded ? 'late' : 'in time'}`);
+      },
+      onUsage: ({ outputTokens }) => events.push(`used ${outputTokens}`),
+    };
+    await relayAnswer({
+      answer: { kind: 'answering', lease, first, frames: rest },
+      response,
+      recorder,
+      dialect: 'chat',
+      requestId: 'r1',
+      clock: systemClock,
+      signal,
+      heartbeatMs: 40,
+      report: async ({ result }) => void events.push(`reported ${AttemptResult[result]}`),
+    });
+  }
+
+  /** How many frames were taken, once no more are. */
+  async function takenWhenStill(): Promise<number> {
+    for (let before = -1; call.taken !== before; ) {
+      before = call.taken;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    return call.taken;
+  }
+
+  it('carries head, bytes and usage, and settles before the last byte', async () => {
+    frames = [
+      { head: streamHead, body: text('data: 1\n\n'), usage: { outputTokens: 1n } },
+      { body: text('data: 2\n\n') },
+      { body: text('data: [DONE]\n\n'), usage: { outputTokens: 2n }, outcome: succeeded },
+    ];
+    const response = await fetch(url);
+    expect(response.headers.get('x-gateway-provider')).toBe('provider_a');
+    expect(response.headers.get('x-gateway-model')).toBe('gpt-5');
+    expect(await response.text()).toBe('data: 1\n\ndata: 2\n\ndata: [DONE]\n\n');
+    expect(events).toContain('settled COMPLETED in time');
+    expect(events.filter((event) => event.startsWith('used'))).toEqual(['used 1', 'used 2 in the end']);
+    await expect.poll(() => call.hasEnded).toBe(true);
+    expect(events).toContain('reported SUCCEEDED');
+  });
+
+  it('sends an answer that is there in one piece with its length, settled before', async () => {
+    const head = { status: 201, headers: { 'content-type': 'application/json' } };
+    frames = [{ head, body: text('{"a":1}'), usage: { outputTokens: 3n }, outcome: succeeded }];
+    const response = await fetch(url);
+    expect(response.status).toBe(201);
+    expect(response.headers.get('content-length')).toBe('7');
+    expect(response.headers.get('x-gateway-provider')).toBe('provider_a');
+    expect(await response.text()).toBe('{"a":1}');
+    expect(events).toEqual(['used 3 in the end', 'reported SUCCEEDED', 'settled COMPLETED in time']);
+  });
+
+  it('carries frames that come all at once as those that come one by one', async () => {
+    together = true;
+    frames = [
+      { head: streamHead, body: text('data: 1\n\n') },
+      { body: text('data: 2\n\n') },
+      { body: text('data: 3\n\n'), outcome: succeeded },
+      'end',
+    ];
+    expect(await (await fetch(url)).text()).toBe('data: 1\n\ndata: 2\n\ndata: 3\n\n');
+    expect(events).toContain('settled COMPLETED in time');
+  });
+
+  it('holds the adapter back while the client reads slower than frames come, and loses nothing', async () => {
+    const large = { body: Buffer.alloc(1_000_000, 'x') };
+    frames = [{ head: streamHead }, ...Array.from({ length: 20 }, () => large), { outcome: succeeded }];
+    const response = await fetch(url);
+    expect(await takenWhenStill()).toBeLessThan(frames.length - 1);
+    expect((await response.arrayBuffer()).byteLength).toBe(20_000_000);
+  });
+
+  it('settles an answer as aborted whose client leaves while it is held back', async () => {
+    const large = { body: Buffer.alloc(1_000_000, 'x') };
+    frames = [{ head: streamHead, usage: { outputTokens: 1n } }, ...Array.from({ length: 20 }, () => large)];
+    const controller = new AbortController();
+    await fetch(url, { signal: controller.signal });
+    expect(await takenWhenStill()).toBeLessThan(frames.length);
+    controller.abort();
+    await expect.poll(() => events).toContainEqual(expect.stringMatching(/^settled ABORTED/));
+    expect(call.isAborted).toBe(true);
+  });
+
+  it('ends a stream that breaks off with one error event and nothing after it', async () => {
+    frames = [
+      { head: streamHead, body: text('data: 1\n\n') },
+      { body: text('data: 2\n\n'), outcome: broken },
+    ];
+    expect(await (await fetch(url)).text()).toBe(
+      'data: 1\n\ndata: 2\n\ndata: {"error":{"code":"providers_unavailable","message":"The answer broke off."}}\n\n',
+    );
+    expect(events).toContain('settled FAILED in time');
+    expect(events).toContain('reported SERVER_ERROR');
+  });
+
+  it('adds nothing to an answer that ends with its provider’s word of the failure, and settles what it cost', async () => {
+    const outcome = { ...broken, answerComplete: true };
+    for (const begun of [[{ head: streamHead, body: text('data: 1\n\n') }], []]) {
+      events = [];
+      const head = begun.length > 0 ? {} : { head: streamHead };
+      frames = [...begun, { ...head, body: text('data: failed\n\n'), usage: { outputTokens: 5n }, outcome }];
+      const whole = begun.length > 0 ? 'data: 1\n\ndata: failed\n\n' : 'data: failed\n\n';
+      expect(await (await fetch(url)).text()).toBe(whole);
+      expect(events).toContain('used 5 in the end');
+      expect(events).toContain('settled FAILED in time');
+      expect(events).toContain('reported SERVER_ERROR');
+    }
+  });
+
+  it('ends it in the same way when the adapter goes away, which is no fault of the account', async () => {
+    frames = [{ head: streamHead, body: text('data: 1\n\n') }, new RpcError('unavailable', 'connection lost')];
+    expect(await (await fetch(url)).text()).toMatch(
+      /^data: 1\n\ndata: \{"error":\{"code":"providers_unavailable".*\}\}\n\n$/,
+    );
+    expect(events).toContain('reported CANCELLED');
+  });
+
+  it('cuts the connection when the adapter goes away in the middle of an event, which nothing may follow', async () => {
+    frames = [
+      { head: streamHead, body: text('data: 1\n\ndata: {"half') },
+      new RpcError('unavailable', 'connection lost'),
+    ];
+    await expect(fetch(url).then((response) => response.text())).rejects.toThrow();
+    expect(events).toContain('settled FAILED in time');
+  });
+
+  it('sends no comment in the middle of an event', async () => {
+    frames = [{ head: streamHead, body: text('data: {"half') }, 'hang'];
+    const controller = new AbortController();
+    const reader = (await fetch(url, { signal: controller.signal })).body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('data: {"half');
+    const next = reader?.read().catch(() => 'aborted');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    controller.abort();
+    expect(await next).toBe('aborted');
+  });
+
+  it('cuts the connection when a JSON answer breaks off, since half of one can not be mended', async () => {
+    frames = [
+      { head: { status: 200, headers: { 'content-type': 'application/json' } }, body: text('{"a":') },
+      new RpcError('unavailable', 'lost'),
+    ];
+    await expect(fetch(url).then((response) => response.text())).rejects.toThrow();
+  });
+
+  it('cancels and settles an answer whose client leaves', async () => {
+    frames = [{ head: streamHead, body: text('data: 1\n\n'), usage: { outputTokens: 7n } }, 'hang'];
+    const controller = new AbortController();
+    const response = await fetch(url, { signal: controller.signal });
+    await response.body?.getReader().read();
+    controller.abort();
+    await expect.poll(() => call.hasEnded).toBe(true);
+    expect(events).toEqual(expect.arrayContaining(['used 7', 'reported CANCELLED']));
+    expect(events.some((event) => event.startsWith('settled ABORTED'))).toBe(true);
+  });
+
+  it('keeps a silent stream alive with comments', async () => {
+    frames = [{ head: streamHead, body: text('data: 1\n\n') }, 'hang'];
+    const controller = new AbortController();
+    const reader = (await fetch(url, { signal: controller.signal })).body?.getReader();
+    let seen = '';
+    while (!seen.includes(': keep-alive\n\n')) seen += Buffer.from((await reader?.read())?.value ?? []).toString();
+    expect(seen).toBe('data: 1\n\n: keep-alive\n\n');
+    controller.abort();
+  });
+});

@@ -1,0 +1,22 @@
+import { Outbox } from '../outbox.ts';
+import { usageEvent } from './test-edge.ts';
+
+/** A process with an outbox in the folder of its first argument, which it can't deliver. Waits to be killed. */
+const [, , folder = '', requestId = ''] = process.argv;
+const ignore = () => undefined;
+const outbox = await Outbox.open({
+  folder,
+  sink: { record: () => Promise.reject(new Error('away')) },
+  synchronous: 'off',
+  memoryEvents: 100,
+  events: {
+    deliveryFailed: ignore,
+    faulted: ignore,
+    writeFailed: ignore,
+    damaged: ignore,
+    lost: ignore,
+    backlog: ignore,
+  },
+});
+await outbox.finish(usageEvent(requestId));
+process.stdout.write('finished\n');

@@ -1,0 +1,108 @@
+import { create } from '@bufbuild/protobuf';
+import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { vi } from 'vitest';
+import { Outbox, type OutboxOptions, type UsageSink } from '../outbox.ts';
+import { OutboxFile } from '../outbox-file.ts';
+
+export const usageEvent = (requestId: string, outcome = Outcome.COMPLETED): UsageRecorded =>
+  create(UsageRecordedSchema, { requestId, tokenId: 't', localDay: '2026-11-20', inputTokens: 3n, outcome });
+
+type TestEdgeOptions = Pick<OutboxOptions, 'folder'> & Partial<OutboxOptions> & { readonly sink: UsageSink };
+
+const stuck = new Promise<never>(() => undefined);
+
+/** The outbox of one process as a test has several of them in one: with a disk that can fail, and a way to kill it. */
+export class TestEdge implements AsyncDisposable {
+  readonly outbox: Outbox;
+  readonly seen: {
+    writes: number;
+    writeErrors: number;
+    damaged: string[];
+    lost: string[];
+    waiting: number;
+    faults: unknown[];
+    deliveryFaults: unknown[];
+  };
+  readonly #files: OutboxFile[];
+  #isGone = false;
+  isDiskFull = false;
+  isKilled = false;
+
+  static async start({ sink, ...options }: TestEdgeOptions): Promise<TestEdge> {
+    const seen: TestEdge['seen'] = {
+      writes: 0,
+      writeErrors: 0,
+      damaged: [],
+      lost: [],
+      waiting: 0,
+      faults: [],
+      deliveryFaults: [],
+    };
+    const events: OutboxOptions['events'] = {
+      deliveryFailed: (fault) => void seen.deliveryFaults.push(fault),
+      faulted: (fault) => void seen.faults.push(fault),
+      writeFailed: () => {
+        seen.writeErrors += 1;
+      },
+      damaged: (path) => void seen.damaged.push(path),
+      lost: (event) => void seen.lost.push(event.requestId),
+      backlog: ({ events: waiting }) => {
+        seen.waiting = waiting;
+      },
+    };
+    const files: OutboxFile[] = [];
+    const edge: { current?: TestEdge } = {};
+    const openFile = (path: string, synchronous: OutboxOptions['synchronous']) => {
+      const file = OutboxFile.open(path, synchronous);
+      if (file === undefined) return undefined;
+      files.push(file);
+      const write = file.write.bind(file);
+      vi.spyOn(file, 'write').mockImplementation((...args) => {
+        if (edge.current?.isDiskFull) throw new Error('database or disk is full');
+        write(...args);
+        // Of its own requests; what dead processes left is written without a second argument.
+        if (args.length === 2) seen.writes += 1;
+      });
+      return file;
+    };
+    const outbox = await Outbox.open({
+      sink: { record: (...args) => (edge.current?.isKilled ? stuck : sink.record(...args)) },
+      events,
+      synchronous: 'off',
+      memoryEvents: 10_000,
+      retryMs: 2,
+      tendMs: 2,
+      lastDeliveryMs: 50,
+      openFile,
+      ...options,
+    });
+    edge.current = new TestEdge(outbox, seen, files);
+    return edge.current;
+  }
+
+  private constructor(outbox: Outbox, seen: TestEdge['seen'], files: OutboxFile[]) {
+    this.outbox = outbox;
+    this.seen = seen;
+    this.#files = files;
+  }
+
+  /** As by SIGKILL: it neither writes nor delivers any more, and holds no lock. */
+  async kill(): Promise<void> {
+    this.#isGone = true;
+    this.isDiskFull = true;
+    this.isKilled = true;
+    for (const file of this.#files) file[Symbol.dispose]();
+    await this.outbox[Symbol.asyncDispose]().catch(() => undefined);
+  }
+
+  /** As by SIGTERM. */
+  async stop(): Promise<void> {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    await this.outbox[Symbol.asyncDispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}

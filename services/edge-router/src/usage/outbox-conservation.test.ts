@@ -1,0 +1,265 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FakeLedger } from './__fixtures__/fake-ledger.ts';
+import { TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
+
+const memoryEvents = 8;
+const edgeCount = 2;
+
+const actions = {
+  serve: 'some requests are handed to a provider, answered and ended',
+  begin: 'a request is handed to a provider',
+  answer: 'its provider begins to answer',
+  finish: 'it ends',
+  refuse: 'it ends without an answer',
+  cutOff: 'the ledger is away',
+  muffle: 'the ledger keeps events, but its answers are lost',
+  reconnect: 'the ledger is back',
+  fill: 'the disk is full',
+  free: 'the disk has room again',
+  wait: 'some time passes',
+  kill: 'the process is killed, and another one started',
+  stop: 'the process is stopped, and another one started',
+} as const;
+type Action = keyof typeof actions;
+
+interface Step {
+  readonly action: Action;
+  readonly edge: number;
+  /** Which of the requests it is about. */
+  readonly pick: number;
+}
+
+interface Request {
+  readonly id: string;
+  state: 'running' | 'finished' | 'refused' | 'cut';
+  isAnswering: boolean;
+  /** Its beginning, or its end, was not written when its process died: no outbox can know of it. */
+  isUnknown: boolean;
+}
+
+/** Two edges on one folder, and what the ledger has to hold of their requests. */
+class Scene {
+  readonly requests: Request[] = [];
+  readonly #folder: string;
+  readonly #ledger = new FakeLedger();
+  readonly #edges: TestEdge[] = [];
+  readonly #running: Set<Request>[] = Array.from({ length: edgeCount }, () => new Set());
+  /** Of each edge: what its disk has not taken since it is full. */
+  readonly #unwritten: Set<Request>[] = Array.from({ length: edgeCount }, () => new Set());
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async start(): Promise<void> {
+    for (let n = 0; n < edgeCount; n++) this.#edges.push(await this.#startEdge());
+  }
+
+  async step({ action, edge: n, pick }: Step): Promise<void> {
+    const edge = this.#edge(n);
+    const running = this.#of(this.#running, n);
+    const request = [...running][pick % Math.max(1, running.size)];
+    switch (action) {
+      case 'serve':
+        for (let count = 0; count <= pick; count++) await this.#end(n, await this.#begin(n), 'finish');
+        break;
+      case 'begin':
+        await this.#begin(n);
+        break;
+      case 'answer':
+        if (request === undefined) break;
+        request.isAnswering = true;
+        this.#mark(n, request);
+        edge.outbox.open(usageEvent(request.id, Outcome.FAILED));
+        await turn();
+        break;
+      case 'finish':
+      case 'refuse':
+        if (request !== undefined) await this.#end(n, request, action);
+        break;
+      case 'cutOff':
+        this.#ledger.away = true;
+        break;
+      case 'muffle':
+        this.#ledger.mute = true;
+        break;
+      case 'reconnect':
+        this.#ledger.away = false;
+        this.#ledger.mute = false;
+        break;
+      case 'fill':
+        await turn();
+        edge.isDiskFull = true;
+        break;
+      case 'free':
+        await this.#free(n);
+        break;
+      case 'wait':
+        for (let round = 0; round < pick; round++) await turn();
+        break;
+      case 'kill':
+        await edge.kill();
+        this.#died(n);
+        this.#edges[n] = await this.#startEdge();
+        break;
+      case 'stop':
+        await edge.stop();
+        this.#died(n);
+        this.#edges[n] = await this.#startEdge();
+        break;
+    }
+  }
+
+  /** Everything works again, every process ends, and one more empties the folder. */
+  async settle(): Promise<void> {
+    this.#ledger.away = false;
+    this.#ledger.mute = false;
+    for (let n = 0; n < edgeCount; n++) {
+      await this.#free(n);
+      await this.#edge(n).stop();
+      this.#died(n);
+    }
+    await using last = await this.#startEdge();
+    await expect
+      .poll(
+        async () => {
+          return (await readdir(this.#folder)).filter((name) => name.endsWith('.sqlite')).length;
+        },
+        { interval: 5, timeout: 10_000 },
+      )
+      .toBe(1);
+    await expect.poll(() => last.seen.waiting).toBe(0);
+  }
+
+  rowOf({ id }: Request) {
+    return this.#ledger.rows.get(id);
+  }
+
+  get rowCount(): number {
+    return this.#ledger.rows.size;
+  }
+
+  async #begin(n: number): Promise<Request> {
+    const request: Request = { id: `r${this.requests.length}`, state: 'running', isAnswering: false, isUnknown: false };
+    this.requests.push(request);
+    this.#of(this.#running, n).add(request);
+    this.#mark(n, request);
+    this.#edge(n).outbox.open(usageEvent(request.id, Outcome.UNSPECIFIED));
+    await turn();
+    return request;
+  }
+
+  async #end(n: number, request: Request, how: 'finish' | 'refuse'): Promise<void> {
+    const edge = this.#edge(n);
+    this.#of(this.#running, n).delete(request);
+    request.state = how === 'finish' ? 'finished' : 'refused';
+    this.#mark(n, request);
+    if (how === 'finish') await edge.outbox.finish(usageEvent(request.id));
+    else edge.outbox.close(request.id);
+    await turn();
+    if (edge.seen.lost.includes(request.id)) request.isUnknown = true;
+  }
+
+  /** From here on the disk knows again of everything that has not been lost. */
+  async #free(n: number): Promise<void> {
+    const edge = this.#edge(n);
+    edge.isDiskFull = false;
+    const { writes } = edge.seen;
+    // With something to write, at once or when the disk is tried again.
+    edge.outbox.close('none');
+    await expect.poll(() => edge.seen.writes, { interval: 1 }).toBeGreaterThan(writes);
+    this.#of(this.#unwritten, n).clear();
+  }
+
+  #mark(n: number, request: Request): void {
+    if (this.#edge(n).isDiskFull) this.#of(this.#unwritten, n).add(request);
+  }
+
+  #died(n: number): void {
+    for (const request of this.#of(this.#unwritten, n)) request.isUnknown = true;
+    for (const request of this.#of(this.#running, n)) request.state = 'cut';
+    this.#of(this.#unwritten, n).clear();
+    this.#of(this.#running, n).clear();
+  }
+
+  #startEdge(): Promise<TestEdge> {
+    return TestEdge.start({
+      folder: this.#folder,
+      sink: this.#ledger,
+      memoryEvents,
+      lastDeliveryMs: 10,
+    });
+  }
+
+  #edge(n: number): TestEdge {
+    return this.#of(this.#edges, n);
+  }
+
+  #of<T>(list: readonly T[], n: number): T {
+    const found = list[n];
+    if (found === undefined) throw new Error(`there is no edge ${n}`);
+    return found;
+  }
+}
+
+/** What happens most of the time, what happens now and then, and what comes to pass in the end. */
+const steps = fc.array(
+  fc.record({
+    action: fc.oneof(
+      { weight: 10, arbitrary: fc.constantFrom<Action>('serve', 'begin', 'begin', 'finish', 'refuse', 'answer') },
+      { weight: 3, arbitrary: fc.constantFrom<Action>('cutOff', 'cutOff', 'muffle', 'reconnect') },
+      { weight: 3, arbitrary: fc.constantFrom<Action>('fill', 'free') },
+      { weight: 2, arbitrary: fc.constant<Action>('wait') },
+      { weight: 1, arbitrary: fc.constantFrom<Action>('kill', 'kill', 'kill', 'stop') },
+    ),
+    edge: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) }),
+    pick: fc.nat(5),
+  }),
+  { minLength: 60, maxLength: 120 },
+);
+
+describe('the ledger, whatever happens to edges, disks and itself', () => {
+  it('holds in the end every finished request once, and no refused one', { timeout: 120_000 }, async () => {
+    const seen = { finished: 0, refused: 0, cut: 0, unknown: 0 };
+    await fc.assert(
+      fc.asyncProperty(steps, async (schedule) => {
+        const folder = await mkdtemp(join(tmpdir(), 'outbox-'));
+        try {
+          const scene = new Scene(folder);
+          await scene.start();
+          for (const step of schedule) await scene.step(step);
+          await scene.settle();
+          let rows = 0;
+          for (const request of scene.requests) {
+            const row = scene.rowOf(request);
+            if (row !== undefined) rows += 1;
+            if (request.isUnknown) {
+              seen.unknown += 1;
+              continue;
+            }
+            expect(row?.outcome, request.id).toBe(expectedOutcome(request));
+            if (row !== undefined) expect(row.estimated, request.id).toBe(request.state === 'cut');
+            if (request.state !== 'running') seen[request.state] += 1;
+          }
+          expect(rows).toBe(scene.rowCount);
+        } finally {
+          await rm(folder, { recursive: true, force: true });
+        }
+      }),
+      { numRuns: 100 },
+    );
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(20);
+  });
+});
+
+function expectedOutcome({ state, isAnswering }: Request): Outcome | undefined {
+  if (state === 'finished') return Outcome.COMPLETED;
+  if (state === 'refused') return undefined;
+  return isAnswering ? Outcome.FAILED : Outcome.LOST;
+}

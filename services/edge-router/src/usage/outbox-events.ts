@@ -1,0 +1,53 @@
+import type { Metrics } from '@gateway/telemetry';
+import type { OutboxEvents } from './outbox.ts';
+
+export type OutboxFault = (part: 'outbox' | 'delivery', fault: unknown) => void;
+
+/** Metrics of the outbox; `onFault` gets what went wrong, for the log. */
+export function createOutboxEvents(metrics: Metrics, onFault: OutboxFault): OutboxEvents {
+  const gauge = (name: string, help: string) => metrics.gauge({ name: `gateway_edge_outbox_${name}`, help });
+  const counter = (name: string, help: string) => metrics.counter({ name: `gateway_edge_outbox_${name}`, help });
+  const backlogEvents = gauge('backlog_events', 'Finished requests that the ledger has not confirmed.');
+  const backlogBytes = gauge('backlog_bytes', 'Size of the outbox on disk, with what dead processes left.');
+  const oldest = gauge('oldest_event_seconds', 'Age of the oldest usage that the ledger has not confirmed.');
+  const writeErrors = counter(
+    'write_errors_total',
+    'Failures to write to the outbox; usage then waits in memory only.',
+  );
+  const lost = counter(
+    'lost_events_total',
+    'Events dropped because neither disk nor memory had room: never in the ledger.',
+  );
+  const damaged = counter('damaged_total', 'Files that could not be read and were set aside, and single rows.');
+  let isLosing = false;
+
+  return {
+    deliveryFailed: (fault) => onFault('delivery', fault),
+    faulted: (fault) => onFault('outbox', fault),
+    writeFailed(fault) {
+      writeErrors.inc();
+      onFault('outbox', fault);
+    },
+    damaged(path, rows) {
+      damaged.inc(rows ?? 1);
+      onFault(
+        'outbox',
+        new Error(
+          rows === undefined ? `${path} can't be read and is set aside` : `${path}: ${rows} rows can't be read`,
+        ),
+      );
+    },
+    lost() {
+      lost.inc();
+      // Once: there may be hundreds a second.
+      if (!isLosing) onFault('outbox', new Error('usage is lost: the outbox can not be written, and memory is full'));
+      isLosing = true;
+    },
+    backlog({ events, bytes, oldestSeconds }) {
+      isLosing = false;
+      backlogEvents.set(events);
+      backlogBytes.set(bytes);
+      oldest.set(oldestSeconds);
+    },
+  };
+}

@@ -1,0 +1,241 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeLedger } from './__fixtures__/fake-ledger.ts';
+import { TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
+import type { OutboxOptions } from './outbox.ts';
+
+describe('Outbox', () => {
+  let folder: string;
+  let ledger: FakeLedger;
+  const startEdge = (options: Partial<OutboxOptions> = {}) => TestEdge.start({ folder, sink: ledger, ...options });
+  const files = async () => (await readdir(folder)).filter((name) => name.endsWith('.sqlite'));
+  const delivered = () => [...ledger.rows.keys()].sort();
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'outbox-'));
+    ledger = new FakeLedger();
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('delivers a finished request, and leaves nothing behind', async () => {
+    const edge = await startEdge();
+    edge.outbox.open(usageEvent('r1', Outcome.UNSPECIFIED));
+    await edge.outbox.finish(usageEvent('r1'));
+    await expect.poll(delivered).toEqual(['r1']);
+    await edge.stop();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('keeps what could not be delivered for the next process', async () => {
+    ledger.away = true;
+    const first = await startEdge({ lastDeliveryMs: 5 });
+    await first.outbox.finish(usageEvent('r1'));
+    await first.stop();
+    expect(delivered()).toEqual([]);
+    ledger.away = false;
+    await using _second = await startEdge();
+    await expect.poll(delivered).toEqual(['r1']);
+    await expect.poll(files).toHaveLength(1);
+  });
+
+  it('takes open requests of a killed process for failed or lost, unless they had ended', async () => {
+    const killed = await startEdge();
+    const { outbox } = killed;
+    outbox.open(usageEvent('unanswered', Outcome.UNSPECIFIED));
+    outbox.open(usageEvent('cut', Outcome.UNSPECIFIED));
+    outbox.open(usageEvent('cut', Outcome.FAILED));
+    outbox.open(usageEvent('refused', Outcome.UNSPECIFIED));
+    outbox.close('refused');
+    outbox.open(usageEvent('done', Outcome.UNSPECIFIED));
+    ledger.away = true;
+    await outbox.finish(usageEvent('done'));
+    await killed.kill();
+    ledger.away = false;
+    await using _next = await startEdge();
+    await expect.poll(delivered).toEqual(['cut', 'done', 'unanswered']);
+    expect(ledger.rows.get('done')).toMatchObject({ outcome: Outcome.COMPLETED, estimated: false });
+    expect(ledger.rows.get('cut')).toMatchObject({ outcome: Outcome.FAILED, estimated: true });
+    expect(ledger.rows.get('unanswered')).toMatchObject({ outcome: Outcome.LOST, estimated: true });
+  });
+
+  it('takes over what a neighbour leaves when it dies, without anything being started', async () => {
+    await using neighbour = await startEdge();
+    ledger.away = true;
+    const killed = await startEdge();
+    await killed.outbox.finish(usageEvent('r1'));
+    expect(await files()).toHaveLength(2);
+    await killed.kill();
+    ledger.away = false;
+    await expect.poll(delivered).toEqual(['r1']);
+    await expect.poll(files).toHaveLength(1);
+    expect(neighbour.seen).toMatchObject({ damaged: [], faults: [] });
+  });
+
+  it('leaves the files of other living processes alone', async () => {
+    ledger.away = true;
+    await using owner = await startEdge({ lastDeliveryMs: 5 });
+    await owner.outbox.finish(usageEvent('r1'));
+    const other = new FakeLedger();
+    await using _neighbour = await startEdge({ sink: other } as Partial<OutboxOptions>);
+    await sleep(30);
+    expect(await files()).toHaveLength(2);
+    expect(other.rows.size).toBe(0);
+  });
+
+  it('keeps thousands of requests while the ledger is away, and delivers them in batches', async () => {
+    ledger.away = true;
+    await using edge = await startEdge();
+    for (let n = 0; n < 3_000; n++) void edge.outbox.finish(usageEvent(`r${n}`));
+    await edge.outbox.finish(usageEvent('last'));
+    await expect.poll(() => edge.seen.waiting).toBe(3_001);
+    ledger.away = false;
+    await expect.poll(() => ledger.rows.size, { timeout: 10_000 }).toBe(3_001);
+    expect(ledger.largestBatch).toBeLessThanOrEqual(500);
+    await expect.poll(() => edge.seen.waiting).toBe(0);
+  });
+
+  it('is not stopped by an answer that gets lost', async () => {
+    ledger.mute = true;
+    await using edge = await startEdge();
+    for (let n = 0; n < 50; n++) await edge.outbox.finish(usageEvent(`r${n}`));
+    ledger.mute = false;
+    await expect.poll(() => ledger.rows.size).toBe(50);
+    await expect.poll(() => edge.seen.waiting).toBe(0);
+  });
+
+  it('delivers from memory while the disk is full, and counts what finds no room', async () => {
+    await using edge = await startEdge({ memoryEvents: 10, lastDeliveryMs: 5 });
+    edge.isDiskFull = true;
+    await edge.outbox.finish(usageEvent('r0'));
+    await expect.poll(delivered).toEqual(['r0']);
+    ledger.away = true;
+    for (let n = 1; n <= 30; n++) await edge.outbox.finish(usageEvent(`r${n}`));
+    expect(edge.seen.writeErrors).toBeGreaterThan(0);
+    expect(edge.seen.lost).toHaveLength(20);
+    edge.isDiskFull = false;
+    await expect.poll(() => edge.seen.waiting).toBe(10);
+    await edge.kill();
+    ledger.away = false;
+    await using _next = await startEdge();
+    await expect.poll(() => ledger.rows.size).toBe(11);
+  });
+
+  it('sets a damaged file aside, and goes on', async () => {
+    await writeFile(join(folder, 'old.sqlite'), 'no database, but long enough to be taken for one'.repeat(100));
+    await using edge = await startEdge();
+    await expect.poll(() => edge.seen.damaged).toHaveLength(1);
+    expect(await readdir(folder)).toContain('old.sqlite.damaged');
+    await edge.outbox.finish(usageEvent('r1'));
+    await expect.poll(delivered).toEqual(['r1']);
+  });
+
+  it('refuses a folder that it can’t write', async () => {
+    await writeFile(join(folder, 'file'), '');
+    await expect(startEdge({ folder: join(folder, 'file', 'below') })).rejects.toThrow(/ENOTDIR/);
+  });
+
+  it('waits longer after each failed delivery', async () => {
+    ledger.away = true;
+    await using edge = await startEdge({ retryMs: 20 });
+    await edge.outbox.finish(usageEvent('r1'));
+    await sleep(150);
+    expect(edge.seen.deliveryFaults.length).toBeLessThanOrEqual(4);
+    ledger.away = false;
+    await expect.poll(delivered).toEqual(['r1']);
+  });
+
+  it('stops in time, even when the sink never answers', async () => {
+    const edge = await startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
+    await edge.outbox.finish(usageEvent('r1'));
+    await edge.stop();
+    expect(edge.seen.deliveryFaults).toEqual([]);
+    await using _next = await startEdge();
+    await expect.poll(delivered).toEqual(['r1']);
+  });
+
+  it('keeps its files for its own user', async () => {
+    await using edge = await startEdge();
+    await edge.outbox.finish(usageEvent('r1'));
+    for (const name of await readdir(folder)) expect((await stat(join(folder, name))).mode & 0o777, name).toBe(0o600);
+  });
+
+  it('reads a damaged file again that got its name back', async () => {
+    ledger.away = true;
+    const killed = await startEdge();
+    await killed.outbox.finish(usageEvent('r1'));
+    await killed.kill();
+    const [name = ''] = await files();
+    await rename(join(folder, name), join(folder, `${name}.damaged`));
+    await rename(join(folder, `${name}-wal`), join(folder, `${name}-wal.damaged`)).catch(() => undefined);
+    ledger.away = false;
+    await using _next = await startEdge();
+    await sleep(20);
+    expect(delivered()).toEqual([]);
+    await rename(join(folder, `${name}-wal.damaged`), join(folder, `${name}-wal`)).catch(() => undefined);
+    await rename(join(folder, `${name}.damaged`), join(folder, name));
+    await expect.poll(delivered).toEqual(['r1']);
+  });
+
+  describe('of a process that died', () => {
+    /** An edge that was killed with this request finished, and another open. */
+    const leaveBehind = async (requestId: string) => {
+      const edge = await startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
+      edge.outbox.open(usageEvent(`cut-${requestId}`, Outcome.FAILED));
+      await edge.outbox.finish(usageEvent(requestId));
+      await edge.kill();
+    };
+
+    it('is taken over by one only of two that start at once', async () => {
+      await leaveBehind('r1');
+      const ledgers = [new FakeLedger(), new FakeLedger()];
+      const start = (sink: FakeLedger) => startEdge({ sink } as Partial<OutboxOptions>);
+      const edges = await Promise.all(ledgers.map(start));
+      await expect.poll(() => ledgers.flatMap(({ rows }) => [...rows.keys()]).sort()).toEqual(['cut-r1', 'r1']);
+      await Promise.all(edges.map((edge) => edge.stop()));
+      expect(ledgers.some(({ rows }) => rows.size === 0)).toBe(true);
+      expect(await readdir(folder)).toEqual([]);
+    });
+
+    it('is taken over by the third when the second is killed as well', async () => {
+      await leaveBehind('r1');
+      await leaveBehind('r2');
+      ledger.away = true;
+      const second = await startEdge();
+      await second.outbox.finish(usageEvent('r3'));
+      await second.kill();
+      ledger.away = false;
+      await using _third = await startEdge();
+      await expect.poll(delivered).toEqual(['cut-r1', 'cut-r2', 'r1', 'r2', 'r3']);
+      expect(ledger.rows.get('cut-r1')).toMatchObject({ outcome: Outcome.FAILED, estimated: true });
+      await expect.poll(files).toHaveLength(1);
+    });
+
+    const startProcess = async (requestId: string): Promise<ChildProcess> => {
+      const path = join(import.meta.dirname, '__fixtures__/edge-process.ts');
+      const child = spawn(process.execPath, [path, folder, requestId], { stdio: ['ignore', 'pipe', 'inherit'] });
+      await once(child.stdout, 'data');
+      return child;
+    };
+
+    it('is free as soon as a true process is killed, and not before, however long it sleeps', {
+      timeout: 20_000,
+    }, async () => {
+      const child = await startProcess('r1');
+      child.kill('SIGSTOP');
+      await using _edge = await startEdge();
+      await sleep(50);
+      expect(ledger.rows.size).toBe(0);
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+      await expect.poll(delivered).toEqual(['r1']);
+      await expect.poll(files).toHaveLength(1);
+    });
+  });
+});

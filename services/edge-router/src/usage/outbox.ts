@@ -1,0 +1,339 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, mkdir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
+import { narrowMode } from '@gateway/config';
+import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { isDamage, type OutboxBatch, type OutboxChange, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
+
+/** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
+export interface UsageSink {
+  /** Resolves when the events are safe on the other side. May be repeated with the same events. */
+  record(events: readonly UsageRecorded[], signal: AbortSignal): Promise<void>;
+}
+
+export interface OutboxOptions {
+  readonly folder: string;
+  readonly sink: UsageSink;
+  readonly events: OutboxEvents;
+  readonly synchronous: OutboxSynchronous;
+  /** Finished requests that wait in memory while the disk takes nothing; further ones are lost. */
+  readonly memoryEvents: number;
+  /** How files are opened. Default: as OutboxFile does. */
+  readonly openFile?: typeof OutboxFile.open;
+  /** First pause after a failed delivery; doubled up to five seconds. Default: 100 ms. */
+  readonly retryMs?: number;
+  /** How long it goes on delivering when it is closed. Default: 1 s. */
+  readonly lastDeliveryMs?: number;
+  /** How often the files of dead processes are looked for, and a disk that failed is tried again. Default: 1 s. */
+  readonly tendMs?: number;
+}
+
+/** What operators learn of the outbox. */
+export interface OutboxEvents {
+  /** A delivery failed. It is repeated. */
+  deliveryFailed(fault: unknown): void;
+  /** Something else failed behind the requests, and is tried again. */
+  faulted(fault: unknown): void;
+  /** The disk took nothing: usage waits in memory. */
+  writeFailed(fault: unknown): void;
+  /** A file can't be read, or so many rows of it. */
+  damaged(path: string, rows: number | undefined): void;
+  /** An event that neither disk nor memory had room for: it will not be in the ledger. */
+  lost(event: UsageRecorded): void;
+  backlog(backlog: OutboxBacklog): void;
+}
+
+export interface OutboxBacklog {
+  /** Finished requests of this process that the ledger has not confirmed. */
+  readonly events: number;
+  /** How long the oldest of them has waited; 0 when none waits. */
+  readonly oldestSeconds: number;
+  /** Size of all files in the folder. */
+  readonly bytes: number;
+}
+
+/** Events of one delivery at most. */
+const batchEvents = 500;
+const maxRetryMs = 5_000;
+const sendTimeoutMs = 10_000;
+
+/**
+ * What this process owes the ledger. A request is opened before its provider is called, and made final before its client
+ * has the last byte; finals are delivered until the ledger's side confirms them. Killing the process, or cutting it off
+ * from the ledger for hours, loses nothing: the rest is delivered from disk, by this process or the next one of the
+ * folder, under the same request ids.
+ */
+export class Outbox implements AsyncDisposable {
+  readonly #options: OutboxOptions;
+  readonly #stop = new AbortController();
+  readonly #background: readonly Promise<void>[];
+  /** What the file does not have yet, the latest of each request. */
+  readonly #pending = new Map<string, OutboxChange>();
+  /** Requests whose end the file has to learn. */
+  readonly #openInFile = new Set<string>();
+  #file: OutboxFile;
+  #flush: Promise<void> | undefined;
+  #isDiskFailing = false;
+  #isClosed = false;
+  /** Finals of the file up to this sequence number are confirmed, though their rows may still stand. */
+  #confirmedUpTo = 0;
+  #arrival = Promise.withResolvers<void>();
+  #retryPause = new AbortController();
+
+  /** @throws when the folder can't be written: a mistake in the settings. */
+  static async open(options: OutboxOptions): Promise<Outbox> {
+    await mkdir(options.folder, { recursive: true, mode: 0o700 });
+    narrowMode(options.folder);
+    await access(options.folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return new Outbox(options);
+  }
+
+  private constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#file = newFile(options);
+    this.#background = [this.#deliver(), this.#tend()];
+  }
+
+  /** Notes that a provider is about to be called, or how far it has come. The event may be changed until the request ends. */
+  open(event: UsageRecorded): void {
+    this.#note(event.requestId, { kind: 'open', event });
+  }
+
+  /** Notes that a request ended without usage. */
+  close(requestId: string): void {
+    this.#note(requestId, { kind: 'closed' });
+  }
+
+  /**
+   * Notes how a request ended. Resolves when this survives the death of the process, or when the disk has been found not
+   * to take it; delivery goes on behind it. Never rejects. The event must not be changed any more.
+   */
+  finish(event: UsageRecorded): Promise<void> {
+    return this.#note(event.requestId, { kind: 'final', event });
+  }
+
+  /** Stops delivering and closes the file; what is not delivered stays for the next process. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#writePending();
+    this.#retryPause.abort();
+    await Promise.race([
+      this.#untilDelivered(),
+      sleep(this.#options.lastDeliveryMs ?? 1_000, undefined, { ref: false }),
+    ]);
+    this.#stop.abort(new Error('the outbox is closed'));
+    this.#retryPause.abort();
+    this.#announce();
+    await Promise.all(this.#background);
+    this.#writePending();
+    this.#isClosed = true;
+    if (this.#pending.size === 0 && this.#file.isEmpty) this.#file.remove();
+    else this.#file[Symbol.dispose]();
+  }
+
+  async #untilDelivered(): Promise<void> {
+    while (this.#waitingEvents > 0 && !this.#stop.signal.aborted) await this.#arrival.promise;
+  }
+
+  #note(requestId: string, change: OutboxChange): Promise<void> {
+    // Set anew, so that finals stand in the order in which they came.
+    this.#pending.delete(requestId);
+    if (change.kind === 'final' && this.#isDiskFailing && this.#pendingFinals().length >= this.#options.memoryEvents) {
+      this.#options.events.lost(change.event);
+    } else if (change.kind !== 'closed' || this.#openInFile.has(requestId)) {
+      this.#pending.set(requestId, change);
+    }
+    return this.#isDiskFailing ? Promise.resolve() : this.#scheduleFlush();
+  }
+
+  /** Everything of one turn of the event loop is one transaction. */
+  #scheduleFlush(): Promise<void> {
+    this.#flush ??= nextTick().then(() => {
+      this.#flush = undefined;
+      this.#writePending();
+    });
+    return this.#flush;
+  }
+
+  #writePending(): void {
+    if (this.#isClosed) return;
+    try {
+      this.#file.write(this.#pending, this.#confirmedUpTo);
+      for (const [requestId, { kind }] of this.#pending) {
+        if (kind === 'open') this.#openInFile.add(requestId);
+        else this.#openInFile.delete(requestId);
+      }
+      this.#pending.clear();
+      this.#isDiskFailing = false;
+    } catch (fault) {
+      this.#isDiskFailing = true;
+      this.#options.events.writeFailed(fault);
+      if (isDamage(fault)) this.#replaceFile();
+    }
+    this.#announce();
+  }
+
+  /** Its rows are lost but for those that can still be read; what comes from now on is not. */
+  #replaceFile(): void {
+    const { path } = this.#file;
+    this.#file[Symbol.dispose]();
+    OutboxFile.setAside(path);
+    this.#options.events.damaged(path, undefined);
+    this.#file = newFile(this.#options);
+    this.#confirmedUpTo = 0;
+    this.#openInFile.clear();
+  }
+
+  /** Something may be there to be delivered. */
+  #announce(): void {
+    this.#arrival.resolve();
+    this.#arrival = Promise.withResolvers();
+  }
+
+  /** Delivers finals in their order, a batch at a time, until it is stopped. */
+  async #deliver(): Promise<void> {
+    const { retryMs = 100 } = this.#options;
+    let pauseMs = retryMs;
+    while (!this.#stop.signal.aborted) {
+      const arrival = this.#arrival.promise;
+      const batch = this.#nextBatch();
+      if (batch === undefined) {
+        await arrival;
+        continue;
+      }
+      try {
+        if (batch.events.length > 0) await this.#send(batch.events);
+      } catch (fault) {
+        if (this.#stop.signal.aborted) return;
+        this.#options.events.deliveryFailed(fault);
+        this.#retryPause = new AbortController();
+        await sleep(pauseMs, undefined, { signal: this.#retryPause.signal }).catch(() => undefined);
+        pauseMs = Math.min(pauseMs * 2, maxRetryMs);
+        continue;
+      }
+      pauseMs = retryMs;
+      this.#confirm(batch);
+    }
+  }
+
+  /** A sink that ignores the signal delays neither the retry nor the end of the process. */
+  async #send(events: readonly UsageRecorded[]): Promise<void> {
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendTimeoutMs)]);
+    const given = Promise.withResolvers<never>();
+    const giveUp = () => given.reject(signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      await Promise.race([this.#options.sink.record(events, signal), given.promise]);
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  /** What the disk does not take is delivered from memory. */
+  #nextBatch(): OutboxBatch | undefined {
+    try {
+      const stored = this.#file.finals(this.#confirmedUpTo, batchEvents);
+      if (stored !== undefined) return stored;
+    } catch (fault) {
+      this.#options.events.faulted(fault);
+      if (isDamage(fault)) this.#replaceFile();
+    }
+    const events = this.#isDiskFailing ? this.#pendingFinals().slice(0, batchEvents) : [];
+    return events.length === 0 ? undefined : { events, upTo: undefined, damaged: 0 };
+  }
+
+  #confirm({ events, upTo, damaged }: OutboxBatch): void {
+    if (upTo === undefined) {
+      for (const { requestId } of events) this.#confirmPending(requestId);
+      return;
+    }
+    this.#confirmedUpTo = upTo;
+    if (damaged > 0) this.#options.events.damaged(this.#file.path, damaged);
+    if (!this.#isDiskFailing) void this.#scheduleFlush();
+  }
+
+  /** Its row, should it have one, is of no use any more. */
+  #confirmPending(requestId: string): void {
+    if (this.#openInFile.has(requestId)) this.#pending.set(requestId, { kind: 'closed' });
+    else this.#pending.delete(requestId);
+  }
+
+  #pendingFinals(): readonly UsageRecorded[] {
+    return [...this.#pending.values()].flatMap((change) => (change.kind === 'final' ? change.event : []));
+  }
+
+  get #waitingEvents(): number {
+    return this.#file.lastSequence - this.#confirmedUpTo + this.#pendingFinals().length;
+  }
+
+  async #tend(): Promise<void> {
+    const { signal } = this.#stop;
+    const { events, tendMs = 1_000 } = this.#options;
+    while (!signal.aborted) {
+      if (this.#isDiskFailing) this.#writePending();
+      this.#announce();
+      try {
+        events.backlog(await this.#measureBacklog());
+        await this.#adoptAbandoned();
+      } catch (fault) {
+        events.faulted(fault);
+      }
+      await sleep(tendMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #measureBacklog(): Promise<OutboxBacklog> {
+    const oldestMs = this.#file.writtenAtMs(this.#confirmedUpTo);
+    const files = (await readdir(this.#options.folder)).map((name) => stat(join(this.#options.folder, name)));
+    const sizes = (await Promise.allSettled(files)).map((file) => (file.status === 'fulfilled' ? file.value.size : 0));
+    return {
+      events: this.#waitingEvents,
+      oldestSeconds: oldestMs === undefined ? 0 : (Date.now() - oldestMs) / 1_000,
+      bytes: sizes.reduce((sum, size) => sum + size, 0),
+    };
+  }
+
+  /** Takes over what dead processes left in the folder. */
+  async #adoptAbandoned(): Promise<void> {
+    const { folder, events } = this.#options;
+    for (const name of await readdir(folder)) {
+      const path = join(folder, name);
+      if (!name.endsWith('.sqlite') || path === this.#file.path) continue;
+      try {
+        await this.#adopt(path);
+      } catch (fault) {
+        events.faulted(fault);
+        if (!isDamage(fault)) continue;
+        OutboxFile.setAside(path);
+        events.damaged(path, undefined);
+      }
+    }
+  }
+
+  /** Copies a file into this process' own and removes it. Cut short, it is done again: the ledger knows the ids. */
+  async #adopt(path: string): Promise<void> {
+    const { openFile = OutboxFile.open, synchronous } = this.#options;
+    using abandoned = openFile(path, synchronous);
+    if (abandoned === undefined) return;
+    abandoned.closeAbandoned();
+    let batch = abandoned.finals(0, batchEvents);
+    for (; batch !== undefined; batch = abandoned.finals(batch.upTo, batchEvents)) {
+      if (this.#stop.signal.aborted) return;
+      const changes = batch.events.map((event): [string, OutboxChange] => [event.requestId, { kind: 'final', event }]);
+      this.#file.write(new Map(changes));
+      if (batch.damaged > 0) this.#options.events.damaged(path, batch.damaged);
+      this.#announce();
+      await nextTick();
+    }
+    abandoned.remove();
+  }
+}
+
+/** A file of this process alone. */
+function newFile({ folder, synchronous, openFile = OutboxFile.open }: OutboxOptions): OutboxFile {
+  let file: OutboxFile | undefined;
+  // Again, should another process take it for abandoned before it is locked.
+  while (file === undefined) file = openFile(join(folder, `${randomUUID()}.sqlite`), synchronous);
+  return file;
+}

@@ -1,0 +1,133 @@
+import { create } from '@bufbuild/protobuf';
+import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { ManualClock } from '@gateway/time';
+import { describe, expect, it } from 'vitest';
+import type { Principal } from '../authentication/principal.ts';
+import type { Charge } from './day-budget-charger.ts';
+import { RecentRequests } from './recent-requests.ts';
+import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
+
+const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt-5.5' });
+const usage = (inputTokens: bigint, outputTokens: bigint, estimated = false) =>
+  create(UsageSchema, { inputTokens, outputTokens, estimated });
+
+function setUp(limits: Principal['limits'] = { requestsPerMinute: 1, tokensPerDay: 100 }) {
+  const lines: string[] = [];
+  const finals: UsageRecorded[] = [];
+  const charges: Charge[] = [];
+  const recent = new RecentRequests(new ManualClock(1_000_000));
+  const peers = {
+    outbox: {
+      open: (event: UsageRecorded) => void lines.push(`open ${Outcome[event.outcome]} ${event.outputTokens}`),
+      close: (requestId: string) => void lines.push(`close ${requestId}`),
+      finish: async (event: UsageRecorded) => void finals.push(event),
+    },
+    charger: { charge: async (charge: Charge) => void charges.push(charge) },
+    recent,
+  } satisfies RecorderPeers;
+  const principal: Principal = { tokenId: 't1', caller: 'c', kind: 'service', label: 'ci', limits };
+  const admission = { admittedAtMs: 1_000, localDay: '2026-11-20', headers: {} };
+  const request = { requestId: 'r1', principal, admission, endpoint: '/v1/chat/completions', bodyBytes: 401 };
+  return { recorder: new UsageRecorder(request, peers), lines, finals, charges, recent };
+}
+
+describe('UsageRecorder', () => {
+  it('records the last report once, and charges input plus output to the day of the admission', async () => {
+    const { recorder, finals, charges, recent } = setUp();
+    recorder.onLease(lease);
+    recorder.onUsage(usage(10n, 1n, true));
+    recorder.onUsage(usage(12n, 30n));
+    await Promise.all([recorder.end(Outcome.COMPLETED), recorder.end(Outcome.ABORTED)]);
+    expect(finals).toHaveLength(1);
+    expect(finals[0]).toMatchObject({
+      requestId: 'r1',
+      tokenId: 't1',
+      localDay: '2026-11-20',
+      provider: 'provider_a',
+      model: 'gpt-5.5',
+      inputTokens: 12n,
+      outputTokens: 30n,
+      estimated: false,
+      outcome: Outcome.COMPLETED,
+    });
+    expect(charges).toEqual([{ key: 'token:t1', requestId: 'r1', localDay: '2026-11-20', tokens: 42 }]);
+    expect(recent.of('t1')).toEqual(['r1']);
+  });
+
+  it('charges nothing to a token without a day budget', async () => {
+    const { recorder, finals, charges } = setUp({ requestsPerMinute: 5, tokensPerDay: undefined });
+    recorder.onLease(lease);
+    recorder.onUsage(usage(1n, 1n));
+    await recorder.end(Outcome.COMPLETED);
+    expect(finals).toHaveLength(1);
+    expect(charges).toEqual([]);
+  });
+
+  it('records nothing when no provider was sent the request', async () => {
+    const { recorder, lines, finals } = setUp();
+    recorder.onLease(lease);
+    await recorder.end(Outcome.ABORTED);
+    expect(finals).toEqual([]);
+    expect(lines).toEqual(['open UNSPECIFIED 0', 'close r1']);
+  });
+
+  it('records the input of a request that was sent and not answered, once and to the day as well', async () => {
+    const { recorder, lines, finals, charges } = setUp();
+    recorder.onLease(lease);
+    recorder.onSent(usage(90n, 0n, true));
+    await Promise.all([recorder.end(Outcome.ABORTED), recorder.end(Outcome.ABORTED)]);
+    expect(finals).toHaveLength(1);
+    expect(finals[0]).toMatchObject({ inputTokens: 90n, outputTokens: 0n, estimated: true, outcome: Outcome.ABORTED });
+    expect(charges).toEqual([{ key: 'token:t1', requestId: 'r1', localDay: '2026-11-20', tokens: 90 }]);
+    expect(lines).toEqual(['open UNSPECIFIED 0']);
+  });
+
+  it('records nothing of a request that its provider refused, also when the client leaves before the next attempt', async () => {
+    const { recorder, finals } = setUp();
+    recorder.onLease(lease);
+    recorder.onSent(usage(90n, 0n, true));
+    recorder.onAttemptFailed();
+    await recorder.end(Outcome.ABORTED);
+    expect(finals).toEqual([]);
+    const other = setUp();
+    other.recorder.onLease(lease);
+    other.recorder.onSent(usage(90n, 0n, true));
+    other.recorder.onLease(lease);
+    await other.recorder.end(Outcome.ABORTED);
+    expect(other.finals).toEqual([]);
+  });
+
+  it('forgets what an attempt reported when the next one begins, and discards what led to no answer', async () => {
+    const { recorder, finals } = setUp();
+    recorder.onLease(lease);
+    recorder.onUsage(usage(10n, 0n, true));
+    recorder.onLease(lease);
+    await recorder.end(Outcome.ABORTED);
+    expect(finals).toEqual([]);
+    const other = setUp();
+    other.recorder.onLease(lease);
+    other.recorder.onUsage(usage(10n, 0n, true));
+    await other.recorder.discard();
+    await other.recorder.end(Outcome.COMPLETED);
+    expect(other.finals).toEqual([]);
+  });
+
+  it('notes in the outbox that a provider answers, and again at every thousand tokens', () => {
+    const { recorder, lines } = setUp();
+    recorder.onLease(lease);
+    for (const output of [0n, 10n, 999n, 1_000n, 1_999n, 2_500n]) recorder.onUsage(usage(5n, output));
+    expect(lines).toEqual(['open UNSPECIFIED 0', 'open FAILED 0', 'open FAILED 1000', 'open FAILED 2500']);
+  });
+
+  it('does not open a request again that has ended', async () => {
+    const { recorder, lines, finals } = setUp();
+    recorder.onLease(lease);
+    await recorder.end(Outcome.ABORTED);
+    recorder.onUsage(usage(5n, 2_000n));
+    recorder.onLease(lease);
+    expect(lines).toEqual(['open UNSPECIFIED 0', 'close r1']);
+    expect(finals).toEqual([]);
+  });
+});

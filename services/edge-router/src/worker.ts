@@ -1,0 +1,10 @@
+import { readProcessConfig } from '@gateway/lifecycle';
+import { runWorker } from '@gateway/lifecycle/workers';
+import { createEdgeRouterFromEnvironment } from './service.ts';
+
+/** One of several sibling processes that share the public port. */
+const { logLevel, drainTimeoutMs } = readProcessConfig(process.env);
+
+await runWorker({ name: 'edge-router', logLevel, drainTimeoutMs }, (runtime) =>
+  createEdgeRouterFromEnvironment(process.env, runtime),
+);
