@@ -5,7 +5,7 @@ export { createAdapterContext } from './adapter-context.ts';
 export { checkAdapterSettings, createAdapterFromEnvironment } from './adapter-from-environment.ts';
 export type { AdapterPeers, AdapterServiceOptions } from './adapter-service.ts';
 export { createAdapterService } from './adapter-service.ts';
-export { estimateInputTokens, estimateOutputTokens } from './attempt/usage.ts';
+export { estimateInputTokens, estimateOutputTokens } from './attempt/answer-frames.ts';
 export { ChatAnswerReader, type ChatAnswerReaderOptions, type ChatEventReader } from './chat-answer-reader.ts';
 export { meaningOfStatus, type StatusRule, type StatusRules } from './failure/status-rules.ts';
 export type { ErrorMeaning, FailureFacts, Rejection } from './failure/upstream-failure.ts';

@@ -1,7 +1,7 @@
 import { PiecedBytes } from '@gateway/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { estimateInputTokens, estimateOutputTokens } from './usage.ts';
+import { estimateInputTokens, estimateOutputTokens } from './answer-frames.ts';
 
 const bodyOf = (...contents: string[]) => new PiecedBytes([Buffer.from(JSON.stringify({ contents }))]);
 

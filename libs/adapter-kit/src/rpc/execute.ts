@@ -2,9 +2,8 @@ import { GatewayError } from '@gateway/errors';
 import { PiecedBytes } from '@gateway/json';
 import type { CallContext } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
-import type { ExecuteFrame } from '../attempt/answer-frames.ts';
+import { type ExecuteFrame, estimateInputTokens } from '../attempt/answer-frames.ts';
 import { type AttemptedRequest, attemptFrames } from '../attempt/attempt.ts';
-import { estimateInputTokens } from '../attempt/usage.ts';
 import type { TranslationSteps, Translator } from '../provider-format.ts';
 import { type ReceivedRequest, type RequestFrame, readClientRequest, toClientRequest } from './client-request.ts';
 

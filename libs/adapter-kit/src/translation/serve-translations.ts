@@ -3,7 +3,7 @@ import { platform } from 'node:process';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { GatewayError } from '@gateway/errors';
 import { PiecedBytes } from '@gateway/json';
-import { estimateInputTokens } from '../attempt/usage.ts';
+import { estimateInputTokens } from '../attempt/answer-frames.ts';
 import type { TranslateChat, TranslationReply, TranslationTask } from './translation.ts';
 
 /** What the module of a translation worker does: makes one request after another into the provider's. */
