@@ -4,7 +4,7 @@ import type { Client, ServiceRoute, UntypedHandlers } from './service-types.ts';
 
 /** A call with one request and one answer as bytes, for channels that carry nothing else. */
 export interface CallInBytes {
-  /** `gateway.edge.v1.RequestTraceService` */
+  /** `gateway.usage.v1.UsageReportService` */
   readonly service: string;
   /** `getTrace` */
   readonly method: string;

@@ -12,7 +12,7 @@ import { directClient, serviceRoute } from '@gateway/rpc';
 import { GrpcServer, openMultiplexedChannel } from '@gateway/rpc/grpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ClientPresence } from '../http/client-presence.ts';
-import { RequestTrace } from '../trace/request-trace.ts';
+import { RequestLogEntry } from '../usage/request-log.ts';
 import { unobserved } from './__fixtures__/scripted-answers.ts';
 import { attemptUntilAnswering } from './attempt-loop.ts';
 import { AttemptReporter } from './attempt-reporter.ts';
@@ -80,7 +80,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       caller: '',
       allowCandidateFailover: false,
       client,
-      trace: new RequestTrace({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
+      trace: new RequestLogEntry({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
       attempt: () =>
         executeAttempt({
           adapter,

@@ -1,5 +1,4 @@
 import { GatewayError } from '@gateway/errors';
-import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import {
   type Attempt,
   type AttemptOutcome,
@@ -12,10 +11,11 @@ import type {
   AcquireResponse,
   PoolBrokerService,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { ClientPresence } from '../http/client-presence.ts';
-import type { RequestTrace } from '../trace/request-trace.ts';
+import type { RequestLogEntry } from '../usage/request-log.ts';
 import { AnswerTooLongError } from './answer-too-long-error.ts';
 import { mayBeShown, modelNotFoundFor, noneUsable, outOfReach, poolExhausted } from './attempt-errors.ts';
 import { type AttemptReporter, reportOf } from './attempt-reporter.ts';
@@ -42,7 +42,7 @@ export interface AttemptPlan<T> {
 
 /** What is told of attempts until one is answering. */
 export type AttemptObserver = Pick<
-  RequestTrace,
+  RequestLogEntry,
   'onAsking' | 'onAcquired' | 'onBrokerAway' | 'onAnswering' | 'onAmended' | 'onAttemptEnded'
 >;
 

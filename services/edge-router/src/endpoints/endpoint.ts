@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import type { RecentRequestService } from '@gateway/proto/edge/v1/recent_request_service_pb.js';
 import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
@@ -16,7 +15,7 @@ import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { ErrorDialect } from '../errors/error-dialect.ts';
 import type { ClientPresence } from '../http/client-presence.ts';
-import type { RequestTrace } from '../trace/request-trace.ts';
+import type { RequestLogEntry } from '../usage/request-log.ts';
 import type { RecorderPeers } from '../usage/usage-recorder.ts';
 
 /** A request that has passed authentication and admission. */
@@ -32,8 +31,8 @@ export interface AdmittedRequest {
   readonly principal: Principal;
   readonly admission: Admission;
   readonly client: ClientPresence;
-  /** Tells operators what becomes of the request. */
-  readonly trace: RequestTrace;
+  /** Writes down for operators what becomes of the request. */
+  readonly trace: RequestLogEntry;
 }
 
 /** What endpoints work with. */
@@ -47,8 +46,6 @@ export interface EndpointPeers {
   readonly renewals: LeaseRenewals;
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
   readonly usageQuery: Client<typeof UsageQueryService>;
-  /** The other worker processes of this edge; absent when it is alone. */
-  readonly neighbours?: Client<typeof RecentRequestService>;
   readonly recording: RecorderPeers;
 }
 

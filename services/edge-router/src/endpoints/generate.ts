@@ -1,13 +1,13 @@
 import type { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
 import { Dialect, type JsonMember } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import {
   type AttemptOutcome,
   AttemptResult,
   type Lease,
   type ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type AnswerNames, relayAnswer } from '../answer/relay-answer.ts';
 import type { AnswerFlow } from '../attempts/answer-flow.ts';

@@ -9,8 +9,7 @@ import type { EndpointPeers } from '../endpoints/endpoint.ts';
 import { whenThere } from '../endpoints/when-there.ts';
 import type { RequestEvents } from '../events.ts';
 import type { Route } from '../routes.ts';
-import type { RecentTraces } from '../trace/recent-traces.ts';
-import { RequestTrace } from '../trace/request-trace.ts';
+import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
 import { keepHeaders } from './answer-head.ts';
 import { ClientPresence } from './client-presence.ts';
 import { clientRequestIdOf, nameForMessages, requestIdOf } from './request-id.ts';
@@ -23,7 +22,7 @@ export interface RequestPeers {
   readonly endpoints: EndpointPeers;
   readonly events: RequestEvents;
   readonly bodies: BodyMemory;
-  readonly traces: RecentTraces;
+  readonly requestLog: RequestLog;
 }
 
 /** One request from its route to its last byte: authenticate, admit, answer; whatever is thrown is rendered here. */
@@ -38,8 +37,8 @@ export async function handleRequest(
   peers.events.requestStarted();
   const receivedAtMs = peers.endpoints.clock.nowMs();
   const clientRequestId = clientRequestIdOf(request);
-  const trace = new RequestTrace({ requestId, clientRequestId, endpoint: route.path, receivedAtMs });
-  if (route.isTraced) peers.traces.begin(trace);
+  const slowMs = peers.endpoints.config.traceSlowMs;
+  const trace = new RequestLogEntry({ requestId, clientRequestId, endpoint: route.path, receivedAtMs, slowMs });
   const client = clientOf(request, response);
   using allocation = peers.bodies.open(client);
   const exchange: Exchange = { requestId, request, response, client, allocation, trace };
@@ -56,8 +55,8 @@ export async function handleRequest(
     if (client.hasStalled) trace.onClientStalled();
     const status = client.hasLeft ? 499 : response.statusCode;
     trace.onEnded({ status, errorCode, clientLeft: client.hasLeft, waitedForRoomMs: allocation.waitedMs });
-    peers.traces.end(trace);
-    peers.events.requestEnded(trace, peers.traces.slowMs);
+    if (route.isLogged) peers.requestLog.add(trace);
+    peers.events.requestEnded(trace.message);
   }
 }
 
@@ -67,7 +66,7 @@ interface Exchange {
   readonly response: ServerResponse;
   readonly client: ClientPresence;
   readonly allocation: BodyAllocation;
-  readonly trace: RequestTrace;
+  readonly trace: RequestLogEntry;
 }
 
 /** Throws, at once or later, whatever is to be rendered. */

@@ -7,7 +7,7 @@ export type OutboxFault = (part: 'outbox' | 'delivery', fault: unknown) => void;
 export function createOutboxEvents(metrics: Metrics, onFault: OutboxFault): OutboxEvents {
   const gauge = (name: string, help: string) => metrics.gauge({ name: `gateway_edge_outbox_${name}`, help });
   const counter = (name: string, help: string) => metrics.counter({ name: `gateway_edge_outbox_${name}`, help });
-  const backlogEvents = gauge('backlog_events', 'Finished requests that the ledger has not confirmed.');
+  const backlogEvents = gauge('backlog_events', 'Usage and log entries of requests that the ledger has not confirmed.');
   const backlogBytes = gauge('backlog_bytes', 'Size of the outbox on disk, with what dead processes left.');
   const oldest = gauge('oldest_event_seconds', 'Age of the oldest usage that the ledger has not confirmed.');
   const writeErrors = counter(

@@ -1,6 +1,5 @@
 import type { DescMessage, DescService } from '@bufbuild/protobuf';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { RequestTraceService } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
@@ -17,7 +16,6 @@ const services: readonly DescService[] = [
   LimiterService,
   MultiplexService,
   PoolBrokerService,
-  RequestTraceService,
   UsageIngestService,
   UsageLedgerService,
   UsageQueryService,

@@ -2,20 +2,22 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AcquireResponse, AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { RequestEnd, RequestStory } from '../request-story.ts';
-import { RequestTrace } from '../request-trace.ts';
+import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { type RequestEnd, RequestLogEntry } from '../request-log.ts';
 
-/** The trace of a made-up request, on a clock that moves when it is told to. */
-export class TracedRequest {
-  readonly trace: RequestTrace;
+export const slowMs = 10_000;
+
+/** The log entry of a made-up request, on a clock that moves by `wait` alone. */
+export class LoggedRequest {
+  readonly entry: RequestLogEntry;
   #nowMs = 1_000;
 
   constructor(requestId = 'r', receivedAtMs = 0) {
-    this.trace = new RequestTrace({ requestId, endpoint: '/v1/messages', receivedAtMs }, () => this.#nowMs);
+    this.entry = new RequestLogEntry({ requestId, endpoint: '/v1/messages', receivedAtMs, slowMs }, () => this.#nowMs);
   }
 
-  get story(): RequestStory {
-    return this.trace.story;
+  get message(): RequestLogged {
+    return this.entry.message;
   }
 
   wait(ms: number): this {
@@ -25,27 +27,27 @@ export class TracedRequest {
 
   /** Authenticated, admitted and read. */
   read(model = 'gateway/sterk', tokenId = 't'): this {
-    this.trace.onAuthenticated(tokenId);
-    this.trace.onAdmitted();
-    this.trace.onModel(model);
+    this.entry.onAuthenticated(tokenId);
+    this.entry.onAdmitted();
+    this.entry.onModel(model);
     return this;
   }
 
   /** The next account, after half a millisecond of the broker's. */
   lease(name: string): this {
-    this.trace.onAsking();
-    this.wait(0.5).trace.onAcquired(leased(name));
+    this.entry.onAsking();
+    this.wait(0.5).entry.onAcquired(leased(name));
     return this;
   }
 
   /** The account answers, in whole. */
   answer(): this {
-    this.trace.onAnswering();
+    this.entry.onAnswering();
     return this.fail(AttemptResult.SUCCEEDED, 200);
   }
 
   fail(result: AttemptResult, upstreamStatus = 0): this {
-    this.trace.onAttemptEnded({ result, upstreamStatus });
+    this.entry.onAttemptEnded({ result, upstreamStatus });
     return this;
   }
 
@@ -53,13 +55,13 @@ export class TracedRequest {
   exhaust(retryAtMs?: number): this {
     const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
     const value = retryAt === undefined ? {} : { retryAt };
-    this.trace.onAsking();
-    this.trace.onAcquired(create(AcquireResponseSchema, { result: { case: 'exhausted', value } }));
+    this.entry.onAsking();
+    this.entry.onAcquired(create(AcquireResponseSchema, { result: { case: 'exhausted', value } }));
     return this;
   }
 
   end(end: Partial<RequestEnd> = {}): this {
-    this.trace.onEnded({ status: 200, errorCode: undefined, clientLeft: false, waitedForRoomMs: 0, ...end });
+    this.entry.onEnded({ status: 200, errorCode: undefined, clientLeft: false, waitedForRoomMs: 0, ...end });
     return this;
   }
 }

@@ -1,40 +1,36 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import {
-  type ListTracesRequest,
-  RequestEnding,
-  type RequestTrace,
-  RequestTraceSchema,
-  RequestTraceService,
-} from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { type ListRequestsRequest, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { directClient, serviceRoute } from '@gateway/rpc';
-import type { Edge } from '../../../control-plane/edges.ts';
 
-/** An edge that remembers these requests, and what it was asked for. */
-export function edgeWith(...traces: RequestTrace[]): Edge & { readonly asked: ListTracesRequest[] } {
-  const asked: ListTracesRequest[] = [];
-  const route = serviceRoute(RequestTraceService, {
-    getTrace: ({ requestId }) => {
-      const trace = traces.find((each) => each.requestId === requestId);
-      return trace === undefined ? {} : { trace };
+/** The services of a gateway whose log has these requests, and what it was asked for. */
+export function reportOf(logs: readonly RequestLogged[], recorded?: UsageRecorded) {
+  const asked: ListRequestsRequest[] = [];
+  const route = serviceRoute(UsageReportService, {
+    findRequest: ({ requestId }) => {
+      const log = logs.find((each) => each.requestId === requestId);
+      return { ...(log === undefined ? {} : { log }), ...(recorded === undefined ? {} : { request: recorded }) };
     },
-    listTraces: (request) => {
+    listRequests: (request) => {
       asked.push(request);
-      return { traces };
+      return { requests: [...logs] };
     },
+    reportUsage: () => ({}),
   });
-  return { url: 'http://edge', traces: directClient(route), asked };
+  return { ...directClient(route), asked };
 }
 
 export const movedId = '01a1fc6b-b507-756f-be4c-3808a428abd2';
 
-/** The members of a trace, and none of those that make it a message already. */
-type TraceFields = Extract<MessageInitShape<typeof RequestTraceSchema>, { readonly $typeName?: never }>;
+/** The members of a log entry, and none of those that make it a message already. */
+type TraceFields = Extract<MessageInitShape<typeof RequestLoggedSchema>, { readonly $typeName?: never }>;
 
 /** A request that went from a limited account to another, which served it. */
-export function movedRequest(more: TraceFields = {}): RequestTrace {
-  return create(RequestTraceSchema, {
+export function movedRequest(more: TraceFields = {}): RequestLogged {
+  return create(RequestLoggedSchema, {
     requestId: movedId,
     receivedAt: timestampFromMs(Date.parse('2026-11-21T09:00:00Z')),
     tokenId: 'token-1',
