@@ -7,6 +7,8 @@ import { narrowMode } from '@gateway/config';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
+import { adoptAbandoned } from './adopt-abandoned.ts';
+import type { OutboxBacklog, OutboxEvents } from './outbox-events.ts';
 import { isDamage, type OutboxBatch, type OutboxChange, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
 
 /** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
@@ -30,30 +32,6 @@ export interface OutboxOptions {
   readonly lastDeliveryMs?: number;
   /** How often the files of dead processes are looked for, and a disk that failed is tried again. Default: 1 s. */
   readonly tendMs?: number;
-}
-
-/** What operators learn of the outbox. */
-export interface OutboxEvents {
-  /** A delivery failed. It is repeated. */
-  deliveryFailed(fault: unknown): void;
-  /** Something else failed behind the requests, and is tried again. */
-  faulted(fault: unknown): void;
-  /** The disk took nothing: usage waits in memory. */
-  writeFailed(fault: unknown): void;
-  /** A file can't be read, or so many rows of it. */
-  damaged(path: string, rows: number | undefined): void;
-  /** An event that neither disk nor memory had room for: it will not be in the ledger. */
-  lost(event: UsageRecorded): void;
-  backlog(backlog: OutboxBacklog): void;
-}
-
-export interface OutboxBacklog {
-  /** Finished requests of this process that the ledger has not confirmed. */
-  readonly events: number;
-  /** How long the oldest of them has waited; 0 when none waits. */
-  readonly oldestSeconds: number;
-  /** Size of all files in the folder. */
-  readonly bytes: number;
 }
 
 /** Rows of one delivery at most. */
@@ -336,6 +314,19 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
+  #adoptAbandoned(): Promise<void> {
+    const { folder, synchronous, events, openFile = OutboxFile.open } = this.#options;
+    return adoptAbandoned({
+      folder,
+      own: () => this.#file,
+      open: (path) => openFile(path, synchronous),
+      batchRows,
+      events,
+      signal: this.#stop.signal,
+      onAdopted: () => this.#announce(),
+    });
+  }
+
   async #measureBacklog(): Promise<OutboxBacklog> {
     const oldestMs = this.#file.writtenAtMs(this.#confirmedUpTo);
     const files = (await readdir(this.#options.folder)).map((name) => stat(join(this.#options.folder, name)));
@@ -345,44 +336,6 @@ export class Outbox implements AsyncDisposable {
       oldestSeconds: oldestMs === undefined ? 0 : (Date.now() - oldestMs) / 1_000,
       bytes: sizes.reduce((sum, size) => sum + size, 0),
     };
-  }
-
-  /** Takes over what dead processes left in the folder. */
-  async #adoptAbandoned(): Promise<void> {
-    const { folder, events } = this.#options;
-    for (const name of await readdir(folder)) {
-      const path = join(folder, name);
-      if (!name.endsWith('.sqlite') || path === this.#file.path) continue;
-      try {
-        await this.#adopt(path);
-      } catch (fault) {
-        events.faulted(fault);
-        if (!isDamage(fault)) continue;
-        OutboxFile.setAside(path);
-        events.damaged(path, undefined);
-      }
-    }
-  }
-
-  /** Copies a file into this process' own and removes it. Cut short, it is done again: the ledger knows the ids. */
-  async #adopt(path: string): Promise<void> {
-    const { openFile = OutboxFile.open, synchronous } = this.#options;
-    using abandoned = openFile(path, synchronous);
-    if (abandoned === undefined) return;
-    abandoned.closeAbandoned();
-    let batch = abandoned.finals(0, batchRows);
-    for (; batch !== undefined; batch = abandoned.finals(batch.upTo, batchRows)) {
-      if (this.#stop.signal.aborted) return;
-      const changes: [string, OutboxChange][] = [
-        ...batch.events.map((event): [string, OutboxChange] => [event.requestId, { kind: 'final', event }]),
-        ...batch.logs.map((log): [string, OutboxChange] => [`log ${log.requestId}`, { kind: 'log', log }]),
-      ];
-      this.#file.write(new Map(changes));
-      if (batch.damaged > 0) this.#options.events.damaged(path, batch.damaged);
-      this.#announce();
-      await nextTick();
-    }
-    abandoned.remove();
   }
 }
 
