@@ -11,8 +11,6 @@ export { meaningOfStatus, type StatusRule, type StatusRules } from './failure/st
 export type { ErrorMeaning, FailureFacts, Rejection } from './failure/upstream-failure.ts';
 export { answerTooLarge, brokenStream, toUpstreamFailure } from './failure/upstream-failure.ts';
 export { latestMs, numberIn, readRetryAfterMs, toFutureMs } from './header-values.ts';
-export type { ModelListReporter, ModelListReporterOptions } from './models/model-list-reporter.ts';
-export { createModelListReporter } from './models/model-list-reporter.ts';
 export type {
   AnswerEnding,
   AnswerReader,

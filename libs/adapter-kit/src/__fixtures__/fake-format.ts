@@ -22,7 +22,7 @@ import type {
 import type { UpstreamHead } from '../upstream/upstream-exchange.ts';
 
 /**
- * The smallest format there is: `text`, `think`, `usage`, `id`, `seal`, `quota`, `unknown`, `done`, `fail` and `throw` events. As
+ * The smallest format there is: `text`, `think`, `usage`, `id`, `reasoning`, `quota`, `unknown`, `done`, `fail` and `throw` events. As
  * messages, it passes errors on. It can do without the member `spare` of a request.
  */
 export const fakeFormat: ProviderFormat = {
@@ -57,7 +57,7 @@ export const event = {
   think: (text: string) => sseEvent('think', text),
   usage: (usage: TokenUsage) => sseEvent('usage', JSON.stringify(usage)),
   id: (id: string) => sseEvent('id', id),
-  seal: (digest: string) => sseEvent('seal', digest),
+  reasoning: (digest: string) => sseEvent('reasoning', digest),
   quota: (usedFraction: number) => sseEvent('quota', `${usedFraction}`),
   unknown: sseEvent('unknown', '{}'),
   done: sseEvent('done', '{}'),
@@ -139,7 +139,7 @@ class FakeAnswerReader implements AnswerReader {
     if (name === 'think') this.#thought += data.length;
     if (name === 'usage') this.reportedUsage = JSON.parse(data);
     if (name === 'id') this.answerId = data;
-    if (name === 'seal') this.sealedReasoning = data;
+    if (name === 'reasoning') this.sealedReasoning = data;
     if (name === 'quota') this.quotas = [{ ...quotaOfEvents, usedFraction: Number(data) }];
     if (name === 'unknown') this.unknownEvents += 1;
     if (name === 'fail') this.ending = { kind: 'failed', failure: { ...overloaded, answer: answerOf(data) } };

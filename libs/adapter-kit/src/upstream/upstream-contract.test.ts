@@ -153,7 +153,7 @@ describe('an answer', () => {
     expect(received().length).toBeLessThan(40_000_000);
   });
 
-  it('that is not read holds the provider back, and comes whole once it is', async () => {
+  it('that is not read slows the provider, and comes whole once it is', async () => {
     const total = 64 * 1024 * 1024;
     server.onData = (socket) => {
       socket.write(`${ok}content-length: ${total}\r\n\r\n`);
@@ -271,7 +271,7 @@ describe('a connection', () => {
     expect(received().split('/lost')).toHaveLength(2);
   });
 
-  it('does not hold the process while it is not used', async () => {
+  it('does not keep the process alive while it is not used', async () => {
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
     server.onData = () => undefined;
     const answer = answered();
@@ -346,7 +346,7 @@ describe('giving an exchange up closes its connection at once', () => {
     await expect.poll(() => server.open()).toBe(0);
   });
 
-  it('but not when it was released: what is left is passed over, and the connection used again', async () => {
+  it('but not when it was released: what still comes is dropped, and the connection used again', async () => {
     server.onData = (socket) => socket.write(`${chunked}2\r\nab\r\n`);
     const exchange = send();
     await exchange.read();

@@ -20,7 +20,7 @@ export interface ExchangeOptions {
 
 /**
  * One request to a provider and its answer, which is read by waiting for it. Bytes that are not read yet are kept up to a
- * bound; then the socket is left alone, so that a slow reader slows the provider down and memory stays flat.
+ * bound; then the socket is paused, so that a slow reader slows the provider down and memory stays flat.
  *
  * Time is limited while the reader waits: the time in which it does not read is its own, not the provider's. A limit that
  * passes, the signal or disposing it closes the connection at once, and every method throws UpstreamError from then on.
@@ -102,7 +102,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
     this.#silenceMs = timeoutMs;
   }
 
-  /** Nothing more is wanted. The little that may be left is passed over, so that the connection can be used again. */
+  /** Nothing more is wanted. What little still comes is dropped, so that the connection can be used again. */
   release(): void {
     this.#isReleased = true;
     if (this.#isOver) return;
