@@ -3,25 +3,25 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { digestOfSeal, lastSealBehind, lastSealedReasoning } from './sealed-reasoning.ts';
 
-const seal = (letter: string) => `gAAAAA${letter.repeat(90)}==`;
+const reasoning = (letter: string) => `gAAAAA${letter.repeat(90)}==`;
 const find = (value: unknown, spaces?: number) =>
   lastSealedReasoning(Buffer.from(JSON.stringify(value, undefined, spaces)), 'encrypted_content');
 
-describe('the last sealed reasoning', () => {
+describe('the last encrypted reasoning', () => {
   it('is the last one in the text, however deep', () => {
     const input = [
-      { type: 'reasoning', encrypted_content: seal('a') },
-      { type: 'message', content: [{ inner: { encrypted_content: seal('b') } }] },
+      { type: 'reasoning', encrypted_content: reasoning('a') },
+      { type: 'message', content: [{ inner: { encrypted_content: reasoning('b') } }] },
       { type: 'function_call', arguments: '{}' },
     ];
-    expect(find({ input })).toBe(digestOfSeal(seal('b')));
-    expect(find({ input }, 2)).toBe(digestOfSeal(seal('b')));
+    expect(find({ input })).toBe(digestOfSeal(reasoning('b')));
+    expect(find({ input }, 2)).toBe(digestOfSeal(reasoning('b')));
   });
 
   it('is of the member that was asked for', () => {
-    const json = Buffer.from(JSON.stringify({ signature: seal('s'), encrypted_content: seal('e') }));
-    expect(lastSealedReasoning(json, 'signature')).toBe(digestOfSeal(seal('s')));
-    expect(lastSealedReasoning(json, 'encrypted_content')).toBe(digestOfSeal(seal('e')));
+    const json = Buffer.from(JSON.stringify({ signature: reasoning('s'), encrypted_content: reasoning('e') }));
+    expect(lastSealedReasoning(json, 'signature')).toBe(digestOfSeal(reasoning('s')));
+    expect(lastSealedReasoning(json, 'encrypted_content')).toBe(digestOfSeal(reasoning('e')));
   });
 
   it.each([
@@ -29,23 +29,23 @@ describe('the last sealed reasoning', () => {
     ['null', { encrypted_content: null }],
     ['an empty text', { encrypted_content: '' }],
     ['a short text', { encrypted_content: 'yes' }],
-    ['an object', { encrypted_content: { text: seal('a') } }],
-    ['a text with escapes', { encrypted_content: `${seal('a')}\n` }],
-    ['a name in a text', { text: `{"encrypted_content":"${seal('a')}"}` }],
+    ['an object', { encrypted_content: { text: reasoning('a') } }],
+    ['a text with escapes', { encrypted_content: `${reasoning('a')}\n` }],
+    ['a name in a text', { text: `{"encrypted_content":"${reasoning('a')}"}` }],
     ['a name as a value', { text: 'encrypted_content' }],
   ])('is not there with %s', (_what, value) => {
     expect(find(value)).toBeUndefined();
   });
 
   it('is found behind others that are none', () => {
-    expect(find([{ encrypted_content: seal('a') }, { encrypted_content: null }, { text: 'encrypted_content' }])).toBe(
-      digestOfSeal(seal('a')),
-    );
+    expect(
+      find([{ encrypted_content: reasoning('a') }, { encrypted_content: null }, { text: 'encrypted_content' }]),
+    ).toBe(digestOfSeal(reasoning('a')));
   });
 
   it('is given up in a body that only pretends to have many', () => {
     const pretended = Array.from({ length: 1_000 }, () => ({ encrypted_content: null }));
-    expect(find([{ encrypted_content: seal('a') }, ...pretended])).toBeUndefined();
+    expect(find([{ encrypted_content: reasoning('a') }, ...pretended])).toBeUndefined();
   });
 
   it('takes a cut text for none', () => {
@@ -54,8 +54,8 @@ describe('the last sealed reasoning', () => {
     ).toBeUndefined();
   });
 
-  it('is the one behind the last of the keys that were noted while the text was read', () => {
-    const value = fc.oneof(fc.constantFrom(seal('a'), seal('b'), 'short', '', null), fc.nat());
+  it('is the one behind the last of the keys that were tracked while the text was read', () => {
+    const value = fc.oneof(fc.constantFrom(reasoning('a'), reasoning('b'), 'short', '', null), fc.nat());
     const key = fc.constantFrom('signature', 'arguments', 'signatur', 'text');
     const body = fc.array(fc.tuple(key, value).map(([name, each]) => ({ [name]: [each], inner: { [name]: each } })));
     fc.assert(

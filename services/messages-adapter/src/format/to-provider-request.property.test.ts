@@ -71,13 +71,13 @@ describe('any chat request that is valid', () => {
       fc.property(arbitraryChatRequest(), anyModel, (request, model) => {
         const { system, messages } = translate(request, model);
         const last = blocksOf(messages, 'user').at(-1);
-        const told = `${system ?? ''}\n\n${last?.type === 'text' ? last.text : ''}`;
+        const shown = `${system ?? ''}\n\n${last?.type === 'text' ? last.text : ''}`;
         const texts = request.messages.flatMap((message) => {
           return message.role === 'system' || message.role === 'developer' ? partsOf(message).map(sayable) : [];
         });
         let at = 0;
         for (const text of texts.filter(isVisible)) {
-          const found = told.indexOf(text, at);
+          const found = shown.indexOf(text, at);
           expect(found, text).toBeGreaterThanOrEqual(at);
           at = found + text.length;
         }

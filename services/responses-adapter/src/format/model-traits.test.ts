@@ -47,7 +47,7 @@ describe('to a model that is configured to take no effort,', () => {
   );
 });
 
-describe('to a model with efforts that nobody knows besides one,', () => {
+describe('to a model of an unknown family with configured efforts,', () => {
   describeWithTraits('gpt-6', { efforts: { levels: ['enormous', 'medium'] } }, [
     withEffort('none', { reasoning: { effort: 'medium' } }),
     withEffort('ultra', { reasoning: { effort: 'medium' } }),

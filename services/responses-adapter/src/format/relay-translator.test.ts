@@ -29,7 +29,7 @@ describe('responsesTranslator', () => {
     expect(translator?.passesErrorsOn).toBe(true);
   });
 
-  it('leaves sealed reasoning out when the account can’t read it, and gives up when there is none', () => {
+  it('leaves encrypted reasoning out when the account can’t read it, and gives up when there is none', () => {
     const unreadable = toUpstreamFailure({
       meaning: 'unreadable_reasoning',
       upstreamStatus: 400,
