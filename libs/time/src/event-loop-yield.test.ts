@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { BulkTurns } from './event-loop-yield.ts';
+import { EventLoopYield } from './event-loop-yield.ts';
 
 const KiB = 1024;
 
@@ -16,12 +16,12 @@ async function countIterations(work: () => Promise<void>): Promise<number> {
 }
 
 it('lets a small body pass at once', async () => {
-  const bulk = new BulkTurns();
+  const bulk = new EventLoopYield();
   expect(await countIterations(() => bulk.spend(200 * KiB))).toBe(0);
 });
 
 it('yields to the event loop after every 256 KiB of a body', async () => {
-  const bulk = new BulkTurns();
+  const bulk = new EventLoopYield();
   const handle = async () => {
     for (let kibibytes = 0; kibibytes < 1_024; kibibytes += 64) await bulk.spend(64 * KiB);
   };

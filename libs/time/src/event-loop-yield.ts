@@ -1,7 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 
 /** Keeps the handling of a large body from holding up other work. One of these accompanies one body. */
-export class BulkTurns {
+export class EventLoopYield {
   #bytesSinceYield = 0;
 
   /** To be awaited after handling so many bytes: yields to the event loop every 256 KiB. */

@@ -1,6 +1,6 @@
 export type { Clock } from './clock.ts';
 export { ManualClock, systemClock } from './clock.ts';
-export { BulkTurns } from './event-loop-yield.ts';
+export { EventLoopYield } from './event-loop-yield.ts';
 export type { LocalDay } from './local-day.ts';
 export {
   addLocalDays,

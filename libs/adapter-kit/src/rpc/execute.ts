@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/errors';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { type AnswerListener, type Answers, allAtHand, type CallContext, type ToldCall } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
 import type { ExecuteFrame } from '../attempt/answer-frames.ts';
@@ -110,7 +110,7 @@ async function callMadeInWorker(
   const { steps } = translator;
   if (steps === undefined) return callMadeHere(context, received);
   const { model, defaultEffort, traits } = lease;
-  const translated = await context.translations.translate(body.pieces, {
+  const translated = await context.translations.translate(body.chunks, {
     module: steps.worker,
     context: { affinityKey: head.affinityKey, lease: { model, defaultEffort, traits } },
     signal,
@@ -120,7 +120,7 @@ async function callMadeInWorker(
 }
 
 /** What has been translated is not kept for as long as the answer. */
-const nothing = new PiecedBytes([]);
+const nothing = new BufferList([]);
 
 function translatorOf({ format }: AdapterContext, { head }: ReceivedRequest): Translator {
   const translator = format.translators.get(head.dialect);

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import {
   AdapterService,
   Dialect,
@@ -85,7 +85,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
         executeAttempt({
           adapter,
           head,
-          body: new PiecedBytes([new Uint8Array(3)]),
+          body: new BufferList([new Uint8Array(3)]),
           client,
           observer: unobserved,
           timeoutMs: 60_000,

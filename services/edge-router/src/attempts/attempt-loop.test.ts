@@ -3,7 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import {
   AdapterService,
   Dialect,
@@ -129,7 +129,7 @@ function setUp(
           executeAttempt({
             adapter,
             head: create(ExecuteHeadSchema, { lease, dialect: Dialect.CHAT_COMPLETIONS }),
-            body: new PiecedBytes([new Uint8Array(bodyBytes)]),
+            body: new BufferList([new Uint8Array(bodyBytes)]),
             client,
             observer: unobserved,
             timeoutMs: 60_000,

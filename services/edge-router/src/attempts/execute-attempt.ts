@@ -1,4 +1,4 @@
-import type { PiecedBytes } from '@gateway/json';
+import type { BufferList } from '@gateway/json';
 import type { AdapterService, ExecuteHead, ExecuteRequest } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { atHand, type Client } from '@gateway/rpc';
 import type { ClientPresence } from '../http/client-presence.ts';
@@ -8,7 +8,7 @@ import type { AttemptStart } from './attempt-start.ts';
 export interface AttemptRequest {
   readonly adapter: Client<typeof AdapterService>;
   readonly head: ExecuteHead;
-  readonly body: PiecedBytes;
+  readonly body: BufferList;
   readonly client: ClientPresence;
   readonly observer: UsageObserver;
   /** The whole answer must end within this time. */
@@ -32,9 +32,9 @@ export function requestFrames({ head, body }: Pick<AttemptRequest, 'head' | 'bod
 
 type RequestFrame = Partial<Pick<ExecuteRequest, 'head' | 'body'>>;
 
-async function* split(head: ExecuteHead, { pieces }: PiecedBytes): AsyncGenerator<RequestFrame> {
+async function* split(head: ExecuteHead, { chunks }: BufferList): AsyncGenerator<RequestFrame> {
   yield { head, body: new Uint8Array() };
-  for (const piece of pieces) {
+  for (const piece of chunks) {
     for (let at = 0; at < piece.length; at += frameBytes) yield { body: piece.subarray(at, at + frameBytes) };
   }
 }

@@ -1,6 +1,6 @@
+import type { ReasoningMember } from '@gateway/encrypted-reasoning';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import type { SealMember } from '@gateway/sealed-reasoning';
 import { affinityKey } from '../attempts/affinity-key.ts';
 import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
@@ -42,7 +42,7 @@ export function messages(request: AdmittedRequest, peers: EndpointPeers): Promis
 }
 
 /** What names sealed reasoning in a Messages request. */
-const seal: SealMember = 'signature';
+const seal: ReasoningMember = 'signature';
 const formats = [ProviderFormat.MESSAGES];
 
 function giveUp(failed: AttemptsFailed): never {

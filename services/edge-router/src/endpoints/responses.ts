@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ReasoningMember } from '@gateway/encrypted-reasoning';
 import { Dialect, type UpstreamAnswer } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import type { SealMember } from '@gateway/sealed-reasoning';
 import { affinityKey } from '../attempts/affinity-key.ts';
 import { classNotTaken } from '../attempts/attempt-errors.ts';
 import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
@@ -44,7 +44,7 @@ export function responses(request: AdmittedRequest, peers: EndpointPeers): Promi
 }
 
 /** What names sealed reasoning in a Responses request. */
-const seal: SealMember = 'encrypted_content';
+const seal: ReasoningMember = 'encrypted_content';
 const formats = [ProviderFormat.RESPONSES];
 
 function codexHeaders({ headers }: IncomingMessage): Record<string, string> {

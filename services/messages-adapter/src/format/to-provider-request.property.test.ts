@@ -7,7 +7,7 @@ import {
   type ClientMessage,
 } from '@gateway/adapter-kit/testing';
 import { GatewayError } from '@gateway/errors';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { startSimulator } from '@gateway/simulator';
 import fc from 'fast-check';
@@ -195,7 +195,7 @@ function translate(request: unknown, model: string, defaultEffort = '', reviver?
 
 function bodyOf(request: unknown, model: string, defaultEffort = ''): string {
   const lease = create(LeaseSchema, { model, defaultEffort });
-  const body = new PiecedBytes([Buffer.from(JSON.stringify(request))]);
+  const body = new BufferList([Buffer.from(JSON.stringify(request))]);
   const others = {
     requestId: 'request-1',
     members: [],

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { describeGoldenRequests } from '@gateway/adapter-kit/testing';
 import { reasoningEfforts } from '@gateway/chat';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { LeaseSchema, type ModelTraitsSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import type OpenAI from 'openai';
 import { describe } from 'vitest';
@@ -78,7 +78,7 @@ function withEffort(effort: string | undefined, sent: Pick<ProviderMembers, 'rea
 }
 
 function translate({ request, defaultEffort = '' }: ResponsesRequestCase, model: string, traits: Traits): string {
-  const body = new PiecedBytes([Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }))]);
+  const body = new BufferList([Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }))]);
   const lease = create(LeaseSchema, { model, defaultEffort, traits });
   const more = {
     requestId: 'request-1',

@@ -1,11 +1,11 @@
-import { JsonSkimmer, PiecedBytes } from '@gateway/json';
+import { BufferList, JsonScanner } from '@gateway/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { digestOfSeal, lastSealBehind, lastSealedReasoning } from './sealed-reasoning.ts';
+import { lastReasoningAfter, lastReasoningIn, reasoningDigest } from './encrypted-reasoning.ts';
 
 const reasoning = (letter: string) => `gAAAAA${letter.repeat(90)}==`;
 const find = (value: unknown, spaces?: number) =>
-  lastSealedReasoning(Buffer.from(JSON.stringify(value, undefined, spaces)), 'encrypted_content');
+  lastReasoningIn(Buffer.from(JSON.stringify(value, undefined, spaces)), 'encrypted_content');
 
 describe('the last encrypted reasoning', () => {
   it('is the last one in the text, however deep', () => {
@@ -14,14 +14,14 @@ describe('the last encrypted reasoning', () => {
       { type: 'message', content: [{ inner: { encrypted_content: reasoning('b') } }] },
       { type: 'function_call', arguments: '{}' },
     ];
-    expect(find({ input })).toBe(digestOfSeal(reasoning('b')));
-    expect(find({ input }, 2)).toBe(digestOfSeal(reasoning('b')));
+    expect(find({ input })).toBe(reasoningDigest(reasoning('b')));
+    expect(find({ input }, 2)).toBe(reasoningDigest(reasoning('b')));
   });
 
   it('is of the member that was asked for', () => {
     const json = Buffer.from(JSON.stringify({ signature: reasoning('s'), encrypted_content: reasoning('e') }));
-    expect(lastSealedReasoning(json, 'signature')).toBe(digestOfSeal(reasoning('s')));
-    expect(lastSealedReasoning(json, 'encrypted_content')).toBe(digestOfSeal(reasoning('e')));
+    expect(lastReasoningIn(json, 'signature')).toBe(reasoningDigest(reasoning('s')));
+    expect(lastReasoningIn(json, 'encrypted_content')).toBe(reasoningDigest(reasoning('e')));
   });
 
   it.each([
@@ -40,7 +40,7 @@ describe('the last encrypted reasoning', () => {
   it('is found behind others that are none', () => {
     expect(
       find([{ encrypted_content: reasoning('a') }, { encrypted_content: null }, { text: 'encrypted_content' }]),
-    ).toBe(digestOfSeal(reasoning('a')));
+    ).toBe(reasoningDigest(reasoning('a')));
   });
 
   it('is given up in a body that only pretends to have many', () => {
@@ -50,7 +50,7 @@ describe('the last encrypted reasoning', () => {
 
   it('takes a cut text for none', () => {
     expect(
-      lastSealedReasoning(Buffer.from(`{"encrypted_content":"${'a'.repeat(64)}`), 'encrypted_content'),
+      lastReasoningIn(Buffer.from(`{"encrypted_content":"${'a'.repeat(64)}`), 'encrypted_content'),
     ).toBeUndefined();
   });
 
@@ -61,15 +61,15 @@ describe('the last encrypted reasoning', () => {
     fc.assert(
       fc.property(body, fc.nat(3), fc.integer({ min: 1, max: 200 }), (turns, spaces, chunkBytes) => {
         const json = Buffer.from(JSON.stringify({ turns }, undefined, spaces));
-        const skimmer = new JsonSkimmer({ notedKey: 'signature' });
+        const scanner = new JsonScanner({ trackedKey: 'signature' });
         const chunks: Buffer[] = [];
         for (let start = 0; start < json.length; start += chunkBytes) {
           chunks.push(Buffer.from(json.subarray(start, start + chunkBytes)));
         }
-        for (const chunk of chunks) skimmer.push(chunk);
-        skimmer.end();
-        const found = lastSealBehind(new PiecedBytes(chunks), skimmer.notedKeyEnds);
-        expect(found).toBe(lastSealedReasoning(json, 'signature'));
+        for (const chunk of chunks) scanner.push(chunk);
+        scanner.end();
+        const found = lastReasoningAfter(new BufferList(chunks), scanner.trackedKeyEnds);
+        expect(found).toBe(lastReasoningIn(json, 'signature'));
       }),
     );
   });
