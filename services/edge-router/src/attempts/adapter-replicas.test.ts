@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import {
   AdapterService,
   Dialect,
@@ -79,7 +79,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       signal: new AbortController().signal,
       trace: new RequestLogEntry({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
       execute: (_lease, signal) =>
-        adapter.execute(requestFrames(head, new PiecedBytes([new Uint8Array(3)])), { signal }),
+        adapter.execute(requestFrames(head, new BufferList([new Uint8Array(3)])), { signal }),
     },
     {
       broker,

@@ -3,7 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import {
   AdapterService,
   Dialect,
@@ -134,7 +134,7 @@ function setUp(
         recorder,
         execute: (lease, signal) => {
           const head = create(ExecuteHeadSchema, { lease, dialect: Dialect.CHAT_COMPLETIONS });
-          return adapter.execute(requestFrames(head, new PiecedBytes([new Uint8Array(bodyBytes)])), { signal });
+          return adapter.execute(requestFrames(head, new BufferList([new Uint8Array(bodyBytes)])), { signal });
         },
       },
       { broker: brokerClient, reporter, renewals: { keep: () => undefined }, config: { rpcTimeoutMs: 1_000 } },

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BufferList } from './buffer-list.ts';
+import { BodyBuffer } from './body-buffer.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-describe('BufferList', () => {
+describe('BodyBuffer', () => {
   /** Counts what is taken. */
   function counted() {
     const memory = {
@@ -26,7 +26,7 @@ describe('BufferList', () => {
       fc.asyncProperty(added, async (pieces) => {
         const whole = Buffer.concat(pieces);
         const memory = counted();
-        const list = new BufferList(Math.max(1, whole.length), memory);
+        const list = new BodyBuffer(Math.max(1, whole.length), memory);
         for (const piece of pieces) await list.add(piece);
         expect(Buffer.concat(list.pieces)).toEqual(whole);
         expect(memory.bytes).toBeGreaterThanOrEqual(whole.length);
@@ -37,7 +37,7 @@ describe('BufferList', () => {
 
   it('takes memory as bytes arrive', async () => {
     const memory = counted();
-    const list = new BufferList(64 * MiB, memory);
+    const list = new BodyBuffer(64 * MiB, memory);
     await list.add(Buffer.alloc(1));
     expect(memory.bytes).toBe(4 * KiB);
     for (let bytes = 1; bytes < 3 * MiB; bytes += 64 * KiB) await list.add(Buffer.alloc(64 * KiB));
@@ -47,7 +47,7 @@ describe('BufferList', () => {
   it('takes no more than the largest body, however it is cut', async () => {
     for (const pieceBytes of [1, 1_000, 65_536]) {
       const memory = counted();
-      const list = new BufferList(100_000, memory);
+      const list = new BodyBuffer(100_000, memory);
       for (let at = 0; at < 100_000; at += pieceBytes) await list.add(Buffer.alloc(Math.min(pieceBytes, 100_000 - at)));
       expect(memory.bytes).toBe(100_000);
       expect(list.pieces.length).toBeLessThan(12);
@@ -56,7 +56,7 @@ describe('BufferList', () => {
 
   it('gives everything back when it is cleared', async () => {
     const memory = counted();
-    const list = new BufferList(100, memory);
+    const list = new BodyBuffer(100, memory);
     await list.add(Buffer.from('abc'));
     list.clear();
     expect(memory.bytes).toBe(0);

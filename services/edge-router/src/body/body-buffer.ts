@@ -4,7 +4,7 @@ import type { BodyAllocation } from './body-memory.ts';
  * Gathers a body that arrives in pieces of any size. Takes memory as bytes arrive: block by block, each as long as all before it
  * within bounds, so that a body in pieces of one byte takes no more than one in large pieces.
  */
-export class BufferList {
+export class BodyBuffer {
   readonly #memory: Pick<BodyAllocation, 'take' | typeof Symbol.dispose>;
   readonly #mostBytes: number;
   #blocks: Buffer[] = [];
