@@ -21,7 +21,7 @@ import { AccountSampler } from './selection/account-sampler.ts';
 import type { Broker } from './selection/broker.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
-/** What a broker works with. Whoever opened the store closes it. */
+/** What a broker works with. The caller that opened the store closes it. */
 export interface PoolBrokerParts {
   readonly store: PoolStore;
   /** Default: no accounts but those of gateway.yaml, and tokens in memory. */

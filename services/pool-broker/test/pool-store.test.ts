@@ -121,7 +121,7 @@ describe.each([
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(1);
   });
 
-  it('settles a lease once, and tells when it was taken', async () => {
+  it('settles a lease once, and says when it was taken', async () => {
     const { store, clock } = await subject();
     const leasedAtMs = clock.nowMs();
     await store.takeLease(leaseOf('p/a', 'lease', 1));
@@ -131,7 +131,7 @@ describe.each([
     expect(await store.takeLease(leaseOf('p/a', 'next', 1))).toBe('next');
   });
 
-  it('tells the health that an end may change as it is at that instant', async () => {
+  it('gives the health that an end may change as it is at that instant', async () => {
     const { store, clock } = await subject();
     const health = limitedUntil(clock.nowMs() + 60_000);
     const failures = [{ accountId: 'p/a', atMs: clock.nowMs() }];
@@ -144,7 +144,7 @@ describe.each([
     expect(await store.settleLease('p/a', ofLease('lease'))).toMatchObject({ health, poolHealth });
   });
 
-  it('books no request that got no lease', async () => {
+  it('counts no request that got no lease', async () => {
     const { store } = await subject();
     await store.takeLease(leaseOf('p/a', 'lease', 1));
     expect(await store.takeLease(leaseOf('p/a', 'second', 1))).toBeUndefined();
@@ -162,7 +162,7 @@ describe.each([
     expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({ kind: 'settled_before' });
   });
 
-  it('stops counting leases that nobody reported on', async () => {
+  it('stops counting leases without a report', async () => {
     const { store, clock } = await subject();
     await store.takeLease(leaseOf('p/a', 'old', 1));
     clock.advanceMs(leaseTtlMs - 1);
@@ -190,7 +190,7 @@ describe.each([
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(0);
   });
 
-  it('tells when a lease was taken, not when it was renewed', async () => {
+  it('says when a lease was taken, not when it was renewed', async () => {
     const { store, clock } = await subject();
     const leasedAtMs = clock.nowMs();
     await store.takeLease(leaseOf('p/a', 'lease'));
@@ -265,7 +265,7 @@ describe.each([
 describe.each([
   ['memory', memorySubject],
   ['Redis', redisSubject],
-])('the book of requests in %s', (_kind, subject) => {
+])('the requests in flight in %s', (_kind, subject) => {
   const request = (leaseId: string, rest: Partial<NewLease> = {}) => ({ ...leaseOf('p/a', leaseId), ...rest });
   const share = (caller: string) => ({ pool: 'p', caller, leaseTtlMs, callerMemoryMs: 60_000 });
 

@@ -124,8 +124,8 @@ function inOrder(
 }
 
 /**
- * False when errors have used up what a request may spend; else a retry is spent, where it is one. Asked only when there is an
- * account left, so that a request whose other accounts are all limited gets that answer.
+ * False when errors have used up what a request may spend; else a retry is spent, where it is one. Asked only when there is a
+ * usable account, so that a request whose other accounts are all limited gets that answer.
  */
 function takesItsTry({ configuration, events }: Broker, attempts: readonly Attempt[]): boolean {
   const errors = attempts.filter(({ outcome }) => isError(outcome.result));

@@ -112,7 +112,7 @@ describe('errors of late', () => {
 });
 
 describe('quotas', () => {
-  it('send more to accounts with more left, and to those that would lose it sooner', () => {
+  it('send more to accounts with more to spare, and to those that would lose it sooner', () => {
     const full = view('full', knowing(used(0.75)));
     const half = view('half', knowing(used(0.5)));
     const soon = view('soon', knowing(used(0.5, 1.25)));
@@ -120,13 +120,13 @@ describe('quotas', () => {
     expect(sharesOf([half, soon])).toEqual({ half: 333, soon: 667 });
   });
 
-  it('let an account with more left take more requests at a time', () => {
+  it('let an account with more to spare take more requests at a time', () => {
     const busy = view('busy', knowing(used(0, 2.5)), 3);
     const idle = view('idle', knowing(used(0.75)), 1);
     expect(chosenBy([busy, idle])).toBe('busy');
   });
 
-  it('keep an account for last that has next to nothing left, whatever the session hashes to', () => {
+  it('take an account last that has next to nothing left, whatever the session hashes to', () => {
     const spent = view('spent', knowing(used(0.99, 0.01)));
     const busy = view('busy', healthy, 9);
     expect(chosenBy([spent, busy])).toBe('busy');
@@ -166,7 +166,7 @@ describe('an account whose cooldown is a guess', () => {
     expect(chosenBy([view('b', due), view('a', lastResort)], { attempts: triedBefore })).toBe('a as a probe');
   });
 
-  it('is not asked when it has no place left', () => {
+  it('is not asked when it has no free place', () => {
     const account = toAccount(sampleAccount('responses', 'a', { maxConcurrency: 1 }));
     expect(chosenBy([{ account, health: lastResort, inFlight: 1 }])).toBe('unavailable');
   });
@@ -201,7 +201,7 @@ describe('a pool that pauses', () => {
 });
 
 describe('a caller that has its share', () => {
-  it('hears that the pool is exhausted, with no moment to come back at', () => {
+  it('hears that the pool is exhausted, with no time to come back at', () => {
     const account = toAccount(sampleAccount('responses', 'a', { maxConcurrency: 10 }));
     const views = [{ account, health: healthy, inFlight: 9 }];
     expect(select(views, { callerShare: { inFlight: 9, callers: 2 } })).toMatchObject({

@@ -57,7 +57,7 @@ describe('a caller of a pool that it shares', () => {
     expect(kept({ inFlight: 5, callers: 2 }, view('a', 10, undefined, 0.85), limited)).toBe(true);
   });
 
-  it('may always have one request under way', () => {
+  it('may always have one request in flight', () => {
     expect(kept({ inFlight: 0, callers: 500 }, view('a', 10, 10, 1))).toBe(false);
   });
 });

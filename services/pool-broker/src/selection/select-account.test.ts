@@ -156,7 +156,7 @@ describe('having no account', () => {
     expect(select([candidate([both])])).toEqual({ kind: 'unavailable' });
   });
 
-  it('names no reset when an account is only busy: it may be free at any moment', () => {
+  it('names no reset when an account is only busy: it may be free at any time', () => {
     const busy = view('a', { inFlight: 1 }, { maxConcurrency: 1 });
     const limited = view('b', { health: cooling(nowMs + 5_000_000) });
     expect(select([candidate([busy, limited])])).toEqual({ kind: 'exhausted', retryAtMs: undefined });
@@ -168,7 +168,7 @@ describe('having no account', () => {
     expect(select([kept])).toEqual({ kind: 'exhausted', retryAtMs: undefined });
   });
 
-  it('may be over at once when a limit ended while the request was under way', () => {
+  it('may be over at once when a limit ended while the request was in flight', () => {
     const attempts = tried('a', 'rate_limited');
     expect(select([candidate([view('a')])], { attempts })).toEqual({ kind: 'exhausted', retryAtMs: nowMs });
   });

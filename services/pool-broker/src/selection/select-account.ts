@@ -14,7 +14,7 @@ import type { CallerShare } from '../store/pool-store.ts';
 import { chooseAccount } from './choose-account.ts';
 import { shareIsUsedUp } from './fair-share.ts';
 
-/** An account with what is known of it at the moment of choice. */
+/** An account with what is known of it at the time of choice. */
 export interface AccountView {
   readonly account: Account;
   readonly health: AccountHealth;
@@ -154,7 +154,7 @@ function examine(
 ): ExaminedAccount {
   const fitness = fitnessOf(view, model, request);
   if (closed === undefined) return { view, fitness };
-  // A place that may be free at any moment is of no use there either.
+  // A place that may be free at any time is of no use there either.
   const isOpen = fitness.kind === 'fit' || fitness.obstacle.kind === 'busy';
   return { view, fitness: unfit(isOpen ? closed : fitness.obstacle) };
 }
@@ -182,7 +182,7 @@ function unfit(obstacle: Obstacle): Extract<Fitness, { kind: 'unfit' }> {
 
 /**
  * The answer when no account can take a request. Exhausted as soon as one account is merely limited, with the earliest reset
- * of such accounts; but with none when one of them is only busy, or kept for others: a place may be free at any moment, and a
+ * of such accounts; but with none when one of them is only busy, or kept for others: a place may be free at any time, and a
  * client should not wait for hours then.
  * @see spec "Rate limits": `retryAt` is the earliest known reset when there is one
  */
@@ -193,10 +193,10 @@ function earliestReset(examinations: readonly Examination[], request: SelectionR
     .filter((reset) => reset !== undefined);
   if (resets.length === 0) return { kind: 'unavailable' } as const;
   const earliestMs = Math.min(...resets);
-  return { kind: 'exhausted', retryAtMs: earliestMs === anyMoment ? undefined : earliestMs } as const;
+  return { kind: 'exhausted', retryAtMs: earliestMs === anyTime ? undefined : earliestMs } as const;
 }
 
-const anyMoment = Number.NEGATIVE_INFINITY;
+const anyTime = Number.NEGATIVE_INFINITY;
 
 /** When a limited account is free again. Undefined for one that is kept back by something else. */
 function resetOf(obstacle: Obstacle, { nowMs, rules }: SelectionRequest): number | undefined {
@@ -204,14 +204,14 @@ function resetOf(obstacle: Obstacle, { nowMs, rules }: SelectionRequest): number
     case 'cooling': {
       const { untilMs, givenByProvider } = obstacle.cooldown;
       if (!obstacle.limitOnly) return undefined;
-      // After a guessed cooldown a single request finds out first, and it takes a moment to know.
+      // After a guessed cooldown a single request finds out first, and it takes a while to know.
       return givenByProvider ? untilMs : untilMs + rules.limitProbeQuietMs;
     }
     case 'probing':
       return obstacle.limitOnly ? obstacle.freeAtMs : undefined;
     case 'busy':
     case 'share_used_up':
-      return anyMoment;
+      return anyTime;
     case 'tried':
       // Limited when it was tried, and over by now.
       return obstacle.result === 'rate_limited' ? nowMs : undefined;

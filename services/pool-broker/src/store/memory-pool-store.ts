@@ -29,7 +29,7 @@ export class MemoryPoolStore implements PoolStore {
   readonly #pools = new Map<string, PoolState>();
   /** The leases in flight, by when they were taken, or renewed last. */
   readonly #leases = new MapByAge<Lease>();
-  /** Tells the lease ids of this store from those of every other. */
+  /** Distinguishes the lease ids of this store from those of every other. */
   readonly #idPrefix = `${randomBytes(12).toString('base64url')}-`;
   #idsGiven = 0;
   /** Leases of this store that expired. The first report on such a lease counts, however late. */
@@ -165,8 +165,8 @@ export class MemoryPoolStore implements PoolStore {
     this.#leases.delete(id);
     this.#account(accountId).inFlight -= 1;
     const { inFlight } = this.#pool(pool);
-    const left = (inFlight.get(caller) ?? 0) - 1;
-    if (left > 0) inFlight.set(caller, left);
+    const rest = (inFlight.get(caller) ?? 0) - 1;
+    if (rest > 0) inFlight.set(caller, rest);
     else inFlight.delete(caller);
   }
 

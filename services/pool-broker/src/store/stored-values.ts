@@ -29,7 +29,7 @@ export const storedPoolHealth: StoredValue<PoolHealth> = {
 
 const hourMs = 3_600_000;
 
-/** A report as the fields of a Redis hash. Without models the field of the last list is left alone. */
+/** A report as the fields of a Redis hash. Without models the field of the last list stays as it is. */
 export function toStoredReport({ reportedAtMs, reachable, refreshMs = 0, models }: ModelReport) {
   const fields = { reported_at_ms: reportedAtMs, reachable: reachable ? 1 : 0, refresh_ms: refreshMs };
   return models === undefined ? fields : { ...fields, models: JSON.stringify(models) };

@@ -73,7 +73,7 @@ describe('a pool of a thousand accounts', () => {
     expect(await poolOf(1_000).looksPerRequest(200, optionsOf)).toBeLessThanOrEqual(9);
   });
 
-  it('costs little more while most of it is limited, and uses what is left', async () => {
+  it('costs little more while most of it is limited, and uses the rest', async () => {
     const pool = poolOf(1_000);
     await pool.limitAllBut(200);
     await pool.looksPerRequest(400);
@@ -88,7 +88,7 @@ describe('a pool of a thousand accounts', () => {
     await pool.limitAllBut(1);
     const lease = await pool.leased();
     expect(lease.accountId).toBe('responses/a999');
-    // It is only busy: a place may be free at any moment.
+    // It is only busy: a place may be free at any time.
     const busy = await pool.acquire();
     expect(busy.case === 'exhausted' && busy.value.retryAt).toBeUndefined();
     const untilMs = pool.clock.nowMs() + 60_000;
