@@ -6,7 +6,7 @@ import type { Account } from '../accounts/account.ts';
 import { availabilityOf } from '../health/availability.ts';
 import type { Broker } from '../selection/broker.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
-import type { AccountView } from '../selection/select-account.ts';
+import type { AccountView } from '../selection/selection.ts';
 
 /** How to reach an account's provider and what to authenticate with. */
 export function getCredential(broker: Broker): Handlers<typeof CredentialService>['getCredential'] {

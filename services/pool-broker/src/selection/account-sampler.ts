@@ -59,11 +59,10 @@ export class ModelAccounts {
   }
 
   /** What a look at an account showed. */
-  note(account: Account, isLimited: boolean, nowMs: number): void {
-    if (!isLimited) {
-      this.#limited.delete(account);
-      return;
-    }
+  note(account: Account | undefined, isLimited: boolean, nowMs: number): void {
+    if (account === undefined) return;
+    this.#limited.delete(account);
+    if (!isLimited) return;
     this.#limited.set(account, nowMs + lookAgainMs);
     this.#nextLookMs = Math.min(this.#nextLookMs, nowMs + lookAgainMs);
   }

@@ -6,7 +6,8 @@ import type { QuotaWindow } from '../accounts/quota-window.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import { type PoolHealth, untroubled } from '../health/pool-health.ts';
 import { withWindows } from '../health/quota-windows.ts';
-import { type AccountView, type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
+import { selectAccount } from './select-account.ts';
+import type { AccountView, CandidateView, SelectionRequest } from './selection.ts';
 
 const nowMs = 1_000_000_000;
 const hourMs = 3_600_000;

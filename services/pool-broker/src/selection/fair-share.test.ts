@@ -4,7 +4,8 @@ import { toAccount } from '../accounts/account.ts';
 import { healthy } from '../health/account-health.ts';
 import { untroubled } from '../health/pool-health.ts';
 import type { CallerShare } from '../store/pool-store.ts';
-import { type AccountView, type CandidateView, selectAccount } from './select-account.ts';
+import { selectAccount } from './select-account.ts';
+import type { AccountView, CandidateView } from './selection.ts';
 
 const nowMs = 1_000_000;
 const [pool = expect.fail('the sample gateway has pools')] = sampleGateway.pools;

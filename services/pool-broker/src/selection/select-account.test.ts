@@ -5,7 +5,8 @@ import { toAccount } from '../accounts/account.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import { untroubled } from '../health/pool-health.ts';
-import { type AccountView, type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
+import { selectAccount } from './select-account.ts';
+import type { AccountView, CandidateView, SelectionRequest } from './selection.ts';
 
 const nowMs = 1_000_000;
 const rules = sampleSettings;
