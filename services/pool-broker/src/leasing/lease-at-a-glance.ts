@@ -37,7 +37,7 @@ export function leaseAtAGlance(broker: Broker, search: Search): Promise<LeaseRes
 
 function glanceAt({ store, roster }: Broker, { pool }: Candidate, affinityKey: string): PoolGlance | undefined {
   const affinityId = affinityKey === '' ? undefined : affinityIdOf(pool.name, affinityKey);
-  return store.glanceAt({ pool: pool.name, accountIds: roster.idsOfPool(pool.name), affinityId });
+  return store.glanceAt({ pool: pool.name, accountIds: roster.ofPool(pool.name).map(({ id }) => id), affinityId });
 }
 
 /** Nobody's share is known at a glance. */

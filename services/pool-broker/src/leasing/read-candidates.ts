@@ -43,7 +43,10 @@ function readPool(broker: Broker, pool: string, { affinityKey, caller }: Asking)
   const { store, settings, roster } = broker;
   const { leaseTtlMs, callerMemoryMs } = settings;
   const accounts = roster.ofPool(pool);
-  const records = store.readAccounts(roster.idsOfPool(pool), leaseTtlMs);
+  const records = store.readAccounts(
+    roster.ofPool(pool).map(({ id }) => id),
+    leaseTtlMs,
+  );
   const poolHealth = store.readPool(pool);
   const bound = affinityKey === '' ? undefined : store.boundAccount(affinityIdOf(pool, affinityKey));
   const share = caller === '' ? undefined : store.shareOf({ pool, caller, leaseTtlMs, callerMemoryMs });
