@@ -64,8 +64,7 @@ export async function composeGateway(
   const usageQuery = directClientOf(query.routes, UsageQueryService);
   const limiterParts = { store: drivers.limitStore };
   const limiter = await run(createLimiterService(readLimiterConfig(env), { usageQuery }, runtime, limiterParts));
-  const places = { database, redis: drivers.refreshRedis };
-  const credentials = credentialStorage(readCredentialConfig(env), places, systemClock);
+  const credentials = credentialStorage(readCredentialConfig(env), { database }, systemClock);
   const brokerParts = { store: drivers.poolStore, credentials };
   const broker = await run(createPoolBrokerService({ gateway }, runtime, brokerParts));
   const usageSink = drivers.usageSink ?? embeddedSink;

@@ -4,7 +4,6 @@ import type { ServiceRuntime } from '@gateway/lifecycle';
 import { readLimiterConfig } from '@gateway/limiter/config';
 import type { LimitStore } from '@gateway/limiter/store/limit-store';
 import { openEmbeddedLimitStore } from '@gateway/limiter/store/open-embedded-limit-store';
-import type { StorageBackends } from '@gateway/pool-broker/credentials/credential-storage';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
 import { systemClock } from '@gateway/time';
@@ -16,8 +15,6 @@ import { DataFolder } from './data-folder.ts';
 export interface Drivers extends AsyncDisposable {
   readonly limitStore: LimitStore;
   readonly poolStore: PoolStore;
-  /** Where brokers agree who refreshes an account's tokens. */
-  readonly refreshRedis: StorageBackends['redis'];
   readonly usageConsumer: UsageConsumer | undefined;
   readonly usageSink: UsageSink | undefined;
 }
@@ -32,7 +29,6 @@ export async function openDrivers(env: Environment, config: AllInOneConfig, runt
   return {
     limitStore,
     poolStore: redis?.poolStore ?? new MemoryPoolStore(systemClock),
-    refreshRedis: redis?.refreshRedis,
     usageConsumer: usage?.consumer,
     usageSink: usage?.sink,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
@@ -47,14 +43,10 @@ async function openOwnLimitStore(env: Environment, runtime: ServiceRuntime, stac
 async function openRedisStores(env: Environment, url: string, runtime: ServiceRuntime, stack: AsyncDisposableStack) {
   const { readStandAloneLimiterConfig } = await import('@gateway/limiter/config');
   const { openSharedLimitStore } = await import('@gateway/limiter/store/open-shared-limit-store');
-  const { defaultRedisCommandTimeoutMs } = await import('@gateway/pool-broker/config');
-  const { openRedisConnection } = await import('@gateway/pool-broker/store/redis-connection');
   const { openSharedPoolStore } = await import('@gateway/pool-broker/store/open-shared-pool-store');
   const limitStore = openSharedLimitStore(readStandAloneLimiterConfig(env), runtime, stack);
   const poolStore = stack.use(await openSharedPoolStore(url, runtime));
-  const refreshRedis = await openRedisConnection(url, defaultRedisCommandTimeoutMs);
-  stack.defer(() => refreshRedis.disconnect());
-  return { limitStore, poolStore, refreshRedis };
+  return { limitStore, poolStore };
 }
 
 async function openUsageStream(

@@ -8,14 +8,14 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
+import type { StoredAccount } from '../src/credentials/account-table.ts';
+import { AccountTable } from '../src/credentials/account-table.ts';
+import type { AccountKey } from '../src/credentials/credential-config.ts';
 import { readCredentialConfig } from '../src/credentials/credential-config.ts';
 import { credentialStorage } from '../src/credentials/credential-storage.ts';
-import type { AccountKey } from '../src/credentials/sealing/account-key.ts';
-import { Sealer } from '../src/credentials/sealing/sealer.ts';
-import { AccountTable } from '../src/credentials/stored-accounts/account-table.ts';
-import { toCredentialText } from '../src/credentials/stored-accounts/credential-text.ts';
-import { rotateKeys } from '../src/credentials/stored-accounts/rotate-keys.ts';
-import type { StoredAccount } from '../src/credentials/stored-accounts/stored-account.ts';
+import { toCredentialText } from '../src/credentials/credential-text.ts';
+import { Encryption } from '../src/credentials/encryption.ts';
+import { rotateKeys } from '../src/credentials/rotate-keys.ts';
 import { createPoolBrokerService } from '../src/service.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import { databaseOfTest, keysOf } from './__fixtures__/credential-backends.ts';
@@ -39,7 +39,10 @@ function accountOf(
     models: undefined,
     maxConcurrency: undefined,
     credentialKind: credential.kind,
-    credential: new Sealer(keysOf('k1')).seal({ accountId: id, field: 'credential' }, toCredentialText(credential)),
+    credential: new Encryption(keysOf('k1')).encrypt(
+      { accountId: id, field: 'credential' },
+      toCredentialText(credential),
+    ),
     state: 'active',
     ...rest,
   };
@@ -124,7 +127,8 @@ describe.each(databases)('accounts in %s', (kind) => {
     await table.add(accountOf('nowhere/a'));
     const change = (id: string, set: Record<string, string>) =>
       database.updateTable('accounts').set(set).where('account_id', '=', `responses/${id}`).execute();
-    const textOf = async (id: string) => (await table.find(`responses/${id}`))?.credential.text ?? expect.fail();
+    const textOf = async (id: string) =>
+      (await table.list()).find((account) => account.id === `responses/${id}`)?.credential.text ?? expect.fail();
     const [one, two] = [await textOf('swapped-1'), await textOf('swapped-2')];
     await change('swapped-1', { credential: two });
     await change('swapped-2', { credential: one });
@@ -201,17 +205,17 @@ describe.each(databases)('accounts in %s', (kind) => {
 });
 
 describe.each(databases)('rotating keys in %s', (kind) => {
-  const all = async (database: GatewayDatabase, sealer: Sealer) => {
-    const steps = await Array.fromAsync(rotateKeys(database, sealer));
+  const all = async (database: GatewayDatabase, encryption: Encryption) => {
+    const steps = await Array.fromAsync(rotateKeys(database, encryption));
     return steps.at(-1) ?? expect.fail();
   };
 
-  it('seals everything with the first key, tells how far it is, and leaves what it can not open', async () => {
+  it('encrypts everything with the first key, reports how far it is, and keeps what it can not decrypt', async () => {
     const database = await databaseOfTest(kind);
     const table = new AccountTable(database, systemClock);
     for (const name of ['a', 'b', 'c']) await table.add(accountOf(`responses/${name}`));
     await database.updateTable('accounts').set({ key_id: 'lost' }).where('account_id', '=', 'responses/c').execute();
-    const steps = await Array.fromAsync(rotateKeys(database, new Sealer(keysOf('k2', 'k1'))));
+    const steps = await Array.fromAsync(rotateKeys(database, new Encryption(keysOf('k2', 'k1'))));
     expect(steps.map(({ total, done }) => [total, done])).toEqual([
       [3, 0],
       [3, 1],
@@ -221,7 +225,7 @@ describe.each(databases)('rotating keys in %s', (kind) => {
     expect(steps.at(-1)?.refused).toEqual(['responses/c (credential)']);
     const broker = await brokerOn(database, { keys: keysOf('k2') });
     expect(await broker.secretOf('responses/b')).toBe('secret of responses/b');
-    expect(await all(database, new Sealer(keysOf('k2', 'k1')))).toMatchObject({ total: 3, done: 2 });
+    expect(await all(database, new Encryption(keysOf('k2', 'k1')))).toMatchObject({ total: 3, done: 2 });
   });
 
   it('loses no token that is refreshed meanwhile', async () => {
@@ -247,7 +251,7 @@ describe.each(databases)('rotating keys in %s', (kind) => {
     const rotating = async () => {
       for (let n = 0; performance.now() < endsAtMs; n++) {
         const [first = '', second = ''] = n % 2 === 0 ? ['k2', 'k1'] : ['k1', 'k2'];
-        expect((await all(database, new Sealer(keysOf(first, second)))).refused).toEqual([]);
+        expect((await all(database, new Encryption(keysOf(first, second)))).refused).toEqual([]);
         await sleep(1);
       }
     };

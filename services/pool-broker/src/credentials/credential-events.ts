@@ -9,24 +9,12 @@ export type RefreshResult =
   /** The provider does not take the refresh token any more. */
   | 'revoked';
 
-/** What operators learn of credentials. Pools are named, accounts never: `gatewayctl account list` tells which. */
-export interface CredentialEvents {
-  refreshEnded(pool: string, result: RefreshResult, reason?: string): void;
-  /** New tokens are held back, since they could not be stored. */
-  notPersisted(pool: string, thrown: unknown): void;
-  /** The tokens that are stored of an account can't be opened. */
-  unreadable(pool: string, thrown: unknown): void;
-  /** Accounts in the database that are not used, by reason. */
-  accountsRefused(counts: Readonly<Record<RefusalReason, number>>): void;
-  /** Where refresh tokens are kept that take the place of the configured ones. */
-  tokensKeptIn(place: 'database' | 'redis' | 'memory'): void;
-  /** The shared state of credentials could not be read; the next try follows in seconds. */
-  notRead(thrown: unknown): void;
-}
-
 export type RefusalReason = 'unknown_key' | 'damaged' | 'unknown_pool' | 'name_in_file';
 
-export function credentialEvents({ logger, metrics }: ServiceRuntime): CredentialEvents {
+export type CredentialEvents = ReturnType<typeof credentialEvents>;
+
+/** What operators learn of credentials. Pools are named, accounts never: `gatewayctl account list` shows which. */
+export function credentialEvents({ logger, metrics }: ServiceRuntime) {
   const refreshes = metrics.counter({
     name: 'gateway_account_token_refreshes_total',
     help: 'Attempts to get an access token with a refresh token: refreshed, shared (another replica had done it), failed, revoked.',
@@ -39,7 +27,7 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime): Credentia
   });
   const refusals = metrics.counter({
     name: 'gateway_account_tokens_unreadable_total',
-    help: 'Times that stored tokens could not be opened: their key is not here, they were changed, or they are of another account.',
+    help: 'Times that stored tokens could not be decrypted: their key is not here, they were changed, or they are of another account.',
     labels: ['pool'],
   });
   const notUsed = metrics.gauge({
@@ -47,52 +35,38 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime): Credentia
     help: 'Accounts in the database that are not used, by reason.',
     labels: ['reason'],
   });
-  const unreadableLog = new AtMostEachMinute();
+  let nextUnreadableLogMs = 0;
   return {
-    refreshEnded(pool, result, reason) {
+    refreshEnded(pool: string, result: RefreshResult, reason?: string): void {
       refreshes.inc({ pool, result });
       if (result === 'failed') logger.warn({ pool, reason }, 'an access token could not be refreshed');
       if (result === 'revoked') {
         logger.error({ pool, reason }, 'an account needs a person: see gatewayctl account list');
       }
     },
-    notPersisted(pool, thrown) {
+    notPersisted(pool: string, thrown: unknown): void {
       unsaved.inc({ pool });
       logger.error({ pool, err: thrown }, 'new tokens could not be stored and are not used until they are');
     },
-    unreadable(pool, thrown) {
+    unreadable(pool: string, thrown: unknown): void {
       refusals.inc({ pool });
-      if (!unreadableLog.mayLog()) return;
-      logger.error({ pool, err: thrown }, 'the stored tokens of an account can not be opened');
+      if (performance.now() < nextUnreadableLogMs) return;
+      nextUnreadableLogMs = performance.now() + unreadableLogMs;
+      logger.error({ pool, err: thrown }, 'the stored tokens of an account can not be decrypted');
     },
-    accountsRefused(counts) {
+    accountsRefused(counts: Readonly<Record<RefusalReason, number>>): void {
       for (const [reason, count] of Object.entries(counts)) notUsed.set({ reason }, count);
       if (Object.values(counts).some((count) => count > 0)) {
         logger.error({ counts }, 'accounts in the database are not used: see gatewayctl account list');
       }
     },
-    tokensKeptIn(place) {
-      if (place === 'memory') logger.warn(keptInMemory);
-      if (place === 'redis') logger.warn(keptInRedis);
-    },
-    notRead: (thrown) => logger.warn({ err: thrown }, 'the accounts in the database could not be read'),
+    tokensKeptInMemory: (): void => logger.warn(keptInMemory),
+    notRead: (thrown: unknown): void => logger.warn({ err: thrown }, 'the accounts in the database could not be read'),
   };
 }
 
-/** What may happen with every request is logged now and then. */
-class AtMostEachMinute {
-  #nextAtMs = 0;
-
-  mayLog(): boolean {
-    const nowMs = performance.now();
-    if (nowMs < this.#nextAtMs) return false;
-    this.#nextAtMs = nowMs + 60_000;
-    return true;
-  }
-}
+// What may happen with every request.
+const unreadableLogMs = 60_000;
 
 const keptInMemory =
-  'refresh tokens that a provider gives in place of the configured ones are kept in this process only: after a restart, or in another replica, the provider may take the configured one for stolen and end the account. Set ACCOUNT_KEYS, and DATABASE_URL or REDIS_URL';
-
-const keptInRedis =
-  'refresh tokens that a provider gives in place of the configured ones are kept in Redis only, and lost with what it holds. Set DATABASE_URL, or make that Redis durable';
+  'refresh tokens that a provider gives in place of the configured ones are kept in this process only: after a restart, or in another replica, the provider may take the configured one for stolen and end the account. Set ACCOUNT_KEYS and DATABASE_URL';

@@ -1,6 +1,6 @@
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import { withoutRefusals } from '../health/out-of-service.ts';
+import { withoutRefusals } from '../health/account-health.ts';
 import type { Broker } from '../selection/broker.ts';
 
 /** Gives an account another chance, whatever its provider or its token endpoint said of it. */

@@ -15,12 +15,10 @@ import {
   ThinkingMode,
   type QuotaWindow as WindowMessage,
 } from '@gateway/proto/pool/v1/account_pb.js';
-import type { Attempt, AttemptResult, ProblemKind } from '../accounts/attempt.ts';
-import type { QuotaWindow } from '../accounts/quota-window.ts';
-import { traitsOfModel } from '../catalog/model-traits.ts';
+import type { Attempt, AttemptResult, ProblemKind, QuotaWindow } from '../accounts/attempt.ts';
+import { traitsOfModel } from '../catalog/catalog.ts';
 import { isRunning } from '../health/account-health.ts';
-import { availabilityOf } from '../health/availability.ts';
-import { windowsAt } from '../health/quota-windows.ts';
+import { availabilityOf, windowsAt } from '../health/availability.ts';
 import type { Lease } from '../selection/acquire-lease.ts';
 import type { AccountView } from '../selection/selection.ts';
 

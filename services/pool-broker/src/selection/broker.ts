@@ -1,6 +1,6 @@
 import type { PoolSettings } from '@gateway/config';
 import type { Clock } from '@gateway/time';
-import type { AccountRoster } from '../accounts/account-roster.ts';
+import type { AccountRoster } from '../accounts/account.ts';
 import type { AttemptResult, ProblemKind } from '../accounts/attempt.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { AccountCredentials } from '../credentials/account-credentials.ts';

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
-import type { Attempt } from '../accounts/attempt.ts';
-import type { QuotaWindow } from '../accounts/quota-window.ts';
+import type { Attempt, QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
+import { withWindows } from '../health/apply-outcome.ts';
 import { type PoolHealth, untroubled } from '../health/pool-health.ts';
-import { withWindows } from '../health/quota-windows.ts';
 import { selectAccount } from './select-account.ts';
 import type { AccountView, CandidateView, SelectionRequest } from './selection.ts';
 

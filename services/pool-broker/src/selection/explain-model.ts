@@ -1,5 +1,5 @@
-import type { Candidate } from '../catalog/resolve-model.ts';
-import { errorAverageAt } from '../health/error-average.ts';
+import type { Candidate } from '../catalog/catalog.ts';
+import { errorAverageAt } from '../health/availability.ts';
 import type { Broker } from './broker.ts';
 import { obstacleText } from './obstacle-text.ts';
 import { readCandidates } from './read-candidates.ts';

@@ -1,6 +1,5 @@
 import { servesModel } from '../accounts/account.ts';
-import { availabilityOf } from '../health/availability.ts';
-import { headroomOf } from '../health/quota-windows.ts';
+import { availabilityOf, headroomOf } from '../health/availability.ts';
 import type { CallerShare } from '../store/pool-store.ts';
 import type { CandidateView, SelectionRequest } from './selection.ts';
 

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Account } from '../accounts/account.ts';
-import type { Candidate } from '../catalog/resolve-model.ts';
-import { availabilityOf } from '../health/availability.ts';
-import { asInService } from '../health/out-of-service.ts';
+import type { Candidate } from '../catalog/catalog.ts';
+import { asInService, availabilityOf } from '../health/availability.ts';
 import { sampleSize } from './account-sampler.ts';
 import type { Broker } from './broker.ts';
 import type { AccountView, CandidateView } from './selection.ts';

@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto';
 import { servesModel } from '../accounts/account.ts';
-import { availabilityOf } from '../health/availability.ts';
-import { errorAverageAt } from '../health/error-average.ts';
+import { availabilityOf, errorAverageAt, headroomOf, paceOf } from '../health/availability.ts';
 import { type PoolAvailability, poolAvailabilityOf } from '../health/pool-health.ts';
-import { headroomOf, paceOf } from '../health/quota-windows.ts';
 import { shareIsUsedUp } from './fair-share.ts';
 import type {
   AccountView,

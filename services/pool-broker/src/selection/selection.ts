@@ -1,7 +1,7 @@
 import type { PoolSettings } from '@gateway/config';
 import type { Account } from '../accounts/account.ts';
 import type { Attempt, AttemptResult } from '../accounts/attempt.ts';
-import type { Candidate } from '../catalog/resolve-model.ts';
+import type { Candidate } from '../catalog/catalog.ts';
 import type { AccountHealth, Cooldown } from '../health/account-health.ts';
 import type { PoolHealth, TroubleCause } from '../health/pool-health.ts';
 import type { CallerShare } from '../store/pool-store.ts';

@@ -1,10 +1,9 @@
-import type { Account } from '../accounts/account.ts';
-import { servesModel } from '../accounts/account.ts';
+import { type Account, servesModel } from '../accounts/account.ts';
 import { type Attempt, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
 import type { AccountProblem } from '../health/account-health.ts';
 import { applyOutcome, type EndedAttempt } from '../health/apply-outcome.ts';
-import { applyToPool, troubleSinceMs } from '../health/apply-to-pool.ts';
 import type { HealthRules } from '../health/cooldown.ts';
+import { applyToPool, troubleSinceMs } from '../health/pool-health.ts';
 import { callerOfLease } from '../store/lease-id.ts';
 import type { Broker } from './broker.ts';
 import { affinityIdOf } from './read-candidates.ts';

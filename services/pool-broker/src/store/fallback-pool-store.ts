@@ -1,6 +1,6 @@
 import type { Clock } from '@gateway/time';
 import type { ModelReport } from '../catalog/model-report.ts';
-import { mergeHealth } from '../health/merge-health.ts';
+import { mergeHealth } from '../health/account-health.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
 import type {

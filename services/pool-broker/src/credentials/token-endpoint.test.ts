@@ -62,7 +62,7 @@ describe('a request for tokens', () => {
     expect(forms).toHaveLength(1);
   });
 
-  it('ends when nothing is heard in time, not even the rest of an answer', async () => {
+  it('ends when there is no answer in time, not even the rest of an answer', async () => {
     const silent = await endpointThat(() => undefined);
     expect(await silent.ask({}, 50)).toMatchObject({ kind: 'unavailable', reason: 'TimeoutError' });
     const slow = await endpointThat((response) => void response.writeHead(200).write('{'));
@@ -80,7 +80,7 @@ describe('a request for tokens', () => {
     expect(await ask()).toMatchObject({ kind: 'unavailable', reason: 'RangeError' });
   });
 
-  it('says in one word why nobody answered, and shows no secret', async () => {
+  it('says in one word why there is no answer, and shows no secret', async () => {
     const { ask } = await endpointThat((response) => response.destroy());
     const refused = await ask({ tokenUrl: 'http://127.0.0.1:1/token?canary' });
     const broken = await ask();

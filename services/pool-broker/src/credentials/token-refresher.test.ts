@@ -3,15 +3,14 @@ import { Secret } from '@gateway/config';
 import { describe, expect, it } from 'vitest';
 import {
   sampleOAuthAccount as account,
+  SharedMemoryStore,
   sampleCredential,
   tokensNumbered,
   worldOf,
-} from '../__fixtures__/refresher-under-test.ts';
-import { MemoryGrantStore } from '../grants/memory-grant-store.ts';
-import { grantKeyOf } from './oauth-account.ts';
-import type { TokenAnswer } from './token-answer.ts';
+} from './__fixtures__/refresher-under-test.ts';
+import { MemoryGrantStore, UnreadableGrantError } from './grant-store.ts';
+import type { TokenAnswer } from './token-endpoint.ts';
 
-const key = grantKeyOf(account);
 const unavailable: TokenAnswer = {
   kind: 'unavailable',
   reason: 'HTTP 503',
@@ -47,30 +46,30 @@ describe('a refresh', () => {
       await sleep(250);
       return tokensNumbered(1);
     };
-    const { refresher, asked, told } = worldOf([slow]);
+    const { refresher, asked, reported } = worldOf([slow]);
     const replicas = [refresher(), refresher(), refresher()];
     const grants = await Promise.all(
       replicas.flatMap((replica) => [replica.newerThan(account, 0), replica.newerThan(account, 0)]),
     );
     expect(asked).toEqual(['rt-0']);
     expect(new Set(grants.map(({ access }) => access?.token.reveal()))).toEqual(new Set(['at-1']));
-    expect(told.toSorted()).toEqual(['refreshed', 'shared', 'shared']);
+    expect(reported.toSorted()).toEqual(['refreshed', 'shared', 'shared']);
   });
 
-  it('looks again under the lock: somebody may have been faster', async () => {
-    const { refresher, asked, lock } = worldOf([tokensNumbered(1)]);
-    const held = (await lock.take(key, 60_000, 0)) ?? expect.fail();
+  it('looks again under the lock: another replica may have been faster', async () => {
+    const { refresher, asked, store } = worldOf([tokensNumbered(1)]);
+    await store.lock(account, 'another', 60_000);
     const waiting = refresher().newerThan(account, 0);
     await sleep(20);
-    await held.release();
+    await store.unlock(account, 'another');
     const [one, other] = await Promise.all([waiting, refresher().newerThan(account, 0)]);
     expect(one.access?.token.reveal()).toBe(other.access?.token.reveal());
     expect(asked).toHaveLength(1);
   });
 
-  it('has its tokens stored before anybody gets them', async () => {
-    const store = new MemoryGrantStore();
-    const world = worldOf([tokensNumbered(1)], { store });
+  it('has its tokens stored before they are given to a caller', async () => {
+    const store = new SharedMemoryStore();
+    const world = worldOf([tokensNumbered(1)], store);
     const saving = Promise.withResolvers<void>();
     const save = store.save.bind(store);
     store.save = async (...args) => {
@@ -89,24 +88,23 @@ describe('a refresh', () => {
     expect(got).toBe(false);
     saving.resolve();
     await refreshing;
-    expect((await store.read(key))?.version).toBe(1);
+    expect((await store.read(account)).version).toBe(1);
   });
 
-  it('tries to store its tokens until that works, and holds the lock meanwhile', async () => {
-    const store = new MemoryGrantStore();
-    const { refresher, lock, told, asked, clock } = worldOf([tokensNumbered(1)], { store });
+  it('tries to store its tokens until that works, and keeps the lock meanwhile', async () => {
+    const store = new SharedMemoryStore();
+    const { refresher, reported, asked } = worldOf([tokensNumbered(1)], store);
     const save = store.save.bind(store);
     let failures = 3;
     store.save = async (...args) => {
-      clock.advanceMs(3_000);
       if (failures-- > 0) throw new Error('away');
       return save(...args);
     };
     const refreshing = refresher().newerThan(account, 0);
     await sleep(100);
-    expect(await lock.take(key, 1_000, 0)).toBeUndefined();
+    expect(await store.lock(account, 'another', 1_000)).toBe('busy');
     expect((await refreshing).access?.token.reveal()).toBe('at-1');
-    expect(told).toEqual(['not persisted', 'not persisted', 'not persisted', 'refreshed']);
+    expect(reported).toEqual(['not persisted', 'not persisted', 'not persisted', 'refreshed']);
     expect(asked).toHaveLength(1);
   });
 });
@@ -114,25 +112,25 @@ describe('a refresh', () => {
 describe('a refresh token that is not taken', () => {
   it('is no loss when another replica has replaced it meanwhile', async () => {
     const store = new MemoryGrantStore();
-    const other = worldOf([tokensNumbered(1)], { store });
+    const other = worldOf([tokensNumbered(1)], store);
     // The other one had lost the lock without noticing, and stored its tokens all the same.
     const tooLate = async (): Promise<TokenAnswer> => {
       await other.refresher().newerThan(account, 0);
       return { kind: 'invalid_grant' };
     };
-    const { refresher, told } = worldOf([tooLate], { store });
+    const { refresher, reported } = worldOf([tooLate], store);
     const grant = await refresher().newerThan(account, 0);
     expect(grant).toMatchObject({ problem: undefined, version: 1 });
     expect(grant.access?.token.reveal()).toBe('at-1');
-    expect(told).toEqual(['shared']);
+    expect(reported).toEqual(['shared']);
   });
 
   it('ends the account until a person acts, for every replica', async () => {
-    const { refresher, asked, told } = worldOf([{ kind: 'invalid_grant' }]);
+    const { refresher, asked, reported } = worldOf([{ kind: 'invalid_grant' }]);
     expect((await refresher().newerThan(account, 0)).problem).toMatch(/invalid_grant/);
     expect((await refresher().newerThan(account, 0)).problem).toMatch(/invalid_grant/);
     expect(asked).toHaveLength(1);
-    expect(told).toEqual(['revoked', 'shared']);
+    expect(reported).toEqual(['revoked', 'shared']);
   });
 
   it('may be the fault of an answer that was lost, and then says so', async () => {
@@ -200,37 +198,34 @@ describe('a token endpoint that fails', () => {
   });
 
   it('does not keep the lock', async () => {
-    const { refresher, lock } = worldOf([unavailable]);
+    const { refresher, store } = worldOf([unavailable]);
     await expect(refresher().newerThan(account, 0)).rejects.toThrow();
-    expect(await lock.take(key, 1_000, 0)).toBeDefined();
+    expect(await store.lock(account, 'another', 1_000)).toBe('locked');
   });
 });
 
-describe('a replica that lost the lock while it was suspended', () => {
-  it('does not ask: the fence of the next one has been noted', async () => {
-    const { refresher, asked, store, lock } = worldOf([tokensNumbered(1)]);
-    const claim = store.claim.bind(store);
-    let suspended = true;
-    store.claim = async (which, fence) => {
-      if (suspended) {
-        suspended = false;
-        await claim(which, fence + 1);
-      }
-      return claim(which, fence);
-    };
-    expect((await refresher().newerThan(account, 0)).version).toBe(1);
-    expect(asked).toEqual(['rt-0']);
-    expect((await lock.take(key, 1_000, 0))?.fence).toBeGreaterThan(2);
-  });
+describe('a lock that the holder before let run out', () => {
+  it('leaves that one the time to store its tokens, which are then used', async () => {
+    const store = new SharedMemoryStore();
+    store.lock = async () => 'taken_over';
+    const { refresher, asked } = worldOf([], store);
+    const waiting = refresher().newerThan(account, 0);
+    await sleep(100);
+    const access = { token: new Secret('at-1'), issuedAtMs: 0, expiresAtMs: 1 };
+    await store.save(account, { version: 1, refreshToken: new Secret('rt-1'), access, problem: undefined });
+    expect((await waiting).access?.token.reveal()).toBe('at-1');
+    expect(asked).toEqual([]);
+  }, 15_000);
 });
 
 describe('what is stored of an account', () => {
-  it('that can not be opened is used neither for a refresh nor in another way', async () => {
-    const { refresher, store, asked, told } = worldOf([]);
-    await store.save(key, { version: 1, tokens: { keyId: 'k', text: 'v1.AAAA' }, problem: undefined });
-    await expect(refresher().read(account)).rejects.toThrow(/can't be opened: damaged/);
-    await expect(refresher().newerThan(account, 0)).rejects.toThrow(/can't be opened/);
+  it('that can not be decrypted is used neither for a refresh nor in another way', async () => {
+    const store = new SharedMemoryStore();
+    store.read = () => Promise.reject(new UnreadableGrantError('damaged'));
+    const { refresher, asked, reported } = worldOf([], store);
+    await expect(refresher().read(account)).rejects.toThrow(/can't be decrypted: damaged/);
+    await expect(refresher().newerThan(account, 0)).rejects.toThrow(/can't be decrypted/);
     expect(asked).toEqual([]);
-    expect(told).toContain('unreadable');
+    expect(reported).toContain('unreadable');
   });
 });

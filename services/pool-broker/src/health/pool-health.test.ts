@@ -2,8 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
-import { applyToPool, type PoolAttempt } from './apply-to-pool.ts';
-import { type PoolHealth, poolAvailabilityOf, startPoolProbe, untroubled } from './pool-health.ts';
+import {
+  applyToPool,
+  type PoolAttempt,
+  type PoolHealth,
+  poolAvailabilityOf,
+  startPoolProbe,
+  untroubled,
+} from './pool-health.ts';
 
 const startMs = 1_000_000;
 const settings = { ...sampleSettings, cooldownJitter: 0 };
@@ -28,7 +34,7 @@ function after(health: PoolHealth, result: AttemptResult, { retryAtMs, ...happen
   return applyToPool(health, { ...rest, leasedAtMs: happening.nowMs - 100, ...happening, outcome }, rules);
 }
 
-/** Failures of accounts in turn, one every 100 ms for a time. */
+/** Failures of one account after the other, one every 100 ms for a time. */
 function failing(result: AttemptResult, forMs: number, rest: Partial<Happening> & { accountsMet?: number } = {}) {
   const { accountsMet = 3, ...happening } = rest;
   let health = untroubled;
@@ -41,7 +47,7 @@ function failing(result: AttemptResult, forMs: number, rest: Partial<Happening> 
 const stateAt = (health: PoolHealth, nowMs: number, model = 'm') => poolAvailabilityOf(health, model, nowMs).kind;
 
 describe('an overloaded provider', () => {
-  it('pauses the pool shortly when every account has met it for a moment', () => {
+  it('pauses the pool shortly when every account has met it for a short time', () => {
     expect(stateAt(failing('overloaded', confirmMs - 100), startMs + confirmMs)).toBe('open');
     const health = failing('overloaded', confirmMs);
     expect(poolAvailabilityOf(health, 'm', startMs + confirmMs)).toEqual({

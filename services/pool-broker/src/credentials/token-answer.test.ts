@@ -1,12 +1,12 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type HttpAnswer, toTokenAnswer } from './token-answer.ts';
+import { type HttpAnswer, toTokenAnswer } from './token-endpoint.ts';
 
 const answerOf = (status: number, json: unknown, rest: Partial<HttpAnswer> = {}) =>
   toTokenAnswer({ status, text: JSON.stringify(json), retryAfter: undefined, askedAtMs: 1_000, ...rest });
 
 describe('the answer of a token endpoint', () => {
-  it('has new tokens, which live from the moment of the question', () => {
+  it('has new tokens, which live from the time of the question', () => {
     const answer = answerOf(200, { access_token: 'at', refresh_token: 'rt', token_type: 'bearer', expires_in: 60 });
     if (answer.kind !== 'tokens') expect.fail(answer.kind);
     expect(answer.accessToken.reveal()).toBe('at');

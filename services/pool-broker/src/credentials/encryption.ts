@@ -1,32 +1,32 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { AccountKey } from './account-key.ts';
+import type { AccountKey } from './credential-config.ts';
 
-/** What a sealed text belongs to. It opens nowhere else. */
-export interface SealedPlace {
+/** What an envelope belongs to. It can be decrypted for nothing else. */
+export interface EnvelopePlace {
   readonly accountId: string;
   readonly field: 'credential' | 'tokens';
 }
 
-/** A text that only who has the key can read or make. */
-export interface Sealed {
+/** An encrypted text, and which key encrypted it. */
+export interface Envelope {
   readonly keyId: string;
   readonly text: string;
 }
 
-export type Opened =
-  | { readonly kind: 'opened'; readonly text: string }
-  /** `unknown_key`: sealed with a key that is not here. `damaged`: changed since, or it belongs to another place. */
+export type Decrypted =
+  | { readonly kind: 'decrypted'; readonly text: string }
+  /** `unknown_key`: encrypted with a key that is not here. `damaged`: changed since, or it belongs to another place. */
   | { readonly kind: 'refused'; readonly reason: 'unknown_key' | 'damaged' };
 
-/** Seals texts with the first of its keys, and opens those of any. AES-256-GCM with a nonce of its own for each. */
-export class Sealer {
+/** Encrypts with the first of its keys, decrypts with any of them. AES-256-GCM with a nonce of its own for each text. */
+export class Encryption {
   readonly #current: AccountKey;
   readonly #keys: ReadonlyMap<string, AccountKey>;
 
   /** @throws RangeError without a key. */
   constructor(keys: readonly AccountKey[]) {
     const [current] = keys;
-    if (current === undefined) throw new RangeError('Sealing takes a key.');
+    if (current === undefined) throw new RangeError('Encryption takes a key.');
     this.#current = current;
     this.#keys = new Map(keys.map((key) => [key.id, key]));
   }
@@ -35,7 +35,7 @@ export class Sealer {
     return this.#current.id;
   }
 
-  seal(place: SealedPlace, text: string): Sealed {
+  encrypt(place: EnvelopePlace, text: string): Envelope {
     const { id, key } = this.#current;
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
@@ -44,11 +44,11 @@ export class Sealer {
     return { keyId: id, text: formatPrefix + Buffer.concat(parts).toString('base64url') };
   }
 
-  open(place: SealedPlace, { keyId, text }: Sealed): Opened {
+  decrypt(place: EnvelopePlace, { keyId, text }: Envelope): Decrypted {
     const key = this.#keys.get(keyId);
     if (key === undefined) return { kind: 'refused', reason: 'unknown_key' };
     try {
-      return { kind: 'opened', text: decrypt(key, place, text) };
+      return { kind: 'decrypted', text: decryptWith(key, place, text) };
     } catch {
       return { kind: 'refused', reason: 'damaged' };
     }
@@ -60,12 +60,12 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const formatPrefix = 'v1.';
 
-/** @throws Error for anything that was not sealed for this place with this key. */
-function decrypt({ id, key }: AccountKey, place: SealedPlace, text: string): string {
+/** @throws Error for anything that was not encrypted for this place with this key. */
+function decryptWith({ id, key }: AccountKey, place: EnvelopePlace, text: string): string {
   if (!text.startsWith(formatPrefix)) throw new Error('It is of another format.');
   const encoded = text.slice(formatPrefix.length);
   const bytes = Buffer.from(encoded, 'base64url');
-  // Decoding skips what is no base64; a sealed text has one spelling only.
+  // Decoding skips what is no base64, but an envelope has one spelling only.
   if (bytes.toString('base64url') !== encoded) throw new Error('It is not well encoded.');
   const tagStart = bytes.length - tagBytes;
   const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
@@ -75,6 +75,6 @@ function decrypt({ id, key }: AccountKey, place: SealedPlace, text: string): str
 }
 
 /** JSON keeps the parts apart whatever is in them. */
-function associatedData({ accountId, field }: SealedPlace, keyId: string): Buffer {
+function associatedData({ accountId, field }: EnvelopePlace, keyId: string): Buffer {
   return Buffer.from(JSON.stringify(['gateway account', accountId, field, keyId]));
 }
