@@ -9,6 +9,7 @@ import type { PoolStore } from '../store/pool-store.ts';
 export class ActiveConfiguration {
   readonly catalog: Catalog;
   gateway: GatewayConfig;
+  settings: PoolSettings;
   roster: AccountRoster;
   retryBudget: RetryBudget;
   readonly #clock: Clock;
@@ -19,14 +20,11 @@ export class ActiveConfiguration {
 
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
     this.gateway = gateway;
+    this.settings = gateway.settings;
     this.#clock = clock;
     this.catalog = new Catalog(gateway, store, clock);
     this.roster = new AccountRoster(gateway.accounts, [], clock);
     this.retryBudget = new RetryBudget(rulesOf(gateway), clock);
-  }
-
-  get settings(): PoolSettings {
-    return this.gateway.settings;
   }
 
   /** When an account was given the credential that is configured. -Infinity: it has had it since the start. */
@@ -43,6 +41,7 @@ export class ActiveConfiguration {
     const accounts = { before: usable, after: next.accounts, keyOf: accountIdOf, ...times };
     const pools = { before: before.pools, after: next.pools, keyOf: ({ name }: PoolConfig) => name, ...times };
     this.gateway = next;
+    this.settings = next.settings;
     this.#removedAccounts = removedBy(this.#removedAccounts, accounts);
     this.#removedPools = removedBy(this.#removedPools, pools);
     this.roster = new AccountRoster(next.accounts, this.#removedAccounts, this.#clock);

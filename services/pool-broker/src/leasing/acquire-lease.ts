@@ -1,8 +1,8 @@
 import { type Attempt, isError } from '../accounts/attempt.ts';
 import type { Broker } from '../broker.ts';
 import type { Candidate } from '../catalog/catalog.ts';
+import { startPoolProbe } from '../health/apply-to-pool.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
-import { startPoolProbe } from '../health/pool-health.ts';
 import { anyFormat } from '../messages/pool-format.ts';
 import { type Awaitable, whenThere } from '../store/awaitable.ts';
 import type { NewRequest } from '../store/request-book.ts';

@@ -1,6 +1,7 @@
 import type { PoolSettings } from '@gateway/config';
 import type { Candidate } from '../catalog/catalog.ts';
-import { type PoolAvailability, type PoolHealth, poolAvailabilityOf } from '../health/pool-health.ts';
+import { type PoolAvailability, poolAvailabilityOf } from '../health/availability.ts';
+import type { PoolHealth } from '../health/pool-health.ts';
 import { chooseAccount } from './choose-account.ts';
 import { earliestReset } from './earliest-reset.ts';
 import { type CallerShare, hasItsShare } from './fair-share.ts';

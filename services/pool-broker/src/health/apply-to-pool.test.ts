@@ -2,14 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
-import {
-  applyToPool,
-  type PoolAttempt,
-  type PoolHealth,
-  poolAvailabilityOf,
-  startPoolProbe,
-  untroubled,
-} from './pool-health.ts';
+import { applyToPool, type PoolAttempt, startPoolProbe } from './apply-to-pool.ts';
+import { poolAvailabilityOf } from './availability.ts';
+import { type PoolHealth, untroubled } from './pool-health.ts';
 
 const startMs = 1_000_000;
 const settings = { ...sampleSettings, cooldownJitter: 0 };
