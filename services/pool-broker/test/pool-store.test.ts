@@ -121,7 +121,7 @@ describe.each([
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(1);
   });
 
-  it('settles a lease once, and tells when it was taken', async () => {
+  it('settles a lease once, and says when it was taken', async () => {
     const { store, clock } = await subject();
     const leasedAtMs = clock.nowMs();
     await store.takeLease(leaseOf('p/a', 'lease', 1));
@@ -131,7 +131,7 @@ describe.each([
     expect(await store.takeLease(leaseOf('p/a', 'next', 1))).toBe('next');
   });
 
-  it('tells the health that an end may change as it is at that instant', async () => {
+  it('gives the health that an end may change as it is at that instant', async () => {
     const { store, clock } = await subject();
     const health = limitedUntil(clock.nowMs() + 60_000);
     const failures = [{ accountId: 'p/a', atMs: clock.nowMs() }];
@@ -144,7 +144,7 @@ describe.each([
     expect(await store.settleLease('p/a', ofLease('lease'))).toMatchObject({ health, poolHealth });
   });
 
-  it('books no request that got no lease', async () => {
+  it('counts no request that got no lease', async () => {
     const { store } = await subject();
     await store.takeLease(leaseOf('p/a', 'lease', 1));
     expect(await store.takeLease(leaseOf('p/a', 'second', 1))).toBeUndefined();
@@ -162,7 +162,7 @@ describe.each([
     expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({ kind: 'settled_before' });
   });
 
-  it('stops counting leases that nobody reported on', async () => {
+  it('stops counting leases without a report', async () => {
     const { store, clock } = await subject();
     await store.takeLease(leaseOf('p/a', 'old', 1));
     clock.advanceMs(leaseTtlMs - 1);
@@ -190,7 +190,7 @@ describe.each([
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(0);
   });
 
-  it('tells when a lease was taken, not when it was renewed', async () => {
+  it('says when a lease was taken, not when it was renewed', async () => {
     const { store, clock } = await subject();
     const leasedAtMs = clock.nowMs();
     await store.takeLease(leaseOf('p/a', 'lease'));
@@ -265,7 +265,7 @@ describe.each([
 describe.each([
   ['memory', memorySubject],
   ['Redis', redisSubject],
-])('the book of requests in %s', (_kind, subject) => {
+])('the requests in flight in %s', (_kind, subject) => {
   const request = (leaseId: string, rest: Partial<NewLease> = {}) => ({ ...leaseOf('p/a', leaseId), ...rest });
   const share = (caller: string) => ({ pool: 'p', caller, leaseTtlMs, callerMemoryMs: 60_000 });
 
@@ -346,7 +346,7 @@ describe('a pool store in Redis', () => {
     expect((await store.readAccounts(['p/a', 'p/b'], leaseTtlMs))[0]?.inFlight).toBe(2);
   });
 
-  it('leaves nothing behind for ever, and keeps the keys of an account together', async () => {
+  it('leaves nothing behind for ever, and keeps the keys of a pool together', async () => {
     const { redisUrl } = await testBackends();
     const prefix = `test-${randomUUID()}:`;
     const clock = new ManualClock(Date.now());
@@ -367,16 +367,16 @@ describe('a pool store in Redis', () => {
     onTestFinished(() => redis.disconnect());
     const keys = (await redis.keys(`${prefix}*`)).map((key) => key.slice(prefix.length)).sort();
     expect(keys).toEqual([
-      '{account:p/a}:health',
-      '{account:p/a}:leases',
-      '{account:p/a}:settled',
       '{affinity:s}',
-      '{models:p}',
-      '{pool:p}:caller:c',
-      '{pool:p}:callers',
-      '{pool:p}:health',
-      '{pool:p}:model:m',
-      '{pool:p}:requests',
+      '{p}:account:p/a:health',
+      '{p}:account:p/a:leases',
+      '{p}:account:p/a:settled',
+      '{p}:caller:c',
+      '{p}:callers',
+      '{p}:health',
+      '{p}:model:m',
+      '{p}:models',
+      '{p}:requests',
     ]);
     for (const key of keys) expect(await redis.pttl(prefix + key)).toBeGreaterThan(0);
   });
@@ -387,8 +387,8 @@ describe('a pool store in Redis', () => {
     const store = await openRedisStore(prefix, new ManualClock(Date.now()));
     const redis = new Redis(redisUrl);
     onTestFinished(() => redis.disconnect());
-    await redis.set(`${prefix}{account:p/a}:health`, '{"cooldowns": [', 'PX', 60_000);
-    await redis.hset(`${prefix}{models:p}`, { reachable: 'perhaps', models: '[' });
+    await redis.set(`${prefix}{p}:account:p/a:health`, '{"cooldowns": [', 'PX', 60_000);
+    await redis.hset(`${prefix}{p}:models`, { reachable: 'perhaps', models: '[' });
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.health).toEqual(healthy);
     expect(await store.readModelReports(['p'])).toEqual([]);
     const health = limitedUntil(Date.now() + 60_000);

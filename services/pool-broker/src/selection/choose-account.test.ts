@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
-import type { QuotaWindow } from '../accounts/attempt.ts';
+import type { Attempt, QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import { withWindows } from '../health/apply-outcome.ts';
 import { type PoolHealth, untroubled } from '../health/pool-health.ts';
-import { LeasingHistory } from '../leasing/request-history.ts';
-import type { AccountView } from './fitness.ts';
-import { type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
+import { selectAccount } from './select-account.ts';
+import type { AccountView, CandidateView, SelectionRequest } from './selection.ts';
 
 const nowMs = 1_000_000_000;
 const hourMs = 3_600_000;
@@ -48,7 +47,8 @@ function select(accounts: readonly AccountView[], rest: Partial<SelectionRequest
   return selectAccount({
     candidates: [candidate],
     affinityKey: '',
-    history: new LeasingHistory([]),
+    attempts: [],
+    overtakenAt: [],
     rules,
     nowMs,
     random: () => 0,
@@ -70,7 +70,7 @@ function sharesOf(accounts: readonly AccountView[]): Record<string, number> {
   );
 }
 
-const triedBefore = new LeasingHistory([
+const triedBefore: readonly Attempt[] = [
   {
     leaseId: 'l',
     accountId: 'responses/elsewhere',
@@ -78,7 +78,7 @@ const triedBefore = new LeasingHistory([
     model: 'm',
     outcome: { result: 'rate_limited', retryAtMs: undefined, modelScoped: false, windows: [] },
   },
-]);
+];
 
 describe('errors of late', () => {
   const failing = (errorAverage: number, secondsAgo = 0) => ({
@@ -112,7 +112,7 @@ describe('errors of late', () => {
 });
 
 describe('quotas', () => {
-  it('send more to accounts with more left, and to those that would lose it sooner', () => {
+  it('send more to accounts with more to spare, and to those that would lose it sooner', () => {
     const full = view('full', knowing(used(0.75)));
     const half = view('half', knowing(used(0.5)));
     const soon = view('soon', knowing(used(0.5, 1.25)));
@@ -120,13 +120,13 @@ describe('quotas', () => {
     expect(sharesOf([half, soon])).toEqual({ half: 333, soon: 667 });
   });
 
-  it('let an account with more left take more requests at a time', () => {
+  it('let an account with more to spare take more requests at a time', () => {
     const busy = view('busy', knowing(used(0, 2.5)), 3);
     const idle = view('idle', knowing(used(0.75)), 1);
     expect(chosenBy([busy, idle])).toBe('busy');
   });
 
-  it('keep an account for last that has next to nothing left, whatever the session hashes to', () => {
+  it('take an account last that has next to nothing left, whatever the session hashes to', () => {
     const spent = view('spent', knowing(used(0.99, 0.01)));
     const busy = view('busy', healthy, 9);
     expect(chosenBy([spent, busy])).toBe('busy');
@@ -150,12 +150,12 @@ describe('an account whose far reset may have come early', () => {
     const fine = view('fine');
     expect(chosenBy([fine, view('a', due)], { affinityKey: 'k', boundAccountId: fine.account.id })).toBe('fine');
     expect(chosenBy([fine, view('a', due)], { affinityKey: 'k', boundAccountId: 'responses/a' })).toBe('fine');
-    expect(chosenBy([fine, view('a', due)], { history: triedBefore })).toBe('fine');
+    expect(chosenBy([fine, view('a', due)], { attempts: triedBefore })).toBe('fine');
   });
 
   it('is asked before a request is refused', () => {
-    expect(chosenBy([view('a', due)], { history: triedBefore })).toBe('a as a probe');
-    expect(chosenBy([view('a', justLimited)], { history: triedBefore })).toBe('exhausted');
+    expect(chosenBy([view('a', due)], { attempts: triedBefore })).toBe('a as a probe');
+    expect(chosenBy([view('a', justLimited)], { attempts: triedBefore })).toBe('exhausted');
   });
 });
 
@@ -163,10 +163,10 @@ describe('an account whose cooldown is a guess', () => {
   it('is asked ahead of its end only before a request is refused, and first', () => {
     expect(chosenBy([view('fine'), view('a', lastResort)])).toBe('fine');
     expect(chosenBy([view('limited', justLimited), view('a', lastResort)])).toBe('a as a probe');
-    expect(chosenBy([view('b', due), view('a', lastResort)], { history: triedBefore })).toBe('a as a probe');
+    expect(chosenBy([view('b', due), view('a', lastResort)], { attempts: triedBefore })).toBe('a as a probe');
   });
 
-  it('is not asked when it has no place left', () => {
+  it('is not asked when it has no free place', () => {
     const account = toAccount(sampleAccount('responses', 'a', { maxConcurrency: 1 }));
     expect(chosenBy([{ account, health: lastResort, inFlight: 1 }])).toBe('unavailable');
   });
@@ -201,10 +201,10 @@ describe('a pool that pauses', () => {
 });
 
 describe('a caller that has its share', () => {
-  it('is told that the pool is exhausted, with no moment to come back at', () => {
+  it('hears that the pool is exhausted, with no time to come back at', () => {
     const account = toAccount(sampleAccount('responses', 'a', { maxConcurrency: 10 }));
     const views = [{ account, health: healthy, inFlight: 9 }];
-    expect(select(views, { callerShare: { inFlight: 9, callers: 2 } })).toEqual({
+    expect(select(views, { callerShare: { inFlight: 9, callers: 2 } })).toMatchObject({
       kind: 'exhausted',
       retryAtMs: undefined,
     });

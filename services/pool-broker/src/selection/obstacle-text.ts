@@ -1,16 +1,19 @@
 import { type FailureResult, isFailure } from '../accounts/attempt.ts';
 import type { Cooldown } from '../health/account-health.ts';
-import type { Obstacle } from './fitness.ts';
+import type { Obstacle } from './selection.ts';
 
-/** An obstacle in words for operators: "cooling until 2026-11-21T09:00:00.000Z after 429". */
-export function obstacleText(obstacle: Obstacle): string {
+/** An obstacle in words for operators: "cooling until 2026-11-21T09:00:00.000Z after 429". Many accounts share one without times. */
+export function obstacleText(obstacle: Obstacle, times: 'with times' | 'without times' = 'with times'): string {
+  const until = (epochMs: number) => (times === 'with times' ? ` until ${new Date(epochMs).toISOString()}` : '');
   switch (obstacle.kind) {
     case 'cooling':
-      return `cooling until ${isoTime(obstacle.cooldown.untilMs)} ${afterText(obstacle.cooldown)}`;
-    case 'probing':
-      return `probing: one request is finding out whether it is back ${afterText(obstacle.cooldown)}`;
+      return `cooling${until(obstacle.cooldown.untilMs)} ${afterText(obstacle.cooldown)}`;
+    case 'probing': {
+      const detail = times === 'with times' ? ': one request is finding out whether it is back' : '';
+      return `probing${detail} ${afterText(obstacle.cooldown)}`;
+    }
     case 'pool_paused':
-      return `the whole pool pauses until ${isoTime(obstacle.untilMs)} after ${failureWords[obstacle.cause]}`;
+      return `the whole pool pauses${until(obstacle.untilMs)} after ${failureWords[obstacle.cause]}`;
     case 'share_used_up':
       return 'the pool runs short, and the caller has its share of it';
     case 'busy':
@@ -28,14 +31,6 @@ export function obstacleText(obstacle: Obstacle): string {
   }
 }
 
-/** An obstacle in the words that many accounts can share: without moments. */
-export function obstacleReason(obstacle: Obstacle): string {
-  if (obstacle.kind === 'cooling') return `cooling ${afterText(obstacle.cooldown)}`;
-  if (obstacle.kind === 'probing') return `probing ${afterText(obstacle.cooldown)}`;
-  if (obstacle.kind === 'pool_paused') return `the whole pool pauses after ${failureWords[obstacle.cause]}`;
-  return obstacleText(obstacle);
-}
-
 function afterText({ reason, model, givenByProvider, window }: Cooldown): string {
   const scope = model === '' ? '' : ` for ${model}`;
   const quota = window === undefined ? '' : ` of the ${window} window`;
@@ -51,7 +46,3 @@ const failureWords: Readonly<Record<FailureResult, string>> = {
   network_error: 'network errors',
   timeout: 'timeouts',
 };
-
-function isoTime(epochMs: number): string {
-  return new Date(epochMs).toISOString();
-}

@@ -1,0 +1,110 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import { directClient } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { ManualClock } from '@gateway/time';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { gatewayWith, sampleAccount } from '../__fixtures__/sample-gateway.ts';
+import { createPoolBrokerService } from '../service.ts';
+import { MemoryPoolStore } from '../store/memory-pool-store.ts';
+
+describe('an answer to Acquire', () => {
+  const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
+  const accounts = [
+    sampleAccount('responses', 'a'),
+    sampleAccount('responses', 'b', { maxConcurrency: 4 }),
+    sampleAccount('responses', 'off', { state: 'disabled' }),
+    sampleAccount('messages', 'c'),
+  ];
+  let broker: ReturnType<typeof openBroker>;
+  beforeEach(() => {
+    broker = openBroker();
+  });
+  function openBroker(more: typeof accounts = []) {
+    const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+    const parts = { store: new MemoryPoolStore(clock), clock, random: () => 0 };
+    return directClient(
+      createPoolBrokerService({ gateway: gatewayWith([...accounts, ...more]) }, runtime, parts).routes[0],
+    );
+  }
+
+  const acquire = (affinityKey = '', attempts: readonly { lease: Lease; outcome: object }[] = []) =>
+    broker.acquire({ model: 'gateway/sterk', affinityKey, attempts: [...attempts], allowCandidateFailover: true });
+  const leaseOf = ({ result }: Awaited<ReturnType<typeof acquire>>) =>
+    result.case === 'lease' ? result.value : expect.fail('there is no lease');
+  const limited = (lease: Lease) => ({
+    lease,
+    outcome: { result: AttemptResult.RATE_LIMITED, retryAt: timestampFromMs(clock.nowMs() + 60_000) },
+  });
+
+  it('says why it is this account', async () => {
+    expect((await acquire()).reason).toBe('it has as much to spare as any');
+    const first = await acquire('session');
+    expect(first.reason).toBe("its session's key prefers it");
+    await broker.report({
+      affinityKey: 'session',
+      attempt: { lease: leaseOf(first), outcome: { result: AttemptResult.SUCCEEDED } },
+    });
+    expect((await acquire('session')).reason).toBe('its session is bound to it');
+  });
+
+  it('says how many accounts could not serve the request, and why, of each candidate up to the leased one', async () => {
+    const disabled = { pool: 'responses', reason: 'disabled in the configuration', count: 1 };
+    const first = await acquire();
+    expect(first.skipped).toMatchObject([disabled]);
+    const second = await acquire('', [limited(leaseOf(first))]);
+    const cooling = (count: number) => ({
+      pool: 'responses',
+      reason: 'cooling after 429 (reset named by the provider)',
+      count,
+    });
+    expect(second.reason).toBe('the only one that could');
+    expect(second.skipped).toMatchObject([cooling(1), disabled]);
+    const third = await acquire('', [limited(leaseOf(first)), limited(leaseOf(second))]);
+    expect(leaseOf(third).pool).toBe('messages');
+    expect(third.skipped).toMatchObject([cooling(2), disabled]);
+    const none = await acquire(
+      '',
+      [first, second, third].map((answer) => limited(leaseOf(answer))),
+    );
+    expect(none).toMatchObject({ result: { case: 'exhausted' }, reason: '' });
+    expect(none.skipped.map(({ pool, count }) => [pool, count])).toEqual([
+      ['responses', 2],
+      ['responses', 1],
+      ['messages', 1],
+    ]);
+  });
+
+  it('never names an account in what it says of skipped ones', async () => {
+    const first = await acquire();
+    const { reason, skipped } = await acquire('', [limited(leaseOf(first))]);
+    expect(JSON.stringify([reason, skipped.map((group) => group.reason)])).not.toContain(leaseOf(first).accountId);
+  });
+
+  it('says when a request has spent its attempts, though accounts are left', async () => {
+    broker = openBroker([sampleAccount('messages', 'd')]);
+    const attempts: { lease: Lease; outcome: object }[] = [];
+    for (;;) {
+      const answer = await acquire('', attempts);
+      if (answer.result.case !== 'lease') {
+        expect(answer).toMatchObject({ result: { case: 'unavailable' }, reason: expect.stringContaining('spent') });
+        return;
+      }
+      attempts.push({ lease: answer.result.value, outcome: { result: AttemptResult.SERVER_ERROR } });
+    }
+  });
+});
+
+describe('an account as operators see it', () => {
+  it('has its cap', async () => {
+    const clock = new ManualClock(0);
+    const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+    const gateway = gatewayWith([
+      sampleAccount('responses', 'capped', { maxConcurrency: 4 }),
+      sampleAccount('responses', 'free'),
+    ]);
+    const service = createPoolBrokerService({ gateway }, runtime, { store: new MemoryPoolStore(clock), clock });
+    const { accounts } = await directClient(service.routes[0]).listAccounts({});
+    expect(accounts.map(({ maxInFlight }) => maxInFlight)).toEqual([4, 0]);
+  });
+});
