@@ -11,7 +11,7 @@ import {
   isRunning,
   type SeenWindow,
 } from './account-health.ts';
-import { isPauseOver, type PoolHealth, type TroubleCause, troublesModel } from './pool-health.ts';
+import { type IncidentCause, isAboutModel, isPauseOver, type PoolHealth } from './pool-health.ts';
 
 /** Whether an account can take a request for a model now. */
 export type Availability =
@@ -62,15 +62,15 @@ function isLimit(cooldown: Cooldown): boolean {
 /** Whether a pool may be asked for a model now. */
 export type PoolAvailability =
   | { readonly kind: 'open' }
-  | { readonly kind: 'paused'; readonly cause: TroubleCause; readonly untilMs: number }
+  | { readonly kind: 'paused'; readonly cause: IncidentCause; readonly untilMs: number }
   /** A pause has run out: one request may find out. */
   | { readonly kind: 'probe_due' }
   /** That request is under way; others need not wait for it any more after `untilMs`. */
-  | { readonly kind: 'probing'; readonly cause: TroubleCause; readonly untilMs: number };
+  | { readonly kind: 'probing'; readonly cause: IncidentCause; readonly untilMs: number };
 
 export function poolAvailabilityOf(health: PoolHealth, model: string, nowMs: number): PoolAvailability {
-  const pauses = health.troubles
-    .filter((trouble) => troublesModel(trouble, model))
+  const pauses = health.incidents
+    .filter((incident) => isAboutModel(incident, model))
     .flatMap(({ cause, pause }) => (pause === undefined || isPauseOver(pause, nowMs) ? [] : [{ cause, ...pause }]));
   const running = pauses.find(({ untilMs }) => nowMs < untilMs);
   if (running !== undefined) return { kind: 'paused', cause: running.cause, untilMs: running.untilMs };

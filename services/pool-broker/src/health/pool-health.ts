@@ -2,22 +2,22 @@ import type { Probe } from './account-health.ts';
 
 /** What is remembered of a pool's provider as a whole: faults that are not those of an account. A value, as AccountHealth. */
 export interface PoolHealth {
-  readonly troubles: readonly PoolTrouble[];
+  readonly incidents: readonly PoolIncident[];
 }
 
 /** `overloaded`: the provider says that it is. `network_error`: there is no way to it. */
-export type TroubleCause = 'overloaded' | 'network_error';
+export type IncidentCause = 'overloaded' | 'network_error';
 
 /** At most one for each cause and model. */
-export interface PoolTrouble {
-  readonly cause: TroubleCause;
+export interface PoolIncident {
+  readonly cause: IncidentCause;
   /** Providers are overloaded model by model. Empty: all of them. */
   readonly model: string;
   /** The first failure since the provider last showed that it serves. */
   readonly sinceMs: number;
   /** The last failures since then, oldest first. */
   readonly failures: readonly PoolFailure[];
-  /** The pool's pause. Undefined while too few accounts have met the trouble. */
+  /** The pool's pause. Undefined while too few accounts have met the incident. */
   readonly pause?: PoolPause | undefined;
 }
 
@@ -30,19 +30,19 @@ export interface PoolPause {
   readonly sinceMs: number;
   readonly untilMs: number;
   /** How many times in a row it had to be made. */
-  readonly strikes: number;
+  readonly repeats: number;
   /** The one request that finds out whether it is over. */
   readonly probe?: Probe | undefined;
 }
 
-export const untroubled: PoolHealth = Object.freeze({ troubles: Object.freeze([]) });
+export const noIncidents: PoolHealth = Object.freeze({ incidents: Object.freeze([]) });
 
-export function troublesModel(trouble: PoolTrouble, model: string): boolean {
-  return trouble.model === '' || trouble.model === model;
+export function isAboutModel(incident: PoolIncident, model: string): boolean {
+  return incident.model === '' || incident.model === model;
 }
 
-/** When a trouble means nothing any more: long after its pause, so that one that comes back pauses for longer. */
-export function forgottenTroubleAtMs({ pause, failures }: PoolTrouble): number {
+/** When an incident means nothing any more: long after its pause, so that one that comes back pauses for longer. */
+export function forgottenIncidentAtMs({ pause, failures }: PoolIncident): number {
   return (pause?.untilMs ?? failures.at(-1)?.atMs ?? 0) + rememberedMs;
 }
 
