@@ -5,7 +5,7 @@ import { ManualClock } from '@gateway/time';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type AccountHealth, healthy } from '../src/health/account-health.ts';
-import { type PoolHealth, untroubled } from '../src/health/pool-health.ts';
+import { noIncidents, type PoolHealth } from '../src/health/pool-health.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import type { NewLease, PoolStore } from '../src/store/pool-store.ts';
 import { RedisPoolStore } from '../src/store/redis-pool-store.ts';
@@ -44,7 +44,7 @@ const leaseOf = (accountId: string, leaseId: string, maxConcurrency = Number.POS
   maxConcurrency,
   leaseTtlMs,
 });
-const settledWith = { health: healthy, poolHealth: untroubled };
+const settledWith = { health: healthy, poolHealth: noIncidents };
 
 const limitedUntil = (untilMs: number): AccountHealth => ({
   problem: { kind: 'account_disabled', sinceMs: untilMs - 3, credentialId: 'c' },
@@ -60,7 +60,7 @@ const limitedUntil = (untilMs: number): AccountHealth => ({
       sinceMs: untilMs - 2,
       untilMs,
       givenByProvider: false,
-      strikes: 2,
+      repeats: 2,
       window: '5h',
       probeFromMs: untilMs - 1,
       probe: { leaseId: 'p', expiresAtMs: untilMs + 1 },
@@ -136,7 +136,7 @@ describe.each([
     const health = limitedUntil(clock.nowMs() + 60_000);
     const failures = [{ accountId: 'p/a', atMs: clock.nowMs() }];
     const poolHealth = {
-      troubles: [{ cause: 'overloaded' as const, model: 'm', sinceMs: clock.nowMs(), failures }],
+      incidents: [{ cause: 'overloaded' as const, model: 'm', sinceMs: clock.nowMs(), failures }],
     };
     await store.changeHealth('p/a', () => health);
     await store.changePoolHealth('p', () => poolHealth);
@@ -302,23 +302,23 @@ describe.each([
 
   it('keeps the health of pools, and loses no change of those made together', async () => {
     const { store, clock } = await subject();
-    expect(await store.readPool('p')).toEqual(untroubled);
+    expect(await store.readPool('p')).toEqual(noIncidents);
     const atMs = clock.nowMs();
     const failed = (n: number) => (health: PoolHealth) => ({
-      troubles: [
+      incidents: [
         {
           cause: 'overloaded' as const,
           model: 'm',
           sinceMs: atMs,
-          failures: [...(health.troubles[0]?.failures ?? []), { accountId: `p/${n}`, atMs }],
-          pause: { sinceMs: atMs, untilMs: atMs + 1, strikes: 2, probe: { leaseId: 'l', expiresAtMs: atMs + 2 } },
+          failures: [...(health.incidents[0]?.failures ?? []), { accountId: `p/${n}`, atMs }],
+          pause: { sinceMs: atMs, untilMs: atMs + 1, repeats: 2, probe: { leaseId: 'l', expiresAtMs: atMs + 2 } },
         },
       ],
     });
     await Promise.all(Array.from({ length: 40 }, (_, n) => store.changePoolHealth('p', failed(n))));
     const health = await store.readPool('p');
-    expect(health?.troubles[0]?.failures).toHaveLength(40);
-    expect(health?.troubles[0]?.pause).toEqual(failed(0)(untroubled).troubles[0]?.pause);
+    expect(health?.incidents[0]?.failures).toHaveLength(40);
+    expect(health?.incidents[0]?.pause).toEqual(failed(0)(noIncidents).incidents[0]?.pause);
     expect(await store.changePoolHealth('p', () => undefined)).toBe(false);
   });
 });
@@ -359,8 +359,8 @@ describe('a pool store in Redis', () => {
     await store.bind('s', 'p/a', 60_000);
     await store.shareOf({ pool: 'p', caller: 'c', leaseTtlMs, callerMemoryMs: 60_000 });
     const failures = [{ accountId: 'p/a', atMs: clock.nowMs() }];
-    const trouble = { cause: 'overloaded', model: 'm', sinceMs: clock.nowMs(), failures } as const;
-    await store.changePoolHealth('p', () => ({ troubles: [trouble] }));
+    const incident = { cause: 'overloaded', model: 'm', sinceMs: clock.nowMs(), failures } as const;
+    await store.changePoolHealth('p', () => ({ incidents: [incident] }));
     await store.saveModelReport({ pool: 'p', reportedAtMs: 1, reachable: true, models: [] });
 
     const redis = new Redis(redisUrl);

@@ -70,7 +70,7 @@ export function neededAt<T>(removed: readonly Removed<T>[], nowMs: number): read
  * The configured accounts, and those that were removed a while ago: these are found by their id, so that requests that began
  * with them end as they would have, and are shown as draining.
  */
-export class AccountRoster {
+export class Accounts {
   readonly #configured: readonly Account[];
   readonly #removed: readonly Removed<Account>[];
   readonly #clock: Clock;

@@ -1,8 +1,8 @@
 import type { PoolFormat } from '@gateway/config';
 import { type Attempt, isError } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
+import { startPoolProbe } from '../health/apply-to-pool.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
-import { startPoolProbe } from '../health/pool-health.ts';
 import { toCallerId } from '../store/lease-id.ts';
 import type { Broker } from './broker.ts';
 import { obstacleText } from './obstacle-text.ts';

@@ -4,7 +4,7 @@ import { toAccount } from '../accounts/account.ts';
 import type { Attempt, QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import { withWindows } from '../health/apply-outcome.ts';
-import { type PoolHealth, untroubled } from '../health/pool-health.ts';
+import { noIncidents, type PoolHealth } from '../health/pool-health.ts';
 import { selectAccount } from './select-account.ts';
 import type { AccountView, CandidateView, SelectionRequest } from './selection.ts';
 
@@ -28,7 +28,7 @@ const used = (usedFraction: number, resetInHours = 2.5): QuotaWindow => ({
 });
 
 const cooling = (rest: Partial<Cooldown>): AccountHealth => {
-  const base = { model: '', reason: 'rate_limited', sinceMs: nowMs - 1, strikes: 1, givenByProvider: true } as const;
+  const base = { model: '', reason: 'rate_limited', sinceMs: nowMs - 1, repeats: 1, givenByProvider: true } as const;
   return { ...healthy, cooldowns: [{ ...base, untilMs: nowMs + hourMs, ...rest }] };
 };
 const due = cooling({ probeFromMs: nowMs });
@@ -36,7 +36,7 @@ const lastResort = cooling({ probeFromMs: nowMs, givenByProvider: false, reason:
 const justLimited = cooling({ probeFromMs: nowMs + 1 });
 
 function select(accounts: readonly AccountView[], rest: Partial<SelectionRequest> & Partial<CandidateView> = {}) {
-  const { boundAccountId, poolHealth = untroubled, callerShare, ...request } = rest;
+  const { boundAccountId, poolHealth = noIncidents, callerShare, ...request } = rest;
   const candidate = {
     candidate: { pool: responses ?? expect.fail(), model: 'm', defaultEffort: '' },
     accounts,
@@ -174,13 +174,13 @@ describe('an account whose cooldown is a guess', () => {
 
 describe('a pool that pauses', () => {
   const pausedBy = (pause: { untilMs: number; probe?: { leaseId: string; expiresAtMs: number } }): PoolHealth => ({
-    troubles: [
+    incidents: [
       {
         cause: 'overloaded',
         model: 'm',
         sinceMs: 0,
         failures: [],
-        pause: { sinceMs: nowMs - 1, strikes: 1, ...pause },
+        pause: { sinceMs: nowMs - 1, repeats: 1, ...pause },
       },
     ],
   });

@@ -34,7 +34,7 @@ async function readCandidate(
   const { store, configuration, sampler, clock, random } = broker;
   const { leaseTtlMs, callerMemoryMs } = configuration.settings;
   const pool = candidate.pool.name;
-  const all = configuration.roster.ofPool(pool);
+  const all = configuration.accounts.ofPool(pool);
   const model = which === 'all' || all.length <= sampleSize ? undefined : sampler.ofModel(all, candidate.model);
   const drawn = model === undefined ? all : model.draw(affinityKey, clock.nowMs(), random);
   const [views, poolHealth, boundAccountId, callerShare] = await Promise.all([

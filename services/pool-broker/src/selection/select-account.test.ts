@@ -4,7 +4,7 @@ import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sa
 import { toAccount } from '../accounts/account.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
-import { untroubled } from '../health/pool-health.ts';
+import { noIncidents } from '../health/pool-health.ts';
 import { selectAccount } from './select-account.ts';
 import type { AccountView, CandidateView, SelectionRequest } from './selection.ts';
 
@@ -14,7 +14,7 @@ const [responses, messages] = sampleGateway.pools;
 if (responses === undefined || messages === undefined) throw new Error('the sample gateway has two pools');
 
 function cooling(untilMs: number, rest: Partial<Cooldown> = {}): AccountHealth {
-  const base = { model: '', reason: 'rate_limited', sinceMs: nowMs - 1, givenByProvider: true, strikes: 0 } as const;
+  const base = { model: '', reason: 'rate_limited', sinceMs: nowMs - 1, givenByProvider: true, repeats: 0 } as const;
   return { ...healthy, cooldowns: [{ ...base, untilMs, ...rest }] };
 }
 
@@ -30,7 +30,7 @@ function candidate(accounts: readonly AccountView[], rest: Partial<CandidateView
   return {
     candidate: { pool: responses ?? expect.fail(), model: 'm', defaultEffort: '' },
     accounts,
-    poolHealth: untroubled,
+    poolHealth: noIncidents,
     boundAccountId: undefined,
     callerShare: undefined,
     ...rest,
@@ -186,7 +186,7 @@ const anyHealth = fc
     { maxLength: 3 },
   )
   .map((cooldowns) =>
-    cooldowns.map(({ inMs, ...rest }) => ({ ...rest, sinceMs: nowMs - 9_000, untilMs: nowMs + inMs, strikes: 1 })),
+    cooldowns.map(({ inMs, ...rest }) => ({ ...rest, sinceMs: nowMs - 9_000, untilMs: nowMs + inMs, repeats: 1 })),
   );
 
 const anyAccounts = fc.array(fc.record({ cooldowns: anyHealth, inFlight: fc.integer({ min: 0, max: 3 }) }), {

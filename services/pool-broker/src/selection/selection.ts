@@ -3,7 +3,7 @@ import type { Account } from '../accounts/account.ts';
 import type { Attempt, AttemptResult } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import type { AccountHealth, Cooldown } from '../health/account-health.ts';
-import type { PoolHealth, TroubleCause } from '../health/pool-health.ts';
+import type { IncidentCause, PoolHealth } from '../health/pool-health.ts';
 import type { CallerShare } from '../store/pool-store.ts';
 
 /** An account with what is known of it at the time of choice. */
@@ -91,5 +91,5 @@ export type Obstacle =
   | { readonly kind: 'draining' | 'model_not_served' | 'busy' | 'share_used_up' }
   | { readonly kind: 'cooling'; readonly cooldown: Cooldown; readonly limitOnly: boolean }
   | { readonly kind: 'probing'; readonly cooldown: Cooldown; readonly freeAtMs: number; readonly limitOnly: boolean }
-  | { readonly kind: 'pool_paused'; readonly cause: TroubleCause; readonly untilMs: number }
+  | { readonly kind: 'pool_paused'; readonly cause: IncidentCause; readonly untilMs: number }
   | { readonly kind: 'tried'; readonly result: AttemptResult };

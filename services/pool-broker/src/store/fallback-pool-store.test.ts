@@ -59,7 +59,7 @@ function storesOf() {
   const faults: unknown[] = [];
   const store = new FallbackPoolStore(shared, clock, (thrown) => faults.push(thrown));
   const cooled = (untilMs: number): AccountHealth => {
-    const rest = { model: '', reason: 'rate_limited', sinceMs: 0, givenByProvider: true, strikes: 0 } as const;
+    const rest = { model: '', reason: 'rate_limited', sinceMs: 0, givenByProvider: true, repeats: 0 } as const;
     return { ...healthy, cooldowns: [{ ...rest, untilMs }] };
   };
   const coolingOf = async (from: MemoryPoolStore | FallbackPoolStore, account: string) => {

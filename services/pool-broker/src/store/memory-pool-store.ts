@@ -3,7 +3,7 @@ import type { Clock } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import type { ModelReport } from '../catalog/model-report.ts';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
-import { type PoolHealth, untroubled } from '../health/pool-health.ts';
+import { noIncidents, type PoolHealth } from '../health/pool-health.ts';
 import { leaseIdOf } from './lease-id.ts';
 import {
   type AccountRecord,
@@ -184,7 +184,7 @@ export class MemoryPoolStore implements PoolStore {
   }
 
   #pool(name: string): PoolState {
-    const pool = this.#pools.get(name) ?? { health: untroubled, callers: new MapByAge(), inFlight: new Map() };
+    const pool = this.#pools.get(name) ?? { health: noIncidents, callers: new MapByAge(), inFlight: new Map() };
     this.#pools.set(name, pool);
     return pool;
   }
