@@ -1,37 +1,6 @@
 import { type FailureResult, isFailure } from '../accounts/attempt.ts';
 import type { Cooldown } from '../health/account-health.ts';
-import type { Examination, Obstacle } from './select-account.ts';
-
-/** Why an account was chosen, in words for operators; empty when none was. */
-export function choiceText(examination: Examination | undefined, affinityKey: string): string {
-  if (examination?.chosen === undefined) return '';
-  const { candidate, examined, chosen } = examination;
-  const { view, fitness } = chosen;
-  if (fitness.kind === 'unfit' || fitness.probe) return 'to find out whether it is back';
-  if (view.account.id === candidate.boundAccountId) return 'its session is bound to it';
-  if (!examined.some((other) => other !== chosen && other.fitness.kind === 'fit')) return 'the only one that could';
-  return affinityKey === '' ? 'it has as much to spare as any' : "its session's key prefers it";
-}
-
-/** Accounts of a candidate that could not take a request, all for the same reason. */
-export interface SkippedGroup {
-  readonly pool: string;
-  readonly model: string;
-  readonly reason: string;
-  readonly count: number;
-}
-
-/** The accounts that were looked at and could not take the request, counted by candidate and reason. */
-export function skippedGroups(examinations: readonly Examination[]): readonly SkippedGroup[] {
-  return examinations.flatMap(({ candidate: { candidate }, examined }) => {
-    const reasons = examined.flatMap(({ fitness }) =>
-      fitness.kind === 'fit' ? [] : [obstacleText(fitness.obstacle, 'without times')],
-    );
-    const groups = Map.groupBy(reasons, (reason) => reason);
-    const { pool, model } = candidate;
-    return [...groups].map(([reason, { length: count }]) => ({ pool: pool.name, model, reason, count }));
-  });
-}
+import type { Obstacle } from './selection.ts';
 
 /** An obstacle in words for operators: "cooling until 2026-11-21T09:00:00.000Z after 429". Many accounts share one without times. */
 export function obstacleText(obstacle: Obstacle, times: 'with times' | 'without times' = 'with times'): string {

@@ -2,14 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
-import {
-  applyToPool,
-  type PoolAttempt,
-  type PoolHealth,
-  poolAvailabilityOf,
-  startPoolProbe,
-  untroubled,
-} from './pool-health.ts';
+import { applyToPool, type PoolAttempt, startPoolProbe } from './apply-to-pool.ts';
+import { poolAvailabilityOf } from './availability.ts';
+import { noIncidents, type PoolHealth } from './pool-health.ts';
 
 const startMs = 1_000_000;
 const settings = { ...sampleSettings, cooldownJitter: 0 };
@@ -37,7 +32,7 @@ function after(health: PoolHealth, result: AttemptResult, { retryAtMs, ...happen
 /** Failures of one account after the other, one every 100 ms for a time. */
 function failing(result: AttemptResult, forMs: number, rest: Partial<Happening> & { accountsMet?: number } = {}) {
   const { accountsMet = 3, ...happening } = rest;
-  let health = untroubled;
+  let health = noIncidents;
   for (let n = 0; n * 100 <= forMs; n++) {
     health = after(health, result, { nowMs: startMs + n * 100, accountId: `p/${n % accountsMet}`, ...happening });
   }
@@ -68,7 +63,7 @@ describe('an overloaded provider', () => {
 
   it('does not for what may be bad luck: few failures, or few accounts unless it is very often', () => {
     const nowMs = startMs + confirmMs;
-    let rare = untroubled;
+    let rare = noIncidents;
     for (let n = 0; n < 7; n++) rare = after(rare, 'overloaded', { nowMs: startMs + n * 900, accountId: `p/${n}` });
     expect(stateAt(rare, startMs + 6_300)).toBe('open');
     const oneOfThree = { accountsMet: 1, accounts: 3 };
@@ -76,7 +71,7 @@ describe('an overloaded provider', () => {
     expect(stateAt(failing('overloaded', confirmMs + 100, oneOfThree), nowMs + 100)).toBe('paused');
   });
 
-  it('is taken for a new trouble after a while without one', () => {
+  it('is taken for a new one after a while without failures', () => {
     const health = failing('overloaded', confirmMs - 100);
     const laterMs = startMs + confirmMs + settings.poolTroubleWindowMs;
     expect(stateAt(after(health, 'overloaded', { nowMs: laterMs }), laterMs)).toBe('open');
@@ -157,7 +152,7 @@ describe('any history of a pool', () => {
     });
     fc.assert(
       fc.property(fc.array(anyAttempt, { maxLength: 200 }), (attempts) => {
-        let health = untroubled;
+        let health = noIncidents;
         let nowMs = startMs;
         for (const { result, model, accountId, waitMs, ageMs, retryInMs } of attempts) {
           nowMs += waitMs;
@@ -165,9 +160,9 @@ describe('any history of a pool', () => {
           health = after(health, result, { ...times, model, accountId });
           const state = poolAvailabilityOf(health, model, nowMs);
           if (state.kind === 'paused') expect(state.untilMs - nowMs).toBeLessThanOrEqual(settings.poolPauseMaxMs);
-          if (result !== 'overloaded' && result !== 'network_error') expect(health.troubles.length).toBeLessThan(17);
+          if (result !== 'overloaded' && result !== 'network_error') expect(health.incidents.length).toBeLessThan(17);
         }
-        expect(health.troubles.every(({ failures }) => failures.length <= 12)).toBe(true);
+        expect(health.incidents.every(({ failures }) => failures.length <= 12)).toBe(true);
       }),
     );
   });
