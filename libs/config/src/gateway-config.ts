@@ -154,7 +154,7 @@ export interface PoolSettings {
   readonly earlyProbeIntervalMs: number;
   /** How long a guessed cooldown keeps even those requests away that no other account can serve. */
   readonly lastResortProbeIntervalMs: number;
-  /** Limits are told at once: a probe of one that hears nothing bad for so long is taken to have passed. */
+  /** Providers report limits at once: a probe of one that hears nothing bad for so long is taken to have passed. */
   readonly limitProbeQuietMs: number;
   /** First pause of a whole pool whose provider is overloaded or out of reach; doubles while that goes on. */
   readonly poolPauseMs: number;
@@ -164,13 +164,13 @@ export interface PoolSettings {
   /** How many accounts must agree that it is not them. All of them, in a smaller pool. */
   readonly poolTroubleAccounts: number;
   /**
-   * How long an overload must last to be one of the pool. It is told at once: while a request goes on that was sent since it
+   * How long an overload must last to be one of the pool. Providers report it at once: while a request goes on that was sent since it
    * began, and is older than this, the pool serves.
    */
   readonly overloadConfirmMs: number;
   /** The same of the network, where it takes a time to give up. */
   readonly networkConfirmMs: number;
-  /** Overload is told at once: the probe of a paused pool that hears nothing bad for so long is taken to have passed. */
+  /** Providers report overload at once: the probe of a paused pool that hears nothing bad for so long is taken to have passed. */
   readonly poolProbeQuietMs: number;
   /** Accounts with no more of a quota left than this share, 0 to 1, serve when no other can. */
   readonly quotaReserve: number;
@@ -186,7 +186,7 @@ export interface PoolSettings {
   readonly retryBudgetFloorPerSecond: number;
   /** How long a session stays with its account after its last success. */
   readonly affinityTtlMs: number;
-  /** When a lease that nobody reported on stops counting as a request under way. */
+  /** When a lease without a report stops counting as a request under way. */
   readonly leaseTtlMs: number;
   /** How often model lists are expected to be reported; three times as long without a report means unreachable. */
   readonly modelListRefreshMs: number;

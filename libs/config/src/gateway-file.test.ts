@@ -249,7 +249,7 @@ accounts:
 });
 
 describe('the source of a configuration', () => {
-  it('tells whether the file says something else by now', () => {
+  it('knows whether the file has changed', () => {
     const { source } = load(goodFile);
     expect(source?.digestNow()).toBe(source?.digest);
     writeFileSync(join(folder, 'gateway.yaml'), `${goodFile}# more`);

@@ -24,7 +24,7 @@ export const settingsSchema = z
     probe_timeout_seconds: seconds(30, 'How long a probe of which nothing is heard keeps others away.'),
     limit_probe_quiet_seconds: seconds(
       3,
-      'A probe of a limited account that hears nothing bad for so long has passed: limits are told at once.',
+      'A probe of a limited account that hears nothing bad for so long has passed: providers report limits at once.',
     ),
     early_probe_interval_seconds: seconds(
       600,

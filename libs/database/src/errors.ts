@@ -27,7 +27,7 @@ export function isRefusedData(thrown: unknown): boolean {
 
 /** True when Postgres has no partition for a row. One can be made. */
 export function isMissingPartition(thrown: unknown): boolean {
-  // It has the code of a violated check; only the place in the server that said so tells the two apart.
+  // It has the code of a violated check; only the place in the server that said so distinguishes the two.
   return (
     sqlStateOf(thrown) === '23514' && thrown instanceof Error && 'routine' in thrown && thrown.routine === noPartition
   );

@@ -138,7 +138,7 @@ describe('days of events in Postgres', () => {
     expect(await partitions(database)).toEqual(['usage_events_2026_11_20']);
   });
 
-  it('are not worked on for long by two: the second one is told so', async () => {
+  it('are not worked on for long by two: the second one gets an error', async () => {
     await using opened = await openOf('Postgres');
     const { database } = opened;
     const mayEnd = Promise.withResolvers<void>();
@@ -199,7 +199,7 @@ async function openOf(name: string) {
   return await kind.open();
 }
 
-/** One event on each day; what follows a day tells apart several of one day. */
+/** One event on each day; what follows a day distinguishes several of one day. */
 async function addEvents(database: GatewayDatabase, ...days: readonly string[]): Promise<void> {
   await database
     .insertInto('usage_events')

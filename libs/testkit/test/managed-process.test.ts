@@ -85,7 +85,7 @@ describe('a managed process', () => {
     expect(lines).toEqual(['listening']);
   });
 
-  it('tells of an end that nobody asked for', async () => {
+  it('reports an unexpected end', async () => {
     const { server, ends } = await aProcess();
     await server.restart();
     process.kill(server.pid ?? 0, 'SIGKILL');

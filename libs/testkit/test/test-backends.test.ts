@@ -12,7 +12,7 @@ it('gives servers that answer', async () => {
   expect(await databaseNames(postgresUrl)).toContain('postgres');
 });
 
-it('gives the same servers to whoever asks', async () => {
+it('gives the same servers to all callers', async () => {
   expect(await testBackends()).toEqual(await testBackends());
 });
 

@@ -1,17 +1,14 @@
-import type { Transaction } from 'kysely';
-import { isPostgres } from '../database-kind.ts';
-import type { Database, GatewayDatabase } from '../schema/database.ts';
-import { PostgresEventDays } from './postgres-event-days.ts';
-import { SqliteEventDays } from './sqlite-event-days.ts';
+import { CompiledQuery, type Kysely, type Transaction } from 'kysely';
+import type { Database, UsageRetentionTable } from '../schema.ts';
 
 /** What a removal of old days took away. */
 export interface RemovedDays {
   readonly days: number;
-  /** How many events they held; an estimate where nobody counts them. */
+  /** How many events they had; in Postgres an estimate. */
   readonly events: number;
 }
 
-/** Something that a snapshot tells, and what is to be done about it. */
+/** What to read from a snapshot, and what to change by it. */
 export interface ReadThenChange<T> {
   /** Reads in one snapshot of all tables. */
   read(snapshot: Transaction<Database>): Promise<T>;
@@ -21,7 +18,7 @@ export interface ReadThenChange<T> {
 
 /**
  * The local days of `usage_events`: each one's room is made before its first event, and removed with all of its events
- * when nobody needs them. A day that was removed never comes back, so that no event of it can be counted anew.
+ * when they are no longer kept. A day that was removed never comes back, so that no event of it can be counted anew.
  */
 export interface EventDays {
   /** Makes room for events of these days, except for days that were removed. Any number of processes may do so at once. */
@@ -44,7 +41,32 @@ export interface EventDays {
   undisturbed<T>(work: ReadThenChange<T>): Promise<T>;
 }
 
-/** The days of a database's events. */
-export function eventDaysOf(database: GatewayDatabase): EventDays {
-  return isPostgres(database) ? new PostgresEventDays(database) : new SqliteEventDays(database);
+/** Other work on the days goes on for too long. */
+export class EventDaysBusyError extends Error {
+  override readonly name = 'EventDaysBusyError';
+}
+
+const table = 'usage_events';
+
+/** No row when no day was ever removed. For statements that need the day themselves. */
+export const firstKeptDayQuery = `select first_day from usage_retention where table_name = '${table}'`;
+
+/** The first day of which events are kept; empty, and so before every day, when none was ever removed. */
+export async function firstKeptDay(database: Kysely<Database>): Promise<string> {
+  const { rows } = await database.executeQuery(compiledQuery);
+  return rows[0]?.first_day ?? '';
+}
+
+/** Compiled once: it is asked with every batch of events. */
+const compiledQuery: CompiledQuery<Pick<UsageRetentionTable, 'first_day'>> = CompiledQuery.raw(firstKeptDayQuery);
+
+/** Says that days before `first` are removed. It never goes back: what is removed can't be kept by a later setting. */
+export async function raiseFirstKeptDay(database: Kysely<Database>, first: string): Promise<void> {
+  await database
+    .insertInto('usage_retention')
+    .values({ table_name: table, first_day: first })
+    .onConflict((conflict) =>
+      conflict.column('table_name').doUpdateSet({ first_day: first }).where('usage_retention.first_day', '<', first),
+    )
+    .execute();
 }

@@ -1,21 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import { isMissingPartition, retryingConflicts } from '../errors.ts';
-import type { GatewayDatabase } from '../schema/database.ts';
-import { type HeldLock, holdingLock, tryHoldingLock, untilTransactionEnds } from './advisory-lock.ts';
-import {
-  createDayPartition,
-  type DayPartition,
-  dayPartitions,
-  detachDayPartition,
-  dropDayPartition,
-} from './day-partitions.ts';
+import type { Database, GatewayDatabase } from '../schema.ts';
+import { type AdvisoryLock, lockForTransaction, tryWithAdvisoryLock, withAdvisoryLock } from './advisory-lock.ts';
 import type { EventDays, ReadThenChange, RemovedDays } from './event-days.ts';
-import { EventDaysBusyError } from './event-days-busy-error.ts';
-import { firstKeptDay, raiseFirstKeptDay } from './first-kept-day.ts';
+import { EventDaysBusyError, firstKeptDay, raiseFirstKeptDay } from './event-days.ts';
 
-/** Held to change which partitions there are. Whoever adds events to partitions that are there does not need it. */
+/** Needed to change which partitions there are, not to add events to those that are there. */
 const layoutLock = 'usage_events layout';
-/** Held by what must not run twice at once, or while days are removed. */
+/** For what must not run twice at once, or while days are removed. */
 const careLock = 'usage_events care';
 
 /** Pause between two looks whether other work has ended. */
@@ -23,7 +16,7 @@ const pollMs = 50;
 /** Days that are remembered as open; beyond it all are looked up again. */
 const maxRemembered = 1_000;
 
-/** In Postgres every day is a partition of its own: removing one costs the same whatever it holds. */
+/** In Postgres every day is a partition of its own: removing one costs the same whatever is in it. */
 export class PostgresEventDays implements EventDays {
   readonly #database: GatewayDatabase;
   readonly #patienceMs: number;
@@ -58,17 +51,17 @@ export class PostgresEventDays implements EventDays {
 
   async removeBefore(first: string, signal: AbortSignal): Promise<RemovedDays> {
     const database = this.#database;
-    const removed = await tryHoldingLock(database, careLock, async () => {
-      // Who makes a partition looks at the first day under the same lock: none is made again once this is said.
+    const removed = await tryWithAdvisoryLock(database, careLock, async () => {
+      // Making a partition looks at the first day under the same lock: none is made again once this is said.
       await database.transaction().execute(async (transaction) => {
-        await untilTransactionEnds(transaction, layoutLock);
+        await lockForTransaction(transaction, layoutLock);
         await raiseFirstKeptDay(transaction, first);
       });
       const old = (await dayPartitions(database)).filter(({ day }) => day < first);
       const done: DayPartition[] = [];
       for (const partition of old) {
         if (signal.aborted) break;
-        await holdingLock(database, layoutLock, () => detachDayPartition(database, partition));
+        await withAdvisoryLock(database, layoutLock, () => detachDayPartition(database, partition));
         await dropDayPartition(database, partition);
         this.#open.delete(partition.day);
         done.push(partition);
@@ -80,7 +73,7 @@ export class PostgresEventDays implements EventDays {
 
   async undisturbed<T>({ read, change }: ReadThenChange<T>): Promise<T> {
     const database = this.#database;
-    const work = async (lock: HeldLock) => {
+    const work = async (lock: AdvisoryLock) => {
       const found = await database
         .transaction()
         .setIsolationLevel('repeatable read')
@@ -96,7 +89,7 @@ export class PostgresEventDays implements EventDays {
     };
     const giveUpAtMs = performance.now() + this.#patienceMs;
     while (true) {
-      const done = await tryHoldingLock(database, careLock, work);
+      const done = await tryWithAdvisoryLock(database, careLock, work);
       if (done !== undefined) return done.found;
       if (performance.now() > giveUpAtMs) throw new EventDaysBusyError('other work on the days of events goes on');
       await sleep(pollMs);
@@ -107,7 +100,7 @@ export class PostgresEventDays implements EventDays {
   #create(days: readonly string[]): Promise<string> {
     return retryingConflicts(() =>
       this.#database.transaction().execute(async (transaction) => {
-        await untilTransactionEnds(transaction, layoutLock);
+        await lockForTransaction(transaction, layoutLock);
         const first = await firstKeptDay(transaction);
         const missing = without(days, await attachedDays(transaction));
         for (const day of missing) if (day >= first) await createDayPartition(transaction, day);
@@ -125,4 +118,61 @@ async function attachedDays(database: GatewayDatabase): Promise<readonly string[
 function without(days: readonly string[], others: readonly string[]): readonly string[] {
   const known = new Set(others);
   return [...new Set(days)].filter((day) => !known.has(day));
+}
+
+/** The table of one day of `usage_events`. */
+export interface DayPartition {
+  readonly day: string;
+  readonly name: string;
+  /** Detaching takes two steps, and either of them may be the last one that a process lived to make. */
+  readonly state: 'attached' | 'detaching' | 'detached';
+  /** As the planner estimates. */
+  readonly events: number;
+}
+
+/** Every day's table, oldest first. */
+export async function dayPartitions(database: Kysely<Database>): Promise<readonly DayPartition[]> {
+  const { rows } = await sql<Omit<DayPartition, 'day'>>`
+    select part.relname as name,
+           cast(greatest(part.reltuples, 0) as bigint) as events,
+           case when link.inhrelid is null then 'detached'
+                when link.inhdetachpending then 'detaching'
+                else 'attached' end as state
+    from pg_class whole
+    join pg_class part on part.relnamespace = whole.relnamespace and part.relkind = 'r'
+    left join pg_inherits link on link.inhrelid = part.oid and link.inhparent = whole.oid
+    where whole.oid = to_regclass('usage_events')
+      and part.relname ~ '^usage_events_[0-9]{4}_[0-9]{2}_[0-9]{2}$'
+    order by part.relname`.execute(database);
+  return rows.map((row) => ({ ...row, day: dayOf(row.name) }));
+}
+
+/**
+ * Makes the table of one day. It is made empty and then attached, since making it as a partition would keep readers and
+ * writers of all days out until the end of the transaction.
+ */
+export async function createDayPartition(transaction: Transaction<Database>, day: string): Promise<void> {
+  const table = sql.table(nameOf(day));
+  await sql`create table ${table} (like usage_events including defaults including constraints)`.execute(transaction);
+  await sql`alter table usage_events attach partition ${table} for values in (${sql.lit(day)})`.execute(transaction);
+}
+
+/** Takes a day's table out, so that readers and writers of other days are not kept waiting. Not inside a transaction. */
+export async function detachDayPartition(connection: Kysely<Database>, { name, state }: DayPartition): Promise<void> {
+  if (state === 'detached') return;
+  const how = state === 'detaching' ? sql`finalize` : sql`concurrently`;
+  await sql`alter table usage_events detach partition ${sql.table(name)} ${how}`.execute(connection);
+}
+
+export async function dropDayPartition(connection: Kysely<Database>, { name }: DayPartition): Promise<void> {
+  await sql`drop table ${sql.table(name)}`.execute(connection);
+}
+
+/** "usage_events_2026_11_20" */
+function nameOf(day: string): string {
+  return `usage_events_${day.replaceAll('-', '_')}`;
+}
+
+function dayOf(name: string): string {
+  return name.slice('usage_events_'.length).replaceAll('_', '-');
 }

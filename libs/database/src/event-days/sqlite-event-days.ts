@@ -1,7 +1,7 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
-import type { GatewayDatabase } from '../schema/database.ts';
+import type { GatewayDatabase } from '../schema.ts';
 import type { EventDays, ReadThenChange, RemovedDays } from './event-days.ts';
-import { raiseFirstKeptDay } from './first-kept-day.ts';
+import { raiseFirstKeptDay } from './event-days.ts';
 
 /** Deleted at a time: SQLite runs in the thread that serves requests. */
 const batchEvents = 500;

@@ -23,7 +23,7 @@ export interface ProcessPlan {
   readonly ping: () => Promise<void>;
   /** Is given every line that it prints. */
   readonly onLine?: ((line: string) => void) | undefined;
-  /** Is told of an end that nobody asked for, as in "ended with code 1". */
+  /** Called after an unexpected end, with text such as "ended with code 1". */
   readonly onUnexpectedEnd?: ((how: string) => void) | undefined;
 }
 
@@ -60,7 +60,7 @@ export class ManagedProcess implements ProcessControl {
 
   async restart(): Promise<void> {
     await this.stop();
-    // Whoever waits for the start learns of an end; later on `onUnexpectedEnd` does.
+    // An end at the start rejects the start; later ends call `onUnexpectedEnd`.
     this.#isEndExpected = true;
     const { name, ping } = this.#plan;
     const lines = new OutputLines(this.#plan.onLine);

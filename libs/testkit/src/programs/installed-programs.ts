@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { type ProgramKind, programNames } from './backend-kind.ts';
 import type { Programs } from './find-programs.ts';
 
-/** The folder on PATH, or where packages put Postgres, that holds every program of a kind. */
+/** The folder on PATH, or where packages put Postgres, with every program of a kind. */
 export async function installedPrograms(
   kind: ProgramKind,
   env: NodeJS.ProcessEnv = process.env,

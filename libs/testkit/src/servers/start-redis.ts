@@ -6,7 +6,7 @@ import type { TestServer } from './test-server.ts';
 export interface RedisOptions {
   /** A port of 127.0.0.1. Default: a free one. */
   readonly port?: number | undefined;
-  /** Whether what it holds survives a restart. Default: false. */
+  /** Whether its data survive a restart. Default: false. */
   readonly persistent?: boolean | undefined;
 }
 

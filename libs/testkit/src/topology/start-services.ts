@@ -30,7 +30,7 @@ export interface ServicesOptions extends ServiceOptions {
   readonly dataFolder?: string | undefined;
   /** Default: a random one, which makes tokens of earlier runs unknown. */
   readonly tokenHashKey?: string | undefined;
-  /** How many processes of a service there are; one of each unless told. */
+  /** How many processes of a service there are; one of each by default. */
   readonly replicas?: Partial<Readonly<Record<ServiceName, number>>> | undefined;
   /** Aborting it ends the start: what runs by then is stopped. */
   readonly signal?: AbortSignal | undefined;

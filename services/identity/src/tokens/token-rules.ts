@@ -6,8 +6,8 @@ const maxLabelLength = 100;
 /**
  * The label without spaces around it.
  *
- * @throws GatewayError `invalid_request` for one that is empty or too long, or that holds a character which is not seen, or
- * changes how others are seen: people tell tokens apart by their labels.
+ * @throws GatewayError `invalid_request` for one that is empty or too long, or that has a character which is not seen, or
+ * changes how others are seen: people distinguish tokens by their labels.
  */
 export function checkLabel(text: string): string {
   if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) || !text.isWellFormed()) {

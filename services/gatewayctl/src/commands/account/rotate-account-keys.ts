@@ -5,7 +5,7 @@ import { type RotationProgress, rotateKeys } from '@gateway/pool-broker/credenti
 import { openStoredAccounts } from '../../control-plane/stored-accounts.ts';
 import type { Terminal } from '../../output/terminal.ts';
 
-/** Seals everything with the current key, and tells how far it is. */
+/** Seals everything with the current key, and notes its progress. */
 export async function rotateAccountKeys(env: Environment, terminal: Pick<Terminal, 'note'>): Promise<RotationProgress> {
   const sealer = new Sealer(readRequiredKeys(env));
   await using stored = await openStoredAccounts(env);
