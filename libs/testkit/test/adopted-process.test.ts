@@ -3,7 +3,7 @@ import { afterEach, expect, it } from 'vitest';
 import { AdoptedProcess } from '../src/processes/adopted-process.ts';
 import type { ProcessPlan } from '../src/processes/managed-process.ts';
 import { Undertaker } from '../src/processes/undertaker.ts';
-import { freePort } from '../src/servers/free-port.ts';
+import { freePort } from '../src/servers/ports.ts';
 
 const script = `
   const server = require('node:http').createServer((request, response) => response.end(String(process.pid)));

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ManagedProcess, type ProcessPlan } from '../src/processes/managed-process.ts';
 import { Undertaker } from '../src/processes/undertaker.ts';
-import { freePort } from '../src/servers/free-port.ts';
+import { freePort } from '../src/servers/ports.ts';
 
 const script = `
   const server = require('node:http').createServer((request, response) => response.end(String(process.pid)));

@@ -1,7 +1,6 @@
-import { converse } from './converse.ts';
-import type { ServerProgram } from './server-program.ts';
-import { startServer } from './start-server.ts';
-import type { TestServer } from './test-server.ts';
+import { sendAndExpect } from './ports.ts';
+import type { ServerProgram, TestServer } from './test-server.ts';
+import { startServer } from './test-server.ts';
 
 export interface RedisOptions {
   /** A port of 127.0.0.1. Default: a free one. */
@@ -24,6 +23,6 @@ export function redisProgram({ persistent = false }: RedisOptions = {}): ServerP
     image: { name: 'redis:8', port: 6379, command: ['redis-server', ...settings], environment: {} },
     parameters: (port, dataDir) => ['--bind', '127.0.0.1', '--port', String(port), '--dir', dataDir, ...settings],
     url: (host, port) => `redis://${host}:${port}`,
-    ping: (host, port) => converse(host, port, 'PING\r\n', '+PONG'),
+    ping: (host, port) => sendAndExpect(host, port, 'PING\r\n', '+PONG'),
   };
 }
