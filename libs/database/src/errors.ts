@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * Runs a transaction, and again when Postgres ended it because it met another one (deadlock, serialisation). The work
  * must be the whole transaction: nothing of an ended one stays.
  */
-export async function retryingConflicts<T>(transaction: () => Promise<T>, attempts = 5): Promise<T> {
+export async function withSerializationRetry<T>(transaction: () => Promise<T>, attempts = 5): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await transaction();

@@ -1,6 +1,6 @@
 export { isPostgres } from './database-kind.ts';
 export { createDatabaseProbe } from './database-probe.ts';
-export { isRefusedData, retryingConflicts } from './errors.ts';
+export { isRefusedData, withSerializationRetry } from './errors.ts';
 export {
   type EventDays,
   EventDaysBusyError,

@@ -1,6 +1,6 @@
 export { AdoptedProcess } from './processes/adopted-process.ts';
 export type { ProcessControl } from './processes/managed-process.ts';
-export { Undertaker } from './processes/undertaker.ts';
+export { ProcessReaper } from './processes/process-reaper.ts';
 export { freePort, freePorts } from './servers/ports.ts';
 export type { NatsOptions } from './servers/start-nats.ts';
 export { startNats, startNatsCluster } from './servers/start-nats.ts';

@@ -1,4 +1,3 @@
-export { BulkTurns } from './bulk-turns.ts';
 export type { Clock } from './clock.ts';
 export { ManualClock, systemClock } from './clock.ts';
 export type { LocalDay } from './local-day.ts';
@@ -10,3 +9,4 @@ export {
   nextLocalMidnightMs,
   startOfLocalDayMs,
 } from './local-day.ts';
+export { YieldBudget } from './yield-budget.ts';

@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/errors';
 import { PiecedBytes } from '@gateway/json';
 import type { ExecuteHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import { BulkTurns, type Clock } from '@gateway/time';
+import { type Clock, YieldBudget } from '@gateway/time';
 import type { AdapterConfig } from '../adapter-config.ts';
 import type { ClientRequest } from '../provider-format.ts';
 
@@ -30,7 +30,7 @@ export function gatherClientRequest(frames: readonly RequestFrame[], clock: Cloc
 /** Gathers a request from its frames. Throws `invalid_request` without a head, `body_too_large` over the largest body taken. */
 export async function readClientRequest(frames: AsyncIterable<RequestFrame>, clock: Clock): Promise<ReceivedRequest> {
   const gathered = new GatheredRequest(clock.nowMs());
-  const turns = new BulkTurns();
+  const turns = new YieldBudget();
   for await (const frame of frames) {
     gathered.add(frame);
     // While this waits, the caller does too, once it has filled the window: what it sends to others goes first.

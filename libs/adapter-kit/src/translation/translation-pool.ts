@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/errors';
-import { BulkTurns } from '@gateway/time';
+import { YieldBudget } from '@gateway/time';
 import { slicesOf } from '../slices.ts';
 import type { TranslatedInWorker, TranslationContext } from './translation.ts';
 import { TranslationWorker } from './translation-worker.ts';
@@ -117,7 +117,7 @@ function tooBusy(): GatewayError {
 /** The pieces in memory that can be handed over, copied in turns of the event loop. */
 async function copied(pieces: readonly Uint8Array[], size: number): Promise<Uint8Array<ArrayBuffer>> {
   const copy = new Uint8Array(size);
-  const turns = new BulkTurns();
+  const turns = new YieldBudget();
   let at = 0;
   for (const slice of slicesOf(pieces)) {
     copy.set(slice, at);

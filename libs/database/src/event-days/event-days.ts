@@ -27,7 +27,7 @@ export interface EventDays {
    * Runs a transaction that adds events of these days, with room for them. It must leave out days before
    * `firstKeptDay`, and it runs again when another process has removed a day meanwhile.
    */
-  adding<T>(days: readonly string[], transaction: () => Promise<T>): Promise<T>;
+  insertInto<T>(days: readonly string[], transaction: () => Promise<T>): Promise<T>;
   /**
    * Removes every day before `first`, for good. Does nothing when another process is at it. Stops between two steps
    * when the signal is aborted; the next call goes on.
@@ -38,7 +38,7 @@ export interface EventDays {
    *
    * @throws EventDaysBusyError when other work of this kind goes on for too long.
    */
-  undisturbed<T>(work: ReadThenChange<T>): Promise<T>;
+  withLock<T>(work: ReadThenChange<T>): Promise<T>;
 }
 
 /** Other work on the days goes on for too long. */

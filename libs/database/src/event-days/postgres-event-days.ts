@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { isMissingPartition, retryingConflicts } from '../errors.ts';
+import { isMissingPartition, withSerializationRetry } from '../errors.ts';
 import type { Database, GatewayDatabase } from '../schema.ts';
 import { type AdvisoryLock, lockForTransaction, tryWithAdvisoryLock, withAdvisoryLock } from './advisory-lock.ts';
 import type { EventDays, ReadThenChange, RemovedDays } from './event-days.ts';
@@ -37,7 +37,7 @@ export class PostgresEventDays implements EventDays {
     for (const day of unknown) if (day >= removed) this.#open.add(day);
   }
 
-  async adding<T>(days: readonly string[], transaction: () => Promise<T>): Promise<T> {
+  async insertInto<T>(days: readonly string[], transaction: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       await this.open(days);
       try {
@@ -71,7 +71,7 @@ export class PostgresEventDays implements EventDays {
     return removed ?? { days: 0, events: 0 };
   }
 
-  async undisturbed<T>({ read, change }: ReadThenChange<T>): Promise<T> {
+  async withLock<T>({ read, change }: ReadThenChange<T>): Promise<T> {
     const database = this.#database;
     const work = async (lock: AdvisoryLock) => {
       const found = await database
@@ -79,7 +79,7 @@ export class PostgresEventDays implements EventDays {
         .setIsolationLevel('repeatable read')
         .setAccessMode('read only')
         .execute(read);
-      await retryingConflicts(() =>
+      await withSerializationRetry(() =>
         database.transaction().execute(async (transaction) => {
           await change(transaction, found);
           await lock.confirm();
@@ -98,7 +98,7 @@ export class PostgresEventDays implements EventDays {
 
   /** Makes the partitions that are still missing, and gives the first day that may have one. */
   #create(days: readonly string[]): Promise<string> {
-    return retryingConflicts(() =>
+    return withSerializationRetry(() =>
       this.#database.transaction().execute(async (transaction) => {
         await lockForTransaction(transaction, layoutLock);
         const first = await firstKeptDay(transaction);

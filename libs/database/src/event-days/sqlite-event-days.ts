@@ -16,7 +16,7 @@ export class SqliteEventDays implements EventDays {
 
   async open(): Promise<void> {}
 
-  async adding<T>(_days: readonly string[], transaction: () => Promise<T>): Promise<T> {
+  async insertInto<T>(_days: readonly string[], transaction: () => Promise<T>): Promise<T> {
     return await transaction();
   }
 
@@ -32,7 +32,7 @@ export class SqliteEventDays implements EventDays {
   }
 
   /** One transaction, which keeps all other writers out. */
-  async undisturbed<T>({ read, change }: ReadThenChange<T>): Promise<T> {
+  async withLock<T>({ read, change }: ReadThenChange<T>): Promise<T> {
     return await this.#database.transaction().execute(async (transaction) => {
       const found = await read(transaction);
       await change(transaction, found);

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProcessReaper } from './process-reaper.ts';
 import { signalTree } from './process-tree.ts';
-import type { Undertaker } from './undertaker.ts';
 
 /** How a process is started, known to be ready, and stopped. */
 export interface ProcessPlan {
@@ -45,13 +45,13 @@ export interface ProcessControl {
 /** A child process that ends with this one, even if this one crashes. It doesn't run until `restart()`. */
 export class ManagedProcess implements ProcessControl {
   readonly #plan: ProcessPlan;
-  readonly #undertaker: Undertaker;
+  readonly #reaper: ProcessReaper;
   #child: ChildProcess | undefined;
   #isEndExpected = false;
 
-  constructor(plan: ProcessPlan, undertaker: Undertaker) {
+  constructor(plan: ProcessPlan, reaper: ProcessReaper) {
     this.#plan = plan;
-    this.#undertaker = undertaker;
+    this.#reaper = reaper;
   }
 
   get pid(): number | undefined {
@@ -121,10 +121,10 @@ export class ManagedProcess implements ProcessControl {
     child.unref();
     lines.read(child);
     this.#child = child;
-    this.#undertaker.watch(child.pid);
+    this.#reaper.watch(child.pid);
     child.once('exit', (code, signal) => {
       this.#child = undefined;
-      this.#undertaker.watch(undefined);
+      this.#reaper.watch(undefined);
       if (!this.#isEndExpected) this.#plan.onUnexpectedEnd?.(howItEnded(code, signal));
     });
     return child;

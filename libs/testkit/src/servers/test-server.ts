@@ -2,7 +2,7 @@ import { chown, mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManagedProcess, type ProcessControl, type ProcessPlan } from '../processes/managed-process.ts';
-import { Undertaker } from '../processes/undertaker.ts';
+import { ProcessReaper } from '../processes/process-reaper.ts';
 import { findPrograms } from '../programs/find-programs.ts';
 import { type ProgramKind, type Programs, programNames } from '../programs/installed-programs.ts';
 import { engineProblem, startContainer } from './container-server.ts';
@@ -83,13 +83,13 @@ export async function startServerProcess(
   fixedPort?: number,
 ): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), `testkit-${program.kind}-`));
-  const undertaker = new Undertaker(folder);
+  const reaper = new ProcessReaper(folder);
   try {
     const dataDir = await createDataDir(program, folder);
     await program.prepare?.(programs, dataDir);
-    return await startOnSomePort(program, programs, dataDir, undertaker, fixedPort);
+    return await startOnSomePort(program, programs, dataDir, reaper, fixedPort);
   } catch (thrown) {
-    await undertaker.dismiss();
+    await reaper.dismiss();
     throw thrown;
   }
 }
@@ -106,12 +106,12 @@ async function startOnSomePort(
   program: ProcessProgram,
   programs: Programs,
   dataDir: string,
-  undertaker: Undertaker,
+  reaper: ProcessReaper,
   fixedPort: number | undefined,
 ): Promise<TestServer> {
   for (let attempt = 1; ; attempt++) {
     const port = fixedPort ?? (await freePort());
-    const server = new ServerProcess(planOf(program, programs, dataDir, port), undertaker, {
+    const server = new ServerProcess(planOf(program, programs, dataDir, port), reaper, {
       url: program.url('127.0.0.1', port),
       port,
     });
@@ -143,21 +143,21 @@ function planOf(program: ProcessProgram, programs: Programs, dataDir: string, po
 class ServerProcess extends ManagedProcess implements TestServer {
   readonly url: string;
   readonly port: number;
-  readonly #undertaker: Undertaker;
+  readonly #reaper: ProcessReaper;
 
   constructor(
     plan: ProcessPlan,
-    undertaker: Undertaker,
+    reaper: ProcessReaper,
     { url, port }: { readonly url: string; readonly port: number },
   ) {
-    super(plan, undertaker);
-    this.#undertaker = undertaker;
+    super(plan, reaper);
+    this.#reaper = reaper;
     this.url = url;
     this.port = port;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
-    await this.#undertaker.dismiss();
+    await this.#reaper.dismiss();
   }
 }

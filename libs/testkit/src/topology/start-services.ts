@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ManagedProcess, type ProcessControl } from '../processes/managed-process.ts';
-import { Undertaker } from '../processes/undertaker.ts';
+import { ProcessReaper } from '../processes/process-reaper.ts';
 import { runCommand } from '../programs/run-command.ts';
 import { freePorts } from '../servers/ports.ts';
 import type { TestBackends } from '../test-backends.ts';
@@ -75,7 +75,7 @@ export async function startServices(options: ServicesOptions): Promise<RunningSe
   const addresses = await chooseAddresses(options, stack);
   await migrate(options);
   const replicas = mapServices((name) =>
-    addresses.slice(0, replicaCount(name, options)).map((each) => replicaOf(name, each, options, undertakerOf(stack))),
+    addresses.slice(0, replicaCount(name, options)).map((each) => replicaOf(name, each, options, reaperOf(stack))),
   );
   stack.defer(() => stopInOrder(replicas));
   options.signal?.throwIfAborted();
@@ -129,10 +129,10 @@ function replicaOf(
   name: ServiceName,
   addresses: TopologyAddresses,
   options: ServicesOptions,
-  undertaker: Undertaker,
+  reaper: ProcessReaper,
 ): ServiceReplica {
   const isEdge = name === 'edge-router';
-  return Object.assign(new ManagedProcess(servicePlan(name, addresses, options), undertaker), {
+  return Object.assign(new ManagedProcess(servicePlan(name, addresses, options), reaper), {
     adminUrl: adminUrl(addresses, name),
     grpcUrl: grpcUrl(addresses, name),
     publicUrl: isEdge ? `http://127.0.0.1:${addresses.edgePort}` : undefined,
@@ -189,8 +189,8 @@ function rejectedWhenAborted(signal: AbortSignal): Promise<never> {
   return promise;
 }
 
-function undertakerOf(stack: AsyncDisposableStack): Undertaker {
-  return stack.adopt(new Undertaker(), (undertaker) => undertaker.dismiss());
+function reaperOf(stack: AsyncDisposableStack): ProcessReaper {
+  return stack.adopt(new ProcessReaper(), (reaper) => reaper.dismiss());
 }
 
 async function stopInOrder(replicas: RunningServices['replicas']): Promise<void> {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/errors';
 import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
-import { BulkTurns } from '@gateway/time';
+import { YieldBudget } from '@gateway/time';
 import type { BodyAllocation } from './body-memory.ts';
 import { BufferList } from './buffer-list.ts';
 import { bodyEncoding, decodeBody } from './decode-body.ts';
@@ -68,7 +68,7 @@ async function gather(
 ): Promise<JsonBody> {
   const skimmer = new JsonSkimmer({ notedKey });
   const bytes = new BufferList(limitBytes, allocation);
-  const turns = new BulkTurns();
+  const turns = new YieldBudget();
   let size = 0;
   let badJson: unknown;
   for await (const piece of pieces) {

@@ -1,4 +1,4 @@
-import { type DeadLettersTable, type EventDays, type GatewayDatabase, retryingConflicts } from '@gateway/database';
+import { type DeadLettersTable, type EventDays, type GatewayDatabase, withSerializationRetry } from '@gateway/database';
 import type { LedgerEntry } from '../recording/ledger-entry.ts';
 import { type Added, addEntries } from './add-entries.ts';
 
@@ -23,9 +23,9 @@ export class UsageLedger {
   /** Stores entries, each once. Adding them again changes nothing. */
   async add(entries: readonly LedgerEntry[]): Promise<Added> {
     if (entries.length === 0) return { fresh: 0, tooOld: [] };
-    return await this.#days.adding(
+    return await this.#days.insertInto(
       entries.map(({ local_day }) => local_day),
-      () => retryingConflicts(() => addEntries(this.#database, entries)),
+      () => withSerializationRetry(() => addEntries(this.#database, entries)),
     );
   }
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { BulkTurns } from '@gateway/time';
+import { YieldBudget } from '@gateway/time';
 import { slicesOf } from '../../slices.ts';
 import type { WrittenRequest } from './http-exchange.ts';
 import { isPieces } from './request-head.ts';
@@ -37,7 +37,7 @@ function writeTogether(socket: Socket, head: string, bytes: Uint8Array): boolean
 
 /** The provider may answer meanwhile. */
 async function writeInTurns(socket: Socket, head: string, pieces: readonly Uint8Array[]): Promise<void> {
-  const turns = new BulkTurns();
+  const turns = new YieldBudget();
   let isFirst = true;
   for (const slice of slicesOf(pieces)) {
     const hasRoom = isFirst ? writeTogether(socket, head, slice) : socket.write(slice);
