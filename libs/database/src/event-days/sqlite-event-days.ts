@@ -1,7 +1,7 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
-import type { GatewayDatabase } from '../schema/database.ts';
+import type { GatewayDatabase } from '../schema.ts';
 import type { EventDays, ReadThenChange, RemovedDays, TableByDay } from './event-days.ts';
-import { raiseFirstKeptDay } from './first-kept-day.ts';
+import { raiseFirstKeptDay } from './event-days.ts';
 
 /** Deleted at a time: SQLite runs in the thread that serves requests. */
 const batchEvents = 500;
@@ -18,7 +18,7 @@ export class SqliteEventDays implements EventDays {
 
   async open(): Promise<void> {}
 
-  async adding<T>(_days: readonly string[], transaction: () => Promise<T>): Promise<T> {
+  async insertInto<T>(_days: readonly string[], transaction: () => Promise<T>): Promise<T> {
     return await transaction();
   }
 
@@ -34,7 +34,7 @@ export class SqliteEventDays implements EventDays {
   }
 
   /** One transaction, which keeps all other writers out. */
-  async undisturbed<T>({ read, change }: ReadThenChange<T>): Promise<T> {
+  async withLock<T>({ read, change }: ReadThenChange<T>): Promise<T> {
     return await this.#database.transaction().execute(async (transaction) => {
       const found = await read(transaction);
       await change(transaction, found);

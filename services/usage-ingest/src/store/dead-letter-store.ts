@@ -1,4 +1,4 @@
-import { type EventDays, firstKeptDay, type GatewayDatabase, retryingConflicts } from '@gateway/database';
+import { type EventDays, firstKeptDay, type GatewayDatabase, withSerializationRetry } from '@gateway/database';
 import type { LedgerEntry } from '../recording/ledger-entry.ts';
 import { type Added, addEntries, type DeadLetter, type LedgerParts } from './usage-ledger.ts';
 
@@ -30,7 +30,9 @@ export class DeadLetterStore {
   async replay(deadLetterId: string, entries: readonly LedgerEntry[]): Promise<Added | undefined> {
     const days = entries.map(({ local_day }) => local_day);
     try {
-      return await this.#days.adding(days, () => retryingConflicts(() => this.#replayOnce(deadLetterId, entries)));
+      return await this.#days.insertInto(days, () =>
+        withSerializationRetry(() => this.#replayOnce(deadLetterId, entries)),
+      );
     } catch (thrown) {
       if (thrown instanceof TooOld) return { fresh: 0, tooOld: thrown.entries };
       throw thrown;

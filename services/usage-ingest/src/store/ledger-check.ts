@@ -27,7 +27,7 @@ export class LedgerCheck {
    * later one, so that adding the difference mends it whatever is recorded meanwhile.
    */
   async day(localDay: string, { repair }: { readonly repair: boolean }): Promise<CheckedDay> {
-    return await this.#days.undisturbed({
+    return await this.#days.withLock({
       read: async (snapshot) => {
         if (localDay < (await firstKeptDay(snapshot))) return { differences: undefined };
         const recorded = await recordedSums(snapshot, localDay);

@@ -25,7 +25,7 @@ export class RequestLogStore {
     const rows = logs.flatMap((log) => toRow(log) ?? []);
     if (rows.length === 0) return;
     const days = rows.map(({ local_day }) => local_day);
-    await this.#days.adding(days, async () => {
+    await this.#days.insertInto(days, async () => {
       const firstKept = await firstKeptDay(this.#database, 'request_log');
       const kept = rows.filter(({ local_day }) => local_day >= firstKept);
       if (kept.length === 0) return;

@@ -4,7 +4,7 @@ import {
   type EventDays,
   firstKeptDay,
   type GatewayDatabase,
-  retryingConflicts,
+  withSerializationRetry,
 } from '@gateway/database';
 import type { Kysely, Transaction } from 'kysely';
 import { type DailySum, dailySums } from '../recording/daily-sums.ts';
@@ -40,7 +40,9 @@ export class UsageLedger {
     if (entries.length === 0) return { fresh: 0, tooOld: [] };
     const add = (transaction: Transaction<Database>) => addEntries(transaction, entries);
     const days = entries.map(({ local_day }) => local_day);
-    return await this.#days.adding(days, () => retryingConflicts(() => this.#database.transaction().execute(add)));
+    return await this.#days.insertInto(days, () =>
+      withSerializationRetry(() => this.#database.transaction().execute(add)),
+    );
   }
 
   /** Keeps what can't be understood; a letter that is there already stays as it is. */

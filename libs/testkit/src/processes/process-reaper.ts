@@ -5,11 +5,11 @@ import { once } from 'node:events';
  * A shell that outlives this process by a moment: when this process has ended, in whatever way, it kills the process
  * that it watches and removes its folder. It learns of the end by the end of its own input, which no crash can prevent.
  */
-export class Undertaker {
+export class ProcessReaper {
   readonly #shell: ChildProcess;
 
   constructor(folder?: string) {
-    this.#shell = spawn('sh', ['-c', script, 'testkit-undertaker', ...(folder === undefined ? [] : [folder])], {
+    this.#shell = spawn('sh', ['-c', script, 'testkit-process-reaper', ...(folder === undefined ? [] : [folder])], {
       stdio: ['pipe', 'ignore', 'ignore'],
       // Ctrl-C in a terminal reaches the whole group of processes in front: this one must live on.
       detached: true,
