@@ -1,20 +1,16 @@
+import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { Client } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
 import type { Clock, LocalDay } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { type LimiterMetrics, reasonOf } from '../metrics.ts';
-import {
-  type DayTotalUnknown,
-  type LedgerTotal,
-  type LimitStore,
-  maxPendingIds,
-  type ReloadedDay,
-} from '../store/limit-store.ts';
+import { type DayTotalUnknown, type LimitStore, maxPendingIds, type ReloadedDay } from '../store/limit-store.ts';
 import { dayForgottenAtMs } from '../windows/decide.ts';
-import type { Ledger } from './usage-ledger.ts';
 
 export interface DayTotalsParts {
   readonly store: LimitStore;
-  readonly ledger: Ledger;
+  /** The ledger. Without it every key counts from zero. */
+  readonly usageQuery: Pick<Client<typeof UsageQueryService>, 'getDayTotal'> | undefined;
   readonly clock: Clock;
   readonly metrics: LimiterMetrics;
   readonly logger: Logger;
@@ -54,8 +50,9 @@ export class DayTotals implements Disposable {
     clearInterval(this.#timer);
   }
 
+  /** Whether the ledger knows of such keys: those of tokens, with ids that tokens can have. */
   covers(key: string): boolean {
-    return this.#parts.ledger.covers(key);
+    return this.#parts.usageQuery !== undefined && /^token:[!-~]+$/.test(key);
   }
 
   /** Asks what may need the day's total. When that is missing it is loaded first; as long as it can't be, the day counts from zero. */
@@ -170,17 +167,13 @@ export class DayTotals implements Disposable {
     return true;
   }
 
-  async #read(
-    key: string,
-    day: LocalDay,
-    requestIds: readonly string[],
-    timeoutMs: number,
-  ): Promise<LedgerTotal | undefined> {
-    const { ledger, clock, metrics, logger } = this.#parts;
+  async #read(key: string, localDay: LocalDay, requestIds: readonly string[], timeoutMs: number) {
+    const { usageQuery, clock, metrics, logger } = this.#parts;
     try {
-      const total = await ledger.dayTotal(key, day, requestIds, timeoutMs);
+      const question = { tokenId: key.slice('token:'.length), localDay, requestIds: [...requestIds] };
+      const total = await usageQuery?.getDayTotal(question, { timeoutMs });
       this.#isFailing = false;
-      return total;
+      return total && { totalTokens: Number(total.totalTokens), includedIds: total.includedRequestIds };
     } catch (thrown) {
       this.#isFailing = true;
       this.#retryAtMs = clock.nowMs() + 1_000;
