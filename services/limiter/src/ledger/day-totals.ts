@@ -72,7 +72,7 @@ export class DayTotals implements Disposable {
 
   /** Loads a total that a counter lacks, once for many who need it at a time. Undefined when it can't be learnt now. */
   load(key: string, day: LocalDay): Promise<ReloadedDay | undefined> {
-    const name = nameOf(key, day);
+    const name = `${day}/${key}`;
     const running = this.#loading.get(name);
     if (running !== undefined) return running;
     const loading = this.reload(key, day, { timeoutMs: 500, needsIds: false }).finally(() =>
@@ -121,17 +121,15 @@ export class DayTotals implements Disposable {
     const nowMs = this.#parts.clock.nowMs();
     const due = [...this.#days.values()].filter(({ dueAtMs }) => dueAtMs <= nowMs).values();
     const reloadNext = async () => {
-      for (const day of due) await this.#reloadInUse(day).catch(() => undefined);
+      for (const used of due) {
+        used.dueAtMs = nowMs + this.#pauseMs(used);
+        // Others pause until just before the next turn. To them the day may be in use.
+        const pauseMs = Math.floor(0.9 * Math.min(used.dueAtMs - nowMs, this.#parts.everyMs));
+        await this.reload(used.key, used.day, { pauseMs }).catch(() => undefined);
+      }
     };
     await Promise.all(Array.from({ length: 8 }, reloadNext));
     this.#isReloading = false;
-  }
-
-  async #reloadInUse(used: DayInUse): Promise<void> {
-    const pauseMs = this.#pauseMs(used);
-    used.dueAtMs = this.#parts.clock.nowMs() + pauseMs;
-    // It ends before the next turn. To other limiters the day may be in use.
-    await this.reload(used.key, used.day, { pauseMs: Math.floor(0.9 * Math.min(pauseMs, this.#parts.everyMs)) });
   }
 
   #reloadOften(key: string, day: LocalDay): void {
@@ -150,11 +148,12 @@ export class DayTotals implements Disposable {
   }
 
   #dayInUse(key: string, day: LocalDay): DayInUse {
-    const known = this.#days.get(nameOf(key, day));
+    const name = `${day}/${key}`;
+    const known = this.#days.get(name);
     if (known !== undefined) return known;
     const nowMs = this.#parts.clock.nowMs();
     const used = { key, day, dueAtMs: nowMs + this.#parts.everyMs, oftenUntilMs: 0, usedAtMs: nowMs };
-    this.#days.set(nameOf(key, day), used, { ttl: Math.max(1, dayForgottenAtMs(day) - nowMs) });
+    this.#days.set(name, used, { ttl: Math.max(1, dayForgottenAtMs(day) - nowMs) });
     return used;
   }
 
@@ -191,7 +190,7 @@ interface ReloadOptions {
   readonly timeoutMs?: number;
   /** Even if the ledger has less than it had. */
   readonly force?: boolean;
-  /** False to go on without them when the store can't read them now. */
+  /** False to go on without pending ids when the store can't read them now. */
   readonly needsIds?: boolean;
 }
 
@@ -203,10 +202,6 @@ interface DayInUse {
   oftenUntilMs: number;
   /** The longer ago, the more rarely it is reloaded. */
   usedAtMs: number;
-}
-
-function nameOf(key: string, day: LocalDay): string {
-  return `${day}/${key}`;
 }
 
 function isUnknown(answer: { readonly kind: string }): answer is DayTotalUnknown {
