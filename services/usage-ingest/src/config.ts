@@ -69,7 +69,7 @@ function readLedger(reader: EnvReader): UsageIngestConfig {
   };
 }
 
-/** A repetition that comes later than its event is kept can't be told from a new event, and is not counted. */
+/** A repetition that comes later than its event is kept can't be distinguished from a new event, and is not counted. */
 const shortestRetentionDays = 31;
 
 function readStreamSettings(reader: EnvReader): UsageStreamSettings {
@@ -78,7 +78,7 @@ function readStreamSettings(reader: EnvReader): UsageStreamSettings {
     replicas: reader.integer('USAGE_STREAM_REPLICAS', 1, { min: 1, max: 5 }),
     // USAGE_STREAM_MAX_AGE_HOURS (168): how long messages are kept, consumed or not.
     maxAgeMs: reader.integer('USAGE_STREAM_MAX_AGE_HOURS', 168, { min: 1, max: 8_760 }) * 3_600_000,
-    // USAGE_STREAM_MAX_MEBIBYTES (1024): room for the longest outage of the ledger; some 200 bytes an event.
+    // USAGE_STREAM_MAX_MEBIBYTES (1024): room for the longest outage of the ledger; some 700 bytes a request, its log entry included.
     maxBytes: reader.integer('USAGE_STREAM_MAX_MEBIBYTES', 1_024, { min: 1, max: 1_048_576 }) * 1_048_576,
     // USAGE_STREAM_DUPLICATE_WINDOW_SECONDS (600): how long NATS itself drops repetitions.
     duplicateWindowMs: reader.integer('USAGE_STREAM_DUPLICATE_WINDOW_SECONDS', 600, { min: 1, max: 3_600 }) * 1_000,

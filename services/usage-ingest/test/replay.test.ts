@@ -69,7 +69,7 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
     expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([]));
   });
 
-  it('only says what would happen when told to', async () => {
+  it('only says what would happen when asked to', async () => {
     await using opened = await open();
     const { ledger, record } = clientsOf(opened.database);
     const known = usageEvent();

@@ -30,7 +30,7 @@ export function readUsageQueryProcessConfig(env: Environment): UsageQueryProcess
       'postgres',
       'postgresql',
     ]),
-    natsUrls: natsUrls.required(reader, 'It tells which usage is not in the ledger yet.'),
+    natsUrls: natsUrls.required(reader, 'It says which usage is not in the ledger yet.'),
   };
   reader.done();
   return Object.freeze(config);

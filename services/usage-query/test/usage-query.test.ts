@@ -29,7 +29,7 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
 
   it('is nothing for a token that used nothing', async () => {
     await using opened = await open();
-    const { today } = await clientOf(opened.database).getUsage({ tokenId: 'nobody' });
+    const { today } = await clientOf(opened.database).getUsage({ tokenId: 'unused' });
     expect(today?.totals).toMatchObject({ requests: 0n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 0n });
     expect(today?.byModel).toEqual([]);
   });

@@ -55,7 +55,7 @@ export class OutboxFile implements Disposable {
     try {
       database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};`);
       database.exec(`BEGIN EXCLUSIVE; ${schema} COMMIT;`);
-      // Removed by the one who held the lock until now: what is written here would be lost.
+      // Removed by the process that had the lock until now: what is written here would be lost.
       if (existsSync(path)) return new OutboxFile(path, database);
       database.close();
       return undefined;

@@ -46,7 +46,7 @@ const flushTimeoutMs = 3_000;
 
 /**
  * Reads the usage stream through a durable consumer that all replicas share. A message is acknowledged after its
- * events are committed, so that one which is lost on the way comes again. While the database is away nothing is held.
+ * events are committed, so that one which is lost on the way comes again. While the database is away it keeps nothing.
  */
 export class NatsUsageConsumer implements UsageConsumer {
   readonly #options: NatsUsageConsumerOptions;

@@ -4,9 +4,10 @@ import {
   type EventDays,
   firstKeptDay,
   type GatewayDatabase,
+  isPostgres,
   withSerializationRetry,
 } from '@gateway/database';
-import type { Kysely, Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import { type DailySum, dailySums } from '../recording/daily-sums.ts';
 import type { LedgerEntry } from '../recording/ledger-entry.ts';
 
@@ -89,9 +90,10 @@ async function insertFresh(
   entries: readonly LedgerEntry[],
 ): Promise<readonly LedgerEntry[]> {
   if (entries.length === 0) return [];
-  const inserted = await transaction
-    .insertInto('usage_events')
-    .values(entries.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)))
+  const inserted = await insertionOf(
+    transaction,
+    entries.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)),
+  )
     .onConflict((conflict) => conflict.columns(['local_day', 'request_id']).doNothing())
     .returning('request_id')
     .execute();
@@ -99,6 +101,31 @@ async function insertFresh(
   const ids = new Set(inserted.map(({ request_id }) => request_id));
   return entries.filter(({ request_id }) => ids.has(request_id));
 }
+
+/** In Postgres the rows are one parameter: thousands of them would take it longer than storing the rows. */
+function insertionOf(transaction: Transaction<Database>, entries: readonly LedgerEntry[]) {
+  const insertion = transaction.insertInto('usage_events');
+  if (!isPostgres(transaction)) return insertion.values([...entries]);
+  const names = sql.join(columns.map((column) => sql.ref(column)));
+  const rows = sql`json_populate_recordset(null::usage_events, ${JSON.stringify(entries)}::json)`;
+  return insertion.columns(columns).expression(sql`select ${names} from ${rows}`);
+}
+
+const columns = [
+  'request_id',
+  'token_id',
+  'admitted_at_ms',
+  'local_day',
+  'endpoint',
+  'provider',
+  'model',
+  'input_tokens',
+  'cached_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'estimated',
+  'outcome',
+] as const satisfies (keyof LedgerEntry)[];
 
 function keyOf({ local_day, request_id }: LedgerEntry): string {
   return `${local_day} ${request_id}`;
