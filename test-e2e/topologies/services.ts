@@ -7,13 +7,13 @@ import {
   AdoptedProcess,
   freePort,
   type ProcessControl,
+  ProcessReaper,
   type ServiceName,
   type ServicesOptions,
   serviceNames,
   servicePlan,
   type TestBackends,
   type TopologyAddresses,
-  Undertaker,
 } from '@gateway/testkit';
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
@@ -82,6 +82,7 @@ export async function startServicesTopology(
     adminUrl: started.adminUrls.identity,
     edgeAdminUrl: started.adminUrls['edge-router'],
     limiterAdminUrl: started.adminUrls.limiter,
+    usageAdminUrl: started.adminUrls['usage-query'],
     ledgerAdminUrl: started.adminUrls['usage-ingest'],
     brokerAdminUrl: started.adminUrls['pool-broker'],
     simulator,
@@ -114,8 +115,8 @@ function controlsOf(
   stack: AsyncDisposableStack,
 ): ServicesTopology['services'] {
   return mapServices((name) => {
-    const undertaker = stack.adopt(new Undertaker(), (each) => each.dismiss());
-    return stack.use(new AdoptedProcess(pids[name], servicePlan(name, addresses, options), undertaker));
+    const reaper = stack.adopt(new ProcessReaper(), (each) => each.dismiss());
+    return stack.use(new AdoptedProcess(pids[name], servicePlan(name, addresses, options), reaper));
   });
 }
 

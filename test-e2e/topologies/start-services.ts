@@ -1,4 +1,4 @@
-import { type ServiceName, serviceNames, Undertaker } from '@gateway/testkit';
+import { ProcessReaper, type ServiceName, serviceNames } from '@gateway/testkit';
 import { type RunningCommand, startCommand } from './gateway-process.ts';
 
 /** What `npm run start:services` says once all services run. */
@@ -15,11 +15,11 @@ export interface Started {
 /** Runs what `npm run start:services` runs. It and its services end with this process, even if this one crashes. */
 export function runStartServices(env: Readonly<Record<string, string>>): RunningCommand {
   const command = startCommand(process.execPath, ['deploy/scripts/start-services.ts'], env, { stopTimeoutMs: 60_000 });
-  const undertaker = new Undertaker();
-  undertaker.watch(command.pid);
+  const reaper = new ProcessReaper();
+  reaper.watch(command.pid);
   const ended = command.ended.finally(async () => {
-    undertaker.watch(undefined);
-    await undertaker.dismiss();
+    reaper.watch(undefined);
+    await reaper.dismiss();
   });
   return { ...command, ended };
 }

@@ -70,7 +70,8 @@ export class ChatAnswerReader implements AnswerReader {
 
   /** The last event needs no blank line. Half an answer is no answer: without an ending the stream is broken. */
   end(): void {
-    if (this.ending === undefined) this.#events.read(readEvent(this.#splitter.end()));
+    if (this.ending !== undefined) return;
+    this.#events.read(readEvent(this.#splitter.end()));
     this.#events.fail(brokenStream());
   }
 

@@ -1,6 +1,6 @@
 import type { ReportedUsage } from '@gateway/chat';
 import type { GatewayError } from '@gateway/errors';
-import type { JsonMember, PiecedBytes } from '@gateway/json';
+import type { BufferList, JsonMember } from '@gateway/json';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type {
   AccountProblem,
@@ -67,7 +67,7 @@ export interface ClientRequest {
   readonly requestId: string;
   readonly lease: Lease;
   /** The client's decoded body. */
-  readonly body: PiecedBytes;
+  readonly body: BufferList;
   /** Where the top-level members of the body stand, when the caller passed that on; else empty. */
   readonly members: readonly JsonMember[];
   readonly forwardHeaders: Readonly<Record<string, string>>;

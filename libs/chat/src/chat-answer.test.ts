@@ -17,16 +17,16 @@ const usageObject = {
 const answerWith = (options: Partial<ChatAnswerOptions>) =>
   createChatAnswer({ ...identity, stream: true, includeUsage: false, ...options });
 
-/** What one answer says, given the pieces that `tell` puts in. */
-function streamed(tell: (sink: ChatAnswerSink) => void, includeUsage = false): string[] {
+/** What one answer says, given what `write` puts in. */
+function streamed(write: (sink: ChatAnswerSink) => void, includeUsage = false): string[] {
   const answer = answerWith({ includeUsage });
-  tell(answer);
+  write(answer);
   return dataLines(answer.take());
 }
 
-function assembled(tell: (sink: ChatAnswerSink) => void): Completion {
+function assembled(write: (sink: ChatAnswerSink) => void): Completion {
   const answer = answerWith({ stream: false });
-  tell(answer);
+  write(answer);
   return JSON.parse(Buffer.from(answer.take()).toString());
 }
 
@@ -89,14 +89,14 @@ describe('a streamed chat answer', () => {
   });
 
   it('has a usage chunk before [DONE] when it was asked for and is known', () => {
-    const told = (known: TokenUsage | undefined) =>
+    const shown = (known: TokenUsage | undefined) =>
       streamed((sink) => {
         sink.text('x');
         sink.finish('stop', known);
       }, true);
-    expect(JSON.parse(told(usage).at(-2) ?? '')).toStrictEqual({ ...chunk([]), usage: usageObject });
-    expect(JSON.parse(told(undefined).at(-2) ?? '')).toStrictEqual(choice({}, 'stop'));
-    for (const line of told(usage).slice(0, -2)) expect(JSON.parse(line)).not.toHaveProperty('usage');
+    expect(JSON.parse(shown(usage).at(-2) ?? '')).toStrictEqual({ ...chunk([]), usage: usageObject });
+    expect(JSON.parse(shown(undefined).at(-2) ?? '')).toStrictEqual(choice({}, 'stop'));
+    for (const line of shown(usage).slice(0, -2)) expect(JSON.parse(line)).not.toHaveProperty('usage');
   });
 
   it('starts a tool call with id and name, then sends its arguments', () => {
@@ -176,22 +176,22 @@ describe('an assembled chat answer', () => {
 describe('the two forms of a chat answer', () => {
   it('say the same, whatever the pieces', () => {
     fc.assert(
-      fc.property(pieces, fc.option(fc.constant(usage), { nil: undefined }), (story, known) => {
-        const tell = (sink: ChatAnswerSink) => {
-          for (const piece of story) piece(sink);
+      fc.property(pieces, fc.option(fc.constant(usage), { nil: undefined }), (calls, known) => {
+        const write = (sink: ChatAnswerSink) => {
+          for (const piece of calls) piece(sink);
           sink.finish('stop', known);
         };
-        const fromChunks = assembleChunks(streamed(tell, true));
-        expect(fromChunks).toStrictEqual(assembled(tell));
+        const fromChunks = assembleChunks(streamed(write, true));
+        expect(fromChunks).toStrictEqual(assembled(write));
       }),
     );
   });
 
   it('count the same characters', () => {
     fc.assert(
-      fc.property(pieces, (story) => {
+      fc.property(pieces, (calls) => {
         const [stream, object] = [answerWith({ stream: true }), answerWith({ stream: false })];
-        for (const piece of story) {
+        for (const piece of calls) {
           piece(stream);
           piece(object);
         }
@@ -264,12 +264,12 @@ function assembleChunks(lines: readonly string[]): unknown {
   };
   const { choices: _, usage: __, ...head } = JSON.parse(lines[0] ?? '');
   const finish_reason = chunks.flatMap(({ choices }) => choices).at(-1)?.finish_reason;
-  const told = chunks.at(-1)?.usage;
+  const shown = chunks.at(-1)?.usage;
   return {
     ...head,
     object: 'chat.completion',
     choices: [{ index: 0, message, finish_reason }],
-    ...(told === undefined ? {} : { usage: told }),
+    ...(shown === undefined ? {} : { usage: shown }),
   };
 }
 

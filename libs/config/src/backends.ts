@@ -1,5 +1,3 @@
-import { hostsOf, type ServerAddress, serversOf } from './hosts-of.ts';
-
 /** The settings that name servers which the gateway keeps its state in. */
 export type BackendSetting = keyof typeof backends;
 
@@ -26,4 +24,33 @@ export function backendText(setting: BackendSetting, url: string): string {
 /** For a person: which server is away, and what to do. */
 export function unreachableText(setting: BackendSetting, url: string, reason: string): string {
   return `${setting}: ${backendText(setting, url)} can not be reached (${reason}). Start it, or set ${setting} to where it runs.`;
+}
+
+/** The servers that a URL names, as people know them: "10.0.0.5:5432, db-2:5432". No user, password or path is among it. */
+export function hostsOf(url: string, defaultPort: number): string {
+  return serversOf(url, defaultPort)
+    .map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
+    .join(', ');
+}
+
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The servers of a URL that may name several with commas between them, or of several such URLs. Sockets are left out. */
+export function serversOf(urls: string, defaultPort: number): readonly ServerAddress[] {
+  return urls.split(/,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i).flatMap((url) => {
+    const [withUser = '', ...query] = url.replace(/^\s*[a-z][a-z0-9+.-]*:\/\//i, '').split(/[?#]/);
+    // Such a character may also be one of a password that is not written as URLs want it: then nothing is shown.
+    if (query.some((part) => part.includes('@'))) return [];
+    const [servers = ''] = withUser.slice(withUser.lastIndexOf('@') + 1).split('/', 1);
+    return servers.split(',').flatMap((server) => toAddress(server.trim(), defaultPort));
+  });
+}
+
+function toAddress(server: string, defaultPort: number): readonly ServerAddress[] {
+  const [, host = '', port = String(defaultPort)] = /^(\[[^\]]*\]|[^:%]+)(?::(\d+))?$/.exec(server) ?? [];
+  const name = host.replace(/^\[|\]$/g, '');
+  return name === '' || Number(port) > 65_535 ? [] : [{ host: name, port: Number(port) }];
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from './config-error.ts';
-import { EnvReader } from './env-reader.ts';
+import { ConfigError, EnvReader } from './env-reader.ts';
 
 describe('EnvReader', () => {
   it('gives the default for what is absent or empty', () => {

@@ -1,4 +1,13 @@
-import { ConfigError } from './config-error.ts';
+/** Settings that can't be used: every problem found, each with the setting's name and what to do. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -123,4 +132,55 @@ function isUrl(text: string, schemes: readonly string[]): boolean {
 
 function startsOf(schemes: readonly string[]): string {
   return schemes.map((scheme) => `${scheme}://`).join(' or ');
+}
+
+/**
+ * Runs all of these checks, which read settings and what settings name, before anything starts.
+ *
+ * @throws one ConfigError with the problems of all, each once, so that a person mends them in one go.
+ */
+export async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
+  const problems = await Promise.all(checks.map(problemsOf));
+  const all = new Set(problems.flat());
+  if (all.size > 0) throw new ConfigError([...all]);
+}
+
+async function problemsOf(check: () => unknown): Promise<readonly string[]> {
+  try {
+    await check();
+    return [];
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return thrown.problems;
+    throw thrown;
+  }
+}
+
+/**
+ * Makes sure that these settings name a port each; 0, a free one, may be named by several.
+ *
+ * @param defaults the settings, with the ports that they stand for when they are not set.
+ * @throws ConfigError that names those which are the same.
+ */
+export function checkPorts(env: Environment, defaults: Readonly<Record<string, number>>): void {
+  const reader = new EnvReader(env);
+  const taken = new Map<number, string>();
+  for (const [name, fallback] of Object.entries(defaults)) {
+    const port = reader.port(name, fallback);
+    const other = taken.get(port);
+    if (port !== 0 && other !== undefined) {
+      reader.problem(`${other} and ${name} are both ${port}. Each needs a port of its own.`);
+    }
+    taken.set(port, name);
+  }
+  reader.done();
+}
+
+/** MAX_STREAM_SECONDS (3600): no answer lasts longer. The same for the edge, which ends it, and for adapters, which stop asking. */
+export function readMaxStreamSeconds(reader: EnvReader): number {
+  return reader.integer('MAX_STREAM_SECONDS', 3_600, { min: 1, max: 86_400 });
+}
+
+/** DRAIN_TIMEOUT_SECONDS: how long running work may take to end after SIGTERM. As long as the longest stream, unless it is set. */
+export function readDrainTimeoutSeconds(reader: EnvReader): number {
+  return reader.integer('DRAIN_TIMEOUT_SECONDS', readMaxStreamSeconds(reader), { max: 86_400 });
 }

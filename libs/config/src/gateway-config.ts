@@ -1,4 +1,5 @@
 import type { Secret } from './secret.ts';
+import type { PoolSettings } from './settings-schema.ts';
 
 /** The wire format of a pool's provider: POST /v1/responses or POST /v1/messages. */
 export type PoolFormat = 'responses' | 'messages';
@@ -129,65 +130,4 @@ export interface CandidateConfig {
   readonly pool: string;
   /** The provider's model id. */
   readonly model: string;
-}
-
-/** Every duration and share that health and selection go by. Each has a default that is safe to keep. */
-export interface PoolSettings {
-  /** First guess after a 429 that names no reset; doubles with each further one. */
-  readonly rateLimitCooldownMs: number;
-  readonly rateLimitCooldownMaxMs: number;
-  /** The furthest reset that a provider's word is taken for. */
-  readonly givenCooldownMaxMs: number;
-  readonly unauthorizedCooldownMs: number;
-  /** The longest pause of an account whose credential was refused; it doubles while probes are refused too. */
-  readonly unauthorizedCooldownMaxMs: number;
-  /** First pause of an account after repeated errors; doubles while its probes fail. */
-  readonly errorCooldownMs: number;
-  readonly errorCooldownMaxMs: number;
-  /** Share of recent attempts that may fail, 0 to 1, before an account pauses. */
-  readonly errorThreshold: number;
-  /** Guessed cooldowns are lengthened at random by up to this share, so that accounts do not wake together. */
-  readonly cooldownJitter: number;
-  /** How long a probe keeps others away from its account when nothing is heard of it. */
-  readonly probeTimeoutMs: number;
-  /** How often one request asks an account whether a long reset that its provider named came early. */
-  readonly earlyProbeIntervalMs: number;
-  /** How long a guessed cooldown keeps even those requests away that no other account can serve. */
-  readonly lastResortProbeIntervalMs: number;
-  /** Limits are told at once: a probe of one that hears nothing bad for so long is taken to have passed. */
-  readonly limitProbeQuietMs: number;
-  /** First pause of a whole pool whose provider is overloaded or out of reach; doubles while that goes on. */
-  readonly poolPauseMs: number;
-  readonly poolPauseMaxMs: number;
-  /** Failures further apart than this are not one trouble of the pool. */
-  readonly poolTroubleWindowMs: number;
-  /** How many accounts must agree that it is not them. All of them, in a smaller pool. */
-  readonly poolTroubleAccounts: number;
-  /**
-   * How long an overload must last to be one of the pool. It is told at once: while a request goes on that was sent since it
-   * began, and is older than this, the pool serves.
-   */
-  readonly overloadConfirmMs: number;
-  /** The same of the network, where it takes a time to give up. */
-  readonly networkConfirmMs: number;
-  /** Overload is told at once: the probe of a paused pool that hears nothing bad for so long is taken to have passed. */
-  readonly poolProbeQuietMs: number;
-  /** Accounts with no more of a quota left than this share, 0 to 1, serve when no other can. */
-  readonly quotaReserve: number;
-  /** What is kept of a pool, as a share of it, for callers that have less than their part. */
-  readonly callerReserve: number;
-  /** How long a caller counts as one of those who share a pool. */
-  readonly callerMemoryMs: number;
-  /** Attempts of one request that may end in an error (not in a 429). */
-  readonly maxErrorAttempts: number;
-  /** Share of requests, 0 to 1, that may be spent on further attempts after errors… */
-  readonly retryBudgetShare: number;
-  /** …and what is allowed in any case, so that a quiet gateway always fails over. */
-  readonly retryBudgetFloorPerSecond: number;
-  /** How long a session stays with its account after its last success. */
-  readonly affinityTtlMs: number;
-  /** When a lease that nobody reported on stops counting as a request under way. */
-  readonly leaseTtlMs: number;
-  /** How often model lists are expected to be reported; three times as long without a report means unreachable. */
-  readonly modelListRefreshMs: number;
 }

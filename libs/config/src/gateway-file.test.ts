@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConfigError } from './config-error.ts';
 import type { Environment } from './env-reader.ts';
+import { ConfigError } from './env-reader.ts';
 import type { AccountConfig } from './gateway-config.ts';
 import { loadGatewayFile } from './gateway-file.ts';
 
@@ -205,8 +205,8 @@ settings: { error_threshold: 2 }
       'settings.error_threshold: too big: expected number to be <=1',
       'colour: there is no such key',
       'accounts[2].pool: there is no such pool; the pools are responses, 2b',
-      'accounts[1].name: accounts[0] has the same name in the same pool',
       'classes.sterk.candidates[0]: there is no such pool; the pools are responses, 2b',
+      'accounts[1].name: accounts[0] has the same name in the same pool',
     ]);
   });
 
@@ -249,7 +249,7 @@ accounts:
 });
 
 describe('the source of a configuration', () => {
-  it('tells whether the file says something else by now', () => {
+  it('knows whether the file has changed', () => {
     const { source } = load(goodFile);
     expect(source?.digestNow()).toBe(source?.digest);
     writeFileSync(join(folder, 'gateway.yaml'), `${goodFile}# more`);

@@ -2,13 +2,12 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { ConfigError } from './config-error.ts';
 import type { Environment } from './env-reader.ts';
+import { ConfigError } from './env-reader.ts';
 import { pathText, resolveEnvReferences } from './env-references.ts';
 import type { GatewayConfig } from './gateway-config.ts';
-import { referenceProblems } from './gateway-references.ts';
+import { problemsBetweenParts } from './gateway-problems.ts';
 import { gatewayFileSchema } from './gateway-schema.ts';
-import { modelTraitsProblems } from './model-traits-problems.ts';
 import { toGatewayConfig } from './to-gateway-config.ts';
 
 /**
@@ -22,8 +21,7 @@ export function loadGatewayFile(path: string, env: Environment): GatewayConfig {
   const all = [
     ...[...problems].map(([place, text]) => `${place}: ${text}`),
     ...schemaProblems(parsed.error?.issues ?? [], problems),
-    ...referenceProblems(value, problems),
-    ...modelTraitsProblems(value, problems),
+    ...problemsBetweenParts(value, problems),
   ];
   if (all.length > 0 || !parsed.success) throw new ConfigError(all);
   return toGatewayConfig(parsed.data, {

@@ -1,7 +1,73 @@
 import { z } from 'zod';
-import { modelTraitsSchema } from './model-traits-schema.ts';
-import { oauthCredentialSchema, secretText } from './oauth-credential-schema.ts';
 import { settingsSchema } from './settings-schema.ts';
+
+/** A text that travels in a header or a form. */
+export const secretText = z
+  .string()
+  .min(1, 'must not be empty')
+  .regex(/^[\x21-\x7e]*$/, 'must be visible ASCII without spaces');
+
+const tokenUrl = z
+  .string()
+  .refine(
+    isTokenUrl,
+    'must be a URL that starts with https://, without a user name; http:// only at an address of this machine',
+  );
+
+/** How access tokens are got for a refresh token. */
+export const oauthCredentialSchema = z.strictObject({
+  token_url: tokenUrl.describe("The provider's token endpoint, such as https://auth.example.com/oauth/token"),
+  client_id: secretText,
+  client_secret: secretText.optional().describe('By reference. Absent: the client has none.'),
+  refresh_token: secretText.describe(
+    'By reference. Only the first one is taken from here: those that the provider gives in its place are kept in the database.',
+  ),
+  scopes: z.array(secretText).default([]).describe('Absent: those that the refresh token was given for.'),
+});
+
+/** Refresh tokens do not travel in the clear, and no part of the URL is a secret. */
+export function isTokenUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '' || url.hash !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+/** What models of a pool take, where it is not what the gateway takes for granted. A trait left out is not said. */
+export const modelTraitsSchema = z.strictObject({
+  efforts: z
+    .array(z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']))
+    .refine((efforts) => new Set(efforts).size === efforts.length, 'must not name an effort twice')
+    .optional()
+    .describe('Reasoning efforts that the model takes; [] for none. Pools of format messages: low to max only.'),
+  thinking: z
+    .enum(['none', 'budget', 'adaptive'])
+    .optional()
+    .describe('Format messages: not at all, enabled with a budget of tokens, or adaptive.'),
+  thinking_by_default: z
+    .boolean()
+    .optional()
+    .describe('Format messages, adaptive thinking: whether the model thinks when the request says nothing.'),
+  thinking_least: z
+    .enum(['disabled', 'between_tools', 'low_effort'])
+    .optional()
+    .describe('Format messages, adaptive thinking: what is sent for the effort none.'),
+  forced_tool_choice: z
+    .boolean()
+    .optional()
+    .describe('Format messages: whether tool_choice may make the model call a tool.'),
+  structured_output: z
+    .boolean()
+    .optional()
+    .describe('Format messages: whether JSON schemas for the answer and strict tools are understood.'),
+  max_output_tokens: z.int().min(1).max(10_000_000).optional().describe('Format messages: most tokens of one answer.'),
+});
+
+/** The traits of a model as the file has them. */
+export type ModelTraitsInput = z.output<typeof modelTraitsSchema>;
 
 const name = z
   .string()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hostsOf } from './hosts-of.ts';
+import { hostsOf } from './backends.ts';
 
 describe('the hosts of a URL', () => {
   it.each([

@@ -1,10 +1,15 @@
+export type { ServerAddress } from './backends.ts';
 export { type BackendSetting, backendServers, backendSettings, backendText, unreachableText } from './backends.ts';
-export { checkAll } from './check-all.ts';
-export { checkPorts } from './check-ports.ts';
-export { ConfigError } from './config-error.ts';
 export { defaultGatewayConfig, simulatedGatewayConfig } from './default-gateway.ts';
 export type { Environment } from './env-reader.ts';
-export { EnvReader } from './env-reader.ts';
+export {
+  ConfigError,
+  checkAll,
+  checkPorts,
+  EnvReader,
+  readDrainTimeoutSeconds,
+  readMaxStreamSeconds,
+} from './env-reader.ts';
 export type {
   AccountConfig,
   CandidateConfig,
@@ -20,15 +25,11 @@ export type {
   OAuthCredential,
   PoolConfig,
   PoolFormat,
-  PoolSettings,
   StaticCredential,
   ThinkingMode,
 } from './gateway-config.ts';
 export { loadGatewayFile } from './gateway-file.ts';
-export { gatewayJsonSchema } from './gateway-schema.ts';
-export type { ServerAddress } from './hosts-of.ts';
-export { isTokenUrl } from './oauth-credential-schema.ts';
-export { answeringInTime, openFolder } from './open-folder.ts';
-export { makePrivateDatabase, makePrivateFile, narrowMode } from './private-file.ts';
+export { gatewayJsonSchema, isTokenUrl } from './gateway-schema.ts';
+export { answeringInTime, makePrivateDatabase, makePrivateFile, narrowMode, openFolder } from './open-folder.ts';
 export { Secret } from './secret.ts';
-export { readDrainTimeoutSeconds, readMaxStreamSeconds } from './stream-settings.ts';
+export type { PoolSettings } from './settings-schema.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConfigError } from './config-error.ts';
+import { ConfigError } from './env-reader.ts';
 import { loadGatewayFile } from './gateway-file.ts';
 
 let folder: string;

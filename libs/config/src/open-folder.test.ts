@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConfigError } from './config-error.ts';
+import { ConfigError } from './env-reader.ts';
 import { answeringInTime, openFolder } from './open-folder.ts';
 
 describe('the folder that a setting names', () => {

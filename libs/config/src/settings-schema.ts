@@ -24,7 +24,7 @@ export const settingsSchema = z
     probe_timeout_seconds: seconds(30, 'How long a probe of which nothing is heard keeps others away.'),
     limit_probe_quiet_seconds: seconds(
       3,
-      'A probe of a limited account that hears nothing bad for so long has passed: limits are told at once.',
+      'A probe of a limited account that hears nothing bad for so long has passed: providers report limits at once.',
     ),
     early_probe_interval_seconds: seconds(
       600,
@@ -83,6 +83,43 @@ export const settingsSchema = z
     // Also with other problems in the settings, to be reported together with them.
     { when: ({ value }) => typeof value === 'object' && value !== null },
   );
+
+/** The durations and shares that health and selection go by: those of the schema, in milliseconds. */
+export type PoolSettings = Readonly<ReturnType<typeof toSettings>>;
+
+export function toSettings(settings: z.output<typeof settingsSchema>) {
+  return {
+    rateLimitCooldownMs: settings.rate_limit_cooldown_seconds * 1_000,
+    rateLimitCooldownMaxMs: settings.rate_limit_cooldown_max_seconds * 1_000,
+    givenCooldownMaxMs: settings.given_cooldown_max_seconds * 1_000,
+    unauthorizedCooldownMs: settings.unauthorized_cooldown_seconds * 1_000,
+    unauthorizedCooldownMaxMs: settings.unauthorized_cooldown_max_seconds * 1_000,
+    errorCooldownMs: settings.error_cooldown_seconds * 1_000,
+    errorCooldownMaxMs: settings.error_cooldown_max_seconds * 1_000,
+    errorThreshold: settings.error_threshold,
+    cooldownJitter: settings.cooldown_jitter,
+    probeTimeoutMs: settings.probe_timeout_seconds * 1_000,
+    earlyProbeIntervalMs: settings.early_probe_interval_seconds * 1_000,
+    lastResortProbeIntervalMs: settings.last_resort_probe_interval_seconds * 1_000,
+    limitProbeQuietMs: settings.limit_probe_quiet_seconds * 1_000,
+    poolPauseMs: settings.pool_pause_seconds * 1_000,
+    poolPauseMaxMs: settings.pool_pause_max_seconds * 1_000,
+    poolTroubleWindowMs: settings.pool_trouble_window_seconds * 1_000,
+    poolTroubleAccounts: settings.pool_trouble_accounts,
+    overloadConfirmMs: settings.overload_confirm_seconds * 1_000,
+    networkConfirmMs: settings.network_confirm_seconds * 1_000,
+    poolProbeQuietMs: settings.pool_probe_quiet_seconds * 1_000,
+    quotaReserve: settings.quota_reserve_share,
+    callerReserve: settings.caller_reserve_share,
+    callerMemoryMs: settings.caller_memory_seconds * 1_000,
+    maxErrorAttempts: settings.max_error_attempts,
+    retryBudgetShare: settings.retry_budget_share,
+    retryBudgetFloorPerSecond: settings.retry_budget_floor_per_second,
+    affinityTtlMs: settings.affinity_ttl_seconds * 1_000,
+    leaseTtlMs: settings.lease_ttl_seconds * 1_000,
+    modelListRefreshMs: settings.model_list_refresh_seconds * 1_000,
+  };
+}
 
 /** Pauses that grow: the first and the longest. */
 const pauses = [

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EnvReader } from './env-reader.ts';
-import { readDrainTimeoutSeconds, readMaxStreamSeconds } from './stream-settings.ts';
+import { EnvReader, readDrainTimeoutSeconds, readMaxStreamSeconds } from './env-reader.ts';
 
 describe('readDrainTimeoutSeconds', () => {
   it.each([

@@ -7,11 +7,10 @@ import type {
   ModelTraits,
   PoolConfig,
   PoolFormat,
-  PoolSettings,
 } from './gateway-config.ts';
-import type { GatewayFile } from './gateway-schema.ts';
-import type { ModelTraitsInput } from './model-traits-schema.ts';
+import type { GatewayFile, ModelTraitsInput } from './gateway-schema.ts';
 import { Secret } from './secret.ts';
+import { toSettings } from './settings-schema.ts';
 
 /** A checked file as the services know it: lists in the order of the file, milliseconds, secrets wrapped. Frozen. */
 export function toGatewayConfig(file: GatewayFile, source?: GatewaySource): GatewayConfig {
@@ -98,40 +97,6 @@ function toClass(
       const slash = candidate.indexOf('/');
       return { pool: candidate.slice(0, slash), model: candidate.slice(slash + 1) };
     }),
-  };
-}
-
-function toSettings(settings: GatewayFile['settings']): PoolSettings {
-  return {
-    rateLimitCooldownMs: settings.rate_limit_cooldown_seconds * 1_000,
-    rateLimitCooldownMaxMs: settings.rate_limit_cooldown_max_seconds * 1_000,
-    givenCooldownMaxMs: settings.given_cooldown_max_seconds * 1_000,
-    unauthorizedCooldownMs: settings.unauthorized_cooldown_seconds * 1_000,
-    unauthorizedCooldownMaxMs: settings.unauthorized_cooldown_max_seconds * 1_000,
-    errorCooldownMs: settings.error_cooldown_seconds * 1_000,
-    errorCooldownMaxMs: settings.error_cooldown_max_seconds * 1_000,
-    errorThreshold: settings.error_threshold,
-    cooldownJitter: settings.cooldown_jitter,
-    probeTimeoutMs: settings.probe_timeout_seconds * 1_000,
-    earlyProbeIntervalMs: settings.early_probe_interval_seconds * 1_000,
-    lastResortProbeIntervalMs: settings.last_resort_probe_interval_seconds * 1_000,
-    limitProbeQuietMs: settings.limit_probe_quiet_seconds * 1_000,
-    poolPauseMs: settings.pool_pause_seconds * 1_000,
-    poolPauseMaxMs: settings.pool_pause_max_seconds * 1_000,
-    poolTroubleWindowMs: settings.pool_trouble_window_seconds * 1_000,
-    poolTroubleAccounts: settings.pool_trouble_accounts,
-    overloadConfirmMs: settings.overload_confirm_seconds * 1_000,
-    networkConfirmMs: settings.network_confirm_seconds * 1_000,
-    poolProbeQuietMs: settings.pool_probe_quiet_seconds * 1_000,
-    quotaReserve: settings.quota_reserve_share,
-    callerReserve: settings.caller_reserve_share,
-    callerMemoryMs: settings.caller_memory_seconds * 1_000,
-    maxErrorAttempts: settings.max_error_attempts,
-    retryBudgetShare: settings.retry_budget_share,
-    retryBudgetFloorPerSecond: settings.retry_budget_floor_per_second,
-    affinityTtlMs: settings.affinity_ttl_seconds * 1_000,
-    leaseTtlMs: settings.lease_ttl_seconds * 1_000,
-    modelListRefreshMs: settings.model_list_refresh_seconds * 1_000,
   };
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { isPostgres } from './database-kind.ts';
 import { pendingMigrations } from './migrate.ts';
-import type { GatewayDatabase } from './schema/database.ts';
+import type { GatewayDatabase } from './schema.ts';
 
 /**
  * Asks whether a database can be worked with: why not, or undefined when it can. The answer comes within

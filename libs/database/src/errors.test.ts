@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { isRefusedData, retryingConflicts } from './errors.ts';
+import { isRefusedData, withSerializationRetry } from './errors.ts';
 
 const sqlState = (code: string) => Object.assign(new Error(code), { code });
 
 describe('a transaction', () => {
   it.each(['40P01', '40001'])('is run again when Postgres ended it with %s', async (code) => {
     let runs = 0;
-    const result = await retryingConflicts(async () => {
+    const result = await withSerializationRetry(async () => {
       runs++;
       if (runs < 3) throw sqlState(code);
       return 'done';
@@ -17,7 +17,7 @@ describe('a transaction', () => {
   it('is given up after its attempts, and at once for anything else', async () => {
     const runsUntilFailure = async (code: string) => {
       let runs = 0;
-      const work = retryingConflicts(async () => {
+      const work = withSerializationRetry(async () => {
         runs++;
         throw sqlState(code);
       }, 2);

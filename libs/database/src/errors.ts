@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * Runs a transaction, and again when Postgres ended it because it met another one (deadlock, serialisation). The work
  * must be the whole transaction: nothing of an ended one stays.
  */
-export async function retryingConflicts<T>(transaction: () => Promise<T>, attempts = 5): Promise<T> {
+export async function withSerializationRetry<T>(transaction: () => Promise<T>, attempts = 5): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await transaction();
@@ -27,7 +27,7 @@ export function isRefusedData(thrown: unknown): boolean {
 
 /** True when Postgres has no partition for a row. One can be made. */
 export function isMissingPartition(thrown: unknown): boolean {
-  // It has the code of a violated check; only the place in the server that said so tells the two apart.
+  // It has the code of a violated check; only the place in the server that said so distinguishes the two.
   return (
     sqlStateOf(thrown) === '23514' && thrown instanceof Error && 'routine' in thrown && thrown.routine === noPartition
   );

@@ -1,8 +1,8 @@
+import { type QueryExecutorProvider, sql } from 'kysely';
 import { type MigrationResultSet, Migrator } from 'kysely/migration';
 import { isPostgres } from './database-kind.ts';
 import { migrations } from './migrations/index.ts';
-import { lockMigrations } from './postgres/pooled-postgres-dialect.ts';
-import type { GatewayDatabase } from './schema/database.ts';
+import type { GatewayDatabase } from './schema.ts';
 
 /**
  * Brings the tables up to date and gives the names of the migrations that ran, in order. Safe to call from several
@@ -36,4 +36,11 @@ async function migrateToLatest(database: GatewayDatabase): Promise<MigrationResu
 
 function migratorOf(database: GatewayDatabase): Migrator {
   return new Migrator({ db: database, provider: { getMigrations: async () => ({ ...migrations }) } });
+}
+
+/** Waits at most an hour. The number is that of Kysely's own lock, which older releases take. */
+export async function lockMigrations(transaction: QueryExecutorProvider): Promise<void> {
+  await sql`
+    with limited as (select set_config('lock_timeout', '1h', true))
+    select pg_advisory_xact_lock(3853314791062309107) from limited`.execute(transaction);
 }

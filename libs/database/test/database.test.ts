@@ -56,7 +56,7 @@ describe.each(testDatabases)('the database in $name', ({ open }) => {
     expect(await opened.database.selectFrom('sequences').selectAll().execute()).toEqual([]);
   });
 
-  it('tells data that it refuses from faults that may pass', async () => {
+  it('distinguishes data that it refuses from faults that may pass', async () => {
     await using opened = await open();
     await addSequences(opened, 1);
     const twice = await failureOf(addSequences(opened, 1));
@@ -89,7 +89,7 @@ describe('a Postgres database', () => {
     expect(await probe()).toBeUndefined();
   });
 
-  it('is not ready when nobody listens', async () => {
+  it('is not ready when no server listens', async () => {
     await using database = openPostgres('postgres://127.0.0.1:9/nothing');
     expect(await createDatabaseProbe(database)()).toMatch(/does not answer/);
   });

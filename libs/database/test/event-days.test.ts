@@ -22,7 +22,7 @@ describe.each(testDatabases)('days of events in $name', ({ open }) => {
     await using opened = await open();
     const days = eventDaysOf(opened.database);
     const events = ['2026-08-01', '2026-08-02', '2026-08-03', '2026-11-20'];
-    await days.adding(events, () => addEvents(opened.database, ...events));
+    await days.insertInto(events, () => addEvents(opened.database, ...events));
     expect(await firstKeptDay(opened.database)).toBe('');
     expect(await days.removeBefore('2026-08-03', signal)).toMatchObject({ days: 2 });
     expect(await storedDays(opened.database)).toEqual(['2026-08-03', '2026-11-20']);
@@ -35,7 +35,7 @@ describe.each(testDatabases)('days of events in $name', ({ open }) => {
   it('are removed in steps that can be interrupted, and go on the next time', async () => {
     await using opened = await open();
     const days = eventDaysOf(opened.database);
-    await days.adding(['2026-08-01'], () => addEvents(opened.database, '2026-08-01'));
+    await days.insertInto(['2026-08-01'], () => addEvents(opened.database, '2026-08-01'));
     expect(await days.removeBefore('2026-08-03', AbortSignal.abort())).toEqual({ days: 0, events: 0 });
     expect(await storedDays(opened.database)).toEqual(['2026-08-01']);
     expect(await days.removeBefore('2026-08-03', signal)).toMatchObject({ days: 1 });
@@ -43,7 +43,7 @@ describe.each(testDatabases)('days of events in $name', ({ open }) => {
 
   it('are read as one snapshot and changed afterwards', async () => {
     await using opened = await open();
-    const found = await eventDaysOf(opened.database).undisturbed({
+    const found = await eventDaysOf(opened.database).withLock({
       read: async (snapshot) => (await snapshot.selectFrom('sequences').selectAll().execute()).length,
       change: async (transaction, last_value) => {
         await transaction.insertInto('sequences').values({ name: 'found', last_value }).execute();
@@ -99,7 +99,7 @@ describe('days of events in Postgres', () => {
     await days.open(['2026-08-01', '2026-11-20']);
     await eventDaysOf(database).removeBefore('2026-08-02', signal);
     let attempts = 0;
-    const adding = days.adding(['2026-08-01', '2026-11-20'], async () => {
+    const adding = days.insertInto(['2026-08-01', '2026-11-20'], async () => {
       attempts++;
       const kept = ['2026-08-01', '2026-11-20'].filter((day) => attempts === 1 || day > '2026-08-01');
       await addEvents(database, ...kept);
@@ -114,7 +114,7 @@ describe('days of events in Postgres', () => {
     const days = eventDaysOf(opened.database);
     await days.open(['2026-08-01']);
     await eventDaysOf(opened.database).removeBefore('2026-08-02', signal);
-    const adding = days.adding(['2026-08-01'], () => addEvents(opened.database, '2026-08-01'));
+    const adding = days.insertInto(['2026-08-01'], () => addEvents(opened.database, '2026-08-01'));
     await expect(adding).rejects.toThrow(/no partition/);
     expect(await partitions(opened.database)).toEqual([]);
   });
@@ -127,7 +127,7 @@ describe('days of events in Postgres', () => {
     await database.transaction().execute((transaction) => addEvents(transaction, ...all));
     const adding = Promise.all(
       Array.from({ length: 40 }, (_, index) =>
-        eventDaysOf(database).adding(['2026-11-20'], () => addEvents(database, `2026-11-20 ${index}`)),
+        eventDaysOf(database).insertInto(['2026-11-20'], () => addEvents(database, `2026-11-20 ${index}`)),
       ),
     );
     const removed = await Promise.all(
@@ -138,12 +138,12 @@ describe('days of events in Postgres', () => {
     expect(await partitions(database)).toEqual(['usage_events_2026_11_20']);
   });
 
-  it('are not worked on for long by two: the second one is told so', async () => {
+  it('are not worked on for long by two: the second one gets an error', async () => {
     await using opened = await openOf('Postgres');
     const { database } = opened;
     const mayEnd = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
-    const first = eventDaysOf(database).undisturbed({
+    const first = eventDaysOf(database).withLock({
       read: async () => {
         started.resolve();
         await mayEnd.promise;
@@ -153,10 +153,12 @@ describe('days of events in Postgres', () => {
     });
     await started.promise;
     const nothing = { read: async () => 'second', change: async () => undefined };
-    await expect(new PostgresEventDays(database, 100).undisturbed(nothing)).rejects.toThrow(EventDaysBusyError);
+    await expect(new PostgresEventDays(database, 'usage_events', 100).withLock(nothing)).rejects.toThrow(
+      EventDaysBusyError,
+    );
     expect(await eventDaysOf(database).removeBefore('2026-08-01', signal)).toEqual({ days: 0, events: 0 });
     expect(await firstKeptDay(database)).toBe('');
-    const waiting = eventDaysOf(database).undisturbed(nothing);
+    const waiting = eventDaysOf(database).withLock(nothing);
     mayEnd.resolve();
     expect(await Promise.all([first, waiting])).toEqual(['first', 'second']);
   });
@@ -199,7 +201,7 @@ async function openOf(name: string) {
   return await kind.open();
 }
 
-/** One event on each day; what follows a day tells apart several of one day. */
+/** One event on each day; what follows a day distinguishes several of one day. */
 async function addEvents(database: GatewayDatabase, ...days: readonly string[]): Promise<void> {
   await database
     .insertInto('usage_events')

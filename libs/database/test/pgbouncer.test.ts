@@ -62,7 +62,7 @@ describe('a database behind PgBouncer in transaction mode', () => {
     ]);
     expect(one.days + other.days).toBe(3);
     const checks = [first, second, first].map((database) =>
-      eventDaysOf(database).undisturbed({
+      eventDaysOf(database).withLock({
         read: async (snapshot) => (await snapshot.selectFrom('sequences').selectAll().execute()).length,
         change: async (transaction, last_value) => {
           await transaction

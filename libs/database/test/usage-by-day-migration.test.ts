@@ -38,7 +38,7 @@ describe.each(databases)('the migration that keeps events by day, in $name', ({ 
     const [known] = await rowsOf(database);
     if (known === undefined) throw new Error('nothing was filled in');
     await migrate(database);
-    const inserted = await eventDaysOf(database).adding([known.local_day, '2026-12-24'], () =>
+    const inserted = await eventDaysOf(database).insertInto([known.local_day, '2026-12-24'], () =>
       database
         .insertInto('usage_events')
         .values([known, { ...known, request_id: 'new', local_day: '2026-12-24' }])

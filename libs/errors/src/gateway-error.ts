@@ -29,7 +29,7 @@ export interface GatewayErrorDetails {
   readonly upstreamStatus?: number | undefined;
   /** A code of the provider's on which client libraries act, from a fixed list: never free text. */
   readonly upstreamCode?: string | undefined;
-  /** True when trying again can't help and costs: client libraries are told not to. Known where it is thrown only. */
+  /** True when trying again can't help and costs: client libraries are asked not to. Known where it is thrown only. */
   readonly isFinal?: boolean | undefined;
   /** The original fault. It goes to the log, never to a client. */
   readonly cause?: unknown;

@@ -2,16 +2,16 @@
  * Bytes in the chunks in which they came. Large ones are never joined: that takes as much memory again. The chunks must not
  * change.
  */
-export class PiecedBytes {
-  readonly pieces: readonly Buffer[];
+export class BufferList {
+  readonly chunks: readonly Buffer[];
   readonly length: number;
   /** Where each chunk begins. */
   readonly #starts: readonly number[];
 
   constructor(chunks: readonly Uint8Array[]) {
-    this.pieces = joinNeighbours(chunks);
+    this.chunks = joinNeighbours(chunks);
     let length = 0;
-    this.#starts = this.pieces.map((chunk) => {
+    this.#starts = this.chunks.map((chunk) => {
       length += chunk.length;
       return length - chunk.length;
     });
@@ -26,10 +26,10 @@ export class PiecedBytes {
   /** A range as views of the chunks that it lies in. */
   views(start: number, end: number): readonly Buffer[] {
     const views: Buffer[] = [];
-    for (let index = this.#chunkAt(start); index < this.pieces.length; index++) {
+    for (let index = this.#chunkAt(start); index < this.chunks.length; index++) {
       const chunkStart = this.#starts[index] ?? 0;
       if (chunkStart >= end) break;
-      const view = this.pieces[index]?.subarray(Math.max(0, start - chunkStart), end - chunkStart);
+      const view = this.chunks[index]?.subarray(Math.max(0, start - chunkStart), end - chunkStart);
       if (view !== undefined) views.push(view);
     }
     return views;
@@ -49,14 +49,14 @@ export class PiecedBytes {
   /** The byte at an offset. */
   at(offset: number): number | undefined {
     const index = this.#chunkAt(offset);
-    return this.pieces[index]?.[offset - (this.#starts[index] ?? 0)];
+    return this.chunks[index]?.[offset - (this.#starts[index] ?? 0)];
   }
 
   /** The offset of a byte, at `from` or after it; -1: not there. */
   indexOf(byte: number, from: number): number {
-    for (let index = this.#chunkAt(from); index < this.pieces.length; index++) {
+    for (let index = this.#chunkAt(from); index < this.chunks.length; index++) {
       const start = this.#starts[index] ?? 0;
-      const at = this.pieces[index]?.indexOf(byte, Math.max(0, from - start)) ?? -1;
+      const at = this.chunks[index]?.indexOf(byte, Math.max(0, from - start)) ?? -1;
       if (at >= 0) return start + at;
     }
     return -1;
@@ -66,7 +66,7 @@ export class PiecedBytes {
   lastIndexOf(byte: number, from: number): number {
     for (let index = this.#chunkAt(from); index >= 0; index--) {
       const start = this.#starts[index] ?? 0;
-      const at = this.pieces[index]?.lastIndexOf(byte, from - start) ?? -1;
+      const at = this.chunks[index]?.lastIndexOf(byte, from - start) ?? -1;
       if (at >= 0) return start + at;
     }
     return -1;

@@ -1,7 +1,7 @@
-export { PiecedBytes } from './buffer-list.ts';
-export { JsonBody, type NamedJsonMember, readJsonBody, type SkimmedJson } from './json-body.ts';
+export { BufferList } from './buffer-list.ts';
+export { JsonBody, type NamedJsonMember, readJsonBody, type ScannedJson } from './json-body.ts';
 export { type JsonRange, jsonElements } from './json-elements.ts';
-export { type JsonMember, JsonSkimmer, type SkimmerOptions } from './json-scanner.ts';
+export { type JsonMember, JsonScanner, type ScannerOptions } from './json-scanner.ts';
 export {
   asArray,
   asCount,

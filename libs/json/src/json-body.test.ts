@@ -16,7 +16,7 @@ describe('a member of a JSON body', () => {
 
   it('is named in the list of all', () => {
     const body = readJsonBody(Buffer.from('{"a":1,"\\u0062":2,"é":3}'));
-    expect(body.memberList.map(({ key: name }) => name)).toEqual(['a', 'b', 'é']);
+    expect(body.namedMembers.map(({ key: name }) => name)).toEqual(['a', 'b', 'é']);
   });
 });
 

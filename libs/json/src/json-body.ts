@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/errors';
-import { PiecedBytes } from './buffer-list.ts';
-import { type JsonMember, JsonSkimmer } from './json-scanner.ts';
+import { BufferList } from './buffer-list.ts';
+import { type JsonMember, JsonScanner } from './json-scanner.ts';
 
 /** A member of the top-level object with its key, as JSON.parse would give it. */
 export interface NamedJsonMember extends JsonMember {
@@ -8,44 +8,44 @@ export interface NamedJsonMember extends JsonMember {
 }
 
 /** What a scan has found in a text. */
-export interface SkimmedJson {
+export interface ScannedJson {
   readonly topLevelIsObject: boolean;
   readonly members: readonly JsonMember[];
-  /** See `JsonSkimmer`; absent when no key was tracked. */
-  readonly notedKeyEnds?: readonly number[];
+  /** See `JsonScanner`; absent when no key was tracked. */
+  readonly trackedKeyEnds?: readonly number[];
 }
 
 /**
  * A JSON object with its top-level members: the given ones, which an earlier scan of the same bytes has found, else by a scan.
  * Throws `invalid_json`, or `invalid_request` when the value is no object.
  */
-export function readJsonBody(body: Uint8Array | PiecedBytes, members: readonly JsonMember[] = []): JsonBody {
-  const bytes = body instanceof PiecedBytes ? body : new PiecedBytes([body]);
-  return new JsonBody(bytes, members.length > 0 ? { topLevelIsObject: true, members } : skim(bytes));
+export function readJsonBody(body: Uint8Array | BufferList, members: readonly JsonMember[] = []): JsonBody {
+  const bytes = body instanceof BufferList ? body : new BufferList([body]);
+  return new JsonBody(bytes, members.length > 0 ? { topLevelIsObject: true, members } : scan(bytes));
 }
 
-function skim({ pieces }: PiecedBytes): SkimmedJson {
-  const skimmer = new JsonSkimmer();
-  for (const piece of pieces) skimmer.push(piece);
-  skimmer.end();
-  return skimmer;
+function scan({ chunks }: BufferList): ScannedJson {
+  const scanner = new JsonScanner();
+  for (const chunk of chunks) scanner.push(chunk);
+  scanner.end();
+  return scanner;
 }
 
 /** A JSON object as bytes, known to be well-formed, whose top-level members are found but not parsed. */
 export class JsonBody {
-  readonly source: PiecedBytes;
+  readonly source: BufferList;
   /** The top-level members in the order of the text; a repeated key as often as it was written. */
   readonly members: readonly JsonMember[];
   /** The offsets at which the tracked key ends, at any depth. */
-  readonly notedKeyEnds: readonly number[];
-  #memberList: readonly NamedJsonMember[] | undefined;
+  readonly trackedKeyEnds: readonly number[];
+  #namedMembers: readonly NamedJsonMember[] | undefined;
 
   /** Throws `invalid_request` when the value is not an object. */
-  constructor(source: PiecedBytes, { topLevelIsObject, members, notedKeyEnds = [] }: SkimmedJson) {
+  constructor(source: BufferList, { topLevelIsObject, members, trackedKeyEnds = [] }: ScannedJson) {
     if (!topLevelIsObject) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
     this.source = source;
     this.members = members;
-    this.notedKeyEnds = notedKeyEnds;
+    this.trackedKeyEnds = trackedKeyEnds;
   }
 
   /** All of the text; a copy when it came in several chunks. */
@@ -54,17 +54,17 @@ export class JsonBody {
   }
 
   /** The members with their keys. */
-  get memberList(): readonly NamedJsonMember[] {
-    this.#memberList ??= this.members.map(({ keyStart, keyEnd, valueStart, valueEnd }) => {
+  get namedMembers(): readonly NamedJsonMember[] {
+    this.#namedMembers ??= this.members.map(({ keyStart, keyEnd, valueStart, valueEnd }) => {
       const key = String(JSON.parse(this.source.text(keyStart, keyEnd)));
       return { key, keyStart, keyEnd, valueStart, valueEnd };
     });
-    return this.#memberList;
+    return this.#namedMembers;
   }
 
   /** A top-level member; of a repeated key the last one, as in JSON.parse. */
   member(key: string): NamedJsonMember | undefined {
-    return this.memberList.findLast((member) => member.key === key);
+    return this.namedMembers.findLast((member) => member.key === key);
   }
 
   /** A top-level value, parsed. Undefined when absent. For small values only. */

@@ -3,15 +3,15 @@ import { endOfPlain, isShortEscape } from './string-bytes.ts';
 import { TrackedKeys } from './tracked-keys.ts';
 import { Utf8Check } from './utf8-check.ts';
 
-export interface SkimmerOptions {
+export interface ScannerOptions {
   /** Deepest nesting of arrays and objects; default 256. */
   readonly maxDepth?: number;
   /** Most values and keys in the whole text; default 250 000. The cost of parsing follows this number, not the bytes. */
   readonly maxTokens?: number;
   /** Most members of the top-level object; default 10 000. The position of each is kept. */
   readonly maxMembers?: number;
-  /** A key whose positions are kept, see `notedKeyEnds`. Of ASCII characters, and found where it is written without escapes. */
-  readonly notedKey?: string | undefined;
+  /** A key whose positions are kept, see `trackedKeyEnds`. Of ASCII characters, and found where it is written without escapes. */
+  readonly trackedKey?: string | undefined;
 }
 
 /** One member of the top-level object as byte offsets: `[keyStart, keyEnd)` and `[valueStart, valueEnd)`. */
@@ -54,7 +54,7 @@ type State = (typeof State)[keyof typeof State];
  * Throws `invalid_json` as soon as the text can't be JSON in UTF-8, `invalid_request` when it is too deep or has too many
  * values.
  */
-export class JsonSkimmer {
+export class JsonScanner {
   readonly members: JsonMember[] = [];
   readonly #maxDepth: number;
   readonly #maxTokens: number;
@@ -79,8 +79,8 @@ export class JsonSkimmer {
   #topLevelIsObject = false;
   readonly #utf8 = new Utf8Check();
 
-  constructor({ maxDepth = 256, maxTokens = 250_000, maxMembers = 10_000, notedKey }: SkimmerOptions = {}) {
-    this.#tracked = notedKey === undefined ? undefined : new TrackedKeys(notedKey);
+  constructor({ maxDepth = 256, maxTokens = 250_000, maxMembers = 10_000, trackedKey }: ScannerOptions = {}) {
+    this.#tracked = trackedKey === undefined ? undefined : new TrackedKeys(trackedKey);
     this.#maxDepth = maxDepth;
     this.#maxTokens = maxTokens;
     this.#maxMembers = maxMembers;
@@ -92,7 +92,7 @@ export class JsonSkimmer {
   }
 
   /** The offsets at which the tracked key ends, at any depth: the last ones, in the order of the text. */
-  get notedKeyEnds(): readonly number[] {
+  get trackedKeyEnds(): readonly number[] {
     return this.#tracked?.ends ?? [];
   }
 

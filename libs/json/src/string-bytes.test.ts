@@ -25,7 +25,7 @@ it('stops where a byte is a quote, a backslash or a control character, as lookin
   );
 });
 
-it('tells every single byte, at every place of four, for what it is', () => {
+it('knows every single byte, at every offset of four', () => {
   for (let byte = 0; byte < 256; byte++) {
     for (let place = 0; place < 6; place++) {
       const bytes = new Uint8Array(6).fill(0x61);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Utf8Check } from './utf8-check.ts';
 
-it('says of bytes in pieces what is true of the whole', () => {
+it('says of bytes in chunks what is true of the whole', () => {
   const character = fc.constantFrom('a', 'é', '€', '😀', '\u0800', '\u{10ffff}').map((text) => [...Buffer.from(text)]);
   const byte = fc.constantFrom(0x61, 0x80, 0xbf, 0xc2, 0xe0, 0xe2, 0xed, 0xf0, 0xf4, 0xff).map((each) => [each]);
   const bytes = fc

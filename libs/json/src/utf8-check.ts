@@ -39,7 +39,7 @@ function missingOf(cut: Uint8Array): number {
   return lengthBegunBy(cut[0] ?? 0) - cut.length;
 }
 
-/** How long a character is that begins with a byte, as far as the byte tells. */
+/** How long a character is that begins with a byte, as far as the byte shows. */
 function lengthBegunBy(byte: number): number {
   if (byte >= 0xf0) return 4;
   return byte >= 0xe0 ? 3 : 2;

@@ -8,7 +8,7 @@ import type { FaultOf } from './faults/fault-script.ts';
 import { isJsonObject, type JsonObject, toText } from './json-value.ts';
 import { type Answer, type InputUsage, type ProviderEvent, ProviderRefusal } from './provider-format.ts';
 import type { Provider } from './serve-request.ts';
-import { type StreamFault, scriptStream, untilAborted, writeStream } from './streaming.ts';
+import { type StreamFault, type StreamScript, untilAborted, writeStream } from './streaming.ts';
 
 /** Serves a request to generate: the faults that replace an answer come first, as they would with a provider. */
 export async function serveGeneration(
@@ -197,15 +197,15 @@ async function streamAnswer(
     'cache-control': 'no-cache',
     ...faults.headers,
   });
-  const steps = scriptStream({
+  const script: StreamScript = {
     format,
     answer,
     beforeFirstEventMs: delay?.beforeFirstEventMs ?? 0,
     betweenEventsMs: delay?.betweenEventsMs ?? eventDelayMs,
     unknownEvents: changes.has('unknown_events'),
     ending: ending === undefined ? undefined : duringAnswer(ending),
-  });
-  const end = await writeStream(steps, {
+  };
+  const end = await writeStream(script, {
     response,
     signal,
     inPieces: changes.has('split_utf8'),

@@ -5,19 +5,6 @@ import type { EndingFault } from './faults/fault-book.ts';
 import type { FaultOf } from './faults/fault-script.ts';
 import type { Answer, NamedEvent, ProviderError, ProviderEvent, ProviderFormat } from './provider-format.ts';
 
-/** One thing to do on the way of a stream. */
-export type StreamStep =
-  | { readonly kind: 'event'; readonly event: ProviderEvent }
-  /** Bytes that are not one of the answer's events. */
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'wait'; readonly durationMs: number }
-  | { readonly kind: 'reset' }
-  | { readonly kind: 'stall' }
-  | { readonly kind: 'endless_line'; readonly bytes: number };
-
-/** How a stream ran: as it should, or with less than the whole answer. */
-export type StreamEnd = 'completed' | 'faulted';
-
 export interface StreamScript {
   readonly format: ProviderFormat;
   readonly answer: Answer;
@@ -29,23 +16,60 @@ export interface StreamScript {
 
 export type StreamFault = Exclude<EndingFault, { kind: 'status' }>;
 
-/** The steps of one streamed answer, with its faults at their places. */
-export function* scriptStream(script: StreamScript): Generator<StreamStep, StreamEnd> {
+export interface StreamOutput {
+  readonly response: ServerResponse;
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
+  /** Whether to write in pieces of a few bytes. */
+  readonly inPieces: boolean;
+  /** Called just before the bytes of these events are handed to the connection. */
+  readonly onEvents: (events: readonly ProviderEvent[]) => void;
+  /** Called just before bytes are handed to the connection, of events or of anything else. */
+  readonly onBytes: () => void;
+  /** Called just before the connection is reset. */
+  readonly onReset: () => void;
+}
+
+/** How a stream ran: as it should, or with less than the whole answer. */
+export type StreamEnd = 'completed' | 'faulted';
+
+/**
+ * Writes a streamed answer with its faults, at the pace of the client. Events between two waits are written together, a few at a
+ * time, and the event loop goes on after each write.
+ *
+ * @returns how it ended; 'cancelled' when the client left first.
+ */
+export async function writeStream(script: StreamScript, output: StreamOutput): Promise<StreamEnd | 'cancelled'> {
+  const writer = new StreamWriter(output);
+  try {
+    const end = await writeAnswer(script, writer);
+    if (script.ending?.kind !== 'reset' || end === 'completed') await writer.finish();
+    return end;
+  } catch (thrown) {
+    if (output.signal.aborted) return 'cancelled';
+    throw thrown;
+  }
+}
+
+async function writeAnswer(script: StreamScript, writer: StreamWriter): Promise<StreamEnd> {
   const { ending, format, answer } = script;
   let sent = 0;
-  let broken = false;
-  if (script.beforeFirstEventMs > 0) yield { kind: 'wait', durationMs: script.beforeFirstEventMs };
+  let end: StreamEnd = 'completed';
+  await writer.wait(script.beforeFirstEventMs);
   for (const event of format.events(answer)) {
-    if (sent > 0 && script.betweenEventsMs > 0) yield { kind: 'wait', durationMs: script.betweenEventsMs };
+    if (sent > 0) await writer.wait(script.betweenEventsMs);
     if (ending !== undefined && isDue(ending, sent, event)) {
-      if (ending.kind !== 'broken_json') return yield* endStream(ending, script, sent);
-      broken = true;
-      yield { kind: 'event', event: { ...event, data: event.data.slice(0, event.data.length / 2) } };
-    } else yield { kind: 'event', event };
+      end = 'faulted';
+      if (ending.kind !== 'broken_json') {
+        await writeEnding(ending, script, { writer, sent });
+        return end;
+      }
+      await writer.event({ ...event, data: event.data.slice(0, event.data.length / 2) });
+    } else await writer.event(event);
     sent++;
-    if (script.unknownEvents) yield { kind: 'text', text: unknownEvents(sent) };
+    if (script.unknownEvents) await writer.text(unknownEvents(sent));
   }
-  return broken ? 'faulted' : 'completed';
+  return end;
 }
 
 function isDue(fault: StreamFault, sent: number, event: ProviderEvent): boolean {
@@ -53,29 +77,25 @@ function isDue(fault: StreamFault, sent: number, event: ProviderEvent): boolean 
   return sent === (fault.afterEvents ?? (fault.kind === 'failed' ? 2 : 0));
 }
 
-function* endStream(
+async function writeEnding(
   fault: Exclude<StreamFault, FaultOf<'broken_json'>>,
   { format, answer }: StreamScript,
-  sent: number,
-): Generator<StreamStep, StreamEnd> {
+  { writer, sent }: { readonly writer: StreamWriter; readonly sent: number },
+): Promise<void> {
   switch (fault.kind) {
     case 'reset':
+      return writer.reset();
     case 'stall':
-      yield { kind: fault.kind };
-      break;
+      return writer.stall();
     case 'endless_line':
-      yield { kind: 'endless_line', bytes: fault.bytes ?? Number.POSITIVE_INFINITY };
-      break;
+      return writer.endlessLine(fault.bytes ?? Number.POSITIVE_INFINITY);
     case 'error_event':
-      yield { kind: 'text', text: eventText(format.errorEvent(errorOf(fault, format), sent)) };
-      break;
+      return writer.text(eventText(format.errorEvent(errorOf(fault, format), sent)));
     case 'failed':
-      yield { kind: 'text', text: eventText(format.failedEvent(answer, errorOf(fault, format), sent)) };
-      break;
+      return writer.text(eventText(format.failedEvent(answer, errorOf(fault, format), sent)));
     case 'end':
-      break;
+      return;
   }
-  return 'faulted';
 }
 
 /** By default the Messages provider is overloaded and the Responses provider has an internal error. */
@@ -95,50 +115,8 @@ function unknownEvents(number: number): string {
 }
 
 /** An event as it stands in the stream. */
-export function eventText({ name, data }: NamedEvent): string {
+function eventText({ name, data }: NamedEvent): string {
   return `event: ${name}\ndata: ${data}\n\n`;
-}
-
-export interface StreamOutput {
-  readonly response: ServerResponse;
-  /** Aborted when the client leaves. */
-  readonly signal: AbortSignal;
-  /** Whether to write in pieces of a few bytes. */
-  readonly inPieces: boolean;
-  /** Called just before the bytes of these events are handed to the connection. */
-  readonly onEvents: (events: readonly ProviderEvent[]) => void;
-  /** Called just before bytes are handed to the connection, of events or of anything else. */
-  readonly onBytes: () => void;
-  /** Called just before the connection is reset. */
-  readonly onReset: () => void;
-}
-
-/**
- * Carries out the steps of a stream at the pace of the client. Events between two waits are written together, a few at a
- * time, and other work gets its turn after each write.
- *
- * @returns how it ended; 'cancelled' when the client left first.
- */
-export async function writeStream(
-  steps: Iterator<StreamStep, StreamEnd>,
-  output: StreamOutput,
-): Promise<StreamEnd | 'cancelled'> {
-  const writer = new StreamWriter(output);
-  try {
-    for (;;) {
-      const step = steps.next();
-      if (step.done === true) {
-        await writer.finish();
-        return step.value;
-      }
-      await writer.take(step.value);
-      if (step.value.kind === 'reset') return 'faulted';
-      output.signal.throwIfAborted();
-    }
-  } catch (thrown) {
-    if (output.signal.aborted) return 'cancelled';
-    throw thrown;
-  }
 }
 
 const bytesPerWrite = 16 * 1024;
@@ -153,38 +131,43 @@ class StreamWriter {
     this.#output = output;
   }
 
-  async take(step: StreamStep): Promise<void> {
-    switch (step.kind) {
-      case 'event':
-        this.#events.push(step.event);
-        return this.#add(eventText(step.event));
-      case 'text':
-        return this.#add(step.text);
-      case 'wait':
-        await this.#flushAll();
-        await setTimeout(step.durationMs, undefined, { signal: this.#output.signal });
-        return;
-      case 'stall':
-        await this.#flushAll();
-        return untilAborted(this.#output.signal);
-      case 'endless_line':
-        await this.#flush();
-        return this.#writeEndlessLine(step.bytes);
-      case 'reset':
-        await this.#flushAll();
-        this.#output.onReset();
-        this.#output.response.socket?.resetAndDestroy();
-    }
+  async event(event: ProviderEvent): Promise<void> {
+    this.#events.push(event);
+    await this.text(eventText(event));
+  }
+
+  async text(text: string): Promise<void> {
+    this.#text += text;
+    if (this.#text.length >= bytesPerWrite || this.#events.length >= eventsPerWrite) await this.#flush();
+  }
+
+  async wait(durationMs: number): Promise<void> {
+    if (durationMs === 0) return;
+    await this.#flushAll();
+    await setTimeout(durationMs, undefined, { signal: this.#output.signal });
+  }
+
+  async stall(): Promise<never> {
+    await this.#flushAll();
+    return untilAborted(this.#output.signal);
+  }
+
+  async reset(): Promise<void> {
+    await this.#flushAll();
+    this.#output.onReset();
+    this.#output.response.socket?.resetAndDestroy();
+  }
+
+  async endlessLine(bytes: number): Promise<void> {
+    await this.#flush();
+    await this.#write('data: ');
+    for (let left = bytes; left > 0; left -= bytesPerWrite)
+      await this.#write('x'.repeat(Math.min(left, bytesPerWrite)));
   }
 
   async finish(): Promise<void> {
     await this.#flush();
     await endResponse(this.#output.response, this.#output.signal);
-  }
-
-  async #add(text: string): Promise<void> {
-    this.#text += text;
-    if (this.#text.length >= bytesPerWrite || this.#events.length >= eventsPerWrite) await this.#flush();
   }
 
   /** Everything so far, the headers too when nothing else was sent yet. */
@@ -218,12 +201,6 @@ class StreamWriter {
       await this.#write(bytes.subarray(position, position + length));
       position += length;
     }
-  }
-
-  async #writeEndlessLine(bytes: number): Promise<void> {
-    await this.#write('data: ');
-    for (let left = bytes; left > 0; left -= bytesPerWrite)
-      await this.#write('x'.repeat(Math.min(left, bytesPerWrite)));
   }
 }
 

@@ -16,7 +16,7 @@ const parseText = (text: string) => parse([Buffer.from(text)]);
 const message = (data: string): SseEvent => ({ name: '', data });
 
 describe('reading an event', () => {
-  it('tells named and unnamed ones', () => {
+  it('knows named and unnamed ones', () => {
     expect(parseText('event: ping\ndata: {"a":1}\n\ndata: [DONE]\n\n')).toEqual([
       { name: 'ping', data: '{"a":1}' },
       message('[DONE]'),
@@ -41,7 +41,7 @@ describe('reading an event', () => {
     expect(parseText(': c\n\ufeffdata: a\n\n')).toEqual([]);
   });
 
-  it('finds no data in comments, unknown fields, or a name alone, which it tells', () => {
+  it('finds no data in comments, unknown fields, or a name alone', () => {
     expect(parseText(': hello\n\nid: 1\nretry: 5\ndatum: x\n\nevent: ping\n\n\n\n')).toEqual([]);
     expect(readEvent(Buffer.from('event: ping\n\n'))).toEqual({ name: 'ping', data: undefined });
   });
@@ -51,7 +51,7 @@ describe('reading an event', () => {
     expect(parseText('data: a\r')).toEqual([message('a')]);
   });
 
-  it('tells the same of events however the bytes are split', () => {
+  it('reads the same however the bytes are split', () => {
     fc.assert(
       fc.property(streamText, fc.infiniteStream(fc.integer({ min: 1, max: 9 })), (text, sizes) => {
         const bytes = Buffer.from(text);

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { afterEach, expect, it } from 'vitest';
 import { AdoptedProcess } from '../src/processes/adopted-process.ts';
 import type { ProcessPlan } from '../src/processes/managed-process.ts';
-import { Undertaker } from '../src/processes/undertaker.ts';
-import { freePort } from '../src/servers/free-port.ts';
+import { ProcessReaper } from '../src/processes/process-reaper.ts';
+import { freePort } from '../src/servers/ports.ts';
 
 const script = `
   const server = require('node:http').createServer((request, response) => response.end(String(process.pid)));
@@ -30,12 +30,12 @@ async function anAdoptedProcess() {
     ping: async () => void (await ask()),
   };
   const child: ChildProcess = spawn(plan.command, [...plan.parameters], { stdio: 'ignore' });
-  const undertaker = new Undertaker();
-  const adopted = new AdoptedProcess(child.pid ?? 0, plan, undertaker);
+  const reaper = new ProcessReaper();
+  const adopted = new AdoptedProcess(child.pid ?? 0, plan, reaper);
   stack.push(async () => {
     child.kill('SIGKILL');
     await adopted[Symbol.asyncDispose]();
-    await undertaker.dismiss();
+    await reaper.dismiss();
   });
   await expect.poll(() => ask().catch(() => ''), { timeout: 10_000 }).toBe(String(child.pid));
   return { adopted, ask, child };

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ManagedProcess, type ProcessPlan } from '../src/processes/managed-process.ts';
-import { Undertaker } from '../src/processes/undertaker.ts';
-import { freePort } from '../src/servers/free-port.ts';
+import { ProcessReaper } from '../src/processes/process-reaper.ts';
+import { freePort } from '../src/servers/ports.ts';
 
 const script = `
   const server = require('node:http').createServer((request, response) => response.end(String(process.pid)));
@@ -11,9 +11,9 @@ const script = `
   process.on('SIGTERM', () => { console.log('stopping'); process.exit(0); });
 `;
 
-const undertakers: Undertaker[] = [];
+const reapers: ProcessReaper[] = [];
 afterEach(async () => {
-  for (const undertaker of undertakers.splice(0)) await undertaker.dismiss();
+  for (const reaper of reapers.splice(0)) await reaper.dismiss();
 });
 
 async function aProcess(changes: Partial<ProcessPlan> = {}) {
@@ -21,8 +21,8 @@ async function aProcess(changes: Partial<ProcessPlan> = {}) {
   const lines: string[] = [];
   const ends: string[] = [];
   const ask = async () => (await fetch(`http://127.0.0.1:${port}`, { signal: AbortSignal.timeout(500) })).text();
-  const undertaker = new Undertaker();
-  undertakers.push(undertaker);
+  const reaper = new ProcessReaper();
+  reapers.push(reaper);
   const plan: ProcessPlan = {
     name: 'the server',
     command: process.execPath,
@@ -36,7 +36,7 @@ async function aProcess(changes: Partial<ProcessPlan> = {}) {
     onUnexpectedEnd: (how) => ends.push(how),
     ...changes,
   };
-  return { server: new ManagedProcess(plan, undertaker), ask, lines, ends, undertaker, port };
+  return { server: new ManagedProcess(plan, reaper), ask, lines, ends, reaper, port };
 }
 
 describe('a managed process', () => {
@@ -85,7 +85,7 @@ describe('a managed process', () => {
     expect(lines).toEqual(['listening']);
   });
 
-  it('tells of an end that nobody asked for', async () => {
+  it('reports an unexpected end', async () => {
     const { server, ends } = await aProcess();
     await server.restart();
     process.kill(server.pid ?? 0, 'SIGKILL');
@@ -102,10 +102,10 @@ describe('a managed process', () => {
     occupant.close();
   });
 
-  it('ends when its undertaker learns that this process has', async () => {
-    const { server, ask, undertaker, ends } = await aProcess();
+  it('ends when its reaper learns that this process has', async () => {
+    const { server, ask, reaper, ends } = await aProcess();
     await server.restart();
-    await undertaker.dismiss();
+    await reaper.dismiss();
     await expect.poll(() => ends).toEqual(['was ended by SIGKILL']);
     await expect(ask()).rejects.toThrow();
   });

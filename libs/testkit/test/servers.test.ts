@@ -3,10 +3,10 @@ import { connect } from 'nats';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { findPrograms } from '../src/programs/find-programs.ts';
-import { startServerProcess } from '../src/servers/server-process.ts';
 import { natsProgram } from '../src/servers/start-nats.ts';
 import { postgresProgram } from '../src/servers/start-postgres.ts';
 import { redisProgram } from '../src/servers/start-redis.ts';
+import { startServerProcess } from '../src/servers/test-server.ts';
 
 describe('a server as a process', () => {
   it('is a Redis that answers, and forgets when it is killed', async () => {

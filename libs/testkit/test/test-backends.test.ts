@@ -1,18 +1,18 @@
 import { Client } from 'pg';
 import { expect, it } from 'vitest';
 import { createTestDatabase, testBackends } from '../src/index.ts';
-import { converse } from '../src/servers/converse.ts';
+import { sendAndExpect } from '../src/servers/ports.ts';
 
 it('gives servers that answer', async () => {
   const { redisUrl, natsUrl, postgresUrl } = await testBackends();
   const redis = new URL(redisUrl);
   const nats = new URL(natsUrl);
-  await converse(redis.hostname, Number(redis.port), 'PING\r\n', '+PONG');
-  await converse(nats.hostname, Number(nats.port), 'PING\r\n', 'PONG');
+  await sendAndExpect(redis.hostname, Number(redis.port), 'PING\r\n', '+PONG');
+  await sendAndExpect(nats.hostname, Number(nats.port), 'PING\r\n', 'PONG');
   expect(await databaseNames(postgresUrl)).toContain('postgres');
 });
 
-it('gives the same servers to whoever asks', async () => {
+it('gives the same servers to all callers', async () => {
   expect(await testBackends()).toEqual(await testBackends());
 });
 

@@ -6,7 +6,7 @@ export interface Clock {
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
-/** A clock that moves only when told to. For tests. */
+/** A clock that moves only when a test moves it. For tests. */
 export class ManualClock implements Clock {
   #nowMs: number;
 

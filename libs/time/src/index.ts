@@ -1,6 +1,6 @@
-export { BulkTurns } from './bulk-turns.ts';
 export type { Clock } from './clock.ts';
 export { ManualClock, systemClock } from './clock.ts';
+export { EventLoopYield } from './event-loop-yield.ts';
 export type { LocalDay } from './local-day.ts';
 export {
   addLocalDays,

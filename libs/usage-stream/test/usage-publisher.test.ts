@@ -14,7 +14,10 @@ import {
 } from '../src/index.ts';
 
 const logger = createLogger('test', 'silent');
-const events = (...ids: string[]) => ids.map((requestId) => create(UsageRecordedSchema, { requestId }));
+const events = (...ids: string[]) => ({
+  events: ids.map((requestId) => create(UsageRecordedSchema, { requestId })),
+  logs: [],
+});
 
 describe('the usage stream', () => {
   it('is made once and updated, by any number of processes at once', async () => {
@@ -76,7 +79,7 @@ describe('a publisher', () => {
     expect(await stream.messages()).toBe(1);
   });
 
-  it('stops waiting when it is told to', async () => {
+  it('stops waiting with its signal', async () => {
     await using publisher = UsagePublisher.open(['nats://127.0.0.1:9'], logger);
     const controller = new AbortController();
     const publishing = publisher.publish(events('a'), controller.signal);

@@ -7,7 +7,8 @@ import { openEmbeddedLimitStore } from '@gateway/limiter/store/open-embedded-lim
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
 import { systemClock } from '@gateway/time';
-import type { UsageConsumer } from '@gateway/usage-ingest/consumer/usage-consumer';
+import type { UsageConsumer } from '@gateway/usage-ingest/consumer/nats-usage-consumer';
+import type { LedgerProgress } from '@gateway/usage-query/rpc/get-usage';
 import type { AllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
 
@@ -17,6 +18,7 @@ export interface Drivers extends AsyncDisposable {
   readonly poolStore: PoolStore;
   readonly usageConsumer: UsageConsumer | undefined;
   readonly usageSink: UsageSink | undefined;
+  readonly ledgerProgress: LedgerProgress | undefined;
 }
 
 /** Opens the backends that are configured. Their client libraries are loaded only then. */
@@ -31,6 +33,7 @@ export async function openDrivers(env: Environment, config: AllInOneConfig, runt
     poolStore: redis?.poolStore ?? new MemoryPoolStore(systemClock),
     usageConsumer: usage?.consumer,
     usageSink: usage?.sink,
+    ledgerProgress: usage?.progress,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
@@ -55,17 +58,18 @@ async function openUsageStream(
   { logger, metrics }: ServiceRuntime,
   stack: AsyncDisposableStack,
 ) {
-  const { UsagePublisher } = await import('@gateway/usage-stream');
+  const { LedgerProgress, UsagePublisher } = await import('@gateway/usage-stream');
   const { NatsUsageConsumer } = await import('@gateway/usage-ingest/consumer/nats-usage-consumer');
   const { createIngestEvents } = await import('@gateway/usage-ingest/ingest-events');
   const { readUsageStreamConfig } = await import('@gateway/usage-ingest/config');
   const publisher = stack.use(UsagePublisher.open(urls, logger));
-  const sink: UsageSink = { record: (events, signal) => publisher.publish(events, signal) };
+  const sink: UsageSink = { record: (batch, signal) => publisher.publish(batch, signal) };
+  const progress = stack.use(LedgerProgress.open(urls, logger));
   const consumer = new NatsUsageConsumer({
     ...readUsageStreamConfig(env),
     urls,
     logger,
     events: createIngestEvents({ logger, metrics }),
   });
-  return { sink, consumer };
+  return { sink, progress, consumer };
 }

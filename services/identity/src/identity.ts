@@ -1,6 +1,7 @@
 import type { Clock } from '@gateway/time';
 import type { ChangeFeed } from './changes/change-feed.ts';
-import type { TokenHasher } from './hashing/token-hasher.ts';
+import type { TokenHasher } from './hashing/hash-key.ts';
+import type { IdentityMetrics } from './metrics.ts';
 import type { TokenStore } from './store/token-store.ts';
 
 /** What the RPCs work with. */
@@ -9,6 +10,5 @@ export interface Identity {
   readonly hasher: TokenHasher;
   readonly changes: ChangeFeed;
   readonly clock: Clock;
-  /** Counts answers of Resolve. */
-  readonly resolved: (result: 'valid' | 'revoked' | 'unknown') => void;
+  readonly metrics: IdentityMetrics;
 }

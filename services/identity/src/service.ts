@@ -1,12 +1,12 @@
 import type { Environment } from '@gateway/config';
 import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import type { Metrics } from '@gateway/telemetry';
 import { type Clock, systemClock } from '@gateway/time';
 import { ChangeFeed } from './changes/change-feed.ts';
 import { type IdentityConfig, readIdentityProcessConfig } from './config.ts';
-import { TokenHasher } from './hashing/token-hasher.ts';
+import { TokenHasher } from './hashing/hash-key.ts';
 import type { Identity } from './identity.ts';
+import { identityMetrics } from './metrics.ts';
 import { identityRoute } from './routes.ts';
 import { TokenStore } from './store/token-store.ts';
 
@@ -32,7 +32,7 @@ export function createIdentityService(
     hasher: new TokenHasher(config.hashKeys),
     changes: new ChangeFeed(store, logger),
     clock,
-    resolved: resolveCounter(metrics),
+    metrics: identityMetrics(metrics),
   };
   return {
     routes: [identityRoute(identity)],
@@ -54,13 +54,4 @@ export async function createIdentityFromEnvironment(env: Environment, runtime: S
     ...createIdentityService(config, { database }, runtime),
     [Symbol.asyncDispose]: () => database.destroy(),
   };
-}
-
-function resolveCounter(metrics: Metrics): Identity['resolved'] {
-  const counter = metrics.counter({
-    name: 'gateway_token_resolutions_total',
-    help: 'Presented tokens that were looked up, by what they turned out to be.',
-    labels: ['result'],
-  });
-  return (result) => counter.inc({ result });
 }

@@ -124,7 +124,7 @@ describe.each(testDatabases)('identity over $name', ({ open }) => {
     expect(await resolvedLabel(onlyNew, before.tokenText)).toBeUndefined();
   });
 
-  it('tells watchers of every replica what changed, and nothing of what was issued', async () => {
+  it('notifies watchers of every replica of what changed, and nothing of what was issued', async () => {
     await using world = await openWorld(open);
     const a = await world.client.issue({ kind: TokenKind.SERVICE, label: 'a' });
     const b = await world.client.issue({ kind: TokenKind.SERVICE, label: 'b' });

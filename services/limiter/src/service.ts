@@ -5,7 +5,6 @@ import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { type LimiterConfig, readStandAloneLimiterConfig } from './config.ts';
 import { DayTotals } from './ledger/day-totals.ts';
-import { usageLedger } from './ledger/usage-ledger.ts';
 import { createLimiterMetrics } from './metrics.ts';
 import { limiterRoutes } from './routes.ts';
 import type { LimitStore } from './store/limit-store.ts';
@@ -30,8 +29,7 @@ export function createLimiterService(
   { clock = systemClock, store = new MemoryLimitStore({ clock, maxKeys: config.memoryMaxKeys }) }: LimiterParts = {},
 ): Service {
   const metrics = createLimiterMetrics(runtime.metrics);
-  const ledger = usageLedger(usageQuery);
-  const parts = { store, ledger, clock, metrics, logger: runtime.logger, everyMs: config.reconcileEveryMs };
+  const parts = { store, usageQuery, clock, metrics, logger: runtime.logger, everyMs: config.reconcileEveryMs };
   const dayTotals = new DayTotals(parts);
   const draining = new AbortController();
   return {

@@ -63,12 +63,12 @@ describe('streams of batches over gRPC', () => {
       else expect(outcomes[n]?.answered).toBeGreaterThanOrEqual(leavesAfter);
     }
     const inWindow = new Set(await driver.zrange(`rl:{${key}}:m`, '0', '-1'));
-    const told = outcomes.flatMap(({ admitted }) => admitted);
+    const answered = outcomes.flatMap(({ admitted }) => admitted);
     expect(inWindow.size).toBe(limits.requestsPerMinute);
-    expect(new Set(told).size).toBe(told.length);
-    expect(told.filter((id) => !inWindow.has(id))).toEqual([]);
+    expect(new Set(answered).size).toBe(answered.length);
+    expect(answered.filter((id) => !inWindow.has(id))).toEqual([]);
 
-    // Whoever left asks again, with the same ids: what had been let in is let in, and nothing else.
+    // Callers that left ask again, with the same ids: what had been let in is let in, and nothing else.
     const again = await Promise.all(streams.map(({ batches }) => send(key, batches)));
     expect(new Set(again.flatMap(({ admitted }) => admitted))).toEqual(inWindow);
     expect(await driver.zcard(`rl:{${key}}:m`)).toBe(limits.requestsPerMinute);

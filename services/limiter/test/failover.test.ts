@@ -35,7 +35,7 @@ describe('a failover to a Redis that had not heard of the latest', () => {
     const key = `token:${randomUUID()}`;
     const admitted: string[] = [];
     let emptyAtMs = 0;
-    /** One request. Fails when the limiter does, hangs, or tells of a window that is older than the one before. */
+    /** One request. Fails when the limiter does, hangs, or answers a window that is older than the one before. */
     const request = async (tokens: number) => {
       const requestId = randomUUID();
       const { status, refusal } = await client.admit({ key, requestId, limits }, deadline);
@@ -62,7 +62,7 @@ describe('a failover to a Redis that had not heard of the latest', () => {
     await toReplica.replicaof('NO', 'ONE');
     address.switchTo(replica.url);
     await expect.poll(async () => (await request(0))?.degraded, recovery).toBe(false);
-    // Those of the requests that were answered while the store was told of the others follow right after.
+    // Those of the requests that were answered during the hand-over follow right after.
     await expect.poll(() => metric('pending_settles'), recovery).toBe(0);
 
     expect(await toReplica.zrange(`rl:{${key}}:m`, '0', '-1')).toHaveLength(admitted.length);

@@ -51,7 +51,7 @@ describe.each([
     });
   });
 
-  describe('that is told of requests which were admitted elsewhere', () => {
+  describe('that is given requests which were admitted elsewhere', () => {
     it('counts them from when they were made, each once', async () => {
       await admit('a');
       opened.clock.advanceMs(10_000);

@@ -40,7 +40,7 @@ describe.each([
       ...other,
     });
 
-  it('counts an admitted request and tells how the window stands after it', async () => {
+  it('counts an admitted request and answers how the window stands after it', async () => {
     expect(await admit('a', { requestsPerMinute: 2 })).toEqual({
       kind: 'admitted',
       status: {

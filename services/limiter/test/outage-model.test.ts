@@ -72,7 +72,7 @@ async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number
       await vi.advanceTimersByTimeAsync(one.ms);
     }
     if (one.verb === 'give back') {
-      // Only a store that was seen away is told of anything: one that forgets in silence begins new windows.
+      // Only a store that was seen away is given anything: one that forgets in silence begins new windows.
       if (one.empty && opened.every((store) => store.isAway)) remote.forgetEverything();
       remote.away = 'no';
       clock.advanceMs(probeEveryMs);

@@ -98,7 +98,7 @@ describe('a limiter whose Redis goes away', () => {
     expect((await admitMany(second, key, 5)).some(({ isAdmitted }) => isAdmitted)).toBe(false);
   });
 
-  it('fails with internal_error instead when it is told to', async () => {
+  it('fails with internal_error instead when it is set to', async () => {
     await using limiter = await startLimiter(redis.url, { env: { LIMITER_FAILURE_MODE: 'closed' } });
     const request = { key: freshKey(), requestId: 'a', limits };
     await limiter.client.admit(request, deadline);

@@ -7,9 +7,9 @@ export interface RedisProxy extends AsyncDisposable {
   readonly port: number;
   /** Answers lost so far by `cutNextAnswer`. */
   readonly cuts: number;
-  /** The server does the next command, and the connection breaks before it is told. */
+  /** The server does the next command, and the connection breaks before its answer. */
   cutNextAnswer(): void;
-  /** From now on the server does all that it is told, and no answer arrives; or connections break and new ones are whole. */
+  /** From now on the server does all that it is asked, and no answer arrives; or connections break and new ones are whole. */
   loseAnswers(lose: boolean): void;
   /** Breaks every connection and takes no new one; or takes new ones again. */
   cut(isCut: boolean): void;

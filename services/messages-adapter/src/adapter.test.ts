@@ -76,7 +76,7 @@ describe('the adapter at a simulated provider', () => {
     expect(deltasOf(text).join('')).toBe(whole.choices[0].message.content);
   });
 
-  it('answers a large request as a small one, and tells what is wrong with it', async () => {
+  it('answers a large request as a small one, and says what is wrong with it', async () => {
     const { text, usage, result } = await answerOf({ messages: [user(`${long}#long 40`)], stream: true });
     const small = await answerOf({ messages: [user('#long 40')], stream: true });
     expect(result).toBe(AttemptResult.SUCCEEDED);
@@ -221,7 +221,7 @@ describe('a relayed Messages request', () => {
     expect([result, outcome?.error?.code]).toEqual([AttemptResult.OVERLOADED, 'providers_unavailable']);
   });
 
-  it('has its thread’s codes told, and no provider text', async () => {
+  it('passes on the codes of threads, and no provider text', async () => {
     const details = { error_code: 'thread_already_continued' };
     const error = { type: 'invalid_request_error', message: 'PROVIDER TEXT', details };
     simulator.faults.add({ fault: { kind: 'status', status: 400, body: { type: 'error', error } } });
@@ -251,7 +251,7 @@ describe('counting tokens', () => {
     expect(request?.headers).toMatchObject({ 'anthropic-version': '2023-06-01', 'anthropic-beta': 'b' });
   });
 
-  it('tells of a limited account', async () => {
+  it('reports a limited account', async () => {
     const path = '/v1/messages/count_tokens';
     simulator.faults.add({ path, fault: { preset: 'unified_rejected', resetAfterSeconds: 600 } });
     const { outcome } = await count();

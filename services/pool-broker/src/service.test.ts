@@ -31,20 +31,13 @@ interface Failure {
   readonly modelScoped?: boolean;
 }
 
-/** A store that answers later, as one over a network does. */
-class LaterStore extends MemoryPoolStore {
-  override async takeLease(...args: Parameters<MemoryPoolStore['takeLease']>) {
-    return super.takeLease(...args);
-  }
-}
-
-function brokerOf(gateway: GatewayConfig = sampleGateway, Store: typeof MemoryPoolStore = MemoryPoolStore) {
+function brokerOf(gateway: GatewayConfig = sampleGateway) {
   const clock = new ManualClock(startMs);
   const metrics = new Metrics();
   const service = createPoolBrokerService(
     { gateway },
     { logger: createLogger('test', 'silent'), metrics },
-    { store: new Store(clock), clock, random: () => 0 },
+    { store: new MemoryPoolStore(clock), clock, random: () => 0 },
   );
   const [poolRoute, credentialRoute] = service.routes;
   const pools = directClient(poolRoute);
@@ -59,7 +52,7 @@ function brokerOf(gateway: GatewayConfig = sampleGateway, Store: typeof MemoryPo
     },
   });
 
-  /** A request that the accounts answer as told, in turn; the first account that has no answer left serves it. */
+  /** A request that the accounts answer as given, one after the other; the first account without an answer serves it. */
   async function request(question: Question, answers: readonly Failure[] = []) {
     const { model = 'gateway/sterk', formats = [], affinityKey = '', failover = true } = question;
     const attempts: ReturnType<typeof attemptOf>[] = [];
@@ -119,7 +112,7 @@ describe('acquiring an account', () => {
     for (let n = 0; n < 5; n++) {
       clock.advanceMs(600_000);
       const { leaseId, accountId, pool, model } = lease;
-      await pools.renewLeases({ renewals: [{ leaseId, accountId, pool, model }, { accountId: 'nobody/a' }] });
+      await pools.renewLeases({ renewals: [{ leaseId, accountId, pool, model }, { accountId: 'unknown/a' }] });
       expect(await inFlight()).toBe(1);
     }
     await finish(lease, succeeded);
@@ -242,7 +235,7 @@ describe('acquiring an account', () => {
   });
 });
 
-describe('requests under way', () => {
+describe('requests in flight', () => {
   const oneAtATime = () =>
     brokerOf(gatewayWith([sampleAccount('responses', 'a', { maxConcurrency: 1 }), sampleAccount('responses', 'b')]));
 
@@ -255,7 +248,7 @@ describe('requests under way', () => {
     expect((await accounts()).map(({ inFlight }) => inFlight)).toEqual([0, 0]);
   });
 
-  it('are held against their account once, however often they are reported', async () => {
+  it('count against their account once, however often they are reported', async () => {
     const { request, finish, accounts } = brokerOf();
     const { lease } = await request({});
     for (let n = 0; n < 10; n++) await finish(lease, broken);
@@ -278,8 +271,8 @@ describe('requests under way', () => {
     expect((await accounts()).map(({ inFlight }) => inFlight)).toEqual([0, 0]);
   });
 
-  it('are not those of callers who left before they heard of their lease', async () => {
-    const { pools, accounts } = brokerOf(sampleGateway, LaterStore);
+  it('are not those of callers that went away before they heard of their lease', async () => {
+    const { pools, accounts } = brokerOf();
     const leave = new AbortController();
     const asked = pools.acquire({ model: 'gateway/sterk' }, { signal: leave.signal });
     leave.abort();
@@ -307,7 +300,7 @@ describe('requests under way', () => {
   });
 });
 
-describe('the quotas that answers tell of', () => {
+describe('the quotas that answers report', () => {
   const windows = (usedFraction: number) => {
     const resetsAt = timestampFromMs(startMs + 9_000_000);
     return [{ name: '5h', usedFraction, resetsAt, lengthSeconds: 18_000 }];
@@ -572,7 +565,7 @@ describe('operators', () => {
 });
 
 describe('the public listing', () => {
-  it('is told at once to who watches, and again when it changes', async () => {
+  it('is sent at once to those who watch, and again when it changes', async () => {
     const { pools } = brokerOf();
     const stop = new AbortController();
     const sizes: number[] = [];
@@ -627,11 +620,11 @@ describe('a credential', () => {
     expect(await ofPool()).toBe('responses/team-b');
   });
 
-  it('is refused for an account that is unknown or disabled, without telling which', async () => {
+  it('is refused for an account that is unknown or disabled, without saying which', async () => {
     const { credentials } = brokerOf(gatewayWith([sampleAccount('responses', 'off', { state: 'disabled' })]));
     for (const target of [
       { case: 'accountId', value: 'responses/off' },
-      { case: 'accountId', value: 'nobody' },
+      { case: 'accountId', value: 'unknown' },
       { case: 'pool', value: 'responses' },
     ] as const) {
       await expect(credentials.getCredential({ target })).rejects.toMatchObject({

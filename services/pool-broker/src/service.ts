@@ -13,14 +13,13 @@ import { type BrokerCredentials, brokerCredentials } from './credentials/broker-
 import { readCredentialConfig } from './credentials/credential-config.ts';
 import { type CredentialStorage, credentialStorage, openSharedCredentials } from './credentials/credential-storage.ts';
 import { brokerEvents, onRefreshFault } from './events.ts';
-import type { AccountHealth } from './health/account-health.ts';
-import { afterRenewal } from './health/account-health.ts';
+import { type AccountHealth, afterRenewal } from './health/account-health.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
 import { AccountSampler } from './selection/account-sampler.ts';
 import type { Broker } from './selection/broker.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
-/** What a broker works with. Whoever opened the store closes it. */
+/** What a broker works with. The caller that opened the store closes it. */
 export interface PoolBrokerParts {
   readonly store: PoolStore;
   /** Default: no accounts but those of gateway.yaml, and tokens in memory. */

@@ -72,9 +72,9 @@ describe('secrets of accounts', () => {
         refreshToken: new Secret(refreshToken),
         scopes: [],
       };
-      const sealed = encryption.encrypt({ accountId: id, field: 'credential' }, toCredentialText(credential));
+      const envelope = encryption.encrypt({ accountId: id, field: 'credential' }, toCredentialText(credential));
       const rest = { models: undefined, maxConcurrency: undefined, state: 'active' as const };
-      return table.add({ id, pool: 'responses', name, credentialKind: 'oauth', credential: sealed, ...rest });
+      return table.add({ id, pool: 'responses', name, credentialKind: 'oauth', credential: envelope, ...rest });
     };
     await addStored('stored', simulator.oauth.grant('stored', `rt-stored-${canary}`));
     await addStored('damaged', `rt-damaged-${canary}`);

@@ -5,7 +5,7 @@ import { ManualClock } from '@gateway/time';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type AccountHealth, healthy } from '../src/health/account-health.ts';
-import { type PoolHealth, untroubled } from '../src/health/pool-health.ts';
+import { noIncidents, type PoolHealth } from '../src/health/pool-health.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import type { NewLease, PoolStore } from '../src/store/pool-store.ts';
 import { RedisPoolStore } from '../src/store/redis-pool-store.ts';
@@ -44,7 +44,7 @@ const leaseOf = (accountId: string, leaseId: string, maxConcurrency = Number.POS
   maxConcurrency,
   leaseTtlMs,
 });
-const settledWith = { health: healthy, poolHealth: untroubled };
+const settledWith = { health: healthy, poolHealth: noIncidents };
 
 const limitedUntil = (untilMs: number): AccountHealth => ({
   problem: { kind: 'account_disabled', sinceMs: untilMs - 3, credentialId: 'c' },
@@ -60,7 +60,7 @@ const limitedUntil = (untilMs: number): AccountHealth => ({
       sinceMs: untilMs - 2,
       untilMs,
       givenByProvider: false,
-      strikes: 2,
+      repeats: 2,
       window: '5h',
       probeFromMs: untilMs - 1,
       probe: { leaseId: 'p', expiresAtMs: untilMs + 1 },
@@ -121,7 +121,7 @@ describe.each([
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(1);
   });
 
-  it('settles a lease once, and tells when it was taken', async () => {
+  it('settles a lease once, and says when it was taken', async () => {
     const { store, clock } = await subject();
     const leasedAtMs = clock.nowMs();
     await store.takeLease(leaseOf('p/a', 'lease', 1));
@@ -131,12 +131,12 @@ describe.each([
     expect(await store.takeLease(leaseOf('p/a', 'next', 1))).toBe('next');
   });
 
-  it('tells the health that an end may change as it is at that instant', async () => {
+  it('gives the health that an end may change as it is at that instant', async () => {
     const { store, clock } = await subject();
     const health = limitedUntil(clock.nowMs() + 60_000);
     const failures = [{ accountId: 'p/a', atMs: clock.nowMs() }];
     const poolHealth = {
-      troubles: [{ cause: 'overloaded' as const, model: 'm', sinceMs: clock.nowMs(), failures }],
+      incidents: [{ cause: 'overloaded' as const, model: 'm', sinceMs: clock.nowMs(), failures }],
     };
     await store.changeHealth('p/a', () => health);
     await store.changePoolHealth('p', () => poolHealth);
@@ -144,7 +144,7 @@ describe.each([
     expect(await store.settleLease('p/a', ofLease('lease'))).toMatchObject({ health, poolHealth });
   });
 
-  it('books no request that got no lease', async () => {
+  it('counts no request that got no lease', async () => {
     const { store } = await subject();
     await store.takeLease(leaseOf('p/a', 'lease', 1));
     expect(await store.takeLease(leaseOf('p/a', 'second', 1))).toBeUndefined();
@@ -162,7 +162,7 @@ describe.each([
     expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({ kind: 'settled_before' });
   });
 
-  it('stops counting leases that nobody reported on', async () => {
+  it('stops counting leases without a report', async () => {
     const { store, clock } = await subject();
     await store.takeLease(leaseOf('p/a', 'old', 1));
     clock.advanceMs(leaseTtlMs - 1);
@@ -190,7 +190,7 @@ describe.each([
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(0);
   });
 
-  it('tells when a lease was taken, not when it was renewed', async () => {
+  it('says when a lease was taken, not when it was renewed', async () => {
     const { store, clock } = await subject();
     const leasedAtMs = clock.nowMs();
     await store.takeLease(leaseOf('p/a', 'lease'));
@@ -265,7 +265,7 @@ describe.each([
 describe.each([
   ['memory', memorySubject],
   ['Redis', redisSubject],
-])('the book of requests in %s', (_kind, subject) => {
+])('the requests in flight in %s', (_kind, subject) => {
   const request = (leaseId: string, rest: Partial<NewLease> = {}) => ({ ...leaseOf('p/a', leaseId), ...rest });
   const share = (caller: string) => ({ pool: 'p', caller, leaseTtlMs, callerMemoryMs: 60_000 });
 
@@ -302,23 +302,23 @@ describe.each([
 
   it('keeps the health of pools, and loses no change of those made together', async () => {
     const { store, clock } = await subject();
-    expect(await store.readPool('p')).toEqual(untroubled);
+    expect(await store.readPool('p')).toEqual(noIncidents);
     const atMs = clock.nowMs();
     const failed = (n: number) => (health: PoolHealth) => ({
-      troubles: [
+      incidents: [
         {
           cause: 'overloaded' as const,
           model: 'm',
           sinceMs: atMs,
-          failures: [...(health.troubles[0]?.failures ?? []), { accountId: `p/${n}`, atMs }],
-          pause: { sinceMs: atMs, untilMs: atMs + 1, strikes: 2, probe: { leaseId: 'l', expiresAtMs: atMs + 2 } },
+          failures: [...(health.incidents[0]?.failures ?? []), { accountId: `p/${n}`, atMs }],
+          pause: { sinceMs: atMs, untilMs: atMs + 1, repeats: 2, probe: { leaseId: 'l', expiresAtMs: atMs + 2 } },
         },
       ],
     });
     await Promise.all(Array.from({ length: 40 }, (_, n) => store.changePoolHealth('p', failed(n))));
     const health = await store.readPool('p');
-    expect(health?.troubles[0]?.failures).toHaveLength(40);
-    expect(health?.troubles[0]?.pause).toEqual(failed(0)(untroubled).troubles[0]?.pause);
+    expect(health?.incidents[0]?.failures).toHaveLength(40);
+    expect(health?.incidents[0]?.pause).toEqual(failed(0)(noIncidents).incidents[0]?.pause);
     expect(await store.changePoolHealth('p', () => undefined)).toBe(false);
   });
 });
@@ -359,8 +359,8 @@ describe('a pool store in Redis', () => {
     await store.bind('s', 'p/a', 60_000);
     await store.shareOf({ pool: 'p', caller: 'c', leaseTtlMs, callerMemoryMs: 60_000 });
     const failures = [{ accountId: 'p/a', atMs: clock.nowMs() }];
-    const trouble = { cause: 'overloaded', model: 'm', sinceMs: clock.nowMs(), failures } as const;
-    await store.changePoolHealth('p', () => ({ troubles: [trouble] }));
+    const incident = { cause: 'overloaded', model: 'm', sinceMs: clock.nowMs(), failures } as const;
+    await store.changePoolHealth('p', () => ({ incidents: [incident] }));
     await store.saveModelReport({ pool: 'p', reportedAtMs: 1, reachable: true, models: [] });
 
     const redis = new Redis(redisUrl);

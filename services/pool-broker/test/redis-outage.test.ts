@@ -50,7 +50,7 @@ describe.each(goneIn)('a broker whose Redis %s', (_how, takeAway) => {
 });
 
 describe('a broker whose Redis comes back', () => {
-  it('tells other replicas what it learnt meanwhile', async () => {
+  it('shares with other replicas what it learnt meanwhile', async () => {
     const [one, other] = [await brokerOf(), await brokerOf()];
     await redis.pause();
     const lease = await one.acquire();

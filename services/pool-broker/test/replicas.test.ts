@@ -111,7 +111,7 @@ describe('three replicas of the broker', () => {
     expect((await leased(three)).accountId).toBe(first.accountId);
   });
 
-  it('lease nothing by what they saw a moment ago that one of them was told otherwise since', async () => {
+  it('lease no account that one of them has just learnt is limited', async () => {
     const { redisUrl } = await testBackends();
     const clock = new ManualClock(Date.now());
     const replicas = await replicasOf(3, { redisUrl, clock, caps: [40, 40, 40, 40] });
@@ -120,7 +120,6 @@ describe('three replicas of the broker', () => {
     const leaseAll = () => Promise.all(replicas.flatMap((pools) => Array.from({ length: 4 }, () => leased(pools))));
     const limited = new Set<string>();
     while (limited.size < 3) {
-      // Time stands still, so that each goes by what it saw last.
       const usable = (await leaseAll()).filter(({ accountId }) => !limited.has(accountId));
       expect(usable).toHaveLength(12);
       const lease = usable[0] ?? expect.fail('there are twelve');
@@ -132,7 +131,7 @@ describe('three replicas of the broker', () => {
     expect((await leaseAll()).some(({ accountId }) => limited.has(accountId))).toBe(true);
   });
 
-  it('use an account no more that one of them was told is disabled, until any of them is told to', async () => {
+  it('use an account no more that one of them learnt is disabled, until any of them enables it', async () => {
     const { redisUrl } = await testBackends();
     const clock = new ManualClock(Date.now());
     const replicas = await replicasOf(3, { redisUrl, clock, caps: [500, 500] });
@@ -170,7 +169,7 @@ describe('three replicas of the broker', () => {
     clock.advanceMs(sampleSettings.rateLimitCooldownMs * 2);
     const [probe, ...others] = await askAll();
     expect(others).toEqual([]);
-    if (probe === undefined) return expect.fail('nobody probes');
+    if (probe === undefined) return expect.fail('there is no probe');
     await one.report({ attempt: ended(probe, AttemptResult.SUCCEEDED) });
     expect((await askAll()).length).toBe(9);
 
@@ -188,7 +187,7 @@ describe('three replicas of the broker', () => {
 });
 
 describe('replicas whose Redis goes away', () => {
-  it('go on with what they knew, each within the caps as far as it can tell', async () => {
+  it('go on with what they knew, each within the caps as far as it knows', async () => {
     const redis: TestServer = await startRedis();
     onTestFinished(() => redis[Symbol.asyncDispose]());
     const replicas = await replicasOf(3, { redisUrl: redis.url, caps: [4, 4] });

@@ -51,7 +51,7 @@ describe('the responses adapter', () => {
     expect(deltasOf(body).length).toBeGreaterThan(2);
   });
 
-  it('answers a large request as a small one, and tells what is wrong with it', async () => {
+  it('answers a large request as a small one, and says what is wrong with it', async () => {
     const long = 'All work and no play. '.repeat(20_000);
     const { body, usage, outcome } = await execute({ messages: [user(`${long}#long 60`)], stream: true });
     expect(outcome?.attempt?.result).toBe(AttemptResult.SUCCEEDED);
@@ -122,7 +122,7 @@ describe('the responses adapter', () => {
     },
   );
 
-  it('tells that an account is limited and until when, before anything reached the client', async () => {
+  it('reports that an account is limited and until when, before anything reached the client', async () => {
     simulator.faults.add({ fault: { preset: 'usage_limit_reached', resetAfterSeconds: 3_600 } });
     const { head, outcome } = await execute({ messages: [user('Hello')] });
     expect(head).toBeUndefined();
@@ -165,7 +165,7 @@ describe('the responses adapter', () => {
     expect(models.map((model) => model.id)).toEqual(['gpt-5.5', 'gpt-5.5-mini', 'gpt-6']);
   });
 
-  it('tells the broker which models its pools offer', async () => {
+  it('reports to the broker which models its pools offer', async () => {
     await adapter.service.start();
     await expect
       .poll(() => adapter.reports)

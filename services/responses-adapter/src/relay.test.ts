@@ -118,7 +118,7 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
   );
 
   it.each(['failed', 'error_event'] as const)(
-    'sends reasoning that can’t be read no second time, told by %s',
+    'sends reasoning that can’t be read no second time, reported by %s',
     async (kind) => {
       const error = { code: 'invalid_encrypted_content', message: 'The encrypted content could not be verified.' };
       simulator.faults.add({ times: 1, fault: { kind, error } });
@@ -156,7 +156,7 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
     expect(usage).toMatchObject({ estimated: true });
   });
 
-  it.each(['end', 'reset'] as const)('tells that a stream broke (%s), after whole events', async (kind) => {
+  it.each(['end', 'reset'] as const)('reports that a stream broke (%s), after whole events', async (kind) => {
     simulator.faults.add({ fault: { kind, afterEvents: 6 } });
     const { head, outcome, body } = await execute(request('Hello #long 20'));
     expect(head?.status).toBe(200);
@@ -198,7 +198,7 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
     },
   );
 
-  it('tells until when an account is limited', async () => {
+  it('reports until when an account is limited', async () => {
     simulator.faults.add({ fault: { preset: 'usage_limit_reached', resetAfterSeconds: 3_600 } });
     const { outcome } = await execute(request('Hello'));
     const retryAt = outcome?.attempt?.retryAt;

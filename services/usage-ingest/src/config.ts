@@ -6,10 +6,10 @@ import { natsUrls } from '@gateway/usage-stream/nats-urls';
 export interface UsageIngestConfig {
   /** USAGE_BATCH_EVENTS (500): events stored in one transaction at most. */
   readonly batchEvents: number;
-  /** USAGE_GATHER_MILLISECONDS (200): under load, how long events are gathered for one transaction. 0: not at all. */
-  readonly gatherMs: number;
   /** USAGE_EVENT_RETENTION_DAYS (90): events of today and of so many days before it are kept. 0: all are. */
   readonly retentionDays: number;
+  /** REQUEST_LOG_RETENTION_DAYS (7): the request log of today and of so many days before it is kept. */
+  readonly logRetentionDays: number;
 }
 
 /** What it needs besides to read the usage stream. */
@@ -64,12 +64,12 @@ function readLedger(reader: EnvReader): UsageIngestConfig {
   }
   return {
     batchEvents: reader.integer('USAGE_BATCH_EVENTS', 500, { min: 1, max: 2_000 }),
-    gatherMs: reader.integer('USAGE_GATHER_MILLISECONDS', 200, { max: 1_000 }),
     retentionDays,
+    logRetentionDays: reader.integer('REQUEST_LOG_RETENTION_DAYS', 7, { min: 1, max: 3_650 }),
   };
 }
 
-/** A repetition that comes later than its event is kept can't be told from a new event, and is not counted. */
+/** A repetition that comes later than its event is kept can't be distinguished from a new event, and is not counted. */
 const shortestRetentionDays = 31;
 
 function readStreamSettings(reader: EnvReader): UsageStreamSettings {
@@ -78,7 +78,7 @@ function readStreamSettings(reader: EnvReader): UsageStreamSettings {
     replicas: reader.integer('USAGE_STREAM_REPLICAS', 1, { min: 1, max: 5 }),
     // USAGE_STREAM_MAX_AGE_HOURS (168): how long messages are kept, consumed or not.
     maxAgeMs: reader.integer('USAGE_STREAM_MAX_AGE_HOURS', 168, { min: 1, max: 8_760 }) * 3_600_000,
-    // USAGE_STREAM_MAX_MEBIBYTES (1024): room for the longest outage of the ledger; some 200 bytes an event.
+    // USAGE_STREAM_MAX_MEBIBYTES (1024): room for the longest outage of the ledger; some 700 bytes a request, its log entry included.
     maxBytes: reader.integer('USAGE_STREAM_MAX_MEBIBYTES', 1_024, { min: 1, max: 1_048_576 }) * 1_048_576,
     // USAGE_STREAM_DUPLICATE_WINDOW_SECONDS (600): how long NATS itself drops repetitions.
     duplicateWindowMs: reader.integer('USAGE_STREAM_DUPLICATE_WINDOW_SECONDS', 600, { min: 1, max: 3_600 }) * 1_000,

@@ -55,7 +55,7 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
     expect((await ledger.reconcileDay({ localDay })).differenceCount).toBe(4);
   });
 
-  it('mends what differs when told to, and nothing else', async () => {
+  it('mends what differs when asked to, and nothing else', async () => {
     await using opened = await open();
     const { record, ledger } = clientsOf(opened.database);
     const events = ['a', 'b', 'c'].map((tokenId) => usageEvent({ tokenId }));
@@ -107,7 +107,11 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
 
 function clientsOf(database: GatewayDatabase) {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const { routes } = createUsageIngestService({ batchEvents: 50, retentionDays: 90 }, { database }, runtime);
+  const { routes } = createUsageIngestService(
+    { batchEvents: 50, retentionDays: 90, logRetentionDays: 7 },
+    { database },
+    runtime,
+  );
   const ingest = directClientOf(routes, UsageIngestService);
   return {
     ledger: directClientOf(routes, UsageLedgerService),

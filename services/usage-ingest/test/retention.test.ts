@@ -25,7 +25,7 @@ describe.each(testDatabases)('retention in $name', ({ open }) => {
     expect(await world.metric('gateway_usage_days_removed_total')).toBe(2);
   });
 
-  it('keeps everything when it is told to', async () => {
+  it('keeps everything when the setting says so', async () => {
     await using world = await openWorld(await open(), 0);
     await world.record(usageEvent({ localDay: '2001-01-01' }));
     await world.tend();
@@ -133,12 +133,17 @@ async function openPostgres() {
   return await postgres.open();
 }
 
-/** An ingest at ten o'clock on 20 November whose retention runs when told to. */
+/** An ingest at ten o'clock on 20 November whose retention the test runs. */
 async function openWorld(opened: AsyncDisposable & { readonly database: GatewayDatabase }, retentionDays: number) {
   const { database } = opened;
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
   const clock = new ManualClock(nowMs);
-  const service = createUsageIngestService({ batchEvents: 50, retentionDays }, { database }, runtime, { clock });
+  const service = createUsageIngestService(
+    { batchEvents: 50, retentionDays, logRetentionDays: 7 },
+    { database },
+    runtime,
+    { clock },
+  );
   const events = createIngestEvents(runtime);
   const retention = new EventRetention({ days: eventDaysOf(database), clock, events, retentionDays });
   const client = directClientOf(service.routes, UsageIngestService);

@@ -13,7 +13,7 @@ export interface OwnProcessOptions {
 export class OwnProcess implements AsyncDisposable {
   readonly child: ChildProcess;
   readonly #stopSignal: NodeJS.Signals;
-  readonly #undertaker: ChildProcess;
+  readonly #reaper: ChildProcess;
   #output = '';
 
   static async start(
@@ -35,7 +35,7 @@ export class OwnProcess implements AsyncDisposable {
   private constructor(child: ChildProcess, stopSignal: NodeJS.Signals) {
     this.child = child;
     this.#stopSignal = stopSignal;
-    this.#undertaker = undertakerOf(this.pid);
+    this.#reaper = reaperOf(this.pid);
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
         this.#output = (this.#output + text).slice(-8_192);
@@ -79,12 +79,12 @@ export class OwnProcess implements AsyncDisposable {
       await ended;
       clearTimeout(force);
     }
-    this.#undertaker.stdin?.end('done\n');
+    this.#reaper.stdin?.end('done\n');
   }
 }
 
 /** A shell that kills the process when the bench has ended without stopping it: it sees that by the end of its own input. */
-function undertakerOf(pid: number): ChildProcess {
+function reaperOf(pid: number): ChildProcess {
   const script = `read -r word; [ "$word" = done ] || kill -KILL -- -${pid}`;
   const shell = spawn('sh', ['-c', script], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
   shell.stdin?.on('error', () => undefined);

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { createChatAnswer, type TokenUsage } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import {
   AccountProblem,
@@ -81,9 +81,9 @@ function prepare(request: ClientRequest): PreparedCall {
   const created = Math.floor(nowMs / 1_000);
   const answer = new FakeAnswerReader({ id: requestId, created, model: lease.model, stream, includeUsage: true });
   const amended = () =>
-    prepare({ ...request, body: new PiecedBytes([Buffer.from(JSON.stringify({ stream, ...rest }))]) });
+    prepare({ ...request, body: new BufferList([Buffer.from(JSON.stringify({ stream, ...rest }))]) });
   const amend = spare === undefined ? undefined : amended;
-  return { path: '/answer', headers: { ...forwardHeaders }, body: body.pieces, answer, ...(amend && { amend }) };
+  return { path: '/answer', headers: { ...forwardHeaders }, body: body.chunks, answer, ...(amend && { amend }) };
 }
 
 class FakeAnswerReader implements AnswerReader {

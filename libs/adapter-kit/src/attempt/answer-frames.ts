@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { maxTokenCount, type TokenUsage, wholeUsage } from '@gateway/chat';
-import type { PiecedBytes } from '@gateway/json';
+import type { BufferList } from '@gateway/json';
 import type { ExecuteResponseSchema, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { AnswerReader } from '../provider-format.ts';
 import type { Outcome } from './outcome.ts';
@@ -151,7 +151,7 @@ export function estimateOutputTokens(characters: number): number {
  * Input tokens that a request body is worth, by its size. Images and files stand in it as long texts without a space
  * and count as one image each: their size says nothing of their tokens.
  */
-export function estimateInputTokens(body: PiecedBytes): number {
+export function estimateInputTokens(body: BufferList): number {
   const blobs = body.length < minBlobBytes ? noBlobs : measureBlobs(body);
   return Math.ceil((body.length - blobs.bytes) / charactersPerToken) + blobs.count * tokensPerBlob;
 }
@@ -168,7 +168,7 @@ interface Blobs {
 const noBlobs: Blobs = { count: 0, bytes: 0 };
 
 /** A text of that length stands across a multiple of it: only there is looked, whatever else the body is made of. */
-function measureBlobs(body: PiecedBytes): Blobs {
+function measureBlobs(body: BufferList): Blobs {
   let count = 0;
   let bytes = 0;
   let end = 0;

@@ -1,14 +1,14 @@
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { estimateInputTokens, estimateOutputTokens } from './answer-frames.ts';
 
-const bodyOf = (...contents: string[]) => new PiecedBytes([Buffer.from(JSON.stringify({ contents }))]);
+const bodyOf = (...contents: string[]) => new BufferList([Buffer.from(JSON.stringify({ contents }))]);
 
 describe('an estimate of tokens', () => {
   it('is a quarter of the characters, rounded up', () => {
     expect([0, 1, 4, 5].map(estimateOutputTokens)).toEqual([0, 1, 1, 2]);
-    expect(estimateInputTokens(new PiecedBytes([Buffer.from('12345')]))).toBe(2);
+    expect(estimateInputTokens(new BufferList([Buffer.from('12345')]))).toBe(2);
     expect(estimateInputTokens(bodyOf('word '.repeat(10_000)))).toBeGreaterThan(12_000);
   });
 
@@ -25,7 +25,7 @@ describe('an estimate of tokens', () => {
     const text = fc.tuple(lengths, fc.boolean()).map(([length, isProse]) => (isProse ? ' ' : 'x').repeat(length));
     fc.assert(
       fc.property(fc.array(text, { maxLength: 8 }), fc.integer({ min: 100, max: 30_000 }), (texts, pieceBytes) => {
-        const body = new PiecedBytes(piecesOf(texts.join('"'), pieceBytes));
+        const body = new BufferList(piecesOf(texts.join('"'), pieceBytes));
         const blobs = body.length < 4_096 ? [] : texts.filter((each) => each.length >= 4_096 && each.startsWith('x'));
         const prose = body.length - blobs.join('').length;
         expect(estimateInputTokens(body)).toBe(Math.ceil(prose / 4) + 1_500 * blobs.length);

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/errors';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import type { ExecuteHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
@@ -14,7 +14,7 @@ export interface RequestFrame {
 export interface ReceivedRequest {
   readonly head: ExecuteHead;
   readonly lease: Lease;
-  readonly body: PiecedBytes;
+  readonly body: BufferList;
   /** Epoch milliseconds at which it came. */
   readonly nowMs: number;
 }
@@ -37,7 +37,7 @@ export async function readClientRequest(
   if (head?.lease === undefined) {
     throw new GatewayError('invalid_request', 'The first frame must hold a head and a lease.');
   }
-  return { head, lease: head.lease, body: new PiecedBytes(pieces), nowMs };
+  return { head, lease: head.lease, body: new BufferList(pieces), nowMs };
 }
 
 /** The largest body that any endpoint takes. @see spec "Size limits" */

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/errors';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import type { CallContext } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
 import { type ExecuteFrame, estimateInputTokens } from '../attempt/answer-frames.ts';
@@ -60,11 +60,11 @@ async function translateInWorker(
 ): Promise<Translated> {
   const { head, lease, body } = received;
   const { model, defaultEffort, traits } = lease;
-  const translated = await context.translations.translate(body.pieces, {
+  const translated = await context.translations.translate(body.chunks, {
     module: steps.worker,
     context: { affinityKey: head.affinityKey, lease: { model, defaultEffort, traits } },
     signal,
   });
-  const request = toClientRequest({ ...received, body: new PiecedBytes([]) }, context);
+  const request = toClientRequest({ ...received, body: new BufferList([]) }, context);
   return { prepared: steps.toCall(request, translated), estimatedTokens: translated.estimatedTokens };
 }

@@ -12,7 +12,7 @@ afterEach(() => adapter[Symbol.asyncDispose]());
 const countingFormat: ProviderFormat = {
   ...fakeFormat,
   countTokens: {
-    prepare: ({ body }) => ({ path: '/count', headers: {}, body: body.pieces }),
+    prepare: ({ body }) => ({ path: '/count', headers: {}, body: body.chunks }),
     readCount: (body) => {
       const count = Number(body);
       if (!Number.isInteger(count)) throw new Error('no count');

@@ -2,7 +2,7 @@ import { constants, setPriority } from 'node:os';
 import { platform } from 'node:process';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { GatewayError } from '@gateway/errors';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { estimateInputTokens } from '../attempt/answer-frames.ts';
 import type { TranslateChat, TranslationReply, TranslationTask } from './translation.ts';
 
@@ -26,7 +26,7 @@ function yieldToEventLoops(): void {
 function answer(translate: TranslateChat, { body, context }: TranslationTask): TranslationReply {
   try {
     const { body: text, answer: plan } = translate(body, context);
-    const estimatedTokens = estimateInputTokens(new PiecedBytes([body]));
+    const estimatedTokens = estimateInputTokens(new BufferList([body]));
     return { kind: 'translated', translated: { body: new TextEncoder().encode(text), answer: plan, estimatedTokens } };
   } catch (thrown) {
     if (thrown instanceof GatewayError) return { kind: 'refused', code: thrown.code, message: thrown.message };

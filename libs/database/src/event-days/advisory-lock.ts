@@ -1,52 +1,52 @@
 import { sql, type Transaction } from 'kysely';
-import type { Database, GatewayDatabase } from '../schema/database.ts';
+import type { Database, GatewayDatabase } from '../schema.ts';
 
-/** A lock that a transaction holds until its end. */
-export interface HeldLock {
+/** A lock that a transaction has until its end. */
+export interface AdvisoryLock {
   /** @throws when the transaction, and the lock with it, is lost. */
   confirm(): Promise<void>;
 }
 
 /**
- * Does work while a transaction of its own holds a lock of Postgres, by name. Locks of sessions would be left behind in a pooler
+ * Does work while a transaction of its own has a lock of Postgres, by name. Locks of sessions would be left behind in a pooler
  * that shares sessions. The work uses other connections, so that it may consist of several transactions. Fails when the lock
  * was lost meanwhile.
  */
-export async function holdingLock<T>(
+export async function withAdvisoryLock<T>(
   database: GatewayDatabase,
   name: string,
-  work: (lock: HeldLock) => Promise<T>,
+  work: (lock: AdvisoryLock) => Promise<T>,
 ): Promise<T> {
-  return await database.transaction().execute(async (holder) => {
-    await untilTransactionEnds(holder, name);
-    return await whileHeld(holder, work);
+  return await database.transaction().execute(async (transaction) => {
+    await lockForTransaction(transaction, name);
+    return await runLocked(transaction, work);
   });
 }
 
-/** The same, but gives undefined at once when another transaction holds the lock. */
-export async function tryHoldingLock<T>(
+/** The same, but gives undefined at once when another transaction has the lock. */
+export async function tryWithAdvisoryLock<T>(
   database: GatewayDatabase,
   name: string,
-  work: (lock: HeldLock) => Promise<T>,
+  work: (lock: AdvisoryLock) => Promise<T>,
 ): Promise<T | undefined> {
-  return await database.transaction().execute(async (holder) => {
-    const { rows } = await sql<{ held: boolean }>`select pg_try_advisory_xact_lock(${keyOf(name)}) as held`.execute(
-      holder,
+  return await database.transaction().execute(async (transaction) => {
+    const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${keyOf(name)}) as locked`.execute(
+      transaction,
     );
-    return rows[0]?.held === true ? await whileHeld(holder, work) : undefined;
+    return rows[0]?.locked === true ? await runLocked(transaction, work) : undefined;
   });
 }
 
 /** Takes the lock for the rest of a transaction. */
-export async function untilTransactionEnds(transaction: Transaction<Database>, name: string): Promise<void> {
+export async function lockForTransaction(transaction: Transaction<Database>, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${keyOf(name)})`.execute(transaction);
 }
 
 /** The work may take longer than a transaction is else idle; one whose process is gone gives the lock up after an hour. */
-async function whileHeld<T>(holder: Transaction<Database>, work: (lock: HeldLock) => Promise<T>): Promise<T> {
-  await sql`set local idle_in_transaction_session_timeout = '1h'`.execute(holder);
+async function runLocked<T>(transaction: Transaction<Database>, work: (lock: AdvisoryLock) => Promise<T>): Promise<T> {
+  await sql`set local idle_in_transaction_session_timeout = '1h'`.execute(transaction);
   const confirm = async () => {
-    await sql`select 1`.execute(holder);
+    await sql`select 1`.execute(transaction);
   };
   const done = await work({ confirm });
   await confirm();

@@ -1,17 +1,17 @@
-import type { Transaction } from 'kysely';
-import { isPostgres } from '../database-kind.ts';
-import type { Database, GatewayDatabase } from '../schema/database.ts';
-import { PostgresEventDays } from './postgres-event-days.ts';
-import { SqliteEventDays } from './sqlite-event-days.ts';
+import type { Kysely, Transaction } from 'kysely';
+import type { Database } from '../schema.ts';
+
+/** Tables whose rows are kept by day, under the key (local_day, request_id). */
+export type TableByDay = 'usage_events' | 'request_log';
 
 /** What a removal of old days took away. */
 export interface RemovedDays {
   readonly days: number;
-  /** How many events they held; an estimate where nobody counts them. */
+  /** How many events they had; in Postgres an estimate. */
   readonly events: number;
 }
 
-/** Something that a snapshot tells, and what is to be done about it. */
+/** What to read from a snapshot, and what to change by it. */
 export interface ReadThenChange<T> {
   /** Reads in one snapshot of all tables. */
   read(snapshot: Transaction<Database>): Promise<T>;
@@ -20,8 +20,8 @@ export interface ReadThenChange<T> {
 }
 
 /**
- * The local days of `usage_events`: each one's room is made before its first event, and removed with all of its events
- * when nobody needs them. A day that was removed never comes back, so that no event of it can be counted anew.
+ * The local days of a table that is kept by day: each one's room is made before its first event, and removed with all of its events
+ * when they are no longer kept. A day that was removed never comes back, so that no event of it can be counted anew.
  */
 export interface EventDays {
   /** Makes room for events of these days, except for days that were removed. Any number of processes may do so at once. */
@@ -30,7 +30,7 @@ export interface EventDays {
    * Runs a transaction that adds events of these days, with room for them. It must leave out days before
    * `firstKeptDay`, and it runs again when another process has removed a day meanwhile.
    */
-  adding<T>(days: readonly string[], transaction: () => Promise<T>): Promise<T>;
+  insertInto<T>(days: readonly string[], transaction: () => Promise<T>): Promise<T>;
   /**
    * Removes every day before `first`, for good. Does nothing when another process is at it. Stops between two steps
    * when the signal is aborted; the next call goes on.
@@ -41,10 +41,27 @@ export interface EventDays {
    *
    * @throws EventDaysBusyError when other work of this kind goes on for too long.
    */
-  undisturbed<T>(work: ReadThenChange<T>): Promise<T>;
+  withLock<T>(work: ReadThenChange<T>): Promise<T>;
 }
 
-/** The days of a database's events. */
-export function eventDaysOf(database: GatewayDatabase): EventDays {
-  return isPostgres(database) ? new PostgresEventDays(database) : new SqliteEventDays(database);
+/** Other work on the days goes on for too long. */
+export class EventDaysBusyError extends Error {
+  override readonly name = 'EventDaysBusyError';
+}
+
+/** The first day of which events are kept; empty, and so before every day, when none was ever removed. */
+export async function firstKeptDay(database: Kysely<Database>, table: TableByDay = 'usage_events'): Promise<string> {
+  const query = database.selectFrom('usage_retention').select('first_day').where('table_name', '=', table);
+  return (await query.executeTakeFirst())?.first_day ?? '';
+}
+
+/** Says that days before `first` are removed. It never goes back: what is removed can't be kept by a later setting. */
+export async function raiseFirstKeptDay(database: Kysely<Database>, table: TableByDay, first: string): Promise<void> {
+  await database
+    .insertInto('usage_retention')
+    .values({ table_name: table, first_day: first })
+    .onConflict((conflict) =>
+      conflict.column('table_name').doUpdateSet({ first_day: first }).where('usage_retention.first_day', '<', first),
+    )
+    .execute();
 }

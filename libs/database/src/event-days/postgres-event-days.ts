@@ -1,50 +1,46 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isMissingPartition, retryingConflicts } from '../errors.ts';
-import type { GatewayDatabase } from '../schema/database.ts';
-import { type HeldLock, holdingLock, tryHoldingLock, untilTransactionEnds } from './advisory-lock.ts';
-import {
-  createDayPartition,
-  type DayPartition,
-  dayPartitions,
-  detachDayPartition,
-  dropDayPartition,
-} from './day-partitions.ts';
-import type { EventDays, ReadThenChange, RemovedDays } from './event-days.ts';
-import { EventDaysBusyError } from './event-days-busy-error.ts';
-import { firstKeptDay, raiseFirstKeptDay } from './first-kept-day.ts';
-
-/** Held to change which partitions there are. Whoever adds events to partitions that are there does not need it. */
-const layoutLock = 'usage_events layout';
-/** Held by what must not run twice at once, or while days are removed. */
-const careLock = 'usage_events care';
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { isMissingPartition, withSerializationRetry } from '../errors.ts';
+import type { Database, GatewayDatabase } from '../schema.ts';
+import { type AdvisoryLock, lockForTransaction, tryWithAdvisoryLock, withAdvisoryLock } from './advisory-lock.ts';
+import type { EventDays, ReadThenChange, RemovedDays, TableByDay } from './event-days.ts';
+import { EventDaysBusyError, firstKeptDay, raiseFirstKeptDay } from './event-days.ts';
 
 /** Pause between two looks whether other work has ended. */
 const pollMs = 50;
 /** Days that are remembered as open; beyond it all are looked up again. */
 const maxRemembered = 1_000;
 
-/** In Postgres every day is a partition of its own: removing one costs the same whatever it holds. */
+/** In Postgres every day is a partition of its own: removing one costs the same whatever is in it. */
 export class PostgresEventDays implements EventDays {
   readonly #database: GatewayDatabase;
+  readonly #table: TableByDay;
+  /** Needed to change which partitions there are, not to add rows to those that are there. */
+  readonly #layoutLock: string;
+  /** For what must not run twice at once, or while days are removed. */
+  readonly #careLock: string;
   readonly #patienceMs: number;
   readonly #open = new Set<string>();
 
   /** @param patienceMs how long other work on the days is waited for. */
-  constructor(database: GatewayDatabase, patienceMs = 30_000) {
+  constructor(database: GatewayDatabase, table: TableByDay = 'usage_events', patienceMs = 30_000) {
     this.#database = database;
+    this.#table = table;
+    this.#layoutLock = `${table} layout`;
+    this.#careLock = `${table} care`;
     this.#patienceMs = patienceMs;
   }
 
   async open(days: readonly string[]): Promise<void> {
     const unknown = days.filter((day) => !this.#open.has(day));
     if (unknown.length === 0) return;
-    const missing = without(unknown, await attachedDays(this.#database));
+    const missing = without(unknown, await attachedDays(this.#database, this.#table));
     const removed = missing.length === 0 ? '' : await this.#create(missing);
     if (this.#open.size > maxRemembered) this.#open.clear();
     for (const day of unknown) if (day >= removed) this.#open.add(day);
   }
 
-  async adding<T>(days: readonly string[], transaction: () => Promise<T>): Promise<T> {
+  async insertInto<T>(days: readonly string[], transaction: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       await this.open(days);
       try {
@@ -58,17 +54,17 @@ export class PostgresEventDays implements EventDays {
 
   async removeBefore(first: string, signal: AbortSignal): Promise<RemovedDays> {
     const database = this.#database;
-    const removed = await tryHoldingLock(database, careLock, async () => {
-      // Who makes a partition looks at the first day under the same lock: none is made again once this is said.
+    const removed = await tryWithAdvisoryLock(database, this.#careLock, async () => {
+      // Making a partition looks at the first day under the same lock: none is made again once this is said.
       await database.transaction().execute(async (transaction) => {
-        await untilTransactionEnds(transaction, layoutLock);
-        await raiseFirstKeptDay(transaction, first);
+        await lockForTransaction(transaction, this.#layoutLock);
+        await raiseFirstKeptDay(transaction, this.#table, first);
       });
-      const old = (await dayPartitions(database)).filter(({ day }) => day < first);
+      const old = (await dayPartitions(database, this.#table)).filter(({ day }) => day < first);
       const done: DayPartition[] = [];
       for (const partition of old) {
         if (signal.aborted) break;
-        await holdingLock(database, layoutLock, () => detachDayPartition(database, partition));
+        await withAdvisoryLock(database, this.#layoutLock, () => detachDayPartition(database, this.#table, partition));
         await dropDayPartition(database, partition);
         this.#open.delete(partition.day);
         done.push(partition);
@@ -78,15 +74,15 @@ export class PostgresEventDays implements EventDays {
     return removed ?? { days: 0, events: 0 };
   }
 
-  async undisturbed<T>({ read, change }: ReadThenChange<T>): Promise<T> {
+  async withLock<T>({ read, change }: ReadThenChange<T>): Promise<T> {
     const database = this.#database;
-    const work = async (lock: HeldLock) => {
+    const work = async (lock: AdvisoryLock) => {
       const found = await database
         .transaction()
         .setIsolationLevel('repeatable read')
         .setAccessMode('read only')
         .execute(read);
-      await retryingConflicts(() =>
+      await withSerializationRetry(() =>
         database.transaction().execute(async (transaction) => {
           await change(transaction, found);
           await lock.confirm();
@@ -96,7 +92,7 @@ export class PostgresEventDays implements EventDays {
     };
     const giveUpAtMs = performance.now() + this.#patienceMs;
     while (true) {
-      const done = await tryHoldingLock(database, careLock, work);
+      const done = await tryWithAdvisoryLock(database, this.#careLock, work);
       if (done !== undefined) return done.found;
       if (performance.now() > giveUpAtMs) throw new EventDaysBusyError('other work on the days of events goes on');
       await sleep(pollMs);
@@ -105,24 +101,80 @@ export class PostgresEventDays implements EventDays {
 
   /** Makes the partitions that are still missing, and gives the first day that may have one. */
   #create(days: readonly string[]): Promise<string> {
-    return retryingConflicts(() =>
+    return withSerializationRetry(() =>
       this.#database.transaction().execute(async (transaction) => {
-        await untilTransactionEnds(transaction, layoutLock);
-        const first = await firstKeptDay(transaction);
-        const missing = without(days, await attachedDays(transaction));
-        for (const day of missing) if (day >= first) await createDayPartition(transaction, day);
+        await lockForTransaction(transaction, this.#layoutLock);
+        const first = await firstKeptDay(transaction, this.#table);
+        const missing = without(days, await attachedDays(transaction, this.#table));
+        for (const day of missing) if (day >= first) await createDayPartition(transaction, this.#table, day);
         return first;
       }),
     );
   }
 }
 
-async function attachedDays(database: GatewayDatabase): Promise<readonly string[]> {
-  const partitions = await dayPartitions(database);
+async function attachedDays(database: GatewayDatabase, table: TableByDay): Promise<readonly string[]> {
+  const partitions = await dayPartitions(database, table);
   return partitions.filter(({ state }) => state === 'attached').map(({ day }) => day);
 }
 
 function without(days: readonly string[], others: readonly string[]): readonly string[] {
   const known = new Set(others);
   return [...new Set(days)].filter((day) => !known.has(day));
+}
+
+/** The table that has one day of another. */
+export interface DayPartition {
+  readonly day: string;
+  readonly name: string;
+  /** Detaching takes two steps, and either of them may be the last one that a process lived to make. */
+  readonly state: 'attached' | 'detaching' | 'detached';
+  /** As the planner estimates. */
+  readonly events: number;
+}
+
+/** Every day's table, oldest first. */
+export async function dayPartitions(database: Kysely<Database>, table: TableByDay): Promise<readonly DayPartition[]> {
+  const { rows } = await sql<Omit<DayPartition, 'day'>>`
+    select part.relname as name,
+           cast(greatest(part.reltuples, 0) as bigint) as events,
+           case when link.inhrelid is null then 'detached'
+                when link.inhdetachpending then 'detaching'
+                else 'attached' end as state
+    from pg_class whole
+    join pg_class part on part.relnamespace = whole.relnamespace and part.relkind = 'r'
+    left join pg_inherits link on link.inhrelid = part.oid and link.inhparent = whole.oid
+    where whole.oid = to_regclass(${table})
+      and part.relname ~ ${`^${table}_[0-9]{4}_[0-9]{2}_[0-9]{2}$`}
+    order by part.relname`.execute(database);
+  return rows.map((row) => ({ ...row, day: row.name.slice(table.length + 1).replaceAll('_', '-') }));
+}
+
+/**
+ * Makes the table of one day. It is made empty and then attached, since making it as a partition would keep readers and
+ * writers of all days out until the end of the transaction.
+ */
+export async function createDayPartition(
+  transaction: Transaction<Database>,
+  table: TableByDay,
+  day: string,
+): Promise<void> {
+  const [whole, part] = [sql.table(table), sql.table(`${table}_${day.replaceAll('-', '_')}`)];
+  await sql`create table ${part} (like ${whole} including defaults including constraints)`.execute(transaction);
+  await sql`alter table ${whole} attach partition ${part} for values in (${sql.lit(day)})`.execute(transaction);
+}
+
+/** Takes a day's table out, so that readers and writers of other days are not kept waiting. Not inside a transaction. */
+export async function detachDayPartition(
+  connection: Kysely<Database>,
+  table: TableByDay,
+  { name, state }: DayPartition,
+): Promise<void> {
+  if (state === 'detached') return;
+  const how = state === 'detaching' ? sql`finalize` : sql`concurrently`;
+  await sql`alter table ${sql.table(table)} detach partition ${sql.table(name)} ${how}`.execute(connection);
+}
+
+export async function dropDayPartition(connection: Kysely<Database>, { name }: DayPartition): Promise<void> {
+  await sql`drop table ${sql.table(name)}`.execute(connection);
 }

@@ -1,18 +1,14 @@
-import { Kysely } from 'kysely';
-import { Pool } from 'pg';
-import { migrate } from '../migrate.ts';
-import type { Database, GatewayDatabase } from '../schema/database.ts';
-import { numberTypes } from './number-types.ts';
-import { PooledPostgresDialect } from './pooled-postgres-dialect.ts';
+import { backendText, unreachableText } from '@gateway/config';
+import { Kysely, PostgresAdapter, PostgresDialect, type QueryExecutorProvider, sql } from 'kysely';
+import { type CustomTypesConfig, Pool, types } from 'pg';
+import { lockMigrations, migrate } from '../migrate.ts';
+import type { Database, GatewayDatabase } from '../schema.ts';
 import { answerGraceMs, PostgresConnections } from './postgres-connections.ts';
-import { reachPostgres } from './reach-postgres.ts';
-
-export { reachPostgres };
 
 export interface PostgresOptions {
   /** Shown in pg_stat_activity. */
   readonly applicationName?: string;
-  /** Connections held at most. */
+  /** Connections at most. */
   readonly maxConnections?: number;
   /** After so long a statement is ended. 0: never. */
   readonly statementTimeoutMs?: number;
@@ -45,4 +41,55 @@ export async function migratePostgres(url: string): Promise<readonly string[]> {
   await using database = openPostgres(url, { applicationName: 'gateway-migrate', statementTimeoutMs: 0 });
   await reachPostgres(database, url);
   return await migrate(database);
+}
+
+/** Makes sure that the Postgres of DATABASE_URL can be worked with. @throws an error that names it, and says what to do. */
+export async function reachPostgres(database: GatewayDatabase, url: string): Promise<void> {
+  await named(url, sql`select 1`.execute(database));
+}
+
+async function named<T>(url: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (thrown) {
+    throw new Error(problemText(url, thrown), { cause: thrown });
+  }
+}
+
+function problemText(url: string, thrown: unknown): string {
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : undefined;
+  // What the server itself says has a code of five characters, none with an E in front. @see https://www.postgresql.org/docs/current/errcodes-appendix.html
+  if (code !== undefined && /^(?!E)[0-9A-Z]{5}$/.test(code)) {
+    return `DATABASE_URL: ${backendText('DATABASE_URL', url)} refuses (${message}). Correct DATABASE_URL, or the server's settings.`;
+  }
+  return unreachableText('DATABASE_URL', url, code ?? message);
+}
+
+/** Kysely's Postgres, for connections whose next transaction may be another server connection's. */
+export class PooledPostgresDialect extends PostgresDialect {
+  override createAdapter(): PostgresAdapter {
+    return new PooledPostgresAdapter();
+  }
+}
+
+/** Migrations run in one transaction, and their lock ends with it: one of a session would be left behind in the pooler. */
+class PooledPostgresAdapter extends PostgresAdapter {
+  override async acquireMigrationLock(database: QueryExecutorProvider): Promise<void> {
+    await lockMigrations(database);
+  }
+
+  override async releaseMigrationLock(): Promise<void> {}
+}
+
+/** How values of Postgres become values of ours: int8 as a number, as SQLite gives it. */
+export const numberTypes: CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? toSafeInteger : types.getTypeParser(oid, format)),
+};
+
+/** @throws RangeError for a value that a number can't hold exactly. */
+function toSafeInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is beyond the integers that can be counted exactly`);
+  return value;
 }

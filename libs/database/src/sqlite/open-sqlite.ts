@@ -1,6 +1,23 @@
-import { Kysely } from 'kysely';
-import type { Database, GatewayDatabase } from '../schema/database.ts';
-import { NodeSqliteDialect } from './node-sqlite-dialect.ts';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
+import { makePrivateDatabase } from '@gateway/config';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  SqliteAdapter,
+  type SqliteDatabase,
+  SqliteDialect,
+  type SqliteDialectConfig,
+  SqliteDriver,
+  type SqliteStatement,
+  type TransactionSettings,
+} from 'kysely';
+import type { Database, GatewayDatabase } from '../schema.ts';
+import type { CheckpointWork } from './checkpoint-thread.ts';
 
 export interface SqliteOptions {
   /** A thread does the checkpoints, so often; without it commits do them. For a process whose loop must not wait for the disk. */
@@ -13,4 +30,140 @@ export interface SqliteOptions {
  */
 export function openSqlite(path: string, { checkpointMs }: SqliteOptions = {}): GatewayDatabase {
   return new Kysely<Database>({ dialect: new NodeSqliteDialect(path, checkpointMs) });
+}
+
+/** Kysely over the SQLite that is part of Node. */
+class NodeSqliteDialect extends SqliteDialect {
+  readonly #path: string;
+  readonly #checkpointMs: number | undefined;
+
+  constructor(path: string, checkpointMs: number | undefined) {
+    super({ database: async () => openDatabaseFile(path) });
+    this.#path = path;
+    this.#checkpointMs = checkpointMs;
+  }
+
+  override createDriver(): Driver {
+    const [path, checkpointMs] = [this.#path, this.#checkpointMs];
+    const checkpoints = new AsyncDisposableStack();
+    const database = async () => {
+      const file = openDatabaseFile(path, checkpointMs === undefined ? undefined : maxLogPages);
+      if (checkpointMs !== undefined) checkpoints.use(new Checkpoints(path, checkpointMs));
+      return file;
+    };
+    return new WriteFirstDriver({ database }, checkpoints);
+  }
+
+  override createAdapter(): SqliteAdapter {
+    return new TransactionalDdlAdapter();
+  }
+}
+
+/** 64 MiB: from here on commits do checkpoints all the same, should the thread not keep up, or have ended. */
+const maxLogPages = 16_384;
+
+/**
+ * Takes the write lock when a transaction begins. A transaction that first read and then wanted to write would fail
+ * at once when another process had written in between; this one waits instead.
+ */
+class WriteFirstDriver extends SqliteDriver {
+  readonly #checkpoints: AsyncDisposable;
+
+  constructor(config: SqliteDialectConfig, checkpoints: AsyncDisposable) {
+    super(config);
+    this.#checkpoints = checkpoints;
+  }
+
+  override async destroy(): Promise<void> {
+    await this.#checkpoints[Symbol.asyncDispose]();
+    await super.destroy();
+  }
+
+  override async beginTransaction(connection: DatabaseConnection, settings?: TransactionSettings): Promise<void> {
+    const begin = settings?.accessMode === 'read only' ? 'begin' : 'begin immediate';
+    await connection.executeQuery(CompiledQuery.raw(begin));
+  }
+}
+
+/** Migrations run in one transaction, whose write lock keeps other processes out. */
+class TransactionalDdlAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+/**
+ * Copies what was committed from the write-ahead log into the database file, in a thread of its own: a checkpoint waits
+ * for the disk, some ten milliseconds and more, in which the thread that commits would answer no request.
+ */
+export class Checkpoints implements AsyncDisposable {
+  readonly #worker: Worker;
+  readonly #ended: Promise<void>;
+
+  constructor(path: string, intervalMs: number) {
+    const workerData: CheckpointWork = { path, intervalMs };
+    this.#worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData });
+    this.#worker.unref();
+    this.#ended = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
+    // Commits do checkpoints again when the log has grown too far: see `maxLogPages`.
+    this.#worker.on('error', () => undefined);
+  }
+
+  /** The thread has closed the file when this resolves. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#worker.ref();
+    this.#worker.postMessage('end');
+    await this.#ended;
+  }
+}
+
+/** How long a statement waits for another process to release the file. */
+const busyTimeoutMs = 2_000;
+
+/** Statements kept in prepared form; beyond it all are dropped. */
+const maxPreparedStatements = 256;
+
+/** The log that commits leave before one of them does a checkpoint; SQLite's own default. */
+const defaultLogPages = 1_000;
+
+/** Opens a database file, with its folder, in the form that Kysely's SQLite driver works with. Only its user can read it. */
+export function openDatabaseFile(path: string, logPages = defaultLogPages): SqliteDatabase {
+  if (path !== ':memory:') {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makePrivateDatabase(path);
+  }
+  const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${logPages};`);
+  const prepared = new Map<string, SqliteStatement>();
+
+  const prepare = (sql: string): SqliteStatement => {
+    const known = prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = toSqliteStatement(database.prepare(sql));
+    if (prepared.size >= maxPreparedStatements) prepared.clear();
+    prepared.set(sql, statement);
+    return statement;
+  };
+
+  return {
+    prepare,
+    close: () => {
+      prepared.clear();
+      database.close();
+    },
+  };
+}
+
+function toSqliteStatement(statement: StatementSync): SqliteStatement {
+  return {
+    reader: statement.columns().length > 0,
+    all: (parameters) => statement.all(...inputs(parameters)),
+    run: (parameters) => statement.run(...inputs(parameters)),
+    iterate: (parameters) => statement.iterate(...inputs(parameters)),
+  };
+}
+
+/** SQLite itself refuses what it can't bind. */
+function inputs(parameters: readonly unknown[]): readonly SQLInputValue[] {
+  return parameters as readonly SQLInputValue[];
 }

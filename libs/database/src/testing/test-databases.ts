@@ -1,7 +1,7 @@
 import { createTestDatabase } from '@gateway/testkit';
 import { migrate } from '../migrate.ts';
 import { openPostgres } from '../postgres/open-postgres.ts';
-import type { GatewayDatabase } from '../schema/database.ts';
+import type { GatewayDatabase } from '../schema.ts';
 import { openSqlite } from '../sqlite/open-sqlite.ts';
 
 /** A fresh database with all tables. Disposing it removes it. */
@@ -9,7 +9,7 @@ export interface MigratedTestDatabase extends AsyncDisposable {
   readonly database: GatewayDatabase;
 }
 
-/** Both kinds of database, for suites that hold one list of behaviours against each: `describe.each(testDatabases)`. */
+/** Both kinds of database, for suites that test the same behaviours on each: `describe.each(testDatabases)`. */
 export const testDatabases: readonly { readonly name: string; open(): Promise<MigratedTestDatabase> }[] = [
   { name: 'SQLite', open: openTestSqlite },
   { name: 'Postgres', open: openTestPostgres },

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ManagedProcess, type ProcessControl, type ProcessPlan } from './managed-process.ts';
+import type { ProcessReaper } from './process-reaper.ts';
 import { signalTree } from './process-tree.ts';
-import type { Undertaker } from './undertaker.ts';
 
 /**
  * A process that another one started, by its pid. `restart()` starts it again as a child of this process. Disposing stops such a
@@ -12,10 +12,10 @@ export class AdoptedProcess implements ProcessControl, AsyncDisposable {
   readonly #own: ManagedProcess;
   #adoptedPid: number | undefined;
 
-  constructor(pid: number, plan: ProcessPlan, undertaker: Undertaker) {
+  constructor(pid: number, plan: ProcessPlan, reaper: ProcessReaper) {
     this.#adoptedPid = pid;
     this.#plan = plan;
-    this.#own = new ManagedProcess(plan, undertaker);
+    this.#own = new ManagedProcess(plan, reaper);
   }
 
   get pid(): number | undefined {

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Socket } from 'node:net';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OutputLines } from './output-lines.ts';
+import type { ProcessReaper } from './process-reaper.ts';
 import { signalTree } from './process-tree.ts';
-import type { Undertaker } from './undertaker.ts';
-import { untilReady } from './until-ready.ts';
 
 /** How a process is started, known to be ready, and stopped. */
 export interface ProcessPlan {
@@ -23,7 +23,7 @@ export interface ProcessPlan {
   readonly ping: () => Promise<void>;
   /** Is given every line that it prints. */
   readonly onLine?: ((line: string) => void) | undefined;
-  /** Is told of an end that nobody asked for, as in "ended with code 1". */
+  /** Called after an unexpected end, with text such as "ended with code 1". */
   readonly onUnexpectedEnd?: ((how: string) => void) | undefined;
 }
 
@@ -45,13 +45,13 @@ export interface ProcessControl {
 /** A child process that ends with this one, even if this one crashes. It doesn't run until `restart()`. */
 export class ManagedProcess implements ProcessControl {
   readonly #plan: ProcessPlan;
-  readonly #undertaker: Undertaker;
+  readonly #reaper: ProcessReaper;
   #child: ChildProcess | undefined;
   #isEndExpected = false;
 
-  constructor(plan: ProcessPlan, undertaker: Undertaker) {
+  constructor(plan: ProcessPlan, reaper: ProcessReaper) {
     this.#plan = plan;
-    this.#undertaker = undertaker;
+    this.#reaper = reaper;
   }
 
   get pid(): number | undefined {
@@ -60,7 +60,7 @@ export class ManagedProcess implements ProcessControl {
 
   async restart(): Promise<void> {
     await this.stop();
-    // Whoever waits for the start learns of an end; later on `onUnexpectedEnd` does.
+    // An end at the start rejects the start; later ends call `onUnexpectedEnd`.
     this.#isEndExpected = true;
     const { name, ping } = this.#plan;
     const lines = new OutputLines(this.#plan.onLine);
@@ -121,10 +121,10 @@ export class ManagedProcess implements ProcessControl {
     child.unref();
     lines.read(child);
     this.#child = child;
-    this.#undertaker.watch(child.pid);
+    this.#reaper.watch(child.pid);
     child.once('exit', (code, signal) => {
       this.#child = undefined;
-      this.#undertaker.watch(undefined);
+      this.#reaper.watch(undefined);
       if (!this.#isEndExpected) this.#plan.onUnexpectedEnd?.(howItEnded(code, signal));
     });
     return child;
@@ -145,4 +145,56 @@ export class ManagedProcess implements ProcessControl {
 
 function howItEnded(code: number | null, signal: NodeJS.Signals | null): string {
   return signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
+}
+
+const keptLines = 60;
+
+/** What a process prints, line by line. Keeps the latest lines for error messages. */
+export class OutputLines {
+  readonly #kept: string[] = [];
+  readonly #onLine: ((line: string) => void) | undefined;
+
+  constructor(onLine?: (line: string) => void) {
+    this.#onLine = onLine;
+  }
+
+  /** Reads both outputs of a child, without keeping this process alive for it. */
+  read(child: ChildProcess): void {
+    for (const output of [child.stdout, child.stderr]) {
+      if (output === null) continue;
+      createInterface({ input: output, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => this.#add(line));
+      if (output instanceof Socket) output.unref();
+    }
+  }
+
+  latest(): string {
+    return this.#kept.join('\n');
+  }
+
+  #add(line: string): void {
+    this.#kept.push(line);
+    if (this.#kept.length > keptLines) this.#kept.shift();
+    this.#onLine?.(line);
+  }
+}
+
+/** Asks again and again until `ping` resolves. `failed` rejects when there is nothing left to wait for. */
+export async function untilReady(
+  name: string,
+  ping: () => Promise<void>,
+  failed: Promise<never>,
+  timeoutMs: number,
+): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs;
+  for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 200)) {
+    try {
+      return await Promise.race([ping(), failed]);
+    } catch (thrown) {
+      await Promise.race([sleep(pauseMs), failed]);
+      if (performance.now() > deadlineMs) {
+        const reason = thrown instanceof Error ? thrown.message : String(thrown);
+        throw new Error(`${name} was not ready within ${timeoutMs / 1_000} s: ${reason}`, { cause: thrown });
+      }
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { untilReady } from './until-ready.ts';
+import { untilReady } from './managed-process.ts';
 
 const never = Promise.withResolvers<never>().promise;
 

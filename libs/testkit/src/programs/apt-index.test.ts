@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { packagesInPlan } from './apt-index.ts';
+import { packagesInPlan } from './debian-programs.ts';
 
 const plan = `
 NOTE: This is only a simulation!

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { cacheFolder } from './cache-folder.ts';
+import { cacheFolder } from './debian-programs.ts';
 
 it('is in the home folder', () => {
   expect(cacheFolder({}, false)).toBe(join(homedir(), '.cache/model-gateway/programs'));

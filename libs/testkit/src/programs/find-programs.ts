@@ -1,13 +1,5 @@
-import { type ProgramKind, programNames, urlVariable } from './backend-kind.ts';
 import { programsFromDebian } from './debian-programs.ts';
-import { installedPrograms } from './installed-programs.ts';
-
-/** Where a kind's programs are. */
-export interface Programs {
-  readonly folder: string;
-  /** Folders of shared libraries that came with the programs, for LD_LIBRARY_PATH. */
-  readonly libraryFolders: readonly string[];
-}
+import { installedPrograms, type ProgramKind, type Programs, programNames, urlVariable } from './installed-programs.ts';
 
 /** Ways to come by programs: the machine's own, and packages. A way that has none gives undefined or throws why. */
 interface ProgramSources {

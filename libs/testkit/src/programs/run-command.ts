@@ -43,3 +43,8 @@ function reasonOf(thrown: unknown, timeoutMs: number): string {
   const complaint = 'stderr' in thrown && typeof thrown.stderr === 'string' ? thrown.stderr.trim() : '';
   return complaint === '' ? thrown.message : complaint.slice(-600);
 }
+
+/** One line about something slow, on standard error: a person should see why nothing happens yet. */
+export function reportProgress(text: string): void {
+  process.stderr.write(`testkit: ${text}\n`);
+}

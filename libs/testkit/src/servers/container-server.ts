@@ -1,9 +1,7 @@
-import { untilReady } from '../processes/until-ready.ts';
-import { runCommand } from '../programs/run-command.ts';
-import { reportProgress } from '../progress.ts';
-import { freePort } from './free-port.ts';
-import type { ServerProgram } from './server-program.ts';
-import type { TestServer } from './test-server.ts';
+import { untilReady } from '../processes/managed-process.ts';
+import { reportProgress, runCommand } from '../programs/run-command.ts';
+import { freePort } from './ports.ts';
+import type { ServerProgram, TestServer } from './test-server.ts';
 
 let problem: Promise<string | undefined> | undefined;
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { freePorts } from './free-port.ts';
+import { freePorts } from './ports.ts';
 
 it('gives different ports, below those of outgoing connections', async () => {
   const ports = await freePorts(20);

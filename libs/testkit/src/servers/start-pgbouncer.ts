@@ -1,11 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findPrograms } from '../programs/find-programs.ts';
-import { freePort } from './free-port.ts';
-import { startServerProcess } from './server-process.ts';
-import type { ProcessProgram } from './server-program.ts';
+import { freePort } from './ports.ts';
 import { selectOne, unprivilegedUid } from './start-postgres.ts';
-import type { TestServer } from './test-server.ts';
+import type { ProcessProgram, TestServer } from './test-server.ts';
+import { startServerProcess } from './test-server.ts';
 
 export interface PgBouncerOptions {
   /** The Postgres behind it. Its databases have the same names here. */

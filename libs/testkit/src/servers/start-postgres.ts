@@ -1,12 +1,10 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import type { Programs } from '../programs/find-programs.ts';
-import { runCommand } from '../programs/run-command.ts';
-import { reportProgress } from '../progress.ts';
-import { type ServerProgram, serverEnvironment } from './server-program.ts';
-import { startServer } from './start-server.ts';
+import type { Programs } from '../programs/installed-programs.ts';
+import { reportProgress, runCommand } from '../programs/run-command.ts';
 import type { TestServer } from './test-server.ts';
+import { type ServerProgram, serverEnvironment, startServer } from './test-server.ts';
 
 export interface PostgresOptions {
   /** A port of 127.0.0.1. Default: a free one. */

@@ -1,12 +1,11 @@
-import { converse } from './converse.ts';
-import type { ServerProgram } from './server-program.ts';
-import { startServer } from './start-server.ts';
-import type { TestServer } from './test-server.ts';
+import { sendAndExpect } from './ports.ts';
+import type { ServerProgram, TestServer } from './test-server.ts';
+import { startServer } from './test-server.ts';
 
 export interface RedisOptions {
   /** A port of 127.0.0.1. Default: a free one. */
   readonly port?: number | undefined;
-  /** Whether what it holds survives a restart. Default: false. */
+  /** Whether its data survive a restart. Default: false. */
   readonly persistent?: boolean | undefined;
   /** Whether it is a node of a cluster, which has no slots yet. Default: false. */
   readonly cluster?: boolean | undefined;
@@ -29,7 +28,7 @@ export function redisProgram({ persistent = false, cluster = false }: RedisOptio
       ...(cluster ? clusterSettings(port) : []),
     ],
     url: (host, port) => `redis://${host}:${port}`,
-    ping: (host, port) => converse(host, port, 'PING\r\n', '+PONG'),
+    ping: (host, port) => sendAndExpect(host, port, 'PING\r\n', '+PONG'),
   };
 }
 

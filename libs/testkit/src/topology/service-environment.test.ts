@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { serviceEnvironment, serviceNames, type TopologyAddresses } from './service-environment.ts';
+import { serviceEnvironment, serviceNames, type TopologyAddresses } from './service-plan.ts';
 
 const addresses: TopologyAddresses = {
   ports: {

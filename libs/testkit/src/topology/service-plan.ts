@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ProcessPlan } from '../processes/managed-process.ts';
-import { adminUrl, type ServiceName, serviceEnvironment, type TopologyAddresses } from './service-environment.ts';
+import type { TestBackends } from '../test-backends.ts';
 
 /** What is said of the process of a service besides its addresses. */
 export interface ServiceOptions {
@@ -50,3 +50,83 @@ async function askReadiness(url: string): Promise<void> {
   const text = await response.text();
   if (!response.ok) throw new Error(text.trim());
 }
+
+/** Every service in groups, callers before those they call: the order in which they stop. */
+export const serviceGroups = [
+  ['edge-router'],
+  ['responses-adapter', 'messages-adapter', 'usage-ingest'],
+  ['limiter', 'pool-broker', 'identity'],
+  ['usage-query'],
+] as const;
+
+export type ServiceName = (typeof serviceGroups)[number][number];
+
+export const serviceNames: readonly ServiceName[] = serviceGroups.flat();
+
+export interface ServicePorts {
+  readonly grpc: number;
+  readonly admin: number;
+}
+
+/** Everything that the settings of the services are made of. */
+export interface TopologyAddresses {
+  readonly ports: Readonly<Record<ServiceName, ServicePorts>>;
+  /** The public HTTP port. */
+  readonly edgePort: number;
+  readonly backends: TestBackends;
+  /** Folder of the edge's journal. */
+  readonly dataFolder: string;
+  readonly tokenHashKey: string;
+  /** Absent: the services use their default configuration. */
+  readonly gatewayConfigFile?: string | undefined;
+}
+
+/** The addresses and secrets of one service, as environment variables. */
+export function serviceEnvironment(name: ServiceName, addresses: TopologyAddresses): Readonly<Record<string, string>> {
+  const { grpc, admin } = addresses.ports[name];
+  return {
+    HOST: '127.0.0.1',
+    GRPC_PORT: String(grpc),
+    ADMIN_PORT: String(admin),
+    ...settingsOf[name](addresses),
+  };
+}
+
+export function grpcUrl({ ports }: TopologyAddresses, name: ServiceName): string {
+  return `http://127.0.0.1:${ports[name].grpc}`;
+}
+
+export function adminUrl({ ports }: TopologyAddresses, name: ServiceName): string {
+  return `http://127.0.0.1:${ports[name].admin}`;
+}
+
+type Settings = (addresses: TopologyAddresses) => Readonly<Record<string, string>>;
+
+const adapter: Settings = (addresses) => ({ POOL_BROKER_URL: grpcUrl(addresses, 'pool-broker') });
+
+const settingsOf: Readonly<Record<ServiceName, Settings>> = {
+  'edge-router': (addresses) => ({
+    PORT: String(addresses.edgePort),
+    LIMITER_URL: grpcUrl(addresses, 'limiter'),
+    POOL_BROKER_URL: grpcUrl(addresses, 'pool-broker'),
+    RESPONSES_ADAPTER_URL: grpcUrl(addresses, 'responses-adapter'),
+    MESSAGES_ADAPTER_URL: grpcUrl(addresses, 'messages-adapter'),
+    IDENTITY_URL: grpcUrl(addresses, 'identity'),
+    USAGE_QUERY_URL: grpcUrl(addresses, 'usage-query'),
+    NATS_URL: addresses.backends.natsUrl,
+    GATEWAY_DATA: addresses.dataFolder,
+  }),
+  'responses-adapter': adapter,
+  'messages-adapter': adapter,
+  limiter: (addresses) => ({
+    REDIS_URL: addresses.backends.redisUrl,
+    USAGE_QUERY_URL: grpcUrl(addresses, 'usage-query'),
+  }),
+  'pool-broker': ({ backends, gatewayConfigFile }) => ({
+    REDIS_URL: backends.redisUrl,
+    ...(gatewayConfigFile === undefined ? {} : { GATEWAY_CONFIG: gatewayConfigFile }),
+  }),
+  identity: ({ backends, tokenHashKey }) => ({ DATABASE_URL: backends.postgresUrl, TOKEN_HASH_KEY: tokenHashKey }),
+  'usage-ingest': ({ backends }) => ({ DATABASE_URL: backends.postgresUrl, NATS_URL: backends.natsUrl }),
+  'usage-query': ({ backends }) => ({ DATABASE_URL: backends.postgresUrl, NATS_URL: backends.natsUrl }),
+};

@@ -4,20 +4,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ManagedProcess, type ProcessControl } from '../processes/managed-process.ts';
-import { Undertaker } from '../processes/undertaker.ts';
+import { ProcessReaper } from '../processes/process-reaper.ts';
 import { runCommand } from '../programs/run-command.ts';
-import { freePorts } from '../servers/free-port.ts';
+import { freePorts } from '../servers/ports.ts';
 import type { TestBackends } from '../test-backends.ts';
 import {
   adminUrl,
+  environmentOfPrograms,
   grpcUrl,
+  repositoryRoot,
   type ServiceName,
+  type ServiceOptions,
   type ServicePorts,
   serviceGroups,
   serviceNames,
+  servicePlan,
   type TopologyAddresses,
-} from './service-environment.ts';
-import { environmentOfPrograms, repositoryRoot, type ServiceOptions, servicePlan } from './service-plan.ts';
+} from './service-plan.ts';
 
 export interface ServicesOptions extends ServiceOptions {
   /** Redis, NATS and Postgres. The database must be the services' own: it is migrated. */
@@ -30,7 +33,7 @@ export interface ServicesOptions extends ServiceOptions {
   readonly dataFolder?: string | undefined;
   /** Default: a random one, which makes tokens of earlier runs unknown. */
   readonly tokenHashKey?: string | undefined;
-  /** How many processes of a service there are; one of each unless told. */
+  /** How many processes of a service there are; one of each by default. */
   readonly replicas?: Partial<Readonly<Record<ServiceName, number>>> | undefined;
   /** Aborting it ends the start: what runs by then is stopped. */
   readonly signal?: AbortSignal | undefined;
@@ -72,7 +75,7 @@ export async function startServices(options: ServicesOptions): Promise<RunningSe
   const addresses = await chooseAddresses(options, stack);
   await migrate(options);
   const replicas = mapServices((name) =>
-    addresses.slice(0, replicaCount(name, options)).map((each) => replicaOf(name, each, options, undertakerOf(stack))),
+    addresses.slice(0, replicaCount(name, options)).map((each) => replicaOf(name, each, options, reaperOf(stack))),
   );
   stack.defer(() => stopInOrder(replicas));
   options.signal?.throwIfAborted();
@@ -126,24 +129,15 @@ function replicaOf(
   name: ServiceName,
   addresses: TopologyAddresses,
   options: ServicesOptions,
-  undertaker: Undertaker,
+  reaper: ProcessReaper,
 ): ServiceReplica {
-  const process = new ManagedProcess(servicePlan(name, addresses, options), undertaker);
   const isEdge = name === 'edge-router';
-  return {
+  return Object.assign(new ManagedProcess(servicePlan(name, addresses, options), reaper), {
     adminUrl: adminUrl(addresses, name),
     grpcUrl: grpcUrl(addresses, name),
     publicUrl: isEdge ? `http://127.0.0.1:${addresses.edgePort}` : undefined,
     dataFolder: isEdge ? addresses.dataFolder : undefined,
-    get pid() {
-      return process.pid;
-    },
-    stop: () => process.stop(),
-    kill: () => process.kill(),
-    pause: () => process.pause(),
-    resume: () => process.resume(),
-    restart: () => process.restart(),
-  };
+  });
 }
 
 function firstOf(replicas: readonly ServiceReplica[]): ServiceReplica {
@@ -173,38 +167,30 @@ async function migrate({ backends }: ServicesOptions): Promise<void> {
  */
 async function allStarted(starts: readonly Promise<void>[], signal: AbortSignal | undefined): Promise<void> {
   const failures: Error[] = [];
-  const noted = starts.map((start) =>
-    start.catch((thrown: unknown) => {
-      failures.push(thrown instanceof Error ? thrown : new Error(String(thrown)));
-      throw thrown;
-    }),
-  );
-  const settled = Promise.allSettled(noted);
+  const aborted = signal === undefined ? [] : [rejectedWhenAborted(signal)];
+  for (const start of starts) {
+    start.catch((thrown) => failures.push(thrown instanceof Error ? thrown : new Error(String(thrown))));
+  }
   try {
-    await unlessAborted(Promise.all(noted), signal);
+    await Promise.race([Promise.all(starts), ...aborted]);
   } catch {
     signal?.throwIfAborted();
-    await Promise.race([settled, sleep(furtherFailuresMs)]);
+    await Promise.race([Promise.allSettled(starts), sleep(furtherFailuresMs)]);
     throw new AggregateError(failures, failures.map(({ message }) => message).join('\n'));
   }
 }
 
 const furtherFailuresMs = 2_000;
 
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort);
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
+function rejectedWhenAborted(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  promise.catch(() => undefined);
+  return promise;
 }
 
-function undertakerOf(stack: AsyncDisposableStack): Undertaker {
-  return stack.adopt(new Undertaker(), (undertaker) => undertaker.dismiss());
+function reaperOf(stack: AsyncDisposableStack): ProcessReaper {
+  return stack.adopt(new ProcessReaper(), (reaper) => reaper.dismiss());
 }
 
 async function stopInOrder(replicas: RunningServices['replicas']): Promise<void> {

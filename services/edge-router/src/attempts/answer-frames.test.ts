@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RpcError } from '@gateway/rpc';
@@ -111,7 +111,7 @@ describe('the frames of a request', () => {
       const body = Buffer.alloc(size, 'x');
       const pieces = [body.subarray(0, size >> 1), Buffer.from(body.subarray(size >> 1))];
       const frames = await Array.fromAsync(
-        requestFrames(create(ExecuteHeadSchema, { requestId: 'r' }), new PiecedBytes(pieces)),
+        requestFrames(create(ExecuteHeadSchema, { requestId: 'r' }), new BufferList(pieces)),
       );
       expect(frames.map((frame) => frame.head?.requestId)).toEqual(['r', ...frames.slice(1).map(() => undefined)]);
       expect(Buffer.concat(frames.map((frame) => frame.body)).equals(body)).toBe(true);

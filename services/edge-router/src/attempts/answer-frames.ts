@@ -1,4 +1,4 @@
-import type { PiecedBytes } from '@gateway/json';
+import type { BufferList } from '@gateway/json';
 import type { ExecuteHead, ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { AnswerTooLongError } from './attempt-errors.ts';
@@ -48,8 +48,8 @@ export async function* answerFrames(call: AdapterCall, client: AbortSignal): Ans
 const adapterAnswersWithinMs = 500;
 
 /** A request in the frames that adapters take: mostly one. */
-export function requestFrames(head: ExecuteHead, body: PiecedBytes): AsyncIterable<RequestFrame> {
-  const [first = nothing, ...others] = body.length > frameBytes ? body.pieces.flatMap(inFrames) : [body.whole()];
+export function requestFrames(head: ExecuteHead, body: BufferList): AsyncIterable<RequestFrame> {
+  const [first = nothing, ...others] = body.length > frameBytes ? body.chunks.flatMap(inFrames) : [body.whole()];
   return released<RequestFrame>([{ head, body: first }, ...others.map((piece) => ({ body: piece }))]);
 }
 

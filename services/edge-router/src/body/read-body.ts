@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/errors';
-import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
-import { BulkTurns } from '@gateway/time';
+import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
+import { EventLoopYield } from '@gateway/time';
 import { inviteUpload } from '../http/upload.ts';
+import { BodyBuffer } from './body-buffer.ts';
 import type { BodyAllocation } from './body-memory.ts';
-import { BufferList } from './buffer-list.ts';
 import { bodyEncoding, decodeBody } from './decode-body.ts';
 import { receiveUpload, type UploadPace } from './receive-upload.ts';
 
@@ -25,11 +25,11 @@ export interface BodyRules extends BodyLimits {
 /**
  * Reads and checks a JSON body: encoding, size, decodability, grammar, in this order. Memory is taken as bytes arrive. The size is
  * refused as soon as it is certain, before the upload ends; a client that waits to be asked for its body is asked only now. The
- * places of `notedKey` are noted on the way: see `JsonBody.notedKeyEnds`. Throws `unsupported_encoding`, `body_too_large`,
+ * places of `trackedKey` are noted on the way: see `JsonBody.trackedKeyEnds`. Throws `unsupported_encoding`, `body_too_large`,
  * `providers_unavailable`, `invalid_body`, `invalid_json`, `invalid_request`, and a status 408 for an upload that is too slow.
  * @see spec "Size limits"
  */
-export async function readBody(request: IncomingMessage, rules: BodyRules, notedKey?: string): Promise<JsonBody> {
+export async function readBody(request: IncomingMessage, rules: BodyRules, trackedKey?: string): Promise<JsonBody> {
   const { limitBytes, acceptsCompression, pace, allocation } = rules;
   const encoding = bodyEncoding(request, acceptsCompression);
   const declaredBytes = declaredLength(request) ?? 0;
@@ -40,10 +40,10 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, noted
   const upload = receiveUpload(request, pace, stop.signal);
   try {
     if (encoding === 'identity') {
-      return await gather(upload, { rules, sizeIsCertain: declaredLength(request) !== undefined, notedKey });
+      return await gather(upload, { rules, sizeIsCertain: declaredLength(request) !== undefined, trackedKey });
     }
     const read = (decoded: AsyncIterable<Buffer>) =>
-      gather(decoded, { rules, sizeIsCertain: false, notedKey }).catch((thrown: unknown) => {
+      gather(decoded, { rules, sizeIsCertain: false, trackedKey }).catch((thrown: unknown) => {
         stop.abort();
         throw thrown;
       });
@@ -58,17 +58,17 @@ interface Gathering {
   readonly rules: BodyRules;
   /** The body can't turn out too large any more. */
   readonly sizeIsCertain: boolean;
-  readonly notedKey: string | undefined;
+  readonly trackedKey: string | undefined;
 }
 
 /** Keeps the bytes and checks them as they come. Much of them takes its turns with other requests. */
 async function gather(
   pieces: AsyncIterable<Buffer>,
-  { rules: { limitBytes, allocation }, sizeIsCertain, notedKey }: Gathering,
+  { rules: { limitBytes, allocation }, sizeIsCertain, trackedKey }: Gathering,
 ): Promise<JsonBody> {
-  const skimmer = new JsonSkimmer({ notedKey });
-  const bytes = new BufferList(limitBytes, allocation);
-  const turns = new BulkTurns();
+  const scanner = new JsonScanner({ trackedKey });
+  const bytes = new BodyBuffer(limitBytes, allocation);
+  const turns = new EventLoopYield();
   let size = 0;
   let badJson: unknown;
   for await (const piece of pieces) {
@@ -76,15 +76,15 @@ async function gather(
     if (size > limitBytes) throw tooLarge(limitBytes);
     await turns.spend(piece.length);
     if (badJson !== undefined) continue;
-    badJson = failureOf(() => skimmer.push(piece));
+    badJson = failureOf(() => scanner.push(piece));
     if (badJson === undefined) await bytes.add(piece);
     else if (sizeIsCertain) throw badJson;
     // Read on to the end and keep nothing: too large, or undecodable, comes first among the errors.
     else bytes.clear();
   }
-  badJson ??= failureOf(() => skimmer.end());
+  badJson ??= failureOf(() => scanner.end());
   if (badJson !== undefined) throw badJson;
-  return new JsonBody(new PiecedBytes(bytes.pieces), skimmer);
+  return new JsonBody(new BufferList(bytes.pieces), scanner);
 }
 
 function failureOf(act: () => void): unknown {

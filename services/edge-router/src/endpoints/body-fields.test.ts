@@ -1,13 +1,13 @@
-import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
+import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { describe, expect, it } from 'vitest';
 import { checkBoolean, requireArray, requiredModel, requireInteger, textOf } from './body-fields.ts';
 
 function bodyOf(text: string): JsonBody {
   const bytes = Buffer.from(text);
-  const skimmer = new JsonSkimmer();
-  skimmer.push(bytes);
-  skimmer.end();
-  return new JsonBody(new PiecedBytes([bytes]), skimmer);
+  const scanner = new JsonScanner();
+  scanner.push(bytes);
+  scanner.end();
+  return new JsonBody(new BufferList([bytes]), scanner);
 }
 
 const invalid = (field: string) =>

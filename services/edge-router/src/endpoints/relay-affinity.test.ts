@@ -1,5 +1,5 @@
-import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
-import { digestOfSeal } from '@gateway/sealed-reasoning';
+import { reasoningDigest } from '@gateway/encrypted-reasoning';
+import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { describe, expect, it } from 'vitest';
 import { type RelayedConversation, relayAffinity } from './relay-affinity.ts';
 
@@ -14,13 +14,13 @@ const affinityOf = (body: object, more: Partial<RelayedConversation> = {}) =>
 
 function read(text: string): JsonBody {
   const bytes = Buffer.from(text);
-  const skimmer = new JsonSkimmer({ notedKey: 'encrypted_content' });
-  skimmer.push(bytes);
-  skimmer.end();
-  return new JsonBody(new PiecedBytes([bytes]), skimmer);
+  const scanner = new JsonScanner({ trackedKey: 'encrypted_content' });
+  scanner.push(bytes);
+  scanner.end();
+  return new JsonBody(new BufferList([bytes]), scanner);
 }
 const turn = (letter: string) => ({ input: [{ type: 'reasoning', encrypted_content: seal(letter) }] });
-const answerWith = (letter: string) => ({ answerId: 'resp_1', sealedReasoning: digestOfSeal(seal(letter)) });
+const answerWith = (letter: string) => ({ answerId: 'resp_1', sealedReasoning: reasoningDigest(seal(letter)) });
 
 describe('a relayed conversation', () => {
   it('that names a session is kept by it, whatever it brings along', async () => {

@@ -1,5 +1,5 @@
+import { lastReasoningAfter } from '@gateway/encrypted-reasoning';
 import type { JsonBody } from '@gateway/json';
-import { lastSealBehind } from '@gateway/sealed-reasoning';
 import { answerKey, reasoningKey } from '../attempts/affinity-key.ts';
 import type { Generation } from './generate.ts';
 
@@ -10,7 +10,7 @@ export interface RelayedConversation {
   readonly tokenId: string;
   /** Empty when the client named no session. */
   readonly sessionKey: string;
-  /** In which the key of the dialect's encrypted reasoning was noted: a SealMember. */
+  /** In which the key of the dialect's encrypted reasoning was noted: a ReasoningMember. */
   readonly body: JsonBody;
 }
 
@@ -20,7 +20,7 @@ export interface RelayedConversation {
  */
 export function relayAffinity({ tokenId, sessionKey, body }: RelayedConversation): Affinity {
   if (sessionKey !== '') return { affinityKey: sessionKey, answerKeysOf: noKeys };
-  return reasoningAffinity(tokenId, lastSealBehind(body.source, body.notedKeyEnds));
+  return reasoningAffinity(tokenId, lastReasoningAfter(body.source, body.trackedKeyEnds));
 }
 
 const noKeys = (): readonly string[] => [];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LimiterService, SettleRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { CallOptions, Client } from '@gateway/rpc';
+import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { Client } from '@gateway/rpc';
 import type { FallbackLimiter } from '../admission/fallback-limiter.ts';
 
 export interface Charge {
@@ -18,7 +18,7 @@ export interface DayBudgetChargerOptions {
   readonly onFault: (fault: unknown, requestId: string) => void;
   /** Takes note of what is charged, and of what has to wait for the limiter. */
   readonly totals: Pick<FallbackLimiter, 'noteTotal' | 'noteUncharged'>;
-  /** Pause between offers of what was not taken; a second unless told. */
+  /** Pause between offers of what was not taken. Default: 1 s. */
   readonly retryMs?: number;
 }
 
@@ -28,19 +28,28 @@ const maxWaiting = 100_000;
 /** Charges finished requests to the day budget. What the limiter did not take is offered again under the same id. */
 export class DayBudgetCharger implements AsyncDisposable {
   readonly #options: DayBudgetChargerOptions;
-  readonly #callOptions: CallOptions;
   readonly #stop = new AbortController();
   readonly #waiting: Charge[] = [];
   #retrying: Promise<void> | undefined;
 
   constructor(options: DayBudgetChargerOptions) {
     this.#options = options;
-    this.#callOptions = { timeoutMs: options.timeoutMs };
   }
 
-  /** Resolves when the charge is seen by the next request, or when it has to wait for the limiter. Never throws. */
-  charge(charge: Charge): Promise<void> {
-    return this.#settle(charge).catch((fault: unknown) => this.#offerAgain(charge, fault));
+  /** Resolves when the charge is seen by the next request, or when it has to wait for the limiter. Never rejects. */
+  async charge(charge: Charge): Promise<void> {
+    const { onFault, totals } = this.#options;
+    try {
+      await this.#settle(charge);
+    } catch (fault) {
+      onFault(fault, charge.requestId);
+      totals.noteUncharged(charge.key, charge.localDay, charge.tokens);
+      if (this.#waiting.length >= maxWaiting) this.#waiting.shift();
+      this.#waiting.push(charge);
+      this.#retrying ??= this.#retryUntilEmpty().finally(() => {
+        this.#retrying = undefined;
+      });
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -48,44 +57,26 @@ export class DayBudgetCharger implements AsyncDisposable {
     await this.#retrying;
   }
 
-  #offerAgain(charge: Charge, fault: unknown): void {
-    this.#options.onFault(fault, charge.requestId);
-    this.#options.totals.noteUncharged(charge.key, charge.localDay, charge.tokens);
-    if (this.#waiting.length >= maxWaiting) this.#waiting.shift();
-    this.#waiting.push(charge);
-    this.#retrying ??= this.#retryUntilEmpty().finally(() => {
-      this.#retrying = undefined;
-    });
-  }
-
   async #settle({ key, requestId, localDay, tokens }: Charge): Promise<void> {
-    const request: SettleRequest = {
-      $typeName: 'gateway.limiter.v1.SettleRequest',
-      key,
-      requestId,
-      localDay,
-      tokens: BigInt(tokens),
-    };
-    const { usedTokens } = await this.#options.limiter.settle(request, this.#callOptions);
-    this.#options.totals.noteTotal(key, localDay, Number(usedTokens));
+    const { limiter, timeoutMs, totals } = this.#options;
+    const { usedTokens } = await limiter.settle({ key, requestId, localDay, tokens: BigInt(tokens) }, { timeoutMs });
+    totals.noteTotal(key, localDay, Number(usedTokens));
   }
 
+  /** Offers the waiting charges in their order, after each failure again after a pause. */
   async #retryUntilEmpty(): Promise<void> {
-    while (this.#waiting.length > 0 && !this.#stop.signal.aborted) {
-      await sleep(this.#options.retryMs ?? 1_000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
-      await this.#retryOnce();
-    }
-  }
-
-  /** Offers the waiting charges in order, up to the first that is not taken. */
-  async #retryOnce(): Promise<void> {
-    for (let next = this.#waiting[0]; next !== undefined && !this.#stop.signal.aborted; next = this.#waiting[0]) {
+    const { signal } = this.#stop;
+    const pause = () => sleep(this.#options.retryMs ?? 1_000, undefined, { signal }).catch(() => undefined);
+    await pause();
+    for (let next = this.#waiting[0]; next !== undefined && !signal.aborted; next = this.#waiting[0]) {
       try {
         await this.#settle(next);
+        // The oldest may have been dropped meanwhile.
+        if (this.#waiting[0] === next) this.#waiting.shift();
       } catch (fault) {
-        return this.#options.onFault(fault, next.requestId);
+        this.#options.onFault(fault, next.requestId);
+        await pause();
       }
-      this.#waiting.shift();
     }
   }
 }

@@ -22,7 +22,7 @@ const silent = createLogger('test', 'silent');
 const never = new AbortController().signal;
 
 describe('the change feed', () => {
-  it('begins with an empty batch, and tells only what changes after it', async () => {
+  it('begins with an empty batch, and has only what changes after it', async () => {
     const changes = new Changes();
     changes.ids.push('before');
     const batches = new ChangeFeed(changes, silent, 5).watch(never);

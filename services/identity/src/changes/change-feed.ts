@@ -7,7 +7,7 @@ export type ChangeSource = Pick<TokenStore, 'lastSequence' | 'changesAfter'>;
 
 /**
  * Tells watchers which tokens changed, whichever replica changed them: it asks the database every `pollMs`, and at
- * once after a change of its own process. A watcher that reads slowly is told everything later, in one batch.
+ * once after a change of its own process. A watcher that reads slowly gets everything later, in one batch.
  */
 export class ChangeFeed {
   readonly #source: ChangeSource;

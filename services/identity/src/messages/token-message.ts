@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { TokenKind, type TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { Token, TokenLimits } from '../tokens/token.ts';
+import type { Token, TokenLimits } from '../tokens/token-rules.ts';
 
 /** A token as it travels. */
 export function toTokenMessage(token: Token): MessageInitShape<typeof TokenSchema> {

@@ -4,7 +4,7 @@ import { type IssueRequest, TokenKind } from '@gateway/proto/identity/v1/identit
 import { createTokenText, tokenSha256 } from '@gateway/tokens';
 import type { Identity } from '../identity.ts';
 import { fromLimitsMessage, toTokenMessage } from '../messages/token-message.ts';
-import type { Token } from '../tokens/token.ts';
+import type { Token } from '../tokens/token-rules.ts';
 import { checkLabel, checkLimits } from '../tokens/token-rules.ts';
 
 /** A new token. This answer is the only place where its text ever is. */

@@ -4,17 +4,10 @@ import type { Identity } from '../identity.ts';
 import { toTokenMessage } from '../messages/token-message.ts';
 
 /** The token behind a digest; no token when it is unknown or revoked. */
-export async function resolve({ store, hasher, resolved }: Identity, { tokenSha256 }: ResolveRequest) {
+export async function resolve({ store, hasher, metrics }: Identity, { tokenSha256 }: ResolveRequest) {
   if (tokenSha256.length !== 32) throw new GatewayError('invalid_request', 'token_sha256 must be 32 bytes.');
   const token = await store.findByHash(hasher.candidates(tokenSha256));
-  if (token === undefined) {
-    resolved('unknown');
-    return {};
-  }
-  if (token.revokedAtMs !== undefined) {
-    resolved('revoked');
-    return {};
-  }
-  resolved('valid');
-  return { token: toTokenMessage(token) };
+  const result = token === undefined ? 'unknown' : token.revokedAtMs === undefined ? 'valid' : 'revoked';
+  metrics.resolved(result);
+  return token !== undefined && result === 'valid' ? { token: toTokenMessage(token) } : {};
 }

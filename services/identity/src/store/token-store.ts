@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { Database, GatewayDatabase, TokensTable } from '@gateway/database';
 import type { Transaction } from 'kysely';
-import type { TokenHash } from '../hashing/token-hasher.ts';
-import type { Token, TokenLimits } from '../tokens/token.ts';
-import { recordAudit } from './audit-record.ts';
+import type { TokenHash } from '../hashing/hash-key.ts';
+import type { Token, TokenLimits } from '../tokens/token-rules.ts';
 
 export interface TokenChanges {
   readonly tokenIds: readonly string[];
@@ -187,4 +187,24 @@ function toToken(row: TokenRow): Token {
 
 function toLimitColumns({ requestsPerMinute, tokensPerDay }: TokenLimits) {
   return { requests_per_minute: requestsPerMinute ?? null, tokens_per_day: tokensPerDay ?? null };
+}
+
+export interface AuditRecord {
+  readonly atMs: number;
+  readonly action: 'token.issued' | 'token.revoked' | 'token.limits_set';
+  /** The token's id. */
+  readonly subject: string;
+  /** What was set. Never a secret. */
+  readonly details: Readonly<Record<string, string | number | undefined>>;
+}
+
+/** Notes what an operator did, in the transaction that does it. */
+export async function recordAudit(
+  transaction: Transaction<Database>,
+  { atMs, action, subject, details }: AuditRecord,
+): Promise<void> {
+  await transaction
+    .insertInto('audit_log')
+    .values({ audit_id: randomUUID(), at_ms: atMs, action, subject, details: JSON.stringify(details) })
+    .execute();
 }

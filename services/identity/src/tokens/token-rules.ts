@@ -1,13 +1,30 @@
 import { GatewayError } from '@gateway/errors';
-import type { Token, TokenLimits } from './token.ts';
+
+/** The limits of a service token. Undefined: not limited. */
+export interface TokenLimits {
+  readonly requestsPerMinute?: number | undefined;
+  readonly tokensPerDay?: number | undefined;
+}
+
+/** A caller's token, without its text, which only its holder has. */
+export interface Token {
+  readonly tokenId: string;
+  readonly kind: 'service' | 'personal';
+  readonly label: string;
+  /** Empty for personal tokens. */
+  readonly limits: TokenLimits;
+  readonly createdAtMs: number;
+  /** Undefined while the token is valid. */
+  readonly revokedAtMs: number | undefined;
+}
 
 const maxLabelLength = 100;
 
 /**
  * The label without spaces around it.
  *
- * @throws GatewayError `invalid_request` for one that is empty or too long, or that holds a character which is not seen, or
- * changes how others are seen: people tell tokens apart by their labels.
+ * @throws GatewayError `invalid_request` for one that is empty or too long, or that has a character which is not seen, or
+ * changes how others are seen: people distinguish tokens by their labels.
  */
 export function checkLabel(text: string): string {
   if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) || !text.isWellFormed()) {

@@ -1,11 +1,12 @@
+import { create } from '@bufbuild/protobuf';
+import { GetDayTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { createLogger } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { watchedMetrics } from '../../test/watched-metrics.ts';
 import type { DayTotalUnknown } from '../store/limit-store.ts';
 import { MemoryLimitStore } from '../store/memory-limit-store.ts';
-import { DayTotals } from './day-totals.ts';
-import type { Ledger } from './usage-ledger.ts';
+import { DayTotals, type DayTotalsParts } from './day-totals.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const key = 'token:1';
@@ -17,7 +18,7 @@ describe('day totals', () => {
   let watched: ReturnType<typeof watchedMetrics>;
   let totals: DayTotals;
   const recorded = new Set<string>();
-  const dayTotal = vi.fn<Ledger['dayTotal']>();
+  const dayTotal = vi.fn<NonNullable<DayTotalsParts['usageQuery']>['getDayTotal']>();
 
   beforeEach(() => {
     vi.useFakeTimers();
@@ -26,10 +27,10 @@ describe('day totals', () => {
     watched = watchedMetrics();
     recorded.clear();
     dayTotal.mockReset();
-    dayTotal.mockImplementation(async (_key, _day, requestIds) => ({
-      totalTokens: recorded.size,
-      includedIds: requestIds.filter((id) => recorded.has(id)),
-    }));
+    dayTotal.mockImplementation(async ({ requestIds = [] }) => {
+      const includedRequestIds = requestIds.filter((id) => recorded.has(id));
+      return create(GetDayTotalResponseSchema, { totalTokens: BigInt(recorded.size), includedRequestIds });
+    });
     totals = open(1_000);
   });
   afterEach(() => {
@@ -39,8 +40,8 @@ describe('day totals', () => {
 
   function open(everyMs: number): DayTotals {
     const logger = createLogger('limiter', 'silent');
-    const ledger = { covers: (each: string) => each.startsWith('token:'), dayTotal };
-    return new DayTotals({ store, ledger, clock, metrics: watched.metrics, logger, everyMs });
+    const usageQuery = { getDayTotal: dayTotal };
+    return new DayTotals({ store, usageQuery, clock, metrics: watched.metrics, logger, everyMs });
   }
   const settle = (requestId: string) => store.settle({ key, requestId, localDay: day, tokens: 1, hasLedger: true });
   const settleMany = async (count: number) => {
@@ -88,9 +89,9 @@ describe('day totals', () => {
 
   it('let a request wait for a short time, and a reload that none waits for a longer one', async () => {
     await totals.load(key, day);
-    expect(dayTotal.mock.lastCall?.[3]).toBe(500);
+    expect(dayTotal.mock.lastCall?.[1]).toEqual({ timeoutMs: 500 });
     await totals.reload(key, day);
-    expect(dayTotal.mock.lastCall?.[3]).toBe(5_000);
+    expect(dayTotal.mock.lastCall?.[1]).toEqual({ timeoutMs: 5_000 });
   });
 
   it('are reloaded at every turn when the key is always in use', async () => {
@@ -125,6 +126,6 @@ describe('day totals', () => {
     expect(await totals.reload(key, day)).toMatchObject({ usedTokensAfter: 11_500, pendingTokens: 0 });
     for (let n = 11_500; n < 12_000; n++) recorded.add(`request-${n}`);
     expect(await totals.reload(key, day)).toMatchObject({ usedTokensAfter: 12_000 });
-    expect(dayTotal.mock.calls.map(([, , requestIds]) => requestIds.length)).toEqual([0, 10_000, 6_000, 0]);
+    expect(dayTotal.mock.calls.map(([{ requestIds }]) => requestIds?.length)).toEqual([0, 10_000, 6_000, 0]);
   });
 });

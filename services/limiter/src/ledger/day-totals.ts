@@ -1,20 +1,16 @@
+import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { Client } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
 import type { Clock, LocalDay } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { type LimiterMetrics, reasonOf } from '../metrics.ts';
-import {
-  type DayTotalUnknown,
-  type LedgerTotal,
-  type LimitStore,
-  maxPendingIds,
-  type ReloadedDay,
-} from '../store/limit-store.ts';
+import { type DayTotalUnknown, type LimitStore, maxPendingIds, type ReloadedDay } from '../store/limit-store.ts';
 import { dayForgottenAtMs } from '../windows/decide.ts';
-import type { Ledger } from './usage-ledger.ts';
 
 export interface DayTotalsParts {
   readonly store: LimitStore;
-  readonly ledger: Ledger;
+  /** The ledger. Without it every key counts from zero. */
+  readonly usageQuery: Pick<Client<typeof UsageQueryService>, 'getDayTotal'> | undefined;
   readonly clock: Clock;
   readonly metrics: LimiterMetrics;
   readonly logger: Logger;
@@ -54,8 +50,9 @@ export class DayTotals implements Disposable {
     clearInterval(this.#timer);
   }
 
+  /** Whether the ledger knows of such keys: those of tokens, with ids that tokens can have. */
   covers(key: string): boolean {
-    return this.#parts.ledger.covers(key);
+    return this.#parts.usageQuery !== undefined && /^token:[!-~]+$/.test(key);
   }
 
   /** Asks what may need the day's total. When that is missing it is loaded first; as long as it can't be, the day counts from zero. */
@@ -75,7 +72,7 @@ export class DayTotals implements Disposable {
 
   /** Loads a total that a counter lacks, once for many who need it at a time. Undefined when it can't be learnt now. */
   load(key: string, day: LocalDay): Promise<ReloadedDay | undefined> {
-    const name = nameOf(key, day);
+    const name = `${day}/${key}`;
     const running = this.#loading.get(name);
     if (running !== undefined) return running;
     const loading = this.reload(key, day, { timeoutMs: 500, needsIds: false }).finally(() =>
@@ -124,17 +121,15 @@ export class DayTotals implements Disposable {
     const nowMs = this.#parts.clock.nowMs();
     const due = [...this.#days.values()].filter(({ dueAtMs }) => dueAtMs <= nowMs).values();
     const reloadNext = async () => {
-      for (const day of due) await this.#reloadInUse(day).catch(() => undefined);
+      for (const used of due) {
+        used.dueAtMs = nowMs + this.#pauseMs(used);
+        // Others pause until just before the next turn. To them the day may be in use.
+        const pauseMs = Math.floor(0.9 * Math.min(used.dueAtMs - nowMs, this.#parts.everyMs));
+        await this.reload(used.key, used.day, { pauseMs }).catch(() => undefined);
+      }
     };
     await Promise.all(Array.from({ length: 8 }, reloadNext));
     this.#isReloading = false;
-  }
-
-  async #reloadInUse(used: DayInUse): Promise<void> {
-    const pauseMs = this.#pauseMs(used);
-    used.dueAtMs = this.#parts.clock.nowMs() + pauseMs;
-    // It ends before the next turn. To other limiters the day may be in use.
-    await this.reload(used.key, used.day, { pauseMs: Math.floor(0.9 * Math.min(pauseMs, this.#parts.everyMs)) });
   }
 
   #reloadOften(key: string, day: LocalDay): void {
@@ -153,11 +148,12 @@ export class DayTotals implements Disposable {
   }
 
   #dayInUse(key: string, day: LocalDay): DayInUse {
-    const known = this.#days.get(nameOf(key, day));
+    const name = `${day}/${key}`;
+    const known = this.#days.get(name);
     if (known !== undefined) return known;
     const nowMs = this.#parts.clock.nowMs();
     const used = { key, day, dueAtMs: nowMs + this.#parts.everyMs, oftenUntilMs: 0, usedAtMs: nowMs };
-    this.#days.set(nameOf(key, day), used, { ttl: Math.max(1, dayForgottenAtMs(day) - nowMs) });
+    this.#days.set(name, used, { ttl: Math.max(1, dayForgottenAtMs(day) - nowMs) });
     return used;
   }
 
@@ -170,17 +166,13 @@ export class DayTotals implements Disposable {
     return true;
   }
 
-  async #read(
-    key: string,
-    day: LocalDay,
-    requestIds: readonly string[],
-    timeoutMs: number,
-  ): Promise<LedgerTotal | undefined> {
-    const { ledger, clock, metrics, logger } = this.#parts;
+  async #read(key: string, localDay: LocalDay, requestIds: readonly string[], timeoutMs: number) {
+    const { usageQuery, clock, metrics, logger } = this.#parts;
     try {
-      const total = await ledger.dayTotal(key, day, requestIds, timeoutMs);
+      const question = { tokenId: key.slice('token:'.length), localDay, requestIds: [...requestIds] };
+      const total = await usageQuery?.getDayTotal(question, { timeoutMs });
       this.#isFailing = false;
-      return total;
+      return total && { totalTokens: Number(total.totalTokens), includedIds: total.includedRequestIds };
     } catch (thrown) {
       this.#isFailing = true;
       this.#retryAtMs = clock.nowMs() + 1_000;
@@ -198,7 +190,7 @@ interface ReloadOptions {
   readonly timeoutMs?: number;
   /** Even if the ledger has less than it had. */
   readonly force?: boolean;
-  /** False to go on without them when the store can't read them now. */
+  /** False to go on without pending ids when the store can't read them now. */
   readonly needsIds?: boolean;
 }
 
@@ -210,10 +202,6 @@ interface DayInUse {
   oftenUntilMs: number;
   /** The longer ago, the more rarely it is reloaded. */
   usedAtMs: number;
-}
-
-function nameOf(key: string, day: LocalDay): string {
-  return `${day}/${key}`;
 }
 
 function isUnknown(answer: { readonly kind: string }): answer is DayTotalUnknown {

@@ -1,5 +1,6 @@
 import type { AdmitStreamRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { Limiter } from '../limiter.ts';
+import { slicesOf } from '../store/limit-store.ts';
 import { admit } from './admit.ts';
 
 /**
@@ -13,16 +14,12 @@ export async function* admitStream(
 ) {
   for await (const { checks } of until(draining, requests)) {
     const decisions: Awaited<ReturnType<typeof admit>>[] = [];
-    for (let start = 0; start < checks.length; start += checksAtOnce) {
-      const some = checks.slice(start, start + checksAtOnce);
+    for (const some of slicesOf(checks)) {
       decisions.push(...(await Promise.all(some.map((check) => admit(limiter, check)))));
     }
     yield { decisions };
   }
 }
-
-/** A batch may have hundreds of thousands of checks; the store must decide each in time. */
-const checksAtOnce = 500;
 
 async function* until<T>(stop: AbortSignal, source: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();

@@ -4,12 +4,10 @@ import type { Limiter } from '../limiter.ts';
 import { recordAll } from '../store/limit-store.ts';
 import { readGroup, readKey, readReplicaId, readRequestId } from './messages.ts';
 
-const maxAdmissions = 1_000;
-
 /** Records that a replica of a caller lives, and what it admitted by itself. Answers its place, when that is known. */
 export async function heartbeat({ store }: Limiter, { group, replicaId, admissions }: HeartbeatRequest) {
-  if (admissions.length > maxAdmissions) {
-    throw new GatewayError('invalid_request', `admissions must be ${maxAdmissions} at most.`);
+  if (admissions.length > 1_000) {
+    throw new GatewayError('invalid_request', 'admissions must be 1000 at most.');
   }
   const own = admissions.map(({ key, requestId, ageMs }) => ({
     key: readKey(key),

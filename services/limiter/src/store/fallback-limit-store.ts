@@ -4,29 +4,23 @@ import { LastKnownPlace, type ReplicaPlace, replicaHeartbeatMs, shareOf } from '
 import { RpcError } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
 import type { Clock, LocalDay } from '@gateway/time';
+import type { LimiterConfig } from '../config.ts';
 import { type LimiterMetrics, reasonOf } from '../metrics.ts';
 import type { Decision } from '../windows/decide.ts';
 import type { RecordedAdmission } from '../windows/minute-window.ts';
 import * as port from './limit-store.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 
-/** A store that can be away, and be asked whether it still is. */
 export interface RemoteLimitStore extends port.LimitStore {
   /** Fails while the store is away, and while it takes nothing new. */
   probe(): Promise<void>;
 }
 
-export interface FallbackLimitStoreOptions {
+export interface FallbackLimitStoreOptions extends Pick<LimiterConfig, 'failureMode' | 'localMaxMs' | 'leastReplicas'> {
   readonly remote: RemoteLimitStore;
   readonly clock: Clock;
   readonly metrics: LimiterMetrics;
   readonly logger: Logger;
-  /** What happens while the remote store is away: decide from the local windows, or fail. */
-  readonly failureMode: 'local' | 'closed';
-  /** How long the local windows may decide in one outage; then it fails as `closed`. */
-  readonly localMaxMs: number;
-  /** Among how many processes like this one a limit is divided meanwhile at least. More, when more were heard of. */
-  readonly leastReplicas: number;
   /** How many keys, admissions and settles are kept for an outage. */
   readonly maxKept: number;
   /** How often a store that is away is asked. */
@@ -89,52 +83,38 @@ export class FallbackLimitStore implements port.LimitStore, AsyncDisposable {
   }
 
   admit(check: port.Check): Promise<Decision | port.DayTotalUnknown> {
-    return this.#ask(
-      () => this.#admitRemotely(check),
-      () => this.#admitAlone(check),
-    );
+    const alone = () => this.#admitAlone(check);
+    return this.#ask(alone, () => this.#admitRemotely(check));
   }
 
   settle(settlement: port.Settlement): Promise<port.DayTotal> {
-    return this.#ask(
-      () => this.#settleRemotely(settlement),
-      () => {
-        this.#keepSettle(settlement);
-        return this.#local.settle(settlement);
-      },
-    );
+    const alone = () => this.#settleAlone(settlement);
+    return this.#ask(alone, () => this.#settleRemotely(settlement));
   }
 
   /** Only shared counters are reloaded again and again; those of an outage end with it. */
   pendingIds(key: string, day: LocalDay, pauseMs: number): Promise<readonly string[] | undefined> {
-    const none = async () => undefined;
-    return this.#ask(() => this.#remote.pendingIds(key, day, pauseMs), none);
+    return this.#ask(unknown, (remote) => remote.pendingIds(key, day, pauseMs));
   }
 
   reloadDay(key: string, day: LocalDay, total: port.LedgerTotal): Promise<port.ReloadedDay> {
-    return this.#ask(
-      () => this.#remote.reloadDay(key, day, total),
-      () => this.#local.reloadDay(key, day, total),
-    );
+    const alone = () => this.#local.reloadDay(key, day, total);
+    return this.#ask(alone, (remote) => remote.reloadDay(key, day, total));
   }
 
   /** Without the shared store these local windows keep them, and hand them over with their own. */
   recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void> {
-    return this.#ask(
-      () => this.#remote.recordAdmissions(key, admissions),
-      async () => {
-        this.#requirePlace();
-        this.#admittedMeanwhile?.push(...admissions.map((admission) => ({ key, ...admission })));
-        await this.#local.recordAdmissions(key, admissions);
-      },
-    );
+    const alone = async () => {
+      this.#requirePlace();
+      this.#admittedMeanwhile?.push(...admissions.map((admission) => ({ key, ...admission })));
+      await this.#local.recordAdmissions(key, admissions);
+    };
+    return this.#ask(alone, (remote) => remote.recordAdmissions(key, admissions));
   }
 
   heartbeat(group: string, replicaId: string): Promise<ReplicaPlace | undefined> {
-    return this.#ask(
-      () => this.#remote.heartbeat(group, replicaId),
-      async () => void this.#requirePlace(),
-    );
+    const alone = async () => void this.#requirePlace();
+    return this.#ask(alone, (remote) => remote.heartbeat(group, replicaId));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -148,12 +128,12 @@ export class FallbackLimitStore implements port.LimitStore, AsyncDisposable {
    * Asks the remote store; while it is away, or when it turns out to be, the local one. Nothing happens between the look whether it is
    * away and the local decision: what is admitted locally is always handed over.
    */
-  async #ask<T>(askRemote: () => Promise<T>, answerAlone: () => Promise<T>): Promise<T> {
+  async #ask<T>(alone: () => Promise<T>, ask: (remote: RemoteLimitStore) => Promise<T>): Promise<T> {
     for (;;) {
       await this.#handingOver;
-      if (this.isAway) return answerAlone();
+      if (this.isAway) return alone();
       try {
-        return await askRemote();
+        return await ask(this.#remote);
       } catch (thrown) {
         this.#beginOutage(thrown);
       }
@@ -197,10 +177,9 @@ export class FallbackLimitStore implements port.LimitStore, AsyncDisposable {
     return place;
   }
 
-  /** Tells the other processes that this one lives, and learns its place among them. */
+  /** Announces that this process lives, and learns its place among them. */
   async #sayAlive(): Promise<void> {
-    const unknown = async () => undefined;
-    const place = await this.#ask(() => this.#remote.heartbeat('limiter', this.#replicaId), unknown);
+    const place = await this.#ask(unknown, (remote) => remote.heartbeat('limiter', this.#replicaId));
     if (place !== undefined) this.#place.note(place, this.#options.clock.nowMs());
   }
 
@@ -215,7 +194,7 @@ export class FallbackLimitStore implements port.LimitStore, AsyncDisposable {
     if (!this.isAway) this.#local.setDayTotal(key, day, usedTokens);
   }
 
-  #keepSettle(settlement: port.Settlement): void {
+  async #settleAlone(settlement: port.Settlement): Promise<port.DayTotal> {
     const { metrics, maxKept } = this.#options;
     this.#pendingSettles.set(JSON.stringify([settlement.key, settlement.localDay, settlement.requestId]), settlement);
     for (const name of this.#pendingSettles.keys()) {
@@ -225,6 +204,7 @@ export class FallbackLimitStore implements port.LimitStore, AsyncDisposable {
     }
     metrics.pendingSettles.set(this.#pendingSettles.size);
     this.#planRecovery();
+    return this.#local.settle(settlement);
   }
 
   #beginOutage(thrown: unknown): void {
@@ -235,13 +215,6 @@ export class FallbackLimitStore implements port.LimitStore, AsyncDisposable {
     metrics.storeAway.set(1);
     logger.warn({ reason: reasonOf(thrown) }, 'the shared store does not answer');
     this.#planRecovery();
-  }
-
-  #endOutage(): void {
-    const { clock, metrics, logger } = this.#options;
-    logger.info({ durationMs: clock.nowMs() - (this.#awaySinceMs ?? 0) }, 'the shared store answers again');
-    this.#awaySinceMs = undefined;
-    metrics.storeAway.set(0);
   }
 
   #planRecovery(): void {
@@ -266,15 +239,17 @@ export class FallbackLimitStore implements port.LimitStore, AsyncDisposable {
 
   /** Gives the store what this process admitted in the last minute, while it still decides alone, and then what it admitted meanwhile. */
   async #handOver(): Promise<void> {
-    const { handedOver } = this.#options.metrics;
+    const { clock, metrics, logger } = this.#options;
     const admissions = this.#local.admissions();
     const meanwhile: port.KeyedAdmission[] = [];
     this.#admittedMeanwhile = meanwhile;
     await port.recordAll(this.#remote, admissions);
-    this.#endOutage();
+    logger.info({ durationMs: clock.nowMs() - (this.#awaySinceMs ?? 0) }, 'the shared store answers again');
+    this.#awaySinceMs = undefined;
+    metrics.storeAway.set(0);
     this.#handingOver = port
       .recordAll(this.#remote, meanwhile)
-      .then(() => handedOver.inc(admissions.length + meanwhile.length))
+      .then(() => metrics.handedOver.inc(admissions.length + meanwhile.length))
       .catch((thrown: unknown) => this.#beginOutage(thrown))
       .finally(() => {
         this.#handingOver = undefined;
@@ -285,9 +260,8 @@ export class FallbackLimitStore implements port.LimitStore, AsyncDisposable {
 
   /** A settle that the store does not take must not keep the others waiting; when it takes none of many, it is away. */
   async #replaySettles(): Promise<void> {
-    const waiting = [...this.#pendingSettles];
-    for (let start = 0; start < waiting.length; start += settlesAtOnce) {
-      const replays = waiting.slice(start, start + settlesAtOnce).map(async ([name, settlement]) => {
+    for (const some of port.slicesOf([...this.#pendingSettles])) {
+      const replays = some.map(async ([name, settlement]) => {
         await this.#settleRemotely(settlement);
         this.#pendingSettles.delete(name);
       });
@@ -298,4 +272,4 @@ export class FallbackLimitStore implements port.LimitStore, AsyncDisposable {
   }
 }
 
-const settlesAtOnce = 500;
+async function unknown(): Promise<undefined> {}

@@ -92,13 +92,18 @@ export interface KeyedAdmission extends RecordedAdmission {
   readonly key: string;
 }
 
-/** Records many admissions, a bounded number at a time: a store must answer each call within its deadline. */
+/** As many at a time as a store can be asked at once and still answer each call within its deadline. */
+export function* slicesOf<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let start = 0; start < items.length; start += 500) yield items.slice(start, start + 500);
+}
+
+/** Records many admissions, a bounded number at a time. */
 export async function recordAll(
   store: Pick<LimitStore, 'recordAdmissions'>,
   admissions: readonly KeyedAdmission[],
 ): Promise<void> {
-  for (let start = 0; start < admissions.length; start += 500) {
-    const byKey = Map.groupBy(admissions.slice(start, start + 500), ({ key }) => key);
+  for (const some of slicesOf(admissions)) {
+    const byKey = Map.groupBy(some, ({ key }) => key);
     await Promise.all(Array.from(byKey, ([key, ofKey]) => store.recordAdmissions(key, ofKey)));
   }
 }

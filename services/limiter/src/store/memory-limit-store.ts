@@ -37,7 +37,10 @@ export class MemoryLimitStore implements port.LimitStore {
     this.#options = { ...defaults, maxPendingIds: port.maxPendingIds, ...options };
     const bounds = { max: options.maxKeys, ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
     this.#days = new LRUCache(bounds);
-    this.#windows = new LRUCache({ ...bounds, dispose: ({ size }) => this.#countAdmissions(-size) });
+    const dispose = ({ size }: MinuteWindow) => {
+      this.#admissions -= size;
+    };
+    this.#windows = new LRUCache({ ...bounds, dispose });
   }
 
   /** Windows and day counters that are kept now. */
@@ -116,9 +119,7 @@ export class MemoryLimitStore implements port.LimitStore {
   /** What was admitted in the last minute, here or elsewhere. */
   admissions(): readonly port.KeyedAdmission[] {
     const clockMs = this.#options.clock.nowMs();
-    const admissionsOf = (key: string, window: MinuteWindow) =>
-      window.admissions(clockMs).map((admission) => ({ key, ...admission }));
-    return [...this.#windows.entries()].flatMap(([key, window]) => admissionsOf(key, window));
+    return [...this.#windows].flatMap(([key, window]) => window.admissions(clockMs).map((each) => ({ key, ...each })));
   }
 
   async heartbeat(group: string, replicaId: string): Promise<ReplicaPlace> {
@@ -133,7 +134,7 @@ export class MemoryLimitStore implements port.LimitStore {
   #change<T>(window: MinuteWindow, change: () => T): T {
     const before = window.size;
     const result = change();
-    this.#countAdmissions(window.size - before);
+    this.#admissions += window.size - before;
     return result;
   }
 
@@ -142,10 +143,6 @@ export class MemoryLimitStore implements port.LimitStore {
     const clockMs = this.#options.clock.nowMs();
     const nowMs = this.#change(window, () => window.advance(clockMs));
     this.#windows.set(key, window, { ttl: nowMs - clockMs + WINDOW_MS });
-  }
-
-  #countAdmissions(more: number): void {
-    this.#admissions += more;
   }
 
   #openDay(key: string, localDay: LocalDay): DayCounter {

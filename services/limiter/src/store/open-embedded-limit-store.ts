@@ -61,14 +61,11 @@ class AdmissionFile implements Disposable {
   admissions(): readonly KeyedAdmission[] {
     this.#clean();
     // A request that was admitted again after its minute has an older entry too, as long as the clock was set back.
-    const latest = 'SELECT key, request_id, max(entered_ms) AS entered_ms FROM admissions GROUP BY key, request_id';
-    const rows = this.#database.prepare(`${latest} ORDER BY entered_ms`).all();
+    const sql = 'SELECT key, request_id, max(entered_ms) AS entered FROM admissions GROUP BY 1, 2 ORDER BY 3';
+    const rows = this.#database.prepare(sql).all();
     const nowMs = this.#clock.nowMs();
-    return rows.map((row) => ({
-      key: String(row.key),
-      requestId: String(row.request_id),
-      ageMs: nowMs - Number(row.entered_ms),
-    }));
+    const ageOf = (entered: unknown) => nowMs - Number(entered);
+    return rows.map((row) => ({ key: `${row.key}`, requestId: `${row.request_id}`, ageMs: ageOf(row.entered) }));
   }
 
   add(key: string, requestId: string, enteredMs: number): void {

@@ -9,7 +9,7 @@ import { readerInto } from './chat-translator.ts';
 const anySizes = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 60 });
 
 describe('any valid stream', () => {
-  it('is told exactly: text, calls and arguments in their order, finish reason, usage', () => {
+  it('is exact: text, calls and arguments in their order, finish reason, usage', () => {
     check(arbitraryStream, ({ frames, expected, unknownEvents }) => {
       const replayed = streamed([Buffer.from(frames.join(''))]);
       expect(readStreamedAnswer(replayed.text)).toEqual(expected);
@@ -37,7 +37,7 @@ describe('any valid stream', () => {
     });
   });
 
-  it('tells the beginning of the same answer when it is cut off, and never finishes', () => {
+  it('gives the beginning of the same answer when it is cut off, and never finishes', () => {
     check(fc.tuple(arbitraryStream, fc.nat()), ([{ frames, expected }, place]) => {
       const bytes = Buffer.from(frames.join(''));
       const end = bytes.lastIndexOf('event: message_stop');

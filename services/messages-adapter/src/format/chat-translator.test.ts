@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import type { PreparedCall } from '@gateway/adapter-kit';
 import { textOfBody } from '@gateway/adapter-kit/testing';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { readFixture } from './__fixtures__/replay.ts';
@@ -69,7 +69,7 @@ function prepare(members: Record<string, unknown>, defaultEffort = ''): Prepared
   return chatTranslator.prepare({
     requestId: 'request-1',
     lease: create(LeaseSchema, { model: 'claude-sonnet-4-6', defaultEffort }),
-    body: new PiecedBytes([Buffer.from(JSON.stringify(body))]),
+    body: new BufferList([Buffer.from(JSON.stringify(body))]),
     forwardHeaders: {},
     members: [],
     affinityKey: '',

@@ -29,7 +29,7 @@ describe('convertResponseFormat', () => {
         false,
       ),
     ],
-  ])('tells the schema in words to %s', (_, settings) => {
+  ])('gives the schema in words to %s', (_, settings) => {
     expect(settings.format).toBeUndefined();
     expect(settings.instruction).toContain('JSON Schema of person');
     expect(settings.instruction).toContain(JSON.stringify(schema).slice(0, -1));

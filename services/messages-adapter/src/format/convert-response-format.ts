@@ -7,7 +7,7 @@ type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json_schema' }>;
 
 export interface ResponseFormatSettings {
   readonly format?: OutputConfig['format'];
-  /** What a model is told when the format has no member for it. */
+  /** For what the format has no member for. */
   readonly instruction?: string;
 }
 

@@ -13,7 +13,7 @@ export function convertToolId(id: string): string {
 
 /**
  * The ids of one conversation. Calls must have ids of their own throughout a Messages conversation, while chat clients
- * may number them anew in every turn: an id that returns gets a new one, and so does its result.
+ * may number them from the start in every turn: an id that returns gets a new one, and so does its result.
  */
 export class ConversationToolIds {
   readonly #taken = new Set<string>();

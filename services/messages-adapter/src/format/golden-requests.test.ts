@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { describeGoldenRequests, isRefusal, type RequestCase } from '@gateway/adapter-kit/testing';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Simulator, startSimulator } from '@gateway/simulator';
 import { describe, expect, it } from 'vitest';
@@ -57,7 +57,7 @@ describe('to a Messages provider', () => {
 
 function translate(asked: Omit<RequestCase<ProviderMembers>, 'name' | 'becomes'>): string {
   const { request, defaultEffort = '', affinityKey = '' } = asked;
-  const body = new PiecedBytes([Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }))]);
+  const body = new BufferList([Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }))]);
   const lease = create(LeaseSchema, { model: modelOf(asked), defaultEffort });
   const more = {
     requestId: 'request-1',

@@ -36,7 +36,7 @@ describe('mapStreamError', () => {
     expect(codeOf(7)).toBeUndefined();
   });
 
-  it("tells nobody the provider's words", () => {
+  it("passes none of the provider's words on", () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(results)), fc.constantFrom('type', 'message'), (type, member) => {
         const error = { type, message: 'PROVIDER TEXT', [member]: `${type} PROVIDER TEXT` };

@@ -142,9 +142,9 @@ describe('a 429', () => {
     ['names seconds', { 'retry-after': '42' }, 42, false],
     ['names milliseconds', { 'retry-after-ms': '1500', 'retry-after': '60' }, 1.5, false],
     ['names a date', { 'retry-after': 'Fri, 20 Nov 2026 12:01:00 GMT' }, 60, false],
-    ['names a moment that has passed', { 'retry-after': '0' }, undefined, false],
+    ['names a time that has passed', { 'retry-after': '0' }, undefined, false],
     ['has a subscription rejected', unified({ status: 'rejected', reset: nowSeconds + 900 }), 900, false],
-    ['names the moment in milliseconds', unified({ status: 'rejected', reset: nowMs + 900_000 }), 900, false],
+    ['names the time in milliseconds', unified({ status: 'rejected', reset: nowMs + 900_000 }), 900, false],
     [
       'has the five-hour window rejected',
       unified({
@@ -200,7 +200,7 @@ describe('a 429', () => {
       true,
     ],
     [
-      'names a moment that no window reaches',
+      'names a time that no window reaches',
       unified({ status: 'rejected', '5h-status': 'rejected', '5h-reset': nowSeconds + 86_400 }),
       6 * 3_600,
       false,

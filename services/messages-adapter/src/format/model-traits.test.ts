@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { describeGoldenRequests, type RequestCase } from '@gateway/adapter-kit/testing';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { LeaseSchema, LeastThinking, type ModelTraitsSchema, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import {
@@ -195,7 +195,7 @@ function translate(
   model: string,
   traits: Traits,
 ): string {
-  const body = new PiecedBytes([Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }))]);
+  const body = new BufferList([Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }))]);
   const lease = create(LeaseSchema, { model, defaultEffort, traits });
   const more = {
     requestId: 'request-1',

@@ -50,12 +50,12 @@ describe('the usage windows of a subscription', () => {
     expect(read(headers)).toMatchObject([{ name: '5h', usedFraction }]);
   });
 
-  it('tell nothing when they are open and name no amount', () => {
+  it('are none when they are open and name no amount', () => {
     expect(read({ [`${unified}-5h-status`]: 'allowed' })).toEqual([]);
     expect(read({ [`${unified}-status`]: 'rejected', [`${unified}-overage-status`]: 'rejected' })).toEqual([]);
   });
 
-  it('begin anew no later than they can', () => {
+  it('reset no later than they can', () => {
     const resetOf = (reset: number) =>
       read({ [`${unified}-5h-utilization`]: '0.5', [`${unified}-5h-reset`]: `${reset}` })[0]?.resetsAtMs;
     expect(resetOf(nowSeconds + 9e6)).toBe(nowMs + 6 * 3_600_000);
@@ -83,7 +83,7 @@ describe('the limits of an API key', () => {
 });
 
 describe('any headers', () => {
-  it('give windows of sensible amounts and moments, or none', () => {
+  it('give windows of sensible amounts and times, or none', () => {
     const windows = ['5h-status', '5h-utilization', '5h-reset', '7d_oi-utilization', '7d_oi-status', 'status', 'reset'];
     const limits = ['tokens-limit', 'tokens-remaining', 'tokens-reset'];
     const names = [

@@ -59,7 +59,7 @@ function usedFractionOf(window: string, headers: Headers): number | undefined {
 /** As much as a window that still lets requests pass can be used. */
 const fullest = 0.999;
 
-/** When a window of a subscription begins anew; undefined when the headers don't say. Never much later than it is long. */
+/** When a window of a subscription resets; undefined when the headers don't say. Never much later than it is long. */
 function windowResetMs(window: string, { headers, nowMs }: AnswerHead): number | undefined {
   const reset = numberIn(headers, `${unified}-${window}-reset`) ?? numberIn(headers, `${unified}-reset`);
   if (reset === undefined) return undefined;

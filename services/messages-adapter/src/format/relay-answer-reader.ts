@@ -6,8 +6,8 @@ import {
   type UpstreamHead,
 } from '@gateway/adapter-kit';
 import type { ReportedUsage } from '@gateway/chat';
+import { reasoningDigest } from '@gateway/encrypted-reasoning';
 import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
-import { digestOfSeal } from '@gateway/sealed-reasoning';
 import { EventSplitter, RelayBuffer, readEvent, type SseEvent, SseOverflowError } from '@gateway/sse';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
@@ -52,7 +52,7 @@ export class RelayAnswerReader implements AnswerReader {
   }
 
   get sealedReasoning(): string | undefined {
-    return this.#signature === undefined ? undefined : digestOfSeal(this.#signature);
+    return this.#signature === undefined ? undefined : reasoningDigest(this.#signature);
   }
 
   /** An event that is too large breaks the stream. */

@@ -7,8 +7,8 @@ import {
   type UpstreamHead,
 } from '@gateway/adapter-kit';
 import type { ReportedUsage } from '@gateway/chat';
-import { asArray, asObject, asString, type JsonObject, JsonSkimmer, PiecedBytes, parseJson } from '@gateway/json';
-import { lastSealBehind, lastSealedReasoning } from '@gateway/sealed-reasoning';
+import { lastReasoningAfter, lastReasoningIn } from '@gateway/encrypted-reasoning';
+import { asArray, asObject, asString, BufferList, type JsonObject, JsonScanner, parseJson } from '@gateway/json';
 import { convertUsage, readReportedCounts } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { producedByBlock } from './produced-characters.ts';
@@ -74,7 +74,7 @@ export class RelayMessageReader implements AnswerReader {
 
   #finish(message: JsonObject, bytes: Buffer): void {
     this.answerId = asString(message.id);
-    this.sealedReasoning = lastSealedReasoning(bytes, 'signature');
+    this.sealedReasoning = lastReasoningIn(bytes, 'signature');
     this.reportedUsage = convertUsage(readReportedCounts(message.usage));
     this.producedCharacters = asArray(message.content).reduce<number>((sum, block) => sum + producedByBlock(block), 0);
     this.ending = { kind: 'finished' };
@@ -86,7 +86,7 @@ export class RelayMessageReader implements AnswerReader {
     if (!members.push(held)) return this.#fail(brokenStream());
     if (members.value('type') !== 'message') return this.#fail(answerTooLarge());
     this.answerId = asString(members.value('id'));
-    this.sealedReasoning = lastSealBehind(new PiecedBytes([held]), members.signatureEnds);
+    this.sealedReasoning = lastReasoningAfter(new BufferList([held]), members.signatureEnds);
     this.producedCharacters = held.length;
     this.#members = members;
   }
@@ -112,8 +112,8 @@ const nothing = new Uint8Array();
 
 /** The small top-level members of a JSON object that is passed on and not kept. */
 class PassedMembers {
-  readonly #scanner = new JsonSkimmer({
-    notedKey: 'signature',
+  readonly #scanner = new JsonScanner({
+    trackedKey: 'signature',
     maxDepth: 1_024,
     maxTokens: Number.POSITIVE_INFINITY,
   });
@@ -148,7 +148,7 @@ class PassedMembers {
   }
 
   get signatureEnds(): readonly number[] {
-    return this.#scanner.notedKeyEnds;
+    return this.#scanner.trackedKeyEnds;
   }
 
   /** The value of a member that has come; undefined when it has not, or is not small. Of a repeated one the last. */

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import type { ClientRequest } from '@gateway/adapter-kit';
 import { textOfBody } from '@gateway/adapter-kit/testing';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { RelayAnswerReader } from './relay-answer-reader.ts';
@@ -83,7 +83,7 @@ function request(body: string, forwardHeaders: Record<string, string> = {}): Cli
   return {
     requestId: 'request-1',
     lease: create(LeaseSchema, { model: 'claude-sonnet-5' }),
-    body: new PiecedBytes([Buffer.from(body)]),
+    body: new BufferList([Buffer.from(body)]),
     forwardHeaders,
     members: [],
     affinityKey: '',

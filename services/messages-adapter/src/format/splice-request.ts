@@ -7,8 +7,8 @@ import type { JsonBody } from '@gateway/json';
  * a model.
  * @see spec "POST /v1/messages"
  */
-export function spliceRequest({ source, memberList }: JsonBody, model: string): readonly Buffer[] {
-  const models = memberList.filter(({ key }) => key === 'model');
+export function spliceRequest({ source, namedMembers }: JsonBody, model: string): readonly Buffer[] {
+  const models = namedMembers.filter(({ key }) => key === 'model');
   if (models.length === 0) throw new GatewayError('invalid_request', 'model is required.');
   const chunks: Buffer[] = [];
   let copied = 0;

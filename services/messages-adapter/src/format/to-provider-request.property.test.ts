@@ -7,7 +7,7 @@ import {
   type ClientMessage,
 } from '@gateway/adapter-kit/testing';
 import { GatewayError } from '@gateway/errors';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { startSimulator } from '@gateway/simulator';
 import fc from 'fast-check';
@@ -71,13 +71,13 @@ describe('any chat request that is valid', () => {
       fc.property(arbitraryChatRequest(), anyModel, (request, model) => {
         const { system, messages } = translate(request, model);
         const last = blocksOf(messages, 'user').at(-1);
-        const told = `${system ?? ''}\n\n${last?.type === 'text' ? last.text : ''}`;
+        const shown = `${system ?? ''}\n\n${last?.type === 'text' ? last.text : ''}`;
         const texts = request.messages.flatMap((message) => {
           return message.role === 'system' || message.role === 'developer' ? partsOf(message).map(sayable) : [];
         });
         let at = 0;
         for (const text of texts.filter(isVisible)) {
-          const found = told.indexOf(text, at);
+          const found = shown.indexOf(text, at);
           expect(found, text).toBeGreaterThanOrEqual(at);
           at = found + text.length;
         }
@@ -195,7 +195,7 @@ function translate(request: unknown, model: string, defaultEffort = '', reviver?
 
 function bodyOf(request: unknown, model: string, defaultEffort = ''): string {
   const lease = create(LeaseSchema, { model, defaultEffort });
-  const body = new PiecedBytes([Buffer.from(JSON.stringify(request))]);
+  const body = new BufferList([Buffer.from(JSON.stringify(request))]);
   const others = {
     requestId: 'request-1',
     members: [],

@@ -24,7 +24,7 @@ describe('toStructuredSchema', () => {
     });
   });
 
-  it('tells the model of limits that the format does not know', () => {
+  it('puts limits that the format does not know into the description', () => {
     const age = { type: 'integer', description: 'In years.', minimum: 0, maximum: 150, $comment: 'x' };
     const name = { type: 'string', minLength: 1, pattern: '^[a-z]+$', format: 'iri' };
     expect(propertiesOf({ age, name })).toEqual({

@@ -70,12 +70,12 @@ export function neededAt<T>(removed: readonly Removed<T>[], nowMs: number): read
  * The configured accounts, and those that were removed a while ago: these are found by their id, so that requests that began
  * with them end as they would have, and are shown as draining.
  */
-export class AccountRoster {
+export class Accounts {
   readonly #configured: readonly Account[];
   readonly #removed: readonly Removed<Account>[];
   readonly #clock: Clock;
   readonly #byId: ReadonlyMap<string, Account>;
-  readonly #byPool: ReadonlyMap<string, PoolAccounts>;
+  readonly #byPool: ReadonlyMap<string, readonly Account[]>;
 
   constructor(configured: readonly AccountConfig[], removed: readonly Removed<AccountConfig>[], clock: Clock) {
     this.#configured = configured.map(toAccount);
@@ -85,8 +85,7 @@ export class AccountRoster {
     }));
     this.#clock = clock;
     this.#byId = new Map(this.#configured.map((account) => [account.id, account]));
-    const byPool = Map.groupBy(this.#configured, ({ pool }) => pool);
-    this.#byPool = new Map([...byPool].map(([pool, accounts]) => [pool, toPoolAccounts(accounts)]));
+    this.#byPool = Map.groupBy(this.#configured, ({ pool }) => pool);
   }
 
   get all(): readonly Account[] {
@@ -97,31 +96,15 @@ export class AccountRoster {
     return this.#byId.get(accountId) ?? this.#draining().find(({ id }) => id === accountId);
   }
 
-  /** The accounts of a pool, in the order of the configuration. */
+  /**
+   * The accounts of a pool, in the order of the configuration, as one list until something else is configured. If all were
+   * removed, those: the pool's model list may still be read.
+   */
   ofPool(pool: string): readonly Account[] {
-    return this.#ofPool(pool).accounts;
-  }
-
-  /** The ids of these, in the same order. */
-  idsOfPool(pool: string): readonly string[] {
-    return this.#ofPool(pool).ids;
-  }
-
-  /** Of a pool whose accounts were all removed, those: its model list may still be read. */
-  #ofPool(pool: string): PoolAccounts {
-    return this.#byPool.get(pool) ?? toPoolAccounts(this.#draining().filter((account) => account.pool === pool));
+    return this.#byPool.get(pool) ?? this.#draining().filter((account) => account.pool === pool);
   }
 
   #draining(): readonly Account[] {
     return neededAt(this.#removed, this.#clock.nowMs()).map(({ value }) => value);
   }
-}
-
-interface PoolAccounts {
-  readonly accounts: readonly Account[];
-  readonly ids: readonly string[];
-}
-
-function toPoolAccounts(accounts: readonly Account[]): PoolAccounts {
-  return { accounts, ids: accounts.map(({ id }) => id) };
 }

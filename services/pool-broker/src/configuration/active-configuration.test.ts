@@ -15,8 +15,9 @@ function configurationOf(gateway: GatewayConfig) {
 }
 
 const accounts = (...names: string[]) => names.map((name) => sampleAccount('responses', name));
-const statesOf = ({ roster }: ActiveConfiguration) => roster.all.map(({ id, state }) => `${id} ${state}`).toSorted();
-const idsOfPool = ({ roster }: ActiveConfiguration, pool: string) => roster.ofPool(pool).map(({ id }) => id);
+const statesOf = ({ accounts }: ActiveConfiguration) =>
+  accounts.all.map(({ id, state }) => `${id} ${state}`).toSorted();
+const idsOfPool = ({ accounts }: ActiveConfiguration, pool: string) => accounts.ofPool(pool).map(({ id }) => id);
 
 describe('an account that is removed', () => {
   it('drains for as long as leases of it may be out, then is forgotten', () => {
@@ -24,9 +25,9 @@ describe('an account that is removed', () => {
     configuration.replace(gatewayWith(accounts('b')));
     expect(statesOf(configuration)).toEqual(['responses/a draining', 'responses/b active']);
     clock.advanceMs(leaseTtlMs - 1);
-    expect(configuration.roster.byId('responses/a')?.state).toBe('draining');
+    expect(configuration.accounts.byId('responses/a')?.state).toBe('draining');
     clock.advanceMs(1);
-    expect(configuration.roster.byId('responses/a')).toBeUndefined();
+    expect(configuration.accounts.byId('responses/a')).toBeUndefined();
     expect(statesOf(configuration)).toEqual(['responses/b active']);
   });
 

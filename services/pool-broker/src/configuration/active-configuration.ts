@@ -1,6 +1,6 @@
 import type { AccountConfig, GatewayConfig, PoolConfig, PoolSettings } from '@gateway/config';
 import type { Clock } from '@gateway/time';
-import { AccountRoster, accountIdOf, neededAt, type Removed } from '../accounts/account.ts';
+import { Accounts, accountIdOf, neededAt, type Removed } from '../accounts/account.ts';
 import { Catalog } from '../catalog/catalog.ts';
 import { RetryBudget, type RetryBudgetRules } from '../selection/retry-budget.ts';
 import type { PoolStore } from '../store/pool-store.ts';
@@ -9,7 +9,8 @@ import type { PoolStore } from '../store/pool-store.ts';
 export class ActiveConfiguration {
   readonly catalog: Catalog;
   gateway: GatewayConfig;
-  roster: AccountRoster;
+  settings: PoolSettings;
+  accounts: Accounts;
   retryBudget: RetryBudget;
   readonly #clock: Clock;
   #removedAccounts: readonly Removed<AccountConfig>[] = [];
@@ -19,14 +20,11 @@ export class ActiveConfiguration {
 
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
     this.gateway = gateway;
+    this.settings = gateway.settings;
     this.#clock = clock;
     this.catalog = new Catalog(gateway, store, clock);
-    this.roster = new AccountRoster(gateway.accounts, [], clock);
+    this.accounts = new Accounts(gateway.accounts, [], clock);
     this.retryBudget = new RetryBudget(rulesOf(gateway), clock);
-  }
-
-  get settings(): PoolSettings {
-    return this.gateway.settings;
   }
 
   /** When an account was given the credential that is configured. -Infinity: it has had it since the start. */
@@ -36,24 +34,25 @@ export class ActiveConfiguration {
 
   /** Goes over to another configuration. What is removed is known for as long as leases of it may be out. */
   replace(next: GatewayConfig): void {
-    const { gateway: before, roster } = this;
+    const { gateway: before, accounts: accountsBefore } = this;
     const nowMs = this.#clock.nowMs();
     const times = { nowMs, untilMs: nowMs + before.settings.leaseTtlMs };
     const usable = before.accounts.filter(({ state }) => state !== 'disabled');
     const accounts = { before: usable, after: next.accounts, keyOf: accountIdOf, ...times };
     const pools = { before: before.pools, after: next.pools, keyOf: ({ name }: PoolConfig) => name, ...times };
     this.gateway = next;
+    this.settings = next.settings;
     this.#removedAccounts = removedBy(this.#removedAccounts, accounts);
     this.#removedPools = removedBy(this.#removedPools, pools);
-    this.roster = new AccountRoster(next.accounts, this.#removedAccounts, this.#clock);
-    this.#noteCredentials(roster, nowMs);
+    this.accounts = new Accounts(next.accounts, this.#removedAccounts, this.#clock);
+    this.#noteCredentials(accountsBefore, nowMs);
     if (JSON.stringify(rulesOf(before)) !== JSON.stringify(rulesOf(next)))
       this.retryBudget = new RetryBudget(rulesOf(next), this.#clock);
     this.catalog.configure(next, this.#removedPools);
   }
 
-  #noteCredentials(before: AccountRoster, nowMs: number): void {
-    const since = this.roster.all.map(({ id, credentialId }) => {
+  #noteCredentials(before: Accounts, nowMs: number): void {
+    const since = this.accounts.all.map(({ id, credentialId }) => {
       const isKept = before.byId(id)?.credentialId === credentialId;
       return [id, isKept ? this.credentialSinceMs(id) : nowMs] as const;
     });

@@ -1,18 +1,10 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import type { ConfigurationChange, Difference } from './configuration-change.ts';
 
-/** What operators learn of a configuration that is read again. Pools and classes are named, accounts never. */
-export interface ConfigurationEvents {
-  /** The configuration of the start. */
-  started(): void;
-  applied(change: ConfigurationChange): void;
-  /** Nothing has changed. Each problem has its place in the file. */
-  refused(problems: readonly string[]): void;
-  /** The pauses of accounts that are new, or have new credentials, could not be ended; they end by themselves. */
-  pausesKept(thrown: unknown): void;
-}
+export type ConfigurationEvents = ReturnType<typeof configurationEvents>;
 
-export function configurationEvents({ logger, metrics }: ServiceRuntime, path: string): ConfigurationEvents {
+/** What operators learn of a configuration that is read again. Pools and classes are named, accounts never. */
+export function configurationEvents({ logger, metrics }: ServiceRuntime, path: string) {
   const reloads = metrics.counter({
     name: 'gateway_configuration_reloads_total',
     help: 'Times gateway.yaml was read again: applied, or refused, which changes nothing.',
@@ -26,26 +18,27 @@ export function configurationEvents({ logger, metrics }: ServiceRuntime, path: s
     name: 'gateway_configuration_last_reload_successful',
     help: '1 when the configuration in use is what gateway.yaml says, 0 when the file was refused since.',
   });
-  const succeeded = () => {
+  const succeeded = (): void => {
     lastSuccess.setToCurrentTime();
     isCurrent.set(1);
   };
   reloads.inc({ result: 'applied' }, 0);
   reloads.inc({ result: 'refused' }, 0);
   return {
+    /** The configuration of the start is in use. */
     started: succeeded,
-    applied({ pools, accounts, classes, newCredentials }) {
+    applied({ pools, accounts, classes, newCredentials }: ConfigurationChange): void {
       reloads.inc({ result: 'applied' });
       succeeded();
       const changes = { pools, classes, accounts: countsOf(accounts), newCredentials: newCredentials.length };
       logger.info({ path, ...changes }, 'gateway.yaml was read again and is in use');
     },
-    refused(problems) {
+    refused(problems: readonly string[]): void {
       reloads.inc({ result: 'refused' });
       isCurrent.set(0);
       logger.error({ path, problems }, 'gateway.yaml was read again and can not be used: nothing has changed');
     },
-    pausesKept: (thrown) =>
+    pausesKept: (thrown: unknown): void =>
       logger.warn(
         { err: thrown },
         'accounts that were refused with other credentials pause as long as they would have with those',

@@ -1,6 +1,6 @@
-import type { Credential } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
 import type { Clock } from '@gateway/time';
+import type { Account } from '../accounts/account.ts';
 import type { RefreshSettings } from './credential-config.ts';
 import { type Grant, type OAuthAccount, originOf } from './grant-store.ts';
 import { GrantGoneError, type TokenRefresher } from './token-refresher.ts';
@@ -15,11 +15,7 @@ export interface UsableSecret {
   readonly cacheableUntilMs: number;
 }
 
-export interface CredentialOwner {
-  readonly id: string;
-  readonly pool: string;
-  readonly credential: Credential;
-}
+export type CredentialOwner = Pick<Account, 'id' | 'pool' | 'credential'>;
 
 export interface AccountCredentialsParts {
   readonly refresher: TokenRefresher;
@@ -91,7 +87,9 @@ export class AccountCredentials {
   }
 
   async #accessTokenOf(account: OAuthAccount, refused: string): Promise<UsableSecret> {
-    const known = this.#remembered(account, refused) ?? this.#remember(account, await this.#read(account));
+    const known =
+      this.#remembered(account, refused) ??
+      this.#remember(account, await this.#parts.refresher.read(account).catch(unreadable));
     if (known.grant.problem !== undefined) throw unusable(known.grant.problem);
     const isRefused = refused === versionOf(known) && this.#mayBeReplaced(known.grant);
     if (!isRefused && this.#nowMs() < known.endsAtMs) {
@@ -111,14 +109,6 @@ export class AccountCredentials {
     if (known?.origin !== originOf(credential) || known.grant.problem !== undefined) return undefined;
     // A caller that was refused with a newer one than is known here got it from another replica.
     return isNewerVersion(refused, known) ? undefined : known;
-  }
-
-  async #read(account: OAuthAccount): Promise<Grant> {
-    try {
-      return await this.#parts.refresher.read(account);
-    } catch (thrown) {
-      throw unusable('What is stored of its tokens can not be read.', thrown);
-    }
   }
 
   async #newerThan(account: OAuthAccount, { version, refreshToken }: Grant): Promise<Grant> {
@@ -201,6 +191,10 @@ function versionOf({ grant, origin }: KnownGrant): string {
 function isNewerVersion(version: string, { grant, origin }: KnownGrant): boolean {
   const [originPart, number] = version.split('.');
   return originPart === origin.slice(0, 8) && Number(number) > grant.version;
+}
+
+function unreadable(thrown: unknown): never {
+  throw unusable('What is stored of its tokens can not be read.', thrown);
 }
 
 /** For the adapter, which moves on to another account. */

@@ -36,12 +36,6 @@ export class AccountTable {
     return rows.map(toStoredAccount);
   }
 
-  async find(accountId: string): Promise<StoredAccount | undefined> {
-    const accounts = this.#database.selectFrom('accounts').selectAll();
-    const row = await accounts.where('account_id', '=', accountId).executeTakeFirst();
-    return row && toStoredAccount(row);
-  }
-
   /** False when there is one of that id already. */
   add(account: StoredAccount): Promise<boolean> {
     const { id, credentialKind, maxConcurrency, models } = account;

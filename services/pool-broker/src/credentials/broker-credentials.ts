@@ -10,17 +10,7 @@ import { MemoryGrantStore } from './grant-store.ts';
 import { requestTokens } from './token-endpoint.ts';
 import { TokenRefresher } from './token-refresher.ts';
 
-/** Everything of a broker that has to do with credentials. */
-export interface BrokerCredentials {
-  readonly directory: AccountDirectory;
-  readonly credentials: AccountCredentials;
-  /** Reads what is shared, and warns of what would not survive. Never throws: what can't be read is read later. */
-  start(): Promise<void>;
-  /** Keeps to what is shared until the signal is aborted; `apply` is given what is configured each time. */
-  follow(apply: (gateway: GatewayConfig) => Promise<void>): Promise<void>;
-  /** Resolves when no refresh is running: an answer that is not stored would be lost. */
-  settled(): Promise<void>;
-}
+export type BrokerCredentials = ReturnType<typeof brokerCredentials>;
 
 export interface BrokerCredentialsOptions {
   readonly clock: Clock;
@@ -31,12 +21,13 @@ export interface BrokerCredentialsOptions {
   readonly signal: AbortSignal;
 }
 
+/** Everything of a broker that has to do with credentials. */
 export function brokerCredentials(
   gateway: GatewayConfig,
   { table, grants, encryption, settings }: CredentialStorage,
   runtime: ServiceRuntime,
   { clock, random, onRenewed, signal }: BrokerCredentialsOptions,
-): BrokerCredentials {
+) {
   const events = credentialEvents(runtime);
   const problems = new EventEmitter();
   const directory = new AccountDirectory(gateway, { table, grants, encryption, onRefused: events.accountsRefused });
@@ -48,18 +39,21 @@ export function brokerCredentials(
   return {
     directory,
     credentials,
-    start: async () => {
+    /** Reads what is shared, and warns of what would not survive. Never throws: what can't be read is read later. */
+    start: async (): Promise<void> => {
       await directory.read().catch(events.notRead);
       if (directory.oauthAccounts.length > 0 && grants instanceof MemoryGrantStore) events.tokensKeptInMemory();
     },
-    follow: async (apply) => {
+    /** Keeps to what is shared until the signal is aborted; `apply` is given what is configured each time. */
+    follow: async (apply: Looking['apply']): Promise<void> => {
       while (!signal.aborted) {
         await look({ directory, credentials, events, apply });
         const waiting = AbortSignal.any([signal, AbortSignal.timeout(settings.pollMs)]);
         await once(problems, 'problem', { signal: waiting }).catch(() => undefined);
       }
     },
-    settled: () => refresher.settled(),
+    /** Resolves when no refresh is running: an answer that is not stored would be lost. */
+    settled: (): Promise<void> => refresher.settled(),
   };
 }
 

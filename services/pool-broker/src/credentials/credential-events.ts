@@ -9,24 +9,12 @@ export type RefreshResult =
   /** The provider does not take the refresh token any more. */
   | 'revoked';
 
-/** What operators learn of credentials. Pools are named, accounts never: `gatewayctl account list` shows which. */
-export interface CredentialEvents {
-  refreshEnded(pool: string, result: RefreshResult, reason?: string): void;
-  /** New tokens wait, since they could not be stored. */
-  notPersisted(pool: string, thrown: unknown): void;
-  /** The tokens that are stored of an account can't be decrypted. */
-  unreadable(pool: string, thrown: unknown): void;
-  /** Accounts in the database that are not used, by reason. */
-  accountsRefused(counts: Readonly<Record<RefusalReason, number>>): void;
-  /** Refresh tokens that take the place of the configured ones are lost with this process. */
-  tokensKeptInMemory(): void;
-  /** The shared state of credentials could not be read; the next try follows in seconds. */
-  notRead(thrown: unknown): void;
-}
-
 export type RefusalReason = 'unknown_key' | 'damaged' | 'unknown_pool' | 'name_in_file';
 
-export function credentialEvents({ logger, metrics }: ServiceRuntime): CredentialEvents {
+export type CredentialEvents = ReturnType<typeof credentialEvents>;
+
+/** What operators learn of credentials. Pools are named, accounts never: `gatewayctl account list` shows which. */
+export function credentialEvents({ logger, metrics }: ServiceRuntime) {
   const refreshes = metrics.counter({
     name: 'gateway_account_token_refreshes_total',
     help: 'Attempts to get an access token with a refresh token: refreshed, shared (another replica had done it), failed, revoked.',
@@ -49,31 +37,31 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime): Credentia
   });
   let nextUnreadableLogMs = 0;
   return {
-    refreshEnded(pool, result, reason) {
+    refreshEnded(pool: string, result: RefreshResult, reason?: string): void {
       refreshes.inc({ pool, result });
       if (result === 'failed') logger.warn({ pool, reason }, 'an access token could not be refreshed');
       if (result === 'revoked') {
         logger.error({ pool, reason }, 'an account needs a person: see gatewayctl account list');
       }
     },
-    notPersisted(pool, thrown) {
+    notPersisted(pool: string, thrown: unknown): void {
       unsaved.inc({ pool });
       logger.error({ pool, err: thrown }, 'new tokens could not be stored and are not used until they are');
     },
-    unreadable(pool, thrown) {
+    unreadable(pool: string, thrown: unknown): void {
       refusals.inc({ pool });
       if (performance.now() < nextUnreadableLogMs) return;
       nextUnreadableLogMs = performance.now() + unreadableLogMs;
       logger.error({ pool, err: thrown }, 'the stored tokens of an account can not be decrypted');
     },
-    accountsRefused(counts) {
+    accountsRefused(counts: Readonly<Record<RefusalReason, number>>): void {
       for (const [reason, count] of Object.entries(counts)) notUsed.set({ reason }, count);
       if (Object.values(counts).some((count) => count > 0)) {
         logger.error({ counts }, 'accounts in the database are not used: see gatewayctl account list');
       }
     },
-    tokensKeptInMemory: () => logger.warn(keptInMemory),
-    notRead: (thrown) => logger.warn({ err: thrown }, 'the accounts in the database could not be read'),
+    tokensKeptInMemory: (): void => logger.warn(keptInMemory),
+    notRead: (thrown: unknown): void => logger.warn({ err: thrown }, 'the accounts in the database could not be read'),
   };
 }
 

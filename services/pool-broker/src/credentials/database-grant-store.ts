@@ -47,8 +47,7 @@ export class DatabaseGrantStore implements GrantStore {
       const { numUpdatedRows } = await transaction
         .updateTable('account_grants')
         .set({ tokens: text, key_id: keyId, version, problem, updated_at_ms: nowMs })
-        .where('account_id', '=', account.id)
-        .where('origin', '=', originOf(account.credential))
+        .where((eb) => eb.and(keyOf(account)))
         .where('version', '=', version - 1)
         .executeTakeFirstOrThrow();
       if (numUpdatedRows > 0n) {
@@ -67,8 +66,7 @@ export class DatabaseGrantStore implements GrantStore {
       const { numUpdatedRows } = await transaction
         .updateTable('account_grants')
         .set({ locked_by: holder, locked_until_ms: this.#inMs(ttlMs) })
-        .where('account_id', '=', account.id)
-        .where('origin', '=', originOf(account.credential))
+        .where((eb) => eb.and(keyOf(account)))
         .where(({ or, eb }) =>
           or([eb('locked_by', '=', holder), eb('locked_by', 'is', null), eb('locked_until_ms', '<', this.#inMs(0))]),
         )
@@ -79,13 +77,11 @@ export class DatabaseGrantStore implements GrantStore {
     });
   }
 
-  async unlock({ id, credential }: OAuthAccount, holder: string): Promise<void> {
+  async unlock(account: OAuthAccount, holder: string): Promise<void> {
     await this.#database
       .updateTable('account_grants')
       .set({ locked_by: null, locked_until_ms: null })
-      .where('account_id', '=', id)
-      .where('origin', '=', originOf(credential))
-      .where('locked_by', '=', holder)
+      .where((eb) => eb.and({ ...keyOf(account), locked_by: holder }))
       .execute();
   }
 
@@ -98,18 +94,15 @@ export class DatabaseGrantStore implements GrantStore {
     return new Map(current.map(({ account_id, problem }) => [account_id, problem]));
   }
 
-  async #row(
-    database: GatewayDatabase | Transaction<Database>,
-    { id, credential }: OAuthAccount,
-  ): Promise<AccountGrantsTable | undefined> {
-    const grants = database.selectFrom('account_grants').selectAll().where('account_id', '=', id);
-    return await grants.where('origin', '=', originOf(credential)).executeTakeFirst();
+  async #row(database: GatewayDatabase | Transaction<Database>, account: OAuthAccount) {
+    const grants = database.selectFrom('account_grants').selectAll();
+    return await grants.where((eb) => eb.and(keyOf(account))).executeTakeFirst();
   }
 
-  async #addRow(transaction: Transaction<Database>, { id, credential }: OAuthAccount, nowMs: number): Promise<void> {
+  async #addRow(transaction: Transaction<Database>, account: OAuthAccount, nowMs: number): Promise<void> {
     await transaction
       .insertInto('account_grants')
-      .values({ account_id: id, origin: originOf(credential), version: 0, updated_at_ms: nowMs })
+      .values({ ...keyOf(account), version: 0, updated_at_ms: nowMs })
       .onConflict((conflict) => conflict.columns(['account_id', 'origin']).doNothing())
       .execute();
   }
@@ -132,16 +125,17 @@ export class DatabaseGrantStore implements GrantStore {
   }
 }
 
+function keyOf({ id, credential }: OAuthAccount) {
+  return { account_id: id, origin: originOf(credential) };
+}
+
 /** The grants of credentials that the account has no more. */
-async function dropOutdated(
-  transaction: Transaction<Database>,
-  { id, credential }: OAuthAccount,
-  nowMs: number,
-): Promise<void> {
+async function dropOutdated(transaction: Transaction<Database>, account: OAuthAccount, nowMs: number): Promise<void> {
+  const { account_id, origin } = keyOf(account);
   await transaction
     .deleteFrom('account_grants')
-    .where('account_id', '=', id)
-    .where('origin', '!=', originOf(credential))
+    .where('account_id', '=', account_id)
+    .where('origin', '!=', origin)
     .where('updated_at_ms', '<', nowMs - outdatedAfterMs)
     .execute();
 }

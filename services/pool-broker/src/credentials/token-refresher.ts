@@ -127,12 +127,16 @@ export class TokenRefresher {
   /** Undefined: another replica has the lock. */
   async #refreshAlone(account: OAuthAccount, version: number): Promise<Grant | undefined> {
     const { store, requestTimeoutMs } = this.#parts;
-    const lockedAtMs = performance.now();
-    const locked = await store.lock(account, this.#holder, this.#lockMs);
+    let lockedAtMs = performance.now();
+    let locked = await store.lock(account, this.#holder, this.#lockMs);
+    if (locked === 'taken_over') {
+      // A holder that could not store its tokens as long as the store was away does so now.
+      await sleep(takeOverMs);
+      lockedAtMs = performance.now();
+      locked = await store.lock(account, this.#holder, this.#lockMs);
+    }
     if (locked === 'busy') return undefined;
     try {
-      // A holder that could not store its tokens as long as the store was away does so now.
-      if (locked === 'taken_over') await sleep(takeOverMs);
       const grant = await this.read(account);
       if (isNews(grant, version)) return this.#shared(account, grant);
       // A process that stood still may have lost the lock without noticing.

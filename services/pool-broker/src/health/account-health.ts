@@ -30,7 +30,7 @@ export interface Cooldown {
   /** True when the provider named the end: it is honoured exactly, and nothing needs to be found out after it. */
   readonly givenByProvider: boolean;
   /** How many times in a row the duration had to be guessed. */
-  readonly strikes: number;
+  readonly repeats: number;
   /** The quota window that was used up, where the provider named one. */
   readonly window?: string | undefined;
   /** From when on one request may find out ahead of the end whether it is over. Undefined: not before the end. */

@@ -91,7 +91,7 @@ function afterRateLimit(health: AccountHealth, attempt: EndedAttempt, rules: Hea
   if (retryAtMs === undefined) return withGuess(health, { scope, reason, firstMs, maxMs }, attempt, rules);
   // An end that the provider named is believed to the millisecond, as far ahead as the settings allow.
   const untilMs = Math.min(retryAtMs, sinceMs + givenCooldownMaxMs);
-  const given = { model: scope, reason, sinceMs, untilMs, givenByProvider: true, strikes: 0, window } as const;
+  const given = { model: scope, reason, sinceMs, untilMs, givenByProvider: true, repeats: 0, window } as const;
   return withCooldown(health, given, rules);
 }
 

@@ -36,18 +36,18 @@ export function withGuess(
   const previous = health.cooldowns.find((cooldown) => isSameKind(cooldown, { model, reason }));
   // Requests that were under way together fail together: that is one event, not many.
   if (previous !== undefined && isRunning(previous, nowMs) && (leasedAtMs ?? nowMs) <= previous.sinceMs) return health;
-  const strikes = previous === undefined || nowMs >= forgottenAtMs(previous) ? 1 : previous.strikes + 1;
-  const untilMs = nowMs + guessedMs(strikes, guess, rules);
-  return withCooldown(health, { model, reason, sinceMs: nowMs, untilMs, givenByProvider: false, strikes }, rules);
+  const repeats = previous === undefined || nowMs >= forgottenAtMs(previous) ? 1 : previous.repeats + 1;
+  const untilMs = nowMs + guessedMs(repeats, guess, rules);
+  return withCooldown(health, { model, reason, sinceMs: nowMs, untilMs, givenByProvider: false, repeats }, rules);
 }
 
-/** A duration that doubles with each strike, stretched at random so that what began together does not end together. */
+/** A duration that doubles with each repeat, stretched at random so that what began together does not end together. */
 export function guessedMs(
-  strikes: number,
+  repeats: number,
   { firstMs, maxMs }: Pick<Guess, 'firstMs' | 'maxMs'>,
   rules: HealthRules,
 ): number {
-  return stretchedMs(Math.min(firstMs * 2 ** Math.min(strikes - 1, 30), Math.max(firstMs, maxMs)), rules);
+  return stretchedMs(Math.min(firstMs * 2 ** Math.min(repeats - 1, 30), Math.max(firstMs, maxMs)), rules);
 }
 
 /** When a cooldown that begins or was probed now may be probed ahead of its end. */

@@ -6,7 +6,7 @@ import type { Broker } from '../selection/broker.ts';
 /** Gives an account another chance, whatever its provider or its token endpoint said of it. */
 export function enableAccount(broker: Broker): Handlers<typeof PoolBrokerService>['enableAccount'] {
   return async ({ accountId }) => {
-    const account = broker.configuration.roster.byId(accountId);
+    const account = broker.configuration.accounts.byId(accountId);
     if (account === undefined) return { known: false };
     await broker.credentials.forgetProblem(account);
     await broker.store.changeHealth(accountId, withoutRefusals);

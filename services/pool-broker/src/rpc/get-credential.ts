@@ -6,7 +6,7 @@ import type { Account } from '../accounts/account.ts';
 import { availabilityOf } from '../health/availability.ts';
 import type { Broker } from '../selection/broker.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
-import type { AccountView } from '../selection/select-account.ts';
+import type { AccountView } from '../selection/selection.ts';
 
 /** How to reach an account's provider and what to authenticate with. */
 export function getCredential(broker: Broker): Handlers<typeof CredentialService>['getCredential'] {
@@ -28,7 +28,7 @@ export function getCredential(broker: Broker): Handlers<typeof CredentialService
 }
 
 async function accountOf(broker: Broker, target: GetCredentialRequest['target']): Promise<Account | undefined> {
-  if (target.case === 'accountId') return broker.configuration.roster.byId(target.value);
+  if (target.case === 'accountId') return broker.configuration.accounts.byId(target.value);
   return target.case === 'pool' ? usableAccount(broker, target.value) : undefined;
 }
 
@@ -37,7 +37,7 @@ async function accountOf(broker: Broker, target: GetCredentialRequest['target'])
  * do when there is no better one: lists are not what the limits are on.
  */
 async function usableAccount(broker: Broker, pool: string): Promise<Account | undefined> {
-  const views = await readAccounts(broker, broker.configuration.roster.ofPool(pool));
+  const views = await readAccounts(broker, broker.configuration.accounts.ofPool(pool));
   const nowMs = broker.clock.nowMs();
   const usable = views.filter(({ account }) => account.state !== 'disabled');
   return usable.toSorted((one, other) => reluctance(one, nowMs) - reluctance(other, nowMs))[0]?.account;

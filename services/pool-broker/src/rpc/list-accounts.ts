@@ -7,8 +7,8 @@ import { toAccountMessage } from './messages.ts';
 /** Accounts with their health. */
 export function listAccounts(broker: Broker): Handlers<typeof PoolBrokerService>['listAccounts'] {
   return async ({ pool }) => {
-    const { roster } = broker.configuration;
-    const views = await readAccounts(broker, pool === '' ? roster.all : roster.ofPool(pool));
+    const { accounts } = broker.configuration;
+    const views = await readAccounts(broker, pool === '' ? accounts.all : accounts.ofPool(pool));
     const nowMs = broker.clock.nowMs();
     return { accounts: views.map((view) => toAccountMessage(view, nowMs)) };
   };

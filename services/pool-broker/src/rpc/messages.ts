@@ -20,7 +20,7 @@ import { traitsOfModel } from '../catalog/catalog.ts';
 import { isRunning } from '../health/account-health.ts';
 import { availabilityOf, windowsAt } from '../health/availability.ts';
 import type { Lease } from '../selection/acquire-lease.ts';
-import type { AccountView } from '../selection/select-account.ts';
+import type { AccountView } from '../selection/selection.ts';
 
 /** Undefined for an attempt without a lease, which belongs to no account. */
 export function fromAttemptMessage({ lease, outcome }: AttemptMessage): Attempt | undefined {

@@ -55,17 +55,23 @@ export class ModelAccounts {
       const account = this.#at(next());
       if (account !== undefined && !this.#limited.has(account)) usable.add(account);
     }
-    return [...again, ...usable];
+    return [...again, ...(usable.size > 0 ? usable : this.#someUsable(next()))];
   }
 
   /** What a look at an account showed. */
-  note(account: Account, isLimited: boolean, nowMs: number): void {
-    if (!isLimited) {
-      this.#limited.delete(account);
-      return;
-    }
+  note(account: Account | undefined, isLimited: boolean, nowMs: number): void {
+    if (account === undefined) return;
+    this.#limited.delete(account);
+    if (!isLimited) return;
     this.#limited.set(account, nowMs + lookAgainMs);
     this.#nextLookMs = Math.min(this.#nextLookMs, nowMs + lookAgainMs);
+  }
+
+  /** Where most accounts are limited the draws may all miss the others. */
+  #someUsable(place: number): readonly Account[] {
+    const usable = this.serving.filter((account) => !this.#limited.has(account));
+    const from = Math.floor(place * usable.length);
+    return usable.slice(from, from + sampleSize);
   }
 
   /** The limited ones that no request has looked at for a second. */

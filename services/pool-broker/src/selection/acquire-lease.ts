@@ -1,13 +1,14 @@
 import type { PoolFormat } from '@gateway/config';
 import { type Attempt, isError } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
+import { startPoolProbe } from '../health/apply-to-pool.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
-import { startPoolProbe } from '../health/pool-health.ts';
 import { toCallerId } from '../store/lease-id.ts';
 import type { Broker } from './broker.ts';
-import { choiceText, type SkippedGroup, skippedGroups } from './choice-text.ts';
+import { obstacleText } from './obstacle-text.ts';
 import { affinityIdOf, readCandidates } from './read-candidates.ts';
-import { type CandidateView, type Chosen, type Selection, selectAccount } from './select-account.ts';
+import { selectAccount } from './select-account.ts';
+import type { CandidateView, Chosen, Examination, Selection } from './selection.ts';
 import { settleAttempt } from './settle-attempt.ts';
 
 export interface LeaseRequest {
@@ -38,6 +39,14 @@ export type LeaseResult = { readonly reason: string; readonly skipped: readonly 
   /** `otherFormatsOnly`: the id is known, but not for the formats that were asked for. */
   | { readonly kind: 'unknown_model'; readonly otherFormatsOnly: boolean }
 );
+
+/** Accounts of a candidate that could not take a request, all for the same reason. */
+export interface SkippedGroup {
+  readonly pool: string;
+  readonly model: string;
+  readonly reason: string;
+  readonly count: number;
+}
 
 /** Settles the request's last attempt and leases the account for the next one, or says why there is none. */
 export async function acquireLease(broker: Broker, request: LeaseRequest): Promise<LeaseResult> {
@@ -71,11 +80,8 @@ async function leaseOneOf(
   const overtakenAt: string[] = [];
   for (let mayTry = false; ; ) {
     const selection = await selectOneOf(broker, candidates, { ...request, caller, overtakenAt });
-    const { examinations } = selection;
-    const choice = {
-      reason: choiceText(examinations.at(-1), request.affinityKey),
-      skipped: skippedGroups(examinations),
-    };
+    const reason = selection.kind === 'chosen' ? selection.reason : '';
+    const choice = { reason, skipped: skippedGroups(selection.examinations) };
     if (selection.kind === 'exhausted') return { kind: 'exhausted', retryAtMs: selection.retryAtMs, ...choice };
     if (selection.kind !== 'chosen') return { kind: 'unavailable', ...choice };
     mayTry ||= takesItsTry(broker, request.attempts);
@@ -91,6 +97,16 @@ async function leaseOneOf(
 
 const spent =
   'it had spent what requests may spend after errors: its own attempts, or the budget for the retries of all';
+
+/** The accounts that were looked at and could not take the request, counted by candidate and reason. */
+function skippedGroups(examinations: readonly Examination[]): readonly SkippedGroup[] {
+  return examinations.flatMap(({ candidate: { candidate }, examined }) => {
+    const obstacles = examined.flatMap(({ fitness }) => (fitness.kind === 'fit' ? [] : [fitness.obstacle]));
+    const groups = Map.groupBy(obstacles, (obstacle) => obstacleText(obstacle, 'without times'));
+    const { pool, model } = candidate;
+    return [...groups].map(([reason, { length: count }]) => ({ pool: pool.name, model, reason, count }));
+  });
+}
 
 type Asking = Pick<LeaseRequest, 'affinityKey' | 'attempts' | 'caller'> & { readonly overtakenAt: readonly string[] };
 
@@ -124,8 +140,8 @@ function inOrder(
 }
 
 /**
- * False when errors have used up what a request may spend; else a retry is spent, where it is one. Asked only when there is an
- * account left, so that a request whose other accounts are all limited gets that answer.
+ * False when errors have used up what a request may spend; else a retry is spent, where it is one. Asked only when there is a
+ * usable account, so that a request whose other accounts are all limited gets that answer.
  */
 function takesItsTry({ configuration, events }: Broker, attempts: readonly Attempt[]): boolean {
   const errors = attempts.filter(({ outcome }) => isError(outcome.result));

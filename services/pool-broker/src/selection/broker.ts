@@ -1,6 +1,6 @@
 import type { PoolSettings } from '@gateway/config';
 import type { Clock } from '@gateway/time';
-import type { AccountRoster } from '../accounts/account.ts';
+import type { Accounts } from '../accounts/account.ts';
 import type { AttemptResult, ProblemKind } from '../accounts/attempt.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { AccountCredentials } from '../credentials/account-credentials.ts';
@@ -12,7 +12,7 @@ import type { RetryBudget } from './retry-budget.ts';
 export interface Broker {
   /** What is configured now. */
   readonly configuration: {
-    readonly roster: AccountRoster;
+    readonly accounts: Accounts;
     readonly catalog: Catalog;
     readonly settings: PoolSettings;
     readonly retryBudget: RetryBudget;

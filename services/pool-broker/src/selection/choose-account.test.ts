@@ -4,8 +4,9 @@ import { toAccount } from '../accounts/account.ts';
 import type { Attempt, QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import { withWindows } from '../health/apply-outcome.ts';
-import { type PoolHealth, untroubled } from '../health/pool-health.ts';
-import { type AccountView, type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
+import { noIncidents, type PoolHealth } from '../health/pool-health.ts';
+import { selectAccount } from './select-account.ts';
+import type { AccountView, CandidateView, SelectionRequest } from './selection.ts';
 
 const nowMs = 1_000_000_000;
 const hourMs = 3_600_000;
@@ -27,7 +28,7 @@ const used = (usedFraction: number, resetInHours = 2.5): QuotaWindow => ({
 });
 
 const cooling = (rest: Partial<Cooldown>): AccountHealth => {
-  const base = { model: '', reason: 'rate_limited', sinceMs: nowMs - 1, strikes: 1, givenByProvider: true } as const;
+  const base = { model: '', reason: 'rate_limited', sinceMs: nowMs - 1, repeats: 1, givenByProvider: true } as const;
   return { ...healthy, cooldowns: [{ ...base, untilMs: nowMs + hourMs, ...rest }] };
 };
 const due = cooling({ probeFromMs: nowMs });
@@ -35,7 +36,7 @@ const lastResort = cooling({ probeFromMs: nowMs, givenByProvider: false, reason:
 const justLimited = cooling({ probeFromMs: nowMs + 1 });
 
 function select(accounts: readonly AccountView[], rest: Partial<SelectionRequest> & Partial<CandidateView> = {}) {
-  const { boundAccountId, poolHealth = untroubled, callerShare, ...request } = rest;
+  const { boundAccountId, poolHealth = noIncidents, callerShare, ...request } = rest;
   const candidate = {
     candidate: { pool: responses ?? expect.fail(), model: 'm', defaultEffort: '' },
     accounts,
@@ -111,7 +112,7 @@ describe('errors of late', () => {
 });
 
 describe('quotas', () => {
-  it('send more to accounts with more left, and to those that would lose it sooner', () => {
+  it('send more to accounts with more to spare, and to those that would lose it sooner', () => {
     const full = view('full', knowing(used(0.75)));
     const half = view('half', knowing(used(0.5)));
     const soon = view('soon', knowing(used(0.5, 1.25)));
@@ -119,13 +120,13 @@ describe('quotas', () => {
     expect(sharesOf([half, soon])).toEqual({ half: 333, soon: 667 });
   });
 
-  it('let an account with more left take more requests at a time', () => {
+  it('let an account with more to spare take more requests at a time', () => {
     const busy = view('busy', knowing(used(0, 2.5)), 3);
     const idle = view('idle', knowing(used(0.75)), 1);
     expect(chosenBy([busy, idle])).toBe('busy');
   });
 
-  it('keep an account for last that has next to nothing left, whatever the session hashes to', () => {
+  it('take an account last that has next to nothing left, whatever the session hashes to', () => {
     const spent = view('spent', knowing(used(0.99, 0.01)));
     const busy = view('busy', healthy, 9);
     expect(chosenBy([spent, busy])).toBe('busy');
@@ -165,7 +166,7 @@ describe('an account whose cooldown is a guess', () => {
     expect(chosenBy([view('b', due), view('a', lastResort)], { attempts: triedBefore })).toBe('a as a probe');
   });
 
-  it('is not asked when it has no place left', () => {
+  it('is not asked when it has no free place', () => {
     const account = toAccount(sampleAccount('responses', 'a', { maxConcurrency: 1 }));
     expect(chosenBy([{ account, health: lastResort, inFlight: 1 }])).toBe('unavailable');
   });
@@ -173,13 +174,13 @@ describe('an account whose cooldown is a guess', () => {
 
 describe('a pool that pauses', () => {
   const pausedBy = (pause: { untilMs: number; probe?: { leaseId: string; expiresAtMs: number } }): PoolHealth => ({
-    troubles: [
+    incidents: [
       {
         cause: 'overloaded',
         model: 'm',
         sinceMs: 0,
         failures: [],
-        pause: { sinceMs: nowMs - 1, strikes: 1, ...pause },
+        pause: { sinceMs: nowMs - 1, repeats: 1, ...pause },
       },
     ],
   });
@@ -200,7 +201,7 @@ describe('a pool that pauses', () => {
 });
 
 describe('a caller that has its share', () => {
-  it('hears that the pool is exhausted, with no moment to come back at', () => {
+  it('hears that the pool is exhausted, with no time to come back at', () => {
     const account = toAccount(sampleAccount('responses', 'a', { maxConcurrency: 10 }));
     const views = [{ account, health: healthy, inFlight: 9 }];
     expect(select(views, { callerShare: { inFlight: 9, callers: 2 } })).toMatchObject({

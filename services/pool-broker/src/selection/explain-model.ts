@@ -1,9 +1,10 @@
 import type { Candidate } from '../catalog/catalog.ts';
 import { errorAverageAt } from '../health/availability.ts';
 import type { Broker } from './broker.ts';
-import { obstacleText } from './choice-text.ts';
+import { obstacleText } from './obstacle-text.ts';
 import { readCandidates } from './read-candidates.ts';
-import { type AccountView, type ExaminedAccount, type Selection, selectAccount } from './select-account.ts';
+import { selectAccount } from './select-account.ts';
+import type { AccountView, ExaminedAccount, Selection } from './selection.ts';
 
 export interface ExplainedCandidate {
   readonly candidate: Candidate;

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
 import { healthy } from '../health/account-health.ts';
-import { untroubled } from '../health/pool-health.ts';
+import { noIncidents } from '../health/pool-health.ts';
 import type { CallerShare } from '../store/pool-store.ts';
-import { type AccountView, type CandidateView, selectAccount } from './select-account.ts';
+import { selectAccount } from './select-account.ts';
+import type { AccountView, CandidateView } from './selection.ts';
 
 const nowMs = 1_000_000;
 const [pool = expect.fail('the sample gateway has pools')] = sampleGateway.pools;
@@ -20,7 +21,7 @@ function view(name: string, inFlight: number, maxConcurrency?: number, usedFract
 
 function selected(callerShare: CallerShare, accounts: readonly AccountView[], rest: Partial<CandidateView> = {}) {
   const candidate = { pool, model: 'm', defaultEffort: '' };
-  const view = { candidate, accounts, poolHealth: untroubled, boundAccountId: undefined, callerShare, ...rest };
+  const view = { candidate, accounts, poolHealth: noIncidents, boundAccountId: undefined, callerShare, ...rest };
   const request = { affinityKey: '', attempts: [], overtakenAt: [], rules: sampleSettings, nowMs, random: () => 0 };
   return selectAccount({ ...request, candidates: [view] });
 }
@@ -51,13 +52,13 @@ describe('a caller of a pool that it shares', () => {
   });
 
   it('counts an account that is limited as used up', () => {
-    const cooldown = { model: '', reason: 'rate_limited', sinceMs: 0, untilMs: nowMs + 9, strikes: 0 } as const;
+    const cooldown = { model: '', reason: 'rate_limited', sinceMs: 0, untilMs: nowMs + 9, repeats: 0 } as const;
     const health = { ...healthy, cooldowns: [{ ...cooldown, givenByProvider: true }] };
     const limited = { ...view('b', 0), health };
     expect(kept({ inFlight: 5, callers: 2 }, view('a', 10, undefined, 0.85), limited)).toBe(true);
   });
 
-  it('may always have one request under way', () => {
+  it('may always have one request in flight', () => {
     expect(kept({ inFlight: 0, callers: 500 }, view('a', 10, 10, 1))).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { servesModel } from '../accounts/account.ts';
 import { availabilityOf, headroomOf } from '../health/availability.ts';
 import type { CallerShare } from '../store/pool-store.ts';
-import type { CandidateView, SelectionRequest } from './select-account.ts';
+import type { CandidateView, SelectionRequest } from './selection.ts';
 
 /**
  * True when a caller that shares a pool has all it may have of it, because the pool runs short: of places, or of the quota of its

@@ -37,7 +37,7 @@ describe('an answer to Acquire', () => {
     outcome: { result: AttemptResult.RATE_LIMITED, retryAt: timestampFromMs(clock.nowMs() + 60_000) },
   });
 
-  it('tells why it is this account', async () => {
+  it('says why it is this account', async () => {
     expect((await acquire()).reason).toBe('it has as much to spare as any');
     const first = await acquire('session');
     expect(first.reason).toBe("its session's key prefers it");
@@ -48,7 +48,7 @@ describe('an answer to Acquire', () => {
     expect((await acquire('session')).reason).toBe('its session is bound to it');
   });
 
-  it('tells how many accounts could not serve the request, and why, of each candidate up to the leased one', async () => {
+  it('says how many accounts could not serve the request, and why, of each candidate up to the leased one', async () => {
     const disabled = { pool: 'responses', reason: 'disabled in the configuration', count: 1 };
     const first = await acquire();
     expect(first.skipped).toMatchObject([disabled]);
@@ -81,7 +81,7 @@ describe('an answer to Acquire', () => {
     expect(JSON.stringify([reason, skipped.map((group) => group.reason)])).not.toContain(leaseOf(first).accountId);
   });
 
-  it('tells when a request has spent its attempts, though accounts are left', async () => {
+  it('says when a request has spent its attempts, though accounts are left', async () => {
     broker = openBroker([sampleAccount('messages', 'd')]);
     const attempts: { lease: Lease; outcome: object }[] = [];
     for (;;) {

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import type { Account } from '../accounts/account.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import { asInService, availabilityOf } from '../health/availability.ts';
-import { type ModelAccounts, sampleSize } from './account-sampler.ts';
+import { sampleSize } from './account-sampler.ts';
 import type { Broker } from './broker.ts';
-import type { AccountView, CandidateView } from './select-account.ts';
+import type { AccountView, CandidateView } from './selection.ts';
 
 /** Who asks, as far as it decides what they may have. Empty texts: no session, no share is counted. */
 export interface Asking {
@@ -34,7 +34,7 @@ async function readCandidate(
   const { store, configuration, sampler, clock, random } = broker;
   const { leaseTtlMs, callerMemoryMs } = configuration.settings;
   const pool = candidate.pool.name;
-  const all = configuration.roster.ofPool(pool);
+  const all = configuration.accounts.ofPool(pool);
   const model = which === 'all' || all.length <= sampleSize ? undefined : sampler.ofModel(all, candidate.model);
   const drawn = model === undefined ? all : model.draw(affinityKey, clock.nowMs(), random);
   const [views, poolHealth, boundAccountId, callerShare] = await Promise.all([
@@ -45,25 +45,19 @@ async function readCandidate(
   ]);
   const known = { candidate, poolHealth, boundAccountId, callerShare };
   if (model === undefined) return { ...known, accounts: views };
-  noteLimited(model, drawn, views, { model: candidate.model, nowMs: clock.nowMs() });
+  views.forEach((view, at) => {
+    model.note(drawn[at], isLimited(view, candidate.model, clock.nowMs()), clock.nowMs());
+  });
   const bound = all.filter((account) => account.id === boundAccountId && !drawn.includes(account));
   const accounts = bound.length === 0 ? views : [...views, ...(await readAccounts(broker, bound))];
   const isWhole = drawn.length === model.serving.length;
   return isWhole ? { ...known, accounts } : { ...known, accounts, sampled: { usableShare: model.usableShare } };
 }
 
-function noteLimited(
-  accounts: ModelAccounts,
-  drawn: readonly Account[],
-  views: readonly AccountView[],
-  { model, nowMs }: { readonly model: string; readonly nowMs: number },
-): void {
-  views.forEach(({ account: { state }, health }, at) => {
-    const { kind } = availabilityOf(health, model, nowMs);
-    const account = drawn[at];
-    const isLimited = state === 'disabled' || kind === 'cooling' || kind === 'probing';
-    if (account !== undefined) accounts.note(account, isLimited, nowMs);
-  });
+/** Of the account itself: it cools, is probed, or is out of service. */
+function isLimited({ account, health }: AccountView, model: string, nowMs: number): boolean {
+  const { kind } = availabilityOf(health, model, nowMs);
+  return account.state === 'disabled' || kind === 'cooling' || kind === 'probing';
 }
 
 /** Accounts with their health and requests in flight. */

@@ -26,7 +26,7 @@ export class RetryBudget {
     this.#current().requests += 1;
   }
 
-  /** Spends a retry. False: there is none left to spend. */
+  /** Spends a retry. False: there is none to spend. */
   takeRetry(): boolean {
     const current = this.#current();
     const requests = this.#seconds.reduce((sum, second) => sum + second.requests, 0);

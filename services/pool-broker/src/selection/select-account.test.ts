@@ -4,8 +4,9 @@ import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sa
 import { toAccount } from '../accounts/account.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
-import { untroubled } from '../health/pool-health.ts';
-import { type AccountView, type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
+import { noIncidents } from '../health/pool-health.ts';
+import { selectAccount } from './select-account.ts';
+import type { AccountView, CandidateView, SelectionRequest } from './selection.ts';
 
 const nowMs = 1_000_000;
 const rules = sampleSettings;
@@ -13,7 +14,7 @@ const [responses, messages] = sampleGateway.pools;
 if (responses === undefined || messages === undefined) throw new Error('the sample gateway has two pools');
 
 function cooling(untilMs: number, rest: Partial<Cooldown> = {}): AccountHealth {
-  const base = { model: '', reason: 'rate_limited', sinceMs: nowMs - 1, givenByProvider: true, strikes: 0 } as const;
+  const base = { model: '', reason: 'rate_limited', sinceMs: nowMs - 1, givenByProvider: true, repeats: 0 } as const;
   return { ...healthy, cooldowns: [{ ...base, untilMs, ...rest }] };
 }
 
@@ -29,7 +30,7 @@ function candidate(accounts: readonly AccountView[], rest: Partial<CandidateView
   return {
     candidate: { pool: responses ?? expect.fail(), model: 'm', defaultEffort: '' },
     accounts,
-    poolHealth: untroubled,
+    poolHealth: noIncidents,
     boundAccountId: undefined,
     callerShare: undefined,
     ...rest,
@@ -156,7 +157,7 @@ describe('having no account', () => {
     expect(select([candidate([both])])).toEqual({ kind: 'unavailable' });
   });
 
-  it('names no reset when an account is only busy: it may be free at any moment', () => {
+  it('names no reset when an account is only busy: it may be free at any time', () => {
     const busy = view('a', { inFlight: 1 }, { maxConcurrency: 1 });
     const limited = view('b', { health: cooling(nowMs + 5_000_000) });
     expect(select([candidate([busy, limited])])).toEqual({ kind: 'exhausted', retryAtMs: undefined });
@@ -168,7 +169,7 @@ describe('having no account', () => {
     expect(select([kept])).toEqual({ kind: 'exhausted', retryAtMs: undefined });
   });
 
-  it('may be over at once when a limit ended while the request was under way', () => {
+  it('may be over at once when a limit ended while the request was in flight', () => {
     const attempts = tried('a', 'rate_limited');
     expect(select([candidate([view('a')])], { attempts })).toEqual({ kind: 'exhausted', retryAtMs: nowMs });
   });
@@ -185,7 +186,7 @@ const anyHealth = fc
     { maxLength: 3 },
   )
   .map((cooldowns) =>
-    cooldowns.map(({ inMs, ...rest }) => ({ ...rest, sinceMs: nowMs - 9_000, untilMs: nowMs + inMs, strikes: 1 })),
+    cooldowns.map(({ inMs, ...rest }) => ({ ...rest, sinceMs: nowMs - 9_000, untilMs: nowMs + inMs, repeats: 1 })),
   );
 
 const anyAccounts = fc.array(fc.record({ cooldowns: anyHealth, inFlight: fc.integer({ min: 0, max: 3 }) }), {

@@ -1,10 +1,9 @@
-import type { Account } from '../accounts/account.ts';
-import { servesModel } from '../accounts/account.ts';
+import { type Account, servesModel } from '../accounts/account.ts';
 import { type Attempt, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
 import type { AccountProblem } from '../health/account-health.ts';
 import { applyOutcome, type EndedAttempt } from '../health/apply-outcome.ts';
+import { applyToPool, incidentSinceMs } from '../health/apply-to-pool.ts';
 import type { HealthRules } from '../health/cooldown.ts';
-import { applyToPool, troubleSinceMs } from '../health/pool-health.ts';
 import { callerOfLease } from '../store/lease-id.ts';
 import type { Broker } from './broker.ts';
 import { affinityIdOf } from './read-candidates.ts';
@@ -23,7 +22,7 @@ export async function settleAttempt(
   const { store, configuration, events, clock } = broker;
   const { leaseId, accountId, pool, model, outcome } = attempt;
   // An account that is no longer configured has nothing to keep.
-  const account = configuration.roster.byId(accountId);
+  const account = configuration.accounts.byId(accountId);
   if (account === undefined) return;
   const settlement = await store.settleLease(accountId, { pool, model, caller: callerOfLease(leaseId), leaseId });
   if (settlement.kind === 'settled_before') return;
@@ -32,9 +31,9 @@ export async function settleAttempt(
   const { credentialId } = account;
   const ended = { leaseId, model, outcome, leasedAtMs, credentialId, nowMs: clock.nowMs() };
   const counted = outcome.result === 'unauthorized' ? await ofPresentSecret(broker, account, ended) : ended;
-  // Most attempts show nothing new. Only a fault makes trouble for a pool, and where there is none nothing can end it.
+  // Most attempts show nothing new. Only a fault makes an incident of a pool, and where there is none nothing can end it.
   const changesHealth = applyOutcome(health, counted, rulesOf(broker)) !== health;
-  const concernsPool = poolHealth.troubles.length > 0 || isFaultOfPool(outcome.result);
+  const concernsPool = poolHealth.incidents.length > 0 || isFaultOfPool(outcome.result);
   const bindings = [affinityKey, ...(outcome.result === 'succeeded' ? answerKeys : [])].filter((key) => key !== '');
   await Promise.all([
     changesHealth && changeAccountHealth(broker, attempt, counted),
@@ -71,20 +70,20 @@ async function changeAccountHealth(broker: Broker, { accountId, pool }: Attempt,
 }
 
 async function changePoolHealth(broker: Broker, { accountId, pool }: Attempt, ended: EndedAttempt): Promise<void> {
-  const accounts = broker.configuration.roster
+  const accounts = broker.configuration.accounts
     .ofPool(pool)
     .filter((account) => account.state === 'active' && servesModel(account, ended.model)).length;
-  const oldestUnderWayMs = await oldestSinceTrouble(broker, pool, ended);
+  const oldestUnderWayMs = await oldestSinceIncident(broker, pool, ended);
   const attempt = { ...ended, accountId, accounts, oldestUnderWayMs };
   await broker.store.changePoolHealth(pool, (health) => applyToPool(health, attempt, rulesOf(broker)));
 }
 
-/** When the oldest request began that still goes on since the trouble began that an attempt met. Asked for faults only. */
-async function oldestSinceTrouble({ store, ...broker }: Broker, pool: string, ended: EndedAttempt) {
+/** When the oldest request began that still goes on since the incident began that an attempt met. Asked for faults only. */
+async function oldestSinceIncident({ store, ...broker }: Broker, pool: string, ended: EndedAttempt) {
   const { model, nowMs } = ended;
   const cause = ended.outcome.result;
   if (!isFaultOfPool(cause)) return undefined;
-  const sinceMs = troubleSinceMs(await store.readPool(pool), { cause, model, nowMs }, rulesOf({ store, ...broker }));
+  const sinceMs = incidentSinceMs(await store.readPool(pool), { cause, model, nowMs }, rulesOf({ store, ...broker }));
   return store.oldestRequest({ pool, model: cause === 'overloaded' ? model : '', sinceMs });
 }
 

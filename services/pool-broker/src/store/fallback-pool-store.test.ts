@@ -5,7 +5,7 @@ import { availabilityOf } from '../health/availability.ts';
 import { FallbackPoolStore } from './fallback-pool-store.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
 
-/** A shared store that can be taken away; it counts the calls that reach it. */
+/** A shared store that can go away; it counts the calls that reach it. */
 class AwayableStore extends MemoryPoolStore {
   away = false;
   calls = 0;
@@ -59,7 +59,7 @@ function storesOf() {
   const faults: unknown[] = [];
   const store = new FallbackPoolStore(shared, clock, (thrown) => faults.push(thrown));
   const cooled = (untilMs: number): AccountHealth => {
-    const rest = { model: '', reason: 'rate_limited', sinceMs: 0, givenByProvider: true, strikes: 0 } as const;
+    const rest = { model: '', reason: 'rate_limited', sinceMs: 0, givenByProvider: true, repeats: 0 } as const;
     return { ...healthy, cooldowns: [{ ...rest, untilMs }] };
   };
   const coolingOf = async (from: MemoryPoolStore | FallbackPoolStore, account: string) => {
@@ -117,7 +117,7 @@ describe('a shared store that goes away', () => {
     expect([await inFlight(store), await inFlight(shared)]).toEqual([0, 0]);
   });
 
-  it('is left alone for a second after a failure, so that a chain of calls waits once', async () => {
+  it('is not called for a second after a failure, so that only one of several calls waits', async () => {
     const { clock, shared, store, faults } = storesOf();
     shared.away = true;
     for (let n = 0; n < 5; n++) await store.readAccounts(['a'], ttlMs);
@@ -127,7 +127,7 @@ describe('a shared store that goes away', () => {
     expect(shared.calls).toBe(2);
   });
 
-  it('is told what happened meanwhile once it is back', async () => {
+  it('learns what happened meanwhile once it is back', async () => {
     const { clock, shared, store, cooled, coolingOf } = storesOf();
     shared.away = true;
     await store.changeHealth('a', () => cooled(clock.nowMs() + 50_000));

@@ -1,11 +1,9 @@
 import type { Clock } from '@gateway/time';
-import type { ModelReport } from '../catalog/model-report.ts';
 import { mergeHealth } from '../health/account-health.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
 import type {
   AccountRecord,
-  CallerShare,
   EndedRequest,
   HealthChange,
   LeaseRenewal,
@@ -13,8 +11,6 @@ import type {
   NewLease,
   PoolHealthChange,
   PoolStore,
-  ShareQuestion,
-  SinceQuestion,
 } from './pool-store.ts';
 
 /**
@@ -100,33 +96,17 @@ export class FallbackPoolStore implements PoolStore {
     );
   }
 
-  oldestRequest(question: SinceQuestion): Promise<number | undefined> {
-    return this.#both((store) => store.oldestRequest(question));
-  }
-
-  shareOf(question: ShareQuestion): Promise<CallerShare> {
-    return this.#both((store) => store.shareOf(question));
-  }
-
-  boundAccount(affinityId: string): Promise<string | undefined> {
-    return this.#both((store) => store.boundAccount(affinityId));
-  }
-
-  bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
-    return this.#both((store) => store.bind(affinityId, accountId, ttlMs));
-  }
-
-  unbind(affinityId: string, accountId: string): Promise<void> {
-    return this.#both((store) => store.unbind(affinityId, accountId));
-  }
-
-  saveModelReport(report: ModelReport): Promise<void> {
-    return this.#both((store) => store.saveModelReport(report));
-  }
-
-  readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
-    return this.#both((store) => store.readModelReports(pools));
-  }
+  readonly oldestRequest: PoolStore['oldestRequest'] = (...question) =>
+    this.#both((store) => store.oldestRequest(...question));
+  readonly shareOf: PoolStore['shareOf'] = (...question) => this.#both((store) => store.shareOf(...question));
+  readonly boundAccount: PoolStore['boundAccount'] = (...session) =>
+    this.#both((store) => store.boundAccount(...session));
+  readonly bind: PoolStore['bind'] = (...binding) => this.#both((store) => store.bind(...binding));
+  readonly unbind: PoolStore['unbind'] = (...binding) => this.#both((store) => store.unbind(...binding));
+  readonly saveModelReport: PoolStore['saveModelReport'] = (...report) =>
+    this.#both((store) => store.saveModelReport(...report));
+  readonly readModelReports: PoolStore['readModelReports'] = (...pools) =>
+    this.#both((store) => store.readModelReports(...pools));
 
   [Symbol.asyncDispose](): PromiseLike<void> {
     return this.#shared[Symbol.asyncDispose]();

@@ -15,7 +15,7 @@ const pools = ['p', 'q'] as const;
 interface ModelLease extends NewLease {
   readonly id: string;
   takenAtMs: number;
-  state: 'under way' | 'ran out' | 'settled';
+  state: 'in flight' | 'expired' | 'settled';
 }
 
 /** What a store is, said as simply as it can be: all the leases that ever were. */
@@ -25,15 +25,15 @@ class ModelStore {
 
   underWay(nowMs: number): readonly ModelLease[] {
     for (const lease of this.leases) {
-      if (lease.state === 'under way' && lease.takenAtMs <= nowMs - leaseTtlMs) lease.state = 'ran out';
+      if (lease.state === 'in flight' && lease.takenAtMs <= nowMs - leaseTtlMs) lease.state = 'expired';
     }
-    return this.leases.filter(({ state }) => state === 'under way');
+    return this.leases.filter(({ state }) => state === 'in flight');
   }
 
   /** The lease that is settled now; undefined when it was settled before. */
   settle(id: string, nowMs: number): { leasedAtMs: number | undefined } | undefined {
     const underWay = this.underWay(nowMs);
-    const lease = this.leases.find((each) => each.id === id) ?? expect.fail('nobody took it');
+    const lease = this.leases.find((each) => each.id === id) ?? expect.fail('it was not taken');
     if (lease.state === 'settled') return undefined;
     lease.state = 'settled';
     return { leasedAtMs: underWay.includes(lease) ? lease.takenAtMs : undefined };
@@ -93,12 +93,12 @@ describe('the leases of a single process', () => {
           if (id === undefined) continue;
           expect(model.leases.map((lease) => lease.id)).not.toContain(id);
           if (!isNamedElsewhere) expect(callerOfLease(id)).toBe(wanted.caller);
-          model.leases.push({ ...wanted, id, takenAtMs: nowMs, state: 'under way' });
+          model.leases.push({ ...wanted, id, takenAtMs: nowMs, state: 'in flight' });
         } else if (each.kind === 'settle') {
           const lease = model.leases.at(each.which % Math.max(1, model.leases.length));
           if (lease === undefined) continue;
           const expected = model.settle(lease.id, nowMs);
-          // What ran out is noticed when somebody asks for what is under way.
+          // What expired is noticed when somebody asks for what is in flight.
           await store.readAccounts(accountIds, leaseTtlMs);
           const settlement = await store.settleLease(lease.accountId, { ...lease, leaseId: lease.id });
           expect(settlement).toMatchObject(

@@ -3,7 +3,7 @@ import type { Clock } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import type { ModelReport } from '../catalog/model-report.ts';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
-import { type PoolHealth, untroubled } from '../health/pool-health.ts';
+import { noIncidents, type PoolHealth } from '../health/pool-health.ts';
 import { leaseIdOf } from './lease-id.ts';
 import {
   type AccountRecord,
@@ -29,7 +29,7 @@ export class MemoryPoolStore implements PoolStore {
   readonly #pools = new Map<string, PoolState>();
   /** The leases in flight, by when they were taken, or renewed last. */
   readonly #leases = new MapByAge<Lease>();
-  /** Tells the lease ids of this store from those of every other. */
+  /** Distinguishes the lease ids of this store from those of every other. */
   readonly #idPrefix = `${randomBytes(12).toString('base64url')}-`;
   #idsGiven = 0;
   /** Leases of this store that expired. The first report on such a lease counts, however late. */
@@ -165,8 +165,8 @@ export class MemoryPoolStore implements PoolStore {
     this.#leases.delete(id);
     this.#account(accountId).inFlight -= 1;
     const { inFlight } = this.#pool(pool);
-    const left = (inFlight.get(caller) ?? 0) - 1;
-    if (left > 0) inFlight.set(caller, left);
+    const rest = (inFlight.get(caller) ?? 0) - 1;
+    if (rest > 0) inFlight.set(caller, rest);
     else inFlight.delete(caller);
   }
 
@@ -184,7 +184,7 @@ export class MemoryPoolStore implements PoolStore {
   }
 
   #pool(name: string): PoolState {
-    const pool = this.#pools.get(name) ?? { health: untroubled, callers: new MapByAge(), inFlight: new Map() };
+    const pool = this.#pools.get(name) ?? { health: noIncidents, callers: new MapByAge(), inFlight: new Map() };
     this.#pools.set(name, pool);
     return pool;
   }

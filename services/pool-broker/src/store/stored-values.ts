@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ModelReport } from '../catalog/model-report.ts';
 import { type AccountHealth, forgottenAtMs, forgottenProblemAtMs, healthy } from '../health/account-health.ts';
-import { forgottenTroubleAtMs, type PoolHealth, untroubled } from '../health/pool-health.ts';
+import { forgottenIncidentAtMs, noIncidents, type PoolHealth } from '../health/pool-health.ts';
 
 /** How a value is kept as JSON text in Redis. */
 export interface StoredValue<T> {
@@ -23,13 +23,13 @@ export const storedHealth: StoredValue<AccountHealth> = {
 };
 
 export const storedPoolHealth: StoredValue<PoolHealth> = {
-  read: (text) => fromJson(poolHealth, text) ?? untroubled,
-  endsAtMs: ({ troubles }) => Math.max(0, ...troubles.map(forgottenTroubleAtMs)),
+  read: (text) => fromJson(poolHealth, text) ?? noIncidents,
+  endsAtMs: ({ incidents }) => Math.max(0, ...incidents.map(forgottenIncidentAtMs)),
 };
 
 const hourMs = 3_600_000;
 
-/** A report as the fields of a Redis hash. Without models the field of the last list is left alone. */
+/** A report as the fields of a Redis hash. Without models the field of the last list stays as it is. */
 export function toStoredReport({ reportedAtMs, reachable, refreshMs = 0, models }: ModelReport) {
   const fields = { reported_at_ms: reportedAtMs, reachable: reachable ? 1 : 0, refresh_ms: refreshMs };
   return models === undefined ? fields : { ...fields, models: JSON.stringify(models) };
@@ -68,7 +68,7 @@ const accountHealth: z.ZodType<AccountHealth> = z.object({
       sinceMs: z.number(),
       untilMs: z.number(),
       givenByProvider: z.boolean(),
-      strikes: z.number(),
+      repeats: z.number(),
       window: z.string().optional(),
       probeFromMs: z.number().optional(),
       probe,
@@ -96,13 +96,13 @@ const accountHealth: z.ZodType<AccountHealth> = z.object({
 });
 
 const poolHealth: z.ZodType<PoolHealth> = z.object({
-  troubles: z.array(
+  incidents: z.array(
     z.object({
       cause: z.enum(['overloaded', 'network_error']),
       model: z.string(),
       sinceMs: z.number(),
       failures: z.array(z.object({ accountId: z.string(), atMs: z.number() })),
-      pause: z.object({ sinceMs: z.number(), untilMs: z.number(), strikes: z.number(), probe }).optional(),
+      pause: z.object({ sinceMs: z.number(), untilMs: z.number(), repeats: z.number(), probe }).optional(),
     }),
   ),
 });

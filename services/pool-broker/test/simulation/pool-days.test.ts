@@ -24,8 +24,8 @@ function lagAfter(obstacle: SimulatedAccount['lastObstacle']): number {
   switch (obstacle) {
     case 'none':
       return 0;
-    // Providers tell seconds: the truth may be up to one earlier.
-    case 'told_limit':
+    // Providers name seconds: the truth may be up to one earlier.
+    case 'named_limit':
       return 1_000;
     case 'early_reset':
       return stretched(rules.earlyProbeIntervalMs);
@@ -90,7 +90,7 @@ interface Storm {
   readonly result: AttemptResult;
   readonly accounts: number;
   readonly share?: number;
-  readonly told?: boolean;
+  readonly named?: boolean;
 }
 
 const storms: readonly Storm[] = [
@@ -98,9 +98,9 @@ const storms: readonly Storm[] = [
   { atHour: 11, minutes: 10, result: AttemptResult.OVERLOADED, accounts: 50, share: 0.4 },
   { atHour: 13, minutes: 5, result: AttemptResult.UNAUTHORIZED, accounts: 40 },
   { atHour: 15, minutes: 60, result: AttemptResult.UNAUTHORIZED, accounts: 8 },
-  { atHour: 10, minutes: 2, result: AttemptResult.RATE_LIMITED, accounts: 50, told: true },
-  { atHour: 12, minutes: 3, result: AttemptResult.RATE_LIMITED, accounts: 50, told: true },
-  { atHour: 14, minutes: 1, result: AttemptResult.RATE_LIMITED, accounts: 50, told: true },
+  { atHour: 10, minutes: 2, result: AttemptResult.RATE_LIMITED, accounts: 50, named: true },
+  { atHour: 12, minutes: 3, result: AttemptResult.RATE_LIMITED, accounts: 50, named: true },
+  { atHour: 14, minutes: 1, result: AttemptResult.RATE_LIMITED, accounts: 50, named: true },
   { atHour: 18, minutes: 20, result: AttemptResult.RATE_LIMITED, accounts: 10 },
   { atHour: 19, minutes: 1, result: AttemptResult.RATE_LIMITED, accounts: 50 },
   { atHour: 20, minutes: 4, result: AttemptResult.SERVER_ERROR, accounts: 50, share: 0.5 },
@@ -114,12 +114,12 @@ function weather({ world, report }: Simulated, days: number): void {
   const all = [...world.accounts.values()];
   for (let day = 0; day < days; day++) {
     const dayMs = startMs + day * 24 * hourMs;
-    for (const { atHour, minutes, result, accounts, share = 1, told = false } of storms) {
+    for (const { atHour, minutes, result, accounts, share = 1, named = false } of storms) {
       const atMs = dayMs + atHour * hourMs;
       world.time.at(atMs, async () => {
         all.slice(0, accounts).forEach((account, index) => {
-          const untilMs = atMs + minutes * minuteMs + (told ? (accounts - index) * 700 : 0);
-          account.meet({ result, share, told, untilMs });
+          const untilMs = atMs + minutes * minuteMs + (named ? (accounts - index) * 700 : 0);
+          account.meet({ result, share, named, untilMs });
         });
       });
     }
@@ -171,8 +171,8 @@ function tableOf({ report }: Simulated): string {
       .join(' / '),
     'probes in a cooldown: all / most in one': `${report.probesInCooldown} / ${report.mostContactsInCooldown}`,
     'taken out of service: times / requests meanwhile': `${report.takenOutOfService} / ${report.sentOutOfService}`,
-    'told when to come back: came / served': `${report.told.came} / ${report.told.served}`,
-    'the same, when providers named no moment': `${report.guessed.came} / ${report.guessed.served}`,
+    'given a time to come back: came / served': `${report.named.came} / ${report.named.served}`,
+    'the same, when providers named no time': `${report.guessed.came} / ${report.guessed.served}`,
     'early resets: found / latest after minutes': `${report.recoveriesMs.length} / ${(Math.max(0, ...report.recoveriesMs) / minuteMs).toFixed(1)}`,
   };
   return Object.entries(rows)
@@ -194,8 +194,8 @@ describe('a pool of fifty accounts over days', () => {
     expect(report.mostContactsInCooldown).toBeLessThanOrEqual(1);
     expect(report.takenOutOfService).toBeGreaterThan(5);
     expect(report.sentOutOfService).toBe(0);
-    expect(report.told.came).toBeGreaterThan(500);
-    expect(report.told.served / report.told.came).toBeGreaterThanOrEqual(0.99);
+    expect(report.named.came).toBeGreaterThan(500);
+    expect(report.named.served / report.named.came).toBeGreaterThanOrEqual(0.99);
     expect(report.unrecovered).toBe(0);
     expect(report.recoveriesMs.length).toBeGreaterThan(10);
     expect(Math.max(...report.recoveriesMs)).toBeLessThanOrEqual(stretched(rules.earlyProbeIntervalMs));

@@ -15,7 +15,7 @@ import { createResponsesAdapterService } from '../service.ts';
 export interface AdapterUnderTest extends AsyncDisposable {
   readonly service: Service;
   readonly client: Client<typeof AdapterService>;
-  /** What the broker was told of models. */
+  /** The models that were reported to the broker. */
   readonly reports: readonly object[];
 }
 
@@ -45,7 +45,7 @@ export async function* requestFrames({ dialect, body, forwardHeaders = {} }: Exe
   yield { body: Buffer.from(body) };
 }
 
-/** All that the adapter told of one request. */
+/** All that the adapter reported of one request. */
 export interface Answer {
   readonly head: ExecuteResponse['head'];
   readonly outcome: ExecuteResponse['outcome'];

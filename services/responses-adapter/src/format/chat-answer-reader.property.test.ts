@@ -11,7 +11,7 @@ import { cutUp } from './__fixtures__/cut-up.ts';
 import { readerInto } from './chat-translator.ts';
 
 describe('any answer of the provider', () => {
-  it('reaches the client whole, streamed and assembled, however it is told and framed', () => {
+  it('reaches the client whole, streamed and assembled, whichever events hold it and however they are framed', () => {
     fc.assert(
       fc.property(anyAnswer, anyFraming, ({ events, wantsJson, expected, ...reported }, framing) => {
         const { pieces, unknownEvents } = frameEvents(events, framing);

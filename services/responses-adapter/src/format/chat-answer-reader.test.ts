@@ -124,12 +124,12 @@ describe('ChatAnswerReader', () => {
     expectFailure('overloaded-first', { result: AttemptResult.OVERLOADED, upstreamStatus: 0 }, false);
   });
 
-  it('tells when the window of a limited account resets', () => {
+  it('says when the window of a limited account resets', () => {
     const expected = { result: AttemptResult.RATE_LIMITED, modelScoped: false, retryAtMs: 1_795_140_000_000 };
     expectFailure('usage-limit-first', expected, false);
   });
 
-  it('tells a client in our own words why its request was rejected', () => {
+  it('says to a client in our own words why its request was rejected', () => {
     const error = { code: 'upstream_rejected', upstreamStatus: 400 };
     const failure = expectFailure('context-too-long', { result: AttemptResult.REJECTED, error }, false);
     expect(failure?.error.message).not.toContain('Your input exceeds');

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
@@ -68,7 +68,7 @@ function prepare(body: object) {
   return translator.prepare({
     requestId: 'r1',
     lease: create(LeaseSchema, { format: ProviderFormatId.RESPONSES, model: 'gpt-5.5', defaultEffort: 'high' }),
-    body: new PiecedBytes([Buffer.from(JSON.stringify(body))]),
+    body: new BufferList([Buffer.from(JSON.stringify(body))]),
     forwardHeaders: { 'x-codex-turn-state': 'state' },
     members: [],
     affinityKey: 'session-1',

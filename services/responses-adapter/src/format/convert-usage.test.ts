@@ -16,7 +16,7 @@ describe('convertUsage', () => {
   });
 
   it.each([null, undefined, {}, [], 'none', { input_tokens: '7' }, { output_tokens: 1e15 }, { input_tokens: -1 }])(
-    'has nothing to tell of %j',
+    'reports nothing of %j',
     (usage) => {
       expect(convertUsage(usage)).toBeUndefined();
     },

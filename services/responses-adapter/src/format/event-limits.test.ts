@@ -30,7 +30,7 @@ const weekWindow = {
 const hoursWindow = { name: '5h', models: '', usedFraction: 1, resetsAtMs: nowMs + 7_200_000, lengthSeconds: 18_000 };
 
 describe('the windows of a rate-limit event', () => {
-  it('are told apart by their length, whichever of them is the primary one', () => {
+  it('differ by their length, whichever of them is the primary one', () => {
     expect(eventWindows(limits(week, hours), nowMs)).toEqual([weekWindow, hoursWindow]);
     expect(eventWindows(limits(hours, week), nowMs)).toEqual([hoursWindow, weekWindow]);
   });
@@ -60,7 +60,7 @@ describe('the windows of a rate-limit event', () => {
     expect(eventWindows(limits(hours, null, { limit_name: name }), nowMs)).toMatchObject([{ models }]);
   });
 
-  it('are of sensible amounts and moments, or none, whatever the event holds', () => {
+  it('are of sensible amounts and times, or none, whatever the event holds', () => {
     const anyWindow = fc.oneof(
       fc.jsonValue(),
       fc.record({ used_percent: fc.jsonValue(), window_minutes: fc.double(), reset_at: fc.double() }),
@@ -92,7 +92,7 @@ describe.each(readers)('a %s', (_kind, newReader) => {
   const said = { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'Hi.' };
   const completed = { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [] } };
 
-  it('that ends well tells of the quotas that its events named', () => {
+  it('that ends well reports the quotas that its events named', () => {
     expect(quotasAfter(limits(week, hours), said, completed)).toEqual([weekWindow, hoursWindow]);
     expect(quotasAfter(said, limits(week), completed)).toEqual([weekWindow]);
     expect(quotasAfter(said, completed)).toEqual([]);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { EventReader } from './event-reader.ts';
 
 describe('EventReader', () => {
-  it('conserves texts, refusals, calls and arguments, whichever events tell of them', () => {
+  it('conserves texts, refusals, calls and arguments, whichever events hold them', () => {
     fc.assert(
       fc.property(fc.array(anyItem, { maxLength: 6 }), fc.boolean(), (items, outputIsFilled) => {
         const written = read(toEvents(items, outputIsFilled));
@@ -73,11 +73,11 @@ describe('EventReader', () => {
   });
 });
 
-/** An item of a response, and how the provider tells of it. */
+/** An item of a response, and how the provider holds it. */
 interface Item {
   readonly type: 'message' | 'refusal' | 'function_call' | 'reasoning';
   readonly pieces: readonly string[];
-  readonly told: {
+  readonly shown: {
     readonly added: boolean;
     readonly deltas: boolean;
     readonly done: boolean;
@@ -85,13 +85,15 @@ interface Item {
   };
 }
 
-/** At least one of the events tells the whole item; the finished response may have to. */
+/** At least one of the events shows the whole item; the finished response may have to. */
 const anyItem: fc.Arbitrary<Item> = fc.record({
   type: fc.constantFrom('message', 'refusal', 'function_call', 'reasoning'),
   pieces: fc.array(fc.string({ minLength: 1, unit: 'grapheme' }), { minLength: 1, maxLength: 4 }),
-  told: fc
+  shown: fc
     .record({ added: fc.boolean(), deltas: fc.boolean(), done: fc.boolean(), itemDone: fc.boolean() })
-    .map((told) => (told.itemDone || (told.added && (told.deltas || told.done)) ? told : { ...told, itemDone: true })),
+    .map((shown) =>
+      shown.itemDone || (shown.added && (shown.deltas || shown.done)) ? shown : { ...shown, itemDone: true },
+    ),
 });
 
 function toEvents(items: readonly Item[], outputIsFilled: boolean): readonly object[] {
@@ -100,17 +102,17 @@ function toEvents(items: readonly Item[], outputIsFilled: boolean): readonly obj
   return [...events, completed(outputIsFilled ? wireItems : [])];
 }
 
-function eventsOf({ type, pieces, told }: Item, index: number, item: object): readonly object[] {
+function eventsOf({ type, pieces, shown }: Item, index: number, item: object): readonly object[] {
   const place = { output_index: index, content_index: 0 };
   const whole = pieces.join('');
   const names = eventNames[type];
   const begun = { ...item, arguments: '', content: [], summary: [] };
   return [
-    ...(told.added ? [{ type: 'response.output_item.added', ...place, item: begun }] : []),
-    // Reasoning can be told by deltas only.
-    ...(told.deltas || type === 'reasoning' ? pieces.map((delta) => ({ type: names.delta, ...place, delta })) : []),
-    ...(told.done ? [{ type: names.done, ...place, [names.member]: whole }] : []),
-    ...(told.itemDone ? [{ type: 'response.output_item.done', ...place, item }] : []),
+    ...(shown.added ? [{ type: 'response.output_item.added', ...place, item: begun }] : []),
+    // Reasoning can be shown by deltas only.
+    ...(shown.deltas || type === 'reasoning' ? pieces.map((delta) => ({ type: names.delta, ...place, delta })) : []),
+    ...(shown.done ? [{ type: names.done, ...place, [names.member]: whole }] : []),
+    ...(shown.itemDone ? [{ type: 'response.output_item.done', ...place, item }] : []),
   ];
 }
 

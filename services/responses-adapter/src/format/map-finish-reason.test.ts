@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { mapFinishReason } from './map-finish-reason.ts';
 
 describe('mapFinishReason', () => {
-  it('tells a complete answer from one that calls tools', () => {
+  it('knows a complete answer from one that calls tools', () => {
     const complete = { status: 'completed', incompleteReason: undefined } as const;
     expect(mapFinishReason({ ...complete, hasToolCalls: false })).toBe('stop');
     expect(mapFinishReason({ ...complete, hasToolCalls: true })).toBe('tool_calls');

@@ -60,7 +60,7 @@ describe('mapUpstreamError', () => {
     if (problem !== AccountProblem.UNSPECIFIED) expect(failure.result).toBe(UNAUTHORIZED);
   });
 
-  it('never takes an account out of service for a page of somebody else', () => {
+  it('never takes an account out of service for a page from elsewhere', () => {
     const page = { status: 403, headers: { 'content-type': 'text/html' }, body: { error: { code: 'token_revoked' } } };
     expect(mapUpstreamError(answer(page))).toMatchObject({
       result: NETWORK_ERROR,
@@ -153,7 +153,7 @@ describe('mapUpstreamError', () => {
     expect(failure.error.retryAtMs).toBe(expected);
   });
 
-  it('never throws, and never names a moment that has passed', () => {
+  it('never throws, and never names a time that has passed', () => {
     const headerNames = ['retry-after', 'retry-after-ms', 'x-ratelimit-reset-tokens', 'x-codex-primary-used-percent'];
     const headers = fc.dictionary(fc.constantFrom(...headerNames, 'x-codex-primary-reset-at'), fc.string());
     const body = fc.oneof(fc.uint8Array(), fc.json().map(Buffer.from));

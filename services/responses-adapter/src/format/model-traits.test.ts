@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { describeGoldenRequests } from '@gateway/adapter-kit/testing';
 import { reasoningEfforts } from '@gateway/chat';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { LeaseSchema, type ModelTraitsSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import type OpenAI from 'openai';
 import { describe } from 'vitest';
@@ -47,7 +47,7 @@ describe('to a model that is configured to take no effort,', () => {
   );
 });
 
-describe('to a model with efforts that nobody knows besides one,', () => {
+describe('to a model of an unknown family with configured efforts,', () => {
   describeWithTraits('gpt-6', { efforts: { levels: ['enormous', 'medium'] } }, [
     withEffort('none', { reasoning: { effort: 'medium' } }),
     withEffort('ultra', { reasoning: { effort: 'medium' } }),
@@ -78,7 +78,7 @@ function withEffort(effort: string | undefined, sent: Pick<ProviderMembers, 'rea
 }
 
 function translate({ request, defaultEffort = '' }: ResponsesRequestCase, model: string, traits: Traits): string {
-  const body = new PiecedBytes([Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }))]);
+  const body = new BufferList([Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }))]);
   const lease = create(LeaseSchema, { model, defaultEffort, traits });
   const more = {
     requestId: 'request-1',

@@ -7,7 +7,7 @@ const nowSeconds = nowMs / 1_000;
 const read = (headers: Readonly<Record<string, string>>) => readWindows({ headers, model: 'gpt-5.5', nowMs });
 
 describe('the usage windows of a subscription', () => {
-  it('are told apart by their length: which of them is the primary one differs by plan', () => {
+  it('differ by their length: which of them is the primary one differs by plan', () => {
     const headers = {
       'x-codex-plan-type': 'pro',
       'x-codex-primary-used-percent': '12.5',
@@ -31,18 +31,18 @@ describe('the usage windows of a subscription', () => {
     expect(read(headers)).toMatchObject([{ name: '90m_bengalfox', models: '*bengalfox*', usedFraction: 0.4 }]);
   });
 
-  it('go by their rank where their length is not told', () => {
+  it('go by their rank where their length is not given', () => {
     expect(read({ 'x-codex-primary-used-percent': '3' })).toEqual([
       { name: 'primary', models: '', usedFraction: 0.03, resetsAtMs: undefined, lengthSeconds: undefined },
     ]);
   });
 
   it.each([
-    ['the absolute moment before the duration', { 'reset-at': `${nowSeconds + 60}`, 'reset-after-seconds': '9' }, 60],
-    ['no moment that has passed', { 'reset-at': `${nowSeconds - 1}` }, undefined],
-    ['no moment much later than the window is long', { 'reset-at': `${nowSeconds + 9e6}` }, 18_000 * 1.15],
+    ['the absolute time before the duration', { 'reset-at': `${nowSeconds + 60}`, 'reset-after-seconds': '9' }, 60],
+    ['no time that has passed', { 'reset-at': `${nowSeconds - 1}` }, undefined],
+    ['no time much later than the window is long', { 'reset-at': `${nowSeconds + 9e6}` }, 18_000 * 1.15],
     ['nothing unreadable', { 'reset-after-seconds': 'soon' }, undefined],
-  ])('begin anew at %s', (_, reset, inSeconds) => {
+  ])('reset at %s', (_, reset, inSeconds) => {
     const window = { 'used-percent': '50', 'window-minutes': '300', ...reset };
     const named = Object.entries(window).map(([name, value]) => [`x-codex-primary-${name}`, value]);
     const expected = inSeconds === undefined ? undefined : nowMs + inSeconds * 1_000;
@@ -66,7 +66,7 @@ describe('the limits of an API key', () => {
     ]);
   });
 
-  it('tell nothing without both the limit and what remains', () => {
+  it('are none without both the limit and what remains', () => {
     expect(read({ 'x-ratelimit-limit-requests': '500' })).toEqual([]);
     expect(read({ 'x-ratelimit-remaining-requests': '5' })).toEqual([]);
     expect(read({ 'x-ratelimit-limit-requests': '0', 'x-ratelimit-remaining-requests': '0' })).toEqual([]);
@@ -74,7 +74,7 @@ describe('the limits of an API key', () => {
 });
 
 describe('any headers', () => {
-  it('give windows of sensible amounts and moments, or none', () => {
+  it('give windows of sensible amounts and times, or none', () => {
     const names = ['x-codex-primary-used-percent', 'x-codex-primary-window-minutes', 'x-codex-primary-reset-at'];
     const more = ['x-ratelimit-limit-tokens', 'x-ratelimit-remaining-tokens', 'x-ratelimit-reset-tokens'];
     const value = fc.oneof(fc.string(), fc.double().map(String), fc.integer().map(String));

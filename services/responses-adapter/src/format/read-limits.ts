@@ -20,7 +20,7 @@ export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
   return [...usageWindows(answer), ...keyLimits(answer)];
 }
 
-/** The usage windows of a subscription. Which of them is the primary one differs by plan: their length tells which is which. */
+/** The usage windows of a subscription. Which of them is the primary one differs by plan: they are known by their length. */
 function usageWindows({ headers, nowMs }: AnswerHead): readonly QuotaWindow[] {
   return Object.keys(headers).flatMap((name) => {
     const [, window, family = '', rank = ''] =

@@ -7,7 +7,7 @@ import { RelayAnswerReader } from './relay-answer-reader.ts';
 
 const usage = { inputTokens: 81, cachedTokens: 64, outputTokens: 23, reasoningTokens: 0 };
 
-/** Recorded answers that end, and what is told of them. */
+/** Recorded answers that end, and what is reported of them. */
 const answers: Readonly<Record<string, Partial<Omit<Relayed, 'ending'>> & { readonly ending?: unknown }>> = {
   text: { answerId: 'resp_0a1', usage, producedCharacters: 'Grüße aus 東京 🗼.'.length },
   reasoning: { producedCharacters: '**Weighing the question**'.length + 'Forty-two.'.length },
@@ -106,7 +106,7 @@ describe('RelayAnswerReader', () => {
 });
 
 describe('an empty output', () => {
-  it('is filled with the items that were told, and nothing else changes', () => {
+  it('is filled with the items that came before, and nothing else changes', () => {
     const bytes = readFixture('empty-output');
     const { text, ending } = relay([bytes]);
     expect(ending).toEqual({ kind: 'finished' });
@@ -161,7 +161,7 @@ describe('an empty output', () => {
     expect(outputOf(text)).toEqual([{ id: 'a' }]);
   });
 
-  it('stays as it is when no item was told, or when the items are too large to be kept', () => {
+  it('stays as it is when no item came, or when the items are too large to be kept', () => {
     const completed = frame({ type: 'response.completed', response: { output: [] } });
     expect(relay([completed]).text).toBe(completed);
     const image = frame({ type: 'response.output_item.done', output_index: 0, item: { result: 'x'.repeat(9 << 20) } });

@@ -8,9 +8,9 @@ import {
   type UpstreamHead,
 } from '@gateway/adapter-kit';
 import type { ReportedUsage } from '@gateway/chat';
+import { lastReasoningIn } from '@gateway/encrypted-reasoning';
 import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { lastSealedReasoning } from '@gateway/sealed-reasoning';
 import { EventSplitter, RelayBuffer, readEvent, SseOverflowError } from '@gateway/sse';
 import { convertUsage } from './convert-usage.ts';
 import { eventType, readResponseEnd } from './event-reader.ts';
@@ -152,7 +152,7 @@ export class RelayAnswerReader implements AnswerReader {
     this.#produced.add(json, type);
     if (type === 'response.output_item.done') {
       this.#items.add(data);
-      this.sealedReasoning = lastSealedReasoning(Buffer.from(data), 'encrypted_content') ?? this.sealedReasoning;
+      this.sealedReasoning = lastReasoningIn(Buffer.from(data), 'encrypted_content') ?? this.sealedReasoning;
     }
     this.#beginContent();
     this.#buffer.release(bytes);

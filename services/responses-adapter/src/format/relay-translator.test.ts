@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { brokenStream, toUpstreamFailure } from '@gateway/adapter-kit';
 import { textOfBody } from '@gateway/adapter-kit/testing';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ describe('responsesTranslator', () => {
     expect(translator?.passesErrorsOn).toBe(true);
   });
 
-  it('leaves sealed reasoning out when the account can’t read it, and gives up when there is none', () => {
+  it('leaves encrypted reasoning out when the account can’t read it, and gives up when there is none', () => {
     const unreadable = toUpstreamFailure({
       meaning: 'unreadable_reasoning',
       upstreamStatus: 400,
@@ -63,7 +63,7 @@ function prepare(body: string, forwardHeaders: Readonly<Record<string, string>> 
   return translator.prepare({
     requestId: 'r1',
     lease,
-    body: new PiecedBytes([Buffer.from(body)]),
+    body: new BufferList([Buffer.from(body)]),
     forwardHeaders,
     members: [],
     affinityKey: 'session-1',

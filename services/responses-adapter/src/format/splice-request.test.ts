@@ -1,4 +1,4 @@
-import { JsonBody, JsonSkimmer, PiecedBytes, readJsonBody } from '@gateway/json';
+import { BufferList, JsonBody, JsonScanner, readJsonBody } from '@gateway/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { spliceRequest } from './splice-request.ts';
@@ -80,7 +80,7 @@ function splice(text: string): string {
   const pieces = Array.from({ length: Math.ceil(bytes.length / 5) }, (_, index) =>
     bytes.slice(5 * index, 5 * index + 5),
   );
-  const inPieces = readJsonBody(new PiecedBytes(pieces.map((piece) => Uint8Array.from(piece))));
+  const inPieces = readJsonBody(new BufferList(pieces.map((piece) => Uint8Array.from(piece))));
   expect(Buffer.concat(spliceRequest(inPieces, 'gpt-5.5'))).toEqual(spliced);
   return spliced.toString();
 }
@@ -92,11 +92,11 @@ interface RawMember {
 
 function membersOf(text: string): readonly RawMember[] {
   const bytes = Buffer.from(text);
-  const skimmer = new JsonSkimmer();
-  skimmer.push(bytes);
-  skimmer.end();
-  const { memberList } = new JsonBody(new PiecedBytes([bytes]), skimmer);
-  return memberList.map(({ key, keyStart, valueEnd }) => ({ key, text: bytes.toString('utf8', keyStart, valueEnd) }));
+  const scanner = new JsonScanner();
+  scanner.push(bytes);
+  scanner.end();
+  const { namedMembers } = new JsonBody(new BufferList([bytes]), scanner);
+  return namedMembers.map(({ key, keyStart, valueEnd }) => ({ key, text: bytes.toString('utf8', keyStart, valueEnd) }));
 }
 
 const ruledKeys = ['model', 'stream', 'store', 'max_output_tokens', 'client_metadata'];

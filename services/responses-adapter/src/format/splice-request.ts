@@ -1,9 +1,9 @@
 import {
   asString,
+  type BufferList,
   type JsonBody,
   jsonElements,
   type NamedJsonMember,
-  type PiecedBytes,
   readJsonBody,
 } from '@gateway/json';
 
@@ -13,7 +13,7 @@ import {
  * bytes are the client's. In chunks, none of which is a copy of the client's.
  * @see spec "POST /v1/responses"
  */
-export function spliceRequest({ source, memberList }: JsonBody, model: string): readonly Buffer[] {
+export function spliceRequest({ source, namedMembers }: JsonBody, model: string): readonly Buffer[] {
   const fixed = new Map([
     ['model', JSON.stringify(model)],
     ['stream', 'true'],
@@ -21,15 +21,15 @@ export function spliceRequest({ source, memberList }: JsonBody, model: string): 
   ]);
   const splice = new Splice(source);
   let keptBefore = false;
-  memberList.forEach((member, index) => {
+  namedMembers.forEach((member, index) => {
     const value = fixed.get(member.key);
-    if (removedKeys.has(member.key)) removeMember(splice, memberList, index, keptBefore);
+    if (removedKeys.has(member.key)) removeMember(splice, namedMembers, index, keptBefore);
     else if (value !== undefined) splice.replace(member.valueStart, member.valueEnd, value);
     keptBefore ||= !removedKeys.has(member.key);
   });
-  const present = new Set(memberList.map((member) => member.key));
+  const present = new Set(namedMembers.map((member) => member.key));
   const added = [...fixed].filter(([key]) => !present.has(key)).map(([key, value]) => `"${key}":${value}`);
-  const end = memberList.at(-1)?.valueEnd ?? source.indexOf(openBrace, 0) + 1;
+  const end = namedMembers.at(-1)?.valueEnd ?? source.indexOf(openBrace, 0) + 1;
   if (added.length > 0) splice.replace(end, end, (keptBefore ? ',' : '') + added.join(','));
   return splice.result();
 }
@@ -49,11 +49,11 @@ function removeMember(splice: Splice, members: readonly NamedJsonMember[], index
 
 /** Bytes with some ranges replaced. Ranges are given in order and don't overlap. */
 class Splice {
-  readonly #source: PiecedBytes;
+  readonly #source: BufferList;
   readonly #chunks: Buffer[] = [];
   #copied = 0;
 
-  constructor(source: PiecedBytes) {
+  constructor(source: BufferList) {
     this.#source = source;
   }
 
@@ -101,7 +101,7 @@ const typesBoundById: ReadonlySet<string | undefined> = new Set(['message', 'fun
 function withoutId(item: Buffer): Buffer {
   const json = readItem(item);
   if (json?.member('id') === undefined || !typesBoundById.has(typeOf(json))) return item;
-  const kept = json.memberList.filter(({ key }) => key !== 'id');
+  const kept = json.namedMembers.filter(({ key }) => key !== 'id');
   return inBrackets(
     '{',
     kept.map(({ keyStart, valueEnd }) => item.subarray(keyStart, valueEnd)),

@@ -124,7 +124,7 @@ describe('toProviderRequest', () => {
     expect(request).toHaveProperty('text', { format: { type: 'json_schema', name: 'reply', schema, strict: true } });
   });
 
-  it('mentions JSON in the input when a JSON object is wanted and nobody has', () => {
+  it('mentions JSON in the input when a JSON object is wanted and it is not mentioned', () => {
     const responseFormat = { type: 'json_object' } as const;
     const hinted = toProviderRequest({ ...chat, responseFormat }, context);
     expect(hinted.text).toEqual({ format: { type: 'json_object' } });

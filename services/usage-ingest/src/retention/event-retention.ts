@@ -11,12 +11,12 @@ interface EventRetentionParts {
   readonly retentionDays: number;
 }
 
-/** Days whose room is made before they begin. Longer than any outage that nobody notices. */
+/** Days whose room is made before they begin. Longer than an outage can go unnoticed. */
 const daysAhead = 3;
 const intervalMs = 3_600_000;
 const retryMs = 60_000;
 
-/** Makes room for the events of the coming days, and removes those of days that nobody needs any more. */
+/** Makes room for the events of the coming days, and removes those of days that are no longer kept. */
 export class EventRetention {
   readonly #parts: EventRetentionParts;
 

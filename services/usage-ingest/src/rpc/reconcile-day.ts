@@ -10,7 +10,7 @@ import type { LedgerCheck } from '../store/ledger-check.ts';
 
 const maxShown = 1_000;
 
-/** Compares the sums of one day with its events, and mends them when told to. */
+/** Compares the sums of one day with its events, and mends them when asked to. */
 export async function reconcileDay(check: LedgerCheck, { localDay, repair }: ReconcileDayRequest) {
   if (!isLocalDay(localDay)) throw new GatewayError('invalid_request', 'local_day must be a day such as 2026-11-20.');
   const { differences } = await check.day(localDay, { repair }).catch(explainBusy);

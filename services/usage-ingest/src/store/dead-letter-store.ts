@@ -1,7 +1,6 @@
-import { type EventDays, firstKeptDay, type GatewayDatabase, retryingConflicts } from '@gateway/database';
+import { type EventDays, firstKeptDay, type GatewayDatabase, withSerializationRetry } from '@gateway/database';
 import type { LedgerEntry } from '../recording/ledger-entry.ts';
-import { type Added, addEntries } from './add-entries.ts';
-import type { DeadLetter, LedgerParts } from './usage-ledger.ts';
+import { type Added, addEntries, type DeadLetter, type LedgerParts } from './usage-ledger.ts';
 
 /** Dead letters, and their way back into the ledger. */
 export class DeadLetterStore {
@@ -31,7 +30,9 @@ export class DeadLetterStore {
   async replay(deadLetterId: string, entries: readonly LedgerEntry[]): Promise<Added | undefined> {
     const days = entries.map(({ local_day }) => local_day);
     try {
-      return await this.#days.adding(days, () => retryingConflicts(() => this.#replayOnce(deadLetterId, entries)));
+      return await this.#days.insertInto(days, () =>
+        withSerializationRetry(() => this.#replayOnce(deadLetterId, entries)),
+      );
     } catch (thrown) {
       if (thrown instanceof TooOld) return { fresh: 0, tooOld: thrown.entries };
       throw thrown;
@@ -62,7 +63,7 @@ export class DeadLetterStore {
     return { fresh: ids.size, tooOld };
   }
 
-  /** The letter goes first: whoever replays it at the same time waits, and then finds it gone. */
+  /** The letter goes first: another replay of it waits, and then finds it gone. */
   #replayOnce(deadLetterId: string, entries: readonly LedgerEntry[]): Promise<Added | undefined> {
     return this.#database.transaction().execute(async (transaction) => {
       const { numDeletedRows } = await transaction

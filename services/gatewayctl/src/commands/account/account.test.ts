@@ -136,13 +136,13 @@ describe('gatewayctl account', () => {
     expect(enabled).toEqual(['responses/of-the-file', 'responses/nobody']);
   });
 
-  it('enables an account of the database without a gateway, and says that none was told', async () => {
+  it('enables an account of the database without a gateway, and says that none runs', async () => {
     await add('responses/b');
     await changeAccount(env, 'responses/b', 'disabled', terminal);
     noted = [];
     await enableAccount(env, 'responses/b', terminal);
     expect((await stored())[0]?.state).toBe('active');
-    expect(noted).toEqual(['responses/b is active', expect.stringMatching(/^No gateway runs that could be told/)]);
+    expect(noted).toEqual(['responses/b is active', expect.stringMatching(/^No gateway runs here/)]);
   });
 
   it('changes no database of which it can only guess', async () => {
@@ -166,7 +166,7 @@ describe('gatewayctl account', () => {
     });
   });
 
-  it('rotates keys, and tells what it could not open', async () => {
+  it('rotates keys, and says what it could not open', async () => {
     await add('responses/b');
     await add('responses/c');
     noted = [];

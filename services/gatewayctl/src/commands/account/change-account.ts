@@ -11,7 +11,7 @@ export async function enableAccount(env: Environment, id: string, terminal: Pick
   const isKnown = url !== undefined && (await forgetWhatWasSaid(url, id));
   if (!isStored && !isKnown) throw notKnown(id);
   terminal.note(`${id} is active`);
-  if (url === undefined) terminal.note('No gateway runs that could be told: one that begins now knows nothing of it.');
+  if (url === undefined) terminal.note('No gateway runs here: one that starts now knows nothing of it.');
 }
 
 export async function changeAccount(

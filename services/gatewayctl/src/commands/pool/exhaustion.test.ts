@@ -21,7 +21,7 @@ const hoursUntil = (accounts: readonly AccountQuotas[], models = '') => {
 };
 
 describe('when a pool will be used up', () => {
-  it('is unknown as long as no quota tells its length and its end', () => {
+  it('is unknown as long as no quota has a length and an end', () => {
     expect(hoursUntil([])).toBe('unknown');
     expect(hoursUntil([account()])).toBe('unknown');
     expect(hoursUntil([account(fiveHours(0.9, 1, { lengthMs: undefined }))])).toBe('unknown');
@@ -82,7 +82,7 @@ describe('when a pool will be used up', () => {
     expect(exhaustionOf([account(fiveHours(0.1, 4)), account(week)], '', now)).toEqual({ kind: 'never' });
   });
 
-  it('is told apart for families of models', () => {
+  it('is estimated apart for families of models', () => {
     const opus = fiveHours(0.5, 2, { name: '5h_opus', models: 'claude-opus-*' });
     const accounts = [account(fiveHours(0.1, 4), opus)];
     expect(hoursUntil(accounts)).toBe('never');

@@ -1,4 +1,4 @@
-/** A quota of an account, as its provider told it. */
+/** A quota of an account, as its provider reported it. */
 export interface QuotaUse {
   readonly name: string;
   /** The models it holds for, as a pattern. Empty: the whole account. */
@@ -27,7 +27,7 @@ export type Exhaustion =
 
 /**
  * The estimate for requests that fall under quotas of whole accounts and those of `models`, the pattern of a family; empty for
- * requests of no family. Accounts that told of no such quota are left out: nobody knows what they have.
+ * requests of no family. Accounts that reported no such quota are left out: what they have is unknown.
  */
 export function exhaustionOf(accounts: readonly AccountQuotas[], models: string, nowMs: number): Exhaustion {
   const supplies = accounts.map((account) => toSupply(account, models)).filter(({ windows }) => windows.length > 0);
@@ -69,9 +69,9 @@ function loadsOf(supplies: readonly Supply[], nowMs: number): Loads {
     ({ name }) => name,
   );
   const loads = [...windows].map(([name, ofName]) => {
-    const told = ofName.reduce((sum, window) => sum + speedOf(window, nowMs), 0);
+    const used = ofName.reduce((sum, window) => sum + speedOf(window, nowMs), 0);
     // Accounts without such a window carry load as well, which others would feel in theirs.
-    return [name, (told * supplies.length) / ofName.length] as const;
+    return [name, (used * supplies.length) / ofName.length] as const;
   });
   return new Map(loads);
 }

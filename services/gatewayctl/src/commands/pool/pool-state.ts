@@ -10,7 +10,7 @@ export interface PoolState {
   readonly exhaustion: Exhaustion;
   /** Of the quotas of single families of models. */
   readonly families: readonly { readonly models: string; readonly exhaustion: Exhaustion }[];
-  /** Accounts in service that have told of no quota: there is more in the pool than the estimates know. */
+  /** Accounts in service that have reported no quota: there is more in the pool than the estimates know. */
   readonly silentAccounts: number;
 }
 

@@ -75,7 +75,7 @@ describe('gatewayctl pool status', () => {
     expect(idle.lines[1]).toBe('  quotas: they last at the present rate');
     expect((await printed([{ ...busy, windows: [] }])).lines[1]).toMatch(/quotas: .*not known/);
     const spent = await printed([limited, { ...busy, windows: [], name: 'silent' }]);
-    expect(spent.lines[1]).toBe('  quotas: the 5h windows are used up now; 1 more account has not told of its own');
+    expect(spent.lines[1]).toBe('  quotas: the 5h windows are used up now; 1 more account has not reported its own');
   });
 
   it('does not count on accounts that are out of service', async () => {

@@ -50,7 +50,7 @@ function poolText(state: PoolState, nowMs: number): string {
 function exhaustionText(exhaustion: Exhaustion, { silentAccounts }: PoolState, nowMs: number): string {
   switch (exhaustion.kind) {
     case 'unknown':
-      return 'how long they last is not known: no account has told of a quota with a length and an end';
+      return 'how long they last is not known: no account has reported a quota with a length and an end';
     case 'never':
       return 'they last at the present rate';
     case 'at': {
@@ -68,8 +68,8 @@ function exhaustionText(exhaustion: Exhaustion, { silentAccounts }: PoolState, n
 
 function silentText(accounts: number): string {
   return accounts === 1
-    ? '1 more account has not told of its own'
-    : `${accounts} more accounts have not told of theirs`;
+    ? '1 more account has not reported its own'
+    : `${accounts} more accounts have not reported theirs`;
 }
 
 function toRow({ account, quotas, headroom }: AccountStanding, nowMs: number): readonly string[] {

@@ -15,7 +15,7 @@ import { reconcileUsage } from './reconcile.ts';
 const clock = new ManualClock(Date.parse('2026-11-20T10:00:00Z'));
 
 describe('gatewayctl usage reconcile', () => {
-  it('finds nothing in a ledger that adds up, and tells how far it is', async () => {
+  it('finds nothing in a ledger that adds up, and reports progress', async () => {
     await using world = await openUsageWorld();
     await world.record(usageEvent('a', '2026-11-19'), usageEvent('a', '2026-11-20'));
     const result = await reconcileUsage(world.plane, {}, world.terminal, clock);
@@ -26,7 +26,7 @@ describe('gatewayctl usage reconcile', () => {
     expect(world.terminal.notes.at(-1)).toBe('2026-11-20 (day 7 of 7)');
   });
 
-  it('finds planted differences and leaves them, until it is told to mend them', async () => {
+  it('finds planted differences and leaves them, until --repair is given', async () => {
     await using world = await openUsageWorld();
     await world.record(usageEvent('a', '2026-11-18'), usageEvent('b', '2026-11-18'));
     await world.database.updateTable('usage_daily').set({ input_tokens: 99 }).where('token_id', '=', 'b').execute();

@@ -25,7 +25,7 @@ const callOptions = { timeoutMs: 1_800_000 };
 /** Long enough for a counter that something keeps making wrong to be wrong again. */
 const againAfterMs = 2_000;
 
-/** Checks the ledger day by day, and then the limiter against it. Prints what differs; tells its progress on the side. */
+/** Checks the ledger day by day, and then the limiter against it. Prints what differs; notes its progress on the side. */
 export async function reconcileUsage(
   plane: UsagePlane,
   flags: ReconcileFlags,

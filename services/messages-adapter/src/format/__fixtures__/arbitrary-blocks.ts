@@ -13,16 +13,16 @@ import {
   toolUse,
 } from './answers/events.ts';
 
-/** One event of a block, and what it tells a client. */
+/** One event of a block, and what it says to a client. */
 export interface BlockStep {
   readonly block: number;
   readonly event: Events[number];
-  readonly tells?: Told;
+  readonly shows?: Shown;
   /** True for what no reader can know. */
   readonly isUnknown?: true;
 }
 
-export type Told =
+export type Shown =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'arguments'; readonly text: string }
   /** A call, and all of the arguments that it will get. */
@@ -53,10 +53,10 @@ const textBlock: fc.Arbitrary<MakeBlock> = fc
     const begun: BlockStep = {
       block,
       event: blockStart(block, { type: 'text', text: first, citations: null }),
-      tells: { kind: 'text', text: first },
+      shows: { kind: 'text', text: first },
     };
     const deltas = rest.map(
-      (text): BlockStep => ({ block, event: blockDelta(block, textDelta(text)), tells: { kind: 'text', text } }),
+      (text): BlockStep => ({ block, event: blockDelta(block, textDelta(text)), shows: { kind: 'text', text } }),
     );
     return [begun, ...deltas, { block, event: blockStop(block) }];
   });
@@ -78,13 +78,13 @@ const streamedCall: fc.Arbitrary<MakeBlock> = fc
     const begun: BlockStep = {
       block,
       event: blockStart(block, toolUse(id, name)),
-      tells: { kind: 'call', id, name, arguments: json === '' ? '{}' : json },
+      shows: { kind: 'call', id, name, arguments: json === '' ? '{}' : json },
     };
     const deltas = ['', ...pieces].map(
-      (text): BlockStep => ({ block, event: blockDelta(block, jsonDelta(text)), tells: { kind: 'arguments', text } }),
+      (text): BlockStep => ({ block, event: blockDelta(block, jsonDelta(text)), shows: { kind: 'arguments', text } }),
     );
     const stopped: BlockStep = { block, event: blockStop(block) };
-    return [begun, ...deltas, json === '' ? { ...stopped, tells: { kind: 'arguments', text: '{}' } } : stopped];
+    return [begun, ...deltas, json === '' ? { ...stopped, shows: { kind: 'arguments', text: '{}' } } : stopped];
   });
 
 const wholeCall: fc.Arbitrary<MakeBlock> = fc
@@ -92,8 +92,8 @@ const wholeCall: fc.Arbitrary<MakeBlock> = fc
   .map(({ identity: { id, name }, input }) => (block) => {
     const json = JSON.stringify(JSON.parse(JSON.stringify(input)));
     return [
-      { block, event: blockStart(block, toolUse(id, name, input)), tells: { kind: 'call', id, name, arguments: json } },
-      { block, event: blockStop(block), tells: { kind: 'arguments', text: json } },
+      { block, event: blockStart(block, toolUse(id, name, input)), shows: { kind: 'call', id, name, arguments: json } },
+      { block, event: blockStop(block), shows: { kind: 'arguments', text: json } },
     ];
   });
 

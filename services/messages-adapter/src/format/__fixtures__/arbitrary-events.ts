@@ -39,7 +39,7 @@ export const arbitraryStream: fc.Arbitrary<ExpectedStream> = fc
     ];
     const frames = events.map((event) => (typeof event === 'string' ? event : oddEvent({ ...event })));
     const noisy = withNoise(isAscii ? frames.map(toAscii) : frames, noise);
-    const { deltas, callArguments } = told(steps);
+    const { deltas, callArguments } = shown(steps);
     const finishReason = stopReasons().get(stopReason);
     return {
       frames: noisy,
@@ -67,7 +67,7 @@ function stopReasons(): ReadonlyMap<StopReason, FinishReason> {
   ]);
 }
 
-/** Usage of one event. What is null there is as it was told before. */
+/** Usage of one event. What is null there is as it was shown before. */
 function arbitraryReport<Count>(inputTokens: fc.Arbitrary<Count>) {
   const count = fc.option(fc.nat(100_000));
   return fc.record({
@@ -81,7 +81,7 @@ function arbitraryReport<Count>(inputTokens: fc.Arbitrary<Count>) {
 
 type CountKey = 'input_tokens' | 'cache_creation_input_tokens' | 'cache_read_input_tokens' | 'output_tokens';
 
-/** Counts are totals: the last one that was told counts. */
+/** Counts are totals: the last one that was shown counts. */
 function usageOf(reports: readonly Report[]): TokenUsage | undefined {
   const last = (key: CountKey) => reports.map((report) => report[key]).findLast((count) => count != null) ?? 0;
   const thinking = reports.map((report) => report.output_tokens_details).findLast((details) => details != null);
@@ -107,18 +107,18 @@ function interleaved(
   return [...mixed, ...waiting.flat()];
 }
 
-/** What the steps tell a client, calls numbered as they begin. */
-function told(steps: readonly BlockStep[]): { deltas: readonly Delta[]; callArguments: readonly string[] } {
+/** What the steps say to a client, calls numbered as they begin. */
+function shown(steps: readonly BlockStep[]): { deltas: readonly Delta[]; callArguments: readonly string[] } {
   const indexes = new Map<number, number>();
   const callArguments: string[] = [];
-  const deltas = steps.flatMap(({ block, tells }): readonly Delta[] => {
-    if (tells === undefined) return [];
-    if (tells.kind === 'text') return tells.text === '' ? [] : [tells];
-    if (tells.kind === 'call') {
-      indexes.set(block, callArguments.push(tells.arguments) - 1);
-      return [{ kind: 'call', index: callArguments.length - 1, id: tells.id, name: tells.name }];
+  const deltas = steps.flatMap(({ block, shows }): readonly Delta[] => {
+    if (shows === undefined) return [];
+    if (shows.kind === 'text') return shows.text === '' ? [] : [shows];
+    if (shows.kind === 'call') {
+      indexes.set(block, callArguments.push(shows.arguments) - 1);
+      return [{ kind: 'call', index: callArguments.length - 1, id: shows.id, name: shows.name }];
     }
-    return tells.text === '' ? [] : [{ kind: 'arguments', index: indexes.get(block) ?? -1, text: tells.text }];
+    return shows.text === '' ? [] : [{ kind: 'arguments', index: indexes.get(block) ?? -1, text: shows.text }];
   });
   return { deltas, callArguments };
 }

@@ -9,7 +9,7 @@ import {
 
 export const hourMs = 3_600_000;
 
-/** How an account's provider tells of a used-up quota. Each is what an adapter makes of the headers of that kind. */
+/** How an account's provider reports a used-up quota. Each is what an adapter makes of the headers of that kind. */
 export const limitForms = [
   'retry_after_seconds',
   'retry_after_ms',
@@ -24,26 +24,26 @@ export type LimitForm = (typeof limitForms)[number];
 export type Outcome = MessageInitShape<typeof AttemptOutcomeSchema>;
 
 /** What goes wrong at an account, until when, and how its provider shows it. */
-export interface Trouble {
+export interface Fault {
   readonly untilMs: number;
   readonly result: AttemptResult;
   /** The share of requests that meet it. */
   readonly share: number;
   /** True for a limit whose end the provider names, in the account's form. */
-  readonly told?: boolean;
+  readonly named?: boolean;
   /** Set for one that its provider says no waiting mends. */
   readonly problem?: AccountProblem;
 }
 
-/** An account as it is at its provider: quotas that are used up and begin anew, and troubles that come and go. */
+/** An account as it is at its provider: quotas that are used up and begin anew, and faults that come and go. */
 export class SimulatedAccount {
   readonly id: string;
   readonly form: LimitForm;
   readonly #windows: readonly SimulatedWindow[];
-  #trouble: Trouble | undefined;
+  #fault: Fault | undefined;
   #usableSinceMs: number;
   /** What kept it last from serving. */
-  lastObstacle: AttemptResult | 'told_limit' | 'early_reset' | 'none' = 'none';
+  lastObstacle: AttemptResult | 'named_limit' | 'early_reset' | 'none' = 'none';
 
   constructor(id: string, form: LimitForm, windows: readonly SimulatedWindow[], startMs: number) {
     this.id = id;
@@ -52,12 +52,12 @@ export class SimulatedAccount {
     this.#usableSinceMs = startMs;
   }
 
-  /** Begins a trouble. What was under way goes on. */
-  meet(trouble: Trouble): void {
-    this.#trouble = trouble;
-    if (trouble.share < 1) return;
-    this.lastObstacle = trouble.told === true ? 'told_limit' : trouble.result;
-    this.#usableSinceMs = Math.max(this.#usableSinceMs, trouble.untilMs);
+  /** Begins a fault. What is in flight goes on. */
+  meet(fault: Fault): void {
+    this.#fault = fault;
+    if (fault.share < 1) return;
+    this.lastObstacle = fault.named === true ? 'named_limit' : fault.result;
+    this.#usableSinceMs = Math.max(this.#usableSinceMs, fault.untilMs);
   }
 
   /** Empties every window ahead of its time. */
@@ -71,28 +71,28 @@ export class SimulatedAccount {
 
   /** Since when it would have served every request; undefined while it would not. */
   usableSinceMs(nowMs: number): number | undefined {
-    if (this.#activeTrouble(nowMs) !== undefined || this.#resetMs(nowMs) !== undefined) return undefined;
+    if (this.#activeFault(nowMs) !== undefined || this.#resetMs(nowMs) !== undefined) return undefined;
     return this.#usableSinceMs;
   }
 
   /** Answers a request. */
   answer(nowMs: number, draw: number): Outcome {
-    const trouble = this.#activeTrouble(nowMs);
-    if (trouble !== undefined && draw < trouble.share) return this.#troubled(trouble, nowMs);
+    const fault = this.#activeFault(nowMs);
+    if (fault !== undefined && draw < fault.share) return this.#failed(fault, nowMs);
     const resetMs = this.#resetMs(nowMs);
     if (resetMs !== undefined) return this.#limited(resetMs, nowMs);
     for (const window of this.#windows) window.use(nowMs);
-    return { result: AttemptResult.SUCCEEDED, windows: this.#told(nowMs) };
+    return { result: AttemptResult.SUCCEEDED, windows: this.#report(nowMs) };
   }
 
-  #troubled({ result, untilMs, told = false, problem }: Trouble, nowMs: number): Outcome {
-    if (!told) return { result, problem };
+  #failed({ result, untilMs, named = false, problem }: Fault, nowMs: number): Outcome {
+    if (!named) return { result, problem };
     const resetMs = Math.max(untilMs, this.#resetMs(nowMs) ?? 0);
-    return { result, retryAt: timestampFromMs(toldResetMs(this.form, resetMs, nowMs)) };
+    return { result, retryAt: timestampFromMs(namedResetMs(this.form, resetMs, nowMs)) };
   }
 
-  #activeTrouble(nowMs: number): Trouble | undefined {
-    return this.#trouble !== undefined && nowMs < this.#trouble.untilMs ? this.#trouble : undefined;
+  #activeFault(nowMs: number): Fault | undefined {
+    return this.#fault !== undefined && nowMs < this.#fault.untilMs ? this.#fault : undefined;
   }
 
   #resetMs(nowMs: number): number | undefined {
@@ -101,19 +101,19 @@ export class SimulatedAccount {
   }
 
   #limited(resetMs: number, nowMs: number): Outcome {
-    this.lastObstacle = 'told_limit';
+    this.lastObstacle = 'named_limit';
     this.#usableSinceMs = Math.max(this.#usableSinceMs, resetMs);
-    const retryAt = timestampFromMs(toldResetMs(this.form, resetMs, nowMs));
-    return { result: AttemptResult.RATE_LIMITED, retryAt, windows: this.#told(nowMs) };
+    const retryAt = timestampFromMs(namedResetMs(this.form, resetMs, nowMs));
+    return { result: AttemptResult.RATE_LIMITED, retryAt, windows: this.#report(nowMs) };
   }
 
-  #told(nowMs: number): MessageInitShape<typeof QuotaWindowSchema>[] {
-    return this.form === 'usage_windows' ? this.#windows.map((window) => window.told(nowMs)) : [];
+  #report(nowMs: number): MessageInitShape<typeof QuotaWindowSchema>[] {
+    return this.form === 'usage_windows' ? this.#windows.map((window) => window.report(nowMs)) : [];
   }
 }
 
 /** A reset as precisely as a form can say it. Never too early: providers round up. */
-function toldResetMs(form: LimitForm, resetMs: number, nowMs: number): number {
+function namedResetMs(form: LimitForm, resetMs: number, nowMs: number): number {
   switch (form) {
     case 'retry_after_seconds':
     case 'key_limits':
@@ -157,7 +157,7 @@ export class SimulatedWindow {
     return nowMs < this.#resetsAtMs && this.#used >= this.#capacity ? this.#resetsAtMs : undefined;
   }
 
-  told(nowMs: number): MessageInitShape<typeof QuotaWindowSchema> {
+  report(nowMs: number): MessageInitShape<typeof QuotaWindowSchema> {
     const fresh = nowMs >= this.#resetsAtMs;
     return {
       name: `${this.#lengthMs / hourMs}h`,

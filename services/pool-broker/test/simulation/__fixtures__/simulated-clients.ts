@@ -9,7 +9,7 @@ export interface ClientRequest {
   readonly id: number;
   readonly model: string;
   readonly affinityKey: string;
-  /** Set for a request that comes again because it was told to. */
+  /** Set for a request that comes back at the time it was given. */
   readonly cameBack?: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Observer {
   sent(accountId: string): void;
   answered(accountId: string, outcome: Outcome): void;
   served(request: ClientRequest, accountId: string): void;
-  /** `retryAtMs`: when the client was told to come back; undefined when it was told nothing. */
+  /** `retryAtMs`: when the client is to come back; undefined when it was given no time. */
   refused(request: ClientRequest, refusal: Refusal): void;
 }
 
@@ -43,7 +43,7 @@ interface Attempt {
   readonly outcome: Outcome;
 }
 
-/** Carries one request from account to account, as an edge does, and comes back once when told when. */
+/** Carries one request from account to account, as an edge does, and comes back once if it was given a time. */
 export async function sendRequest(
   world: World,
   request: ClientRequest,
@@ -74,7 +74,7 @@ interface NextAttempt {
 async function attemptWith(world: World, request: ClientRequest, { attempts, lease }: NextAttempt): Promise<void> {
   const { time, accounts, random, observer } = world;
   const account = accounts.get(lease.accountId);
-  if (account === undefined) throw new Error(`nobody knows ${lease.accountId}`);
+  if (account === undefined) throw new Error(`there is no account ${lease.accountId}`);
   observer.sent(account.id);
   const outcome = account.answer(time.nowMs, random());
   const failed = outcome.result !== AttemptResult.SUCCEEDED;

@@ -22,7 +22,7 @@ export class SimulationReport implements Observer {
   readonly #lagMs: KnowledgeLag;
   readonly #limits = new Map<string, Limit>();
   readonly #resetAtMs = new Map<string, number>();
-  readonly #toldGuesses = new Set<number>();
+  readonly #guessedFor = new Set<number>();
   readonly results = new Map<AttemptResult, number>();
   requests = 0;
   servedRequests = 0;
@@ -37,8 +37,8 @@ export class SimulationReport implements Observer {
   readonly outOfService = new Set<string>();
   takenOutOfService = 0;
   sentOutOfService = 0;
-  /** Clients that came back exactly when they were told to, by whether providers had named the moment. */
-  readonly told = { came: 0, served: 0 };
+  /** Clients that came back exactly at the time they were given, by whether providers had named it. */
+  readonly named = { came: 0, served: 0 };
   readonly guessed = { came: 0, served: 0 };
   readonly recoveriesMs: number[] = [];
 
@@ -93,8 +93,8 @@ export class SimulationReport implements Observer {
   refused(request: ClientRequest, { kind, retryAtMs, errors }: Refusal): void {
     this.#count(request, false);
     this[kind] += 1;
-    if (retryAtMs !== undefined && this.#isGuess()) this.#toldGuesses.add(request.id);
-    // After errors a request may give up though there are accounts left.
+    if (retryAtMs !== undefined && this.#isGuess()) this.#guessedFor.add(request.id);
+    // After errors a request may give up though other accounts remain.
     if (errors > 0) return;
     const { nowMs } = this.#time;
     for (const account of this.#accounts.values()) {
@@ -110,9 +110,9 @@ export class SimulationReport implements Observer {
       this.requests += 1;
       return;
     }
-    const told = this.#toldGuesses.has(id) ? this.guessed : this.told;
-    told.came += 1;
-    told.served += served ? 1 : 0;
+    const counts = this.#guessedFor.has(id) ? this.guessed : this.named;
+    counts.came += 1;
+    counts.served += served ? 1 : 0;
   }
 
   /** True while an account is limited that did not say until when. */

@@ -60,7 +60,7 @@ export const anyAnswer: fc.Arbitrary<ArbitraryAnswer> = fc
   .map(toAnswer);
 
 function toAnswer(plan: Plan): ArbitraryAnswer {
-  const said = toldInTurns(plan);
+  const said = shownInTurns(plan);
   const finishReason = finishReasonOf(plan);
   return {
     events: [created(), ...said, ...endingEvents(plan)],
@@ -75,12 +75,12 @@ function toAnswer(plan: Plan): ArbitraryAnswer {
   };
 }
 
-/** Items may be told of at the same time, but for messages: they are one text to a chat client. */
-function toldInTurns({ items, turns }: Plan): readonly ProviderStreamEvent[] {
-  const told = items.map((item, index) => ({ item, events: itemEvents(item, index) }));
-  if (turns.length === 0) return told.flatMap(({ events }) => events);
-  const messages = told.filter(({ item }) => item.kind === 'message').flatMap(({ events }) => events);
-  const others = told.filter(({ item }) => item.kind !== 'message').map(({ events }) => [...events]);
+/** Items may be shown of at the same time, but for messages: they are one text to a chat client. */
+function shownInTurns({ items, turns }: Plan): readonly ProviderStreamEvent[] {
+  const shown = items.map((item, index) => ({ item, events: itemEvents(item, index) }));
+  if (turns.length === 0) return shown.flatMap(({ events }) => events);
+  const messages = shown.filter(({ item }) => item.kind === 'message').flatMap(({ events }) => events);
+  const others = shown.filter(({ item }) => item.kind !== 'message').map(({ events }) => [...events]);
   let waiting = [[...messages], ...others];
   const inOrder: ProviderStreamEvent[] = [];
   for (let turn = 0; ; turn += 1) {
@@ -122,12 +122,12 @@ function finishReasonOf({ ending, items }: Plan): FinishReason | undefined {
 }
 
 /** What the client gets in all; how it is cut into deltas is left open. */
-function expectedDeltas(plan: Plan, told: readonly ProviderStreamEvent[]): readonly Delta[] {
+function expectedDeltas(plan: Plan, shown: readonly ProviderStreamEvent[]): readonly Delta[] {
   const messages = plan.items.filter((item) => item.kind === 'message');
   return [
     text(plan.wantsJson ? onlyMessage(messages, finishReasonOf(plan) !== undefined) : asOneText(messages)),
     refusal(messages.map((item) => saidBy(item, 'refusal')).join('')),
-    ...callsInOrder(plan, told).flatMap((item, index) => [
+    ...callsInOrder(plan, shown).flatMap((item, index) => [
       call(index, item.id, nameOf(item)),
       args(index, item.pieces.join('') || noArguments(item, plan)),
     ]),
@@ -147,15 +147,15 @@ function onlyMessage(messages: readonly AnyMessage[], isFinished: boolean): stri
 }
 
 /** Calls count in the order in which their names come. */
-function callsInOrder({ items }: Plan, told: readonly ProviderStreamEvent[]): readonly AnyCall[] {
+function callsInOrder({ items }: Plan, shown: readonly ProviderStreamEvent[]): readonly AnyCall[] {
   const namedAt = ({ id }: AnyCall) =>
-    told.findIndex((event) => 'item' in event && event.item.type === 'function_call' && event.item.call_id === id);
+    shown.findIndex((event) => 'item' in event && event.item.type === 'function_call' && event.item.call_id === id);
   return items.filter((item) => item.kind === 'call').toSorted((a, b) => namedAt(a) - namedAt(b));
 }
 
 /** An empty object of them stands in, at the end of the item or of the answer. */
-function noArguments({ told }: AnyCall, plan: Plan): string {
-  return told.itemDone || finishReasonOf(plan) !== undefined ? '{}' : '';
+function noArguments({ shown }: AnyCall, plan: Plan): string {
+  return shown.itemDone || finishReasonOf(plan) !== undefined ? '{}' : '';
 }
 
 function saidBy({ parts }: AnyMessage, kind: 'text' | 'refusal'): string {

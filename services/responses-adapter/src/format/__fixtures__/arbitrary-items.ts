@@ -18,14 +18,14 @@ import {
 import { functionCall, message, type OutputItem, reasoning, refusalPart, textPart } from './answers/items.ts';
 import { cutUp } from './cut-up.ts';
 
-/** An item of a response, and which events tell of it. */
+/** An item of a response, and which events hold it. */
 export type AnyItem = AnyMessage | AnyCall | AnyReasoning | AnySearch;
 
 export interface AnyMessage {
   readonly kind: 'message';
   readonly phase: 'commentary' | 'final_answer' | undefined;
   readonly parts: readonly AnyPart[];
-  readonly told: Told;
+  readonly shown: Shown;
 }
 
 export interface AnyPart {
@@ -37,37 +37,37 @@ export interface AnyCall {
   readonly kind: 'call';
   readonly id: string;
   readonly pieces: readonly string[];
-  readonly told: Told;
+  readonly shown: Shown;
 }
 
 export interface AnyReasoning {
   readonly kind: 'reasoning';
   readonly isSummary: boolean;
   readonly pieces: readonly string[];
-  readonly told: Told;
+  readonly shown: Shown;
 }
 
 export interface AnySearch {
   readonly kind: 'search';
 }
 
-/** Which events tell of an item. At least one tells the whole of it. */
-interface Told {
+/** Which events hold an item. At least one holds the whole of it. */
+interface Shown {
   readonly added: boolean;
-  /** Deltas may stop before the end, where a later event tells the rest. */
+  /** Deltas may stop before the end, where a later event shows the rest. */
   readonly deltas: 'all' | 'first' | 'none';
   readonly done: boolean;
   readonly itemDone: boolean;
 }
 
-const anyTold: fc.Arbitrary<Told> = fc
+const anyShown: fc.Arbitrary<Shown> = fc
   .record({
     added: fc.boolean(),
     deltas: fc.constantFrom('all', 'first', 'none'),
     done: fc.boolean(),
     itemDone: fc.boolean(),
   })
-  .map((told) => ({ ...told, itemDone: told.itemDone || !(told.added && (told.deltas === 'all' || told.done)) }));
+  .map((shown) => ({ ...shown, itemDone: shown.itemDone || !(shown.added && (shown.deltas === 'all' || shown.done)) }));
 
 /** Unicode of all kinds, escapes, and what could be taken for the protocol itself. */
 const anyText = fc.oneof(
@@ -95,19 +95,19 @@ const anyMessage: fc.Arbitrary<AnyMessage> = fc
       fc.record({ kind: fc.constantFrom('text', 'text', 'text', 'refusal'), pieces: inPieces(anyText) }),
       { maxLength: 3 },
     ),
-    told: anyTold,
+    shown: anyShown,
   })
-  .map((item) => ({ ...item, told: toldInOrder(item) }));
+  .map((item) => ({ ...item, shown: shownInOrder(item) }));
 
 /**
- * The phase counts from the beginning of a message on: one that has a phase is told of there. A part is told to its end
+ * The phase counts from the beginning of a message on: one that has a phase is shown of there. A part is shown to its end
  * before the next begins.
  */
-function toldInOrder({ told, phase, parts }: AnyMessage): Told {
+function shownInOrder({ shown, phase, parts }: AnyMessage): Shown {
   return {
-    ...told,
-    added: told.added || phase !== undefined,
-    done: told.done || (told.deltas === 'first' && parts.length > 1),
+    ...shown,
+    added: shown.added || phase !== undefined,
+    done: shown.done || (shown.deltas === 'first' && parts.length > 1),
   };
 }
 
@@ -115,14 +115,14 @@ const anyCall: fc.Arbitrary<AnyCall> = fc.record({
   kind: fc.constant('call'),
   id: fc.string({ unit: 'grapheme-ascii', maxLength: 70 }),
   pieces: inPieces(anyArguments),
-  told: anyTold,
+  shown: anyShown,
 });
 
 const anyReasoning: fc.Arbitrary<AnyReasoning> = fc.record({
   kind: fc.constant('reasoning'),
   isSummary: fc.boolean(),
   pieces: inPieces(anyText),
-  told: anyTold,
+  shown: anyShown,
 });
 
 /** Calls have ids of their own. */
@@ -136,19 +136,19 @@ export function nameOf(call: AnyCall): string {
   return `function_${call.id.split('_')[0]}`;
 }
 
-/** The events that tell of an item, in their order. */
+/** The events that hold an item, in their order. */
 export function itemEvents(item: AnyItem, at: number): readonly ProviderStreamEvent[] {
   switch (item.kind) {
     case 'message':
       return around(
         item,
         at,
-        item.parts.flatMap((part, index) => partEvents(part, { item: at, part: index }, item.told)),
+        item.parts.flatMap((part, index) => partEvents(part, { item: at, part: index }, item.shown)),
       );
     case 'call':
       return around(item, at, [
-        ...deltasTold(item).map((delta) => argumentsDelta(delta, at)),
-        ...(item.told.done ? [argumentsDone(item.pieces.join(''), at)] : []),
+        ...deltasShown(item).map((delta) => argumentsDelta(delta, at)),
+        ...(item.shown.done ? [argumentsDone(item.pieces.join(''), at)] : []),
       ]);
     case 'reasoning':
       return around(
@@ -181,9 +181,9 @@ function around(
   events: readonly ProviderStreamEvent[],
 ): readonly ProviderStreamEvent[] {
   return [
-    ...(item.told.added ? [itemAdded(begun(item), at)] : []),
+    ...(item.shown.added ? [itemAdded(begun(item), at)] : []),
     ...events,
-    ...(item.told.itemDone ? [itemDone(wireItem(item), at)] : []),
+    ...(item.shown.itemDone ? [itemDone(wireItem(item), at)] : []),
   ];
 }
 
@@ -192,13 +192,13 @@ function begun(item: Exclude<AnyItem, AnySearch>): OutputItem {
   return item.kind === 'call' ? functionCall(item.id, nameOf(item)) : reasoning();
 }
 
-function partEvents({ kind, pieces }: AnyPart, place: Place, told: Told): readonly ProviderStreamEvent[] {
+function partEvents({ kind, pieces }: AnyPart, place: Place, shown: Shown): readonly ProviderStreamEvent[] {
   const whole = pieces.join('');
   const [delta, done] = kind === 'text' ? [textDelta, textDone] : [refusalDelta, refusalDone];
   return [
-    ...(told.added ? [partAdded(wirePart({ kind, pieces: [] }), place)] : []),
-    ...deltasTold({ pieces, told }).map((piece) => delta(piece, place)),
-    ...(told.done ? [done(whole, place), partDone(wirePart({ kind, pieces }), place)] : []),
+    ...(shown.added ? [partAdded(wirePart({ kind, pieces: [] }), place)] : []),
+    ...deltasShown({ pieces, shown }).map((piece) => delta(piece, place)),
+    ...(shown.done ? [done(whole, place), partDone(wirePart({ kind, pieces }), place)] : []),
   ];
 }
 
@@ -206,7 +206,13 @@ function wirePart({ kind, pieces }: AnyPart) {
   return kind === 'text' ? textPart(pieces.join('')) : refusalPart(pieces.join(''));
 }
 
-function deltasTold({ pieces, told }: { readonly pieces: readonly string[]; readonly told: Told }): readonly string[] {
-  if (told.deltas === 'none') return [];
-  return told.deltas === 'all' ? pieces : pieces.slice(0, 1);
+function deltasShown({
+  pieces,
+  shown,
+}: {
+  readonly pieces: readonly string[];
+  readonly shown: Shown;
+}): readonly string[] {
+  if (shown.deltas === 'none') return [];
+  return shown.deltas === 'all' ? pieces : pieces.slice(0, 1);
 }

@@ -69,7 +69,7 @@ function itemSayings(item: Readonly<Record<string, unknown>>): readonly Saying[]
     if (part.type === 'input_image') return { by: 'image', what: `${part.detail} ${part.image_url}` };
     if (part.type === 'refusal') return { by: 'refusal', what: String(part.refusal) };
     const speaker = (['developer', 'user', 'assistant'] as const).find((role) => role === item.role);
-    if (speaker === undefined) throw new Error(`Nobody has the role ${String(item.role)}.`);
+    if (speaker === undefined) throw new Error(`There is no role ${String(item.role)}.`);
     return { by: speaker, what: String(part.text) };
   });
 }

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { PiecedBytes } from '@gateway/json';
+import { BufferList } from '@gateway/json';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { chatTranslator } from '../chat-translator.ts';
 
@@ -13,7 +13,7 @@ export interface TranslatedRequest {
 
 /** The provider's request, as JSON, for a client's chat request. Throws GatewayError. */
 export function translateRequest({ request, model, defaultEffort = '', affinityKey = '' }: TranslatedRequest): string {
-  const body = new PiecedBytes([Buffer.from(JSON.stringify(request))]);
+  const body = new BufferList([Buffer.from(JSON.stringify(request))]);
   const lease = create(LeaseSchema, { model, defaultEffort });
   const more = {
     requestId: 'request-1',

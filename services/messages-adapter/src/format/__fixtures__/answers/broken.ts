@@ -15,7 +15,7 @@ import {
 
 const called = toolUse('toolu_01', 'look');
 
-/** An event that is there to say something and can't be read: the answer can't be told any more. */
+/** An event that is there to say something and can't be read: the answer can't be read any further. */
 export const brokenCases: readonly MessagesAnswer[] = [
   unreadable('JSON that ends too early', 'data: {"type":"content_block_delta","index":0,\n\n', true),
   unreadable('no JSON', 'data: hello\n\n'),

@@ -23,7 +23,7 @@ const rejected: ExpectedFailure = { failed: 'REJECTED', code: 'upstream_rejected
 const unknownModel: ExpectedFailure = { failed: 'REJECTED', code: 'model_not_found' };
 const serverError = broken;
 
-/** What each kind of error means, told as the first event after the 200. */
+/** What each kind of error means, shown as the first event after the 200. */
 const firstEvents: readonly MessagesAnswer[] = [
   first('overloaded', errorEvent('overloaded_error', 'Overloaded'), overloaded, true),
   first('limited', errorEvent('rate_limit_error', "This request would exceed your account's rate limit."), limited),

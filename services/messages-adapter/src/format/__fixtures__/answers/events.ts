@@ -119,8 +119,8 @@ export function textBlock(index: number, ...deltas: readonly string[]): Events {
 }
 
 export function thinkingBlock(index: number, ...deltas: readonly string[]): Events {
-  const sealed: ProviderDelta = { type: 'signature_delta', signature: 'EqQBCgIYAhIM1gbcDa9GJwZA2b3h' };
-  return block(index, { type: 'thinking', thinking: '', signature: '' }, ...deltas.map(thinkingDelta), sealed);
+  const signature: ProviderDelta = { type: 'signature_delta', signature: 'EqQBCgIYAhIM1gbcDa9GJwZA2b3h' };
+  return block(index, { type: 'thinking', thinking: '', signature: '' }, ...deltas.map(thinkingDelta), signature);
 }
 
 /** A call of one of the client's tools. Its first delta is empty, as it usually is. */

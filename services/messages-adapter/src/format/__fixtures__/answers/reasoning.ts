@@ -40,7 +40,7 @@ export const reasoningCases: readonly MessagesAnswer[] = [
     deltas: [text('Yes.')],
   }),
   usual({
-    name: 'thinking without text that tells how long it is',
+    name: 'thinking without text that shows how long it is',
     blocks: [
       ...block(0, thinking, { type: 'thinking_delta', thinking: '', estimated_tokens: 50 }),
       ...textBlock(1, 'Yes.'),

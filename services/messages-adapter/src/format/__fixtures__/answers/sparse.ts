@@ -23,7 +23,7 @@ import {
   usualUsage,
 } from './events.ts';
 
-/** Backends that speak the format in part: what they leave out is not missed as long as the answer can be told. */
+/** Backends that speak the format in part: what they leave out is not missed as long as the answer can be read. */
 export const sparseCases: readonly MessagesAnswer[] = [
   {
     name: 'a start with nothing but usage',

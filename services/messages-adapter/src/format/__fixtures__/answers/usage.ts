@@ -31,7 +31,7 @@ export const usageCases: readonly MessagesAnswer[] = [
     { input: 400, cached: 90, output: 7 },
   ),
   counted(
-    'null at the end leaves what the start told',
+    'null at the end leaves what the start said',
     [start({ input_tokens: 10, cache_creation_input_tokens: 3, cache_read_input_tokens: 2 })],
     end('end_turn', {
       input_tokens: null,
@@ -42,7 +42,7 @@ export const usageCases: readonly MessagesAnswer[] = [
     { input: 15, cached: 2, output: 7 },
   ),
   counted(
-    'zero at the end takes the place of what the start told',
+    'zero at the end takes the place of what the start said',
     [start({ input_tokens: 10, cache_read_input_tokens: 5 })],
     end('end_turn', { cache_read_input_tokens: 0, output_tokens: 7 }),
     { input: 10, output: 7 },

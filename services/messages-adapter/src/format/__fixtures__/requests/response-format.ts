@@ -45,7 +45,7 @@ export const responseFormatCases: RequestCases = [
       }),
       held(closed({ a: { enum: ['x', 'y'] }, b: { const: 1 }, c: { type: 'boolean', default: true } })),
     ],
-    'a schema with limits, which are told in words': [
+    'a schema with limits, which go into the description': [
       jsonSchema({
         schema: objectOf({
           age: { type: 'integer', description: 'In years.', minimum: 0, maximum: 150 },
@@ -81,7 +81,7 @@ export const responseFormatCases: RequestCases = [
       held({ type: 'object', properties: properties(24), required: [], additionalProperties: false }),
     ],
   }),
-  ...toldInWords({
+  ...asInstructions({
     'a schema with too many optional members': { type: 'object', properties: properties(25) },
     'a schema that refers to itself': objectOf({ next: { $ref: '#' } }),
     'a schema with an open map': objectOf({ labels: { type: 'object', additionalProperties: string } }),
@@ -180,9 +180,9 @@ function formats(cases: Readonly<Record<string, readonly [format: object | null,
   }));
 }
 
-function toldInWords(schemas: Readonly<Record<string, object>>): RequestCases {
+function asInstructions(schemas: Readonly<Record<string, object>>): RequestCases {
   return Object.entries(schemas).map(([name, schema]) => ({
-    name: `${name}, told in words`,
+    name: `${name}, in words`,
     request: { messages: hi, response_format: jsonSchema({ schema }) },
     becomes: { system: inWords('person', schema), messages: sentHi },
   }));
@@ -200,7 +200,7 @@ function jsonSchema(members: object) {
   return { type: 'json_schema', json_schema: { name: 'person', ...members } };
 }
 
-/** What the model is told of a schema that it can not be held to. */
+/** The instruction for a schema that the model can not be held to. */
 function inWords(title: string, schema: object): string {
   return [
     'Answer with one JSON value and nothing else: no text around it, no code fence.',

@@ -39,7 +39,7 @@ export const toolChoiceCases: RequestCases = [
   ...unforced.flatMap(
     (model): RequestCases => [
       {
-        name: `any tool required of ${model}, which is told so instead`,
+        name: `any tool required of ${model}, which is an instruction instead`,
         model,
         request: { messages: hi, tools, tool_choice: 'required' },
         becomes: { system: mustCall, messages: sentHi, tools: sentTools, thinking },

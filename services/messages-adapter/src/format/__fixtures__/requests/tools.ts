@@ -65,7 +65,7 @@ export const toolCases: RequestCases = [
       { name: 'f', parameters: city, strict: true },
       { name: 'f', input_schema: { ...closedCity, type: 'object' }, strict: true },
     ],
-    'a strict tool with limits, which are told in words': [
+    'a strict tool with limits, which go into the description': [
       {
         name: 'f',
         strict: true,

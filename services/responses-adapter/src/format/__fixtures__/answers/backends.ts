@@ -78,20 +78,20 @@ const withoutIndexes: readonly ResponsesAnswer[] = [
 
 const withoutDeltas: readonly ResponsesAnswer[] = [
   {
-    name: 'a text that only its end tells of',
+    name: 'a text that only its end holds',
     everySplit: true,
     events: [created(), textDone('Whole.'), completed()],
     deltas: [text('Whole.')],
     ending: 'stop',
   },
   {
-    name: 'a text that only its part tells of',
+    name: 'a text that only its part holds',
     events: [created(), partAdded(textPart('')), partDone(textPart('Whole.')), completed()],
     deltas: [text('Whole.')],
     ending: 'stop',
   },
   {
-    name: 'a text that only its item tells of',
+    name: 'a text that only its item holds',
     events: [created(), itemDone(message('Whole.')), completed()],
     deltas: [text('Whole.')],
     ending: 'stop',

@@ -4,7 +4,7 @@ import { serverError } from './failures.ts';
 import { completed, created } from './responses.ts';
 import { altered, json, lines, without } from './unusual-frames.ts';
 
-/** An answer that can't be told any more once this came: what follows is not read. */
+/** An answer that can't be read any further once this came: what follows is not read. */
 function broken(name: string, frames: CaseEvents, everySplit?: true): ResponsesAnswer {
   return {
     name,

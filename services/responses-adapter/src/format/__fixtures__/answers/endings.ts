@@ -77,7 +77,7 @@ const incompletes: readonly ResponsesAnswer[] = [
     ending: 'content_filter',
   },
   {
-    name: 'an incomplete response with arguments of a call that nobody names',
+    name: 'an incomplete response with arguments of a call without a name',
     events: [created(), textDelta('Once'), argumentsDelta('{"a', 1), incomplete('max_output_tokens')],
     deltas: [text('Once')],
     ending: 'length',

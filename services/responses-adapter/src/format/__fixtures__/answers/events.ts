@@ -77,7 +77,7 @@ export interface MessageOptions {
   readonly phase?: 'commentary' | 'final_answer' | null;
 }
 
-/** A message with one part of text, told by every event that the provider has for it. */
+/** A message with one part of text, shown by every event that the provider has for it. */
 export function messageEvents(deltas: readonly string[], { at = 0, phase }: MessageOptions = {}): CaseEvents {
   const said = deltas.join('');
   const place = { item: at };
@@ -91,7 +91,7 @@ export function messageEvents(deltas: readonly string[], { at = 0, phase }: Mess
   ];
 }
 
-/** A message with one part of refusal, told by every event that the provider has for it. */
+/** A message with one part of refusal, shown by every event that the provider has for it. */
 export function refusalEvents(deltas: readonly string[]): CaseEvents {
   const said = deltas.join('');
   return [
@@ -104,7 +104,7 @@ export function refusalEvents(deltas: readonly string[]): CaseEvents {
   ];
 }
 
-/** A function call, told by every event that the provider has for it. */
+/** A function call, shown by every event that the provider has for it. */
 export function callEvents(callId: string, name: string, deltas: readonly string[], index = 0): CaseEvents {
   const call = { type: 'function_call', id: `fc_${index}`, call_id: callId, name } as const;
   const written = deltas.join('');

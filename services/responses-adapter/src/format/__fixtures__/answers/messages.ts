@@ -74,7 +74,7 @@ const asText: readonly ResponsesAnswer[] = [
     ending: 'tool_calls',
   },
   {
-    name: 'messages that only the finished response tells of',
+    name: 'messages that only the finished response holds',
     events: [created(), completed({ output: [message('One.'), reasoning(), message('Two.', { id: 'msg_2' })] })],
     deltas: [text('One.'), text('\n\n'), text('Two.')],
     ending: 'stop',

@@ -170,13 +170,13 @@ export const parallelCallCases: readonly ResponsesAnswer[] = [
     ending: 'tool_calls',
   },
   {
-    name: 'two tool calls that only their items tell of',
+    name: 'two tool calls that only their items hold',
     events: [created(), itemDone(firstDone, 0), itemDone(secondDone, 1), completed()],
     deltas: [call(0, 'call_1', 'get_weather'), args(0, '{"a":1}'), call(1, 'call_2', 'get_time'), args(1, '{"b":2}')],
     ending: 'tool_calls',
   },
   {
-    name: 'two tool calls that only the finished response tells of',
+    name: 'two tool calls that only the finished response holds',
     events: [created(), completed({ output: [firstDone, secondDone] })],
     deltas: [call(0, 'call_1', 'get_weather'), args(0, '{"a":1}'), call(1, 'call_2', 'get_time'), args(1, '{"b":2}')],
     ending: 'tool_calls',

@@ -14,7 +14,7 @@ import {
 import { message, reasoning, reasoningPart } from './items.ts';
 import { completed, created, incomplete, usageReport } from './responses.ts';
 
-/** A summary of reasoning, told by every event that the provider has for it. */
+/** A summary of reasoning, shown by every event that the provider has for it. */
 function summaryEvents(thought: string, index = 0): CaseEvents {
   const place = { sequence_number: 0, item_id: `rs_${index}`, output_index: index, summary_index: 0 };
   const part = { type: 'summary_text', text: thought } as const;
@@ -28,7 +28,7 @@ function summaryEvents(thought: string, index = 0): CaseEvents {
   ];
 }
 
-/** Reasoning in full, told by every event that the provider has for it. */
+/** Reasoning in full, shown by every event that the provider has for it. */
 function reasoningEvents(thought: string, index = 0): CaseEvents {
   const place = { sequence_number: 0, item_id: `rs_${index}`, output_index: index, content_index: 0 };
   return [

@@ -27,19 +27,19 @@ export const refusalCases: readonly ResponsesAnswer[] = [
     ending: 'stop',
   },
   {
-    name: 'a refusal that only its part tells of',
+    name: 'a refusal that only its part holds',
     events: [created(), partDone(refusalPart('No.')), completed()],
     deltas: [refusal('No.')],
     ending: 'stop',
   },
   {
-    name: 'a refusal that only its item tells of',
+    name: 'a refusal that only its item holds',
     events: [created(), itemDone(message([refusalPart('No.')])), completed()],
     deltas: [refusal('No.')],
     ending: 'stop',
   },
   {
-    name: 'a refusal that only the finished response tells of',
+    name: 'a refusal that only the finished response holds',
     events: [created(), completed({ output: [message([refusalPart('No.')])] })],
     deltas: [refusal('No.')],
     ending: 'stop',

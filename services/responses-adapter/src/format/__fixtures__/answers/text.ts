@@ -56,7 +56,7 @@ export const textCases: readonly ResponsesAnswer[] = [
     ending: 'stop',
   },
   {
-    name: 'a second part that only its item tells of',
+    name: 'a second part that only its item holds',
     events: [created(), textDelta('One.'), itemDone(message([textPart('One.'), textPart('Two.')])), completed()],
     deltas: [text('One.'), text('Two.')],
     ending: 'stop',

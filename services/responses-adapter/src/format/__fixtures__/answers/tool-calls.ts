@@ -48,7 +48,7 @@ const streamed: readonly ResponsesAnswer[] = [
     ending: 'tool_calls',
   },
   {
-    name: 'a tool call that everything tells of, the finished response included',
+    name: 'a tool call that everything holds, the finished response included',
     events: [
       created(),
       ...callEvents('call_1', 'get_weather', ['{"city":"Oslo"}']),
@@ -90,7 +90,7 @@ const streamed: readonly ResponsesAnswer[] = [
   },
 ];
 
-const toldElsewhere: readonly ResponsesAnswer[] = [
+const shownElsewhere: readonly ResponsesAnswer[] = [
   {
     name: 'arguments that came whole',
     events: [created(), itemAdded(weatherBegun), argumentsDone('{"city":"Oslo"}'), completed()],
@@ -116,19 +116,19 @@ const toldElsewhere: readonly ResponsesAnswer[] = [
     ending: 'tool_calls',
   },
   {
-    name: 'a tool call that only its item tells of',
+    name: 'a tool call that only its item holds',
     events: [created(), itemDone(weather), completed()],
     deltas: [call(0, 'call_1', 'get_weather'), args(0, '{"city":"Oslo"}')],
     ending: 'tool_calls',
   },
   {
-    name: 'a tool call that only the finished response tells of',
+    name: 'a tool call that only the finished response holds',
     events: [created(), completed({ output: [weather] })],
     deltas: [call(0, 'call_1', 'get_weather'), args(0, '{"city":"Oslo"}')],
     ending: 'tool_calls',
   },
   {
-    name: 'a tool call of which the finished response tells the arguments',
+    name: 'a tool call of which the finished response shows the arguments',
     events: [created(), itemAdded(weatherBegun), completed({ output: [weather] })],
     deltas: [call(0, 'call_1', 'get_weather'), args(0, '{"city":"Oslo"}')],
     ending: 'tool_calls',
@@ -172,7 +172,7 @@ const toldElsewhere: readonly ResponsesAnswer[] = [
     ending: 'tool_calls',
   },
   {
-    name: 'arguments of a call that nobody names',
+    name: 'arguments of a call without a name',
     events: [created(), argumentsDelta('{"city":"Oslo"}'), completed()],
     deltas: [],
     ending: { failed: 'SERVER_ERROR', code: 'providers_unavailable' },
@@ -195,4 +195,4 @@ const toldElsewhere: readonly ResponsesAnswer[] = [
   },
 ];
 
-export const toolCallCases: readonly ResponsesAnswer[] = [...streamed, ...toldElsewhere];
+export const toolCallCases: readonly ResponsesAnswer[] = [...streamed, ...shownElsewhere];

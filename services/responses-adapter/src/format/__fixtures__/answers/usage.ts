@@ -108,7 +108,7 @@ const moments: readonly ResponsesAnswer[] = [
     usage: whole,
   },
   {
-    name: 'usage that an error event cannot tell',
+    name: 'usage that an error event cannot show',
     events: [created(), textDelta('Hi'), errorEvent('server_error')],
     deltas: [text('Hi')],
     ending: { failed: 'SERVER_ERROR', code: 'providers_unavailable' },

@@ -90,7 +90,7 @@ export const effortCases: readonly ResponsesRequestCase[] = [
     request: { messages: [question], reasoning: { effort: 'high', summary: 'auto' } },
     becomes: { input },
   },
-  refused('an effort that nobody knows', 'huge'),
+  refused('an effort that is not known', 'huge'),
   refused('an effort in upper case', 'High'),
   refused('an empty effort', ''),
   refused('an effort in numbers', 3),

@@ -120,7 +120,7 @@ export const imageCases: readonly ResponsesRequestCase[] = [
     becomes: { refused: 'unsupported_content', field: 'messages[2].content[1].image_url' },
   },
   {
-    name: 'an image in a detail that nobody knows',
+    name: 'an image in a detail that is not known',
     request: asking(imageUrl(link, { detail: 'ultra' })),
     becomes: { refused: 'invalid_request', field: 'messages[0].content[0].image_url.detail' },
   },

@@ -29,7 +29,7 @@ export const malformedMessageCases: readonly ResponsesRequestCase[] = [
   invalid('no model', { model: undefined, messages: [question] }, 'model'),
   invalid('an empty model', { model: '', messages: [question] }, 'model'),
   invalid('a number for a model', { model: 5, messages: [question] }, 'model'),
-  invalid('nobody who says anything', { messages: [{ role: 'user', content: [] }] }, 'messages'),
+  invalid('a user who says nothing', { messages: [{ role: 'user', content: [] }] }, 'messages'),
   invalid('only an empty answer', { messages: [{ role: 'assistant', content: '' }] }, 'messages'),
   invalid('only an assistant who says nothing', { messages: [{ role: 'assistant' }] }, 'messages'),
   invalid(
@@ -41,7 +41,7 @@ export const malformedMessageCases: readonly ResponsesRequestCase[] = [
   message('a message that is a text', 'Hi', ''),
   message('a message that is null', null, ''),
   message('a message without a role', { content: 'Hi' }, '.role'),
-  message('a role that nobody has', { role: 'model', content: 'Hi' }, '.role'),
+  message('a role that does not exist', { role: 'model', content: 'Hi' }, '.role'),
   message('a role in upper case', { role: 'User', content: 'Hi' }, '.role'),
   message('the old role of functions', { role: 'function', name: 'f', content: 'Hi' }, '.role'),
   message('a user without content', { role: 'user' }, '.content'),

@@ -51,7 +51,7 @@ const longestName = `a-Z_0${'9'.repeat(59)}`;
 export const responseFormatCases: readonly ResponsesRequestCase[] = [
   plain('text wanted', { type: 'text' }),
   plain('a response format that is null', null),
-  jsonObject('a JSON object wanted and nobody who says JSON', [question], [hint, userItem('Hi')]),
+  jsonObject('a JSON object wanted without the word JSON', [question], [hint, userItem('Hi')]),
   jsonObject('a JSON object wanted by the user', [{ role: 'user', content: 'As JSON.' }], [userItem('As JSON.')]),
   jsonObject(
     'a JSON object wanted in small letters, within a word',
@@ -122,11 +122,11 @@ export const responseFormatCases: readonly ResponsesRequestCase[] = [
   ),
   jsonSchema('the longest name of a JSON schema', { name: longestName, schema }, { name: longestName, schema }),
   jsonSchema(
-    'members of a JSON schema that nobody knows',
+    'members of a JSON schema that is not known',
     { name: 'reply', schema, type: 'object', title: 'Reply' },
     { name: 'reply', schema },
   ),
-  refused('a response format that nobody knows', { type: 'grammar' }, 'response_format.type'),
+  refused('a response format that is not known', { type: 'grammar' }, 'response_format.type'),
   refused('a response format without a type', { json_schema: { name: 'reply', schema } }, 'response_format.type'),
   refused('a response format that is a text', 'json_object', 'response_format'),
   refused('a JSON schema left out', { type: 'json_schema' }, 'response_format.json_schema'),

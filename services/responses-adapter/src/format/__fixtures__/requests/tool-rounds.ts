@@ -167,17 +167,17 @@ export const toolRoundCases: readonly ResponsesRequestCase[] = [
     becomes: { input: [userItem('Hi'), callItem('call_1', 'weather', delft), outputItem('call_1', '12 °C')] },
   },
   {
-    name: 'a call first and nobody who asked',
+    name: 'a call first, without a question',
     request: { messages: [calling(toolCall('call_1')), result('call_1')] },
     becomes: { input: [callItem('call_1', 'weather', delft), outputItem('call_1', '12 °C')] },
   },
   {
-    name: 'a call that nobody answers',
+    name: 'a call without a result',
     request: asked(calling(toolCall('call_1')), { role: 'user', content: 'Never mind.' }),
     becomes: { refused: 'invalid_request', field: 'messages[1].tool_calls[0].id' },
   },
   {
-    name: 'one of two calls that nobody answers',
+    name: 'one of two calls without a result',
     request: asked(calling(toolCall('call_1'), toolCall('call_2')), result('call_1')),
     becomes: { refused: 'invalid_request', field: 'messages[1].tool_calls[1].id' },
   },
@@ -187,7 +187,7 @@ export const toolRoundCases: readonly ResponsesRequestCase[] = [
     becomes: { refused: 'invalid_request', field: 'messages[1].tool_calls[0].id' },
   },
   {
-    name: 'a result that nobody called for',
+    name: 'a result without a call',
     request: asked(calling(toolCall('call_1')), result('call_1'), result('call_2')),
     becomes: { refused: 'invalid_request', field: 'messages[3].tool_call_id' },
   },

@@ -1,0 +1,10 @@
+import { isPostgres } from '../database-kind.ts';
+import type { GatewayDatabase } from '../schema.ts';
+import type { EventDays, TableByDay } from './event-days.ts';
+import { PostgresEventDays } from './postgres-event-days.ts';
+import { SqliteEventDays } from './sqlite-event-days.ts';
+
+/** The days of a table's rows. */
+export function eventDaysOf(database: GatewayDatabase, table: TableByDay = 'usage_events'): EventDays {
+  return isPostgres(database) ? new PostgresEventDays(database, table) : new SqliteEventDays(database, table);
+}

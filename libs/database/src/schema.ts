@@ -1,0 +1,189 @@
+import type { Kysely } from 'kysely';
+
+/**
+ * Every table. Only types that Postgres and SQLite share: text, and bigint for every number. A bigint arrives as a
+ * number on both; one beyond the safe integers is an error, never a rounded value.
+ */
+export interface Database {
+  readonly tokens: TokensTable;
+  readonly sequences: SequencesTable;
+  readonly usage_events: UsageEventsTable;
+  readonly usage_daily: UsageDailyTable;
+  readonly request_log: RequestLogTable;
+  readonly usage_retention: UsageRetentionTable;
+  readonly dead_letters: DeadLettersTable;
+  readonly accounts: AccountsTable;
+  readonly account_grants: AccountGrantsTable;
+  readonly audit_log: AuditLogTable;
+}
+
+/** An open database. Disposing it closes its connections. */
+export type GatewayDatabase = Kysely<Database>;
+
+export type StoredTokenKind = 'service' | 'personal';
+
+/** Callers' tokens. The token's text is nowhere: only a keyed hash of its digest. */
+export interface TokensTable {
+  readonly token_id: string;
+  readonly kind: StoredTokenKind;
+  readonly label: string;
+  /** Null: not limited. */
+  readonly requests_per_minute: number | null;
+  /** Null: not limited. */
+  readonly tokens_per_day: number | null;
+  /** Which key made `token_hash`. */
+  readonly hash_key_id: string;
+  /** Lower-case hex of HMAC-SHA-256(key, SHA-256(text)). */
+  readonly token_hash: string;
+  readonly created_at_ms: number;
+  /** Null while the token is valid. */
+  readonly revoked_at_ms: number | null;
+  /** The number of its latest change in the sequence `token_changes`; 0 as long as nothing changed since it was issued. */
+  readonly change_sequence: number;
+}
+
+/**
+ * Counters that are advanced inside the transaction they number. The row's lock makes commits visible in the order of
+ * their numbers, so that a reader who asks for "greater than the last I saw" misses nothing.
+ */
+export interface SequencesTable {
+  readonly name: string;
+  readonly last_value: number;
+}
+
+export type StoredOutcome = 'completed' | 'aborted' | 'failed' | 'lost';
+
+/**
+ * The ledger: one row for each request that passed admission, written once and never changed. Its key is day and id; a
+ * request has one day for ever, so that it has one row. Removed by whole days: see `EventDays`.
+ */
+export interface UsageEventsTable {
+  readonly request_id: string;
+  readonly token_id: string;
+  readonly admitted_at_ms: number;
+  /** The local day (Europe/Amsterdam) of the admission, "2026-11-20". */
+  readonly local_day: string;
+  /** "/v1/chat/completions" */
+  readonly endpoint: string;
+  /** Empty when no provider answered. */
+  readonly provider: string;
+  /** Empty when no provider answered. */
+  readonly model: string;
+  /** Cached tokens included. */
+  readonly input_tokens: number;
+  readonly cached_tokens: number;
+  /** Reasoning included. */
+  readonly output_tokens: number;
+  readonly reasoning_tokens: number;
+  /** 1 when the provider did not report (all of) the tokens, else 0. */
+  readonly estimated: number;
+  readonly outcome: StoredOutcome;
+}
+
+/** Sums over `usage_events` per token, local day, provider and model. Changed only in the transaction that adds the events. Kept for ever. */
+export interface UsageDailyTable {
+  readonly token_id: string;
+  /** "2026-11-20", in Europe/Amsterdam. */
+  readonly local_day: string;
+  readonly provider: string;
+  readonly model: string;
+  /** Requests that a provider answered. */
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly cached_tokens: number;
+  readonly output_tokens: number;
+}
+
+/** What became of requests, for operators: one row for each, written once. Removed by whole days: see `EventDays`. */
+export interface RequestLogTable {
+  /** A UUIDv7: the order of ids is the order of requests. */
+  readonly request_id: string;
+  /** The local day (Europe/Amsterdam) on which the request was received, "2026-11-20". */
+  readonly local_day: string;
+  readonly token_id: string;
+  readonly received_at_ms: number;
+  /** Number of a `gateway.usage.v1.RequestEnding`. */
+  readonly ending: number;
+  /** 1 when more than one account was tried, else 0. */
+  readonly moved: number;
+  /** 1 when the answer began late, else 0. */
+  readonly slow: number;
+  /** The model as the client named it and as providers know it, each between line ends. */
+  readonly models: string;
+  /** The `gateway.usage.v1.RequestLogged` in base64. */
+  readonly entry: string;
+}
+
+/** From which day on the rows of a table that grows for ever are kept. No row: all are. */
+export interface UsageRetentionTable {
+  /** "usage_events" */
+  readonly table_name: string;
+  /** "2026-11-20". Rows of earlier days are gone, or about to go, and none is ever added again. */
+  readonly first_day: string;
+}
+
+/** What could not be understood, kept for a person to look at. */
+export interface DeadLettersTable {
+  /** SHA-256 of the payload in hex: the same letter arriving again is the same row. */
+  readonly dead_letter_id: string;
+  readonly received_at_ms: number;
+  readonly reason: string;
+  /** Base64 of the bytes as they came. */
+  readonly payload: string;
+}
+
+export type StoredCredentialKind = 'bearer' | 'api_key' | 'oauth';
+export type StoredAccountState = 'active' | 'draining' | 'disabled';
+
+/** Provider accounts that operators manage. Those of gateway.yaml are not among them. */
+export interface AccountsTable {
+  /** "<pool>/<name>" */
+  readonly account_id: string;
+  readonly pool: string;
+  readonly name: string;
+  /** A JSON array of model ids, with "*" for any text. Null: all of the pool. */
+  readonly models: string | null;
+  /** Requests at a time. Null: not limited. */
+  readonly max_concurrency: number | null;
+  readonly credential_kind: StoredCredentialKind;
+  /** Encrypted for this account: it is of no use in another row. */
+  readonly credential: string;
+  /** Which key encrypted `credential`. */
+  readonly key_id: string;
+  readonly state: StoredAccountState;
+  readonly created_at_ms: number;
+  readonly updated_at_ms: number;
+}
+
+/** The tokens that an account has at the moment, of accounts in the database and in gateway.yaml alike. */
+export interface AccountGrantsTable {
+  /** "<pool>/<name>" */
+  readonly account_id: string;
+  /** The credential that the tokens descend from. With another one the account has a row of its own. */
+  readonly origin: string;
+  /** One more with each change of the tokens or of the problem. */
+  readonly version: number;
+  /** Encrypted for this account. Null before the first refresh. */
+  readonly tokens: string | null;
+  /** Which key encrypted `tokens`. */
+  readonly key_id: string | null;
+  /** Why the account can't be used until a person acts. Null: it can. */
+  readonly problem: string | null;
+  readonly updated_at_ms: number;
+  /** The broker that refreshes now, if `locked_until_ms` is to come. Null: none. */
+  readonly locked_by: string | null;
+  readonly locked_until_ms: number | null;
+}
+
+/** What operators did, written in the transaction that did it. */
+export interface AuditLogTable {
+  /** UUIDv7 or any other unique text. */
+  readonly audit_id: string;
+  readonly at_ms: number;
+  /** "token.issued" */
+  readonly action: string;
+  /** The id of what was acted on. */
+  readonly subject: string;
+  /** A JSON object of what was set. Never a secret. */
+  readonly details: string;
+}

@@ -1,0 +1,1 @@
+export { lastReasoningAfter, lastReasoningIn, type ReasoningMember, reasoningDigest } from './encrypted-reasoning.ts';

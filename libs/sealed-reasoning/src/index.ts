@@ -1,1 +1,0 @@
-export { digestOfSeal, lastSealBehind, lastSealedReasoning, type SealMember } from './sealed-reasoning.ts';

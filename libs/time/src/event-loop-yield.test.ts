@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { EventLoopYield } from './event-loop-yield.ts';
+
+const KiB = 1024;
+
+/** How often the event loop went on to other work. */
+async function countIterations(work: () => Promise<void>): Promise<number> {
+  let iterations = 0;
+  let next = setImmediate(function count() {
+    iterations += 1;
+    next = setImmediate(count);
+  });
+  await work();
+  clearImmediate(next);
+  return iterations;
+}
+
+it('lets a small body pass at once', async () => {
+  const bulk = new EventLoopYield();
+  expect(await countIterations(() => bulk.spend(200 * KiB))).toBe(0);
+});
+
+it('yields to the event loop after every 256 KiB of a body', async () => {
+  const bulk = new EventLoopYield();
+  const handle = async () => {
+    for (let kibibytes = 0; kibibytes < 1_024; kibibytes += 64) await bulk.spend(64 * KiB);
+  };
+  expect(await countIterations(handle)).toBe(4);
+});

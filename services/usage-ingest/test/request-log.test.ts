@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { eventDaysOf, type GatewayDatabase } from '@gateway/database';
+import { testDatabases } from '@gateway/database/testing';
+import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { directClientOf } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { describe, expect, it } from 'vitest';
+import { createUsageIngestService } from '../src/service.ts';
+import { ledgerTotals, usageEvent } from './usage-fixtures.ts';
+
+/** Just before midnight in Amsterdam. */
+const yesterdayMs = Date.parse('2026-11-20T22:59:59Z');
+const todayMs = yesterdayMs + 1_000;
+
+describe.each(testDatabases)('the request log in $name', ({ open }) => {
+  it('keeps each entry once, on the day of its request, beside the usage that comes with it', async () => {
+    await using opened = await open();
+    const client = clientOf(opened.database);
+    const events = [usageEvent(), usageEvent()];
+    const logs = [
+      entry(yesterdayMs, { model: 'gateway/sterk', attempts: [{ model: 'gpt-5.5' }], moved: true }),
+      entry(todayMs),
+    ];
+    expect(await client.record({ events, logs })).toMatchObject({ recorded: 2 });
+    expect(await client.record({ events: [], logs: logs.toReversed() })).toMatchObject({ recorded: 0 });
+    const rows = await opened.database.selectFrom('request_log').selectAll().orderBy('local_day').execute();
+    expect(rows).toMatchObject([
+      { local_day: '2026-11-20', received_at_ms: yesterdayMs, moved: 1, models: '\ngateway/sterk\ngpt-5.5\n' },
+      { local_day: '2026-11-21', moved: 0, slow: 0 },
+    ]);
+    expect(rows.map(decoded)).toEqual(logs);
+    expect((await ledgerTotals(opened.database)).events?.requests).toBe(2);
+  });
+
+  it('takes what no database could store as it came, and records the usage beside what it can not keep', async () => {
+    await using opened = await open();
+    const logs = [entry(todayMs, { model: 'a\0\ud800b' }), create(RequestLoggedSchema, { requestId: 'no time' })];
+    await clientOf(opened.database).record({ events: [usageEvent()], logs });
+    expect(await opened.database.selectFrom('request_log').select('request_id').execute()).toHaveLength(1);
+    expect((await ledgerTotals(opened.database)).events?.requests).toBe(1);
+  });
+
+  it('takes nothing of days that are no longer kept, and removes them apart from those of events', async () => {
+    await using opened = await open();
+    const client = clientOf(opened.database);
+    const logs = [entry(yesterdayMs), entry(todayMs)];
+    await client.record({ events: [usageEvent()], logs });
+    const days = eventDaysOf(opened.database, 'request_log');
+    const { signal } = new AbortController();
+    expect(await days.removeBefore('2026-11-21', signal)).toMatchObject({ days: 1 });
+    await client.record({ events: [], logs });
+    const rows = await opened.database.selectFrom('request_log').select('local_day').execute();
+    expect(rows).toEqual([{ local_day: '2026-11-21' }]);
+    expect((await ledgerTotals(opened.database)).events?.requests).toBe(1);
+  });
+});
+
+type Fields = Exclude<MessageInitShape<typeof RequestLoggedSchema>, { readonly $typeName: string }>;
+
+function entry(receivedAtMs: number, fields: Fields = {}): RequestLogged {
+  const receivedAt = timestampFromMs(receivedAtMs);
+  return create(RequestLoggedSchema, {
+    requestId: randomUUID(),
+    tokenId: 't',
+    receivedAt,
+    ending: RequestEnding.COMPLETED,
+    ...fields,
+  });
+}
+
+function decoded(row: { readonly entry: string }): RequestLogged {
+  return fromBinary(RequestLoggedSchema, Buffer.from(row.entry, 'base64'));
+}
+
+function clientOf(database: GatewayDatabase) {
+  const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+  const config = { batchEvents: 50, retentionDays: 90, logRetentionDays: 7 };
+  return directClientOf(createUsageIngestService(config, { database }, runtime).routes, UsageIngestService);
+}
