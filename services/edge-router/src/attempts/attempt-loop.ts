@@ -218,7 +218,10 @@ class AttemptLoop {
     recorder?.onLease(lease);
     this.#peers.renewals.keep(requestId, lease);
     const call = new AbortController();
-    const frames = answerFrames({ frames: execute(lease, call.signal), abort: () => call.abort() }, signal);
+    const frames = answerFrames(
+      { frames: execute(lease, call.signal), abort: () => call.abort(), isRecorded: recorder !== undefined },
+      signal,
+    );
     try {
       for (;;) {
         const { value: frame } = await frames.next();
