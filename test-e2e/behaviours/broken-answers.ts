@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { FaultScript } from '@gateway/simulator';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { loggedRequestsOf } from '../client/request-log.ts';
 import { ask, isWhole, providerPathOf, type RoadRequest } from '../client/roads.ts';
 import { issueToken } from '../client/tokens.ts';
-import { type TraceJson, tracesOf } from '../client/traces.ts';
 import { usageOf } from '../client/usage.ts';
 import { type Break, breakingAccounts, type Road, roads } from '../topologies/failing-accounts.ts';
 import type { Topology } from '../topologies/topology.ts';
@@ -43,14 +43,15 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         },
       };
     };
-    const lastTrace = async () => {
-      let last: TraceJson | undefined;
-      const ending = async () => {
-        last = (await tracesOf(gateway(), token.tokenId))[0];
-        return last?.ending;
-      };
-      await expect.poll(ending, { timeout: 5_000, interval: 20 }).not.toBe('REQUEST_ENDING_RUNNING');
-      return last;
+    let logged = 0;
+    beforeEach(() => {
+      logged = 0;
+    });
+    /** What the log says of the latest request, once it is there. */
+    const lastLogged = async () => {
+      const requests = await loggedRequestsOf(gateway(), token.tokenId, logged + 1);
+      logged = requests.length;
+      return requests[0];
     };
 
     describe.each(roads)('on %s', (road) => {
@@ -80,7 +81,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         const answer = await askFor({ road, model });
         for (const fault of faults) fault[Symbol.dispose]();
         expect([answer.status, isWhole(answer)]).toEqual([200, false]);
-        expect(await lastTrace()).toMatchObject({
+        expect(await lastLogged()).toMatchObject({
           ending: 'REQUEST_ENDING_FAILED',
           status: 200,
           attempts: [{ result: 'ATTEMPT_RESULT_SERVER_ERROR' }],
@@ -100,7 +101,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         {
           using _ = failing(account, { kind: 'failed', afterEvents: 12, error });
           for (let n = 0; n < 4; n++) expect(isWhole(await askFor({ road, model, session }))).toBe(false);
-          expect(await lastTrace()).toMatchObject({
+          expect(await lastLogged()).toMatchObject({
             ending: 'REQUEST_ENDING_REFUSED',
             attempts: [{ result: 'ATTEMPT_RESULT_REJECTED' }],
           });
@@ -117,7 +118,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         const error = failureOf('rate_limit_exceeded', 'rate_limit_error');
         using _ = failing(account, { kind: 'failed', afterEvents: 12, error });
         expect(isWhole(await askFor({ road, model, session }))).toBe(false);
-        expect((await lastTrace())?.attempts).toMatchObject([{ result: 'ATTEMPT_RESULT_RATE_LIMITED' }]);
+        expect((await lastLogged())?.attempts).toMatchObject([{ result: 'ATTEMPT_RESULT_RATE_LIMITED' }]);
         // A few seconds: time for one request.
         expect(isWhole(await askFor({ road, model }))).toBe(true);
         expect(accountOf(credentials, road)).not.toBe(account);

@@ -82,13 +82,30 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
       expect(stream.headers.get('x-request-id')).toMatch(ours);
     });
 
+    /** What `gatewayctl request` prints, once the request is logged. */
+    const shownRequest = async (requestId: string, ...flags: string[]) => {
+      const show = () => gatewayctl(['request', requestId, ...flags], { GATEWAY_ADMIN_URL: gateway().usageAdminUrl });
+      let shown = await show();
+      await expect
+        .poll(
+          async () => {
+            if (shown.stdout.includes('received')) return true;
+            shown = await show();
+            return false;
+          },
+          { timeout: 10_000, interval: 200 },
+        )
+        .toBe(true);
+      return shown;
+    };
+
     it('is what operators find the request by, with the name that its client gave it', async () => {
       const own = `run-${crypto.randomUUID()}`;
       const answer = await chat(gateway(), token, { model: 'gateway/claude' }, { headers: { 'x-request-id': own } });
       const requestId = answer.headers.get('x-request-id') ?? '';
       expect(requestId).toMatch(ours);
       expect((answer.json as { readonly id: string }).id).toContain(requestId);
-      const shown = await gatewayctl(['request', requestId, '--edge', gateway().edgeAdminUrl], {});
+      const shown = await shownRequest(requestId);
       expect(shown).toMatchObject({ exitCode: 0 });
       expect(shown.stdout).toContain(requestId);
       expect(shown.stdout).toContain(own);
@@ -106,7 +123,7 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
         const requestId = answer.headers.get('x-request-id') ?? '';
         expect(requestId).toMatch(ours);
         expect(requestId).not.toBe(stolen);
-        const shown = await gatewayctl(['request', requestId, '--json', '--edge', gateway().edgeAdminUrl], {});
+        const shown = await shownRequest(requestId, '--json');
         const { clientRequestId } = JSON.parse(shown.stdout) as { readonly clientRequestId: string };
         expect(clientRequestId).toMatch(/^[\x21-\x7e]{1,128}$/);
       }

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { inFlightOf } from '../client/accounts.ts';
 import { chat, eventsOf } from '../client/chat.ts';
 import { messagesBody, relayHeaders, responsesBody } from '../client/relay.ts';
+import { loggedRequestsOf } from '../client/request-log.ts';
 import { SlowReader } from '../client/slow-reader.ts';
 import { issueToken, type TestToken } from '../client/tokens.ts';
-import { tracesOf } from '../client/traces.ts';
 import { usageOf } from '../client/usage.ts';
 import { leaseTtlSeconds, streamLimitSettings } from '../topologies/stream-limits-file.ts';
 import type { Topology } from '../topologies/topology.ts';
@@ -76,8 +76,8 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
       await reader.takeAll();
 
       expect((await expectOneRequest(token)).outputTokens).toBeGreaterThan(0);
-      const [trace] = await tracesOf(gateway(), token.tokenId);
-      expect(trace).toMatchObject({
+      const [logged] = await loggedRequestsOf(gateway(), token.tokenId);
+      expect(logged).toMatchObject({
         ending: 'REQUEST_ENDING_ABORTED',
         status: 499,
         attempts: [{ givenUp: 'ATTEMPT_GIVEN_UP_CLIENT_STALLED' }],
@@ -92,7 +92,10 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
       gateway().simulator.faults.add({ account: 'messages-a', times: 1, fault });
       using reader = ask(endpoint, token, 'Hi', {});
       await expect
-        .poll(async () => (await tracesOf(gateway(), token.tokenId))[0], { timeout: stallMs + 20_000, interval: 200 })
+        .poll(async () => (await loggedRequestsOf(gateway(), token.tokenId))[0], {
+          timeout: stallMs + 20_000,
+          interval: 200,
+        })
         .toMatchObject({ status: 499, attempts: [{ givenUp: 'ATTEMPT_GIVEN_UP_CLIENT_STALLED' }] });
       await reader.takeAll();
       const { inputTokens, outputTokens } = await expectOneRequest(token);
@@ -132,7 +135,7 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
         expect(lastEventOf(reader.taken)).toMatch(lastEvents[endpoint.path]);
         await expect.poll(() => providerRecord(marker)?.outcome, { timeout: 3_000 }).toBe('cancelled');
         expect((await expectOneRequest(token)).outputTokens).toBeGreaterThan(0);
-        expect((await tracesOf(gateway(), token.tokenId))[0]).toMatchObject({
+        expect((await loggedRequestsOf(gateway(), token.tokenId))[0]).toMatchObject({
           ending: 'REQUEST_ENDING_FAILED',
           attempts: [{ givenUp: 'ATTEMPT_GIVEN_UP_TOO_LONG' }],
         });

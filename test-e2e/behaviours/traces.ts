@@ -1,31 +1,29 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ChatAnswer, chat } from '../client/chat.ts';
 import { relay, responsesBody } from '../client/relay.ts';
+import { type LoggedRequestJson, loggedRequestsOf } from '../client/request-log.ts';
 import { issueToken, type TestToken } from '../client/tokens.ts';
-import { type TraceJson, tracesOf } from '../client/traces.ts';
 import { gatewayctl } from '../topologies/gateway-process.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** Why a request went where it went: told to operators, in whole, and to clients not at all. */
+/** Why a request went where it went: operators learn all of it, clients nothing. */
 export function tracesBehaviour(gateway: () => Topology): void {
-  describe('the trace of a request', () => {
+  describe('the log of a request', () => {
     let token: TestToken = { tokenId: '', text: '' };
     beforeEach(async () => {
       token = await issueToken(gateway(), { kind: 'personal' });
+      logged = 0;
     });
 
     const ask = (session: string) =>
       chat(gateway(), token.text, { model: 'gateway/traced' }, { headers: { 'session-id': session } });
-    /** The newest trace of the token, once its request has ended. */
-    const lastTrace = async (): Promise<TraceJson> => {
-      let last: TraceJson | undefined;
-      await expect
-        .poll(async () => {
-          [last] = await tracesOf(gateway(), token.tokenId);
-          return last?.ending ?? 'REQUEST_ENDING_RUNNING';
-        })
-        .not.toBe('REQUEST_ENDING_RUNNING');
-      return last ?? expect.fail('the edge knows no request of the token');
+    let logged = 0;
+    /** What the log says of the token's latest request, once it is there. */
+    const lastLogged = async (): Promise<LoggedRequestJson> => {
+      const requests = await loggedRequestsOf(gateway(), token.tokenId, logged + 1);
+      expect(requests.length).toBeGreaterThan(logged);
+      logged = requests.length;
+      return requests[0] ?? expect.fail('the log has no request of the token');
     };
     /** Limits the account for a time that outlasts a test, and not the suite. */
     const limit = (account: string) =>
@@ -43,20 +41,21 @@ export function tracesBehaviour(gateway: () => Topology): void {
         .toMatchObject([{ cooldowns: [] }, { cooldowns: [] }]);
     const poolStatus = (more: readonly string[] = []) =>
       gatewayctl(['pool', 'status', 'traced', ...more], { GATEWAY_ADMIN_URL: gateway().brokerAdminUrl });
-    const request = (...args: string[]) => gatewayctl(['request', ...args, '--edge', gateway().edgeAdminUrl], {});
+    const request = (...args: string[]) =>
+      gatewayctl(['request', ...args], { GATEWAY_ADMIN_URL: gateway().usageAdminUrl });
 
-    it('tells of a move: both accounts, why each, what the provider said; the client is told nothing of it', async () => {
+    it('has a move: both accounts, why each, what the provider said; the client learns nothing of it', async () => {
       const session = crypto.randomUUID();
       await ask(session);
-      const [first] = (await lastTrace()).attempts ?? [];
+      const [first] = (await lastLogged()).attempts ?? [];
       const limited = first?.accountId ?? '';
       const other = limited === 'traced/a' ? 'traced/b' : 'traced/a';
       limit(limited.replace('/', '-'));
 
       const answer = await ask(session);
       expect(answer.status).toBe(200);
-      expectNothingTold(answer);
-      expect(await lastTrace()).toMatchObject({
+      expectNothingOfIt(answer);
+      expect(await lastLogged()).toMatchObject({
         ending: 'REQUEST_ENDING_COMPLETED',
         status: 200,
         moved: true,
@@ -92,26 +91,26 @@ export function tracesBehaviour(gateway: () => Topology): void {
       await untilAllAreBack();
     });
 
-    it('tells why no account took a request', async () => {
+    it('has why no account took a request', async () => {
       limit('traced-a');
       limit('traced-b');
       const answer = await ask('');
       expect(answer.status).toBe(429);
-      expectNothingTold(answer);
-      const trace = await lastTrace();
-      expect(trace).toMatchObject({
+      expectNothingOfIt(answer);
+      const last = await lastLogged();
+      expect(last).toMatchObject({
         ending: 'REQUEST_ENDING_FAILED',
         status: 429,
         errorCode: 'pool_exhausted',
         noAccount: { cause: 'NO_ACCOUNT_CAUSE_EXHAUSTED', retryAt: expect.any(String) },
       });
-      expect(trace.attempts?.map(({ accountId }) => accountId).sort()).toEqual(['traced/a', 'traced/b']);
+      expect(last.attempts?.map(({ accountId }) => accountId).sort()).toEqual(['traced/a', 'traced/b']);
       const { stdout } = await request('list', '--status', 'failed', '--token', token.tokenId, '--json');
-      expect(JSON.parse(stdout)).toMatchObject({ requestId: trace.requestId });
+      expect(JSON.parse(stdout)).toMatchObject({ requestId: last.requestId });
       await untilAllAreBack();
     });
 
-    it('tells what a request had to go on without', async () => {
+    it('has what a request had to go on without', async () => {
       const model = 'gpt-traced';
       const sealed = { type: 'reasoning', summary: [], encrypted_content: `gAAAAA${'x'.repeat(100)}` };
       const { input } = responsesBody(model, 'go on');
@@ -120,13 +119,13 @@ export function tracesBehaviour(gateway: () => Topology): void {
         body: { model, input: [sealed, ...input] },
       });
       expect(answer.status, answer.text).toBe(200);
-      expectNothingTold(answer);
-      expect((await lastTrace()).attempts).toMatchObject([
+      expectNothingOfIt(answer);
+      expect((await lastLogged()).attempts).toMatchObject([
         { result: 'ATTEMPT_RESULT_SUCCEEDED', amended: expect.stringMatching(/./) },
       ]);
     });
 
-    it('tells that the client left, and what was booked', async () => {
+    it('has that the client left, and what was recorded', async () => {
       const controller = new AbortController();
       const response = await fetch(`${gateway().baseUrl}/v1/chat/completions`, {
         method: 'POST',
@@ -139,9 +138,8 @@ export function tracesBehaviour(gateway: () => Topology): void {
         signal: controller.signal,
       });
       await response.body?.getReader().read();
-      expect((await tracesOf(gateway(), token.tokenId))[0]?.ending).toBe('REQUEST_ENDING_RUNNING');
       controller.abort();
-      expect(await lastTrace()).toMatchObject({
+      expect(await lastLogged()).toMatchObject({
         ending: 'REQUEST_ENDING_ABORTED',
         status: 499,
         usage: { outputTokens: expect.any(String) },
@@ -149,15 +147,16 @@ export function tracesBehaviour(gateway: () => Topology): void {
       });
     });
 
-    it('is of no use to others: whoever has no token leaves none', async () => {
+    it('has nothing of requests without a valid token', async () => {
       await chat(gateway(), `${token.text}x`, { model: 'gateway/traced' });
-      expect(await tracesOf(gateway(), token.tokenId)).toEqual([]);
+      await chat(gateway(), token.text, { model: 'gateway/traced' });
+      expect(await loggedRequestsOf(gateway(), token.tokenId)).toMatchObject([{ ending: 'REQUEST_ENDING_COMPLETED' }]);
     });
 
-    it('of a request that nobody knows is said to be unknown', async () => {
+    it('does not have a request that was never made, and says so', async () => {
       const { exitCode, stderr } = await request('00000000-0000-7000-8000-000000000000');
       expect(exitCode).toBe(1);
-      expect(stderr).toContain('does not know the request');
+      expect(stderr).toContain('does not have the request');
     });
 
     it('can be had before the request: which account would serve it', async () => {
@@ -171,9 +170,9 @@ export function tracesBehaviour(gateway: () => Topology): void {
 }
 
 /** Neither head nor body name an account, its credential, or what the provider said. */
-function expectNothingTold({ headers, text }: ChatAnswer): void {
-  const told = `${JSON.stringify([...headers])}\n${text}`;
+function expectNothingOfIt({ headers, text }: ChatAnswer): void {
+  const answer = `${JSON.stringify([...headers])}\n${text}`;
   for (const secret of ['traced/', 'traced-', 'Simulated', 'limit reached', 'its session is bound']) {
-    expect(told).not.toContain(secret);
+    expect(answer).not.toContain(secret);
   }
 }

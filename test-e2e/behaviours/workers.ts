@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatAfresh, requestsTodayAfresh } from '../client/fresh-connection.ts';
+import { loggedRequestsOf } from '../client/request-log.ts';
 import { issueToken } from '../client/tokens.ts';
-import { tracesOf } from '../client/traces.ts';
 import type { Topology } from '../topologies/topology.ts';
 
 /** A gateway whose edge is several processes. */
@@ -59,8 +59,8 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
       const served = [(await servedBy(1)) - (before[0] ?? 0), (await servedBy(2)) - (before[1] ?? 0)];
       expect(served.reduce((sum, each) => sum + each, 0)).toBe(20);
       for (const each of served) expect(each).toBeGreaterThan(0);
-      const traces = await tracesOf(gateway(), token.tokenId);
-      expect(new Set(traces.map(({ requestId }) => requestId)).size).toBe(20);
+      const logged = await loggedRequestsOf(gateway(), token.tokenId, 20);
+      expect(new Set(logged.map(({ requestId }) => requestId)).size).toBe(20);
     });
 
     it('share the limits of a token exactly', async () => {

@@ -3,7 +3,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { undeclaredDependencies, unusedDependencies } from './dependency-rules.ts';
 import { filesTooLong, namesThatSayNothing } from './file-rules.ts';
 import { circlesAmongLibraries, importsAgainstTheLayers, pathsIntoOtherPackages } from './import-rules.ts';
-import { missingEndpoints, missingHandlers, missingPartsOfServices, unservedContracts } from './service-rules.ts';
+import {
+  filesOfOneAdapterOnly,
+  missingEndpoints,
+  missingHandlers,
+  missingPartsOfServices,
+  unservedContracts,
+} from './service-rules.ts';
 import { readSourceTree, type SourceTree, type Violation, violationText } from './source-tree.ts';
 import { workspacesOf } from './workspaces.ts';
 
@@ -15,6 +21,7 @@ const rules: Record<string, (tree: SourceTree) => readonly Violation[]> = {
   'every declared package of ours is imported': unusedDependencies,
   'every service has a README, main, config, service and routes': missingPartsOfServices,
   'every RPC has a file in src/rpc': missingHandlers,
+  'the two adapters have the same files': filesOfOneAdapterOnly,
   'an HTTP service has its endpoints in src/endpoints': missingEndpoints,
   'every service of the contracts is served': unservedContracts,
   'names say what they give': namesThatSayNothing,

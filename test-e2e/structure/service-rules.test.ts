@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest';
 import { madeUpTree } from './made-up-tree.ts';
-import { missingEndpoints, missingHandlers, missingPartsOfServices, unservedContracts } from './service-rules.ts';
+import {
+  filesOfOneAdapterOnly,
+  missingEndpoints,
+  missingHandlers,
+  missingPartsOfServices,
+  unservedContracts,
+} from './service-rules.ts';
 import { violationText } from './source-tree.ts';
 
 const packages = { proto: [], 'services/limiter': [], 'services/edge-router': [], 'services/all-in-one': [] };
@@ -57,5 +63,31 @@ it('misses a contract that nobody serves', () => {
   expect(check({ ...whole, 'services/limiter/src/routes.ts': '' })).toEqual([
     'services/limiter/src/routes.ts: serves no service of proto/',
     "proto: no service's routes.ts serves LimiterService",
+  ]);
+});
+
+it('takes the handlers of the kit for those of an adapter', () => {
+  const routes = "import { admit } from '@gateway/adapter-kit';\nserviceRoute(LimiterService, { admit })";
+  const files = { ...without('services/limiter/src/rpc/admit.ts'), 'services/limiter/src/routes.ts': routes };
+  expect(check(files)).toEqual([
+    'libs/adapter-kit/src/rpc/admit.ts: is missing: every RPC has a file of its own',
+    'libs/adapter-kit/src/rpc/admit-stream.ts: is missing: every RPC has a file of its own',
+  ]);
+});
+
+it('misses a file that only one of the adapters has, unless there is a reason', () => {
+  const paths = [
+    'services/responses-adapter/src/format/convert-tools.ts',
+    'services/messages-adapter/src/format/convert-tools.ts',
+    'services/messages-adapter/src/format/convert-images.ts',
+    'services/messages-adapter/src/format/convert-images.test.ts',
+    'services/messages-adapter/src/format/convert-schemas.ts',
+    'services/responses-adapter/src/format/output-items.ts',
+    'services/messages-adapter/src/format/output-items.ts',
+  ];
+  const tree = madeUpTree({}, Object.fromEntries(paths.map((path) => [path, ''])));
+  expect(filesOfOneAdapterOnly(tree).map(violationText)).toEqual([
+    'src/format/output-items.ts: is in both adapters now',
+    'src/format/convert-images.ts: is in one of the adapters only',
   ]);
 });

@@ -1,4 +1,4 @@
-import type { SourceTree, Violation } from './source-tree.ts';
+import { isTest, type SourceTree, type Violation } from './source-tree.ts';
 import { compositions, workspacesOf } from './workspaces.ts';
 
 /** Speaks HTTP to the world; what RPCs it serves are for operators. */
@@ -24,10 +24,41 @@ export function missingHandlers(tree: SourceTree): readonly Violation[] {
     if (served.length === 0) return [{ file: `${folder}/src/routes.ts`, problem: 'serves no service of proto/' }];
     return served
       .flatMap((service) => methods.get(service) ?? [])
-      .map((method) => `${folder}/src/rpc/${kebabCase(method)}.ts`)
+      .map((method) => `${handlerFolder(folder, tree)}/${kebabCase(method)}.ts`)
       .filter((file) => !tree.has(file))
       .map((file) => ({ file, problem: 'is missing: every RPC has a file of its own' }));
   });
+}
+
+/** The adapters share the handlers of their kit. */
+function handlerFolder(folder: string, tree: SourceTree): string {
+  const routes = tree.get(`${folder}/src/routes.ts`) ?? '';
+  return routes.includes("from '@gateway/adapter-kit'") ? 'libs/adapter-kit/src/rpc' : `${folder}/src/rpc`;
+}
+
+const adapters = ['services/responses-adapter', 'services/messages-adapter'];
+
+/** Files that only one of the adapters has, and why. */
+const filesOfOneAdapter: Readonly<Record<string, string>> = {
+  'src/format/output-items.ts': 'some Responses backends end a stream with an empty output, which is filled',
+  'src/format/convert-schemas.ts': 'only Messages restricts the schemas of tools and of structured output',
+  'src/format/relay-message-reader.ts': 'only answers in the Messages format are relayed whole, too',
+};
+
+/** The same job has the same file name in both adapters: who knows one knows the other. */
+export function filesOfOneAdapterOnly(tree: SourceTree): readonly Violation[] {
+  const sources = adapters.map((folder) => sourcesOf(folder, tree));
+  return [...new Set(sources.flatMap((files) => [...files]))].flatMap((file) => {
+    const isInBoth = sources.every((files) => files.has(file));
+    const mayBeInOne = file in filesOfOneAdapter;
+    if (isInBoth && mayBeInOne) return [{ file, problem: 'is in both adapters now' }];
+    return isInBoth || mayBeInOne ? [] : [{ file, problem: 'is in one of the adapters only' }];
+  });
+}
+
+function sourcesOf(folder: string, tree: SourceTree): ReadonlySet<string> {
+  const sources = [...tree.keys()].filter((path) => path.startsWith(`${folder}/src/`) && !isTest(path));
+  return new Set(sources.map((path) => path.slice(folder.length + 1)));
 }
 
 export function missingEndpoints(tree: SourceTree): readonly Violation[] {

@@ -45,7 +45,7 @@ const wrongServices: readonly WrongService[] = [
   { name: 'responses-adapter', wrong: { UPSTREAM_IDLE_TIMEOUT_SECONDS: '0' }, required: ['POOL_BROKER_URL'] },
   { name: 'messages-adapter', wrong: { UPSTREAM_IDLE_TIMEOUT_SECONDS: '0' }, required: ['POOL_BROKER_URL'] },
   { name: 'usage-ingest', wrong: { USAGE_STREAM_REPLICAS: '9' }, required: ['DATABASE_URL', 'NATS_URL'] },
-  { name: 'usage-query', wrong: { USAGE_WAIT_MILLISECONDS: '-1' }, required: ['DATABASE_URL'] },
+  { name: 'usage-query', wrong: { USAGE_WAIT_MILLISECONDS: '-1' }, required: ['DATABASE_URL', 'NATS_URL'] },
 ];
 
 interface Case {
@@ -67,7 +67,7 @@ const wrongEverywhere: Environment = {
   ACCOUNT_POLL_SECONDS: '0',
   RPC_TIMEOUT_MS: '1',
   LIMITER_REDIS_TIMEOUT_MS: '1',
-  USAGE_GATHER_MILLISECONDS: 'x',
+  REQUEST_LOG_RETENTION_DAYS: 'x',
   USAGE_STREAM_REPLICAS: '9',
   USAGE_WAIT_MILLISECONDS: '-1',
   UPSTREAM_IDLE_TIMEOUT_SECONDS: 'never',

@@ -50,6 +50,7 @@ export async function startAllInOne(
     adminUrl,
     edgeAdminUrl: adminUrl,
     limiterAdminUrl: adminUrl,
+    usageAdminUrl: adminUrl,
     ledgerAdminUrl: adminUrl,
     brokerAdminUrl: adminUrl,
     simulator,

@@ -82,6 +82,7 @@ export async function startServicesTopology(
     adminUrl: started.adminUrls.identity,
     edgeAdminUrl: started.adminUrls['edge-router'],
     limiterAdminUrl: started.adminUrls.limiter,
+    usageAdminUrl: started.adminUrls['usage-query'],
     ledgerAdminUrl: started.adminUrls['usage-ingest'],
     brokerAdminUrl: started.adminUrls['pool-broker'],
     simulator,

@@ -7,10 +7,12 @@ export interface Topology extends AsyncDisposable {
   readonly baseUrl: string;
   /** Admin port on which identity's RPCs are offered. */
   readonly adminUrl: string;
-  /** Admin port of the edge, on which the traces of its requests are offered. */
+  /** Admin port of the edge. */
   readonly edgeAdminUrl: string;
   /** Admin port on which the limiter's RPCs are offered. */
   readonly limiterAdminUrl: string;
+  /** Admin port on which usage and the log of requests can be asked for. */
+  readonly usageAdminUrl: string;
   /** Admin port on which the ledger can be checked. */
   readonly ledgerAdminUrl: string;
   /** Admin port on which the pool broker's RPCs are offered. */

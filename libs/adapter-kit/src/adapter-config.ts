@@ -14,12 +14,12 @@ export interface AdapterConfig {
    */
   readonly maxStreamMs: number;
   /**
-   * UPSTREAM_PREAMBLE_MAX_KIB (256): how much a stream may hold before its first content. Four times the size of the
+   * UPSTREAM_PREAMBLE_MAX_KIB (256): how much of a stream may come before its first content. Four times the size of the
    * request comes on top, since providers repeat a request's instructions and tools in their first events.
    */
   readonly maxPreambleBytes: number;
   /**
-   * ANSWER_BUFFER_MAX_MIB (32): how much of an answer is held at once. A chat answer that is not streamed is put together from
+   * ANSWER_BUFFER_MAX_MIB (32): how much of an answer is buffered. A chat answer that is not streamed is put together from
    * so much and given up beyond it; a relayed message that comes whole is passed on as it comes beyond it.
    */
   readonly maxAnswerBytes: number;

@@ -19,39 +19,27 @@ export interface AdapterContextOptions {
 }
 
 /** What an adapter's handlers work with. Disposing it closes every connection to providers, and ends its threads. */
-export interface AdapterContext extends AsyncDisposable {
-  readonly format: ProviderFormat;
-  readonly config: AdapterConfig;
+export interface AdapterContext extends Pick<AdapterContextOptions, 'format' | 'config' | 'clock'>, AsyncDisposable {
   readonly credentials: CredentialCache;
   readonly upstream: UpstreamClient;
   readonly translations: TranslationPool;
   readonly metrics: AdapterMetrics;
   readonly logger: Logger;
-  readonly clock: Clock;
 }
 
-export function createAdapterContext({
-  format,
-  config,
-  credentials,
-  runtime,
-  clock,
-}: AdapterContextOptions): AdapterContext {
+export function createAdapterContext({ runtime, credentials, ...shared }: AdapterContextOptions): AdapterContext {
+  const { format, config, clock } = shared;
   const metrics = new AdapterMetrics(runtime.metrics, format.id);
   const owned = new AsyncDisposableStack();
-  const upstream = owned.use(new UpstreamClient(config, metrics));
-  const translations = owned.use(
-    new TranslationPool({ workers: config.translationWorkers, maxBytes: config.translationMaxBytes }),
-  );
   return {
-    format,
-    config,
+    ...shared,
     credentials: new CredentialCache(credentials, clock),
-    upstream,
-    translations,
+    upstream: owned.use(new UpstreamClient(config, metrics)),
+    translations: owned.use(
+      new TranslationPool({ workers: config.translationWorkers, maxBytes: config.translationMaxBytes }),
+    ),
     metrics,
     logger: runtime.logger,
-    clock,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

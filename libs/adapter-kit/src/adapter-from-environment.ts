@@ -33,26 +33,19 @@ export function checkAdapterSettings(env: Environment): void {
   readSettings(env, readAdapterConfig);
 }
 
-/** Both the adapter's settings and those of a process of its own, so that all problems are told at once. */
+/** Both the adapter's settings and those of a process of its own, so that all problems are reported at once. */
 function readSettings<Config>(env: Environment, readConfig: (env: Environment) => Config) {
   const reader = new EnvReader(env);
-  const poolBrokerUrl = reader.requiredUrl(
-    'POOL_BROKER_URL',
-    'The pool broker knows the accounts that requests are sent with.',
-    'http://pool-broker:50051',
-  );
-  const config = noteProblems(reader, () => readConfig(env));
-  reader.done();
-  if (config === undefined) throw new ConfigError(['The settings could not be read.']);
-  return { config, poolBrokerUrl };
-}
-
-function noteProblems<Config>(reader: EnvReader, read: () => Config): Config | undefined {
+  const why = 'The pool broker knows the accounts that requests are sent with.';
+  const poolBrokerUrl = reader.requiredUrl('POOL_BROKER_URL', why, 'http://pool-broker:50051');
+  let config: Config | undefined;
   try {
-    return read();
+    config = readConfig(env);
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
     for (const problem of thrown.problems) reader.problem(problem);
-    return undefined;
   }
+  reader.done();
+  if (config === undefined) throw new ConfigError(['The settings could not be read.']);
+  return { config, poolBrokerUrl };
 }

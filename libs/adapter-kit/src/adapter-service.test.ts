@@ -37,7 +37,7 @@ describe('an adapter of its own process', () => {
     expect(await service.notReady()).toContain('pool-broker');
   });
 
-  it('refuses to start without its peer, and tells all problems at once', async () => {
+  it('refuses to start without its peer, and reports all problems at once', async () => {
     const started = fromEnvironment({ UPSTREAM_IDLE_TIMEOUT_SECONDS: 'soon' }, runtime);
     const problems = await started.then(
       () => [],

@@ -4,7 +4,7 @@ import type { Client, ServiceRoute } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import type { AdapterConfig } from './adapter-config.ts';
 import { type AdapterContext, createAdapterContext } from './adapter-context.ts';
-import { createModelListReporter } from './models/model-list-reporter.ts';
+import { ModelListReporter } from './models/model-list-reporter.ts';
 import type { ProviderFormat } from './provider-format.ts';
 
 /** The services that an adapter calls. */
@@ -23,20 +23,17 @@ export interface AdapterServiceOptions {
   readonly clock?: Clock;
 }
 
-/** One adapter: its RPCs, and the timer that tells the broker what its pools' providers offer. */
+/** One adapter: its RPCs, and the timer that reports to the broker what its pools' providers offer. */
 export function createAdapterService({
-  format,
   routes,
-  config,
   peers,
-  runtime,
   clock = systemClock,
+  ...options
 }: AdapterServiceOptions): Service {
-  const context = createAdapterContext({ format, config, credentials: peers.credentials, runtime, clock });
-  const reporter = createModelListReporter({ context, broker: peers.broker });
+  const { broker, credentials } = peers;
   const owned = new AsyncDisposableStack();
-  owned.use(context);
-  owned.use(reporter);
+  const context = owned.use(createAdapterContext({ ...options, credentials, clock }));
+  const reporter = owned.use(new ModelListReporter({ context, broker }));
   return {
     routes: routes(context),
     start: async () => reporter.start(),

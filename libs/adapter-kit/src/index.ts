@@ -6,10 +6,11 @@ export { checkAdapterSettings, createAdapterFromEnvironment } from './adapter-fr
 export type { AdapterPeers, AdapterServiceOptions } from './adapter-service.ts';
 export { createAdapterService } from './adapter-service.ts';
 export { estimateInputTokens, estimateOutputTokens } from './attempt/usage.ts';
+export { ChatAnswerReader, type ChatAnswerReaderOptions, type ChatEventReader } from './chat-answer-reader.ts';
+export { meaningOfStatus, type StatusRule, type StatusRules } from './failure/status-rules.ts';
 export type { ErrorMeaning, FailureFacts, Rejection } from './failure/upstream-failure.ts';
 export { answerTooLarge, brokenStream, toUpstreamFailure } from './failure/upstream-failure.ts';
-export type { ModelListReporter, ModelListReporterOptions } from './models/model-list-reporter.ts';
-export { createModelListReporter } from './models/model-list-reporter.ts';
+export { latestMs, numberIn, readRetryAfterMs, toFutureMs } from './header-values.ts';
 export type {
   AnswerEnding,
   AnswerReader,

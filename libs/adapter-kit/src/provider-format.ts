@@ -26,7 +26,7 @@ export interface ProviderFormat {
   readModelList(body: unknown): readonly ProviderModel[];
   /** What an answer with an error status means. `body` is at most 64 KiB of it. Never throws. */
   mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure;
-  /** The quotas that the headers of an answer tell of. Absent when the provider tells of none. Never throws. */
+  /** The quotas that the headers of an answer report. Absent when the provider reports none. Never throws. */
   readWindows?(answer: QuotaAnswer): readonly QuotaWindow[];
   /** The provider's own count of a request's input tokens. Absent when it has none; then it is refused as `model_not_found`. */
   readonly countTokens?: TokenCounter;
@@ -36,7 +36,7 @@ export interface ProviderFormat {
 export interface TokenCounter {
   /** Builds the provider's request. Throws as `Translator.prepare` does. */
   prepare(request: ClientRequest): Omit<PreparedCall, 'answer'>;
-  /** The count in the provider's answer. Throws when the body holds none. */
+  /** The count in the provider's answer. Throws when the body has none. */
   readCount(body: unknown): number;
 }
 
@@ -81,7 +81,6 @@ export interface ClientRequest {
 export interface PreparedCall {
   /** Path under the base URL, "/responses". */
   readonly path: string;
-  /** A frozen object is shared by many calls: what is sent with it is put together once for each account. */
   readonly headers: Readonly<Record<string, string>>;
   /** Pieces are sent one after the other. */
   readonly body: Uint8Array | string | readonly Uint8Array[];
@@ -95,7 +94,7 @@ export interface PreparedCall {
 
 /** Turns the provider's bytes into the client's. Lives for one attempt. */
 export interface AnswerReader {
-  /** The head of the provider's 2xx answer: told once, before anything else. */
+  /** The head of the provider's 2xx answer: given once, before anything else. */
   onHead?(head: UpstreamHead): void;
   /** Head of the client's answer; read once, at the first content. */
   readonly head: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
@@ -107,7 +106,7 @@ export interface AnswerReader {
   take(): Uint8Array;
   /** The provider's id of the answer, when later requests can refer to it; read once, together with the head. */
   readonly answerId?: string | undefined;
-  /** The digest of the answer's last sealed reasoning, for dialects whose clients send it back; read once, at the end. */
+  /** The digest of the answer's last encrypted reasoning, for dialects whose clients send it back; read once, at the end. */
   readonly sealedReasoning?: string | undefined;
   /** True once the answer has content: from now on no other attempt may be made. */
   readonly hasContent: boolean;
@@ -115,11 +114,11 @@ export interface AnswerReader {
   readonly ending: AnswerEnding | undefined;
   /** What the provider has reported so far; cumulative. Undefined before its first report. */
   readonly reportedUsage: ReportedUsage | undefined;
-  /** The quotas that the answer's events told of, later than its head. Absent for readers of answers that tell of none there. */
+  /** The quotas that the answer's events reported, later than its head. Absent for readers of answers that report none there. */
   readonly quotas?: readonly QuotaWindow[];
   /** Characters of text, refusal, reasoning and tool arguments seen so far: what an estimate is made of. */
   readonly producedCharacters: number;
-  /** Events that were skipped because nobody here knows them. Absent for readers that skip none. */
+  /** Events that were skipped because this version does not know them. Absent for readers that skip none. */
   readonly unknownEvents?: number;
 }
 
@@ -145,7 +144,7 @@ export interface QuotaAnswer {
   readonly nowMs: number;
 }
 
-/** A quota of an account, as its provider tells it. */
+/** A quota of an account, as its provider reports it. */
 export interface QuotaWindow {
   /** The provider's name for it, lengths in the way of "5h" and "7d". */
   readonly name: string;
@@ -159,7 +158,7 @@ export interface QuotaWindow {
   readonly lengthSeconds: number | undefined;
 }
 
-/** A failed attempt: what it says of the account, and what the client is told if no other attempt is made. */
+/** A failed attempt: what it says of the account, and what the client gets if no other attempt is made. */
 export interface UpstreamFailure {
   readonly result: AttemptResult;
   /** What the provider complains of; absent when it said nothing. */
@@ -175,7 +174,7 @@ export interface UpstreamFailure {
   readonly error: GatewayError;
   /**
    * The provider's own words, for dialects that pass errors on; the kit sets it for answers with an error status. A
-   * reader sets it for a failure inside a 2xx that came before the first content: what was held back until then.
+   * reader sets it for a failure inside a 2xx that came before the first content: what was buffered until then.
    */
   readonly answer?: ProviderAnswer | undefined;
 }

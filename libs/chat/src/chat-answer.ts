@@ -1,6 +1,29 @@
-import type { ChatAnswerSink } from './answer-sink.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { CompletionAssembler } from './completion-assembler.ts';
+import type { TokenUsage } from './token-usage.ts';
+
+/** How a chat answer can end. @see spec "Chat completion object" */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+
+export interface ToolCallStart {
+  /** Dense, from 0, in the order in which the calls begin. */
+  readonly index: number;
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * Where a provider's event reader writes a chat answer, delta by delta: content first, then `finish` once. Reasoning has no
+ * method: it never leaves the gateway.
+ */
+export interface ChatAnswerSink {
+  text(delta: string): void;
+  refusal(delta: string): void;
+  toolCall(start: ToolCallStart): void;
+  toolArguments(index: number, delta: string): void;
+  /** Ends the answer. Usage is absent when the provider reported none. */
+  finish(reason: FinishReason, usage: TokenUsage | undefined): void;
+}
 
 export interface ChatAnswerOptions {
   /** What follows `chatcmpl-` in the answer's id. */
@@ -13,19 +36,14 @@ export interface ChatAnswerOptions {
   readonly stream: boolean;
   /** Ends a stream with a chunk of usage, when the provider reported it. */
   readonly includeUsage: boolean;
-  /** How large a completion object may become. Absent: as large as it does. Streams have no such bound. */
+  /** The largest completion object; absent: no bound. Streams have no such bound. */
   readonly maxBytes?: number;
 }
 
-export interface ChatAnswerHead {
-  readonly status: 200;
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** A chat answer on its way to the client: pieces go in as a sink's, the client's bytes come out. */
+/** A chat answer on its way to the client: deltas go in, the client's bytes come out. */
 export interface ChatAnswer extends ChatAnswerSink {
-  readonly head: ChatAnswerHead;
+  /** Header names are in lower case. */
+  readonly head: { readonly status: 200; readonly headers: Readonly<Record<string, string>> };
   /** Client bytes finished since the last call; empty when none. A stream's role chunk comes with its first content. */
   take(): Uint8Array;
   /**
@@ -35,7 +53,7 @@ export interface ChatAnswer extends ChatAnswerSink {
   readonly hasContent: boolean;
   /** True after `finish`. */
   readonly finished: boolean;
-  /** True when it goes out as it comes, false when it is put together first. */
+  /** True for chunks, false for a completion object. */
   readonly isStreamed: boolean;
   /** True once a completion object has grown beyond its bound: nothing comes of it any more. */
   readonly isTooLarge: boolean;
@@ -43,7 +61,7 @@ export interface ChatAnswer extends ChatAnswerSink {
   readonly producedCharacters: number;
 }
 
-/** Streamed and assembled answers made of the same pieces say the same. @see spec "Chat completion object" */
+/** Streamed and assembled answers made of the same deltas say the same. @see spec "Chat completion object" */
 export function createChatAnswer(options: ChatAnswerOptions): ChatAnswer {
   return options.stream ? new ChunkWriter(options) : new CompletionAssembler(options);
 }

@@ -1,112 +1,94 @@
-import { sseData } from '@gateway/sse';
-import type { FinishReason, ToolCallStart } from './answer-sink.ts';
-import type { ChatAnswer, ChatAnswerHead, ChatAnswerOptions } from './chat-answer.ts';
-import { noArguments } from './no-arguments.ts';
-import type { TokenUsage } from './token-usage.ts';
-import { toUsageObject } from './usage-object.ts';
+import type { ChatAnswer, ChatAnswerOptions, FinishReason, ToolCallStart } from './chat-answer.ts';
+import { noArguments } from './completion-assembler.ts';
+import { type TokenUsage, toUsageObject } from './token-usage.ts';
 
 /** Writes a chat answer as chunks. @see spec "Chat completion chunk (streamed form)" */
 export class ChunkWriter implements ChatAnswer {
   readonly head = streamHead;
   readonly isStreamed = true;
   readonly isTooLarge = false;
+  hasContent = false;
+  finished = false;
+  producedCharacters = 0;
   readonly #includeUsage: boolean;
-  /** The start of every chunk: what is the same in all chunks of a stream is made into text once. */
+  /** The members that all chunks of a stream begin with, as JSON. */
   readonly #chunkStart: string;
-  readonly #deltaStart: string;
   readonly #callsWithoutArguments = new Set<number>();
   #text = '';
-  #hasContent = false;
-  #finished = false;
-  #producedCharacters = 0;
 
   constructor({ id, created, model, includeUsage }: Omit<ChatAnswerOptions, 'stream'>) {
     this.#includeUsage = includeUsage;
-    const constant = JSON.stringify({ id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model });
-    this.#chunkStart = `data: ${constant.slice(0, -1)},"choices":[`;
-    this.#deltaStart = `${this.#chunkStart}{"index":0,"delta":`;
+    const members = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model };
+    this.#chunkStart = JSON.stringify(members).slice(0, -1);
   }
 
-  get hasContent(): boolean {
-    return this.#hasContent;
-  }
-
-  get finished(): boolean {
-    return this.#finished;
-  }
-
-  get producedCharacters(): number {
-    return this.#producedCharacters;
-  }
-
-  text(delta: string, json = JSON.stringify(delta)): void {
+  text(delta: string): void {
     if (delta === '') return;
-    this.#producedCharacters += delta.length;
-    this.#writeDelta(`{"content":${json}}`);
+    this.producedCharacters += delta.length;
+    this.#writeDelta({ content: delta });
   }
 
   refusal(delta: string): void {
     if (delta === '') return;
-    this.#producedCharacters += delta.length;
-    this.#writeDelta(`{"refusal":${JSON.stringify(delta)}}`);
+    this.producedCharacters += delta.length;
+    this.#writeDelta({ refusal: delta });
   }
 
   toolCall({ index, id, name }: ToolCallStart): void {
     this.#callsWithoutArguments.add(index);
-    const call = { index, id, type: 'function', function: { name, arguments: '' } };
-    this.#writeDelta(`{"tool_calls":[${JSON.stringify(call)}]}`);
+    this.#writeDelta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
   }
 
-  toolArguments(index: number, delta: string, json = JSON.stringify(delta)): void {
+  toolArguments(index: number, delta: string): void {
     if (delta === '') return;
     this.#callsWithoutArguments.delete(index);
-    this.#producedCharacters += delta.length;
-    this.#writeToolArguments(index, json);
+    this.producedCharacters += delta.length;
+    this.#writeArguments(index, delta);
   }
 
   finish(reason: FinishReason, usage: TokenUsage | undefined): void {
-    for (const index of this.#callsWithoutArguments) this.#writeToolArguments(index, JSON.stringify(noArguments));
+    for (const index of this.#callsWithoutArguments) this.#writeArguments(index, noArguments);
     this.#writeRoleOnce();
-    this.#writeChoice('{}', `"${reason}"`);
-    if (this.#includeUsage && usage !== undefined) this.#writeUsage(usage);
-    this.#text += sseData('[DONE]');
-    this.#finished = true;
+    this.#writeChoice({}, reason);
+    if (this.#includeUsage && usage !== undefined) {
+      this.#write(`${this.#chunkStart},"choices":[],"usage":${JSON.stringify(toUsageObject(usage))}}`);
+    }
+    this.#write('[DONE]');
+    this.finished = true;
   }
 
   take(): Uint8Array {
-    if (this.#text === '') return nothing;
     const bytes = Buffer.from(this.#text);
     this.#text = '';
     return bytes;
   }
 
-  #writeToolArguments(index: number, json: string): void {
-    this.#writeDelta(`{"tool_calls":[{"index":${index},"function":{"arguments":${json}}}]}`);
+  #writeArguments(index: number, delta: string): void {
+    this.#writeDelta({ tool_calls: [{ index, function: { arguments: delta } }] });
   }
 
-  #writeDelta(delta: string): void {
+  #writeDelta(delta: object): void {
     this.#writeRoleOnce();
-    this.#writeChoice(delta, 'null');
+    this.#writeChoice(delta, null);
   }
 
   #writeRoleOnce(): void {
-    if (this.#hasContent) return;
-    this.#hasContent = true;
-    this.#writeChoice('{"role":"assistant","content":""}', 'null');
+    if (this.hasContent) return;
+    this.hasContent = true;
+    this.#writeChoice({ role: 'assistant', content: '' }, null);
   }
 
-  #writeChoice(delta: string, finishReason: string): void {
-    this.#text += `${this.#deltaStart}${delta},"finish_reason":${finishReason}}]}\n\n`;
+  #writeChoice(delta: object, finishReason: FinishReason | null): void {
+    const choice = JSON.stringify({ index: 0, delta, finish_reason: finishReason });
+    this.#write(`${this.#chunkStart},"choices":[${choice}]}`);
   }
 
-  #writeUsage(usage: TokenUsage): void {
-    this.#text += `${this.#chunkStart}],"usage":${JSON.stringify(toUsageObject(usage))}}\n\n`;
+  #write(data: string): void {
+    this.#text += `data: ${data}\n\n`;
   }
 }
 
-const nothing = new Uint8Array();
-
-const streamHead: ChatAnswerHead = {
+const streamHead: ChatAnswer['head'] = {
   status: 200,
   headers: {
     'content-type': 'text/event-stream; charset=utf-8',

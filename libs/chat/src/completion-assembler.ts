@@ -1,24 +1,20 @@
-import type { FinishReason, ToolCallStart } from './answer-sink.ts';
-import type { ChatAnswer, ChatAnswerHead, ChatAnswerOptions } from './chat-answer.ts';
-import { noArguments } from './no-arguments.ts';
-import type { TokenUsage } from './token-usage.ts';
-import { toUsageObject } from './usage-object.ts';
+import type { ChatAnswer, ChatAnswerOptions, FinishReason, ToolCallStart } from './chat-answer.ts';
+import { type TokenUsage, toUsageObject } from './token-usage.ts';
 
-/**
- * Gathers a chat answer into one completion object. Its text is kept as JSON from the first piece on, which readers mostly have at
- * hand: to make the whole of it into JSON at the end costs more than all else here. @see spec "Chat completion object"
- */
+/** The arguments of a tool call that the model wrote none for: clients parse them as JSON. */
+export const noArguments = '{}';
+
+/** Gathers a chat answer into one completion object. @see spec "Chat completion object" */
 export class CompletionAssembler implements ChatAnswer {
   readonly head = objectHead;
   readonly isStreamed = false;
+  finished = false;
+  producedCharacters = 0;
   readonly #identity: Pick<ChatAnswerOptions, 'id' | 'created' | 'model'>;
   readonly #toolCalls = new Map<number, AssembledCall>();
-  /** The text as JSON, without quotes. */
-  #textJson = '';
+  #text = '';
   #refusal = '';
-  #completion = '';
-  #finished = false;
-  #producedCharacters = 0;
+  #completion: Uint8Array = nothing;
   readonly #maxBytes: number;
   /** Of what it is put together from. */
   #bytes = 0;
@@ -33,24 +29,16 @@ export class CompletionAssembler implements ChatAnswer {
   }
 
   get hasContent(): boolean {
-    return this.#finished;
+    return this.finished;
   }
 
-  get finished(): boolean {
-    return this.#finished;
-  }
-
-  get producedCharacters(): number {
-    return this.#producedCharacters;
-  }
-
-  text(delta: string, json = JSON.stringify(delta)): void {
-    this.#producedCharacters += delta.length;
-    if (this.#hasRoomFor(json)) this.#textJson += json.slice(1, -1);
+  text(delta: string): void {
+    this.producedCharacters += delta.length;
+    if (this.#hasRoomFor(delta)) this.#text += delta;
   }
 
   refusal(delta: string): void {
-    this.#producedCharacters += delta.length;
+    this.producedCharacters += delta.length;
     if (this.#hasRoomFor(delta)) this.#refusal += delta;
   }
 
@@ -59,7 +47,7 @@ export class CompletionAssembler implements ChatAnswer {
   }
 
   toolArguments(index: number, delta: string): void {
-    this.#producedCharacters += delta.length;
+    this.producedCharacters += delta.length;
     const call = this.#toolCalls.get(index);
     if (call !== undefined && this.#hasRoomFor(delta)) call.arguments += delta;
   }
@@ -67,40 +55,42 @@ export class CompletionAssembler implements ChatAnswer {
   finish(reason: FinishReason, usage: TokenUsage | undefined): void {
     if (this.isTooLarge) return;
     const { id, created, model } = this.#identity;
-    const identity = JSON.stringify({ id: `chatcmpl-${id}`, object: 'chat.completion', created, model }).slice(0, -1);
-    const choice = `{"index":0,"message":${this.#messageJson()},"finish_reason":"${reason}"}`;
-    const usageMember = usage === undefined ? '' : `,"usage":${JSON.stringify(toUsageObject(usage))}`;
-    this.#completion = `${identity},"choices":[${choice}]${usageMember}}`;
-    this.#finished = true;
+    const completion = {
+      id: `chatcmpl-${id}`,
+      object: 'chat.completion',
+      created,
+      model,
+      choices: [{ index: 0, message: this.#message(), finish_reason: reason }],
+      usage: usage && toUsageObject(usage),
+    };
+    this.#completion = Buffer.from(JSON.stringify(completion));
+    this.finished = true;
   }
 
   take(): Uint8Array {
-    if (this.#completion === '') return nothing;
-    const bytes = Buffer.from(this.#completion);
-    this.#completion = '';
+    const bytes = this.#completion;
+    this.#completion = nothing;
     return bytes;
   }
 
-  /** What is too large is given up, and not kept until somebody notices. */
+  /** What is too large is given up at once, so that its memory is free. */
   #hasRoomFor(text: string): boolean {
     this.#bytes += Buffer.byteLength(text);
     if (!this.isTooLarge) return true;
-    this.#textJson = '';
+    this.#text = '';
     this.#refusal = '';
     this.#toolCalls.clear();
     return false;
   }
 
-  #messageJson(): string {
-    const saysNothing = this.#textJson === '' && (this.#toolCalls.size > 0 || this.#refusal !== '');
-    const content = saysNothing ? 'null' : `"${this.#textJson}"`;
-    const refusal = this.#refusal === '' ? '' : `,"refusal":${JSON.stringify(this.#refusal)}`;
-    const toolCalls = this.#toolCalls.size === 0 ? '' : `,"tool_calls":${this.#toolCallsJson()}`;
-    return `{"role":"assistant","content":${content}${refusal}${toolCalls}}`;
-  }
-
-  #toolCallsJson(): string {
-    return JSON.stringify([...this.#toolCalls.values()].map(toToolCallObject));
+  #message() {
+    const saysNothing = this.#text === '' && (this.#toolCalls.size > 0 || this.#refusal !== '');
+    return {
+      role: 'assistant',
+      content: saysNothing ? null : this.#text,
+      refusal: this.#refusal === '' ? undefined : this.#refusal,
+      tool_calls: this.#toolCalls.size === 0 ? undefined : [...this.#toolCalls.values()].map(toToolCallObject),
+    };
   }
 }
 
@@ -118,4 +108,4 @@ function toToolCallObject({ id, name, arguments: text }: AssembledCall) {
 
 const nothing = new Uint8Array();
 
-const objectHead: ChatAnswerHead = { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } };
+const objectHead: ChatAnswer['head'] = { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } };

@@ -29,12 +29,7 @@ export function readTokenCount(value: unknown): number | undefined {
   return isCount ? value : undefined;
 }
 
-export interface ReportedCounts {
-  readonly inputTokens: number | undefined;
-  readonly cachedTokens: number | undefined;
-  readonly outputTokens: number | undefined;
-  readonly reasoningTokens: number | undefined;
-}
+type ReportedCounts = { readonly [count in keyof TokenUsage]: number | undefined };
 
 /**
  * Usage from a provider's counts, each read by `readTokenCount` or a sum of such. Undefined when neither input nor output was
@@ -57,4 +52,15 @@ export function wholeUsage(reported: ReportedUsage | undefined): TokenUsage | un
   if (reported?.inputTokens === undefined || reported.outputTokens === undefined) return undefined;
   const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = reported;
   return { inputTokens, cachedTokens, outputTokens, reasoningTokens };
+}
+
+/** The public `usage` object. @see spec "Chat completion object" */
+export function toUsageObject(usage: TokenUsage) {
+  return {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.inputTokens + usage.outputTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
 }

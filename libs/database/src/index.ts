@@ -1,9 +1,15 @@
 export { isPostgres } from './database-kind.ts';
 export { createDatabaseProbe } from './database-probe.ts';
 export { isRefusedData, retryingConflicts } from './errors.ts';
-export { type EventDays, eventDaysOf, type ReadThenChange, type RemovedDays } from './event-days/event-days.ts';
+export {
+  type EventDays,
+  eventDaysOf,
+  type ReadThenChange,
+  type RemovedDays,
+  type TableByDay,
+} from './event-days/event-days.ts';
 export { EventDaysBusyError } from './event-days/event-days-busy-error.ts';
-export { firstKeptDay, firstKeptDayQuery } from './event-days/first-kept-day.ts';
+export { firstKeptDay } from './event-days/first-kept-day.ts';
 export { migrate, pendingMigrations } from './migrate.ts';
 export type { AccountGrantsTable } from './schema/account-grants.ts';
 export type { AccountsTable, StoredAccountState, StoredCredentialKind } from './schema/accounts.ts';

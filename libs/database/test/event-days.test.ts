@@ -153,7 +153,9 @@ describe('days of events in Postgres', () => {
     });
     await started.promise;
     const nothing = { read: async () => 'second', change: async () => undefined };
-    await expect(new PostgresEventDays(database, 100).undisturbed(nothing)).rejects.toThrow(EventDaysBusyError);
+    await expect(new PostgresEventDays(database, 'usage_events', 100).undisturbed(nothing)).rejects.toThrow(
+      EventDaysBusyError,
+    );
     expect(await eventDaysOf(database).removeBefore('2026-08-01', signal)).toEqual({ days: 0, events: 0 });
     expect(await firstKeptDay(database)).toBe('');
     const waiting = eventDaysOf(database).undisturbed(nothing);

@@ -1,10 +1,15 @@
-export type { NamedJsonMember, SkimmedJson } from './json-body.ts';
-export { JsonBody, readJsonBody } from './json-body.ts';
+export { PiecedBytes } from './buffer-list.ts';
+export { JsonBody, type NamedJsonMember, readJsonBody, type SkimmedJson } from './json-body.ts';
 export { type JsonRange, jsonElements } from './json-elements.ts';
-export type { JsonBounds, JsonMember, SkimmerOptions } from './json-skimmer.ts';
-export { JsonSkimmer } from './json-skimmer.ts';
-export { asArray, asCount, asNumber, asObject, asString, type JsonObject, parseJson } from './json-value.ts';
-export { PiecedBytes } from './pieced-bytes.ts';
-export { endOfPlainString, type PlainString, readPlainString } from './plain-string.ts';
-export { standsAt } from './stands-at.ts';
-export { toWellFormedJson } from './well-formed-json.ts';
+export { type JsonMember, JsonSkimmer, type SkimmerOptions } from './json-scanner.ts';
+export {
+  asArray,
+  asCount,
+  asNumber,
+  asObject,
+  asString,
+  isObject,
+  type JsonObject,
+  parseJson,
+  toWellFormedJson,
+} from './json-value.ts';

@@ -1,23 +1,23 @@
 import { GatewayError } from '@gateway/errors';
-import { type JsonMember, JsonSkimmer } from './json-skimmer.ts';
-import { PiecedBytes } from './pieced-bytes.ts';
+import { PiecedBytes } from './buffer-list.ts';
+import { type JsonMember, JsonSkimmer } from './json-scanner.ts';
 
-/** A member of the top-level object by its key, as JSON.parse would give it, and where it stands. */
+/** A member of the top-level object with its key, as JSON.parse would give it. */
 export interface NamedJsonMember extends JsonMember {
   readonly key: string;
 }
 
-/** What a skimmer has found of a text. */
+/** What a scan has found in a text. */
 export interface SkimmedJson {
   readonly topLevelIsObject: boolean;
   readonly members: readonly JsonMember[];
-  /** See `JsonSkimmer`; absent when no key was noted. */
+  /** See `JsonSkimmer`; absent when no key was tracked. */
   readonly notedKeyEnds?: readonly number[];
 }
 
 /**
- * A JSON object with its top-level members found: by `members`, when somebody who skimmed the same bytes passes them on,
- * else by looking. Throws `invalid_json`, or `invalid_request` when the value is no object.
+ * A JSON object with its top-level members: the given ones, which an earlier scan of the same bytes has found, else by a scan.
+ * Throws `invalid_json`, or `invalid_request` when the value is no object.
  */
 export function readJsonBody(body: Uint8Array | PiecedBytes, members: readonly JsonMember[] = []): JsonBody {
   const bytes = body instanceof PiecedBytes ? body : new PiecedBytes([body]);
@@ -31,48 +31,40 @@ function skim({ pieces }: PiecedBytes): SkimmedJson {
   return skimmer;
 }
 
-/** A JSON object as bytes, known to be well-formed, with its top-level members found but not parsed. */
+/** A JSON object as bytes, known to be well-formed, whose top-level members are found but not parsed. */
 export class JsonBody {
   readonly source: PiecedBytes;
-  /** Where the top-level members stand, in the order of the text; a repeated key as often as it was written. */
+  /** The top-level members in the order of the text; a repeated key as often as it was written. */
   readonly members: readonly JsonMember[];
-  /** Where the key ends that whoever read the text asked for, at any depth. */
+  /** The offsets at which the tracked key ends, at any depth. */
   readonly notedKeyEnds: readonly number[];
   #memberList: readonly NamedJsonMember[] | undefined;
 
   /** Throws `invalid_request` when the value is not an object. */
-  constructor(source: PiecedBytes, skimmed: SkimmedJson) {
-    if (!skimmed.topLevelIsObject) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
+  constructor(source: PiecedBytes, { topLevelIsObject, members, notedKeyEnds = [] }: SkimmedJson) {
+    if (!topLevelIsObject) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
     this.source = source;
-    this.members = skimmed.members;
-    this.notedKeyEnds = skimmed.notedKeyEnds ?? [];
+    this.members = members;
+    this.notedKeyEnds = notedKeyEnds;
   }
 
-  /** All of the text; a copy when it came in pieces. */
+  /** All of the text; a copy when it came in several chunks. */
   get bytes(): Buffer {
     return this.source.whole();
   }
 
-  /** The members with their keys, for who needs them all. */
+  /** The members with their keys. */
   get memberList(): readonly NamedJsonMember[] {
-    this.#memberList ??= this.members.map(({ keyStart, keyEnd, valueStart, valueEnd }) => ({
-      key: keyOf(this.source.text(keyStart, keyEnd)),
-      keyStart,
-      keyEnd,
-      valueStart,
-      valueEnd,
-    }));
+    this.#memberList ??= this.members.map(({ keyStart, keyEnd, valueStart, valueEnd }) => {
+      const key = String(JSON.parse(this.source.text(keyStart, keyEnd)));
+      return { key, keyStart, keyEnd, valueStart, valueEnd };
+    });
     return this.#memberList;
   }
 
-  /** Where a top-level member stands. The key is of ASCII characters. */
-  member(key: string): JsonMember | undefined {
-    // Of a repeated key the last one counts, as in JSON.parse. Bodies have a handful: a table would cost more than it saves.
-    for (let index = this.members.length - 1; index >= 0; index -= 1) {
-      const member = this.members[index];
-      if (member !== undefined && this.#hasKey(member, key)) return member;
-    }
-    return undefined;
+  /** A top-level member; of a repeated key the last one, as in JSON.parse. */
+  member(key: string): NamedJsonMember | undefined {
+    return this.memberList.findLast((member) => member.key === key);
   }
 
   /** A top-level value, parsed. Undefined when absent. For small values only. */
@@ -80,32 +72,4 @@ export class JsonBody {
     const member = this.member(key);
     return member === undefined ? undefined : JSON.parse(this.source.text(member.valueStart, member.valueEnd));
   }
-
-  /** Compares bytes: a text is made only of a key that is written with escapes, which has more bytes than characters. */
-  #hasKey({ keyStart, keyEnd }: JsonMember, key: string): boolean {
-    const writtenBytes = keyEnd - keyStart - 2;
-    if (writtenBytes === key.length) return standsIn(this.source, keyStart + 1, key);
-    if (writtenBytes < key.length || writtenBytes > longestEscape * key.length) return false;
-    return hasEscape(this.source, keyStart, keyEnd) && keyOf(this.source.text(keyStart, keyEnd)) === key;
-  }
 }
-
-/** Whether a text of ASCII characters stands there. */
-function standsIn(bytes: PiecedBytes, start: number, text: string): boolean {
-  for (let at = 0; at < text.length; at += 1) if (bytes.at(start + at) !== text.charCodeAt(at)) return false;
-  return true;
-}
-
-/** Bytes of the longest way to write an ASCII character: `\u0061`. */
-const longestEscape = 6;
-
-function hasEscape(bytes: PiecedBytes, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if (bytes.at(at) === backslash) return true;
-  return false;
-}
-
-function keyOf(quoted: string): string {
-  return quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
-}
-
-const backslash = 0x5c;

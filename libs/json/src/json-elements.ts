@@ -5,8 +5,8 @@ export interface JsonRange {
 }
 
 /**
- * Where the elements of an array stand, given the array's bytes with its brackets. The text must be well-formed JSON:
- * nothing is checked again.
+ * The ranges of an array's elements, given the array's bytes with its brackets. The text must be well-formed JSON: it is not
+ * checked again.
  */
 export function jsonElements(array: Buffer): readonly JsonRange[] {
   const elements: JsonRange[] = [];
@@ -34,7 +34,7 @@ function endOfValue(json: Buffer, start: number): number {
   return json.length;
 }
 
-/** Where the closing quote of a string stands. */
+/** The offset of a string's closing quote. */
 function endOfString(json: Buffer, openingQuote: number): number {
   for (let at = openingQuote + 1; at < json.length; at += 1) {
     if (json[at] === backslash) at += 1;

@@ -10,9 +10,13 @@ export function parseJson(text: string): unknown {
   }
 }
 
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The value if it is a JSON object. */
 export function asObject(value: unknown): JsonObject | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+  return isObject(value) ? value : undefined;
 }
 
 /** The value if it is an array, else an empty one. */
@@ -32,5 +36,24 @@ export function asNumber(value: unknown): number | undefined {
 
 /** The value if it is a whole number that is not negative. */
 export function asCount(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) && typeof value === 'number' && value >= 0 ? value : undefined;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/**
+ * A value as JSON text that every parser takes. Half of a surrogate pair, which a truncated text ends in, is no
+ * character, and providers refuse a body that has one: it becomes U+FFFD.
+ */
+export function toWellFormedJson(value: object): string {
+  const text = JSON.stringify(value);
+  return loneSurrogate.test(text) ? JSON.stringify(value, replaceLoneSurrogates) : text;
+}
+
+/** JSON.stringify escapes surrogates only when they stand alone. A text that spells such an escape is left as it is. */
+const loneSurrogate = /\\ud[89a-f][\da-f]{2}/;
+
+function replaceLoneSurrogates(_key: string, value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  const members = Object.entries(asObject(value) ?? {});
+  if (members.every(([key]) => key.isWellFormed())) return value;
+  return Object.fromEntries(members.map(([key, member]) => [key.toWellFormed(), member]));
 }

@@ -1,6 +1,6 @@
 /**
- * The place of the first byte that is not plain, which is a quote, a backslash or a control character; the end when there is
- * none. Most bytes of most bodies pass here: four are looked at together, in a third of the time that each alone would take.
+ * The offset of the first byte that is not plain, which is a quote, a backslash or a control character; the end when there is
+ * none. Nearly all bytes of a body pass here. Four are looked at together, which makes the whole scan two to three times faster.
  */
 export function endOfPlain(text: DataView, from: number): number {
   let at = from;
@@ -12,7 +12,7 @@ export function endOfPlain(text: DataView, from: number): number {
   return at;
 }
 
-/** One where a byte is an escape by itself behind a backslash. */
+/** Lookup table: 1 for bytes that complete a two-character escape (`\n`, `\"`, …). */
 export const isShortEscape = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) isShortEscape[byte] = 1;
 
@@ -21,7 +21,7 @@ for (const byte of Buffer.from('"\\/bfnrt')) isShortEscape[byte] = 1;
  * from it: only the lowest mark is certain.
  */
 function marksOfSpecial(four: number): number {
-  // Turns a quote (0x22) into what stands next to the control characters, and these into each other.
+  // Maps a quote (0x22) to the byte after the control characters, and these to each other.
   const turned = four ^ 0x02_02_02_02;
   const besideBackslash = four ^ 0x5c_5c_5c_5c;
   return (
@@ -31,7 +31,7 @@ function marksOfSpecial(four: number): number {
 
 const highestBitOfEach = 0x80_80_80_80 | 0;
 
-/** In the place of three bytes that a text no longer has: plain ones. */
+/** Plain bytes in place of the three that are missing at the end. */
 const spaces = 0x20_20_20_00;
 
 function placeOfLowest(marks: number): number {

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EventSplitter } from './event-splitter.ts';
-import { SseOverflowError } from './sse-parser.ts';
-import type { StreamPiece } from './stream-piece.ts';
+import { EventSplitter, SseOverflowError } from './event-splitter.ts';
 
 describe('EventSplitter', () => {
   it.each([
@@ -16,7 +14,7 @@ describe('EventSplitter', () => {
 
   it('gives an event as soon as its blank line is there', () => {
     const events: string[] = [];
-    const splitter = new EventSplitter({ maxEventBytes: 99, onEvent: (...event) => events.push(textOf(...event)) });
+    const splitter = new EventSplitter({ maxEventBytes: 99, onEvent: (event) => events.push(event.toString()) });
     splitter.push(Buffer.from('data: 1\n'));
     expect(events).toEqual([]);
     splitter.push(Buffer.from('\ndata'));
@@ -25,7 +23,7 @@ describe('EventSplitter', () => {
 
   it('returns what the stream ends in, if it is no whole event', () => {
     const events: string[] = [];
-    const splitter = new EventSplitter({ maxEventBytes: 99, onEvent: (...event) => events.push(textOf(...event)) });
+    const splitter = new EventSplitter({ maxEventBytes: 99, onEvent: (event) => events.push(event.toString()) });
     splitter.push(Buffer.from('data: 1\r\n\r'));
     expect(events).toEqual([]);
     expect(splitter.end().toString()).toBe('');
@@ -34,7 +32,7 @@ describe('EventSplitter', () => {
     expect(splitter.end().toString()).toBe('data: 2\r');
   });
 
-  it('refuses an event over the limit, in one piece or many, ended or not', () => {
+  it('refuses an event over the limit, in one chunk or many, ended or not', () => {
     const large = `data: ${'x'.repeat(100)}\n\n`;
     expect(() => split([large], 64)).toThrow(SseOverflowError);
     expect(() => split([...large], 64)).toThrow(SseOverflowError);
@@ -51,13 +49,13 @@ describe('EventSplitter', () => {
         expect(events.join('')).toBe(text);
         expect(events).toEqual(splitByTheBook(text));
         const bytes = Buffer.from(text);
-        const pieces: Uint8Array[] = [];
+        const chunks: Uint8Array[] = [];
         let start = 0;
         for (const size of sizes) {
-          pieces.push(bytes.subarray(start, start + size));
+          chunks.push(bytes.subarray(start, start + size));
           start += size;
         }
-        expect(split([...pieces, bytes.subarray(start)])).toEqual(events);
+        expect(split([...chunks, bytes.subarray(start)])).toEqual(events);
         expect(split(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(events);
       }),
       { numRuns: 2_000 },
@@ -65,14 +63,10 @@ describe('EventSplitter', () => {
   });
 });
 
-function textOf({ bytes }: StreamPiece, start: number, end: number): string {
-  return bytes.toString('utf8', start, end);
-}
-
-function split(pieces: Iterable<string | Uint8Array>, maxEventBytes = 1_000): readonly string[] {
+function split(chunks: Iterable<string | Uint8Array>, maxEventBytes = 1_000): readonly string[] {
   const events: string[] = [];
-  const splitter = new EventSplitter({ maxEventBytes, onEvent: (...event) => events.push(textOf(...event)) });
-  for (const piece of pieces) splitter.push(Buffer.from(piece));
+  const splitter = new EventSplitter({ maxEventBytes, onEvent: (event) => events.push(event.toString()) });
+  for (const chunk of chunks) splitter.push(Buffer.from(chunk));
   const rest = splitter.end().toString();
   return rest === '' ? events : [...events, rest];
 }

@@ -1,15 +1,21 @@
-import { SseOverflowError } from './sse-parser.ts';
-import { StreamPiece } from './stream-piece.ts';
-
 export interface EventSplitterOptions {
   /** The largest event taken, in bytes. */
   readonly maxEventBytes: number;
-  /** Called for each whole event in order, before `push` or `end` returns: it stands in `[start, end)`. What it throws, they throw. */
-  onEvent(piece: StreamPiece, start: number, end: number): void;
+  /** Called for each whole event in order, before `push` or `end` returns. What it throws, they throw. */
+  onEvent(event: Buffer): void;
+}
+
+/** An event grew over the limit. The splitter is of no use afterwards. */
+export class SseOverflowError extends Error {
+  override readonly name = 'SseOverflowError';
+
+  constructor(maxEventBytes: number) {
+    super(`An event is larger than ${maxEventBytes} bytes.`);
+  }
 }
 
 /**
- * Cuts a text/event-stream that arrives in any pieces into its events, each with the blank line that ends it. Put
+ * Cuts a text/event-stream that arrives in any chunks into its events, each with the blank line that ends it. Put
  * together, they are the bytes that came. A blank line alone, or with comments, is given like an event.
  *
  * Lines end in LF, CRLF or CR. Whether a CR is all of a line's end shows in the byte after it.
@@ -18,6 +24,7 @@ export interface EventSplitterOptions {
 export class EventSplitter {
   readonly #maxEventBytes: number;
   readonly #onEvent: EventSplitterOptions['onEvent'];
+  /** The chunks of an event that has not ended. They are joined once, when it ends. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #lineIsEmpty = true;
@@ -30,111 +37,58 @@ export class EventSplitter {
 
   /** Takes the next bytes, which must stay as they are. Throws SseOverflowError. */
   push(bytes: Uint8Array): void {
-    const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const piece = new StreamPiece(buffer);
-    if (this.#afterCarriageReturn || piece.text.includes('\r')) this.#splitAnyLines(buffer);
-    else this.#splitLines(piece);
+    const chunk = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    let eventStart = 0;
+    let nextCarriageReturn = indexOrEnd(chunk, carriageReturn, 0);
+    for (let at = 0; at < chunk.length; ) {
+      const byte = chunk[at];
+      let lineEnds = this.#afterCarriageReturn;
+      this.#afterCarriageReturn = false;
+      if (byte === lineFeed) {
+        lineEnds = true;
+        at += 1;
+      } else if (!lineEnds && byte === carriageReturn) {
+        this.#afterCarriageReturn = true;
+        at += 1;
+      } else if (!lineEnds) {
+        this.#lineIsEmpty = false;
+        if (nextCarriageReturn < at) nextCarriageReturn = indexOrEnd(chunk, carriageReturn, at);
+        at = Math.min(indexOrEnd(chunk, lineFeed, at), nextCarriageReturn);
+      }
+      if (lineEnds && this.#lineIsEmpty) {
+        this.#emit(chunk.subarray(eventStart, at));
+        eventStart = at;
+      }
+      if (lineEnds) this.#lineIsEmpty = true;
+    }
+    this.#keep(chunk.subarray(eventStart));
   }
 
   /** The stream has ended. Returns what came of an event that no blank line ended; empty when there is none. */
   end(): Buffer {
-    if (this.#afterCarriageReturn && this.#lineIsEmpty) this.#emitPending();
+    if (this.#afterCarriageReturn && this.#lineIsEmpty) this.#emit(nothing);
     return Buffer.concat(this.#pending);
   }
 
-  /** For lines that all end in LF, as those of nearly all streams do. */
-  #splitLines(piece: StreamPiece): void {
-    if (this.#pendingBytes > 0) return this.#splitBehindPending(piece);
-    const { text } = piece;
-    let start = 0;
-    for (let end = endOfEvent(text, start); end > 0; end = endOfEvent(text, start)) {
-      this.#emit(piece, start, end);
-      start = end;
-    }
-    if (start < text.length) this.#keep(piece.bytes.subarray(start));
-    this.#lineIsEmpty = this.#pendingBytes === 0 || endsInLineFeed(text);
-  }
-
-  /** What came before is joined once its end is here: a large event is copied once, however many pieces it comes in. */
-  #splitBehindPending(piece: StreamPiece): void {
-    const endsPending = (this.#lineIsEmpty && piece.bytes[0] === lineFeed) || piece.text.includes('\n\n');
-    this.#keep(piece.bytes, endsPending ? Number.POSITIVE_INFINITY : this.#maxEventBytes);
-    if (!endsPending) {
-      if (piece.bytes.length > 0) this.#lineIsEmpty = endsInLineFeed(piece.text);
-      return;
-    }
-    this.#splitLines(this.#takePending());
-  }
-
-  #splitAnyLines(piece: Buffer): void {
-    let eventStart = 0;
-    let nextCarriageReturn = indexOrEnd(piece, carriageReturn, 0);
-    const endLine = (end: number) => {
-      if (this.#lineIsEmpty) {
-        this.#keep(piece.subarray(eventStart, end));
-        this.#emitPending();
-        eventStart = end;
-      }
-      this.#lineIsEmpty = true;
-    };
-    for (let at = 0; at < piece.length; at += 1) {
-      const byte = piece[at];
-      if (this.#afterCarriageReturn) {
-        this.#afterCarriageReturn = false;
-        endLine(byte === lineFeed ? at + 1 : at);
-        if (byte === lineFeed) continue;
-      }
-      if (byte === carriageReturn) this.#afterCarriageReturn = true;
-      else if (byte === lineFeed) endLine(at + 1);
-      else {
-        this.#lineIsEmpty = false;
-        if (nextCarriageReturn < at) nextCarriageReturn = indexOrEnd(piece, carriageReturn, at);
-        at = Math.min(indexOrEnd(piece, lineFeed, at), nextCarriageReturn) - 1;
-      }
-    }
-    this.#keep(piece.subarray(eventStart));
-  }
-
-  #keep(bytes: Buffer, maxBytes = this.#maxEventBytes): void {
-    if (bytes.length === 0) return;
-    this.#pending.push(bytes);
-    this.#pendingBytes += bytes.length;
-    if (this.#pendingBytes > maxBytes) throw new SseOverflowError(this.#maxEventBytes);
-  }
-
-  #emitPending(): void {
-    if (this.#pendingBytes === 0) return;
-    const piece = this.#takePending();
-    this.#emit(piece, 0, piece.bytes.length);
-  }
-
-  #takePending(): StreamPiece {
-    const [first, ...more] = this.#pending;
-    const bytes = first === undefined || more.length > 0 ? Buffer.concat(this.#pending, this.#pendingBytes) : first;
+  #emit(lastChunk: Buffer): void {
+    this.#keep(lastChunk);
+    const [first = nothing, ...more] = this.#pending;
     this.#pending = [];
     this.#pendingBytes = 0;
-    return new StreamPiece(bytes);
+    if (first.length > 0) this.#onEvent(more.length === 0 ? first : Buffer.concat([first, ...more]));
   }
 
-  #emit(piece: StreamPiece, start: number, end: number): void {
-    if (end - start > this.#maxEventBytes) throw new SseOverflowError(this.#maxEventBytes);
-    this.#onEvent(piece, start, end);
+  #keep(chunk: Buffer): void {
+    if (chunk.length === 0) return;
+    this.#pending.push(chunk);
+    this.#pendingBytes += chunk.length;
+    if (this.#pendingBytes > this.#maxEventBytes) throw new SseOverflowError(this.#maxEventBytes);
   }
 }
 
+const nothing = Buffer.alloc(0);
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
-
-/** Where the event ends that begins at `start`, its blank line included; 0 when its end is not there. */
-function endOfEvent(text: string, start: number): number {
-  if (text.charCodeAt(start) === lineFeed) return start + 1;
-  const blankLine = text.indexOf('\n\n', start);
-  return blankLine < 0 ? 0 : blankLine + 2;
-}
-
-function endsInLineFeed(text: string): boolean {
-  return text.charCodeAt(text.length - 1) === lineFeed;
-}
 
 function indexOrEnd(bytes: Buffer, byte: number, from: number): number {
   const index = bytes.indexOf(byte, from);

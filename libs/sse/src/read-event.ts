@@ -1,34 +1,38 @@
-import type { SseEvent } from './sse-event.ts';
+/** What one event of a text/event-stream says. */
+export interface SseEvent {
+  /** The `event:` line; empty when there was none. */
+  readonly name: string;
+  /** The `data:` lines joined with "\n". Undefined when there was none: browsers take such a block for no event. */
+  readonly data: string | undefined;
+}
 
-/** The event in a block of lines that end in LF. Undefined when no line holds data: such a block is no event. */
-export function readEvent(block: string): SseEvent | undefined {
-  let event = '';
+/**
+ * Reads the lines of one event, as EventSplitter gives it. A byte order mark before them is skipped, and so are comments and
+ * other fields.
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+ */
+export function readEvent(bytes: Buffer): SseEvent {
+  const text = bytes.toString('utf8', hasByteOrderMark(bytes) ? 3 : 0);
+  let name = '';
   let data: string | undefined;
-  for (let start = 0; start < block.length; ) {
-    const newline = block.indexOf('\n', start);
-    const end = newline < 0 ? block.length : newline;
-    if (isField(block, 'data', start, end)) {
-      const value = fieldValue(block, start + 4, end);
-      data = data === undefined ? value : `${data}\n${value}`;
-    } else if (isField(block, 'event', start, end)) {
-      event = fieldValue(block, start + 5, end);
-    }
-    start = end + 1;
+  for (const line of text.split(text.includes('\r') ? anyLineEnd : '\n')) {
+    if (isField(line, 'data')) data = data === undefined ? valueAfter(line, 4) : `${data}\n${valueAfter(line, 4)}`;
+    else if (isField(line, 'event')) name = valueAfter(line, 5);
   }
-  return data === undefined ? undefined : { event: event === '' ? 'message' : event, data };
+  return { name, data };
 }
 
-function isField(block: string, name: string, start: number, end: number): boolean {
-  const nameEnd = start + name.length;
-  return block.startsWith(name, start) && (nameEnd === end || (nameEnd < end && block.charCodeAt(nameEnd) === colon));
+const anyLineEnd = /\r\n|\r|\n/;
+
+function hasByteOrderMark(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
-/** What stands after the colon and one space. A field without a colon has an empty value. */
-function fieldValue(block: string, nameEnd: number, end: number): string {
-  if (nameEnd >= end) return '';
-  const start = block.charCodeAt(nameEnd + 1) === space ? nameEnd + 2 : nameEnd + 1;
-  return block.slice(Math.min(start, end), end);
+function isField(line: string, name: string): boolean {
+  return line.startsWith(name) && (line.length === name.length || line[name.length] === ':');
 }
 
-const colon = 0x3a;
-const space = 0x20;
+/** What follows the colon and one space. A field without a colon has an empty value. */
+function valueAfter(line: string, nameLength: number): string {
+  return line.slice(nameLength + (line[nameLength + 1] === ' ' ? 2 : 1));
+}

@@ -1,5 +1,12 @@
 export { connectNats } from './connect-nats.ts';
-export { fromUsageMessage, maxEventsPerMessage, toUsageMessages, type UsageMessage } from './usage-message.ts';
+export { LedgerProgress } from './ledger-progress.ts';
+export {
+  fromUsageMessage,
+  maxPerMessage,
+  toUsageMessages,
+  type UsageBatch,
+  type UsageMessage,
+} from './usage-message.ts';
 export { UsagePublisher, type UsagePublisherOptions } from './usage-publisher.ts';
 export {
   defaultUsageStreamSettings,

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { RecordRequestSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
+
+/** What goes to the ledger together: the usage of requests, and what became of requests. */
+export interface UsageBatch {
+  readonly events: readonly UsageRecorded[];
+  readonly logs: readonly RequestLogged[];
+}
 
 /** One message on the stream: the bytes of a `gateway.usage.v1.RecordRequest`, and the id that JetStream drops repetitions by. */
 export interface UsageMessage {
@@ -9,32 +16,34 @@ export interface UsageMessage {
   readonly data: Uint8Array;
 }
 
-/** So many events are a message of at most a few hundred KiB, under the 1 MiB that NATS takes by default. */
-export const maxEventsPerMessage = 200;
+/** So many of each are a message of at most a few hundred KiB, under the 1 MiB that NATS takes by default. */
+export const maxPerMessage = 200;
 
-/** Events as messages. The same events in the same order give the same messages, so that a repetition is recognised. */
-export function toUsageMessages(events: readonly UsageRecorded[]): readonly UsageMessage[] {
+/** A batch as messages. The same batch gives the same messages, so that a repetition is recognised. */
+export function toUsageMessages({ events, logs }: UsageBatch): readonly UsageMessage[] {
   const messages: UsageMessage[] = [];
-  for (let start = 0; start < events.length; start += maxEventsPerMessage) {
-    messages.push(toUsageMessage(events.slice(start, start + maxEventsPerMessage)));
+  for (let start = 0; start < Math.max(events.length, logs.length); start += maxPerMessage) {
+    const end = start + maxPerMessage;
+    messages.push(toUsageMessage({ events: events.slice(start, end), logs: logs.slice(start, end) }));
   }
   return messages;
 }
 
 /** @throws Error when the bytes are not such a message. */
-export function fromUsageMessage(data: Uint8Array): readonly UsageRecorded[] {
-  const { events } = fromBinary(RecordRequestSchema, data);
+export function fromUsageMessage(data: Uint8Array): UsageBatch {
+  const { events, logs } = fromBinary(RecordRequestSchema, data);
   // Bytes of something else can pass as a message whose fields are all unknown.
-  if (events.length === 0) throw new Error('the message holds no events');
-  return events;
+  if (events.length + logs.length === 0) throw new Error('the message holds no events');
+  return { events, logs };
 }
 
-function toUsageMessage(events: UsageRecorded[]): UsageMessage {
-  return { id: messageIdOf(events), data: toBinary(RecordRequestSchema, create(RecordRequestSchema, { events })) };
+function toUsageMessage({ events, logs }: { events: UsageRecorded[]; logs: RequestLogged[] }): UsageMessage {
+  const data = toBinary(RecordRequestSchema, create(RecordRequestSchema, { events, logs }));
+  return { id: messageIdOf({ events, logs }), data };
 }
 
-/** The request's id for a single event; for several, a digest of theirs. */
-function messageIdOf(events: readonly UsageRecorded[]): string {
-  const ids = events.map(({ requestId }) => requestId).join('\n');
-  return events.length === 1 ? ids : createHash('sha256').update(ids).digest('base64url');
+/** The request's id for a single event; else a digest of all ids. */
+function messageIdOf({ events, logs }: UsageBatch): string {
+  const ids = [...events.map(({ requestId }) => requestId), ...logs.map(({ requestId }) => `log ${requestId}`)];
+  return ids.length === 1 ? String(ids[0]) : createHash('sha256').update(ids.join('\n')).digest('base64url');
 }

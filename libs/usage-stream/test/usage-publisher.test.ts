@@ -14,7 +14,10 @@ import {
 } from '../src/index.ts';
 
 const logger = createLogger('test', 'silent');
-const events = (...ids: string[]) => ids.map((requestId) => create(UsageRecordedSchema, { requestId }));
+const events = (...ids: string[]) => ({
+  events: ids.map((requestId) => create(UsageRecordedSchema, { requestId })),
+  logs: [],
+});
 
 describe('the usage stream', () => {
   it('is made once and updated, by any number of processes at once', async () => {

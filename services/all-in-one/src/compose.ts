@@ -21,7 +21,6 @@ import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
 import type { AllInOneConfig } from './config.ts';
 import { openDrivers } from './drivers.ts';
-import { embeddedUsageSink } from './embedded-usage-sink.ts';
 import { firstReason } from './first-reason.ts';
 import { createFront, type FrontPeers } from './front.ts';
 import { migrateGatewayDatabase, openGatewayDatabase } from './gateway-database.ts';
@@ -59,17 +58,16 @@ export async function composeGateway(
   const ingestPeers = { database, ...(drivers.usageConsumer === undefined ? {} : { consumer: drivers.usageConsumer }) };
   const ingestConfig = readUsageIngestConfig(env);
   const ingest = await run(createUsageIngestService(ingestConfig, ingestPeers, runtime));
-  const embeddedSink = embeddedUsageSink(ingestConfig, directClientOf(ingest.routes, UsageIngestService));
-  const flush = () => embeddedSink.flush();
-  const query = await run(createUsageQueryService(readUsageQueryConfig(env), { database, flush }, runtime));
+  const progress = drivers.ledgerProgress;
+  const queryPeers = { database, ...(progress === undefined ? {} : { progress }) };
+  const query = await run(createUsageQueryService(readUsageQueryConfig(env), queryPeers, runtime));
   const usageQuery = directClientOf(query.routes, UsageQueryService);
   const limiterParts = { store: drivers.limitStore };
   const limiter = await run(createLimiterService(readLimiterConfig(env), { usageQuery }, runtime, limiterParts));
-  const places = { database, redis: drivers.refreshRedis };
-  const credentials = credentialStorage(readCredentialConfig(env), places, systemClock);
+  const credentials = credentialStorage(readCredentialConfig(env), { database }, systemClock);
   const brokerParts = { store: drivers.poolStore, credentials };
   const broker = await run(createPoolBrokerService({ gateway }, runtime, brokerParts));
-  const usageSink = drivers.usageSink ?? embeddedSink;
+  const usageSink = drivers.usageSink ?? directSink(directClientOf(ingest.routes, UsageIngestService));
   const routes = [identity, limiter, broker, query].flatMap((service) => service.routes);
   const createEdge = async () => {
     if (config.workers === 1) return createFront(env, { ...peersOf(routes), usageSink }, runtime);
@@ -102,11 +100,20 @@ function peersOf(routes: readonly ServiceRoute[]): Omit<FrontPeers, 'usageSink'>
   };
 }
 
+/** Where there is no broker, usage goes into the ledger of this process. */
+function directSink(ingest: Client<typeof UsageIngestService>): UsageSink {
+  return {
+    record: async ({ events, logs }, signal) => {
+      await ingest.record({ events: [...events], logs: [...logs] }, { signal });
+    },
+  };
+}
+
 /** What workers hand usage to. */
 function sinkRoute(sink: UsageSink): ServiceRoute {
   return serviceRoute(UsageIngestService, {
-    record: async ({ events }, { signal }) => {
-      await sink.record(events, signal);
+    record: async (batch, { signal }) => {
+      await sink.record(batch, signal);
       return {};
     },
   });

@@ -4,11 +4,11 @@ import type { ServiceRuntime } from '@gateway/lifecycle';
 import { readLimiterConfig } from '@gateway/limiter/config';
 import type { LimitStore } from '@gateway/limiter/store/limit-store';
 import { openEmbeddedLimitStore } from '@gateway/limiter/store/open-embedded-limit-store';
-import type { StorageBackends } from '@gateway/pool-broker/credentials/credential-storage';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
 import { systemClock } from '@gateway/time';
-import type { UsageConsumer } from '@gateway/usage-ingest/consumer/usage-consumer';
+import type { UsageConsumer } from '@gateway/usage-ingest/consumer/nats-usage-consumer';
+import type { LedgerProgress } from '@gateway/usage-query/rpc/get-usage';
 import type { AllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
 
@@ -16,10 +16,9 @@ import { DataFolder } from './data-folder.ts';
 export interface Drivers extends AsyncDisposable {
   readonly limitStore: LimitStore;
   readonly poolStore: PoolStore;
-  /** Where brokers agree who refreshes an account's tokens. */
-  readonly refreshRedis: StorageBackends['redis'];
   readonly usageConsumer: UsageConsumer | undefined;
   readonly usageSink: UsageSink | undefined;
+  readonly ledgerProgress: LedgerProgress | undefined;
 }
 
 /** Opens the backends that are configured. Their client libraries are loaded only then. */
@@ -32,9 +31,9 @@ export async function openDrivers(env: Environment, config: AllInOneConfig, runt
   return {
     limitStore,
     poolStore: redis?.poolStore ?? new MemoryPoolStore(systemClock),
-    refreshRedis: redis?.refreshRedis,
     usageConsumer: usage?.consumer,
     usageSink: usage?.sink,
+    ledgerProgress: usage?.progress,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
@@ -47,14 +46,10 @@ async function openOwnLimitStore(env: Environment, runtime: ServiceRuntime, stac
 async function openRedisStores(env: Environment, url: string, runtime: ServiceRuntime, stack: AsyncDisposableStack) {
   const { readStandAloneLimiterConfig } = await import('@gateway/limiter/config');
   const { openSharedLimitStore } = await import('@gateway/limiter/store/open-shared-limit-store');
-  const { defaultRedisCommandTimeoutMs } = await import('@gateway/pool-broker/config');
-  const { openRedisConnection } = await import('@gateway/pool-broker/store/redis-connection');
   const { openSharedPoolStore } = await import('@gateway/pool-broker/store/open-shared-pool-store');
   const limitStore = openSharedLimitStore(readStandAloneLimiterConfig(env), runtime, stack);
   const poolStore = stack.use(await openSharedPoolStore(url, runtime));
-  const refreshRedis = await openRedisConnection(url, defaultRedisCommandTimeoutMs);
-  stack.defer(() => refreshRedis.disconnect());
-  return { limitStore, poolStore, refreshRedis };
+  return { limitStore, poolStore };
 }
 
 async function openUsageStream(
@@ -63,17 +58,18 @@ async function openUsageStream(
   { logger, metrics }: ServiceRuntime,
   stack: AsyncDisposableStack,
 ) {
-  const { UsagePublisher } = await import('@gateway/usage-stream');
+  const { LedgerProgress, UsagePublisher } = await import('@gateway/usage-stream');
   const { NatsUsageConsumer } = await import('@gateway/usage-ingest/consumer/nats-usage-consumer');
   const { createIngestEvents } = await import('@gateway/usage-ingest/ingest-events');
   const { readUsageStreamConfig } = await import('@gateway/usage-ingest/config');
   const publisher = stack.use(UsagePublisher.open(urls, logger));
-  const sink: UsageSink = { record: (events, signal) => publisher.publish(events, signal) };
+  const sink: UsageSink = { record: (batch, signal) => publisher.publish(batch, signal) };
+  const progress = stack.use(LedgerProgress.open(urls, logger));
   const consumer = new NatsUsageConsumer({
     ...readUsageStreamConfig(env),
     urls,
     logger,
     events: createIngestEvents({ logger, metrics }),
   });
-  return { sink, consumer };
+  return { sink, progress, consumer };
 }

@@ -1,6 +1,6 @@
 import type { Environment } from '@gateway/config';
 import { pendingMigrations } from '@gateway/database';
-import { AccountTable } from '@gateway/pool-broker/credentials/stored-accounts/account-table';
+import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
 import { systemClock } from '@gateway/time';
 import { openGatewayDatabase } from './gateway-database.ts';
 

@@ -47,9 +47,7 @@ export interface EdgeRouterConfig {
   readonly bodyMemoryMaxBytes: number;
   /** HEARTBEAT_SECONDS (15): an SSE comment is sent when a running stream was silent for so long, or up to a second longer. */
   readonly heartbeatMs: number;
-  /** EDGE_TRACE_REQUESTS (2000): how many ended requests operators can look up here, newest first; 0: none. */
-  readonly traceRequests: number;
-  /** EDGE_TRACE_SLOW_SECONDS (30): a request whose answer had not begun by then, once it was read, is told of as slow. */
+  /** EDGE_TRACE_SLOW_SECONDS (30): a request whose answer had not begun by then, once it was read, is logged as slow. */
   readonly traceSlowMs: number;
 }
 
@@ -76,7 +74,6 @@ export function readEdgeRouterConfig(env: Environment): EdgeRouterConfig {
     },
     bodyMemoryMaxBytes: reader.integer('BODY_MEMORY_MAX_MIB', 512, { min: 64, max: 1024 * 1024 }) * 1024 * 1024,
     heartbeatMs: reader.integer('HEARTBEAT_SECONDS', 15, { min: 1, max: 300 }) * 1_000,
-    traceRequests: reader.integer('EDGE_TRACE_REQUESTS', 2_000, { max: 100_000 }),
     traceSlowMs: reader.integer('EDGE_TRACE_SLOW_SECONDS', 30, { min: 1, max: 3_600 }) * 1_000,
   };
   reader.done();

@@ -1,13 +1,12 @@
 import type { GatewayError } from '@gateway/errors';
+import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Logger, Metrics } from '@gateway/telemetry';
 import { RequestMetrics } from './request-metrics.ts';
-import { isPlainSuccess } from './trace/request-ending.ts';
-import type { RequestStory } from './trace/request-story.ts';
-import { toLogFields } from './trace/trace-log.ts';
+import { isPlainSuccess, toLogFields } from './usage/request-log.ts';
 
-/** Requests without a token of ours come from anybody, and as many as he likes. */
-function isWorthALine(story: RequestStory, slowMs: number): boolean {
-  return story.tokenId !== '' && !isPlainSuccess(story, slowMs);
+/** Requests without a token of ours come from anybody, and as many as they like. */
+function isWorthALine(request: RequestLogged): boolean {
+  return request.tokenId !== '' && !isPlainSuccess(request);
 }
 
 /** Everything the edge tells operators, one function per event. */
@@ -52,14 +51,11 @@ export function createEvents({ logger, metrics }: EventOutlets) {
     requestStarted(): void {
       requests.started();
     },
-    /** To be told once of each request that has started. */
-    requestEnded(story: RequestStory, slowMs: number): void {
-      const { endpoint, end, moments } = story;
-      requests.ended(endpoint, end?.status ?? 0, (moments.ended ?? 0) / 1_000);
-      // Whoever writes no lines of requests need not know which deserve one.
-      if (!logger.isLevelEnabled('info')) return;
-      const level = isWorthALine(story, slowMs) ? 'info' : 'debug';
-      if (logger.isLevelEnabled(level)) logger[level](toLogFields(story), 'request finished');
+    /** Once for each request that has started. */
+    requestEnded(request: RequestLogged): void {
+      requests.ended(request.endpoint, request.status, (request.moments?.ended ?? 0) / 1_000);
+      const level = isWorthALine(request) ? 'info' : 'debug';
+      if (logger.isLevelEnabled(level)) logger[level](toLogFields(request), 'request finished');
     },
     requestFaulted(requestId: string, endpoint: string, error: GatewayError): void {
       logger.error({ requestId, endpoint, err: error.cause ?? error }, 'a request failed by a fault of ours');

@@ -24,7 +24,7 @@ export function openNetworkPeers(urls: EdgeRouterPeerUrls, logger: Logger): Edge
       [ProviderFormat.MESSAGES, channel(urls.messagesAdapter).client(AdapterService)],
     ]),
     usageQuery: channel(urls.usageQuery).client(UsageQueryService),
-    usageSink: { record: (events, signal) => publisher.publish(events, signal) },
+    usageSink: { record: (batch, signal) => publisher.publish(batch, signal) },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

@@ -1,6 +1,3 @@
-import { RecentRequestService } from '@gateway/proto/edge/v1/recent_request_service_pb.js';
-import { RequestTraceService } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
-import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import type { AuthHeader } from './authentication/authenticate.ts';
 import type { BodyLimits } from './body/read-body.ts';
 import { chatCompletions } from './endpoints/chat-completions.ts';
@@ -11,10 +8,6 @@ import { models } from './endpoints/models.ts';
 import { responses } from './endpoints/responses.ts';
 import { usage } from './endpoints/usage.ts';
 import type { ErrorDialect } from './errors/render-error.ts';
-import { getTrace } from './rpc/get-trace.ts';
-import { listTraces } from './rpc/list-traces.ts';
-import type { RecentTraces } from './trace/recent-traces.ts';
-import type { RecentRequests } from './usage/recent-requests.ts';
 
 /** One row of the public API: what is decided by path and method alone. */
 export interface Route {
@@ -28,8 +21,8 @@ export interface Route {
   /** Whether answers carry `x-ratelimit-*`. */
   readonly sendsRateLimitHeaders: boolean;
   readonly body: BodyLimits;
-  /** Whether operators can look its requests up: those that ask a model. */
-  readonly isTraced: boolean;
+  /** Whether its requests are in the request log: those that ask a model. */
+  readonly isLogged: boolean;
   readonly endpoint: Endpoint;
 }
 
@@ -46,7 +39,7 @@ export const routes: readonly Route[] = [
     cost: 'request_and_tokens',
     sendsRateLimitHeaders: true,
     body: { limitBytes: 16 * MiB, acceptsCompression: true },
-    isTraced: true,
+    isLogged: true,
     endpoint: chatCompletions,
   },
   {
@@ -57,7 +50,7 @@ export const routes: readonly Route[] = [
     cost: 'request_and_tokens',
     sendsRateLimitHeaders: true,
     body: { limitBytes: 16 * MiB, acceptsCompression: false },
-    isTraced: true,
+    isLogged: true,
     endpoint: messages,
   },
   {
@@ -68,7 +61,7 @@ export const routes: readonly Route[] = [
     cost: 'request_only',
     sendsRateLimitHeaders: true,
     body: { limitBytes: 16 * MiB, acceptsCompression: false },
-    isTraced: true,
+    isLogged: true,
     endpoint: countTokens,
   },
   {
@@ -79,7 +72,7 @@ export const routes: readonly Route[] = [
     cost: 'request_and_tokens',
     sendsRateLimitHeaders: true,
     body: { limitBytes: 64 * MiB, acceptsCompression: true },
-    isTraced: true,
+    isLogged: true,
     endpoint: responses,
   },
   {
@@ -90,7 +83,7 @@ export const routes: readonly Route[] = [
     cost: 'request_only',
     sendsRateLimitHeaders: false,
     body: noBody,
-    isTraced: false,
+    isLogged: false,
     endpoint: models,
   },
   {
@@ -101,15 +94,7 @@ export const routes: readonly Route[] = [
     cost: 'nothing',
     sendsRateLimitHeaders: false,
     body: noBody,
-    isTraced: false,
+    isLogged: false,
     endpoint: usage,
   },
 ];
-
-/** What operators may call, and the other workers of an edge. */
-export function operatorRoutes(traces: RecentTraces, recent: RecentRequests): readonly ServiceRoute[] {
-  return [
-    serviceRoute(RequestTraceService, { getTrace: getTrace(traces), listTraces: listTraces(traces) }),
-    serviceRoute(RecentRequestService, { listRecent: ({ tokenId }) => ({ requestIds: [...recent.of(tokenId)] }) }),
-  ];
-}

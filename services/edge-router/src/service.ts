@@ -1,7 +1,6 @@
 import { type Environment, openFolder } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import type { RecentRequestService } from '@gateway/proto/edge/v1/recent_request_service_pb.js';
 import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
@@ -20,12 +19,11 @@ import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } f
 import { createEvents } from './events.ts';
 import { createApp } from './http/app.ts';
 import { HttpServer } from './http/server.ts';
-import { operatorRoutes, routes } from './routes.ts';
-import { RecentTraces } from './trace/recent-traces.ts';
+import { routes } from './routes.ts';
 import { DayBudgetCharger } from './usage/day-budget-charger.ts';
 import { Outbox, type UsageSink } from './usage/outbox.ts';
 import { createOutboxEvents } from './usage/outbox-events.ts';
-import { RecentRequests } from './usage/recent-requests.ts';
+import { RequestLog } from './usage/request-log.ts';
 
 /** The services that the edge calls. It never learns whether they are in its process. */
 export interface EdgeRouterPeers {
@@ -35,8 +33,6 @@ export interface EdgeRouterPeers {
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
   readonly usageQuery: Client<typeof UsageQueryService>;
   readonly usageSink: UsageSink;
-  /** The other worker processes of this edge; absent when it is alone. */
-  readonly neighbours?: Client<typeof RecentRequestService>;
 }
 
 export interface EdgeRouterService extends Service {
@@ -104,12 +100,10 @@ export async function createEdgeRouterService(
     freshMs: config.tokenCacheMs,
     onStale: (fault) => events.faulted('identity', fault),
   });
-  const traces = new RecentTraces({ capacity: config.traceRequests, slowMs: config.traceSlowMs });
-  const recent = new RecentRequests(clock);
   const app = createApp(routes, {
     tokens,
     events,
-    traces,
+    requestLog: new RequestLog(outbox, runtime.metrics, clock),
     admission: { limiter, clock },
     endpoints: {
       ...peers,
@@ -118,7 +112,7 @@ export async function createEdgeRouterService(
       clock,
       reporter,
       renewals,
-      recording: { outbox, charger, recent },
+      recording: { outbox, charger },
     },
   });
   const server = new HttpServer(app, config, events.clientStalled);
@@ -127,7 +121,6 @@ export async function createEdgeRouterService(
   let port = 0;
   return {
     routes: [],
-    adminRoutes: operatorRoutes(traces, recent),
     get port() {
       return port;
     },
@@ -150,14 +143,13 @@ export async function createEdgeRouterService(
 export async function createEdgeRouterFromEnvironment(
   env: Environment,
   runtime: ServiceRuntime,
-  neighbours?: EdgeRouterPeers['neighbours'],
 ): Promise<EdgeRouterService> {
   const config = readEdgeRouterConfig(env);
   const urls = readEdgeRouterPeerUrls(env);
   const { openNetworkPeers } = await import('./network-peers.ts');
   const stack = new AsyncDisposableStack();
   const peers = stack.use(openNetworkPeers(urls, runtime.logger));
-  const edge = stack.use(await createEdgeRouterService(config, neighbours ? { ...peers, neighbours } : peers, runtime));
+  const edge = stack.use(await createEdgeRouterService(config, peers, runtime));
   return {
     ...edge,
     get port() {

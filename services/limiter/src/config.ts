@@ -22,7 +22,7 @@ export interface LimiterConfig {
    * admissions of the last minute, and how many settles, are kept for an outage of Redis.
    */
   readonly memoryMaxKeys: number;
-  /** LIMITER_RECONCILE_SECONDS (10): how often a day counter in use is compared with the usage ledger. */
+  /** LIMITER_RECONCILE_SECONDS (10): how often the total of a day in use is reloaded from the usage ledger. */
   readonly reconcileEveryMs: number;
 }
 
@@ -30,6 +30,8 @@ export interface LimiterConfig {
 export interface StandAloneLimiterConfig extends LimiterConfig {
   /** REDIS_URL (required): where windows and day counters live, redis:// or rediss://. */
   readonly redisUrl: string;
+  /** REDIS_CLUSTER (false): whether REDIS_URL names a node of a Redis Cluster. */
+  readonly isRedisCluster: boolean;
   /** USAGE_QUERY_URL: where day totals are loaded from when Redis does not have them; without it they start at zero. */
   readonly usageQueryUrl: string | undefined;
 }
@@ -50,6 +52,7 @@ export function readStandAloneLimiterConfig(env: Environment): StandAloneLimiter
       'redis',
       'rediss',
     ]),
+    isRedisCluster: reader.boolean('REDIS_CLUSTER', false),
     usageQueryUrl: reader.optionalUrl('USAGE_QUERY_URL', 'http://127.0.0.1:50056'),
   };
   reader.done();

@@ -1,6 +1,6 @@
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
-import type { Limiter } from './admission/limiter.ts';
+import type { Limiter } from './limiter.ts';
 import { admit } from './rpc/admit.ts';
 import { admitStream } from './rpc/admit-stream.ts';
 import { heartbeat } from './rpc/heartbeat.ts';

@@ -3,14 +3,11 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
-import { DayReconciler } from './admission/day-reconciler.ts';
-import { noLedger, usageLedger } from './admission/day-total-source.ts';
-import { DayTotals } from './admission/day-totals.ts';
-import { Limiter } from './admission/limiter.ts';
 import { type LimiterConfig, readStandAloneLimiterConfig } from './config.ts';
-import { createLimiterEvents } from './limiter-events.ts';
+import { DayTotals } from './ledger/day-totals.ts';
+import { usageLedger } from './ledger/usage-ledger.ts';
+import { createLimiterMetrics } from './metrics.ts';
 import { limiterRoutes } from './routes.ts';
-import { reasonOf } from './store/failure-reason.ts';
 import type { LimitStore } from './store/limit-store.ts';
 import { MemoryLimitStore } from './store/memory-limit-store.ts';
 
@@ -32,25 +29,22 @@ export function createLimiterService(
   runtime: ServiceRuntime,
   { clock = systemClock, store = new MemoryLimitStore({ clock, maxKeys: config.memoryMaxKeys }) }: LimiterParts = {},
 ): Service {
-  const events = createLimiterEvents(runtime);
-  const dayTotals = new DayTotals({
-    source: usageQuery === undefined ? noLedger : usageLedger(usageQuery),
-    clock,
-    onFailure: (thrown) => events.dayTotalLoadFailed(reasonOf(thrown)),
-  });
-  const reconciler = new DayReconciler({ store, dayTotals, clock, events, everyMs: config.reconcileEveryMs });
+  const metrics = createLimiterMetrics(runtime.metrics);
+  const ledger = usageLedger(usageQuery);
+  const parts = { store, ledger, clock, metrics, logger: runtime.logger, everyMs: config.reconcileEveryMs };
+  const dayTotals = new DayTotals(parts);
   const draining = new AbortController();
   return {
-    routes: limiterRoutes(new Limiter({ store, dayTotals, reconciler, clock, events }), draining.signal),
+    routes: limiterRoutes({ store, dayTotals, clock, metrics }, draining.signal),
     async start() {
       await store.start?.();
-      reconciler.start();
+      dayTotals.start();
     },
     notReady: async () => store.notReady?.(),
     drain: async () => draining.abort(),
     async [Symbol.asyncDispose]() {
       draining.abort();
-      reconciler[Symbol.dispose]();
+      dayTotals[Symbol.dispose]();
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@gateway/time';
+import type { RemoteLimitStore } from '../src/store/fallback-limit-store.ts';
 import type { LimitStore } from '../src/store/limit-store.ts';
 import { MemoryLimitStore } from '../src/store/memory-limit-store.ts';
-import type { RemoteLimitStore } from '../src/store/outage-tolerant-store.ts';
 
 /** A remote store in memory that a test takes away, and whose memory it takes. */
 export class FlakyStore implements RemoteLimitStore {
@@ -24,35 +24,19 @@ export class FlakyStore implements RemoteLimitStore {
     return this.#unlessAway(() => this.#memory.admit(...parameters));
   }
 
-  admitAll(...parameters: Parameters<LimitStore['admitAll']>) {
-    return this.#unlessAway(() => this.#memory.admitAll(...parameters));
-  }
-
-  settleAll(...parameters: Parameters<LimitStore['settleAll']>) {
-    return this.#unlessAway(() => this.#memory.settleAll(...parameters));
-  }
-
   settle(...parameters: Parameters<LimitStore['settle']>) {
     return this.#unlessAway(() => this.#memory.settle(...parameters));
   }
 
-  peek(...parameters: Parameters<LimitStore['peek']>) {
-    return this.#unlessAway(() => this.#memory.peek(...parameters));
+  pendingIds(key: string, day: string) {
+    return this.#unlessAway(() => this.#memory.pendingIds(key, day));
   }
 
-  rememberDayBase(...parameters: Parameters<LimitStore['rememberDayBase']>) {
-    return this.#unlessAway(() => this.#memory.rememberDayBase(...parameters));
+  reloadDay(...parameters: Parameters<LimitStore['reloadDay']>) {
+    return this.#unlessAway(() => this.#memory.reloadDay(...parameters));
   }
 
-  beginReconciliation(...parameters: Parameters<LimitStore['beginReconciliation']>) {
-    return this.#unlessAway(() => this.#memory.beginReconciliation(...parameters));
-  }
-
-  finishReconciliation(...parameters: Parameters<LimitStore['finishReconciliation']>) {
-    return this.#unlessAway(() => this.#memory.finishReconciliation(...parameters));
-  }
-
-  recordAdmissions(...parameters: Parameters<RemoteLimitStore['recordAdmissions']>) {
+  recordAdmissions(...parameters: Parameters<LimitStore['recordAdmissions']>) {
     return this.#unlessAway(async () => {
       await this.beforeRecording();
       await this.#memory.recordAdmissions(...parameters);
@@ -71,7 +55,7 @@ export class FlakyStore implements RemoteLimitStore {
     return this.#unlessAway(async () => undefined);
   }
 
-  async #unlessAway<T>(call: () => Promise<T> | T): Promise<T> {
+  async #unlessAway<T>(call: () => Promise<T>): Promise<T> {
     if (this.away === 'before the call') throw new Error('away');
     const answer = await call();
     if (this.away === 'after the call') throw new Error('answer lost');

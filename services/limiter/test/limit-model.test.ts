@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { localDayOf, startOfLocalDayMs } from '@gateway/time';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AdmitCheck, LimitStore } from '../src/store/limit-store.ts';
+import type { Check, LimitStore } from '../src/store/limit-store.ts';
 import { dayBefore, ReferenceLimiter } from './reference-limiter.ts';
 import { openMemoryStore, openRedisStore, type StoreUnderTest } from './store-under-test.ts';
 
@@ -44,10 +44,6 @@ const step = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ verb: fc.constant('peek'), limits }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ verb: fc.constant('rememberDayBase'), tokens: fc.integer({ min: 0, max: 12 }) }),
-  },
   { weight: 5, arbitrary: fc.record({ verb: fc.constant('advance'), stepMs }) },
 );
 // Ordinary days, the nights on which clocks change, and the minutes around midnight.
@@ -61,6 +57,8 @@ const schedule = fc.record({ startMs, steps: fc.array(step, { minLength: 1, maxL
 
 type Schedule = typeof schedule extends fc.Arbitrary<infer S> ? S : never;
 
+const reading = { requestId: undefined, costKind: 'request_only' } as const;
+
 /** Runs one schedule on the store and the reference side by side. */
 async function agreeWithReference(
   { store, clock, key }: Omit<StoreUnderTest, keyof AsyncDisposable>,
@@ -68,7 +66,7 @@ async function agreeWithReference(
 ) {
   clock.setMs(startMs);
   const reference = new ReferenceLimiter();
-  const dayBase = () => 0;
+  const hasLedger = false;
   for (const action of steps) {
     const nowMs = clock.nowMs();
     const today = localDayOf(nowMs);
@@ -77,15 +75,15 @@ async function agreeWithReference(
         clock.advanceMs(action.stepMs);
         break;
       case 'admit':
-        expectAdmission(await store.admit({ ...action, key, dayBase }), action, reference, nowMs);
+        expectAdmission(await store.admit({ ...action, key, hasLedger }), action, reference, nowMs);
         break;
       case 'admitAll': {
         // What concerns another key in between must change nothing.
         const both = action.checks.flatMap((check) => [
-          { ...check, key, dayBase },
-          { ...check, key: `${key}:other`, dayBase },
+          { ...check, key, hasLedger },
+          { ...check, key: `${key}:other`, hasLedger },
         ]);
-        const decisions = await store.admitAll(both);
+        const decisions = await Promise.all(both.map((each) => store.admit(each)));
         expect(decisions).toHaveLength(both.length);
         for (const [index, check] of action.checks.entries()) {
           expectAdmission(decisions[2 * index], check, reference, nowMs);
@@ -93,36 +91,32 @@ async function agreeWithReference(
         break;
       }
       case 'settleAll': {
-        const totals = await store.settleAll(action.settled.map((one) => ({ ...one, key, localDay: today, dayBase })));
+        const totals = await Promise.all(
+          action.settled.map((one) => store.settle({ ...one, key, localDay: today, hasLedger })),
+        );
         expect(totals.map(({ usedTokens }) => usedTokens)).toEqual(
           action.settled.map(({ requestId, tokens }) => reference.settle(requestId, today, tokens, nowMs)),
         );
         break;
       }
       case 'peek':
-        expect(await store.peek({ ...action, key, dayBase })).toEqual({
-          kind: 'status',
+        expect(await store.admit({ ...action, ...reading, key, hasLedger })).toMatchObject({
           status: reference.status(action.limits, nowMs),
         });
         break;
       case 'settle': {
         const localDay =
           action.dayBefore && nowMs < startOfLocalDayMs(today) + 6 * 3_600_000 ? dayBefore(today) : today;
-        const { usedTokens } = await store.settle({ ...action, key, localDay, dayBase });
+        const { usedTokens } = await store.settle({ ...action, key, localDay, hasLedger });
         expect(usedTokens).toBe(reference.settle(action.requestId, localDay, action.tokens, nowMs));
-        break;
       }
-      case 'rememberDayBase':
-        expect(await store.rememberDayBase(key, today, action.tokens)).toBe(
-          reference.rememberDayBase(today, action.tokens),
-        );
     }
   }
 }
 
 function expectAdmission(
   decision: Awaited<ReturnType<LimitStore['admit']>> | undefined,
-  { requestId, limits, costKind }: Pick<AdmitCheck, 'requestId' | 'limits' | 'costKind'>,
+  { requestId, limits, costKind }: Pick<Check, 'limits' | 'costKind'> & { readonly requestId: string },
   reference: ReferenceLimiter,
   nowMs: number,
 ) {
@@ -167,7 +161,7 @@ describe('a limit store does exactly what the specification words', () => {
             requestId: String(n),
             limits: { requestsPerMinute, tokensPerDay: undefined },
             costKind: 'request_and_tokens',
-            dayBase: () => 0,
+            hasLedger: false,
           });
           if (decision.kind === 'admitted') admittedMs.push(opened.clock.nowMs());
         }

@@ -21,7 +21,7 @@ describe.each([
       requestId,
       limits: { requestsPerMinute, tokensPerDay: undefined },
       costKind: 'request_and_tokens',
-      dayBase: () => 0,
+      hasLedger: false,
     });
   const record = (...admissions: readonly (readonly [string, number])[]) =>
     opened.store.recordAdmissions(
@@ -77,26 +77,26 @@ describe.each([
 
   describe('with more settled requests than it keeps the ids of', () => {
     const settle = (requestId: string, tokens: number) =>
-      opened.store.settle({ key: opened.key, requestId, localDay: today, tokens, dayBase: () => undefined });
-    const compare = async (totalTokens: number, includedIds: readonly string[]) => {
-      const begun = await opened.store.beginReconciliation(opened.key, today, { pauseMs: 10_000, force: true });
+      opened.store.settle({ key: opened.key, requestId, localDay: today, tokens, hasLedger: true });
+    const reload = async (totalTokens: number, includedIds: readonly string[]) => {
       const { key, store } = opened;
-      const ledger = { totalTokens, includedIds };
-      const finished = await store.finishReconciliation(key, today, begun?.ticket ?? '', ledger);
-      return { pendingIds: begun?.pendingIds.toSorted(), usedTokens: finished?.usedTokensAfter };
+      const pendingIds = await store.pendingIds(key, today, 0);
+      const { usedTokensAfter } = await store.reloadDay(key, today, { totalTokens, includedIds });
+      return { pendingIds: pendingIds?.toSorted(), usedTokens: usedTokensAfter };
     };
 
     it('counts all of them, each once, and the ledger’s total again when it has caught up', async () => {
+      await reload(0, []);
       for (const n of [1, 2, 3, 4, 5, 6]) await settle(`request-${n}`, 10 ** n);
       expect(await settle('request-6', 10 ** 6)).toMatchObject({ usedTokens: 1_111_110 });
       const pendingIds = ['request-1', 'request-2', 'request-3', 'request-4'];
-      expect(await compare(0, [])).toEqual({ pendingIds, usedTokens: 1_111_110 });
-      expect(await compare(10, ['request-1'])).toMatchObject({ usedTokens: 1_111_110 });
-      expect(await compare(1_111_110, ['request-2', 'request-3', 'request-4'])).toMatchObject({
+      expect(await reload(0, [])).toEqual({ pendingIds, usedTokens: 1_111_110 });
+      expect(await reload(10, ['request-1'])).toMatchObject({ usedTokens: 1_111_110 });
+      expect(await reload(1_111_110, ['request-2', 'request-3', 'request-4'])).toMatchObject({
         usedTokens: 1_111_110,
       });
       await settle('request-7', 7);
-      expect(await compare(1_111_110, [])).toEqual({ pendingIds: ['request-7'], usedTokens: 1_111_117 });
+      expect(await reload(1_111_110, [])).toEqual({ pendingIds: ['request-7'], usedTokens: 1_111_117 });
     });
   });
 
@@ -104,7 +104,7 @@ describe.each([
     const { key, store } = opened;
     const tokens = Number.MAX_SAFE_INTEGER;
     for (const requestId of ['a', 'b', 'c', 'd']) {
-      const { usedTokens } = await store.settle({ key, requestId, localDay: today, tokens, dayBase: () => 0 });
+      const { usedTokens } = await store.settle({ key, requestId, localDay: today, tokens, hasLedger: false });
       expect(usedTokens / Number.MAX_SAFE_INTEGER).toBeCloseTo(1);
     }
   });

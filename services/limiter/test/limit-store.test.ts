@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LimitStore } from '../src/store/limit-store.ts';
-import type { CostKind, Limits } from '../src/windows/limits.ts';
+import type { CostKind, Limits } from '../src/windows/decide.ts';
 import { openMemoryStore, openRedisStore, type StoreUnderTest } from './store-under-test.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
@@ -19,24 +19,24 @@ describe.each([
 
   interface Asked extends Partial<Limits> {
     readonly costKind?: CostKind;
-    readonly dayBase?: number;
   }
 
-  const question = ({ requestsPerMinute, tokensPerDay, dayBase = 0 }: Asked) => ({
+  const question = ({ requestsPerMinute, tokensPerDay }: Asked) => ({
     key: opened.key,
     limits: { requestsPerMinute, tokensPerDay },
-    dayBase: () => dayBase,
+    hasLedger: false,
   });
   const admit = (requestId: string, asked: Asked) =>
     opened.store.admit({ ...question(asked), requestId, costKind: asked.costKind ?? 'request_and_tokens' });
-  const peek = (asked: Asked) => opened.store.peek(question(asked));
+  const peek = (asked: Asked) =>
+    opened.store.admit({ ...question(asked), requestId: undefined, costKind: 'request_only' });
   const settle = (requestId: string, tokens: number, other: Partial<Parameters<LimitStore['settle']>[0]> = {}) =>
     opened.store.settle({
       key: opened.key,
       requestId,
       localDay: today,
       tokens,
-      dayBase: () => 0,
+      hasLedger: false,
       ...other,
     });
 
@@ -137,8 +137,8 @@ describe.each([
     expect(await admit('a', { tokensPerDay: 100 })).toMatchObject({
       status: { tokens: { limit: 100, remaining: 100, resetsAtMs: midnightMs }, requests: undefined },
     });
-    expect(await settle('a', 99)).toEqual({ usedTokens: 99, baseKnown: true });
-    expect(await settle('a', 99)).toEqual({ usedTokens: 99, baseKnown: true });
+    expect(await settle('a', 99)).toEqual({ usedTokens: 99, isLoaded: true });
+    expect(await settle('a', 99)).toEqual({ usedTokens: 99, isLoaded: true });
     expect(await admit('b', { tokensPerDay: 100 })).toMatchObject({
       kind: 'admitted',
       status: { tokens: { remaining: 1 } },
@@ -172,47 +172,41 @@ describe.each([
   });
 
   it('stores nothing for no tokens', async () => {
-    expect(await settle('a', 0)).toEqual({ usedTokens: 0, baseKnown: true });
-    expect(await settle('a', 5)).toEqual({ usedTokens: 5, baseKnown: true });
+    expect(await settle('a', 0)).toEqual({ usedTokens: 0, isLoaded: true });
+    expect(await settle('a', 5)).toEqual({ usedTokens: 5, isLoaded: true });
   });
 
   it('changes nothing when peeked', async () => {
     await admit('a', { requestsPerMinute: 2 });
     const seen = await peek({ requestsPerMinute: 2, tokensPerDay: 10 });
     expect(await peek({ requestsPerMinute: 2, tokensPerDay: 10 })).toEqual(seen);
-    expect(seen).toMatchObject({ kind: 'status', status: { requests: { remaining: 1 }, tokens: { remaining: 10 } } });
+    expect(seen).toMatchObject({ status: { requests: { remaining: 1 }, tokens: { remaining: 10 } } });
     expect(await admit('b', { requestsPerMinute: 2 })).toMatchObject({ kind: 'admitted' });
   });
 
-  it('asks for the base of a day that it does not know before it judges a day budget', async () => {
-    const unknown = { ...question({ requestsPerMinute: 1, tokensPerDay: 100 }), dayBase: () => undefined };
+  it('asks for the total of a day that was not loaded before it judges a day budget', async () => {
+    const unknown = { ...question({ requestsPerMinute: 1, tokensPerDay: 100 }), hasLedger: true };
     const request = { ...unknown, requestId: 'a', costKind: 'request_and_tokens' } as const;
-    expect(await opened.store.admit(request)).toEqual({ kind: 'day_base_unknown', localDay: today });
-    expect(await opened.store.peek(unknown)).toEqual({ kind: 'day_base_unknown', localDay: today });
-    expect(await settle('s', 30, { dayBase: () => undefined })).toEqual({ usedTokens: 30, baseKnown: false });
-    expect(await opened.store.rememberDayBase(opened.key, today, 50)).toBe(80);
-    expect(await opened.store.rememberDayBase(opened.key, today, 999)).toBe(80);
+    expect(await opened.store.admit(request)).toEqual({ kind: 'day_total_unknown', localDay: today });
+    const reading = { ...request, requestId: undefined };
+    expect(await opened.store.admit(reading)).toEqual({ kind: 'day_total_unknown', localDay: today });
+    expect(await settle('s', 30, { hasLedger: true })).toEqual({ usedTokens: 30, isLoaded: false });
+    const total = { totalTokens: 50, includedIds: [] };
+    expect(await opened.store.reloadDay(opened.key, today, total)).toMatchObject({ usedTokensAfter: 80 });
     expect(await opened.store.admit(request)).toMatchObject({
       kind: 'admitted',
       status: { tokens: { remaining: 20 }, requests: { remaining: 0 } },
     });
   });
 
-  it('counts from a base that only the caller knows without keeping it', async () => {
-    expect(await admit('a', { tokensPerDay: 100, dayBase: 40 })).toMatchObject({
-      status: { tokens: { remaining: 60 } },
-    });
-    expect(await peek({ tokensPerDay: 100, dayBase: 10 })).toMatchObject({ status: { tokens: { remaining: 90 } } });
-  });
-
-  describe('compared with a ledger', () => {
-    const covered = { dayBase: () => undefined };
-    const begin = (force = false) => opened.store.beginReconciliation(opened.key, today, { pauseMs: 10_000, force });
-    const finish = (ticket = '', totalTokens = 0, includedIds: readonly string[] = [], force = false) =>
-      opened.store.finishReconciliation(opened.key, today, ticket, { totalTokens, includedIds, force });
+  describe('whose day totals are loaded from a ledger', () => {
+    const covered = { hasLedger: true };
+    const pendingIds = async () => (await opened.store.pendingIds(opened.key, today, 0))?.toSorted();
+    const reload = (totalTokens: number, includedIds: readonly string[] = [], force = false) =>
+      opened.store.reloadDay(opened.key, today, { totalTokens, includedIds, force });
     const used = async () => {
-      const answer = await peek({ tokensPerDay: 1_000, dayBase: 0 });
-      return answer.kind === 'status' ? 1_000 - (answer.status.tokens?.remaining ?? 0) : answer.kind;
+      const answer = await peek({ tokensPerDay: 1_000 });
+      return answer.kind === 'day_total_unknown' ? answer.kind : 1_000 - (answer.status.tokens?.remaining ?? 0);
     };
 
     it('stands at the ledger’s total and what the ledger does not have yet', async () => {
@@ -222,43 +216,45 @@ describe.each([
         ['c', 30],
       ] as const)
         await settle(requestId, tokens, covered);
-      const begun = await begin();
-      expect(begun?.pendingIds.toSorted()).toEqual(['a', 'b', 'c']);
+      expect(await pendingIds()).toEqual(['a', 'b', 'c']);
       await settle('d', 40, covered);
-      expect(await finish(begun?.ticket, 37, ['a', 'b'])).toEqual({
+      expect(await reload(37, ['a', 'b'])).toEqual({
         usedTokensBefore: undefined,
         usedTokensAfter: 107,
         pendingTokens: 70,
       });
       expect(await used()).toBe(107);
-      expect((await begin(true))?.pendingIds.toSorted()).toEqual(['c', 'd']);
+      expect(await pendingIds()).toEqual(['c', 'd']);
     });
 
     it('counts no request again that the ledger has, for two minutes', async () => {
       await settle('a', 10, covered);
-      await finish((await begin())?.ticket, 10, ['a']);
+      await reload(10, ['a']);
       opened.clock.advanceMs(119_999);
-      expect(await settle('a', 10, covered)).toEqual({ usedTokens: 10, baseKnown: true });
+      expect(await settle('a', 10, covered)).toEqual({ usedTokens: 10, isLoaded: true });
       opened.clock.advanceMs(1);
-      expect(await settle('a', 10, covered)).toEqual({ usedTokens: 20, baseKnown: true });
-      expect(await finish((await begin(true))?.ticket, 10, ['a'])).toMatchObject({ usedTokensAfter: 10 });
+      expect(await settle('a', 10, covered)).toEqual({ usedTokens: 20, isLoaded: true });
+      expect(await reload(10, ['a'])).toMatchObject({ usedTokensAfter: 10 });
     });
 
-    it('is compared by one at a time, and by nobody else for a while', async () => {
-      const begun = await begin();
-      expect(await begin()).toBeUndefined();
-      const forced = await begin(true);
-      expect(await finish(begun?.ticket, 99)).toBeUndefined();
-      expect(await finish(forced?.ticket, 5)).toMatchObject({ usedTokensAfter: 5 });
+    it('counts no pending request again, however long it takes', async () => {
+      await settle('a', 10, covered);
+      opened.clock.advanceMs(3_600_000);
+      expect(await settle('a', 10, covered)).toMatchObject({ usedTokens: 10 });
     });
 
-    it('believes a total below its own only when it must', async () => {
-      await finish((await begin())?.ticket, 50);
-      expect(await finish((await begin(true))?.ticket, 40)).toMatchObject({ usedTokensAfter: 50 });
-      expect(await finish((await begin(true))?.ticket, 40, [], true)).toMatchObject({
-        usedTokensBefore: 50,
-        usedTokensAfter: 40,
-      });
+    it('takes answers of the ledger in any order', async () => {
+      await settle('a', 10, covered);
+      await settle('b', 20, covered);
+      expect(await reload(30, ['a', 'b'])).toMatchObject({ usedTokensAfter: 30 });
+      // It was asked before the other.
+      expect(await reload(10, ['a'])).toMatchObject({ usedTokensAfter: 30, pendingTokens: 0 });
+    });
+
+    it('believes a total below an earlier one only when it must', async () => {
+      await reload(50);
+      expect(await reload(40)).toMatchObject({ usedTokensAfter: 50 });
+      expect(await reload(40, [], true)).toMatchObject({ usedTokensBefore: 50, usedTokensAfter: 40 });
     });
   });
 

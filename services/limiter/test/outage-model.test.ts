@@ -1,11 +1,11 @@
 import { replicaHeartbeatMs } from '@gateway/lifecycle/replica-share';
+import { createLogger } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MemoryLimitStore } from '../src/store/memory-limit-store.ts';
-import { OutageTolerantStore } from '../src/store/outage-tolerant-store.ts';
+import { FallbackLimitStore } from '../src/store/fallback-limit-store.ts';
 import { FlakyStore } from './flaky-store.ts';
-import { watchedEvents } from './watched-events.ts';
+import { watchedMetrics } from './watched-metrics.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const probeEveryMs = 250;
@@ -34,11 +34,12 @@ async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number
   await using stores = new AsyncDisposableStack();
   const opened = Array.from({ length: limiters }, () =>
     stores.use(
-      new OutageTolerantStore({
+      new FallbackLimitStore({
         remote,
-        local: new MemoryLimitStore({ clock, maxKeys: 100, isReconciled: false, maxRecorded: 1_000 }),
         clock,
-        events: watchedEvents(),
+        metrics: watchedMetrics().metrics,
+        logger: createLogger('limiter', 'silent'),
+        leastReplicas: 1,
         failureMode: 'local',
         localMaxMs: Infinity,
         maxKept: 1_000,
@@ -58,7 +59,7 @@ async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number
       requestId,
       limits: { requestsPerMinute, tokensPerDay: undefined },
       costKind: 'request_and_tokens',
-      dayBase: () => 0,
+      hasLedger: false,
     });
     if (decision?.kind === 'admitted' && !admitted.has(requestId))
       admitted.set(requestId, { atMs: clock.nowMs(), limiter });

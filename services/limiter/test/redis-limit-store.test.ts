@@ -28,14 +28,14 @@ describe('the Redis limit store', () => {
     requestId,
     limits: { requestsPerMinute, tokensPerDay: 1_000 },
     costKind: 'request_and_tokens' as const,
-    dayBase: () => 0,
+    hasLedger: false,
   });
   const settlement = (key: string, requestId: string, tokens: number, localDay = '2026-11-20') => ({
     key,
     requestId,
     localDay,
     tokens,
-    dayBase: () => 0,
+    hasLedger: false,
   });
 
   it('admits exactly the limit over several limiters on Redis’ own clock', async () => {
@@ -57,20 +57,24 @@ describe('the Redis limit store', () => {
     const key = limitedKey();
     await store.admit(admission(key, 'a'));
     await store.settle(settlement(key, 'a', 5));
-    await store.rememberDayBase(key, '2026-11-20', 7);
+    await store.settle({ ...settlement(key, 'b', 5), hasLedger: true });
+    await store.reloadDay(key, '2026-11-20', { totalTokens: 7, includedIds: [] });
+    await store.pendingIds(key, '2026-11-20', 1_000);
     const names = await driver.keys(`rl:{${key}}*`);
-    expect(names.toSorted()).toEqual([`rl:{${key}}:d:2026-11-20`, `rl:{${key}}:d:2026-11-20:told`, `rl:{${key}}:m`]);
+    const counter = `rl:{${key}}:d:2026-11-20`;
+    const ofDay = ['', ':pending', ':reload', ':settled'].map((suffix) => `${counter}${suffix}`);
+    expect(names.toSorted()).toEqual([...ofDay, `rl:{${key}}:m`]);
     const lifetimes = await Promise.all(names.toSorted().map((name) => driver.pttl(name)));
     for (const lifetimeMs of lifetimes) expect(lifetimeMs).toBeGreaterThan(0);
     expect(Math.max(...lifetimes)).toBeLessThanOrEqual(7 * 3_600_000);
-    expect(lifetimes[2]).toBeLessThanOrEqual(60_001);
+    expect(lifetimes[4]).toBeLessThanOrEqual(60_001);
   });
 
   it('leaves no key for a refused request, a peek, or a settle of no tokens', async () => {
     const store = new RedisLimitStore({ redis: connection, clock: systemClock });
     const key = limitedKey();
     expect(await store.admit(admission(key, 'a', 0))).toMatchObject({ kind: 'refused' });
-    await store.peek(admission(key, 'a'));
+    await store.admit({ ...admission(key, 'a'), requestId: undefined });
     await store.settle(settlement(key, 'a', 0));
     expect(await driver.keys(`rl:{${key}}*`)).toEqual([]);
   });

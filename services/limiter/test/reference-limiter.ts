@@ -1,6 +1,5 @@
 import { addLocalDays, endOfLocalDayMs, type LocalDay, localDayOf } from '@gateway/time';
-import type { LimitStatus } from '../src/windows/limit-status.ts';
-import type { CostKind, Limits } from '../src/windows/limits.ts';
+import type { CostKind, LimitStatus, Limits } from '../src/windows/decide.ts';
 
 /** The limits as the specification words them: a list of instants and a sum, with no thought for speed. */
 export class ReferenceLimiter {
@@ -9,7 +8,6 @@ export class ReferenceLimiter {
     LocalDay,
     { readonly requestId: string; readonly tokens: number; readonly atMs: number }[]
   >();
-  readonly #bases = new Map<LocalDay, number>();
 
   admit(requestId: string, limits: Limits, costKind: CostKind, nowMs: number) {
     const repeated = limits.requestsPerMinute !== undefined && this.#live(nowMs).some((e) => e.requestId === requestId);
@@ -59,14 +57,9 @@ export class ReferenceLimiter {
     return this.used(day);
   }
 
-  rememberDayBase(day: LocalDay, tokens: number): number {
-    if (!this.#bases.has(day)) this.#bases.set(day, tokens);
-    return this.used(day);
-  }
-
   used(day: LocalDay): number {
     const settled = this.#settled.get(day) ?? [];
-    return settled.reduce((sum, { tokens }) => sum + tokens, this.#bases.get(day) ?? 0);
+    return settled.reduce((sum, { tokens }) => sum + tokens, 0);
   }
 
   #live(nowMs: number) {

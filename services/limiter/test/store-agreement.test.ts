@@ -18,7 +18,7 @@ const step = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      verb: fc.constant('compare'),
+      verb: fc.constant('reload'),
       total: fc.nat(50),
       ids: fc.array(requestId),
       force: fc.boolean(),
@@ -42,19 +42,18 @@ async function take(one: Step, { store, clock, key }: Omit<StoreUnderTest, keyof
     case 'admit': {
       const limits = { requestsPerMinute: one.limit, tokensPerDay: 40 };
       const costKind = 'request_and_tokens';
-      return store.admit({ key, requestId: one.requestId, limits, costKind, dayBase: () => 0 });
+      return store.admit({ key, requestId: one.requestId, limits, costKind, hasLedger: false });
     }
     case 'record':
       return store.recordAdmissions(key, [one]);
     case 'settle': {
-      const dayBase = () => (one.hasLedger ? undefined : 0);
-      return store.settle({ key, requestId: one.requestId, localDay: day, tokens: one.tokens, dayBase });
+      const { requestId, tokens, hasLedger } = one;
+      return store.settle({ key, requestId, localDay: day, tokens, hasLedger });
     }
-    case 'compare': {
-      const begun = await store.beginReconciliation(key, day, { pauseMs: 10_000, force: true });
-      const ledger = { totalTokens: one.total, includedIds: one.ids, force: one.force };
-      const finished = await store.finishReconciliation(key, day, begun?.ticket ?? '', ledger);
-      return { pendingIds: begun?.pendingIds.toSorted(), finished };
+    case 'reload': {
+      const pendingIds = await store.pendingIds(key, day, 0);
+      const total = { totalTokens: one.total, includedIds: one.ids, force: one.force };
+      return { pendingIds: pendingIds?.toSorted(), reloaded: await store.reloadDay(key, day, total) };
     }
     case 'move clock':
       clock.advanceMs(one.ms);

@@ -32,9 +32,9 @@ export async function openRedisStore(startMs: number, bounds: StoreBounds = {}):
 }
 
 /** A connection with a deadline that a busy test machine keeps. */
-export async function openRedis(url?: string, commandTimeoutMs = 10_000): Promise<RedisConnection> {
+export async function openRedis(url?: string, timeoutMs = 10_000): Promise<RedisConnection> {
   const logger = createLogger('limiter', 'silent');
-  const redis = new RedisConnection({ url: url ?? (await testBackends()).redisUrl, commandTimeoutMs, logger });
+  const redis = new RedisConnection({ url: url ?? (await testBackends()).redisUrl, timeoutMs, logger });
   await redis.start();
   return redis;
 }

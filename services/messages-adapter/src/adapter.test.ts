@@ -1,4 +1,4 @@
-import { createAdapterContext } from '@gateway/adapter-kit';
+import { countTokens, createAdapterContext, execute, listModels } from '@gateway/adapter-kit';
 import { AdapterService, Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { CredentialService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -9,9 +9,6 @@ import { systemClock } from '@gateway/time';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readMessagesAdapterConfig } from './config.ts';
 import { messagesFormat } from './format/provider-format.ts';
-import { countTokens } from './rpc/count-tokens.ts';
-import { execute } from './rpc/execute.ts';
-import { listModels } from './rpc/list-models.ts';
 
 const owned = new AsyncDisposableStack();
 let simulator: Simulator;

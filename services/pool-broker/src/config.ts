@@ -7,6 +7,9 @@ import {
   loadGatewayFile,
 } from '@gateway/config';
 import { type CredentialConfig, readCredentialConfig } from './credentials/credential-config.ts';
+import { defaultRedisCommandTimeoutMs } from './store/pool-store.ts';
+
+export { defaultRedisCommandTimeoutMs };
 
 /** What a broker needs to know, wherever it runs. */
 export interface PoolBrokerConfig {
@@ -24,8 +27,6 @@ export interface StandAloneConfig extends PoolBrokerConfig {
   readonly databaseUrl: string | undefined;
   readonly credentials: CredentialConfig;
 }
-
-export const defaultRedisCommandTimeoutMs = 100;
 
 /** Throws ConfigError with every problem, "no account" among them. */
 export function readPoolBrokerConfig(env: Environment): StandAloneConfig {

@@ -1,14 +1,5 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import type { AttemptResult, ProblemKind } from './accounts/attempt.ts';
-
-/** What operators learn of the broker's work. Pools are named, accounts never. */
-export interface BrokerEvents {
-  acquired(result: 'leased' | 'exhausted' | 'unavailable' | 'unknown_model'): void;
-  attemptEnded(pool: string, result: AttemptResult): void;
-  retryRefused(reason: 'attempts' | 'budget'): void;
-  /** A provider has taken an account out of service: a person has to act. */
-  accountDisabled(pool: string, problem: ProblemKind): void;
-}
+import type { BrokerEvents } from './selection/broker.ts';
 
 export function brokerEvents({ logger, metrics }: ServiceRuntime): BrokerEvents {
   const acquires = metrics.counter({
@@ -39,18 +30,6 @@ export function brokerEvents({ logger, metrics }: ServiceRuntime): BrokerEvents 
       disabled.inc({ pool, problem });
       logger.error({ pool, problem }, 'a provider took an account out of service: see gatewayctl pool status');
     },
-  };
-}
-
-/** Reports that the shared store does not answer. At most one log line a second, since it is left alone for so long. */
-export function onStoreFallback({ logger, metrics }: ServiceRuntime): (thrown: unknown) => void {
-  const fallbacks = metrics.counter({
-    name: 'gateway_pool_store_fallbacks_total',
-    help: 'Times Redis did not answer and the memory of this process was used for a second.',
-  });
-  return (thrown) => {
-    fallbacks.inc();
-    logger.warn({ err: thrown }, 'Redis does not answer: accounts are chosen by what this process remembers');
   };
 }
 

@@ -1,6 +1,5 @@
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
-import type { Broker } from './broker.ts';
 import { acquire } from './rpc/acquire.ts';
 import { enableAccount } from './rpc/enable-account.ts';
 import { explain } from './rpc/explain.ts';
@@ -12,6 +11,7 @@ import { renewLeases } from './rpc/renew-leases.ts';
 import { report } from './rpc/report.ts';
 import { reportModels } from './rpc/report-models.ts';
 import { watchCatalog } from './rpc/watch-catalog.ts';
+import type { Broker } from './selection/broker.ts';
 
 export function poolBrokerRoute(broker: Broker): ServiceRoute<typeof PoolBrokerService> {
   return serviceRoute(PoolBrokerService, {

@@ -3,21 +3,21 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { ServiceRoute } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
-import type { Broker } from './broker.ts';
-import { followReports } from './catalog/follow-reports.ts';
+import { followReports } from './catalog/catalog.ts';
 import { type PoolBrokerConfig, readPoolBrokerConfig } from './config.ts';
 import { ActiveConfiguration } from './configuration/active-configuration.ts';
-import { applyConfiguration } from './configuration/apply-configuration.ts';
+import { applyAccounts, applyConfiguration } from './configuration/apply-configuration.ts';
 import { configurationEvents } from './configuration/configuration-events.ts';
 import { followGatewayFile } from './configuration/follow-gateway-file.ts';
-import { applyAccounts } from './credentials/apply-accounts.ts';
 import { type BrokerCredentials, brokerCredentials } from './credentials/broker-credentials.ts';
 import { readCredentialConfig } from './credentials/credential-config.ts';
-import { type CredentialStorage, credentialStorage } from './credentials/credential-storage.ts';
+import { type CredentialStorage, credentialStorage, openSharedCredentials } from './credentials/credential-storage.ts';
 import { brokerEvents, onRefreshFault } from './events.ts';
 import type { AccountHealth } from './health/account-health.ts';
-import { afterRenewal } from './health/out-of-service.ts';
+import { afterRenewal } from './health/account-health.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
+import { AccountSampler } from './selection/account-sampler.ts';
+import type { Broker } from './selection/broker.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
 /** What a broker works with. Whoever opened the store closes it. */
@@ -48,12 +48,21 @@ export function createPoolBrokerService(
     const times = { issuedAtMs, nowMs: clock.nowMs() };
     const change = (health: AccountHealth) => afterRenewal(health, times);
     // With a store that is away the pause runs to its end.
-    Promise.resolve(store.changeHealth(accountId, change)).catch(() => undefined);
+    store.changeHealth(accountId, change).catch(() => undefined);
   };
   const options = { clock, random, onRenewed, signal: stop.signal };
   const accounts = brokerCredentials(config.gateway, storage, runtime, options);
   const configuration = new ActiveConfiguration(config.gateway, store, clock);
-  const broker = createBroker(configuration, runtime, { parts, accounts }, stop.signal);
+  const broker: Broker = {
+    configuration,
+    store,
+    sampler: new AccountSampler(),
+    credentials: accounts.credentials,
+    clock,
+    random,
+    events: brokerEvents(runtime),
+    draining: stop.signal,
+  };
   const poolBroker = poolBrokerRoute(broker);
   let following: Promise<unknown> | undefined;
   return {
@@ -63,9 +72,9 @@ export function createPoolBrokerService(
     start: async () => {
       await accounts.start();
       await applyAccounts(configuration, store, accounts.directory.gateway);
-      await broker.catalog.refresh();
+      await configuration.catalog.refresh();
       following = Promise.all([
-        followReports(broker.catalog, { signal: stop.signal, onFault: onRefreshFault(runtime) }),
+        followReports(configuration.catalog, { signal: stop.signal, onFault: onRefreshFault(runtime) }),
         followConfiguration({ configuration, accounts, store }, runtime, stop.signal),
         accounts.follow((gateway) => applyAccounts(configuration, store, gateway)),
       ]);
@@ -84,42 +93,12 @@ export function createPoolBrokerService(
 export async function createPoolBrokerFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readPoolBrokerConfig(env);
   const { openSharedPoolStore } = await import('./store/open-shared-pool-store.ts');
-  const { openSharedCredentials } = await import('./credentials/open-shared-credentials.ts');
   await using stack = new AsyncDisposableStack();
   const store = stack.use(await openSharedPoolStore(config.redisUrl, runtime, config.redisCommandTimeoutMs));
   const { storage } = stack.use(await openSharedCredentials(config.credentials, config));
   const service = stack.use(createPoolBrokerService(config, runtime, { store, credentials: storage }));
   const opened = stack.move();
   return { ...service, [Symbol.asyncDispose]: () => opened.disposeAsync() };
-}
-
-/** The members that are configured are always the ones of now. */
-function createBroker(
-  configuration: ActiveConfiguration,
-  runtime: ServiceRuntime,
-  { parts, accounts }: { readonly parts: PoolBrokerParts; readonly accounts: BrokerCredentials },
-  draining: AbortSignal,
-): Broker {
-  const { store, clock = systemClock, random = Math.random } = parts;
-  return {
-    get roster() {
-      return configuration.roster;
-    },
-    get settings() {
-      return configuration.settings;
-    },
-    get retryBudget() {
-      return configuration.retryBudget;
-    },
-    catalog: configuration.catalog,
-    store,
-    credentials: accounts.credentials,
-    credentialSinceMs: (accountId) => configuration.credentialSinceMs(accountId),
-    clock,
-    random,
-    events: brokerEvents(runtime),
-    draining,
-  };
 }
 
 interface Followed {

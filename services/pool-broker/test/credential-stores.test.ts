@@ -1,153 +1,121 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Secret } from '@gateway/config';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
-import { readCredentialConfig } from '../src/credentials/credential-config.ts';
-import { type CredentialStorage, credentialStorage } from '../src/credentials/credential-storage.ts';
-import type { GrantKey, StoredGrant } from '../src/credentials/grants/grant-store.ts';
-import { keysOf, waysToShare } from './__fixtures__/credential-backends.ts';
+import { sampleOAuthAccount as account } from '../src/credentials/__fixtures__/refresher-under-test.ts';
+import { DatabaseGrantStore } from '../src/credentials/database-grant-store.ts';
+import { Encryption } from '../src/credentials/encryption.ts';
+import { type Grant, type GrantStore, MemoryGrantStore, newGrant } from '../src/credentials/grant-store.ts';
+import { databaseOfTest, keysOf, waysToShare } from './__fixtures__/credential-backends.ts';
 
-const { settings } = readCredentialConfig({});
-const key: GrantKey = { accountId: 'p/a', origin: 'o1' };
-const sealed = (text: string) => ({ keyId: 'k1', text });
-const grantOf = (version: number, text = `t${version}`, problem?: string): StoredGrant => ({
-  version,
-  tokens: sealed(text),
-  problem,
-});
+const ofAnotherCredential = {
+  ...account,
+  credential: { ...account.credential, refreshToken: new Secret('rt-another') },
+};
+const otherAccount = { ...account, id: 'p/b' };
 
-async function memory() {
-  const storage = credentialStorage({ keys: [], settings }, {}, systemClock);
-  return async () => storage;
+function grantOf(version: number, text = `rt-${version}`, problem?: string): Grant {
+  const access = { token: new Secret(`at-${version}`), issuedAtMs: 1, expiresAtMs: 2 };
+  return { version, refreshToken: new Secret(text), access, problem };
 }
 
-const ways: readonly (readonly [string, () => Promise<() => Promise<CredentialStorage>>])[] = [
-  ['memory', memory],
-  ...waysToShare.map(
-    ([name, share]) =>
-      [
-        name,
-        async () => {
-          const places = await share();
-          return async () => credentialStorage({ keys: keysOf('k1'), settings }, await places(), systemClock);
-        },
-      ] as const,
-  ),
-];
+const refreshTokenIn = async (store: GrantStore, which = account) => (await store.read(which)).refreshToken.reveal();
 
-describe.each(ways)('grants in %s', (_way, share) => {
-  it('are not there before they are saved, not even once claimed', async () => {
-    const { grants } = await (await share())();
-    expect(await grants.read(key)).toBeUndefined();
-    expect(await grants.claim(key, 1)).toEqual({ kind: 'claimed', grant: undefined });
-    expect(await grants.read(key)).toBeUndefined();
-    expect(await grants.lastFence(key)).toBe(1);
+async function databaseStores(kind: (typeof waysToShare)[number]) {
+  const database = await databaseOfTest(kind);
+  return () => new DatabaseGrantStore(database, new Encryption(keysOf('k1')), systemClock);
+}
+
+const places = [
+  ['memory', async () => new MemoryGrantStore()],
+  ...waysToShare.map((kind) => [kind, async () => (await databaseStores(kind))()] as const),
+] as const;
+
+describe.each(places)('grants in %s', (_place, open) => {
+  it('are those of the configuration before they are saved, even once locked', async () => {
+    const store = await open();
+    expect(await store.lock(account, 'one', 60_000)).toBe('locked');
+    expect(await store.read(account)).toEqual(newGrant(account.credential));
   });
 
-  it('follow each other by version, for every replica', async () => {
-    const replica = await share();
-    const [{ grants: one }, { grants: other }] = [await replica(), await replica()];
-    expect(await one.save(key, grantOf(1))).toBe(true);
-    expect(await other.read(key)).toEqual(grantOf(1));
-    expect(await other.save(key, grantOf(2))).toBe(true);
-    expect(await one.save(key, grantOf(2, 'too late'))).toBe(false);
-    expect(await one.save(key, grantOf(4))).toBe(false);
-    expect(await one.read(key)).toEqual(grantOf(2));
+  it('follow each other by version', async () => {
+    const store = await open();
+    expect(await store.save(account, grantOf(1))).toBe(true);
+    expect(await store.save(account, grantOf(2))).toBe(true);
+    expect(await store.save(account, grantOf(2, 'too late'))).toBe(false);
+    expect(await store.save(account, grantOf(4))).toBe(false);
+    const { access, refreshToken, version } = await store.read(account);
+    expect([access?.token.reveal(), refreshToken.reveal(), version]).toEqual(['at-2', 'rt-2', 2]);
+    expect(access).toMatchObject({ issuedAtMs: 1, expiresAtMs: 2 });
   });
 
   it('are saved once however often that is tried', async () => {
-    const { grants } = await (await share())();
-    expect(await grants.save(key, grantOf(1))).toBe(true);
-    expect(await grants.save(key, grantOf(1))).toBe(true);
-    expect(await grants.save(key, grantOf(2))).toBe(true);
-  });
-
-  it('of which several are saved at once keep one', async () => {
-    const replica = await share();
-    const stores = await Promise.all(Array.from({ length: 3 }, replica));
-    const saved = await Promise.all(stores.map(({ grants }, n) => grants.save(key, grantOf(1, `of ${n}`))));
-    expect(saved.filter(Boolean)).toHaveLength(1);
-    expect((await stores[0]?.grants.read(key))?.tokens.text).toBe(`of ${saved.indexOf(true)}`);
-  });
-
-  it('are claimed by rising numbers only, and give what is stored then', async () => {
-    const { grants } = await (await share())();
-    await grants.save(key, grantOf(1));
-    expect(await grants.claim(key, 5)).toEqual({ kind: 'claimed', grant: grantOf(1) });
-    expect(await grants.claim(key, 5)).toEqual({ kind: 'superseded' });
-    expect(await grants.claim(key, 4)).toEqual({ kind: 'superseded' });
-    expect((await grants.claim(key, 6)).kind).toBe('claimed');
-    expect(await grants.save(key, grantOf(2))).toBe(true);
+    const store = await open();
+    for (const version of [1, 1, 2, 2]) expect(await store.save(account, grantOf(version))).toBe(true);
+    expect(await store.save(account, grantOf(1))).toBe(false);
   });
 
   it('of another credential, or another account, are others', async () => {
-    const { grants } = await (await share())();
-    await grants.save(key, grantOf(1));
-    for (const other of [
-      { ...key, origin: 'o2' },
-      { ...key, accountId: 'p/b' },
-    ]) {
-      expect(await grants.read(other)).toBeUndefined();
-      expect(await grants.save(other, grantOf(1, 'other'))).toBe(true);
+    const store = await open();
+    await store.save(account, grantOf(1));
+    for (const other of [ofAnotherCredential, otherAccount]) {
+      expect((await store.read(other)).version).toBe(0);
+      expect(await store.save(other, grantOf(1, `of ${other.id}`))).toBe(true);
     }
-    expect(await grants.read(key)).toEqual(grantOf(1));
+    expect(await refreshTokenIn(store)).toBe('rt-1');
   });
 
-  it('tell their problems, those of the present credential', async () => {
-    const { grants } = await (await share())();
-    await grants.save(key, grantOf(1, 't', 'it is broken'));
-    await grants.save({ accountId: 'p/b', origin: 'o1' }, grantOf(1));
-    const keys = [key, { accountId: 'p/b', origin: 'o1' }, { accountId: 'p/c', origin: 'o1' }];
-    expect([...(await grants.problems(keys))]).toEqual([['p/a', 'it is broken']]);
-    expect((await grants.problems([{ ...key, origin: 'o2' }])).size).toBe(0);
-    expect((await grants.problems([])).size).toBe(0);
-    await grants.save(key, grantOf(2));
-    expect((await grants.problems(keys)).size).toBe(0);
+  it('name their problems, those of the present credential', async () => {
+    const store = await open();
+    await store.save(account, grantOf(1, 't', 'it is broken'));
+    await store.save(otherAccount, grantOf(1));
+    const accounts = [account, otherAccount, { ...account, id: 'p/c' }];
+    expect([...(await store.problems(accounts))]).toEqual([['p/a', 'it is broken']]);
+    expect((await store.problems([ofAnotherCredential])).size).toBe(0);
+    expect((await store.problems([])).size).toBe(0);
+    await store.save(account, grantOf(2));
+    expect((await store.problems(accounts)).size).toBe(0);
   });
 });
 
-describe.each(ways)('the lock in %s', (_way, share) => {
-  it('is held by one replica at a time, whose fence is the highest', async () => {
-    const replica = await share();
-    const [{ lock: one }, { lock: other }] = [await replica(), await replica()];
-    const first = (await one.take(key, 60_000, 0)) ?? expect.fail();
-    expect(await other.take(key, 60_000, 0)).toBeUndefined();
-    await first.release();
-    const second = (await other.take(key, 60_000, first.fence)) ?? expect.fail();
-    expect(second.fence).toBeGreaterThan(first.fence);
-    await second.release();
-    expect((await one.take(key, 60_000, 1_000))?.fence).toBeGreaterThan(1_000);
+describe.each(waysToShare)('replicas on one %s', (kind) => {
+  it('read what others saved, and of several grants that are saved at once keep one', async () => {
+    const replica = await databaseStores(kind);
+    const saved = await Promise.all([0, 1, 2].map((n) => replica().save(account, grantOf(1, `of ${n}`))));
+    expect(saved.filter(Boolean)).toHaveLength(1);
+    expect(await refreshTokenIn(replica())).toBe(`of ${saved.indexOf(true)}`);
   });
 
-  it('goes to one of many who want it at once', async () => {
-    const replica = await share();
-    const locks = await Promise.all(Array.from({ length: 5 }, replica));
-    const taken = await Promise.all(locks.map(({ lock }) => lock.take(key, 60_000, 0)));
-    expect(taken.filter((held) => held !== undefined)).toHaveLength(1);
+  it('read no grant that was encrypted with a key that they lack, or was changed', async () => {
+    const database = await databaseOfTest(kind);
+    const storeWith = (...keys: string[]) =>
+      new DatabaseGrantStore(database, new Encryption(keysOf(...keys)), systemClock);
+    await storeWith('k1').save(account, grantOf(1));
+    await expect(storeWith('k2').read(account)).rejects.toThrow(/can't be decrypted: unknown_key/);
+    await database.updateTable('account_grants').set({ tokens: 'v1.AAAA' }).execute();
+    await expect(storeWith('k1').read(account)).rejects.toThrow(/can't be decrypted: damaged/);
   });
 
-  it('is one of its own for each account', async () => {
-    const { lock } = await (await share())();
-    expect(await lock.take(key, 60_000, 0)).toBeDefined();
-    expect(await lock.take({ ...key, accountId: 'p/b' }, 60_000, 0)).toBeDefined();
+  it('hold the lock of an account one at a time', async () => {
+    const replica = await databaseStores(kind);
+    const holders = ['one', 'two', 'three', 'four', 'five'];
+    const locked = await Promise.all(holders.map((holder) => replica().lock(account, holder, 60_000)));
+    expect(locked.toSorted()).toEqual(['busy', 'busy', 'busy', 'busy', 'locked']);
+    const holder = holders[locked.indexOf('locked')] ?? expect.fail();
+    await replica().unlock(account, 'another');
+    expect(await replica().lock(account, 'another', 60_000)).toBe('busy');
+    expect(await replica().lock(otherAccount, 'another', 60_000)).toBe('locked');
+    await replica().unlock(account, holder);
+    expect(await replica().lock(account, 'another', 60_000)).toBe('locked');
   });
 
-  it('comes free when its holder does nothing, who then can not extend or release what is another one’s', async () => {
-    const replica = await share();
-    const [{ lock: one }, { lock: other }] = [await replica(), await replica()];
-    const lost = (await one.take(key, 50, 0)) ?? expect.fail();
+  it('take a lock over that its holder let run out, not one that it holds for longer', async () => {
+    const replica = await databaseStores(kind);
+    await replica().lock(account, 'one', 50);
     await sleep(100);
-    expect(await other.take(key, 60_000, lost.fence)).toBeDefined();
-    expect(await lost.extend(60_000)).toBe(false);
-    await lost.release();
-    expect(await one.take(key, 60_000, 0)).toBeUndefined();
-  });
-
-  it('is held for longer when extended in time', async () => {
-    const replica = await share();
-    const { lock } = await replica();
-    const held = (await lock.take(key, 200, 0)) ?? expect.fail();
-    expect(await held.extend(60_000)).toBe(true);
-    await sleep(300);
-    expect(await (await replica()).lock.take(key, 60_000, 0)).toBeUndefined();
+    expect(await replica().lock(account, 'two', 50)).toBe('taken_over');
+    expect(await replica().lock(account, 'two', 60_000)).toBe('locked');
+    await sleep(100);
+    expect(await replica().lock(account, 'one', 60_000)).toBe('busy');
   });
 });

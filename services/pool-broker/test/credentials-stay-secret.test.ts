@@ -12,10 +12,10 @@ import { type FaultScript, startSimulator } from '@gateway/simulator';
 import { createTestDatabase, freePort, startRedis } from '@gateway/testkit';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseAccountKeys } from '../src/credentials/sealing/account-key.ts';
-import { Sealer } from '../src/credentials/sealing/sealer.ts';
-import { AccountTable } from '../src/credentials/stored-accounts/account-table.ts';
-import { toCredentialText } from '../src/credentials/stored-accounts/credential-text.ts';
+import { AccountTable } from '../src/credentials/account-table.ts';
+import { parseAccountKeys } from '../src/credentials/credential-config.ts';
+import { toCredentialText } from '../src/credentials/credential-text.ts';
+import { Encryption } from '../src/credentials/encryption.ts';
 
 const canary = 'canary';
 const key = Buffer.from(`${canary}-key-${'x'.repeat(32)}`.slice(0, 32)).toString('base64');
@@ -59,7 +59,7 @@ describe('secrets of accounts', () => {
     await using database = await createTestDatabase();
     await migratePostgres(database.url);
     await using tables = openPostgres(database.url);
-    const sealer = new Sealer(parseAccountKeys(`k1:${key}`) ?? expect.fail());
+    const encryption = new Encryption(parseAccountKeys(`k1:${key}`) ?? expect.fail());
     const table = new AccountTable(tables, systemClock);
     const tokenUrl = `${simulator.url}/oauth/token`;
     const addStored = (name: string, refreshToken: string) => {
@@ -72,7 +72,7 @@ describe('secrets of accounts', () => {
         refreshToken: new Secret(refreshToken),
         scopes: [],
       };
-      const sealed = sealer.seal({ accountId: id, field: 'credential' }, toCredentialText(credential));
+      const sealed = encryption.encrypt({ accountId: id, field: 'credential' }, toCredentialText(credential));
       const rest = { models: undefined, maxConcurrency: undefined, state: 'active' as const };
       return table.add({ id, pool: 'responses', name, credentialKind: 'oauth', credential: sealed, ...rest });
     };

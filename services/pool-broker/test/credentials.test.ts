@@ -13,7 +13,7 @@ import { readCredentialConfig } from '../src/credentials/credential-config.ts';
 import { credentialStorage, type StorageBackends } from '../src/credentials/credential-storage.ts';
 import { createPoolBrokerService } from '../src/service.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
-import { keysOf, waysToShare } from './__fixtures__/credential-backends.ts';
+import { databaseOfTest, keysOf, waysToShare } from './__fixtures__/credential-backends.ts';
 
 const settings = { ...readCredentialConfig({}).settings, pollMs: 100 };
 const accountId = 'responses/team-a';
@@ -70,15 +70,15 @@ async function statusAt({ url }: Simulator, { secret }: GetCredentialResponse): 
   return response.status;
 }
 
-describe.each(waysToShare)('brokers that share credentials in %s', (_way, share) => {
+describe.each(waysToShare)('brokers that share credentials in %s', (kind) => {
   it('refresh an account one at a time, however many ask however often', async () => {
     const simulator = await simulatorOf({
       oauth: { accessTokenSeconds: 2 },
       faults: [{ path: '/oauth/token', fault: { kind: 'delay', beforeHeadersMs: 100 } }],
     });
-    const places = await share();
+    const places = { database: await databaseOfTest(kind) };
     const gateway = gatewayWith([oauthAccount(simulator, simulator.oauth.grant('team-a'))]);
-    const brokers = await Promise.all([1, 2, 3].map(async () => brokerOf(gateway, await places())));
+    const brokers = await Promise.all([1, 2, 3].map(() => brokerOf(gateway, places)));
     const endsAtMs = performance.now() + 7_000;
     let answers = 0;
     const ask = async ({ credential }: (typeof brokers)[number]) => {
@@ -97,15 +97,12 @@ describe.each(waysToShare)('brokers that share credentials in %s', (_way, share)
     expect(answers).toBeGreaterThan(300);
   });
 
-  it('replace a token that the provider refuses once, whoever noticed', async () => {
+  it('replace a token that the provider refuses once, whichever replica noticed', async () => {
     const clock = new ManualClock(Date.now());
     const simulator = await simulatorOf({ nowMs: () => clock.nowMs() });
-    const places = await share();
+    const places = { database: await databaseOfTest(kind) };
     const gateway = gatewayWith([oauthAccount(simulator, simulator.oauth.grant('team-a'))]);
-    const [one, other] = [
-      await brokerOf(gateway, await places(), clock),
-      await brokerOf(gateway, await places(), clock),
-    ];
+    const [one, other] = [await brokerOf(gateway, places, clock), await brokerOf(gateway, places, clock)];
     const first = await one.credential();
     expect(await other.credential()).toMatchObject({ secret: first.secret, version: first.version });
     clock.advanceMs(60_000);
@@ -122,12 +119,12 @@ describe.each(waysToShare)('brokers that share credentials in %s', (_way, share)
 
   it('go on with the tokens of those before them, not with the configured one', async () => {
     const simulator = await simulatorOf();
-    const places = await share();
+    const places = { database: await databaseOfTest(kind) };
     const gateway = gatewayWith([oauthAccount(simulator, simulator.oauth.grant('team-a'))]);
-    const before = await brokerOf(gateway, await places());
+    const before = await brokerOf(gateway, places);
     const { version } = await before.credential();
     await before.stop();
-    const after = await brokerOf(gateway, await places());
+    const after = await brokerOf(gateway, places);
     expect((await after.credential()).version).toBe(version);
     simulator.oauth.expire('team-a');
     expect(simulator.oauth.families()).toMatchObject([{ refreshes: 1, reuses: 0, revoked: false }]);
@@ -135,13 +132,13 @@ describe.each(waysToShare)('brokers that share credentials in %s', (_way, share)
 
   it('disable an account whose refresh token the provider took back, and say why', async () => {
     const simulator = await simulatorOf();
-    const places = await share();
+    const places = { database: await databaseOfTest(kind) };
     const gateway = gatewayWith([
       oauthAccount(simulator, simulator.oauth.grant('team-a')),
       sampleAccount('responses', 'b'),
     ]);
     simulator.oauth.revoke('team-a');
-    const [one, other] = [await brokerOf(gateway, await places()), await brokerOf(gateway, await places())];
+    const [one, other] = [await brokerOf(gateway, places), await brokerOf(gateway, places)];
     await expect(one.credential()).rejects.toThrow(GatewayError);
     for (const broker of [one, other]) {
       await expect.poll(broker.account, { timeout: 15_000 }).toMatchObject({ state: AccountState.DISABLED });
@@ -152,15 +149,15 @@ describe.each(waysToShare)('brokers that share credentials in %s', (_way, share)
 
   it('begin anew with another refresh token in the configuration, beside those that still have the old one', async () => {
     const simulator = await simulatorOf();
-    const places = await share();
+    const places = { database: await databaseOfTest(kind) };
     const [old, next] = [simulator.oauth.grant('old'), simulator.oauth.grant('new')];
-    const one = await brokerOf(gatewayWith([oauthAccount(simulator, old)]), await places());
+    const one = await brokerOf(gatewayWith([oauthAccount(simulator, old)]), places);
     await one.credential();
-    const other = await brokerOf(gatewayWith([oauthAccount(simulator, next)]), await places());
+    const other = await brokerOf(gatewayWith([oauthAccount(simulator, next)]), places);
     const { version } = await other.credential();
     expect((await one.credential()).version).not.toBe(version);
     await other.stop();
-    const again = await brokerOf(gatewayWith([oauthAccount(simulator, next)]), await places());
+    const again = await brokerOf(gatewayWith([oauthAccount(simulator, next)]), places);
     expect((await again.credential()).version).toBe(version);
     expect(simulator.oauth.families()).toMatchObject([
       { account: 'old', refreshes: 1, reuses: 0 },
@@ -170,9 +167,9 @@ describe.each(waysToShare)('brokers that share credentials in %s', (_way, share)
 
   it('keep the old token as long as it lives while the token endpoint fails', async () => {
     const simulator = await simulatorOf({ oauth: { accessTokenSeconds: 4 } });
-    const places = await share();
+    const places = { database: await databaseOfTest(kind) };
     const gateway = gatewayWith([oauthAccount(simulator, simulator.oauth.grant('team-a'))]);
-    const broker = await brokerOf(gateway, await places());
+    const broker = await brokerOf(gateway, places);
     const first = await broker.credential();
     simulator.faults.add({ path: '/oauth/token', fault: { kind: 'status', status: 503 } });
     await sleep(3_300);

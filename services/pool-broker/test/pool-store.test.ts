@@ -346,7 +346,7 @@ describe('a pool store in Redis', () => {
     expect((await store.readAccounts(['p/a', 'p/b'], leaseTtlMs))[0]?.inFlight).toBe(2);
   });
 
-  it('leaves nothing behind for ever, and keeps the keys of an account together', async () => {
+  it('leaves nothing behind for ever, and keeps the keys of a pool together', async () => {
     const { redisUrl } = await testBackends();
     const prefix = `test-${randomUUID()}:`;
     const clock = new ManualClock(Date.now());
@@ -367,16 +367,16 @@ describe('a pool store in Redis', () => {
     onTestFinished(() => redis.disconnect());
     const keys = (await redis.keys(`${prefix}*`)).map((key) => key.slice(prefix.length)).sort();
     expect(keys).toEqual([
-      '{account:p/a}:health',
-      '{account:p/a}:leases',
-      '{account:p/a}:settled',
       '{affinity:s}',
-      '{models:p}',
-      '{pool:p}:caller:c',
-      '{pool:p}:callers',
-      '{pool:p}:health',
-      '{pool:p}:model:m',
-      '{pool:p}:requests',
+      '{p}:account:p/a:health',
+      '{p}:account:p/a:leases',
+      '{p}:account:p/a:settled',
+      '{p}:caller:c',
+      '{p}:callers',
+      '{p}:health',
+      '{p}:model:m',
+      '{p}:models',
+      '{p}:requests',
     ]);
     for (const key of keys) expect(await redis.pttl(prefix + key)).toBeGreaterThan(0);
   });
@@ -387,8 +387,8 @@ describe('a pool store in Redis', () => {
     const store = await openRedisStore(prefix, new ManualClock(Date.now()));
     const redis = new Redis(redisUrl);
     onTestFinished(() => redis.disconnect());
-    await redis.set(`${prefix}{account:p/a}:health`, '{"cooldowns": [', 'PX', 60_000);
-    await redis.hset(`${prefix}{models:p}`, { reachable: 'perhaps', models: '[' });
+    await redis.set(`${prefix}{p}:account:p/a:health`, '{"cooldowns": [', 'PX', 60_000);
+    await redis.hset(`${prefix}{p}:models`, { reachable: 'perhaps', models: '[' });
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.health).toEqual(healthy);
     expect(await store.readModelReports(['p'])).toEqual([]);
     const health = limitedUntil(Date.now() + 60_000);

@@ -8,14 +8,14 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
+import type { StoredAccount } from '../src/credentials/account-table.ts';
+import { AccountTable } from '../src/credentials/account-table.ts';
+import type { AccountKey } from '../src/credentials/credential-config.ts';
 import { readCredentialConfig } from '../src/credentials/credential-config.ts';
 import { credentialStorage } from '../src/credentials/credential-storage.ts';
-import type { AccountKey } from '../src/credentials/sealing/account-key.ts';
-import { Sealer } from '../src/credentials/sealing/sealer.ts';
-import { AccountTable } from '../src/credentials/stored-accounts/account-table.ts';
-import { toCredentialText } from '../src/credentials/stored-accounts/credential-text.ts';
-import { rotateKeys } from '../src/credentials/stored-accounts/rotate-keys.ts';
-import type { StoredAccount } from '../src/credentials/stored-accounts/stored-account.ts';
+import { toCredentialText } from '../src/credentials/credential-text.ts';
+import { Encryption } from '../src/credentials/encryption.ts';
+import { rotateKeys } from '../src/credentials/rotate-keys.ts';
 import { createPoolBrokerService } from '../src/service.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import { databaseOfTest, keysOf } from './__fixtures__/credential-backends.ts';
@@ -39,7 +39,10 @@ function accountOf(
     models: undefined,
     maxConcurrency: undefined,
     credentialKind: credential.kind,
-    credential: new Sealer(keysOf('k1')).seal({ accountId: id, field: 'credential' }, toCredentialText(credential)),
+    credential: new Encryption(keysOf('k1')).encrypt(
+      { accountId: id, field: 'credential' },
+      toCredentialText(credential),
+    ),
     state: 'active',
     ...rest,
   };
@@ -201,8 +204,8 @@ describe.each(databases)('accounts in %s', (kind) => {
 });
 
 describe.each(databases)('rotating keys in %s', (kind) => {
-  const all = async (database: GatewayDatabase, sealer: Sealer) => {
-    const steps = await Array.fromAsync(rotateKeys(database, sealer));
+  const all = async (database: GatewayDatabase, encryption: Encryption) => {
+    const steps = await Array.fromAsync(rotateKeys(database, encryption));
     return steps.at(-1) ?? expect.fail();
   };
 
@@ -211,7 +214,7 @@ describe.each(databases)('rotating keys in %s', (kind) => {
     const table = new AccountTable(database, systemClock);
     for (const name of ['a', 'b', 'c']) await table.add(accountOf(`responses/${name}`));
     await database.updateTable('accounts').set({ key_id: 'lost' }).where('account_id', '=', 'responses/c').execute();
-    const steps = await Array.fromAsync(rotateKeys(database, new Sealer(keysOf('k2', 'k1'))));
+    const steps = await Array.fromAsync(rotateKeys(database, new Encryption(keysOf('k2', 'k1'))));
     expect(steps.map(({ total, done }) => [total, done])).toEqual([
       [3, 0],
       [3, 1],
@@ -221,7 +224,7 @@ describe.each(databases)('rotating keys in %s', (kind) => {
     expect(steps.at(-1)?.refused).toEqual(['responses/c (credential)']);
     const broker = await brokerOn(database, { keys: keysOf('k2') });
     expect(await broker.secretOf('responses/b')).toBe('secret of responses/b');
-    expect(await all(database, new Sealer(keysOf('k2', 'k1')))).toMatchObject({ total: 3, done: 2 });
+    expect(await all(database, new Encryption(keysOf('k2', 'k1')))).toMatchObject({ total: 3, done: 2 });
   });
 
   it('loses no token that is refreshed meanwhile', async () => {
@@ -247,7 +250,7 @@ describe.each(databases)('rotating keys in %s', (kind) => {
     const rotating = async () => {
       for (let n = 0; performance.now() < endsAtMs; n++) {
         const [first = '', second = ''] = n % 2 === 0 ? ['k2', 'k1'] : ['k1', 'k2'];
-        expect((await all(database, new Sealer(keysOf(first, second)))).refused).toEqual([]);
+        expect((await all(database, new Encryption(keysOf(first, second)))).refused).toEqual([]);
         await sleep(1);
       }
     };

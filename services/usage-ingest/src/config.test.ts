@@ -4,7 +4,7 @@ import { readUsageIngestConfig, readUsageIngestProcessConfig } from './config.ts
 
 describe('usage-ingest settings', () => {
   it('have defaults for everything when embedded', () => {
-    expect(readUsageIngestConfig({})).toEqual({ batchEvents: 500, gatherMs: 200, retentionDays: 90 });
+    expect(readUsageIngestConfig({})).toEqual({ batchEvents: 500, retentionDays: 90, logRetentionDays: 7 });
   });
 
   it('keep events for ever, or longer than any repetition may come late', () => {

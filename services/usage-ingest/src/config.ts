@@ -6,10 +6,10 @@ import { natsUrls } from '@gateway/usage-stream/nats-urls';
 export interface UsageIngestConfig {
   /** USAGE_BATCH_EVENTS (500): events stored in one transaction at most. */
   readonly batchEvents: number;
-  /** USAGE_GATHER_MILLISECONDS (200): under load, how long events are gathered for one transaction. 0: not at all. */
-  readonly gatherMs: number;
   /** USAGE_EVENT_RETENTION_DAYS (90): events of today and of so many days before it are kept. 0: all are. */
   readonly retentionDays: number;
+  /** REQUEST_LOG_RETENTION_DAYS (7): the request log of today and of so many days before it is kept. */
+  readonly logRetentionDays: number;
 }
 
 /** What it needs besides to read the usage stream. */
@@ -64,8 +64,8 @@ function readLedger(reader: EnvReader): UsageIngestConfig {
   }
   return {
     batchEvents: reader.integer('USAGE_BATCH_EVENTS', 500, { min: 1, max: 2_000 }),
-    gatherMs: reader.integer('USAGE_GATHER_MILLISECONDS', 200, { max: 1_000 }),
     retentionDays,
+    logRetentionDays: reader.integer('REQUEST_LOG_RETENTION_DAYS', 7, { min: 1, max: 3_650 }),
   };
 }
 

@@ -5,6 +5,8 @@ import { durationBucketsSeconds } from '@gateway/telemetry';
 /** What operators learn of the way into the ledger. */
 export interface IngestEvents {
   recorded(fresh: number, repeated: number): void;
+  /** Log entries that the database does not take. They are dropped. */
+  logsRefused(count: number, thrown: unknown): void;
   /** Something can't be understood and was put aside. */
   buried(deadLetterId: string, reason: string): void;
   /** One batch of messages was stored and acknowledged. */
@@ -28,6 +30,10 @@ export function createIngestEvents({ logger, metrics }: ServiceRuntime): IngestE
     name: 'gateway_usage_events_total',
     help: 'Usage events that arrived at the ledger: recorded, repeated (already there) or dead_letter.',
     labels: ['result'],
+  });
+  const refusedLogs = metrics.counter({
+    name: 'gateway_usage_request_log_refused_total',
+    help: 'Entries of the request log that the database did not take.',
   });
   const failures = metrics.counter({
     name: 'gateway_usage_batch_failures_total',
@@ -59,6 +65,10 @@ export function createIngestEvents({ logger, metrics }: ServiceRuntime): IngestE
     recorded(fresh, repeated) {
       events.inc({ result: 'recorded' }, fresh);
       events.inc({ result: 'repeated' }, repeated);
+    },
+    logsRefused(count, thrown) {
+      refusedLogs.inc(count);
+      logger.error({ count, err: thrown }, 'the database refuses entries of the request log; they are dropped');
     },
     buried(deadLetterId, reason) {
       events.inc({ result: 'dead_letter' });

@@ -3,7 +3,7 @@ import { createDatabaseProbe, eventDaysOf, type GatewayDatabase } from '@gateway
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { readUsageIngestProcessConfig, type UsageIngestConfig } from './config.ts';
-import type { UsageConsumer } from './consumer/usage-consumer.ts';
+import type { UsageConsumer } from './consumer/nats-usage-consumer.ts';
 import { createIngestEvents } from './ingest-events.ts';
 import { UsageRecorder } from './recording/usage-recorder.ts';
 import { DeadLetterReplay } from './replay/dead-letter-replay.ts';
@@ -11,6 +11,7 @@ import { EventRetention } from './retention/event-retention.ts';
 import { usageIngestRoute, usageLedgerRoute } from './routes.ts';
 import { DeadLetterStore } from './store/dead-letter-store.ts';
 import { LedgerCheck } from './store/ledger-check.ts';
+import { RequestLogStore } from './store/request-log-store.ts';
 import { UsageLedger } from './store/usage-ledger.ts';
 
 export interface UsageIngestPeers {
@@ -26,25 +27,30 @@ export interface UsageIngestOptions {
 
 /** The way into the ledger, over any database that has its tables. */
 export function createUsageIngestService(
-  { batchEvents, retentionDays }: Pick<UsageIngestConfig, 'batchEvents' | 'retentionDays'>,
+  { batchEvents, retentionDays, logRetentionDays }: UsageIngestConfig,
   { database, consumer }: UsageIngestPeers,
   runtime: ServiceRuntime,
   { clock = systemClock }: UsageIngestOptions = {},
 ): Service {
   const events = createIngestEvents(runtime);
   const parts = { database, days: eventDaysOf(database) };
-  const recorder = new UsageRecorder({ ledger: new UsageLedger(parts), clock, events, batchEvents });
-  const retention = new EventRetention({ days: parts.days, clock, events, retentionDays });
+  const logDays = eventDaysOf(database, 'request_log');
+  const requestLog = new RequestLogStore({ database, days: logDays });
+  const recorder = new UsageRecorder({ ledger: new UsageLedger(parts), requestLog, clock, events, batchEvents });
+  const retentions = [
+    new EventRetention({ days: parts.days, clock, events, retentionDays }),
+    new EventRetention({ days: logDays, clock, events, retentionDays: logRetentionDays }),
+  ];
   const operators = usageLedgerRoute(new LedgerCheck(parts.days), new DeadLetterReplay(new DeadLetterStore(parts)));
   const databaseProblem = createDatabaseProbe(database);
   const stopping = new AbortController();
-  let tending: Promise<void> = Promise.resolve();
+  let tending: Promise<unknown> = Promise.resolve();
   return {
     routes: [usageIngestRoute(recorder), operators],
     // Usage is what requests make it, and no person's to write.
     adminRoutes: [operators],
     async start() {
-      tending = retention.run(stopping.signal);
+      tending = Promise.all(retentions.map((retention) => retention.run(stopping.signal)));
       consumer?.start(recorder);
     },
     notReady: async () => (await databaseProblem()) ?? consumer?.problem(),
@@ -67,7 +73,6 @@ export async function createUsageIngestFromEnvironment(env: Environment, runtime
     urls: config.natsUrls,
     stream: config.stream,
     batchEvents: config.batchEvents,
-    gatherMs: config.gatherMs,
     logger: runtime.logger,
     events: createIngestEvents(runtime),
   });

@@ -15,11 +15,11 @@ import {
 } from '@gateway/usage-stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NatsUsageConsumer } from '../src/consumer/nats-usage-consumer.ts';
+import { NatsUsageConsumer, type UsageSink } from '../src/consumer/nats-usage-consumer.ts';
 import { tendOnce } from '../src/consumer/stream-keeper.ts';
-import type { UsageSink } from '../src/consumer/usage-consumer.ts';
 import { createIngestEvents } from '../src/ingest-events.ts';
 import { UsageRecorder } from '../src/recording/usage-recorder.ts';
+import { RequestLogStore } from '../src/store/request-log-store.ts';
 import { UsageLedger } from '../src/store/usage-ledger.ts';
 import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 
@@ -34,7 +34,7 @@ describe('the consumer of the usage stream', () => {
     await using world = await openWorld();
     world.consume();
     const sent = Array.from({ length: 30 }, () => usageEvent());
-    await world.publisher.publish(sent);
+    await world.publisher.publish({ events: sent, logs: [] });
     await world.ledgerHolds(sent);
     await world.nothingIsPending();
   });
@@ -48,7 +48,8 @@ describe('the consumer of the usage stream', () => {
     const batch = fc.array(fc.nat(pool.length - 1), { minLength: 1, maxLength: 40 });
     const [batches = []] = fc.sample(fc.array(batch, { minLength: 40, maxLength: 60, size: 'max' }), 1);
     const sent = batches.map((indexes) => indexes.flatMap((index) => pool[index] ?? []));
-    for (const list of sent) for (const message of toUsageMessages(list)) await world.publishRaw(message.data);
+    for (const list of sent)
+      for (const message of toUsageMessages({ events: list, logs: [] })) await world.publishRaw(message.data);
     await world.ledgerHolds(sent.flat());
     await world.nothingIsPending();
     await world.ledgerHolds(sent.flat());
@@ -57,10 +58,10 @@ describe('the consumer of the usage stream', () => {
   it('puts a message that it can not understand aside, and goes on', async () => {
     await using world = await openWorld();
     const [before, after] = [usageEvent(), usageEvent()];
-    await world.publisher.publish([before]);
+    await world.publisher.publish({ events: [before], logs: [] });
     await world.publishRaw(Buffer.from('not a message'));
     await world.publishRaw(Buffer.from('not a message'));
-    await world.publisher.publish([after, usageEvent({ tokenId: '' })]);
+    await world.publisher.publish({ events: [after, usageEvent({ tokenId: '' })], logs: [] });
     world.consume();
     await world.ledgerHolds([before, after]);
     await world.nothingIsPending();
@@ -82,7 +83,7 @@ describe('the consumer of the usage stream', () => {
       },
     });
     const sent = Array.from({ length: 10 }, () => usageEvent());
-    for (const event of sent) await world.publisher.publish([event]);
+    for (const event of sent) await world.publisher.publish({ events: [event], logs: [] });
     await world.nothingIsPending();
     await world.ledgerHolds(sent);
     expect(commits).toBeGreaterThan(2);
@@ -101,7 +102,7 @@ describe('the consumer of the usage stream', () => {
       },
     });
     const sent = Array.from({ length: 100 }, () => usageEvent());
-    for (const event of sent) await world.publisher.publish([event]);
+    for (const event of sent) await world.publisher.publish({ events: [event], logs: [] });
     await sleep(1_500);
     expect(attempts).toBeLessThan(10);
     away = false;
@@ -113,36 +114,44 @@ describe('the consumer of the usage stream', () => {
     await using world = await openWorld();
     const first = world.consume();
     const sent = Array.from({ length: 40 }, () => usageEvent());
-    for (const event of sent.slice(0, 20)) await world.publisher.publish([event]);
+    for (const event of sent.slice(0, 20)) await world.publisher.publish({ events: [event], logs: [] });
     await first.drain();
-    for (const event of sent.slice(20)) await world.publisher.publish([event]);
+    for (const event of sent.slice(20)) await world.publisher.publish({ events: [event], logs: [] });
     world.consume();
     await world.ledgerHolds(sent);
     await world.nothingIsPending();
   });
 
-  it('stores at once what comes alone, and together what comes soon after it', async () => {
+  it('stores at once what comes alone, and together what comes meanwhile', async () => {
     await using world = await openWorld();
     const batches: number[] = [];
-    const record = (batch: readonly UsageRecorded[]) => {
-      if (batch.length > 0) batches.push(batch.length);
-      return world.sink.record(batch);
+    const stored = Promise.withResolvers<void>();
+    const record: UsageSink['record'] = async (batch) => {
+      batches.push(batch.length);
+      await stored.promise;
+      return await world.sink.record(batch);
     };
-    world.consume({ ...world.sink, record }, 3_000);
-    const [alone, ...soonAfter] = Array.from({ length: 21 }, () => usageEvent());
-    for (const { data } of toUsageMessages(alone === undefined ? [] : [alone])) await world.publishRaw(data);
+    world.consume({ ...world.sink, record });
+    const [alone, ...meanwhile] = Array.from({ length: 21 }, () => usageEvent());
+    await world.publisher.publish({ events: alone === undefined ? [] : [alone], logs: [] });
     await expect.poll(() => batches, within).toEqual([1]);
-    for (const event of soonAfter) for (const { data } of toUsageMessages([event])) await world.publishRaw(data);
+    for (const event of meanwhile) await world.publisher.publish({ events: [event], logs: [] });
+    await sleep(200);
+    stored.resolve();
     await expect.poll(() => batches.reduce((sum, size) => sum + size, 0), within).toBe(21);
     expect(batches.length).toBeLessThanOrEqual(4);
     await world.nothingIsPending();
   });
 
-  it('does not wait for more while a backlog fills its batches', async () => {
+  it('stores a backlog in full batches', async () => {
     await using world = await openWorld();
     const backlog = Array.from({ length: 600 }, () => usageEvent());
-    await Promise.all(backlog.flatMap((event) => toUsageMessages([event])).map(({ data }) => world.publishRaw(data)));
-    const consumer = world.consume(world.sink, 60_000);
+    await Promise.all(
+      backlog
+        .flatMap((event) => toUsageMessages({ events: [event], logs: [] }))
+        .map(({ data }) => world.publishRaw(data)),
+    );
+    const consumer = world.consume();
     const stored = async () => (await ledgerTotals(world.database)).events?.requests;
     await expect.poll(stored, within).toBe(600);
     await consumer.drain();
@@ -157,7 +166,7 @@ describe('the consumer of the usage stream', () => {
     await using _server = await startNats({ port });
     await expect.poll(() => consumer.problem(), within).toBeUndefined();
     const event = usageEvent();
-    await world.publisher.publish([event]);
+    await world.publisher.publish({ events: [event], logs: [] });
     await world.ledgerHolds([event]);
   });
 
@@ -168,7 +177,9 @@ describe('the consumer of the usage stream', () => {
     const sent: UsageRecorded[] = [];
     const publish = async () => {
       const batch = [usageEvent(), usageEvent()];
-      await expect.poll(() => world.publisher.publish(batch).then(() => 'sent', String), patient).toBe('sent');
+      await expect
+        .poll(() => world.publisher.publish({ events: batch, logs: [] }).then(() => 'sent', String), patient)
+        .toBe('sent');
       sent.push(...batch);
     };
     await publish();
@@ -193,12 +204,12 @@ describe('the consumer of the usage stream', () => {
     await using world = await openWorld();
     const consumer = world.consume();
     const stored = Array.from({ length: 20 }, () => usageEvent());
-    for (const event of stored) await world.publisher.publish([event]);
+    for (const event of stored) await world.publisher.publish({ events: [event], logs: [] });
     await world.ledgerHolds(stored);
     await world.nothingIsPending();
     await consumer.drain();
     const waiting = [usageEvent(), usageEvent()];
-    for (const event of waiting) await world.publisher.publish([event]);
+    for (const event of waiting) await world.publisher.publish({ events: [event], logs: [] });
     await world.tend(1024 * 1024);
     expect(await world.messages()).toBe(22);
     await world.tend(1_000);
@@ -243,8 +254,8 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
     database,
     sink,
     publisher,
-    consume(to: UsageSink = sink, gatherMs = 100) {
-      const consumer = new NatsUsageConsumer({ urls, stream, names, batchEvents: 50, gatherMs, logger, events });
+    consume(to: UsageSink = sink) {
+      const consumer = new NatsUsageConsumer({ urls, stream, names, batchEvents: 50, logger, events });
       resources.use(consumer);
       consumer.start(to);
       return consumer;
@@ -298,9 +309,10 @@ async function openMigrated(stack: AsyncDisposableStack): Promise<GatewayDatabas
 function sinkOf(database: GatewayDatabase): UsageSink {
   const recorder = new UsageRecorder({
     ledger: new UsageLedger({ database, days: eventDaysOf(database) }),
+    requestLog: new RequestLogStore({ database, days: eventDaysOf(database, 'request_log') }),
     clock: systemClock,
     events,
     batchEvents: 50,
   });
-  return { record: (batch) => recorder.record(batch), bury: (payload, reason) => recorder.bury(payload, reason) };
+  return { record: (...batch) => recorder.record(...batch), bury: (payload, reason) => recorder.bury(payload, reason) };
 }

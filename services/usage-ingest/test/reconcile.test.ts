@@ -107,7 +107,11 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
 
 function clientsOf(database: GatewayDatabase) {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const { routes } = createUsageIngestService({ batchEvents: 50, retentionDays: 90 }, { database }, runtime);
+  const { routes } = createUsageIngestService(
+    { batchEvents: 50, retentionDays: 90, logRetentionDays: 7 },
+    { database },
+    runtime,
+  );
   const ingest = directClientOf(routes, UsageIngestService);
   return {
     ledger: directClientOf(routes, UsageLedgerService),

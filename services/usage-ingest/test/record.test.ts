@@ -146,9 +146,14 @@ describe('several writers on one Postgres', () => {
 
 function record(database: GatewayDatabase, ...events: ReturnType<typeof usageEvent>[]): Promise<number> {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const service = createUsageIngestService({ batchEvents: 3, retentionDays: 90 }, { database }, runtime, {
-    clock: new ManualClock(1_000),
-  });
+  const service = createUsageIngestService(
+    { batchEvents: 3, retentionDays: 90, logRetentionDays: 7 },
+    { database },
+    runtime,
+    {
+      clock: new ManualClock(1_000),
+    },
+  );
   return directClientOf(service.routes, UsageIngestService)
     .record({ events })
     .then(({ recorded }) => recorded);

@@ -8,7 +8,7 @@ import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { toUsageMessages } from '@gateway/usage-stream';
 import { describe, expect, it } from 'vitest';
-import { toDeadLetter } from '../src/recording/dead-letter.ts';
+import { toDeadLetter } from '../src/recording/usage-recorder.ts';
 import { createUsageIngestService } from '../src/service.ts';
 import { UsageLedger } from '../src/store/usage-ledger.ts';
 import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
@@ -17,7 +17,11 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
   it('records what is understood now, once, and deletes the letter', async () => {
     await using opened = await open();
     const [event, inMessage, another] = [usageEvent(), usageEvent(), usageEvent()];
-    await bury(opened.database, bytesOf(event), ...toUsageMessages([inMessage, another]).map(({ data }) => data));
+    await bury(
+      opened.database,
+      bytesOf(event),
+      ...toUsageMessages({ events: [inMessage, another], logs: [] }).map(({ data }) => data),
+    );
     const ledger = clientsOf(opened.database).ledger;
     expect(await ledger.replayDeadLetters({})).toMatchObject({ replayed: 2, duplicates: 0, stillDead: [] });
     expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([event, inMessage, another]));
@@ -119,7 +123,11 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
 
 function clientsOf(database: GatewayDatabase) {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const { routes } = createUsageIngestService({ batchEvents: 50, retentionDays: 90 }, { database }, runtime);
+  const { routes } = createUsageIngestService(
+    { batchEvents: 50, retentionDays: 90, logRetentionDays: 7 },
+    { database },
+    runtime,
+  );
   const ingest = directClientOf(routes, UsageIngestService);
   return {
     ledger: directClientOf(routes, UsageLedgerService),
@@ -137,7 +145,7 @@ function bytesOf(event: UsageRecorded): Uint8Array {
 }
 
 function bytesOfSeveral(...events: readonly UsageRecorded[]): Uint8Array {
-  const [message] = toUsageMessages(events);
+  const [message] = toUsageMessages({ events, logs: [] });
   if (message === undefined) throw new Error('no events, no message');
   return message.data;
 }

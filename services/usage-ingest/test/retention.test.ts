@@ -138,7 +138,12 @@ async function openWorld(opened: AsyncDisposable & { readonly database: GatewayD
   const { database } = opened;
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
   const clock = new ManualClock(nowMs);
-  const service = createUsageIngestService({ batchEvents: 50, retentionDays }, { database }, runtime, { clock });
+  const service = createUsageIngestService(
+    { batchEvents: 50, retentionDays, logRetentionDays: 7 },
+    { database },
+    runtime,
+    { clock },
+  );
   const events = createIngestEvents(runtime);
   const retention = new EventRetention({ days: eventDaysOf(database), clock, events, retentionDays });
   const client = directClientOf(service.routes, UsageIngestService);

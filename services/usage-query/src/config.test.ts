@@ -3,7 +3,7 @@ import { readUsageQueryConfig, readUsageQueryProcessConfig } from './config.ts';
 
 describe('usage-query settings', () => {
   it('have a default for the wait', () => {
-    expect(readUsageQueryConfig({})).toEqual({ waitMs: 2_000 });
+    expect(readUsageQueryConfig({})).toEqual({ waitMs: 1_000 });
     expect(readUsageQueryConfig({ USAGE_WAIT_MILLISECONDS: '0' })).toEqual({ waitMs: 0 });
   });
 

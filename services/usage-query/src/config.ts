@@ -1,8 +1,9 @@
 import { type Environment, EnvReader } from '@gateway/config';
+import { natsUrls } from '@gateway/usage-stream/nats-urls';
 
 /** What usage-query needs wherever it runs. */
 export interface UsageQueryConfig {
-  /** USAGE_WAIT_MILLISECONDS (2000): how long GetUsage waits for requests that have ended but are not in the ledger yet. */
+  /** USAGE_WAIT_MILLISECONDS (1000): how long GetUsage waits for usage that is published and not in the ledger yet. */
   readonly waitMs: number;
 }
 
@@ -10,6 +11,8 @@ export interface UsageQueryConfig {
 export interface UsageQueryProcessConfig extends UsageQueryConfig {
   /** DATABASE_URL (required): the Postgres with the ledger. */
   readonly databaseUrl: string;
+  /** NATS_URL (required): the servers with the stream that edges publish to. */
+  readonly natsUrls: readonly string[];
 }
 
 export function readUsageQueryConfig(env: Environment): UsageQueryConfig {
@@ -27,11 +30,12 @@ export function readUsageQueryProcessConfig(env: Environment): UsageQueryProcess
       'postgres',
       'postgresql',
     ]),
+    natsUrls: natsUrls.required(reader, 'It tells which usage is not in the ledger yet.'),
   };
   reader.done();
   return Object.freeze(config);
 }
 
 function readWait(reader: EnvReader): UsageQueryConfig {
-  return { waitMs: reader.integer('USAGE_WAIT_MILLISECONDS', 2_000, { max: 10_000 }) };
+  return { waitMs: reader.integer('USAGE_WAIT_MILLISECONDS', 1_000, { max: 10_000 }) };
 }

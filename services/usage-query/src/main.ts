@@ -4,5 +4,5 @@ import { createUsageQueryFromEnvironment } from './service.ts';
 
 await runService('usage-query', createUsageQueryFromEnvironment, {
   settings: readUsageQueryProcessConfig,
-  backends: ['DATABASE_URL'],
+  backends: ['DATABASE_URL', 'NATS_URL'],
 });

@@ -3,26 +3,27 @@ import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import { findRequest } from './rpc/find-request.ts';
 import { getDayTotal } from './rpc/get-day-total.ts';
-import { getUsage } from './rpc/get-usage.ts';
+import { getUsage, type UsageParts } from './rpc/get-usage.ts';
+import { listRequests } from './rpc/list-requests.ts';
 import { reportUsage } from './rpc/report-usage.ts';
-import type { RequestFinder } from './store/request-finder.ts';
+import type { RequestLogReader } from './store/request-log-reader.ts';
 import type { UsageReport } from './store/usage-report.ts';
-import type { UsageQuery } from './usage-query.ts';
 
-export interface LedgerReaders {
+export interface UsageQueryParts extends UsageParts {
   readonly report: UsageReport;
-  readonly finder: RequestFinder;
+  readonly log: RequestLogReader;
 }
 
-export function usageQueryRoutes(query: UsageQuery, { report, finder }: LedgerReaders): readonly ServiceRoute[] {
+export function usageQueryRoutes(parts: UsageQueryParts): readonly ServiceRoute[] {
   return [
     serviceRoute(UsageQueryService, {
-      getUsage: (request, context) => getUsage(query, request, context),
-      getDayTotal: (request) => getDayTotal(query, request),
+      getUsage: (request) => getUsage(parts, request),
+      getDayTotal: (request) => getDayTotal(parts.reader, request),
     }),
     serviceRoute(UsageReportService, {
-      reportUsage: (request) => reportUsage(report, request),
-      findRequest: (request) => findRequest(finder, request),
+      reportUsage: (request) => reportUsage(parts.report, request),
+      findRequest: (request) => findRequest(parts, request),
+      listRequests: (request) => listRequests(parts.log, request),
     }),
   ];
 }

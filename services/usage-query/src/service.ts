@@ -4,44 +4,58 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { readUsageQueryProcessConfig, type UsageQueryConfig } from './config.ts';
 import { usageQueryRoutes } from './routes.ts';
-import { RequestFinder } from './store/request-finder.ts';
+import type { LedgerProgress } from './rpc/get-usage.ts';
+import { RequestLogReader } from './store/request-log-reader.ts';
 import { UsageReader } from './store/usage-reader.ts';
 import { UsageReport } from './store/usage-report.ts';
 
 export interface UsageQueryPeers {
   /** Stays the caller's: the service does not close it. */
   readonly database: GatewayDatabase;
-  /** Hurries usage that is still gathered in this process into the ledger. Absent where the ledger's writer is another one. */
-  readonly flush?: () => Promise<void>;
+  /** Absent where usage goes straight to the ledger. */
+  readonly progress?: LedgerProgress;
 }
 
 export interface UsageQueryOptions {
   readonly clock?: Clock;
 }
 
-/** Answers what tokens used, from any database that has the ledger's tables. */
+/** Answers what tokens used and what became of requests, from any database that has the ledger's tables. */
 export function createUsageQueryService(
   { waitMs }: UsageQueryConfig,
   { database, ...peers }: UsageQueryPeers,
-  _runtime: ServiceRuntime,
+  { logger, metrics }: ServiceRuntime,
   { clock = systemClock }: UsageQueryOptions = {},
 ): Service {
-  const readers = { report: new UsageReport(database), finder: new RequestFinder(database) };
+  const late = metrics.counter({
+    name: 'gateway_usage_late_answers_total',
+    help: 'Answers of GetUsage that did not wait for all published usage: the ledger lags, or NATS does not answer.',
+  });
+  const onLate = (fault: unknown) => {
+    late.inc();
+    logger.debug({ err: fault }, 'the ledger lags behind what is published');
+  };
+  const reader = new UsageReader(database);
+  const [report, log] = [new UsageReport(database), new RequestLogReader(database)];
   return {
-    routes: usageQueryRoutes({ reader: new UsageReader(database), clock, waitMs, ...peers }, readers),
+    routes: usageQueryRoutes({ reader, report, log, clock, waitMs, onLate, ...peers }),
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
     [Symbol.asyncDispose]: async () => undefined,
   };
 }
 
-/** Usage queries as a process of its own, over the Postgres at DATABASE_URL. */
+/** Usage queries as a process of its own, over the Postgres at DATABASE_URL and the stream at NATS_URL. */
 export async function createUsageQueryFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
-  const config = readUsageQueryProcessConfig(env);
+  const { databaseUrl, natsUrls, ...config } = readUsageQueryProcessConfig(env);
   const { openPostgres } = await import('@gateway/database/postgres');
-  const database = openPostgres(config.databaseUrl, { applicationName: 'usage-query' });
+  const { LedgerProgress: StreamProgress } = await import('@gateway/usage-stream');
+  const stack = new AsyncDisposableStack();
+  const database = openPostgres(databaseUrl, { applicationName: 'usage-query' });
+  stack.defer(() => database.destroy());
+  const progress = stack.use(StreamProgress.open(natsUrls, runtime.logger));
   return {
-    ...createUsageQueryService(config, { database }, runtime),
-    [Symbol.asyncDispose]: () => database.destroy(),
+    ...createUsageQueryService(config, { database, progress }, runtime),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

@@ -60,7 +60,7 @@ export async function measureIngest(services: ServicesSystem, eventCount: number
 function messagesOf(events: readonly UsageRecorded[]) {
   const messages = [];
   for (let start = 0; start < events.length; start += eventsPerMessage) {
-    messages.push(...toUsageMessages(events.slice(start, start + eventsPerMessage)));
+    messages.push(...toUsageMessages({ events: events.slice(start, start + eventsPerMessage), logs: [] }));
   }
   return messages;
 }

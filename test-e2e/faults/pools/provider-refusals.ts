@@ -1,6 +1,6 @@
 import type { FaultScript } from '@gateway/simulator';
 import { describe, expect, it } from 'vitest';
-import { tracesOf } from '../../client/traces.ts';
+import { loggedRequestsOf } from '../../client/request-log.ts';
 import type { RequestKind } from '../load/request-kinds.ts';
 import { unavailable } from './expectations.ts';
 import { accountsOf, type ScenarioPool } from './gateway-file.ts';
@@ -51,9 +51,11 @@ export function providerRefusals(scene: () => PoolScene): void {
       expect([chat.exchange.status, chat.exchange.json]).toEqual([503, unavailable.chat]);
       const messages = await scene().askToEnd({ kind: messagesWhole('closed') });
       expect([messages.exchange.status, messages.exchange.json]).toEqual([503, unavailable.messages]);
-      expect((await attemptsTold(scene(), chat)).map(({ result }) => result)).toContain('ATTEMPT_RESULT_NETWORK_ERROR');
-      expect((await attemptsTold(scene(), chat)).length).toBeLessThanOrEqual(mostAttempts);
-      expect((await attemptsTold(scene(), messages)).length).toBeLessThanOrEqual(mostAttempts);
+      expect((await attemptsLogged(scene(), chat)).map(({ result }) => result)).toContain(
+        'ATTEMPT_RESULT_NETWORK_ERROR',
+      );
+      expect((await attemptsLogged(scene(), chat)).length).toBeLessThanOrEqual(mostAttempts);
+      expect((await attemptsLogged(scene(), messages)).length).toBeLessThanOrEqual(mostAttempts);
     });
   });
 
@@ -127,7 +129,7 @@ export function providerRefusals(scene: () => PoolScene): void {
         broken[Symbol.dispose]();
         expect([asked.exchange.status, asked.exchange.json]).toEqual([503, refusal]);
         expect(asked.exchange.text).not.toContain('4711');
-        const attempts = await attemptsTold(scene(), asked);
+        const attempts = await attemptsLogged(scene(), asked);
         expect(attempts.length).toBeLessThanOrEqual(mostAttempts);
         expect(new Set(attempts.map((attempt) => attempt.result))).toEqual(new Set([result]));
         await expectItIsBack(scene(), kind);
@@ -153,9 +155,8 @@ export async function expectItIsBack(scene: PoolScene, kind: RequestKind): Promi
   await expect.poll(ending, { timeout: 60_000, interval: 100 }).toBe('whole');
 }
 
-/** The attempts of a request as its edge tells operators. */
-async function attemptsTold(scene: PoolScene, { token }: AskedExchange) {
-  const edge = { edgeAdminUrl: scene.replica('edge-router', 0).adminUrl };
-  const [trace] = await tracesOf(edge, token.tokenId);
-  return trace?.attempts ?? [];
+/** The attempts of a request as the log has them. */
+async function attemptsLogged(scene: PoolScene, { token }: AskedExchange) {
+  const [request] = await loggedRequestsOf({ usageAdminUrl: scene.replica('usage-query', 0).adminUrl }, token.tokenId);
+  return request?.attempts ?? [];
 }

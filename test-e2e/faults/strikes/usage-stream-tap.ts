@@ -89,7 +89,7 @@ export class UsageStreamTap implements AsyncDisposable {
 /** The events of a message; none when it holds something else. */
 export function eventsIn(data: Uint8Array): readonly TappedEvent[] {
   try {
-    return fromUsageMessage(data).map(({ requestId, tokenId, inputTokens, outputTokens, admittedAt }) => ({
+    return fromUsageMessage(data).events.map(({ requestId, tokenId, inputTokens, outputTokens, admittedAt }) => ({
       requestId,
       tokenId,
       tokens: Number(inputTokens + outputTokens),

@@ -9,7 +9,7 @@ import {
   ProviderFormat as ProviderFormatId,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
-import { SseParser, sseEvent } from '@gateway/sse';
+import { EventSplitter, readEvent } from '@gateway/sse';
 import type {
   AnswerEnding,
   AnswerReader,
@@ -22,7 +22,7 @@ import type {
 import type { UpstreamHead } from '../upstream/upstream-exchange.ts';
 
 /**
- * The smallest format there is: `text`, `think`, `usage`, `id`, `seal`, `quota`, `unknown`, `done`, `fail` and `throw` events. As
+ * The smallest format there is: `text`, `think`, `usage`, `id`, `reasoning`, `quota`, `unknown`, `done`, `fail` and `throw` events. As
  * messages, it passes errors on. It can do without the member `spare` of a request.
  */
 export const fakeFormat: ProviderFormat = {
@@ -57,7 +57,7 @@ export const event = {
   think: (text: string) => sseEvent('think', text),
   usage: (usage: TokenUsage) => sseEvent('usage', JSON.stringify(usage)),
   id: (id: string) => sseEvent('id', id),
-  seal: (digest: string) => sseEvent('seal', digest),
+  reasoning: (digest: string) => sseEvent('reasoning', digest),
   quota: (usedFraction: number) => sseEvent('quota', `${usedFraction}`),
   unknown: sseEvent('unknown', '{}'),
   done: sseEvent('done', '{}'),
@@ -88,7 +88,7 @@ function prepare(request: ClientRequest): PreparedCall {
 
 class FakeAnswerReader implements AnswerReader {
   readonly #answer;
-  readonly #parser = new SseParser({ onEvent: ({ event: name, data }) => this.#onEvent(name, data) });
+  readonly #splitter = new EventSplitter({ maxEventBytes: 4_000_000, onEvent: (event) => this.#onEvent(event) });
   #thought = 0;
   #providerHeaders: UpstreamHead['headers'] = {};
   answerId: string | undefined;
@@ -121,11 +121,11 @@ class FakeAnswerReader implements AnswerReader {
   }
 
   push(bytes: Uint8Array): void {
-    this.#parser.push(bytes);
+    this.#splitter.push(bytes);
   }
 
   end(): void {
-    this.#parser.end();
+    this.#onEvent(this.#splitter.end());
     this.ending ??= { kind: 'failed', failure: overloaded };
   }
 
@@ -133,12 +133,13 @@ class FakeAnswerReader implements AnswerReader {
     return this.hasContent ? this.#answer.take() : new Uint8Array();
   }
 
-  #onEvent(name: string, data: string): void {
+  #onEvent(event: Buffer): void {
+    const { name, data = '' } = readEvent(event);
     if (name === 'text') this.#answer.text(data);
     if (name === 'think') this.#thought += data.length;
     if (name === 'usage') this.reportedUsage = JSON.parse(data);
     if (name === 'id') this.answerId = data;
-    if (name === 'seal') this.sealedReasoning = data;
+    if (name === 'reasoning') this.sealedReasoning = data;
     if (name === 'quota') this.quotas = [{ ...quotaOfEvents, usedFraction: Number(data) }];
     if (name === 'unknown') this.unknownEvents += 1;
     if (name === 'fail') this.ending = { kind: 'failed', failure: { ...overloaded, answer: answerOf(data) } };
@@ -147,6 +148,10 @@ class FakeAnswerReader implements AnswerReader {
     this.#answer.finish('stop', this.reportedUsage);
     this.ending = { kind: 'finished' };
   }
+}
+
+function sseEvent(name: string, data: string): string {
+  return `event: ${name}\ndata: ${data}\n\n`;
 }
 
 const quotaOfEvents = { name: 'day', models: 'model-x', resetsAtMs: undefined, lengthSeconds: undefined };

@@ -16,7 +16,7 @@ export async function startFullListener(): Promise<FullListener> {
   const [port]: unknown[] = await once(thread, 'message');
   if (typeof port !== 'number') throw new Error('The thread does not listen.');
   const waiting: Socket[] = [];
-  // The kernel lets one more wait than it was told.
+  // The kernel lets one more wait than its backlog says.
   while (waiting.length <= backlog) waiting.push(await connected(port));
   return {
     origin: `http://127.0.0.1:${port}`,

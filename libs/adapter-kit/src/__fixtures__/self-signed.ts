@@ -1,4 +1,4 @@
-/** A certificate for localhost that nobody else trusts, with its key: for servers of tests. */
+/** A certificate for localhost that no other program trusts, with its key: for servers of tests. */
 export const selfSigned = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBljCCATugAwIBAgIUWU/fzKRusF7ISzWPieLOOxKrcTUwCgYIKoZIzj0EAwIw

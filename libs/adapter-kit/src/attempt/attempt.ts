@@ -95,7 +95,7 @@ class Attempt implements Disposable {
         sentFrame: () => this.#frames.sent(answer),
       });
       this.#quotas = opened.quotas;
-      if (opened.kind === 'failed') return opened.failure;
+      if (opened.failure !== undefined) return opened.failure;
       this.#exchange = opened.exchange;
       this.#head = opened.head;
     } catch (thrown) {
@@ -141,11 +141,11 @@ class Attempt implements Disposable {
     const { ending, sealedReasoning = '' } = answer;
     const failure = ending?.kind === 'failed' ? ending.failure : undefined;
     this.#end(failure?.result ?? AttemptResult.SUCCEEDED);
-    const details = { quotas: this.#allQuotas(), amended: this.#amended };
+    const details = this.#outcomeDetails();
     const outcome =
       failure === undefined
         ? succeededOutcome({ ...details, upstreamStatus: this.#head?.status ?? 0, sealedReasoning })
-        : failedOutcome(failure, unavailable(failure.error), { ...details, answerBegan: true, answerComplete: true });
+        : failedOutcome(failure, unavailable(failure.error), { ...details, answerComplete: true });
     yield* partsOf(this.#frames.whole(answer, outcome));
   }
 
@@ -157,11 +157,7 @@ class Attempt implements Disposable {
     if (usage !== undefined) yield usage;
     this.#end(failure.result);
     this.#exchange?.[Symbol.dispose]();
-    const details = {
-      quotas: this.#allQuotas(),
-      amended: this.#amended,
-      answerBegan: this.#exchange !== undefined,
-    };
+    const details = this.#outcomeDetails();
     if (this.#frames.hasHead) {
       // These words are ours, and say what to do.
       const error = isTooLarge ? failure.error : unavailable(failure.error);
@@ -240,9 +236,9 @@ class Attempt implements Disposable {
     throw thrown;
   }
 
-  /** What the answer said of the account's quotas, in its head and after it. */
-  #allQuotas(): readonly QuotaWindow[] {
-    return withLaterQuotas(this.#quotas, this.#call.answer.quotas ?? []);
+  #outcomeDetails() {
+    const quotas = withLaterQuotas(this.#quotas, this.#call.answer.quotas ?? []);
+    return { quotas, amended: this.#amended, answerBegan: this.#exchange !== undefined };
   }
 
   #end(result: AttemptResult): void {

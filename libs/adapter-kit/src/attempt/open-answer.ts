@@ -6,14 +6,11 @@ import type { ClientRequest, PreparedCall, QuotaWindow, UpstreamFailure } from '
 import { readBody, type UpstreamExchange, type UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { plainFailure, unavailable } from './outcome.ts';
 
-export type OpenedAnswer =
-  | {
-      readonly kind: 'answering';
-      readonly exchange: UpstreamExchange;
-      readonly head: UpstreamHead;
-      readonly quotas: readonly QuotaWindow[];
-    }
-  | { readonly kind: 'failed'; readonly failure: UpstreamFailure; readonly quotas: readonly QuotaWindow[] };
+/** An answer with success, from its head on; or why there is none. Either with the quotas that the head reports. */
+export type OpenedAnswer = (
+  | { readonly exchange: UpstreamExchange; readonly head: UpstreamHead; readonly failure?: undefined }
+  | { readonly failure: UpstreamFailure }
+) & { readonly quotas: readonly QuotaWindow[] };
 
 /** What of a request matters for sending it. */
 export type LeasedRequest = Pick<ClientRequest, 'requestId' | 'lease'>;
@@ -41,8 +38,7 @@ export async function* openAnswer<F = never>(
 ): AsyncGenerator<F, OpenedAnswer> {
   const account = await accountOf(context, request);
   if (account === undefined) {
-    const failure = plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential');
-    return { kind: 'failed', failure, quotas: [] };
+    return { failure: plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential'), quotas: [] };
   }
   const first = yield* send(context, call, account, options);
   let sent = first.head.status === 401 ? yield* retryRefused(context, call, first, options) : first;
@@ -124,11 +120,11 @@ async function toOpened(
   const { headers, status } = head;
   const { format, clock } = context;
   const quotas = format.readWindows?.({ headers, model: request.lease.model, nowMs: clock.nowMs() }) ?? [];
-  if (status >= 400) return { kind: 'failed', failure: await readFailure(context, exchange, head), quotas };
-  if (isProviderAnswer(head)) return { kind: 'answering', exchange, head, quotas };
+  if (status >= 400) return { failure: await readFailure(context, exchange, head), quotas };
+  if (isProviderAnswer(head)) return { exchange, head, quotas };
   exchange[Symbol.dispose]();
   const failure = plainFailure(AttemptResult.NETWORK_ERROR, 'the answer is not the provider’s', status);
-  return { kind: 'failed', failure, quotas: [] };
+  return { failure, quotas: [] };
 }
 
 /** Redirects, pages and encoded bytes are not a provider's answer: a proxy or a captive network gave them. */
@@ -157,12 +153,12 @@ const errorBodyTimeoutMs = 10_000;
 const maxErrorBodyBytes = 64 * 1024;
 
 function isRevoked(opened: OpenedAnswer): boolean {
-  return opened.kind === 'failed' && opened.failure.problem === AccountProblem.CREDENTIAL_REVOKED;
+  return opened.failure?.problem === AccountProblem.CREDENTIAL_REVOKED;
 }
 
 /** A token that could not be replaced just now does not end its account: the broker knows when it never can be. */
 function withoutDoubt(opened: OpenedAnswer, { account, isRenewed = false }: Sent): OpenedAnswer {
-  if (opened.kind !== 'failed' || !isRevoked(opened) || account.version === '' || isRenewed) return opened;
+  if (opened.failure === undefined || !isRevoked(opened) || account.version === '' || isRenewed) return opened;
   return { ...opened, failure: { ...opened.failure, problem: undefined } };
 }
 

@@ -6,7 +6,7 @@ import { type AdapterUnderTest, nowMs, send, startAdapter } from '../__fixtures_
 import { event, fakeFormat } from '../__fixtures__/fake-format.ts';
 import type { ProviderFormat } from '../provider-format.ts';
 
-/** Tells of one quota, in a header of its own. */
+/** Reports one quota, in a header of its own. */
 const formatWithQuotas: ProviderFormat = {
   ...fakeFormat,
   readWindows: ({ headers, model, nowMs: now }) => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => adapter[Symbol.asyncDispose]());
 
-/** What the caller is told when the provider answers so. */
+/** What the caller gets when the provider answers so. */
 async function outcomeOf(status: number, headers: Readonly<Record<string, string>>, body: string) {
   adapter.provider.answer = (response) => response.writeHead(status, headers).end(body);
   let outcome: ExecuteOutcome | undefined;
@@ -32,7 +32,7 @@ async function outcomeOf(status: number, headers: Readonly<Record<string, string
 
 const stream = { 'content-type': 'text/event-stream' };
 
-describe('the quotas that an answer tells of', () => {
+describe('the quotas that an answer reports', () => {
   it.each([
     ['a success', 200, stream, event.text('Hi') + event.done, AttemptResult.SUCCEEDED],
     ['a failure before the first content', 200, stream, event.fail, AttemptResult.OVERLOADED],
@@ -50,7 +50,7 @@ describe('the quotas that an answer tells of', () => {
     ['a success', event.text('Hi') + event.quota(0.75) + event.done],
     ['a failure', event.quota(0.75) + event.fail],
     ['a stream that breaks', event.text('Hi') + event.quota(0.75) + event.throw],
-  ])('are those that its events tell of, which are later than its head: %s', async (_, body) => {
+  ])('are those that its events report, which are later than its head: %s', async (_, body) => {
     const attempt = await outcomeOf(200, { ...stream, 'x-used': '0.5' }, body);
     expect(attempt?.windows).toMatchObject([{ name: 'day', models: 'model-x', usedFraction: 0.75 }]);
   });

@@ -13,6 +13,8 @@ export type Outcome = MessageInitShape<typeof ExecuteOutcomeSchema>;
 export interface OutcomeDetails {
   /** What the answer says of the account's quotas. */
   readonly quotas: readonly QuotaWindow[];
+  /** The provider had begun to answer with success. */
+  readonly answerBegan: boolean;
   /** What the provider complained of before it was sent the request without; empty when it took it as it was. */
   readonly amended: string;
 }
@@ -22,15 +24,14 @@ export interface SuccessDetails extends OutcomeDetails {
   readonly sealedReasoning: string;
 }
 
-export function succeededOutcome({ upstreamStatus, quotas, ...details }: SuccessDetails): Outcome {
+export function succeededOutcome(details: SuccessDetails): Outcome {
+  const { upstreamStatus, quotas, answerBegan, ...rest } = details;
   const windows = quotas.map(toWindow);
-  return { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus, windows, answerBegan: true }, ...details };
+  return { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus, windows, answerBegan }, ...rest };
 }
 
 export interface FailureDetails extends Partial<OutcomeDetails> {
   readonly upstreamAnswer?: MessageInitShape<typeof UpstreamAnswerSchema> | undefined;
-  /** The provider had begun to answer with success. */
-  readonly answerBegan?: boolean;
   /** The client's answer is whole all the same: the provider's own last event says that it failed. */
   readonly answerComplete?: boolean;
 }
@@ -49,7 +50,7 @@ export function failedOutcome(
 
 /**
  * The failure of an exchange that broke off. Where the provider had begun to answer, the way to it was open: a connection that
- * breaks then is held against the account, as an answer that ends too early is.
+ * breaks then counts against the account, as an answer that ends too early is.
  */
 export function failureOfExchange(error: UpstreamError, answerBegan: boolean): UpstreamFailure {
   if (error.kind === 'too_large') return answerTooLarge();

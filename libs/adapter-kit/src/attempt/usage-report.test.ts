@@ -58,8 +58,8 @@ describe('the usage of an answer', () => {
           const counts = { inputTokens: input, cachedTokens: cached, outputTokens: output, reasoningTokens: reasoning };
           const answer = { reportedUsage: toReportedUsage(counts), producedCharacters: produced };
           for (const usage of [finalUsage(answer, estimate), usageSoFar(answer, estimate)]) {
-            const { estimated, ...told } = usage;
-            for (const tokens of Object.values(told)) expect(readTokenCount(tokens)).toBe(tokens);
+            const { estimated, ...counts } = usage;
+            for (const tokens of Object.values(counts)) expect(readTokenCount(tokens)).toBe(tokens);
             expect(usage.cachedTokens).toBeLessThanOrEqual(usage.inputTokens);
             expect(usage.reasoningTokens).toBeLessThanOrEqual(usage.outputTokens);
             expect(usage.inputTokens + usage.outputTokens).toBeLessThanOrEqual(2 * maxTokenCount);

@@ -16,7 +16,7 @@ let asked: string[];
 let refused: string[];
 let versions: boolean;
 let failing: boolean;
-/** The secret that is given next, and its version; a new one for each question unless told. */
+/** The secret that is given next, and its version; a new one for each request unless set. */
 let given: number | undefined;
 let beforeAnswer: () => Promise<void>;
 let cache: CredentialCache;
@@ -79,7 +79,7 @@ describe('CredentialCache', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('tells which version was refused, until another one is there', async () => {
+  it('says which version was refused, until another one is there', async () => {
     versions = true;
     cache.drop(await cache.ofAccount('p/a'));
     failing = true;
@@ -92,7 +92,7 @@ describe('CredentialCache', () => {
     expect(refused).toEqual(['', 'v1', 'v1', '', '']);
   });
 
-  it('tells of no version when there is only one secret, or when a newer one is there already', async () => {
+  it('names no version when there is only one secret, or when a newer one is there already', async () => {
     cache.drop(await cache.ofAccount('p/a'));
     await cache.ofAccount('p/a');
     expect(refused).toEqual(['', '']);
@@ -107,7 +107,7 @@ describe('CredentialCache', () => {
     expect(refused).toEqual(['', '', '', '', '']);
   });
 
-  it('tells of a version that was asked for again before it was refused', async () => {
+  it('names a version that was asked for again before it was refused', async () => {
     versions = true;
     given = 1;
     const sent = await cache.ofAccount('p/a');

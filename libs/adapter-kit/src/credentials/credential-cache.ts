@@ -24,7 +24,7 @@ export class CredentialCache {
   readonly #clock: Clock;
   readonly #accounts = new Map<string, ProviderAccount>();
   readonly #underWay = new Map<string, Promise<ProviderAccount>>();
-  /** Versions of secrets that a provider refused, by account, until they have been told of. */
+  /** Versions of secrets that a provider refused, by account, until the broker knows. */
   readonly #refused = new Map<string, string>();
 
   constructor(client: Client<typeof CredentialService>, clock: Clock) {
@@ -32,18 +32,11 @@ export class CredentialCache {
     this.#clock = clock;
   }
 
-  /** The account of a lease, if it is at hand. */
-  cached(accountId: string): ProviderAccount | undefined {
-    const account = this.#accounts.get(accountId);
-    return account !== undefined && this.#clock.nowMs() < account.cacheableUntilMs ? account : undefined;
-  }
-
   /** The account of a lease. Calls for one account at the same time share one request. Throws what the service throws. */
   async ofAccount(accountId: string): Promise<ProviderAccount> {
-    const cached = this.cached(accountId);
-    if (cached !== undefined) return cached;
-    const underWay = this.#underWay.get(accountId) ?? this.#fetchOnce(accountId);
-    return underWay;
+    const cached = this.#accounts.get(accountId);
+    if (cached !== undefined && this.#clock.nowMs() < cached.cacheableUntilMs) return cached;
+    return this.#underWay.get(accountId) ?? this.#fetchOnce(accountId);
   }
 
   /** Any usable account of a pool. */
@@ -70,7 +63,7 @@ export class CredentialCache {
     const refusedVersion = this.#refused.get(accountId) ?? '';
     const target = { case: 'accountId' as const, value: accountId };
     const account = toProviderAccount(await this.#client.getCredential({ target, refusedVersion }, deadline));
-    // Refused while this was under way: nobody has said so yet.
+    // Refused while this was under way: the broker does not know yet.
     if (refusedVersion === '' && account.version !== '' && account.version === this.#refused.get(accountId))
       return this.#fetch(accountId);
     this.#dropExpired();
@@ -107,13 +100,7 @@ function toProviderAccount(response: GetCredentialResponse): ProviderAccount {
   };
 }
 
-function toSecretHeader(secret: GetCredentialResponse['secret']): Readonly<Record<string, string>> {
-  switch (secret.case) {
-    case 'bearer':
-      return { authorization: `Bearer ${secret.value}` };
-    case 'apiKey':
-      return { 'x-api-key': secret.value };
-    case undefined:
-      return {};
-  }
+function toSecretHeader({ case: kind, value }: GetCredentialResponse['secret']): Readonly<Record<string, string>> {
+  if (kind === undefined) return {};
+  return kind === 'bearer' ? { authorization: `Bearer ${value}` } : { 'x-api-key': value };
 }

@@ -1,4 +1,4 @@
-import { GatewayError, type GatewayErrorDetails } from '@gateway/errors';
+import { GatewayError } from '@gateway/errors';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { UpstreamFailure } from '../provider-format.ts';
 
@@ -33,19 +33,20 @@ export interface FailureFacts {
   readonly upstreamStatus: number;
   /** A code of the provider on which client libraries act; undefined for all others. */
   readonly upstreamCode?: string | undefined;
-  /** Epoch milliseconds; undefined when the provider named no moment. */
+  /** Epoch milliseconds; undefined when the provider named no time. */
   readonly retryAtMs: number | undefined;
 }
 
 /** A failed attempt in the gateway's own words: the provider's text is never among them. */
 export function toUpstreamFailure(facts: FailureFacts): UpstreamFailure {
-  const result = results[facts.meaning];
+  const { meaning } = facts;
+  const result = isRejection(meaning) ? AttemptResult.REJECTED : results[meaning];
   const retryAtMs = waits.has(result) ? facts.retryAtMs : undefined;
   return {
     result,
-    meaning: facts.meaning,
+    meaning,
     retryAtMs,
-    modelScoped: facts.meaning === 'model_limited',
+    modelScoped: meaning === 'model_limited',
     problem: problemOf(facts),
     upstreamStatus: facts.upstreamStatus,
     error: toGatewayError({ ...facts, retryAtMs }),
@@ -58,7 +59,7 @@ export function brokenStream(): UpstreamFailure {
 }
 
 /**
- * An answer that is more than is held at once. It is the gateway's bound and not the account's fault: any other account would
+ * An answer that is larger than may be buffered. It is the gateway's bound and not the account's fault: any other account would
  * answer as much, and bill for it.
  */
 export function answerTooLarge(): UpstreamFailure {
@@ -74,7 +75,7 @@ export function answerTooLarge(): UpstreamFailure {
 const answerTooLargeText =
   'The answer is larger than the gateway can hold at once, and was given up. Answers to requests with "stream": true have no such limit.';
 
-const results: Readonly<Record<ErrorMeaning, AttemptResult>> = {
+const results: Readonly<Record<Exclude<ErrorMeaning, Rejection>, AttemptResult>> = {
   limited: AttemptResult.RATE_LIMITED,
   model_limited: AttemptResult.RATE_LIMITED,
   refused_account: AttemptResult.UNAUTHORIZED,
@@ -84,16 +85,9 @@ const results: Readonly<Record<ErrorMeaning, AttemptResult>> = {
   server_error: AttemptResult.SERVER_ERROR,
   network: AttemptResult.NETWORK_ERROR,
   timeout: AttemptResult.TIMEOUT,
-  rejected: AttemptResult.REJECTED,
-  too_large: AttemptResult.REJECTED,
-  context_too_long: AttemptResult.REJECTED,
-  bad_image: AttemptResult.REJECTED,
-  against_policy: AttemptResult.REJECTED,
-  unreadable_reasoning: AttemptResult.REJECTED,
-  unknown_model: AttemptResult.REJECTED,
 };
 
-/** A request that the provider had begun to answer proves that it knew the account: the next one will tell. */
+/** A request that the provider had begun to answer proves that it knew the account: the next one will show. */
 function problemOf({ meaning, upstreamStatus }: FailureFacts): AccountProblem {
   return upstreamStatus === 0 ? AccountProblem.UNSPECIFIED : (problems.get(meaning) ?? AccountProblem.UNSPECIFIED);
 }
@@ -106,44 +100,34 @@ const problems: ReadonlyMap<ErrorMeaning, AccountProblem> = new Map<ErrorMeaning
 /** Results that a provider's "come back at" belongs to. */
 const waits: ReadonlySet<AttemptResult> = new Set([AttemptResult.RATE_LIMITED, AttemptResult.OVERLOADED]);
 
-const rejectionTexts: Readonly<Record<Exclude<Rejection, 'unknown_model'>, string>> = {
+function toGatewayError({ meaning, upstreamStatus, upstreamCode, retryAtMs }: FailureFacts): GatewayError {
+  const details = { upstreamStatus: upstreamStatus === 0 ? undefined : upstreamStatus, upstreamCode };
+  if (meaning === 'unknown_model') return new GatewayError('model_not_found', rejectionTexts[meaning], details);
+  if (isRejection(meaning)) {
+    const status = upstreamStatus === 0 && meaning === 'too_large' ? 413 : upstreamStatus;
+    const shown = rejectionStatuses.includes(status) ? status : 400;
+    return new GatewayError('upstream_rejected', rejectionTexts[meaning], { ...details, upstreamStatus: shown });
+  }
+  if (results[meaning] === AttemptResult.RATE_LIMITED) {
+    const text = 'Every account that could serve the request is rate limited.';
+    return new GatewayError('pool_exhausted', text, { ...details, retryAtMs });
+  }
+  return new GatewayError('providers_unavailable', 'The provider could not answer the request.', details);
+}
+
+/** The statuses that a rejection has for clients; any other is a 400. @see spec "Codes" */
+const rejectionStatuses: readonly number[] = [400, 413, 422];
+
+const rejectionTexts: Readonly<Record<Rejection, string>> = {
   rejected: 'The provider rejected the request.',
   too_large: 'The provider rejected the request: it is too large.',
   context_too_long: "The provider rejected the request: the conversation is longer than the model's context window.",
   bad_image: 'The provider rejected the request: it could not use an image of it.',
   against_policy: 'The provider rejected the request: it is against the policies of the provider.',
   unreadable_reasoning: 'The provider rejected the request: it could not read the encrypted reasoning in it.',
+  unknown_model: 'The provider does not offer this model.',
 };
 
-function toGatewayError({ meaning, upstreamStatus, upstreamCode, retryAtMs }: FailureFacts): GatewayError {
-  const details = { upstreamStatus: upstreamStatus === 0 ? undefined : upstreamStatus, upstreamCode };
-  switch (meaning) {
-    case 'limited':
-    case 'model_limited':
-      return new GatewayError('pool_exhausted', 'Every account that could serve the request is rate limited.', {
-        ...details,
-        retryAtMs,
-      });
-    case 'refused_account':
-    case 'revoked_credential':
-    case 'disabled_account':
-    case 'overloaded':
-    case 'server_error':
-    case 'network':
-    case 'timeout':
-      return new GatewayError('providers_unavailable', 'The provider could not answer the request.', details);
-    case 'unknown_model':
-      return new GatewayError('model_not_found', 'The provider does not offer this model.', details);
-    default:
-      return rejection(meaning, details);
-  }
-}
-
-/** The statuses that a rejection has for clients; any other is a 400. @see spec "Codes" */
-const rejectionStatuses: readonly number[] = [400, 413, 422];
-
-function rejection(meaning: Exclude<Rejection, 'unknown_model'>, details: GatewayErrorDetails): GatewayError {
-  const { upstreamStatus = meaning === 'too_large' ? 413 : 400 } = details;
-  const status = rejectionStatuses.includes(upstreamStatus) ? upstreamStatus : 400;
-  return new GatewayError('upstream_rejected', rejectionTexts[meaning], { ...details, upstreamStatus: status });
+function isRejection(meaning: ErrorMeaning): meaning is Rejection {
+  return meaning in rejectionTexts;
 }

@@ -17,7 +17,7 @@ import { fakeFormat } from '../__fixtures__/fake-format.ts';
 import { type FakeProvider, startFakeProvider } from '../__fixtures__/fake-provider.ts';
 import { readAdapterConfig } from '../adapter-config.ts';
 import { type AdapterContext, createAdapterContext } from '../adapter-context.ts';
-import { createModelListReporter } from './model-list-reporter.ts';
+import { ModelListReporter } from './model-list-reporter.ts';
 import { Schedule } from './model-list-schedule.ts';
 
 let provider: FakeProvider;
@@ -58,7 +58,7 @@ afterEach(async () => {
 });
 
 const startReporter = () => {
-  const reporter = createModelListReporter({ context, broker: fakeBroker() });
+  const reporter = new ModelListReporter({ context, broker: fakeBroker() });
   reporter.start();
   return reporter;
 };
@@ -113,14 +113,14 @@ describe('the model list reporter', () => {
     await expect.poll(() => reports).toContain('a: unreachable');
   });
 
-  it('does not let a pool that hangs hold up the others', async () => {
+  it('does not let a pool that hangs delay the others', async () => {
     pools = ['hanging', 'b'];
     provider.answer = (response, { url }) => (url?.startsWith('/b/') ? response.end('["m3"]') : undefined);
     await using _ = startReporter();
     await expect.poll(() => reports).toContain('b: m3');
   });
 
-  it('logs a trouble once, however long it lasts', async () => {
+  it('logs a problem once, however long it lasts', async () => {
     provider.answer = (response) => response.writeHead(500).end();
     await using _ = startReporter();
     await expect.poll(() => reports.length).toBeGreaterThanOrEqual(3);

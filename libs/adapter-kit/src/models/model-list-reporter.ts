@@ -12,51 +12,83 @@ export interface ModelListReporterOptions {
   readonly broker: Client<typeof PoolBrokerService>;
 }
 
-/** Disposing it stops the reports. */
-export interface ModelListReporter extends AsyncDisposable {
+/**
+ * Reports to the broker, on a timer, what the provider of each pool of the format offers, or that it can't be reached.
+ * Disposing it stops the reports.
+ */
+export class ModelListReporter implements AsyncDisposable {
+  readonly #context: AdapterContext;
+  readonly #broker: Client<typeof PoolBrokerService>;
+  readonly #schedule = new Schedule();
+  readonly #stop = new AbortController();
+  /** What can't be read or reported now: logged when that begins and when it is over. */
+  readonly #problems = new Set<string>();
+  #running: Promise<void> = Promise.resolve();
+  #hasReachedBroker = false;
+
+  constructor({ context, broker }: ModelListReporterOptions) {
+    this.#context = context;
+    this.#broker = broker;
+  }
+
   /** Reports at once, then on the timer. */
-  start(): void;
+  start(): void {
+    this.#running = this.#run(this.#stop.signal);
+  }
+
   /** Whether the broker has answered yet. Without it there are no credentials, so nothing can be asked of a provider. */
-  readonly hasReachedBroker: boolean;
-}
+  get hasReachedBroker(): boolean {
+    return this.#hasReachedBroker;
+  }
 
-/** Tells the broker, on a timer, what the provider of each pool of the format offers, or that it can't be reached. */
-export function createModelListReporter({ context, broker }: ModelListReporterOptions): ModelListReporter {
-  const stop = new AbortController();
-  const reach: Reach = { broker: false };
-  let running: Promise<void> = Promise.resolve();
-  return {
-    start() {
-      running = reportUntil(stop.signal, context, broker, reach);
-    },
-    get hasReachedBroker() {
-      return reach.broker;
-    },
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await running;
-    },
-  };
-}
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
 
-/** What has answered so far. */
-interface Reach {
-  broker: boolean;
-}
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const hasReported = await this.#reportDue(signal);
+      const retryMs = this.#hasReachedBroker ? brokerRetryMs : firstBrokerRetryMs;
+      const pauseMs = hasReported ? this.#schedule.pauseMs : Math.min(this.#schedule.pauseMs, retryMs);
+      await sleep(jittered(pauseMs), undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
 
-async function reportUntil(
-  signal: AbortSignal,
-  context: AdapterContext,
-  broker: Client<typeof PoolBrokerService>,
-  reach: Reach,
-): Promise<void> {
-  const troubles = new Troubles(context);
-  const schedule = new Schedule();
-  while (!signal.aborted) {
-    const told = await reportDue(signal, context, broker, { troubles, schedule, reach });
-    const retryMs = reach.broker ? brokerRetryMs : firstBrokerRetryMs;
-    const pauseMs = told ? schedule.pauseMs : Math.min(schedule.pauseMs, retryMs);
-    await sleep(jittered(pauseMs), undefined, { signal, ref: false }).catch(() => undefined);
+  /** One round over the pools that are due, side by side: one that hangs does not delay the others. False when the broker is away. */
+  async #reportDue(signal: AbortSignal): Promise<boolean> {
+    try {
+      const options = { signal, timeoutMs: brokerDeadlineMs };
+      const listed = await this.#broker.listPools({ format: this.#context.format.id }, options);
+      this.#hasReachedBroker = true;
+      await Promise.all(this.#schedule.duePools(listed).map((pool) => this.#reportPool(pool, signal)));
+      this.#onSuccess('broker');
+      return true;
+    } catch (thrown) {
+      this.#schedule.startAnew();
+      if (!signal.aborted) this.#onProblem('broker', thrown);
+      return false;
+    }
+  }
+
+  async #reportPool(pool: string, signal: AbortSignal): Promise<void> {
+    const models = await readModelList(this.#context, pool, signal).catch((thrown: unknown) => {
+      if (!signal.aborted) this.#onProblem(`pool ${pool}`, thrown);
+    });
+    if (signal.aborted) return;
+    if (models !== undefined) this.#onSuccess(`pool ${pool}`);
+    const report = { pool, reachable: models !== undefined, models: [...(models ?? [])] };
+    await this.#broker.reportModels(report, { signal, timeoutMs: brokerDeadlineMs });
+  }
+
+  #onProblem(subject: string, thrown: unknown): void {
+    if (this.#problems.has(subject)) return;
+    this.#problems.add(subject);
+    this.#context.logger.warn({ subject, reason: reasonOf(thrown) }, 'model lists can’t be reported');
+  }
+
+  #onSuccess(subject: string): void {
+    if (this.#problems.delete(subject)) this.#context.logger.info({ subject }, 'model lists are reported again');
   }
 }
 
@@ -71,79 +103,9 @@ function jittered(durationMs: number): number {
   return durationMs * (0.9 + 0.2 * Math.random());
 }
 
-interface Round {
-  readonly troubles: Troubles;
-  readonly schedule: Schedule;
-  readonly reach: Reach;
-}
-
-/** One round over the pools that are due, side by side: one that hangs does not hold up the others. False when the broker is away. */
-async function reportDue(
-  signal: AbortSignal,
-  context: AdapterContext,
-  broker: Client<typeof PoolBrokerService>,
-  { troubles, schedule, reach }: Round,
-): Promise<boolean> {
-  try {
-    const listed = await broker.listPools({ format: context.format.id }, { signal, timeoutMs: brokerDeadlineMs });
-    reach.broker = true;
-    const due = schedule.duePools(listed);
-    await Promise.all(due.map((name) => reportPool(name, signal, context, broker, troubles)));
-    troubles.over('broker');
-    return true;
-  } catch (thrown) {
-    schedule.startAnew();
-    if (!signal.aborted) troubles.noted('broker', thrown);
-    return false;
-  }
-}
-
-async function reportPool(
-  pool: string,
-  signal: AbortSignal,
-  context: AdapterContext,
-  broker: Client<typeof PoolBrokerService>,
-  troubles: Troubles,
-): Promise<void> {
-  const options = { signal, timeoutMs: brokerDeadlineMs };
-  const models = await readModelList(context, pool, signal).catch((thrown: unknown) => {
-    if (!signal.aborted) troubles.noted(`pool ${pool}`, thrown);
-    return undefined;
-  });
-  if (signal.aborted) return;
-  if (models === undefined) {
-    await broker.reportModels({ pool, reachable: false }, options);
-    return;
-  }
-  troubles.over(`pool ${pool}`);
-  await broker.reportModels({ pool, reachable: true, models: [...models] }, options);
-}
-
-/** Logs a trouble when it begins and when it is over, not each time it is met. */
-class Troubles {
-  readonly #context: AdapterContext;
-  readonly #present = new Set<string>();
-
-  constructor(context: AdapterContext) {
-    this.#context = context;
-  }
-
-  noted(subject: string, thrown: unknown): void {
-    if (this.#present.has(subject)) return;
-    this.#present.add(subject);
-    this.#context.logger.warn({ subject, reason: reasonOf(thrown) }, 'model lists can’t be reported');
-  }
-
-  over(subject: string): void {
-    if (!this.#present.delete(subject)) return;
-    this.#context.logger.info({ subject }, 'model lists are reported again');
-  }
-}
-
 /** Errors of ours have words of ours; the words of others may be the provider's. */
 function reasonOf(thrown: unknown): string {
-  if (thrown instanceof GatewayError || thrown instanceof RpcError || thrown instanceof UpstreamError) {
-    return thrown.message;
-  }
+  const isOurs = thrown instanceof GatewayError || thrown instanceof RpcError || thrown instanceof UpstreamError;
+  if (isOurs) return thrown.message;
   return thrown instanceof Error ? thrown.name : typeof thrown;
 }

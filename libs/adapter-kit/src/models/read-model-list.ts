@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
+import { readWholeBody } from '../upstream/upstream-exchange.ts';
 
 /** What a pool's provider offers, asked now. Throws, within 15 seconds, when the list can't be read. */
 export async function readModelList(
@@ -9,25 +10,16 @@ export async function readModelList(
   signal: AbortSignal,
 ): Promise<readonly ProviderModel[]> {
   const account = await credentials.ofPool(pool);
-  const { status, body } = await upstream.request({
-    account,
-    method: 'GET',
-    path: format.modelListPath,
-    headers: {
-      accept: 'application/json',
-      'user-agent': 'model-gateway',
-      ...format.headers,
-      ...account.secretHeader,
-    },
-    timeoutMs: modelListTimeoutMs,
-    signal,
-  });
-  if (status !== 200) {
-    throw new GatewayError('providers_unavailable', 'The provider did not list its models.', {
-      upstreamStatus: status,
-    });
+  const ownHeaders = { accept: 'application/json', 'user-agent': 'model-gateway' };
+  const headers = { ...ownHeaders, ...format.headers, ...account.secretHeader };
+  const request = { account, method: 'GET', path: format.modelListPath, headers, timeoutMs, signal } as const;
+  using exchange = upstream.send(request);
+  const { status: upstreamStatus } = await exchange.head();
+  if (upstreamStatus !== 200) {
+    throw new GatewayError('providers_unavailable', 'The provider did not list its models.', { upstreamStatus });
   }
-  return format.readModelList(JSON.parse(Buffer.from(body).toString()));
+  return format.readModelList(JSON.parse((await readWholeBody(exchange, maxListBytes)).toString()));
 }
 
-const modelListTimeoutMs = 10_000;
+const timeoutMs = 10_000;
+const maxListBytes = 4 * 1024 * 1024;

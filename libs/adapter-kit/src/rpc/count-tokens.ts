@@ -21,14 +21,14 @@ export function countTokens(context: AdapterContext): Handlers<typeof AdapterSer
     if (counter === undefined) throw new GatewayError('model_not_found', 'Tokens of this model can’t be counted.');
     const request = toClientRequest(await readClientRequest(frames, context), context);
     const counted = await countOf(context, counter, request, signal);
-    context.metrics.attemptEnded(counted.kind === 'counted' ? AttemptResult.SUCCEEDED : counted.failure.result);
+    context.metrics.attemptEnded(counted.failure?.result ?? AttemptResult.SUCCEEDED);
     return toResponse(counted);
   };
 }
 
 type Counted =
-  | { readonly kind: 'counted'; readonly inputTokens: number; readonly upstreamStatus: number }
-  | { readonly kind: 'failed'; readonly failure: UpstreamFailure };
+  | { readonly inputTokens: number; readonly upstreamStatus: number; readonly failure?: undefined }
+  | { readonly failure: UpstreamFailure };
 
 async function countOf(
   context: AdapterContext,
@@ -40,12 +40,12 @@ async function countOf(
   try {
     const asJson = { ...call, headers: { accept: 'application/json', ...headers } };
     const { value: opened } = await openAnswer(context, request, asJson, { timeoutMs: countTimeoutMs, signal }).next();
-    if (opened.kind === 'failed') return opened;
+    if (opened.failure !== undefined) return opened;
     using exchange = opened.exchange;
     return readCount(counter, await readWholeBody(exchange, maxCountBytes), opened.head.status);
   } catch (thrown) {
     if (!(thrown instanceof UpstreamError)) throw thrown;
-    return { kind: 'failed', failure: failureOfExchange(thrown, false) };
+    return { failure: failureOfExchange(thrown, false) };
   }
 }
 
@@ -53,17 +53,16 @@ async function countOf(
 const countTimeoutMs = 30_000;
 const maxCountBytes = 64 * 1024;
 
-function readCount(counter: TokenCounter, body: Uint8Array, upstreamStatus: number): Counted {
+function readCount(counter: TokenCounter, body: Buffer, upstreamStatus: number): Counted {
   try {
-    const inputTokens = counter.readCount(JSON.parse(Buffer.from(body).toString()));
-    return { kind: 'counted', inputTokens, upstreamStatus };
+    return { inputTokens: counter.readCount(JSON.parse(body.toString())), upstreamStatus };
   } catch (thrown) {
-    return { kind: 'failed', failure: plainFailure(AttemptResult.SERVER_ERROR, thrown) };
+    return { failure: plainFailure(AttemptResult.SERVER_ERROR, thrown) };
   }
 }
 
 function toResponse(counted: Counted): MessageInitShape<typeof CountTokensResponseSchema> {
-  if (counted.kind === 'failed') return { outcome: failedOutcome(counted.failure, counted.failure.error) };
+  if (counted.failure !== undefined) return { outcome: failedOutcome(counted.failure, counted.failure.error) };
   const { inputTokens, upstreamStatus } = counted;
   return {
     inputTokens: BigInt(inputTokens),

@@ -27,7 +27,7 @@ function refuseSpare(refuse: 'status' | 'event'): void {
 }
 
 describe('a provider that refuses what a request can do without', () => {
-  it.each(['status', 'event'] as const)('is asked once more without, told by %s', async (refuse) => {
+  it.each(['status', 'event'] as const)('is asked once more without, after its %s', async (refuse) => {
     refuseSpare(refuse);
     const frames = await framesOf({ stream: true, spare: 1 });
     expect(sentBodies()).toEqual([{ stream: true, spare: 1 }, { stream: true }]);
@@ -71,15 +71,17 @@ describe('a provider that refuses what a request can do without', () => {
   });
 });
 
-describe('what is told of an answer besides', () => {
-  it('is its last sealed reasoning, with the outcome', async () => {
+describe('what else is reported of an answer', () => {
+  it('is the digest of its last encrypted reasoning, with the outcome', async () => {
     adapter.provider.answer = (response) =>
-      eventStream(response).end(event.seal('digest-1') + event.text('Hi') + event.seal('digest-2') + event.done);
+      eventStream(response).end(
+        event.reasoning('digest-1') + event.text('Hi') + event.reasoning('digest-2') + event.done,
+      );
     const frames = await Array.fromAsync(send(adapter));
     expect(frames.at(-1)?.outcome?.sealedReasoning).toBe('digest-2');
   });
 
-  it('is how many of its events nobody knew, in a metric', async () => {
+  it('is how many of its events were unknown, in a metric', async () => {
     adapter.provider.answer = (response) =>
       eventStream(response).end(event.unknown + event.text('Hi') + event.unknown + event.done);
     await framesOf({ stream: true });

@@ -150,7 +150,7 @@ describe('memory', () => {
     await expect.poll(() => adapter.provider.calls[0]?.cutOff()).toBe(true);
   });
 
-  it('is not given to an answer without end that is held back: it ends there, with what it has used', async () => {
+  it('is not given to an answer without end that is buffered: it ends there, with what it has used', async () => {
     adapter = await startAdapter({ maxAnswerBytes: 10_000 });
     adapter.provider.answer = (response) => eventStream(response).write(event.think('x'.repeat(1_000)).repeat(20));
     const frames = (await Array.fromAsync(send(adapter))).map(readable);

@@ -28,8 +28,8 @@ async function framesOf(sending?: Parameters<typeof send>[1]) {
   return received.map(readable);
 }
 
-/** For a provider that waits until what it sent has been told. */
-const told = (frames: number) => expect.poll(() => received.length, { interval: 2 }).toBe(frames);
+/** For a provider that waits until what it sent has arrived. */
+const arrived = (frames: number) => expect.poll(() => received.length, { interval: 2 }).toBe(frames);
 
 describe('what the provider is sent', () => {
   it('is the prepared call with the account’s secret, and nothing of the client besides', async () => {
@@ -68,14 +68,14 @@ describe('what the provider is sent', () => {
 });
 
 describe('a streamed answer', () => {
-  it('tells usage first, the head with the first content, and the outcome with the last bytes', async () => {
+  it('reports usage first, the head with the first content, and the outcome with the last bytes', async () => {
     adapter.provider.answer = async (response) => {
       eventStream(response);
-      await told(1);
+      await arrived(1);
       response.write(event.ping + event.usage({ ...usage, outputTokens: 1, reasoningTokens: 0 }));
-      await told(2);
+      await arrived(2);
       response.write(event.text('Hello'));
-      await told(3);
+      await arrived(3);
       response.end(event.usage(usage) + event.done);
     };
     const frames = await framesOf();
@@ -93,18 +93,18 @@ describe('a streamed answer', () => {
     ]);
   });
 
-  it('is told in one frame when it comes in one read', async () => {
+  it('is one frame when it comes in one read', async () => {
     adapter.provider.answer = (response) =>
       eventStreamToBegin(response).end(event.text('Hi') + event.usage(usage) + event.done);
     expect(await framesOf()).toMatchObject([{ status: 200, usage: '10 in, 3 out', result: 'SUCCEEDED' }]);
   });
 
-  it('is told in one frame for all chunks of one read', async () => {
+  it('is one frame for all chunks of one read', async () => {
     adapter.provider.answer = async (response) => {
       eventStream(response);
-      await told(1);
+      await arrived(1);
       for (const text of ['a', 'b', 'c']) response.write(event.text(text));
-      await told(2);
+      await arrived(2);
       response.end(event.done);
     };
     const [, chunks, ...rest] = await framesOf();
@@ -113,17 +113,17 @@ describe('a streamed answer', () => {
     expect(rest).toMatchObject([{ result: 'SUCCEEDED' }]);
   });
 
-  it('books an estimate when the provider reports no usage', async () => {
+  it('reports an estimate when the provider reports no usage', async () => {
     adapter.provider.answer = (response) => eventStream(response).end(event.text('x'.repeat(9)) + event.done);
     expect((await framesOf()).at(-1)).toMatchObject({ usage: '4 in, 3 out, estimated', result: 'SUCCEEDED' });
   });
 
-  it('tells the output of long reasoning before any content', async () => {
+  it('reports the output of long reasoning before any content', async () => {
     adapter.provider.answer = async (response) => {
       eventStream(response);
-      await told(1);
+      await arrived(1);
       response.write(event.think('x'.repeat(4_000)));
-      await told(2);
+      await arrived(2);
       response.end(event.done);
     };
     expect((await framesOf())[1]).toEqual({ usage: '4 in, 1000 out, estimated' });
@@ -146,7 +146,7 @@ describe('a streamed answer', () => {
 });
 
 describe('the head of an answer', () => {
-  it('can hold what the provider’s head says, and names the answer', async () => {
+  it('can have what the provider’s head says, and names the answer', async () => {
     adapter.provider.answer = (response) =>
       response
         .writeHead(200, { 'content-type': 'text/event-stream', 'X-Turn': 't1' })
@@ -214,7 +214,7 @@ describe('the provider’s own error answer', () => {
   it('does not come after the first content, nor where the provider gave none', async () => {
     adapter.provider.answer = async (response) => {
       eventStreamToBegin(response).write(event.text('Hello'));
-      await told(1);
+      await arrived(1);
       response.end(event.fail);
     };
     expect(await passedOn(Dialect.MESSAGES)).toBeUndefined();
@@ -227,7 +227,7 @@ describe('an assembled answer', () => {
   it('is one frame with everything', async () => {
     adapter.provider.answer = async (response) => {
       eventStream(response);
-      await told(1);
+      await arrived(1);
       response.end(event.text('Hel') + event.text('lo') + event.usage(usage) + event.done);
     };
     const frames = await framesOf({ body: { stream: false } });
@@ -251,7 +251,7 @@ describe('an assembled answer', () => {
 describe('a failure before the first content', () => {
   const early = { usage: '4 in, 0 out, estimated' };
 
-  it('is told as the format reads it, in one frame without a head', async () => {
+  it('is reported as the format reads it, in one frame without a head', async () => {
     adapter.provider.answer = (response) => response.writeHead(429).end('x'.repeat(70 * 1024));
     expect(await framesOf()).toEqual([{ result: 'RATE_LIMITED', error: 'pool_exhausted' }]);
     const attempt = received[0]?.outcome?.attempt;
@@ -260,7 +260,7 @@ describe('a failure before the first content', () => {
     expect(received[0]?.outcome?.error?.message).toBe(`${64 * 1024} bytes`);
   });
 
-  it('inside a 200 can be told as such', async () => {
+  it('inside a 200 can be reported as such', async () => {
     adapter.provider.answer = (response) => eventStream(response).end(event.ping + event.fail);
     expect(await framesOf()).toEqual([early, { result: 'OVERLOADED', error: 'pool_exhausted' }]);
   });
@@ -281,7 +281,7 @@ describe('a failure before the first content', () => {
     expect(await framesOf()).toEqual([{ result: 'NETWORK_ERROR', error: 'providers_unavailable' }]);
   });
 
-  it('is an answer that comes compressed, though nobody asked for that', async () => {
+  it('is an answer that comes compressed, though that was not asked for', async () => {
     const headers = { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' };
     adapter.provider.answer = (response) => response.writeHead(200, headers).end(gzipSync(event.done));
     expect(await framesOf()).toEqual([{ result: 'NETWORK_ERROR', error: 'providers_unavailable' }]);
@@ -312,10 +312,10 @@ describe('a failure after the first content', () => {
     ['the provider says so', 'OVERLOADED'],
     ['the connection is cut', 'SERVER_ERROR'],
     ['a reader faults', 'SERVER_ERROR'],
-  ])('is told in generic words with what was used: %s', async (cause, result) => {
+  ])('is reported in generic words with what was used: %s', async (cause, result) => {
     adapter.provider.answer = async (response) => {
       eventStreamToBegin(response).write(event.text('Hello'));
-      await told(1);
+      await arrived(1);
       if (cause === 'the provider says so') response.end(event.text(' you') + event.fail);
       if (cause === 'the connection is cut') response.socket?.resetAndDestroy();
       if (cause === 'a reader faults') response.write(event.throw);
@@ -330,7 +330,7 @@ describe('a failure after the first content', () => {
     expect(text).not.toContain('[DONE]');
   });
 
-  it('is told behind what came with it in one read', async () => {
+  it('is reported behind what came with it in one read', async () => {
     adapter.provider.answer = (response) => eventStreamToBegin(response).end(event.text('Hello'));
     const [first, last] = await framesOf();
     expect(first).toMatchObject({ status: 200, usage: '4 in, 2 out, estimated' });
@@ -350,7 +350,7 @@ describe('a refused secret', () => {
     expect((await framesOf()).at(-1)).toMatchObject({ result: 'SUCCEEDED' });
   });
 
-  it('is told when there is no newer one, and is not kept', async () => {
+  it('is reported when there is no newer one, and is not kept', async () => {
     adapter.provider.answer = (response) => response.writeHead(401).end('{}');
     expect(await framesOf()).toMatchObject([{ result: 'SERVER_ERROR' }]);
     expect(adapter.provider.calls).toHaveLength(1);
@@ -389,7 +389,7 @@ describe('a revoked secret', () => {
     },
   );
 
-  it('is replaced once more when what took its place was as old: somebody has to be told of that too', async () => {
+  it('is replaced once more when what took its place was as old: the broker has to learn that too', async () => {
     renewing();
     adapter.provider.answer = (response, { headers }) =>
       headers.authorization === 'Bearer secret-3'
@@ -417,14 +417,14 @@ describe('a revoked secret', () => {
 });
 
 describe('an account without a usable secret', () => {
-  it('is told as refused, so that another account is tried', async () => {
+  it('is reported as refused, so that another account is tried', async () => {
     adapter.credential = async () => {
       throw new GatewayError('not_found', 'no such account');
     };
     expect(await framesOf()).toEqual([{ result: 'UNAUTHORIZED', error: 'providers_unavailable' }]);
   });
 
-  it('is no fault of the account when nobody can be asked', async () => {
+  it('is no fault of the account when the broker can’t be asked', async () => {
     adapter.credential = async () => {
       throw new RpcError('unavailable', 'down');
     };

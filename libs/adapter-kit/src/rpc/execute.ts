@@ -36,7 +36,7 @@ async function prepare(
 
 type Translated = Pick<AttemptedRequest, 'prepared' | 'estimatedTokens'>;
 
-/** A request that is much work to translate is left to another thread. */
+/** A request that is much work to translate is done in another thread. */
 async function translate(
   context: AdapterContext,
   received: ReceivedRequest,

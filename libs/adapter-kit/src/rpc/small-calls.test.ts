@@ -64,7 +64,7 @@ describe('countTokens', () => {
     expect(adapter.provider.calls).toEqual([]);
   });
 
-  it('tells how it failed, so that another account can be tried', async () => {
+  it('reports how it failed, so that another account can be tried', async () => {
     adapter = await startAdapter({}, countingFormat);
     adapter.provider.answer = (response) => response.writeHead(429).end('{}');
     const failed = { inputTokens: 0n, error: 'providers_unavailable', upstreamStatus: 0 };

@@ -27,7 +27,7 @@ export interface AnswerCase<Event extends { readonly type: string }> {
 
 export interface ExpectedFailure {
   readonly failed: keyof typeof AttemptResult;
-  /** What the client is told if no other attempt is made. */
+  /** What the client gets if no other attempt is made. */
   readonly code: GatewayErrorCode;
   /** Epoch milliseconds. */
   readonly retryAtMs?: number;

@@ -35,14 +35,14 @@ describe('a pool of translation workers', () => {
     expect(answers).toEqual(texts.map((text) => `m1: ${text.toUpperCase()}`));
   });
 
-  it('tells what is wrong with a request as the translation does', async () => {
+  it('says what is wrong with a request as the translation does', async () => {
     await expect(translate(['refuse'])).rejects.toMatchObject({
       code: 'unsupported_content',
       message: 'messages[0] is not for this model',
     });
   });
 
-  it('tells of a fault without its words', async () => {
+  it('reports a fault without its words', async () => {
     const failure = translate(['throw']);
     await expect(failure).rejects.toMatchObject({ code: 'internal_error' });
     await expect(failure).rejects.not.toThrow('client');
@@ -76,6 +76,14 @@ describe('a pool of translation workers', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'providers_unavailable' });
     expect(await first).toBe('m1: FIRST');
     expect(await textOf(translate(['next']))).toBe('m1: NEXT');
+  });
+
+  it('has each module translate what is its own, also with fewer threads than modules', async () => {
+    pool = new TranslationPool({ workers: 1, maxBytes: 1_000_000 });
+    const { signal } = new AbortController();
+    const by = (other: URL) => textOf(pool.translate([Buffer.from('text')], { module: other, context, signal }));
+    const reversing = new URL('../__fixtures__/reversing-translation-worker.ts', import.meta.url);
+    expect([await by(module), await by(reversing), await by(module)]).toEqual(['m1: TEXT', 'txet', 'm1: TEXT']);
   });
 
   it('ends what is under way when it is closed', async () => {

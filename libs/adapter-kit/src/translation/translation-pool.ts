@@ -74,7 +74,7 @@ export class TranslationPool implements AsyncDisposable {
     }
   }
 
-  /** After a while in the queue the caller may have left. */
+  /** After a while in the queue the caller may be gone. */
   #checkWanted(signal: AbortSignal): void {
     if (this.#isClosed || signal.aborted) throw tooBusy();
   }

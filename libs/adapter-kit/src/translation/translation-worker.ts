@@ -12,9 +12,7 @@ export class TranslationWorker implements AsyncDisposable {
   readonly module: URL;
   readonly #worker: Worker;
   #task: PromiseWithResolvers<TranslatedInWorker> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  /** False once the thread has ended: the worker is of no use then. */
-  isAlive = true;
+  #isAlive = true;
 
   constructor(module: URL) {
     this.module = module;
@@ -25,41 +23,37 @@ export class TranslationWorker implements AsyncDisposable {
     this.#worker.on('exit', () => this.#onEnd('the worker ended'));
   }
 
-  get isBusy(): boolean {
-    return this.#task !== undefined;
+  /** False once the thread has ended: the worker is of no use then. */
+  get isAlive(): boolean {
+    return this.#isAlive;
   }
 
   /** The body's memory goes along: the caller has it no more. Throws what the translation throws, and `internal_error`. */
-  translate(task: TranslationTask & { readonly body: Uint8Array<ArrayBuffer> }): Promise<TranslatedInWorker> {
-    const underWay = Promise.withResolvers<TranslatedInWorker>();
-    this.#task = underWay;
-    this.#timer = setTimeout(() => void this[Symbol.asyncDispose](), maxTranslationMs);
+  async translate(task: TranslationTask & { readonly body: Uint8Array<ArrayBuffer> }): Promise<TranslatedInWorker> {
+    this.#task = Promise.withResolvers();
+    const timer = setTimeout(() => void this[Symbol.asyncDispose](), maxTranslationMs);
     this.#worker.postMessage(task, [task.body.buffer]);
-    return underWay.promise;
+    try {
+      return await this.#task.promise;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.isAlive = false;
+    this.#isAlive = false;
     await this.#worker.terminate();
   }
 
   #onReply(reply: TranslationReply): void {
-    const task = this.#finishTask();
-    if (reply.kind === 'translated') task?.resolve(reply.translated);
-    else if (reply.kind === 'refused') task?.reject(new GatewayError(reply.code, reply.message));
-    else task?.reject(translationFailed(reply.reason));
+    if (reply.kind === 'translated') this.#task?.resolve(reply.translated);
+    else if (reply.kind === 'refused') this.#task?.reject(new GatewayError(reply.code, reply.message));
+    else this.#task?.reject(translationFailed(reply.reason));
   }
 
   #onEnd(reason: string): void {
-    this.isAlive = false;
-    this.#finishTask()?.reject(translationFailed(reason));
-  }
-
-  #finishTask(): PromiseWithResolvers<TranslatedInWorker> | undefined {
-    const task = this.#task;
-    this.#task = undefined;
-    clearTimeout(this.#timer);
-    return task;
+    this.#isAlive = false;
+    this.#task?.reject(translationFailed(reason));
   }
 }
 

@@ -7,7 +7,7 @@ import { eventStream } from '../__fixtures__/fake-provider.ts';
 let adapter: AdapterUnderTest;
 afterEach(() => adapter[Symbol.asyncDispose]());
 
-it('a secret that no header can hold fails its attempt before anything is sent', async () => {
+it('a secret that cannot stand in a header fails its attempt before anything is sent', async () => {
   adapter = await startAdapter();
   adapter.credential = async () => bearer(adapter.provider.url, 'a\r\nx: b');
   const frames = await Array.fromAsync(send(adapter));
@@ -31,7 +31,7 @@ describe('a body in pieces', () => {
     expect(call?.headers).toMatchObject({ 'content-length': String(whole.length), authorization: 'Bearer secret-1' });
   });
 
-  it('is left alone once its request is given up', async () => {
+  it('is not sent on once its request is given up', async () => {
     adapter = await startAdapter({ firstByteTimeoutMs: 100 }, sending([Buffer.alloc(20_000_000)]));
     adapter.provider.answer = () => undefined;
     const frames = (await Array.fromAsync(send(adapter))).map(readable);

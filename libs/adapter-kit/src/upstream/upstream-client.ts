@@ -4,7 +4,7 @@ import { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import type { AdapterConfig } from '../adapter-config.ts';
 import type { AdapterMetrics } from '../adapter-metrics.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
-import { readWholeBody, UpstreamExchange } from './upstream-exchange.ts';
+import { UpstreamExchange } from './upstream-exchange.ts';
 
 type RequestBody = Uint8Array | string | readonly Uint8Array[];
 
@@ -20,13 +20,6 @@ export interface UpstreamRequest {
   /** How long the answer may take. See `UpstreamExchange.endWithin`. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-}
-
-/** A provider's answer to a small request, whole. */
-export interface UpstreamAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
 }
 
 export type UpstreamLimits = Pick<AdapterConfig, 'connectTimeoutMs' | 'maxStreamMs' | 'http2' | 'proxies'>;
@@ -55,19 +48,10 @@ export class UpstreamClient implements AsyncDisposable {
     return exchange;
   }
 
-  /** Sends a request and reads its whole answer within its time. Throws UpstreamError when there is none. */
-  async request(request: UpstreamRequest): Promise<UpstreamAnswer> {
-    using exchange = this.send(request);
-    const { status, headers } = await exchange.head();
-    return { status, headers, body: await readWholeBody(exchange, maxAnswerBytes) };
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#dispatcher.destroy();
   }
 }
-
-const maxAnswerBytes = 4 * 1024 * 1024;
 
 /** Little is joined, so that it leaves in one write. Large bodies go in slices, as fast as the connection takes them. */
 function toSend(headers: UpstreamRequest['headers'], body: RequestBody) {
@@ -85,7 +69,7 @@ function* slicesOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
 
 const sliceBytes = 256 * 1024;
 
-/** Node's certificates hold, those of NODE_EXTRA_CA_CERTS too. */
+/** Trusts the certificates that Node trusts, those of NODE_EXTRA_CA_CERTS too. */
 function createDispatcher({ connectTimeoutMs, http2, proxies }: UpstreamLimits): EnvHttpProxyAgent {
   const tls = { allowH2: http2, preferH2: http2 };
   const connectDirectly = buildConnector({ ...tls, timeout: connectTimeoutMs });

@@ -1,6 +1,6 @@
 /**
- * Why an exchange with a provider broke off. `malformed`: what came is no whole answer. `too_large`: it is more than is held of an
- * answer. `cancelled`: our side left.
+ * Why an exchange with a provider broke off. `malformed`: what came is no whole answer. `too_large`: it is larger than the bound on an
+ * answer. `cancelled`: our side gave up.
  */
 export type UpstreamErrorKind = 'network' | 'timeout' | 'malformed' | 'too_large' | 'cancelled';
 

@@ -20,7 +20,7 @@ export interface ExchangeOptions {
 
 /**
  * One request to a provider and its answer, which is read by waiting for it. Bytes that are not read yet are kept up to a
- * bound; then the socket is left alone, so that a slow reader slows the provider down and memory stays flat.
+ * bound; then the socket is paused, so that a slow reader slows the provider down and memory stays flat.
  *
  * Time is limited while the reader waits: the time in which it does not read is its own, not the provider's. A limit that
  * passes, the signal or disposing it closes the connection at once, and every method throws UpstreamError from then on.
@@ -102,7 +102,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
     this.#silenceMs = timeoutMs;
   }
 
-  /** Nothing more is wanted. The little that may be left is passed over, so that the connection can be used again. */
+  /** Nothing more is wanted. What little still comes is dropped, so that the connection can be used again. */
   release(): void {
     this.#isReleased = true;
     if (this.#isOver) return;
@@ -204,15 +204,16 @@ export async function readWholeBody(exchange: UpstreamExchange, maxBytes: number
 
 async function readUpTo(exchange: UpstreamExchange, maxBytes: number) {
   const chunks: Buffer[] = [];
-  let [size, error]: [number, UpstreamError | undefined] = [0, undefined];
-  try {
-    for (let more = await exchange.read(); more !== undefined && size < maxBytes; more = await exchange.read()) {
-      chunks.push(...more);
-      size += more.reduce((sum, { length }) => sum + length, 0);
+  let error: UpstreamError | undefined;
+  for (let size = 0; size < maxBytes && error === undefined; ) {
+    const read = await exchange.read().catch((thrown: UpstreamError) => thrown);
+    if (read === undefined) break;
+    if (read instanceof UpstreamError) {
+      error = read;
+    } else {
+      chunks.push(...read);
+      size += read.reduce((sum, { length }) => sum + length, 0);
     }
-  } catch (thrown) {
-    if (!(thrown instanceof UpstreamError)) throw thrown;
-    error = thrown;
   }
   return { body: Buffer.concat(chunks).subarray(0, maxBytes), error };
 }
@@ -223,11 +224,7 @@ const leftOverTimeoutMs = 1_000;
 const maxUnreadBytes = 64 * 1024;
 
 function joined(headers: IncomingHeaders): UpstreamHead['headers'] {
-  const entries = Object.entries(headers).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.join(', ') : value,
-  ]);
-  return Object.fromEntries(entries);
+  return Object.fromEntries(Object.entries(headers).map(([name, value = '']) => [name, [value].flat().join(', ')]));
 }
 
 function toUpstreamError(error: Error & { readonly code?: string }): UpstreamError {

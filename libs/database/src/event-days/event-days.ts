@@ -20,7 +20,7 @@ export interface ReadThenChange<T> {
 }
 
 /**
- * The local days of `usage_events`: each one's room is made before its first event, and removed with all of its events
+ * The local days of a table that is kept by day: each one's room is made before its first event, and removed with all of its events
  * when nobody needs them. A day that was removed never comes back, so that no event of it can be counted anew.
  */
 export interface EventDays {
@@ -44,7 +44,10 @@ export interface EventDays {
   undisturbed<T>(work: ReadThenChange<T>): Promise<T>;
 }
 
-/** The days of a database's events. */
-export function eventDaysOf(database: GatewayDatabase): EventDays {
-  return isPostgres(database) ? new PostgresEventDays(database) : new SqliteEventDays(database);
+/** Tables whose rows are kept by day, under the key (local_day, request_id). */
+export type TableByDay = 'usage_events' | 'request_log';
+
+/** The days of a table's rows. */
+export function eventDaysOf(database: GatewayDatabase, table: TableByDay = 'usage_events'): EventDays {
+  return isPostgres(database) ? new PostgresEventDays(database, table) : new SqliteEventDays(database, table);
 }

@@ -1,6 +1,6 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { GatewayDatabase } from '../schema/database.ts';
-import type { EventDays, ReadThenChange, RemovedDays } from './event-days.ts';
+import type { EventDays, ReadThenChange, RemovedDays, TableByDay } from './event-days.ts';
 import { raiseFirstKeptDay } from './first-kept-day.ts';
 
 /** Deleted at a time: SQLite runs in the thread that serves requests. */
@@ -9,9 +9,11 @@ const batchEvents = 500;
 /** In SQLite the days share one table, in the order of days. */
 export class SqliteEventDays implements EventDays {
   readonly #database: GatewayDatabase;
+  readonly #table: TableByDay;
 
-  constructor(database: GatewayDatabase) {
+  constructor(database: GatewayDatabase, table: TableByDay = 'usage_events') {
     this.#database = database;
+    this.#table = table;
   }
 
   async open(): Promise<void> {}
@@ -21,7 +23,7 @@ export class SqliteEventDays implements EventDays {
   }
 
   async removeBefore(first: string, signal: AbortSignal): Promise<RemovedDays> {
-    await raiseFirstKeptDay(this.#database, first);
+    await raiseFirstKeptDay(this.#database, this.#table, first);
     let removed: RemovedDays = { days: 0, events: 0 };
     while (!signal.aborted) {
       const day = await this.#oldestDay();
@@ -42,7 +44,7 @@ export class SqliteEventDays implements EventDays {
 
   async #oldestDay(): Promise<string | undefined> {
     const row = await this.#database
-      .selectFrom('usage_events')
+      .selectFrom(this.#table)
       .select('local_day')
       .orderBy('local_day')
       .limit(1)
@@ -54,10 +56,10 @@ export class SqliteEventDays implements EventDays {
     let events = 0;
     while (!signal.aborted) {
       const { numDeletedRows } = await this.#database
-        .deleteFrom('usage_events')
+        .deleteFrom(this.#table)
         .where('local_day', '=', day)
         .where('request_id', 'in', (query) =>
-          query.selectFrom('usage_events').select('request_id').where('local_day', '=', day).limit(batchEvents),
+          query.selectFrom(this.#table).select('request_id').where('local_day', '=', day).limit(batchEvents),
         )
         .executeTakeFirstOrThrow();
       events += Number(numDeletedRows);

@@ -3,6 +3,7 @@ import * as tokens from './20261120090000-tokens.ts';
 import * as usage from './20261120090100-usage.ts';
 import * as usageByDay from './20261121090000-usage-by-day.ts';
 import * as accounts from './20261121100000-accounts.ts';
+import * as requestLog from './20261122090000-request-log.ts';
 
 /**
  * All migrations by name; the timestamp in front is their order. One that has run anywhere is never changed: a new
@@ -13,4 +14,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261120090100-usage': usage,
   '20261121090000-usage-by-day': usageByDay,
   '20261121100000-accounts': accounts,
+  '20261122090000-request-log': requestLog,
 };

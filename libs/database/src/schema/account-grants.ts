@@ -6,16 +6,14 @@ export interface AccountGrantsTable {
   readonly origin: string;
   /** One more with each change of the tokens or of the problem. */
   readonly version: number;
-  /** Sealed for this account. Null before the first refresh. */
+  /** Encrypted for this account. Null before the first refresh. */
   readonly tokens: string | null;
-  /** Which key sealed `tokens`. */
+  /** Which key encrypted `tokens`. */
   readonly key_id: string | null;
   /** Why the account can't be used until a person acts. Null: it can. */
   readonly problem: string | null;
   readonly updated_at_ms: number;
-  /** The number of the last one who was allowed to refresh. Whoever has a lower one comes too late. */
-  readonly fence: number;
-  /** Who may refresh now, if `locked_until_ms` is to come; for gateways without Redis. */
+  /** The broker that refreshes now, if `locked_until_ms` is to come. Null: none. */
   readonly locked_by: string | null;
   readonly locked_until_ms: number | null;
 }

@@ -12,9 +12,9 @@ export interface AccountsTable {
   /** Requests at a time. Null: not limited. */
   readonly max_concurrency: number | null;
   readonly credential_kind: StoredCredentialKind;
-  /** Sealed for this account: no other row can hold it. */
+  /** Encrypted for this account: no other row can hold it. */
   readonly credential: string;
-  /** Which key sealed `credential`. */
+  /** Which key encrypted `credential`. */
   readonly key_id: string;
   readonly state: StoredAccountState;
   readonly created_at_ms: number;

@@ -3,6 +3,7 @@ import type { AccountGrantsTable } from './account-grants.ts';
 import type { AccountsTable } from './accounts.ts';
 import type { AuditLogTable } from './audit-log.ts';
 import type { DeadLettersTable } from './dead-letters.ts';
+import type { RequestLogTable } from './request-log.ts';
 import type { SequencesTable } from './sequences.ts';
 import type { TokensTable } from './tokens.ts';
 import type { UsageDailyTable } from './usage-daily.ts';
@@ -18,6 +19,7 @@ export interface Database {
   readonly sequences: SequencesTable;
   readonly usage_events: UsageEventsTable;
   readonly usage_daily: UsageDailyTable;
+  readonly request_log: RequestLogTable;
   readonly usage_retention: UsageRetentionTable;
   readonly dead_letters: DeadLettersTable;
   readonly accounts: AccountsTable;

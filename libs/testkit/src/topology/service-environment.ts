@@ -77,5 +77,5 @@ const settingsOf: Readonly<Record<ServiceName, Settings>> = {
   }),
   identity: ({ backends, tokenHashKey }) => ({ DATABASE_URL: backends.postgresUrl, TOKEN_HASH_KEY: tokenHashKey }),
   'usage-ingest': ({ backends }) => ({ DATABASE_URL: backends.postgresUrl, NATS_URL: backends.natsUrl }),
-  'usage-query': ({ backends }) => ({ DATABASE_URL: backends.postgresUrl }),
+  'usage-query': ({ backends }) => ({ DATABASE_URL: backends.postgresUrl, NATS_URL: backends.natsUrl }),
 };

@@ -21,8 +21,8 @@ export function openPrimary(address: string): Primary {
       credentials: channel.client(CredentialService),
       usageQuery: channel.client(UsageQueryService),
       usageSink: {
-        record: async (events, signal) => {
-          await ingest.record({ events: [...events] }, { signal });
+        record: async ({ events, logs }, signal) => {
+          await ingest.record({ events: [...events], logs: [...logs] }, { signal });
         },
       },
     },

@@ -11,7 +11,7 @@ import { PoolBrokerService, type ReportRequest } from '@gateway/proto/pool/v1/po
 import { directClient, serviceRoute } from '@gateway/rpc';
 import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { RequestTrace } from '../trace/request-trace.ts';
+import { RequestLogEntry } from '../usage/request-log.ts';
 import { requestFrames } from './answer-frames.ts';
 import { attemptUntilAnswering } from './attempt-loop.ts';
 import { AttemptReporter } from './attempt-reporter.ts';
@@ -77,7 +77,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       caller: '',
       allowCandidateFailover: false,
       signal: new AbortController().signal,
-      trace: new RequestTrace({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
+      trace: new RequestLogEntry({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
       execute: (_lease, signal) =>
         adapter.execute(requestFrames(head, new PiecedBytes([new Uint8Array(3)])), { signal }),
     },

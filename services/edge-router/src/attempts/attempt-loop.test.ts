@@ -11,7 +11,6 @@ import {
   type ExecuteRequest,
   type ExecuteResponseSchema,
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AttemptGivenUp, NoAccountCause } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import { AttemptResult, LeaseSchema, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   type AcquireRequest,
@@ -19,10 +18,11 @@ import {
   PoolBrokerService,
   type ReportRequest,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { AttemptGivenUp, NoAccountCause } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { ClientLeft } from '../http/client-signal.ts';
-import { RequestTrace } from '../trace/request-trace.ts';
+import { RequestLogEntry } from '../usage/request-log.ts';
 import { requestFrames } from './answer-frames.ts';
 import { type AttemptPlan, attemptUntilAnswering } from './attempt-loop.ts';
 import { AttemptReporter } from './attempt-reporter.ts';
@@ -111,7 +111,7 @@ function setUp(
   const client = new AbortController();
   const brokerClient = directClient(serviceRoute(PoolBrokerService, broker));
   const reporter = new AttemptReporter({ broker: brokerClient, timeoutMs: 1_000, onGivenUp: refuse });
-  const trace = new RequestTrace({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
+  const trace = new RequestLogEntry({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
   const recorded: string[] = [];
   const recorder: AttemptPlan['recorder'] = {
     onLease: ({ accountId }) => void recorded.push(`lease ${accountId}`),
@@ -144,14 +144,14 @@ function setUp(
     if (end.kind === 'failed') throw end.error;
     return end;
   };
-  const { story } = trace;
+  const logged = trace.message;
   return {
     run: answer,
     end: run,
     asked,
     reported,
     sent,
-    story,
+    logged,
     cancelled: () => cancelled,
     recorded,
     leave: () => client.abort(new ClientLeft()),
@@ -301,7 +301,7 @@ describe('attemptUntilAnswering', () => {
   });
 
   it('leaves out the format whose adapter is away twice', async () => {
-    const { run, asked, sent, story } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES)], {
+    const { run, asked, sent, logged } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES)], {
       a: new RpcError('unavailable', 'no connection'),
       b: [answering],
     });
@@ -309,7 +309,7 @@ describe('attemptUntilAnswering', () => {
     expect(sent).toEqual(['a', 'a', 'b']);
     expect(asked[1]?.formats).toEqual([ProviderFormat.MESSAGES]);
     expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
-    expect(story.attempts[0]?.givenUp).toBe(AttemptGivenUp.ADAPTER_AWAY);
+    expect(logged.attempts[0]?.givenUp).toBe(AttemptGivenUp.ADAPTER_AWAY);
   });
 
   it('asks once more, with the same lease, when an adapter goes away before its answer begins', async () => {
@@ -336,31 +336,32 @@ describe('attemptUntilAnswering', () => {
     });
   });
 
-  it('traces every attempt, and why there was no further one', async () => {
+  it('logs every attempt, and why there was no further one', async () => {
     const exhausted = { case: 'exhausted', value: { retryAt: timestampFromMs(5_000) } } as const;
     const amended: Frame = { outcome: { ...limited.outcome, amended: 'sealed_reasoning' } };
     const refusal = new GatewayError('unsupported_content', 'not for this provider');
-    const { run, story } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES), exhausted], {
+    const { run, logged } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES), exhausted], {
       a: [amended],
       b: refusal,
     });
     await expect(run()).rejects.toMatchObject({ code: 'pool_exhausted' });
-    expect(story.attempts).toMatchObject([
+    expect(logged.attempts).toMatchObject([
       {
         accountId: 'a',
-        outcome: { result: AttemptResult.RATE_LIMITED, upstreamStatus: 429 },
+        result: AttemptResult.RATE_LIMITED,
+        upstreamStatus: 429,
         amended: 'sealed_reasoning',
-        firstByte: undefined,
       },
       { accountId: 'b', givenUp: AttemptGivenUp.NOT_EXPRESSIBLE },
     ]);
-    expect(story.noAccount).toMatchObject({ cause: NoAccountCause.EXHAUSTED, retryAtMs: 5_000 });
+    expect(logged.noAccount).toMatchObject({ cause: NoAccountCause.EXHAUSTED, retryAt: timestampFromMs(5_000) });
   });
 
-  it('traces an attempt that is answering as under way', async () => {
-    const { run, story } = setUp([lease('a')], { a: [answering] });
+  it('logs an attempt that is answering as not ended', async () => {
+    const { run, logged } = setUp([lease('a')], { a: [answering] });
     const { frames } = await run();
-    expect(story.attempts[0]).toMatchObject({ firstByte: expect.any(Number), outcome: undefined });
+    expect(logged.attempts[0]).toMatchObject({ firstByte: expect.any(Number) });
+    expect(logged.attempts[0]?.ended).toBeUndefined();
     await frames.return(undefined);
   });
 

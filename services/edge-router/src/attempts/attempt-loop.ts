@@ -1,7 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
 import type { ExecuteOutcome, ExecuteResponse, UpstreamAnswer } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AttemptGivenUp } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import {
   type Attempt,
   type AttemptOutcome,
@@ -12,9 +11,10 @@ import {
   type ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AcquireResponse, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
-import type { RequestTrace } from '../trace/request-trace.ts';
+import type { RequestLogEntry } from '../usage/request-log.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { type AnswerFrames, answerFrames } from './answer-frames.ts';
 import {
@@ -47,7 +47,7 @@ export interface AttemptPlan {
   /** Records what attempts use until one is answering. Absent: nothing is used. */
   readonly recorder?: Pick<UsageRecorder, 'onLease' | 'onSent' | 'onUsage' | 'onAttemptFailed'>;
   readonly trace: Pick<
-    RequestTrace,
+    RequestLogEntry,
     'onAsking' | 'onAcquired' | 'onBrokerAway' | 'onAnswering' | 'onAmended' | 'onAttemptEnded'
   >;
 }

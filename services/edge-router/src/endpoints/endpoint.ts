@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import type { RecentRequestService } from '@gateway/proto/edge/v1/recent_request_service_pb.js';
 import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
@@ -14,7 +13,7 @@ import type { Principal } from '../authentication/principal.ts';
 import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Route } from '../routes.ts';
-import type { RequestTrace } from '../trace/request-trace.ts';
+import type { RequestLogEntry } from '../usage/request-log.ts';
 import type { RecorderPeers } from '../usage/usage-recorder.ts';
 
 /** A request on its way through the edge. */
@@ -27,7 +26,7 @@ export interface RequestContext {
   /** Aborted when the client leaves before the answer is out, with a `ClientLeft` for a reason. */
   readonly signal: AbortSignal;
   /** Records for operators what becomes of the request. */
-  readonly trace: RequestTrace;
+  readonly trace: RequestLogEntry;
 }
 
 /** A request that has passed authentication and admission. */
@@ -48,8 +47,6 @@ export interface EndpointPeers {
   readonly renewals: LeaseRenewals;
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
   readonly usageQuery: Client<typeof UsageQueryService>;
-  /** The other worker processes of this edge; absent when it is alone. */
-  readonly neighbours?: Client<typeof RecentRequestService>;
   readonly recording: RecorderPeers;
 }
 

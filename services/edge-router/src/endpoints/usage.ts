@@ -8,23 +8,15 @@ import type { Principal } from '../authentication/principal.ts';
 import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 
-/** How long the ledger may take to show what this caller has just done, and to answer. */
+/** How long the ledger may take to catch up, and to answer. */
 const queryTimeoutMs = 5_000;
 
 /** Usage and limits of the calling token, and of no other. @see spec "GET /v1/usage" */
 export async function usage({ response, principal }: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { recent } = peers.recording;
-  const elsewhere = await peers.neighbours?.listRecent({ tokenId: principal.tokenId });
-  const includeRequestIds = [...recent.of(principal.tokenId), ...(elsewhere?.requestIds ?? [])];
   const [used, status] = await Promise.all([
-    peers.usageQuery.getUsage({ tokenId: principal.tokenId, includeRequestIds }, { timeoutMs: queryTimeoutMs }),
+    peers.usageQuery.getUsage({ tokenId: principal.tokenId }, { timeoutMs: queryTimeoutMs }),
     limitStatus(principal, peers),
   ]);
-  const missing = new Set(used.missingRequestIds);
-  recent.confirm(
-    principal.tokenId,
-    includeRequestIds.filter((requestId) => !missing.has(requestId)),
-  );
   sendJson(response, 200, {
     object: 'usage',
     token: { kind: principal.kind, label: principal.label },

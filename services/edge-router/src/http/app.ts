@@ -11,8 +11,7 @@ import { HttpFault } from '../errors/http-fault.ts';
 import type { ErrorDialect } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
 import type { Route } from '../routes.ts';
-import type { RecentTraces } from '../trace/recent-traces.ts';
-import { RequestTrace } from '../trace/request-trace.ts';
+import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
 import { ClientLeft, clientSignal, sentOrLeft } from './client-signal.ts';
 import { clientRequestIdOf, nameForMessages, requestIdOf } from './request-id.ts';
 import { sendError } from './respond.ts';
@@ -22,7 +21,7 @@ export interface AppPeers {
   readonly admission: AdmissionPeers;
   readonly endpoints: EndpointPeers;
   readonly events: RequestEvents;
-  readonly traces: RecentTraces;
+  readonly requestLog: RequestLog;
 }
 
 /** What the steps of a request know: each adds what the next ones need. */
@@ -63,20 +62,21 @@ export function createApp(routes: readonly Route[], peers: AppPeers): Express {
 /** How long a request waits for room for its body, in all. */
 const bodyWaitMs = 5_000;
 
-function begin(route: Route, { events, traces, endpoints: { clock } }: AppPeers): Step {
+function begin(route: Route, { events, endpoints: { clock, config } }: AppPeers): Step {
   return (request, response, next) => {
     if (route.errorDialect === 'messages') nameForMessages(response);
     events.requestStarted();
-    const trace = new RequestTrace({
-      requestId: requestIdOf(response),
+    const requestId = requestIdOf(response);
+    const trace = new RequestLogEntry({
+      requestId,
       clientRequestId: clientRequestIdOf(request),
       endpoint: route.path,
       receivedAtMs: clock.nowMs(),
+      slowMs: config.traceSlowMs,
     });
-    if (route.isTraced) traces.begin(trace);
     const signal = clientSignal(request, response);
     response.locals.dialect = route.errorDialect;
-    response.locals.context = { requestId: trace.requestId, route, request, response, signal, trace };
+    response.locals.context = { requestId, route, request, response, signal, trace };
     next();
   };
 }
@@ -133,17 +133,17 @@ function renderFailure(peers: AppPeers): ErrorRequestHandler<object, unknown, un
 /** Records the end of a request, when its answer is out. */
 async function finish(
   { context, allocation }: Partial<Locals> & Pick<Locals, 'context'>,
-  { events, traces }: AppPeers,
+  { events, requestLog }: AppPeers,
   errorCode?: GatewayErrorCode,
 ): Promise<void> {
-  const { response, signal, trace } = context;
+  const { route, response, signal, trace } = context;
   await sentOrLeft(response, signal);
   allocation?.[Symbol.dispose]();
   if (signal.reason instanceof ClientLeft && signal.reason.hasStalled) trace.onClientStalled();
   const status = signal.aborted ? 499 : response.statusCode;
   trace.onEnded({ status, errorCode, clientLeft: signal.aborted, waitedForRoomMs: allocation?.waitedMs ?? 0 });
-  traces.end(trace);
-  events.requestEnded(trace, traces.slowMs);
+  if (route.isLogged) requestLog.add(trace);
+  events.requestEnded(trace.message);
 }
 
 /** Each path has one method; what may be got may be asked for its head. */

@@ -1,18 +1,20 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { create, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { makePrivateDatabase } from '@gateway/config';
+import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 
-/** What is to be noted of one request. `closed`: it ended without usage. */
+/** What is to be noted of one request. `closed`: it ended without usage. `log`: what became of it. */
 export type OutboxChange =
   | { readonly kind: 'open'; readonly event: UsageRecorded }
   | { readonly kind: 'final'; readonly event: UsageRecorded }
+  | { readonly kind: 'log'; readonly log: RequestLogged }
   | { readonly kind: 'closed' };
 
-/** Finals in the order in which they were written. */
-export interface OutboxBatch {
-  readonly events: readonly UsageRecorded[];
+/** What is to be delivered, in the order in which it was written. */
+export interface OutboxBatch extends UsageBatch {
   /** The sequence number of the last one. Undefined: they have no rows. */
   readonly upTo: number | undefined;
   /** Rows that can't be read. */
@@ -69,8 +71,10 @@ export class OutboxFile implements Disposable {
     this.#database = database;
     this.#open = database.prepare('INSERT OR REPLACE INTO open_requests (request_id, event) VALUES (?, ?)');
     this.#close = database.prepare('DELETE FROM open_requests WHERE request_id = ?');
-    this.#final = database.prepare('INSERT INTO finals (sequence, written_ms, event) VALUES (?, ?, ?)');
-    this.#finals = database.prepare('SELECT sequence, event FROM finals WHERE sequence > ? ORDER BY sequence LIMIT ?');
+    this.#final = database.prepare('INSERT INTO finals (sequence, written_ms, is_log, event) VALUES (?, ?, ?, ?)');
+    this.#finals = database.prepare(
+      'SELECT sequence, is_log, event FROM finals WHERE sequence > ? ORDER BY sequence LIMIT ?',
+    );
     this.#confirm = database.prepare('DELETE FROM finals WHERE sequence <= ?');
     this.#lastSequence = Number(database.prepare('SELECT max(sequence) AS last FROM finals').get()?.last ?? 0);
   }
@@ -90,10 +94,17 @@ export class OutboxFile implements Disposable {
     let sequence = this.#lastSequence;
     this.#database.exec('BEGIN');
     try {
-      for (const [requestId, change] of changes) {
-        if (change.kind === 'open') this.#open.run(requestId, encoded(change.event));
-        else this.#close.run(requestId);
-        if (change.kind === 'final') this.#final.run(++sequence, Date.now(), encoded(change.event));
+      const nowMs = Date.now();
+      for (const [key, change] of changes) {
+        if (change.kind === 'log') {
+          this.#final.run(++sequence, nowMs, 1, toBinary(RequestLoggedSchema, change.log));
+        } else if (change.kind === 'open') {
+          this.#open.run(key, toBinary(UsageRecordedSchema, change.event));
+        } else {
+          this.#close.run(key);
+          if (change.kind === 'final')
+            this.#final.run(++sequence, nowMs, 0, toBinary(UsageRecordedSchema, change.event));
+        }
       }
       if (confirmedUpTo > 0) this.#confirm.run(confirmedUpTo);
       this.#database.exec('COMMIT');
@@ -110,8 +121,11 @@ export class OutboxFile implements Disposable {
     const rows = this.#finals.all(after, limit);
     const last = rows.at(-1);
     if (last === undefined) return undefined;
-    const events = rows.flatMap(({ event }) => decoded(event) ?? []);
-    return { events, upTo: Number(last.sequence), damaged: rows.length - events.length };
+    const events = rows.flatMap(({ is_log, event }) =>
+      is_log === 0 ? (decoded(UsageRecordedSchema, event) ?? []) : [],
+    );
+    const logs = rows.flatMap(({ is_log, event }) => (is_log === 0 ? [] : (decoded(RequestLoggedSchema, event) ?? [])));
+    return { events, logs, upTo: Number(last.sequence), damaged: rows.length - events.length - logs.length };
   }
 
   /** When the first final after a sequence number was written; undefined when there is none. */
@@ -128,7 +142,7 @@ export class OutboxFile implements Disposable {
   closeAbandoned(): void {
     const rows = this.#database.prepare('SELECT request_id, event FROM open_requests').all();
     const changes = rows.map(({ request_id, event }): [string, OutboxChange] => {
-      const known = decoded(event);
+      const known = decoded(UsageRecordedSchema, event);
       return [
         String(request_id),
         known === undefined ? { kind: 'closed' } : { kind: 'final', event: abandoned(known) },
@@ -157,16 +171,15 @@ export class OutboxFile implements Disposable {
 
 const schema = `
   CREATE TABLE IF NOT EXISTS open_requests (request_id TEXT PRIMARY KEY, event BLOB NOT NULL) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS finals (sequence INTEGER PRIMARY KEY, written_ms INTEGER NOT NULL, event BLOB NOT NULL);`;
+  CREATE TABLE IF NOT EXISTS finals (sequence INTEGER PRIMARY KEY, written_ms INTEGER NOT NULL, is_log INTEGER NOT NULL, event BLOB NOT NULL);`;
 
-function encoded(event: UsageRecorded): Uint8Array {
-  return toBinary(UsageRecordedSchema, event);
-}
-
-function decoded(event: unknown): UsageRecorded | undefined {
-  if (!(event instanceof Uint8Array)) return undefined;
+function decoded<S extends typeof UsageRecordedSchema | typeof RequestLoggedSchema>(
+  schema: S,
+  bytes: unknown,
+): MessageShape<S> | undefined {
+  if (!(bytes instanceof Uint8Array)) return undefined;
   try {
-    const message = fromBinary(UsageRecordedSchema, event);
+    const message = fromBinary(schema, bytes);
     return message.requestId === '' ? undefined : message;
   } catch {
     return undefined;

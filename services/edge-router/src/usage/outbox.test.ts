@@ -4,6 +4,8 @@ import { mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { create } from '@bufbuild/protobuf';
+import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
@@ -180,6 +182,49 @@ describe('Outbox', () => {
     await rename(join(folder, `${name}-wal.damaged`), join(folder, `${name}-wal`)).catch(() => undefined);
     await rename(join(folder, `${name}.damaged`), join(folder, name));
     await expect.poll(delivered).toEqual(['r1']);
+  });
+
+  it('has delivered a request when its end resolves', async () => {
+    await using edge = await startEdge();
+    for (let n = 0; n < 20; n++) {
+      await edge.outbox.finish(usageEvent(`r${n}`));
+      expect(ledger.rows.has(`r${n}`)).toBe(true);
+    }
+  });
+
+  it('lets requests end while the ledger is away or late, and waits for it again when it is back', {
+    retry: 2,
+  }, async () => {
+    ledger.away = true;
+    await using edge = await startEdge();
+    await edge.outbox.finish(usageEvent('r0'));
+    const startedMs = performance.now();
+    for (let n = 1; n <= 20; n++) await edge.outbox.finish(usageEvent(`r${n}`));
+    expect(performance.now() - startedMs).toBeLessThan(250);
+    ledger.away = false;
+    await expect.poll(() => ledger.rows.size).toBe(21);
+    await edge.outbox.finish(usageEvent('last'));
+    expect(ledger.rows.has('last')).toBe(true);
+    const stuck = startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
+    await using late = await stuck;
+    const stuckMs = performance.now();
+    for (let n = 1; n <= 20; n++) await late.outbox.finish(usageEvent(`late${n}`));
+    expect(performance.now() - stuckMs).toBeLessThan(1_000);
+  });
+
+  it('delivers log entries too, also those of a process that died, and leaves them out when too much waits', async () => {
+    const killed = await startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
+    expect(killed.outbox.log(create(RequestLoggedSchema, { requestId: 'l1', status: 429 }))).toBe(true);
+    await killed.outbox.finish(usageEvent('r1'));
+    expect(killed.outbox.log(create(RequestLoggedSchema, { requestId: 'r1', status: 200 }))).toBe(true);
+    await sleep(10);
+    await killed.kill();
+    await using edge = await startEdge();
+    await expect.poll(() => [...ledger.logs.keys()].sort()).toEqual(['l1', 'r1']);
+    expect(ledger.rows.size).toBe(1);
+    edge.isDiskFull = true;
+    await edge.outbox.finish(usageEvent('r2'));
+    expect(edge.outbox.log(create(RequestLoggedSchema, { requestId: 'r2' }))).toBe(false);
   });
 
   describe('of a process that died', () => {

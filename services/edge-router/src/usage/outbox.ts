@@ -4,13 +4,17 @@ import { access, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 import { narrowMode } from '@gateway/config';
+import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import type { UsageBatch } from '@gateway/usage-stream/usage-message';
+import { adoptAbandoned } from './adopt-abandoned.ts';
+import type { OutboxBacklog, OutboxEvents } from './outbox-events.ts';
 import { isDamage, type OutboxBatch, type OutboxChange, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
 
 /** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
 export interface UsageSink {
-  /** Resolves when the events are safe on the other side. May be repeated with the same events. */
-  record(events: readonly UsageRecorded[], signal: AbortSignal): Promise<void>;
+  /** Resolves when a batch is safe on the other side. May be repeated with the same batch. */
+  record(batch: UsageBatch, signal: AbortSignal): Promise<void>;
 }
 
 export interface OutboxOptions {
@@ -30,32 +34,14 @@ export interface OutboxOptions {
   readonly tendMs?: number;
 }
 
-/** What operators learn of the outbox. */
-export interface OutboxEvents {
-  /** A delivery failed. It is repeated. */
-  deliveryFailed(fault: unknown): void;
-  /** Something else failed behind the requests, and is tried again. */
-  faulted(fault: unknown): void;
-  /** The disk took nothing: usage waits in memory. */
-  writeFailed(fault: unknown): void;
-  /** A file can't be read, or so many rows of it. */
-  damaged(path: string, rows: number | undefined): void;
-  /** An event that neither disk nor memory had room for: it will not be in the ledger. */
-  lost(event: UsageRecorded): void;
-  backlog(backlog: OutboxBacklog): void;
-}
-
-export interface OutboxBacklog {
-  /** Finished requests of this process that the ledger has not confirmed. */
-  readonly events: number;
-  /** How long the oldest of them has waited; 0 when none waits. */
-  readonly oldestSeconds: number;
-  /** Size of all files in the folder. */
-  readonly bytes: number;
-}
-
-/** Events of one delivery at most. */
-const batchEvents = 500;
+/** Rows of one delivery at most. */
+const batchRows = 500;
+/** Two deliveries begin so far apart at least: what ends together goes together, what ends alone goes at once. */
+const gatherMs = 2;
+/** How long the end of a request waits for its delivery. */
+const lateMs = 300;
+/** With so many rows to deliver, nothing more is logged: their room is for usage. */
+const maxRowsWithLogs = 20_000;
 const maxRetryMs = 5_000;
 const sendTimeoutMs = 10_000;
 
@@ -75,6 +61,10 @@ export class Outbox implements AsyncDisposable {
   readonly #openInFile = new Set<string>();
   #file: OutboxFile;
   #flush: Promise<void> | undefined;
+  /** Ends of requests that wait for their delivery. */
+  #waiters: { readonly sequence: number; readonly resolve: () => void }[] = [];
+  /** The sink has failed or is slow: no end of a request waits for it. */
+  #isSinkLate = false;
   #isDiskFailing = false;
   #isClosed = false;
   /** Finals of the file up to this sequence number are confirmed, though their rows may still stand. */
@@ -107,22 +97,31 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * Notes how a request ended. Resolves when this survives the death of the process, or when the disk has been found not
-   * to take it; delivery goes on behind it. Never rejects. The event must not be changed any more.
+   * Notes how a request ended. Resolves when this is delivered. While the sink is late or away: when it survives the death of
+   * the process, or when the disk has been found not to take it. Never rejects. The event must not be changed any more.
    */
   finish(event: UsageRecorded): Promise<void> {
     return this.#note(event.requestId, { kind: 'final', event });
   }
 
+  /** Notes what became of a request. Goes with the next usage, or within `tendMs`. False when there is no room. */
+  log(log: RequestLogged): boolean {
+    if (this.#isDiskFailing || this.#waitingRows >= maxRowsWithLogs) return false;
+    this.#note(`log ${log.requestId}`, { kind: 'log', log });
+    return true;
+  }
+
   /** Stops delivering and closes the file; what is not delivered stays for the next process. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#writePending();
+    this.#announce();
     this.#retryPause.abort();
     await Promise.race([
       this.#untilDelivered(),
       sleep(this.#options.lastDeliveryMs ?? 1_000, undefined, { ref: false }),
     ]);
     this.#stop.abort(new Error('the outbox is closed'));
+    this.#sinkIsLate();
     this.#retryPause.abort();
     this.#announce();
     await Promise.all(this.#background);
@@ -133,7 +132,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   async #untilDelivered(): Promise<void> {
-    while (this.#waitingEvents > 0 && !this.#stop.signal.aborted) await this.#arrival.promise;
+    while (this.#waitingRows > 0 && !this.#stop.signal.aborted) await this.#arrival.promise;
   }
 
   #note(requestId: string, change: OutboxChange): Promise<void> {
@@ -152,12 +151,34 @@ export class Outbox implements AsyncDisposable {
     this.#flush ??= nextTick().then(() => {
       this.#flush = undefined;
       this.#writePending();
+      return this.#untilConfirmed(this.#file.lastSequence);
     });
     return this.#flush;
   }
 
+  #untilConfirmed(sequence: number): Promise<void> | undefined {
+    const rows = sequence - this.#confirmedUpTo;
+    if (rows <= 0 || rows > batchRows || this.#isSinkLate || this.#isDiskFailing || this.#isClosed) return undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiters.push({ sequence, resolve });
+    return promise;
+  }
+
+  /** Lets go those who wait for what is confirmed; all of them when the sink is late. */
+  #resolveWaiters(): void {
+    const isOver = ({ sequence }: { readonly sequence: number }) => this.#isSinkLate || sequence <= this.#confirmedUpTo;
+    for (const waiter of this.#waiters) if (isOver(waiter)) waiter.resolve();
+    this.#waiters = this.#waiters.filter((waiter) => !isOver(waiter));
+  }
+
+  #sinkIsLate(): void {
+    this.#isSinkLate = true;
+    this.#resolveWaiters();
+  }
+
   #writePending(): void {
     if (this.#isClosed) return;
+    const hasUsage = this.#pending.values().some(({ kind }) => kind === 'final');
     try {
       this.#file.write(this.#pending, this.#confirmedUpTo);
       for (const [requestId, { kind }] of this.#pending) {
@@ -171,7 +192,7 @@ export class Outbox implements AsyncDisposable {
       this.#options.events.writeFailed(fault);
       if (isDamage(fault)) this.#replaceFile();
     }
-    this.#announce();
+    if (hasUsage) this.#announce();
   }
 
   /** Its rows are lost but for those that can still be read; what comes from now on is not. */
@@ -183,6 +204,7 @@ export class Outbox implements AsyncDisposable {
     this.#file = newFile(this.#options);
     this.#confirmedUpTo = 0;
     this.#openInFile.clear();
+    this.#sinkIsLate();
   }
 
   /** Something may be there to be delivered. */
@@ -203,29 +225,35 @@ export class Outbox implements AsyncDisposable {
         continue;
       }
       try {
-        if (batch.events.length > 0) await this.#send(batch.events);
+        const sentMs = performance.now();
+        await this.#send(batch);
+        this.#confirm(batch);
+        pauseMs = retryMs;
+        const restMs = gatherMs - (performance.now() - sentMs);
+        if (restMs > 0) await sleep(restMs);
       } catch (fault) {
+        this.#sinkIsLate();
         if (this.#stop.signal.aborted) return;
         this.#options.events.deliveryFailed(fault);
         this.#retryPause = new AbortController();
         await sleep(pauseMs, undefined, { signal: this.#retryPause.signal }).catch(() => undefined);
         pauseMs = Math.min(pauseMs * 2, maxRetryMs);
-        continue;
       }
-      pauseMs = retryMs;
-      this.#confirm(batch);
     }
   }
 
   /** A sink that ignores the signal delays neither the retry nor the end of the process. */
-  async #send(events: readonly UsageRecorded[]): Promise<void> {
+  async #send({ events, logs }: OutboxBatch): Promise<void> {
+    if (events.length + logs.length === 0) return;
+    const late = setTimeout(() => this.#sinkIsLate(), lateMs);
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendTimeoutMs)]);
     const given = Promise.withResolvers<never>();
     const giveUp = () => given.reject(signal.reason);
     signal.addEventListener('abort', giveUp, { once: true });
     try {
-      await Promise.race([this.#options.sink.record(events, signal), given.promise]);
+      await Promise.race([this.#options.sink.record({ events, logs }, signal), given.promise]);
     } finally {
+      clearTimeout(late);
       signal.removeEventListener('abort', giveUp);
     }
   }
@@ -233,14 +261,14 @@ export class Outbox implements AsyncDisposable {
   /** What the disk does not take is delivered from memory. */
   #nextBatch(): OutboxBatch | undefined {
     try {
-      const stored = this.#file.finals(this.#confirmedUpTo, batchEvents);
+      const stored = this.#file.finals(this.#confirmedUpTo, batchRows);
       if (stored !== undefined) return stored;
     } catch (fault) {
       this.#options.events.faulted(fault);
       if (isDamage(fault)) this.#replaceFile();
     }
-    const events = this.#isDiskFailing ? this.#pendingFinals().slice(0, batchEvents) : [];
-    return events.length === 0 ? undefined : { events, upTo: undefined, damaged: 0 };
+    const events = this.#isDiskFailing ? this.#pendingFinals().slice(0, batchRows) : [];
+    return events.length === 0 ? undefined : { events, logs: [], upTo: undefined, damaged: 0 };
   }
 
   #confirm({ events, upTo, damaged }: OutboxBatch): void {
@@ -249,8 +277,11 @@ export class Outbox implements AsyncDisposable {
       return;
     }
     this.#confirmedUpTo = upTo;
+    this.#isSinkLate = false;
+    this.#resolveWaiters();
     if (damaged > 0) this.#options.events.damaged(this.#file.path, damaged);
     if (!this.#isDiskFailing) void this.#scheduleFlush();
+    this.#announce();
   }
 
   /** Its row, should it have one, is of no use any more. */
@@ -263,7 +294,7 @@ export class Outbox implements AsyncDisposable {
     return [...this.#pending.values()].flatMap((change) => (change.kind === 'final' ? change.event : []));
   }
 
-  get #waitingEvents(): number {
+  get #waitingRows(): number {
     return this.#file.lastSequence - this.#confirmedUpTo + this.#pendingFinals().length;
   }
 
@@ -283,50 +314,28 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
+  #adoptAbandoned(): Promise<void> {
+    const { folder, synchronous, events, openFile = OutboxFile.open } = this.#options;
+    return adoptAbandoned({
+      folder,
+      own: () => this.#file,
+      open: (path) => openFile(path, synchronous),
+      batchRows,
+      events,
+      signal: this.#stop.signal,
+      onAdopted: () => this.#announce(),
+    });
+  }
+
   async #measureBacklog(): Promise<OutboxBacklog> {
     const oldestMs = this.#file.writtenAtMs(this.#confirmedUpTo);
     const files = (await readdir(this.#options.folder)).map((name) => stat(join(this.#options.folder, name)));
     const sizes = (await Promise.allSettled(files)).map((file) => (file.status === 'fulfilled' ? file.value.size : 0));
     return {
-      events: this.#waitingEvents,
+      events: this.#waitingRows,
       oldestSeconds: oldestMs === undefined ? 0 : (Date.now() - oldestMs) / 1_000,
       bytes: sizes.reduce((sum, size) => sum + size, 0),
     };
-  }
-
-  /** Takes over what dead processes left in the folder. */
-  async #adoptAbandoned(): Promise<void> {
-    const { folder, events } = this.#options;
-    for (const name of await readdir(folder)) {
-      const path = join(folder, name);
-      if (!name.endsWith('.sqlite') || path === this.#file.path) continue;
-      try {
-        await this.#adopt(path);
-      } catch (fault) {
-        events.faulted(fault);
-        if (!isDamage(fault)) continue;
-        OutboxFile.setAside(path);
-        events.damaged(path, undefined);
-      }
-    }
-  }
-
-  /** Copies a file into this process' own and removes it. Cut short, it is done again: the ledger knows the ids. */
-  async #adopt(path: string): Promise<void> {
-    const { openFile = OutboxFile.open, synchronous } = this.#options;
-    using abandoned = openFile(path, synchronous);
-    if (abandoned === undefined) return;
-    abandoned.closeAbandoned();
-    let batch = abandoned.finals(0, batchEvents);
-    for (; batch !== undefined; batch = abandoned.finals(batch.upTo, batchEvents)) {
-      if (this.#stop.signal.aborted) return;
-      const changes = batch.events.map((event): [string, OutboxChange] => [event.requestId, { kind: 'final', event }]);
-      this.#file.write(new Map(changes));
-      if (batch.damaged > 0) this.#options.events.damaged(path, batch.damaged);
-      this.#announce();
-      await nextTick();
-    }
-    abandoned.remove();
   }
 }
 

@@ -2,11 +2,9 @@ import { create } from '@bufbuild/protobuf';
 import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../authentication/principal.ts';
 import type { Charge } from './day-budget-charger.ts';
-import { RecentRequests } from './recent-requests.ts';
 import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
 
 const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt-5.5' });
@@ -17,7 +15,6 @@ function setUp(limits: Principal['limits'] = { requestsPerMinute: 1, tokensPerDa
   const lines: string[] = [];
   const finals: UsageRecorded[] = [];
   const charges: Charge[] = [];
-  const recent = new RecentRequests(new ManualClock(1_000_000));
   const peers = {
     outbox: {
       open: (event: UsageRecorded) => void lines.push(`open ${Outcome[event.outcome]} ${event.outputTokens}`),
@@ -25,17 +22,16 @@ function setUp(limits: Principal['limits'] = { requestsPerMinute: 1, tokensPerDa
       finish: async (event: UsageRecorded) => void finals.push(event),
     },
     charger: { charge: async (charge: Charge) => void charges.push(charge) },
-    recent,
   } satisfies RecorderPeers;
   const principal: Principal = { tokenId: 't1', caller: 'c', kind: 'service', label: 'ci', limits };
   const admission = { admittedAtMs: 1_000, localDay: '2026-11-20', headers: {} };
   const request = { requestId: 'r1', principal, admission, endpoint: '/v1/chat/completions', bodyBytes: 401 };
-  return { recorder: new UsageRecorder(request, peers), lines, finals, charges, recent };
+  return { recorder: new UsageRecorder(request, peers), lines, finals, charges };
 }
 
 describe('UsageRecorder', () => {
   it('records the last report once, and charges input plus output to the day of the admission', async () => {
-    const { recorder, finals, charges, recent } = setUp();
+    const { recorder, finals, charges } = setUp();
     recorder.onLease(lease);
     recorder.onUsage(usage(10n, 1n, true));
     recorder.onUsage(usage(12n, 30n));
@@ -53,7 +49,6 @@ describe('UsageRecorder', () => {
       outcome: Outcome.COMPLETED,
     });
     expect(charges).toEqual([{ key: 'token:t1', requestId: 'r1', localDay: '2026-11-20', tokens: 42 }]);
-    expect(recent.of('t1')).toEqual(['r1']);
   });
 
   it('charges nothing to a token without a day budget', async () => {

@@ -8,12 +8,10 @@ import { limiterTerms } from '../admission/limiter-terms.ts';
 import type { Principal } from '../authentication/principal.ts';
 import type { DayBudgetCharger } from './day-budget-charger.ts';
 import type { Outbox } from './outbox.ts';
-import type { RecentRequests } from './recent-requests.ts';
 
 export interface RecorderPeers {
   readonly outbox: Pick<Outbox, 'open' | 'close' | 'finish'>;
   readonly charger: Pick<DayBudgetCharger, 'charge'>;
-  readonly recent: RecentRequests;
 }
 
 export interface RecordedRequest {
@@ -91,8 +89,8 @@ export class UsageRecorder {
   };
 
   /**
-   * Records the request and settles it: when this resolves its event is safe and its tokens are charged to the day, so that
-   * the next request sees both. Nothing is recorded of a request that no provider was sent. Later calls change nothing.
+   * Records the request and settles it: when this resolves its event is delivered, or at least on disk, and its tokens are
+   * charged to the day: the next request sees both. Nothing is recorded of a request that no provider was sent. Later calls change nothing.
    * @param last usage that came with the very end.
    */
   end(outcome: Outcome, last?: Usage): Promise<void> {
@@ -117,7 +115,6 @@ export class UsageRecorder {
   async #record(event: UsageRecorded, outcome: Outcome): Promise<void> {
     event.outcome = outcome;
     this.#isBooked = true;
-    this.#peers.recent.add(event.tokenId, event.requestId);
     // Neither ever rejects.
     await Promise.all([this.#peers.outbox.finish(event), this.#settle(event)]);
   }

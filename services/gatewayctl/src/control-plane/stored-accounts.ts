@@ -1,7 +1,7 @@
 import { openGatewayDatabase } from '@gateway/all-in-one/gateway-database';
 import { ConfigError, type Environment, EnvReader } from '@gateway/config';
 import { type GatewayDatabase, migrate, pendingMigrations } from '@gateway/database';
-import { AccountTable } from '@gateway/pool-broker/credentials/stored-accounts/account-table';
+import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
 import { systemClock } from '@gateway/time';
 
 /** The accounts in the gateway's database. They are reached there and nowhere else, so that no secret travels to a service. */

@@ -1,45 +1,50 @@
-import type {
-  AdmitRequest,
-  AdmitResponse,
-  AdmitStreamRequest,
-  AdmitStreamResponse,
-} from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { Limiter } from '../admission/limiter.ts';
-import { answerInOrder } from '../messages/answer-in-order.ts';
-import { buildDecision } from '../messages/build-decision.ts';
-import { readCheck } from '../messages/read-check.ts';
-
-/** How many batches of one stream are decided at once; the caller's further ones wait in the transport. */
-const maxBatchesAtOnce = 64;
-/** How many checks of one batch are: a batch may hold hundreds of thousands. */
-const maxChecksAtOnce = 1_000;
+import type { AdmitStreamRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { Limiter } from '../limiter.ts';
+import { admit } from './admit.ts';
 
 /**
- * Decides batches of checks, all at once, and answers them in order. When the service drains it answers the batches it
- * has read and ends the stream; the caller opens another one. A check that is not valid ends the stream with its error.
+ * Decides batches of checks, one after the other, and answers them in order. When the service drains it answers the batch that it has
+ * read and ends the stream; the caller opens another one. A check that is not valid ends the stream with its error.
  */
-export function admitStream(
+export async function* admitStream(
   limiter: Limiter,
   requests: AsyncIterable<AdmitStreamRequest>,
   draining: AbortSignal,
-): AsyncGenerator<AdmitStreamResponse> {
-  return answerInOrder({
-    requests,
-    answer: async ({ checks }) => ({
-      $typeName: 'gateway.limiter.v1.AdmitStreamResponse',
-      decisions: await decideAll(limiter, checks),
-    }),
-    maxAtOnce: maxBatchesAtOnce,
-    stopping: draining,
-  });
+) {
+  for await (const { checks } of until(draining, requests)) {
+    const decisions: Awaited<ReturnType<typeof admit>>[] = [];
+    for (let start = 0; start < checks.length; start += checksAtOnce) {
+      const some = checks.slice(start, start + checksAtOnce);
+      decisions.push(...(await Promise.all(some.map((check) => admit(limiter, check)))));
+    }
+    yield { decisions };
+  }
 }
 
-async function decideAll(limiter: Limiter, checks: readonly AdmitRequest[]): Promise<AdmitResponse[]> {
-  const requests = checks.map(readCheck);
-  const decisions: AdmitResponse[] = [];
-  for (let start = 0; start < requests.length; start += maxChecksAtOnce) {
-    const some = await limiter.admitAll(requests.slice(start, start + maxChecksAtOnce));
-    for (const decision of some) decisions.push(buildDecision(decision));
+/** A batch may have hundreds of thousands of checks; the store must decide each in time. */
+const checksAtOnce = 500;
+
+async function* until<T>(stop: AbortSignal, source: AsyncIterable<T>): AsyncGenerator<T> {
+  const iterator = source[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await nextUntil(stop, iterator);
+      if (next?.done !== false) return;
+      yield next.value;
+    }
+  } finally {
+    // Not awaited: a source that waits for its caller would hold up the end.
+    iterator.return?.().catch(() => undefined);
   }
-  return decisions;
+}
+
+/** Undefined when it is aborted first. The signal outlives the stream: nothing stays with it. */
+function nextUntil<T>(stop: AbortSignal, iterator: AsyncIterator<T>): Promise<IteratorResult<T> | undefined> {
+  return new Promise((resolve, reject) => {
+    const end = () => resolve(undefined);
+    if (stop.aborted) end();
+    stop.addEventListener('abort', end, { once: true });
+    const release = () => stop.removeEventListener('abort', end);
+    iterator.next().then(resolve, reject).finally(release);
+  });
 }

@@ -1,12 +1,16 @@
-import type { PeekRequest, PeekResponse } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { Limiter } from '../admission/limiter.ts';
-import { buildStatus } from '../messages/build-status.ts';
-import { readKey, readLimits } from '../messages/read-check.ts';
+import type { PeekRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { Limiter } from '../limiter.ts';
+import { decide } from './admit.ts';
+import { buildStatus, readKey, readLimits } from './messages.ts';
 
 /** Reads both limits and changes nothing. */
-export async function peek(limiter: Limiter, request: PeekRequest): Promise<PeekResponse> {
-  return {
-    $typeName: 'gateway.limiter.v1.PeekResponse',
-    status: buildStatus(await limiter.peek(readKey(request.key), readLimits(request.limits))),
-  };
+export async function peek(limiter: Limiter, { key, limits }: PeekRequest) {
+  const check = {
+    key: readKey(key),
+    limits: readLimits(limits),
+    requestId: undefined,
+    costKind: 'request_only',
+  } as const;
+  const { status } = await decide(limiter, check);
+  return { status: buildStatus(status) };
 }

@@ -1,17 +1,22 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { ReconcileDayRequest, ReconcileDayResponseSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { Limiter } from '../admission/limiter.ts';
-import { readKey, readLocalDay } from '../messages/read-check.ts';
+import { GatewayError } from '@gateway/errors';
+import type { ReconcileDayRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { Limiter } from '../limiter.ts';
+import { dayState } from '../windows/decide.ts';
+import { readKey, readLocalDay } from './messages.ts';
 
 /** Compares a day's counter with the ledger and puts it right. */
-export async function reconcileDay(
-  limiter: Limiter,
-  request: ReconcileDayRequest,
-): Promise<MessageInitShape<typeof ReconcileDayResponseSchema>> {
-  const { usedTokensBefore, usedTokensAfter, pendingTokens } = await limiter.reconcile(
-    readKey(request.key),
-    readLocalDay(request.localDay),
-  );
+export async function reconcileDay({ dayTotals, clock }: Limiter, request: ReconcileDayRequest) {
+  const key = readKey(request.key);
+  const localDay = readLocalDay(request.localDay);
+  if (!dayTotals.covers(key)) {
+    throw new GatewayError('invalid_request', 'key must be of the form token:<id>: no ledger knows of others.');
+  }
+  if (dayState(localDay, clock.nowMs()) !== 'open') {
+    throw new GatewayError('invalid_request', 'local_day must be today or the day before.');
+  }
+  const reloaded = await dayTotals.reload(key, localDay, { force: true });
+  if (reloaded === undefined) throw new GatewayError('internal_error', 'The counter or the ledger does not answer.');
+  const { usedTokensBefore, usedTokensAfter, pendingTokens } = reloaded;
   return {
     ...(usedTokensBefore === undefined ? {} : { usedTokensBefore: BigInt(usedTokensBefore) }),
     usedTokensAfter: BigInt(usedTokensAfter),

@@ -1,4 +1,4 @@
--- Takes note that a replica lives.
+-- Records that a replica lives.
 -- KEYS: the replicas of its group, by when they were heard of last.
 -- ARGV: the replica, for how many milliseconds it may be silent, time of a test.
 -- Answers {replicas, how many of them come before this one in the order of their names}
@@ -6,11 +6,11 @@
 local group_key, replica, silence = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local now = clock_ms(ARGV[3])
 
-redis.call('ZREMRANGEBYSCORE', group_key, '-inf', as_text(now - silence))
+redis.call('ZREMRANGEBYSCORE', group_key, '-inf', now - silence)
 -- Those that were heard of before the clock was set back.
-redis.call('ZREMRANGEBYSCORE', group_key, as_text(now + silence), '+inf')
-redis.call('ZADD', group_key, as_text(now), replica)
-redis.call('PEXPIRE', group_key, as_text(silence))
+redis.call('ZREMRANGEBYSCORE', group_key, now + silence, '+inf')
+redis.call('ZADD', group_key, now, replica)
+redis.call('PEXPIRE', group_key, silence)
 local replicas, position = redis.call('ZRANGE', group_key, 0, -1), 0
 for _, other in ipairs(replicas) do
   if other < replica then

@@ -1,23 +1,53 @@
 import type { ReplicaPlace } from '@gateway/lifecycle/replica-share';
 import type { LocalDay } from '@gateway/time';
-import type { Decision, LimitStatus } from '../windows/limit-status.ts';
-import type { CostKind, Limits } from '../windows/limits.ts';
+import type { Decision, Question } from '../windows/decide.ts';
+import type { RecordedAdmission } from '../windows/minute-window.ts';
 
 /**
- * What the caller knows of the tokens that a key used on a day before the store began to count; undefined when nothing.
- * What the store itself remembers wins.
+ * Where windows and day counters live. Each verb is one atomic step on the store's own clock, and each may be repeated:
+ * the same request id takes no second slot while its entry is in the window, and adds its tokens once while it is pending
+ * and for two minutes.
+ *
+ * A day counter is the ledger's total plus the settled requests that the ledger does not have yet, which are pending. Of a
+ * key that no ledger knows it is what was settled.
  */
-export type KnownDayBase = (day: LocalDay) => number | undefined;
-
-export interface KeyQuestion {
-  readonly key: string;
-  readonly limits: Limits;
-  readonly dayBase: KnownDayBase;
+export interface LimitStore {
+  /** Decides both limits and takes a slot when it admits. A refused request leaves no trace. */
+  admit(check: Check): Promise<Decision | DayTotalUnknown>;
+  /** Adds a request's tokens to its day. */
+  settle(settlement: Settlement): Promise<DayTotal>;
+  /**
+   * The ids of pending requests, to ask the ledger for. Undefined when another limiter asked less than `pauseMs` ago (0: it does
+   * not matter), or when the counter can't be read.
+   */
+  pendingIds(key: string, day: LocalDay, pauseMs: number): Promise<readonly string[] | undefined>;
+  /**
+   * Gives a day's counter the ledger's total. Requests that the total holds are pending no more. A total below an earlier one is
+   * believed only when forced: a replica of the ledger may lag, and answers may overtake each other.
+   */
+  reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay>;
+  /** Adds requests that were admitted elsewhere to a window, each once, also beyond a limit. */
+  recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void>;
+  /** Records that a replica of a group lives, and answers its place; undefined when those of others are not known now. */
+  heartbeat(group: string, replicaId: string): Promise<ReplicaPlace | undefined>;
+  /** Connects, if there is something to connect to. */
+  start?(): Promise<void>;
+  /** Why nothing can be decided now; undefined when it can. */
+  notReady?(): string | undefined;
 }
 
-export interface AdmitCheck extends KeyQuestion {
-  readonly requestId: string;
-  readonly costKind: CostKind;
+export interface Check extends Question {
+  readonly key: string;
+  /** Undefined to read both limits and change nothing: then nothing is refused. */
+  readonly requestId: string | undefined;
+  /** Whether the day's total must have been loaded from a ledger first. Else it counts from zero until it was. */
+  readonly hasLedger: boolean;
+}
+
+/** The day's total was not loaded yet, and a day budget can't be judged without it. Nothing was decided. */
+export interface DayTotalUnknown {
+  readonly kind: 'day_total_unknown';
+  readonly localDay: LocalDay;
 }
 
 export interface Settlement {
@@ -26,94 +56,49 @@ export interface Settlement {
   /** The day of the request's admission. */
   readonly localDay: LocalDay;
   readonly tokens: number;
-  /** When nothing is known of the day's base, a ledger is: the tokens count as pending until it has the request. */
-  readonly dayBase: KnownDayBase;
+  /** Whether a ledger will have the request: it is pending until then. */
+  readonly hasLedger: boolean;
 }
 
-/** A request that took its slot elsewhere, so many milliseconds ago. */
-export interface RecordedAdmission {
-  readonly requestId: string;
-  readonly ageMs: number;
+export interface DayTotal {
+  readonly usedTokens: number;
+  /** False when what the ledger has is missing. */
+  readonly isLoaded: boolean;
 }
 
-/** A reconciliation under way: no other one of the same day may begin until it has finished or was given up. */
-export interface OpenReconciliation {
-  readonly ticket: string;
-  /** Settled requests of which the store does not know that the ledger has them. */
-  readonly pendingIds: readonly string[];
-}
-
-/** What a ledger says of a day, read in one snapshot. */
-export interface LedgerSnapshot {
+/** What the ledger says of a key's day, read in one snapshot. */
+export interface LedgerTotal {
   readonly totalTokens: number;
   /** Those of the pending requests that are in the total. */
   readonly includedIds: readonly string[];
+  readonly force?: boolean;
 }
 
-export interface ReconciledDay {
-  /** Undefined when the store knew no base. */
+export interface ReloadedDay {
+  /** Undefined when no total had been loaded. */
   readonly usedTokensBefore: number | undefined;
   readonly usedTokensAfter: number;
   /** Settled tokens that the ledger does not have yet. */
   readonly pendingTokens: number;
 }
 
-export interface DayTotal {
-  readonly usedTokens: number;
-  /** False when tokens from before the store began to count may be missing. */
-  readonly baseKnown: boolean;
-}
-
-/** The day's counter lacks its base, and a day budget can't be judged without it. Nothing was decided. */
-export interface DayBaseUnknown {
-  readonly kind: 'day_base_unknown';
-  readonly localDay: LocalDay;
-}
-
 /**
- * Where windows and day counters live. Each verb is one atomic step on the store's own clock, and each may be repeated:
- * the same request id takes no second slot while its entry is in the window, and adds its tokens once while it is pending
- * and for two minutes. A store that has all at hand answers `admit` and `settle` at once.
+ * Requests of one key and day that are pending by their ids: as many as the ledger can be asked for in one call. Of further ones
+ * only the tokens count. While more than half as many are pending, the ledger is far behind, and its total waits.
  */
-export interface LimitStore {
-  /** Decides both limits and takes a slot when it admits. A refused request leaves no trace. */
-  admit(check: AdmitCheck): Promise<Decision | DayBaseUnknown> | Decision | DayBaseUnknown;
-  /** As `admit`, of many at once: each is decided by itself, one after the other. Answers in their order. */
-  admitAll(checks: readonly AdmitCheck[]): Promise<readonly (Decision | DayBaseUnknown)[]>;
-  /** Adds a request's tokens to its day. */
-  settle(settlement: Settlement): Promise<DayTotal> | DayTotal;
-  /** As `settle`, of many at once. */
-  settleAll(settlements: readonly Settlement[]): Promise<readonly DayTotal[]>;
-  /** Reads both limits and changes nothing. */
-  peek(question: KeyQuestion): Promise<{ readonly kind: 'status'; readonly status: LimitStatus } | DayBaseUnknown>;
-  /** Gives a day's counter the base that it lacks; settled tokens stay, a base that is there wins. Answers the total. */
-  rememberDayBase(key: string, day: LocalDay, tokens: number): Promise<number>;
-  /**
-   * Begins to compare a day's counter with the ledger. Undefined when another limiter did so less than `pauseMs` ago;
-   * with `force` that one's result is refused instead.
-   */
-  beginReconciliation(
-    key: string,
-    day: LocalDay,
-    options: { readonly pauseMs: number; readonly force?: boolean },
-  ): Promise<OpenReconciliation | undefined>;
-  /**
-   * Makes the ledger's total the base, and takes what it holds out of the pending tokens. Undefined, and nothing changes,
-   * when the ticket is no longer the latest. A total below the base is believed only when forced: a replica of the ledger
-   * may lag.
-   */
-  finishReconciliation(
-    key: string,
-    day: LocalDay,
-    ticket: string,
-    ledger: LedgerSnapshot & { readonly force?: boolean },
-  ): Promise<ReconciledDay | undefined>;
-  /** Takes note of requests that were admitted elsewhere, each once, also beyond a limit. */
-  recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void>;
-  /** Takes note that a replica of a group lives, and answers its place; undefined when those of others are not known now. */
-  heartbeat(group: string, replicaId: string): Promise<ReplicaPlace | undefined>;
-  /** Connects, if there is something to connect to. */
-  start?(): Promise<void>;
-  /** Why nothing can be decided now; undefined when it can. */
-  notReady?(): string | undefined;
+export const maxPendingIds = 10_000;
+
+export interface KeyedAdmission extends RecordedAdmission {
+  readonly key: string;
+}
+
+/** Records many admissions, a bounded number at a time: a store must answer each call within its deadline. */
+export async function recordAll(
+  store: Pick<LimitStore, 'recordAdmissions'>,
+  admissions: readonly KeyedAdmission[],
+): Promise<void> {
+  for (let start = 0; start < admissions.length; start += 500) {
+    const byKey = Map.groupBy(admissions.slice(start, start + 500), ({ key }) => key);
+    await Promise.all(Array.from(byKey, ([key, ofKey]) => store.recordAdmissions(key, ofKey)));
+  }
 }

@@ -9,7 +9,7 @@ const request = (key: string, requestId = 'a') => ({
   requestId,
   limits: { requestsPerMinute: 10, tokensPerDay: 100 },
   costKind: 'request_and_tokens' as const,
-  dayBase: () => 0,
+  hasLedger: false,
 });
 const settlement = (key: string, requestId: string) => ({
   ...request(key, requestId),
@@ -26,11 +26,11 @@ describe('the memory limit store', () => {
       await store.settle(settlement(`key-${n}`, 'a'));
     }
     expect(store.size).toBe(200);
-    clock.advanceMs(60_000);
-    await store.peek(request('other'));
+    clock.advanceMs(60_001);
+    await store.admit({ ...request('other'), requestId: undefined });
     expect(store.size).toBe(100);
     clock.advanceMs(24 * 3_600_000);
-    await store.peek(request('other'));
+    await store.admit({ ...request('other'), requestId: undefined });
     expect(store.size).toBe(0);
   });
 
@@ -41,7 +41,9 @@ describe('the memory limit store', () => {
       await store.admit(request(`key-${n}`));
     }
     expect(store.size).toBe(10);
-    expect(await store.peek(request('busy'))).toMatchObject({ status: { requests: { remaining: 0 } } });
+    expect(await store.admit({ ...request('busy'), requestId: undefined })).toMatchObject({
+      status: { requests: { remaining: 0 } },
+    });
   });
 
   it('remembers only so many settled requests', async () => {
@@ -49,7 +51,7 @@ describe('the memory limit store', () => {
     for (const requestId of ['a', 'b', 'c']) await store.settle(settlement('key', requestId));
     expect(await store.settle(settlement('key', 'a'))).toMatchObject({ usedTokens: 3 });
     await store.settle(settlement('key', 'd'));
-    expect(await store.settle(settlement('key', 'a'))).toMatchObject({ usedTokens: 4 });
-    expect(await store.settle(settlement('key', 'b'))).toMatchObject({ usedTokens: 5 });
+    expect(await store.settle(settlement('key', 'b'))).toMatchObject({ usedTokens: 4 });
+    expect(await store.settle(settlement('key', 'a'))).toMatchObject({ usedTokens: 5 });
   });
 });

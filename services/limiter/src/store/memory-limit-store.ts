@@ -1,26 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import type { ReplicaPlace } from '@gateway/lifecycle/replica-share';
-import type { Clock, LocalDay } from '@gateway/time';
-import { daySpanAt } from '../windows/day-budget.ts';
-import { decide } from '../windows/decide.ts';
-import type { KeyFacts } from '../windows/key-facts.ts';
-import { admittedWith, type Decision, refusedWith, statusOf } from '../windows/limit-status.ts';
-import { emptyWindow } from '../windows/minute-window.ts';
-import type { KeptAdmission } from './admission-file.ts';
-import { type DayCounter, DayCounters } from './day-counters.ts';
-import type {
-  AdmitCheck,
-  DayBaseUnknown,
-  DayTotal,
-  KeyQuestion,
-  LimitStore,
-  ReconciledDay,
-  RecordedAdmission,
-  Settlement,
-} from './limit-store.ts';
-import { maxPendingIds } from './max-pending-ids.ts';
-import { MinuteWindows, type SeenWindow } from './minute-windows.ts';
-import { ReplicaGroups } from './replica-groups.ts';
+import { type ReplicaPlace, replicaSilenceMs } from '@gateway/lifecycle/replica-share';
+import { type Clock, type LocalDay, localDayOf } from '@gateway/time';
+import { LRUCache } from 'lru-cache';
+import { type Decision, dayForgottenAtMs, decisionOf, refusalOf } from '../windows/decide.ts';
+import { emptyWindow, MinuteWindow, type RecordedAdmission, WINDOW_MS } from '../windows/minute-window.ts';
+import * as port from './limit-store.ts';
 
 export interface MemoryLimitStoreOptions {
   readonly clock: Clock;
@@ -28,188 +11,189 @@ export interface MemoryLimitStoreOptions {
   readonly maxKeys: number;
   /** Settled requests that are known again, besides pending ones: one repeated after so many others counts twice. */
   readonly maxSettledIds?: number;
-  /** False for a store that is never reconciled with a ledger: no request is kept as pending. Default true. */
-  readonly isReconciled?: boolean;
-  /** Admissions that windows may hold for others to be recorded too; unlimited unless told. */
+  /** Admissions that windows may have for others to be recorded too. */
   readonly maxRecorded?: number;
-  /** Is given each request that takes a slot here, before it is answered. */
-  readonly onAdmitted?: (admission: KeptAdmission) => void;
+  /** Gets each request that takes a slot here, before it is answered. */
+  readonly onAdmitted?: (key: string, requestId: string, enteredMs: number) => void;
   /** For tests only. */
   readonly maxPendingIds?: number;
 }
 
-/** Windows and counters of one process. Exact and bounded. */
-export class MemoryLimitStore implements LimitStore {
-  readonly #clock: Clock;
-  readonly #isReconciled: boolean;
-  readonly #maxRecorded: number;
-  readonly #maxPendingIds: number;
-  readonly #onAdmitted: ((admission: KeptAdmission) => void) | undefined;
-  readonly #windows: MinuteWindows;
-  readonly #days: DayCounters;
-  readonly #replicas = new ReplicaGroups();
+/** Windows and counters of one process. Exact and bounded. Every verb is done when it returns its promise. */
+export class MemoryLimitStore implements port.LimitStore {
+  readonly #options: Required<MemoryLimitStoreOptions>;
+  readonly #windows: LRUCache<string, MinuteWindow>;
+  readonly #days: LRUCache<string, DayCounter>;
+  /** When each request was settled, the oldest first. */
+  readonly #settledIds = new Map<string, number>();
+  /** Group → replica → when it was heard of last. */
+  readonly #groups = new LRUCache<string, Map<string, number>>({ max: 1_000 });
+  /** In all windows. */
+  #admissions = 0;
+  #purgedAtMs = 0;
 
-  constructor({ clock, maxKeys, maxSettledIds = 100_000, ...options }: MemoryLimitStoreOptions) {
-    this.#isReconciled = options.isReconciled ?? true;
-    this.#maxRecorded = options.maxRecorded ?? Infinity;
-    this.#maxPendingIds = options.maxPendingIds ?? maxPendingIds;
-    this.#onAdmitted = options.onAdmitted;
-    this.#clock = clock;
-    this.#windows = new MinuteWindows(maxKeys);
-    this.#days = new DayCounters({ maxKeys, maxToldIds: maxSettledIds });
+  constructor(options: MemoryLimitStoreOptions) {
+    const defaults = { maxSettledIds: 100_000, maxRecorded: Infinity, onAdmitted: () => undefined };
+    this.#options = { ...defaults, maxPendingIds: port.maxPendingIds, ...options };
+    const bounds = { max: options.maxKeys, ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
+    this.#days = new LRUCache(bounds);
+    this.#windows = new LRUCache({ ...bounds, dispose: ({ size }) => this.#countAdmissions(-size) });
   }
 
-  /** Windows and day counters that are held now. */
+  /** Windows and day counters that are kept now. */
   get size(): number {
     return this.#windows.size + this.#days.size;
   }
 
-  admit(check: AdmitCheck): Decision | DayBaseUnknown {
-    const seen = this.#look(check);
-    if ('kind' in seen) return seen;
-    const { window, facts } = seen;
-    const { limits, costKind, requestId } = check;
-    if (window?.has(requestId)) return admittedWith(limits, facts);
-    if (decide({ limits, costKind, facts }) !== undefined) return refusedWith(limits, costKind, facts);
-    if (limits.requestsPerMinute === undefined) return admittedWith(limits, facts);
-    const taken = window ?? this.#windows.begin(check.key);
-    this.#windows.take(taken, requestId, facts.nowMs);
-    this.#onAdmitted?.({ key: check.key, requestId, enteredMs: facts.nowMs });
-    return admittedWith(limits, { ...facts, requests: taken.facts(limits.requestsPerMinute) });
+  async admit(check: port.Check): Promise<Decision | port.DayTotalUnknown> {
+    this.#purge();
+    const { key, requestId, limits } = check;
+    const clockMs = this.#options.clock.nowMs();
+    const localDay = localDayOf(clockMs);
+    const day = limits.tokensPerDay === undefined ? undefined : this.#days.get(nameOf(key, localDay));
+    if (limits.tokensPerDay !== undefined && check.hasLedger && day?.base === undefined)
+      return { kind: 'day_total_unknown', localDay };
+    const usedTokens = (day?.base ?? 0) + (day?.settled ?? 0);
+    const limit = limits.requestsPerMinute;
+    if (limit === undefined) return decisionOf(check, { nowMs: clockMs, localDay, usedTokens, requests: emptyWindow });
+
+    const window = this.#windows.get(key) ?? new MinuteWindow();
+    const nowMs = this.#change(window, () => window.advance(clockMs));
+    const facts = () => ({ nowMs, localDay, usedTokens, requests: window.facts(limit) });
+    if (requestId === undefined || window.has(requestId)) return decisionOf(check, facts(), true);
+    if (refusalOf(check, facts()) !== undefined) return decisionOf(check, facts());
+    this.#change(window, () => window.take(requestId, nowMs));
+    this.#keep(key, window);
+    this.#options.onAdmitted(key, requestId, nowMs);
+    return decisionOf(check, facts(), true);
   }
 
-  async admitAll(checks: readonly AdmitCheck[]): Promise<readonly (Decision | DayBaseUnknown)[]> {
-    return checks.map((check) => this.admit(check));
-  }
-
-  settle({ key, requestId, localDay, tokens, dayBase }: Settlement): DayTotal {
-    const nowMs = this.#clock.nowMs();
-    this.#days.forgetOver(nowMs);
-    const callersBase = dayBase(localDay);
+  async settle({ key, requestId, localDay, tokens, hasLedger }: port.Settlement): Promise<port.DayTotal> {
+    const name = nameOf(key, localDay);
     // What adds nothing begins no counter.
-    const day = tokens === 0 ? this.#days.get(key, localDay) : this.#days.open(key, localDay);
-    if (day !== undefined && tokens !== 0 && !this.#days.holds(day, requestId, nowMs)) {
+    const day = tokens === 0 ? this.#days.get(name) : this.#openDay(key, localDay);
+    if (day !== undefined && tokens !== 0 && !day.pending.has(requestId) && this.#isNew(`${name}/${requestId}`)) {
       day.settled = plus(day.settled, tokens);
-      this.#note(day, requestId, tokens, this.#isReconciled && callersBase === undefined);
+      if (hasLedger && day.pending.size < this.#options.maxPendingIds) day.pending.set(requestId, tokens);
     }
-    const base = day?.base ?? callersBase;
-    return { usedTokens: (base ?? 0) + (day?.settled ?? 0), baseKnown: base !== undefined };
+    const usedTokens = (day?.base ?? 0) + (day?.settled ?? 0);
+    return { usedTokens, isLoaded: day?.base !== undefined || !hasLedger };
   }
 
-  async settleAll(settlements: readonly Settlement[]): Promise<readonly DayTotal[]> {
-    return settlements.map((settlement) => this.settle(settlement));
+  async pendingIds(key: string, localDay: LocalDay): Promise<readonly string[]> {
+    return [...(this.#days.get(nameOf(key, localDay))?.pending.keys() ?? [])];
   }
 
-  async peek(question: KeyQuestion): ReturnType<LimitStore['peek']> {
-    const seen = this.#look(question);
-    return 'kind' in seen ? seen : { kind: 'status', status: statusOf(question.limits, seen.facts) };
-  }
-
-  async rememberDayBase(key: string, day: LocalDay, tokens: number): Promise<number> {
-    return this.giveDayBase(key, day, tokens);
-  }
-
-  giveDayBase(key: string, day: LocalDay, tokens: number): number {
-    const counter = this.#days.open(key, day);
-    counter.base ??= tokens;
-    return counter.base + counter.settled;
-  }
-
-  async beginReconciliation(...[key, localDay, { pauseMs, force }]: Parameters<LimitStore['beginReconciliation']>) {
-    const day = this.#days.open(key, localDay);
-    const nowMs = this.#clock.nowMs();
-    if (nowMs < day.pausedUntilMs && !force) return undefined;
-    day.pausedUntilMs = nowMs + pauseMs;
-    day.ticket = randomUUID();
-    return { ticket: day.ticket, pendingIds: Array.from(day.pending, ([requestId]) => requestId) };
-  }
-
-  async finishReconciliation(
-    ...[key, localDay, ticket, { totalTokens, includedIds, force }]: Parameters<LimitStore['finishReconciliation']>
-  ): Promise<ReconciledDay | undefined> {
-    const nowMs = this.#clock.nowMs();
-    const day = this.#days.open(key, localDay);
-    if (day.ticket !== ticket) return undefined;
+  async reloadDay(key: string, localDay: LocalDay, { totalTokens, includedIds, force }: port.LedgerTotal) {
+    const day = this.#openDay(key, localDay);
     const usedTokensBefore = day.base === undefined ? undefined : day.base + day.settled;
-    day.base = force ? totalTokens : Math.max(totalTokens, day.base ?? 0);
-    for (const requestId of includedIds) {
-      const tokens = day.pending.delete(requestId);
-      if (tokens === undefined) continue;
-      day.settled -= tokens;
-      this.#days.noteTold(day, requestId, nowMs);
+    for (const requestId of includedIds) day.pending.delete(requestId);
+    if (day.base === undefined || force || day.pending.size * 2 <= this.#options.maxPendingIds) {
+      day.base = force ? totalTokens : Math.max(totalTokens, day.base ?? 0);
+      day.settled = day.pending.values().reduce(plus, 0);
     }
-    if (day.pending.size * 2 <= this.#maxPendingIds) {
-      day.settled -= day.unlisted;
-      day.unlisted = 0;
-    }
-    day.settled = Math.max(0, day.settled);
     return { usedTokensBefore, usedTokensAfter: day.base + day.settled, pendingTokens: day.settled };
   }
 
-  /** Takes note of requests that took their slots elsewhere, as far as there is room for them. */
+  /** Makes this the day's total, whatever it was. */
+  setDayTotal(key: string, localDay: LocalDay, tokens: number): void {
+    const day = this.#openDay(key, localDay);
+    day.base = tokens;
+    day.settled = 0;
+    day.pending.clear();
+  }
+
+  /** As far as there is room for them. */
   async recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void> {
-    const clockMs = this.#clock.nowMs();
-    this.#windows.forgetIdle(clockMs);
-    for (const admission of admissions) {
-      if (this.#windows.admissions < this.#maxRecorded) this.#windows.record(key, admission, clockMs);
-    }
+    this.#purge();
+    const some = admissions.slice(0, Math.max(0, this.#options.maxRecorded - this.#admissions));
+    if (some.length === 0) return;
+    const window = this.#windows.get(key) ?? new MinuteWindow();
+    this.#change(window, () => window.record(some, this.#options.clock.nowMs()));
+    this.#keep(key, window);
+  }
+
+  /** What was admitted in the last minute, here or elsewhere. */
+  admissions(): readonly port.KeyedAdmission[] {
+    const clockMs = this.#options.clock.nowMs();
+    const admissionsOf = (key: string, window: MinuteWindow) =>
+      window.admissions(clockMs).map((admission) => ({ key, ...admission }));
+    return [...this.#windows.entries()].flatMap(([key, window]) => admissionsOf(key, window));
   }
 
   async heartbeat(group: string, replicaId: string): Promise<ReplicaPlace> {
-    return this.#replicas.heartbeat(group, replicaId, this.#clock.nowMs());
+    const nowMs = this.#options.clock.nowMs();
+    const heard = (this.#groups.get(group) ?? new Map<string, number>()).set(replicaId, nowMs);
+    this.#groups.set(group, heard);
+    // Also those that were heard of before the clock was set back.
+    for (const [id, atMs] of heard) if (Math.abs(nowMs - atMs) >= replicaSilenceMs) heard.delete(id);
+    return { replicas: heard.size, position: [...heard.keys()].filter((id) => id < replicaId).length };
   }
 
-  /** As `recordAdmissions`, of a request that took its slot elsewhere just now. */
-  noteAdmission(key: string, requestId: string): void {
-    const clockMs = this.#clock.nowMs();
-    this.#windows.forgetIdle(clockMs);
-    if (this.#windows.admissions < this.#maxRecorded) this.#windows.record(key, { requestId, ageMs: 0 }, clockMs);
+  #change<T>(window: MinuteWindow, change: () => T): T {
+    const before = window.size;
+    const result = change();
+    this.#countAdmissions(window.size - before);
+    return result;
   }
 
-  /** What was admitted at `fromMs` or after it, by key. */
-  admittedSince(fromMs: number): Iterable<readonly [string, readonly RecordedAdmission[]]> {
-    return this.#windows.admittedSince(fromMs, this.#clock.nowMs());
+  /** Keeps a window until its newest entry is a minute old: that entry may be ahead of the clock. */
+  #keep(key: string, window: MinuteWindow): void {
+    const clockMs = this.#options.clock.nowMs();
+    const nowMs = this.#change(window, () => window.advance(clockMs));
+    this.#windows.set(key, window, { ttl: nowMs - clockMs + WINDOW_MS });
   }
 
-  /** Forgets what was used, so that it is asked for anew; who settled stays known, and so do the windows. */
-  forgetDayTotals(): void {
-    this.#days.forgetTotals();
+  #countAdmissions(more: number): void {
+    this.#admissions += more;
   }
 
-  /** Takes note of a request that counts from now on, so that it is known again. */
-  #note(day: DayCounter, requestId: string, tokens: number, hasLedger: boolean): void {
-    const hasRoom = day.pending.size < this.#maxPendingIds;
-    if (hasLedger && hasRoom) day.pending.add(requestId, tokens);
-    else this.#days.noteTold(day, requestId, this.#clock.nowMs());
-    if (hasLedger && !hasRoom) day.unlisted = plus(day.unlisted, tokens);
+  #openDay(key: string, localDay: LocalDay): DayCounter {
+    const known = this.#days.get(nameOf(key, localDay));
+    if (known !== undefined) return known;
+    const day: DayCounter = { base: undefined, settled: 0, pending: new Map() };
+    const ttl = Math.max(1, dayForgottenAtMs(localDay) - this.#options.clock.nowMs());
+    this.#days.set(nameOf(key, localDay), day, { ttl });
+    return day;
   }
 
-  #look({ key, limits, dayBase }: KeyQuestion): Seen | DayBaseUnknown {
-    const clockMs = this.#clock.nowMs();
-    this.#windows.forgetIdle(clockMs);
-    this.#days.forgetOver(clockMs);
-    const { day } = daySpanAt(clockMs);
-    const usedTokens = limits.tokensPerDay === undefined ? 0 : this.#usedTokens(key, day, dayBase(day));
-    if (usedTokens === undefined) return { kind: 'day_base_unknown', localDay: day };
-    if (limits.requestsPerMinute === undefined) {
-      return { window: undefined, facts: { nowMs: clockMs, localDay: day, requests: emptyWindow, usedTokens } };
+  /** Whether a request was not settled in the last two minutes. From now on it was. */
+  #isNew(name: string): boolean {
+    const expiredMs = this.#options.clock.nowMs() - settledIdMs;
+    if ((this.#settledIds.get(name) ?? expiredMs) > expiredMs) return false;
+    this.#settledIds.delete(name);
+    this.#settledIds.set(name, expiredMs + settledIdMs);
+    for (const [oldest, settledMs] of this.#settledIds) {
+      if (settledMs > expiredMs && this.#settledIds.size <= this.#options.maxSettledIds) break;
+      this.#settledIds.delete(oldest);
     }
-    const { window, nowMs = clockMs }: Partial<SeenWindow> = this.#windows.look(key, clockMs) ?? {};
-    const requests = window?.facts(limits.requestsPerMinute) ?? emptyWindow;
-    return { window, facts: { nowMs, localDay: day, requests, usedTokens } };
+    return true;
   }
 
-  #usedTokens(key: string, day: LocalDay, knownBase: number | undefined): number | undefined {
-    const counter = this.#days.get(key, day);
-    const base = counter?.base ?? knownBase;
-    return base === undefined ? undefined : base + (counter?.settled ?? 0);
+  /** Drops what has expired, now and then: what is not asked for any more would stay. */
+  #purge(): void {
+    const nowMs = this.#options.clock.nowMs();
+    if (Math.abs(nowMs - this.#purgedAtMs) < 10_000) return;
+    this.#purgedAtMs = nowMs;
+    this.#windows.purgeStale();
+    this.#days.purgeStale();
   }
 }
 
-interface Seen {
-  /** Undefined when the key has none yet, or its requests are not limited. */
-  readonly window: SeenWindow['window'] | undefined;
-  readonly facts: KeyFacts;
+interface DayCounter {
+  /** The ledger's total; undefined when it was not loaded. */
+  base: number | undefined;
+  /** Tokens that are not in it. */
+  settled: number;
+  /** Of the settled ones those that the ledger will have: tokens by request. */
+  readonly pending: Map<string, number>;
+}
+
+const settledIdMs = 120_000;
+
+/** A day has no slash, so that no two names are alike. */
+function nameOf(key: string, day: LocalDay): string {
+  return `${day}/${key}`;
 }
 
 /** Stands still at the largest exact number. */

@@ -5,7 +5,7 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AdmitCheck, LimitStore } from './limit-store.ts';
+import type { Check, LimitStore } from './limit-store.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 import { openEmbeddedLimitStore } from './open-embedded-limit-store.ts';
 
@@ -30,50 +30,47 @@ describe('the embedded limit store', () => {
     await using resources = new AsyncDisposableStack();
     return await work(await openEmbeddedLimitStore({ config, path, runtime, clock }, resources));
   };
-  const kindOf = (store: LimitStore, requestId: string, limit = 2) => {
-    const decision = store.admit(check('a', requestId, limit));
-    if (decision instanceof Promise) throw new Error('it answers at once');
-    return decision.kind;
-  };
+  const kindOf = async (store: LimitStore, requestId: string, limit = 2) =>
+    (await store.admit(check('a', requestId, limit))).kind;
 
   it('knows the last minute of the one before it, to the millisecond', async () => {
-    await withStore((store) => kindOf(store, 'r1'));
+    await withStore(async (store) => kindOf(store, 'r1'));
     clock.advanceMs(10_000);
-    await withStore((store) => {
-      expect(kindOf(store, 'r2')).toBe('admitted');
-      expect(kindOf(store, 'r3')).toBe('refused');
+    await withStore(async (store) => {
+      expect(await kindOf(store, 'r2')).toBe('admitted');
+      expect(await kindOf(store, 'r3')).toBe('refused');
       // The same request takes no second slot.
-      expect(kindOf(store, 'r1')).toBe('admitted');
+      expect(await kindOf(store, 'r1')).toBe('admitted');
     });
     clock.advanceMs(49_999);
-    await withStore((store) => expect(kindOf(store, 'r4')).toBe('refused'));
+    await withStore(async (store) => expect(await kindOf(store, 'r4')).toBe('refused'));
     clock.advanceMs(1);
-    await withStore((store) => {
-      expect(kindOf(store, 'r5')).toBe('admitted');
-      expect(kindOf(store, 'r6')).toBe('refused');
+    await withStore(async (store) => {
+      expect(await kindOf(store, 'r5')).toBe('admitted');
+      expect(await kindOf(store, 'r6')).toBe('refused');
     });
   });
 
   it('holds admissions for a minute, and no longer, when the clock was set back by hours', async () => {
-    await withStore((store) => [kindOf(store, 'r1'), kindOf(store, 'r2')]);
+    await withStore(async (store) => [await kindOf(store, 'r1'), await kindOf(store, 'r2')]);
     clock.advanceMs(-7_200_000);
-    await withStore((store) => expect(kindOf(store, 'r3')).toBe('refused'));
+    await withStore(async (store) => expect(await kindOf(store, 'r3')).toBe('refused'));
     clock.advanceMs(30_000);
-    await withStore((store) => expect(kindOf(store, 'r4')).toBe('refused'));
+    await withStore(async (store) => expect(await kindOf(store, 'r4')).toBe('refused'));
     clock.advanceMs(30_000);
-    await withStore((store) => expect(kindOf(store, 'r5')).toBe('admitted'));
+    await withStore(async (store) => expect(await kindOf(store, 'r5')).toBe('admitted'));
   });
 
   it('knows a request by its latest entry, also when the clock was set back', async () => {
-    await withStore((store) => {
-      kindOf(store, 'r1');
+    await withStore(async (store) => {
+      await kindOf(store, 'r1');
       clock.advanceMs(60_000);
-      kindOf(store, 'r1');
+      await kindOf(store, 'r1');
     });
     clock.advanceMs(-1);
-    await withStore((store) => [kindOf(store, 'r2'), expect(kindOf(store, 'r3')).toBe('refused')]);
+    await withStore(async (store) => [await kindOf(store, 'r2'), expect(await kindOf(store, 'r3')).toBe('refused')]);
     clock.advanceMs(1_000);
-    await withStore((store) => expect(kindOf(store, 'r4')).toBe('refused'));
+    await withStore(async (store) => expect(await kindOf(store, 'r4')).toBe('refused'));
   });
 
   it('decides as one that is never started again', async () => {
@@ -99,7 +96,7 @@ describe('the embedded limit store', () => {
             store = await openEmbeddedLimitStore({ config, path, runtime, clock }, resources);
           }
           const question = check(key, `r${request}`, 3);
-          expect(store.admit(question)).toEqual(lasting.admit(question));
+          expect(await store.admit(question)).toEqual(await lasting.admit(question));
         }
         await resources.disposeAsync();
       }),
@@ -109,8 +106,8 @@ describe('the embedded limit store', () => {
 
   it('begins anew with a file that is damaged, and keeps it from other users', async () => {
     writeFileSync(path, 'this is no database, but as long as one: '.repeat(200));
-    await withStore((store) => [kindOf(store, 'r1'), kindOf(store, 'r2')]);
-    await withStore((store) => expect(kindOf(store, 'r3')).toBe('refused'));
+    await withStore(async (store) => [await kindOf(store, 'r1'), await kindOf(store, 'r2')]);
+    await withStore(async (store) => expect(await kindOf(store, 'r3')).toBe('refused'));
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
@@ -119,7 +116,7 @@ describe('the embedded limit store', () => {
     const store = await openEmbeddedLimitStore({ config, path, runtime, clock }, resources);
     // What is done last is undone first: the file is closed, as a disk that failed would be.
     await resources.disposeAsync();
-    expect([kindOf(store, 'r1'), kindOf(store, 'r2'), kindOf(store, 'r3')]).toEqual([
+    expect([await kindOf(store, 'r1'), await kindOf(store, 'r2'), await kindOf(store, 'r3')]).toEqual([
       'admitted',
       'admitted',
       'refused',
@@ -128,12 +125,12 @@ describe('the embedded limit store', () => {
   });
 });
 
-function check(key: string, requestId: string, requestsPerMinute: number): AdmitCheck {
+function check(key: string, requestId: string, requestsPerMinute: number): Check {
   return {
     key,
     requestId,
     limits: { requestsPerMinute, tokensPerDay: undefined },
     costKind: 'request_only',
-    dayBase: () => 0,
+    hasLedger: false,
   };
 }

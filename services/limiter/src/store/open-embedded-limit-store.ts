@@ -1,9 +1,12 @@
+import { rmSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { makePrivateDatabase } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import type { LimiterConfig } from '../config.ts';
-import { AdmissionFile } from './admission-file.ts';
-import { reasonOf } from './failure-reason.ts';
-import type { LimitStore } from './limit-store.ts';
+import { createLimiterMetrics, reasonOf } from '../metrics.ts';
+import { WINDOW_MS } from '../windows/minute-window.ts';
+import { type KeyedAdmission, type LimitStore, recordAll } from './limit-store.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 
 export interface EmbeddedLimitStoreOptions {
@@ -14,30 +17,107 @@ export interface EmbeddedLimitStoreOptions {
   readonly clock?: Clock;
 }
 
-/** The store of a limiter that is alone: in memory, with the minute windows that the process before it left. */
+/**
+ * The store of a limiter that is alone: in memory, with the minute windows that the process before it left. Each admission is handed
+ * to the operating system before its request is answered; nothing waits for the disk. So a process that is killed and started again
+ * knows them all, after a loss of power the last ones may be missing, and a file that is damaged is made anew.
+ */
 export async function openEmbeddedLimitStore(
   { config: { memoryMaxKeys: maxKeys }, path, runtime, clock = systemClock }: EmbeddedLimitStoreOptions,
   resources: AsyncDisposableStack,
 ): Promise<LimitStore> {
-  const file = resources.use(new AdmissionFile({ path, clock, onFault: admissionNotKept(runtime) }));
-  const store = new MemoryLimitStore({ clock, maxKeys, onAdmitted: (admission) => file.add(admission) });
-  const nowMs = clock.nowMs();
-  for (const { key, requestId, enteredMs } of file.admissions()) {
-    await store.recordAdmissions(key, [{ requestId, ageMs: nowMs - enteredMs }]);
-  }
+  const file = resources.use(new AdmissionFile(path, clock));
+  const { admissionsNotKept } = createLimiterMetrics(runtime.metrics);
+  let isKnown = false;
+  const onAdmitted = (key: string, requestId: string, enteredMs: number) => {
+    try {
+      file.add(key, requestId, enteredMs);
+    } catch (thrown) {
+      // A disk that is full fails with every request: the log says it once, the metric each time.
+      admissionsNotKept.inc();
+      const reason = { reason: reasonOf(thrown) };
+      if (!isKnown) runtime.logger.warn(reason, 'admissions can not be kept: a restart would forget them');
+      isKnown = true;
+    }
+  };
+  const store = new MemoryLimitStore({ clock, maxKeys, onAdmitted });
+  await recordAll(store, file.admissions());
   return store;
 }
 
-/** A disk that is full fails with every request: the log says it once, the metric each time. */
-function admissionNotKept({ logger, metrics }: ServiceRuntime): (thrown: unknown) => void {
-  const notKept = metrics.counter({
-    name: 'gateway_limiter_admissions_not_kept_total',
-    help: 'Admissions that could not be written to the file of the embedded limiter: a restart within a minute forgets them.',
-  });
-  let isKnown = false;
-  return (thrown) => {
-    notKept.inc();
-    if (!isKnown) logger.warn({ reason: reasonOf(thrown) }, 'admissions can not be kept: a restart would forget them');
-    isKnown = true;
-  };
+class AdmissionFile implements Disposable {
+  readonly #clock: Clock;
+  readonly #database: DatabaseSync;
+  readonly #insert: StatementSync;
+  #nextCleaningMs = 0;
+
+  constructor(path: string, clock: Clock) {
+    this.#clock = clock;
+    this.#database = openOrRemake(path);
+    this.#insert = this.#database.prepare('INSERT OR REPLACE INTO admissions VALUES (?, ?, ?)');
+  }
+
+  /** What was admitted in the last minute, the oldest first. */
+  admissions(): readonly KeyedAdmission[] {
+    this.#clean();
+    // A request that was admitted again after its minute has an older entry too, as long as the clock was set back.
+    const latest = 'SELECT key, request_id, max(entered_ms) AS entered_ms FROM admissions GROUP BY key, request_id';
+    const rows = this.#database.prepare(`${latest} ORDER BY entered_ms`).all();
+    const nowMs = this.#clock.nowMs();
+    return rows.map((row) => ({
+      key: String(row.key),
+      requestId: String(row.request_id),
+      ageMs: nowMs - Number(row.entered_ms),
+    }));
+  }
+
+  add(key: string, requestId: string, enteredMs: number): void {
+    this.#insert.run(enteredMs, key, requestId);
+    if (performance.now() >= this.#nextCleaningMs) this.#clean();
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close();
+  }
+
+  /** By the rules of `MinuteWindow.advance`, also for a clock that was set back. */
+  #clean(): void {
+    this.#nextCleaningMs = performance.now() + 1_000;
+    const nowMs = this.#clock.nowMs();
+    this.#database.prepare('DELETE FROM admissions WHERE entered_ms <= ?').run(nowMs - WINDOW_MS);
+    const pullBack = 'UPDATE OR REPLACE admissions SET entered_ms = ? WHERE entered_ms > ?';
+    this.#database.prepare(pullBack).run(nowMs, nowMs + WINDOW_MS);
+  }
+}
+
+function openOrRemake(path: string): DatabaseSync {
+  try {
+    return openFile(path);
+  } catch (thrown) {
+    // SQLITE_CORRUPT, SQLITE_NOTADB. @see https://www.sqlite.org/rescode.html
+    const isDamaged = thrown instanceof Error && 'errcode' in thrown && [11, 26].includes(Number(thrown.errcode));
+    if (!isDamaged) throw thrown;
+    for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${path}${end}`, { force: true });
+    return openFile(path);
+  }
+}
+
+/** In the order of time, which they are written, found and dropped in. */
+const table = `CREATE TABLE IF NOT EXISTS admissions (
+  entered_ms INTEGER NOT NULL, key TEXT NOT NULL, request_id TEXT NOT NULL,
+  PRIMARY KEY (entered_ms, key, request_id)) STRICT, WITHOUT ROWID`;
+
+function openFile(path: string): DatabaseSync {
+  makePrivateDatabase(path);
+  const database = new DatabaseSync(path);
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;');
+    database.exec(table);
+    const check = database.prepare('PRAGMA quick_check').get()?.quick_check;
+    if (check !== 'ok') throw Object.assign(new Error(`${path} is damaged`), { errcode: 11 });
+    return database;
+  } catch (thrown) {
+    database.close();
+    throw thrown;
+  }
 }

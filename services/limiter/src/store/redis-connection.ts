@@ -1,147 +1,106 @@
+import { readFileSync } from 'node:fs';
 import type { Logger } from '@gateway/telemetry';
-import { Redis } from 'ioredis';
-import { reasonOf } from './failure-reason.ts';
-import type { RedisScript } from './redis-script.ts';
+import { Cluster, Redis } from 'ioredis';
+import { reasonOf } from '../metrics.ts';
 
 export interface RedisConnectionOptions {
   /** redis:// or rediss:// */
   readonly url: string;
-  /** How long a call may take, its one repetition included. */
-  readonly commandTimeoutMs: number;
+  /** Whether that is a node of a Redis Cluster. */
+  readonly isCluster?: boolean;
+  /** How long a call may take, its repetition after a broken connection included. */
+  readonly timeoutMs: number;
   readonly logger: Logger;
 }
 
-/** How long a start waits for Redis before it goes on without. */
-const startTimeoutMs = 2_000;
+/** The driver, with a command for each script. */
+export type LimitRedis = (Redis | Cluster) & Record<keyof typeof scripts, ScriptCommand>;
 
-/** Runs scripts on one Redis, within a deadline. Scripts must be repeatable: a call that failed may have been applied. */
+type ScriptCommand = (...keysAndTerms: readonly (string | number)[]) => Promise<unknown>;
+
+/** All keys of one call have one hash tag: a cluster takes each script. */
+const scripts = {
+  admitRequest: readScript('admit.lua', 2),
+  settleRequest: readScript('settle.lua', 3),
+  reloadDay: readScript('reload-day.lua', 2),
+  recordAdmissions: readScript('record-admissions.lua', 1),
+  countReplicas: readScript('heartbeat.lua', 1),
+};
+
+/**
+ * One Redis, or a cluster, whose calls end within a deadline. The driver sends what is called in one turn of the event loop together,
+ * and sends it again when the connection breaks: calls must be repeatable.
+ */
 export class RedisConnection implements AsyncDisposable {
-  readonly #redis: Redis;
-  readonly #timeoutMs: number;
-  readonly #logger: Logger;
-  #nextReady = Promise.withResolvers<void>();
-  #isGathering = false;
+  readonly #redis: LimitRedis;
+  readonly #options: RedisConnectionOptions;
 
-  constructor({ url, commandTimeoutMs, logger }: RedisConnectionOptions) {
-    this.#timeoutMs = commandTimeoutMs;
-    this.#logger = logger;
-    this.#redis = new Redis(url, {
-      lazyConnect: true,
-      // Nothing waits for a connection, and nothing is sent twice behind our back: the caller decides at once.
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 0,
-      autoResendUnfulfilledCommands: false,
-      connectTimeout: startTimeoutMs,
-      // A connection that went silent is dropped: the network may have lost it without a word.
-      socketTimeout: Math.max(1_000, 5 * commandTimeoutMs),
-      retryStrategy: (attempt) => Math.min(20 * attempt, 500),
-      // After a failover the old primary answers as a read-only replica: the address leads to the new one.
-      reconnectOnError: (error) => error.message.startsWith('READONLY'),
-    });
-    this.#redis.on('ready', () => {
-      this.#nextReady.resolve();
-      this.#nextReady = Promise.withResolvers<void>();
-    });
-    this.#redis.on('error', (error) => logger.debug({ reason: reasonOf(error) }, 'the connection to Redis failed'));
+  constructor(options: RedisConnectionOptions) {
+    this.#options = options;
+    // The driver makes the commands of `scripts` when it is made; its types do not know them.
+    this.#redis = openDriver(options) as LimitRedis;
+    const log = (thrown: unknown) =>
+      options.logger.debug({ reason: reasonOf(thrown) }, 'the connection to Redis failed');
+    this.#redis.on('error', log);
   }
 
-  /** Connects. Fails when Redis is not there in time; the connection is tried further in the background. */
+  /** Connects. Fails when Redis is not there; the connection is tried further in the background. */
   async start(): Promise<void> {
-    this.#redis.connect().catch(() => undefined);
-    await within(startTimeoutMs, this.#whenReady());
-    await this.#warnIfKeysCanBeEvicted();
-  }
-
-  /**
-   * Fails when Redis does not answer in time, or can't keep anything: its memory is full, it is a replica, its disk fails.
-   * A ping would be answered all the same.
-   */
-  async tryWrite(key: string): Promise<void> {
-    await within(this.#timeoutMs, this.#redis.set(key, '', 'PX', 1_000));
-  }
-
-  /** Runs a script; texts in its reply are bytes. Repeats it once when the connection broke and comes back in time. */
-  async run(script: RedisScript, keys: readonly string[], parameters: readonly (string | number)[]): Promise<unknown> {
-    const deadlineMs = performance.now() + this.#timeoutMs;
-    try {
-      return await within(this.#timeoutMs, this.#evaluate(script, keys, parameters));
-    } catch (thrown) {
-      if (!isConnectionLoss(thrown)) throw thrown;
+    await within(startTimeoutMs, this.#redis.connect());
+    const memory = await this.call((redis) => redis.info('memory')).catch(() => '');
+    const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1];
+    // Evicted keys are limits forgotten without a trace.
+    if (policy !== undefined && policy !== 'noeviction') {
+      const advice = 'Redis may evict limits when its memory is full: set maxmemory-policy noeviction';
+      this.#options.logger.warn({ policy }, advice);
     }
-    await within(deadlineMs - performance.now(), this.#whenReady());
-    return within(deadlineMs - performance.now(), this.#evaluate(script, keys, parameters));
+  }
+
+  call<T>(command: (redis: LimitRedis) => Promise<T>): Promise<T> {
+    return within(this.#options.timeoutMs, command(this.#redis));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#redis.disconnect();
   }
-
-  #whenReady(): Promise<void> {
-    return this.#redis.status === 'ready' ? Promise.resolve() : this.#nextReady.promise;
-  }
-
-  async #evaluate({ sha1, lua }: RedisScript, keys: readonly string[], parameters: readonly (string | number)[]) {
-    this.#gather();
-    try {
-      return await this.#redis.callBuffer('evalsha', [sha1, keys.length, ...keys, ...parameters]);
-    } catch (thrown) {
-      // A Redis that was restarted knows no scripts; EVAL makes it learn this one.
-      if (!isReply(thrown) || !thrown.message.startsWith('NOSCRIPT')) throw thrown;
-      return await this.#redis.callBuffer('eval', [lua, keys.length, ...keys, ...parameters]);
-    }
-  }
-
-  /** What is sent in one tick is written at once: on both sides, a write costs as much as deciding several requests. */
-  #gather(): void {
-    if (this.#isGathering || this.#redis.status !== 'ready') return;
-    this.#isGathering = true;
-    const { stream } = this.#redis;
-    stream.cork();
-    process.nextTick(() => {
-      this.#isGathering = false;
-      stream.uncork();
-    });
-  }
-
-  /** Evicted keys are limits forgotten without a trace. */
-  async #warnIfKeysCanBeEvicted(): Promise<void> {
-    const memory = await within(this.#timeoutMs, this.#redis.info('memory')).catch(() => '');
-    const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1];
-    if (policy !== undefined && policy !== 'noeviction') {
-      this.#logger.warn({ policy }, 'Redis may evict limits when its memory is full: set maxmemory-policy noeviction');
-    }
-  }
 }
 
-class DeadlineError extends Error {
-  override readonly name = 'DeadlineError';
-}
+/** How long a start waits for Redis before it goes on without. */
+const startTimeoutMs = 2_000;
 
-function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = () => reject(new DeadlineError(`no answer within ${Math.round(timeoutMs)} ms`));
-    // A process that was held up itself may have the answer at its door: that is read first.
-    const timer = setTimeout(() => setImmediate(late), Math.max(0, timeoutMs));
-    work.then(
-      (value) => {
-        clearTimeout(timer);
-        resolve(value);
-      },
-      (thrown) => {
-        clearTimeout(timer);
-        reject(thrown);
-      },
-    );
+function openDriver({ url, isCluster, timeoutMs }: RedisConnectionOptions): Redis | Cluster {
+  const retryAfterMs = (attempt: number) => Math.min(20 * attempt, 500);
+  const node = {
+    connectTimeout: startTimeoutMs,
+    // Calls that wait for a connection longer than this have failed already.
+    maxRetriesPerRequest: 1,
+    // A connection that went silent is dropped: the network may have lost it without a word.
+    socketTimeout: Math.max(1_000, 5 * timeoutMs),
+    // After a failover the old primary answers as a read-only replica: the address leads to the new one.
+    reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
+  };
+  const both = { lazyConnect: true, enableAutoPipelining: true, scripts };
+  if (!isCluster) return new Redis(url, { ...node, ...both, retryStrategy: retryAfterMs });
+  const { username, password, protocol } = new URL(url);
+  const credentials = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+  return new Cluster([url], {
+    ...both,
+    clusterRetryStrategy: retryAfterMs,
+    redisOptions: { ...node, ...(password && credentials), ...(protocol === 'rediss:' && { tls: {} }) },
   });
 }
 
-/** The connection broke before the answer; whether the command was applied is not known. */
-function isConnectionLoss(thrown: unknown): boolean {
-  if (isReply(thrown) || thrown instanceof DeadlineError) return false;
-  return thrown instanceof Error;
+function readScript(file: string, numberOfKeys: number) {
+  const lua = ['shared.lua', file].map((name) => readFileSync(new URL(name, import.meta.url), 'utf8')).join('\n');
+  return { lua, numberOfKeys };
 }
 
-/** Redis answered, with an error. */
-function isReply(thrown: unknown): thrown is Error {
-  return thrown instanceof Error && thrown.name === 'ReplyError';
+/** The driver's own `commandTimeout` begins only when a call is sent, and runs out while an answer waits to be read. */
+function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`no answer within ${timeoutMs} ms`));
+    // When the event loop was held up, the answer may be there already: it is read first.
+    const timer = setTimeout(() => setImmediate(late), timeoutMs);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }

@@ -1,25 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { type ReplicaPlace, replicaSilenceMs } from '@gateway/lifecycle/replica-share';
-import type { Clock, LocalDay } from '@gateway/time';
-import { type DaySpan, dayForgottenAtMs, daySpanAt } from '../windows/day-budget.ts';
-import type { KeyFacts } from '../windows/key-facts.ts';
-import { admittedWith, type Decision, refusedWith, statusOf } from '../windows/limit-status.ts';
-import type { Limits } from '../windows/limits.ts';
-import type {
-  AdmitCheck,
-  DayBaseUnknown,
-  DayTotal,
-  KeyQuestion,
-  LimitStore,
-  ReconciledDay,
-  RecordedAdmission,
-  Settlement,
-} from './limit-store.ts';
-import { maxPendingIds } from './max-pending-ids.ts';
+import { type Clock, endOfLocalDayMs, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
+import { type Decision, dayForgottenAtMs, decisionOf } from '../windows/decide.ts';
+import type { RecordedAdmission } from '../windows/minute-window.ts';
+import * as port from './limit-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { probeKey, redisKeys, replicasKey, windowKey } from './redis-keys.ts';
-import { readNumbers, readTexts } from './redis-reply.ts';
-import { type RedisScript, readRedisScript } from './redis-script.ts';
 
 export interface RedisLimitStoreOptions {
   readonly redis: RedisConnection;
@@ -31,253 +15,122 @@ export interface RedisLimitStoreOptions {
   readonly maxPendingIds?: number;
 }
 
-const scripts = {
-  admit: readRedisScript('admit.lua'),
-  peek: readRedisScript('peek.lua'),
-  settle: readRedisScript('settle.lua'),
-  recordAdmissions: readRedisScript('record-admissions.lua'),
-  rememberDayBase: readRedisScript('remember-day-base.lua'),
-  heartbeat: readRedisScript('heartbeat.lua'),
-  beginReconciliation: readRedisScript('begin-reconciliation.lua'),
-  finishReconciliation: readRedisScript('finish-reconciliation.lua'),
-};
-
 /**
- * Windows and counters that all limiters share: one script per verb, on Redis' clock. A script decides many checks, or settles
- * many requests, in one call: most of what a call costs, on both sides, is the call.
+ * Windows and counters that all limiters share: one script per verb and key, on Redis' clock.
  *
  * The local day is that of Redis' clock as well, so that every limiter agrees on midnight. It is worked out here, because
  * keys must be named before the script runs: the day is guessed from our own clock, the script refuses a guess that its
- * clock contradicts and tells the time, and the call is made again with the right day.
+ * clock contradicts and answers the time, and the call is made again with the right day.
  */
-export class RedisLimitStore implements LimitStore {
+export class RedisLimitStore implements port.LimitStore {
+  readonly #options: RedisLimitStoreOptions;
   readonly #redis: RedisConnection;
-  readonly #clock: Clock;
-  readonly #redisClock: Clock | undefined;
   readonly #maxPendingIds: number;
   /** By how much Redis' clock is ahead of ours, learnt from wrong guesses. */
   #aheadMs = 0;
 
-  constructor({ redis, clock, redisClock, maxPendingIds: maxPending }: RedisLimitStoreOptions) {
-    this.#maxPendingIds = maxPending ?? maxPendingIds;
-    this.#redis = redis;
-    this.#clock = clock;
-    this.#redisClock = redisClock;
+  constructor(options: RedisLimitStoreOptions) {
+    this.#options = options;
+    this.#redis = options.redis;
+    this.#maxPendingIds = options.maxPendingIds ?? port.maxPendingIds;
   }
 
   start(): Promise<void> {
     return this.#redis.start();
   }
 
-  /** Fails when Redis does not answer, or takes nothing new. */
-  probe(): Promise<void> {
-    return this.#redis.tryWrite(probeKey);
+  /** Fails when Redis does not answer, or takes nothing new: its memory is full, it is a replica, its disk fails. */
+  async probe(): Promise<void> {
+    await this.#redis.call((redis) => redis.set('rl:probe', '', 'PX', 1_000));
   }
 
-  async admit(check: AdmitCheck): Promise<Decision | DayBaseUnknown> {
-    return only(await this.admitAll([check]));
-  }
-
-  async admitAll(checks: readonly AdmitCheck[]): Promise<readonly (Decision | DayBaseUnknown)[]> {
-    return inParts(checks, (part) => this.#decide(part));
-  }
-
-  async settle(settlement: Settlement): Promise<DayTotal> {
-    return only(await this.settleAll([settlement]));
-  }
-
-  async settleAll(settlements: readonly Settlement[]): Promise<readonly DayTotal[]> {
-    return inParts(settlements, (part) => this.#settle(part));
-  }
-
-  async peek({ key, limits, dayBase }: KeyQuestion): ReturnType<LimitStore['peek']> {
-    for (let attempt = 0; attempt < maxGuesses; attempt++) {
-      const span = this.#guessDay();
-      const { window, counter } = redisKeys(key, span.day);
-      const reply = await this.#run(
-        scripts.peek,
-        [window, counter],
-        [...limitTexts(limits), span.startMs, span.endMs, dayBase(span.day) ?? '', this.#testTime()],
-      );
-      const [nowMs = 0, kind] = reply;
-      if (kind === undefined) this.#learnDay(nowMs);
-      else if (kind === baseUnknown) return { kind: 'day_base_unknown', localDay: span.day };
-      else return { kind: 'status', status: statusOf(limits, factsAt(reply, 0, span.day)) };
+  async admit(check: port.Check): Promise<Decision | port.DayTotalUnknown> {
+    const { key, requestId = '', limits, costKind, hasLedger } = check;
+    const { requestsPerMinute = '', tokensPerDay = '' } = limits;
+    const terms = [requestId, requestsPerMinute, tokensPerDay, costKind === 'request_only' ? 0 : 1, hasLedger ? 1 : 0];
+    // Midnight may pass between a guess and its check.
+    for (let guesses = 0; guesses < 3; guesses++) {
+      const localDay = localDayOf(this.#options.clock.nowMs() + this.#aheadMs);
+      const { window, counter } = redisKeys(key, localDay);
+      const span = [startOfLocalDayMs(localDay), endOfLocalDayMs(localDay), this.#testTime()];
+      const reply = await this.#redis.call((redis) => redis.admitRequest(window, counter, ...terms, ...span));
+      const [nowMs = 0, kind, count = 0, newest, freeing, usedTokens = 0] = numbersOf(reply);
+      if (kind === totalUnknown) return { kind: 'day_total_unknown', localDay };
+      const requests = { count, newestMs: instantOf(newest), freeingMs: instantOf(freeing) };
+      if (kind !== undefined) return decisionOf(check, { nowMs, localDay, usedTokens, requests }, kind === admitted);
+      this.#aheadMs = nowMs - this.#options.clock.nowMs();
     }
-    throw new Error(dayUnknown);
+    throw new Error("Redis' clock jumps: the local day is not known");
+  }
+
+  async settle({ key, requestId, localDay, tokens, hasLedger }: port.Settlement): Promise<port.DayTotal> {
+    const { counter, pending, settled } = redisKeys(key, localDay);
+    const terms = [requestId, tokens, hasLedger ? 1 : 0, this.#maxPendingIds, ...this.#lifetimeOf(localDay)];
+    const reply = await this.#redis.call((redis) => redis.settleRequest(counter, pending, settled, ...terms));
+    const [usedTokens = 0, isLoaded] = numbersOf(reply);
+    return { usedTokens, isLoaded: isLoaded === 1 };
+  }
+
+  async pendingIds(key: string, day: LocalDay, pauseMs: number): Promise<readonly string[] | undefined> {
+    const { pending, reload } = redisKeys(key, day);
+    return this.#redis.call(async (redis) => {
+      if (pauseMs > 0 && (await redis.set(reload, '', 'PX', pauseMs, 'NX')) === null) return undefined;
+      return redis.hkeys(pending);
+    });
+  }
+
+  async reloadDay(key: string, day: LocalDay, { totalTokens, includedIds, force }: port.LedgerTotal) {
+    const { counter, pending } = redisKeys(key, day);
+    const terms = [totalTokens, force ? 1 : 0, this.#maxPendingIds, ...this.#lifetimeOf(day), ...includedIds];
+    const reply = await this.#redis.call((redis) => redis.reloadDay(counter, pending, ...terms));
+    const [before = -1, usedTokensAfter = 0, pendingTokens = 0] = numbersOf(reply);
+    return { usedTokensBefore: instantOf(before), usedTokensAfter, pendingTokens };
   }
 
   async recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void> {
-    const texts = admissions.flatMap(({ requestId, ageMs }) => [requestId, ageMs]);
-    await this.#redis.run(scripts.recordAdmissions, [windowKey(key)], [this.#testTime(), ...texts]);
+    const { window } = redisKeys(key, '');
+    const entries = admissions.flatMap(({ requestId, ageMs }) => [requestId, ageMs]);
+    await this.#redis.call((redis) => redis.recordAdmissions(window, this.#testTime(), ...entries));
   }
 
   async heartbeat(group: string, replicaId: string): Promise<ReplicaPlace> {
-    const [replicas = 1, position = 0] = await this.#run(
-      scripts.heartbeat,
-      [replicasKey(group)],
-      [replicaId, replicaSilenceMs, this.#testTime()],
-    );
+    const terms = [replicaId, replicaSilenceMs, this.#testTime()];
+    const reply = await this.#redis.call((redis) => redis.countReplicas(`rl:replicas:${group}`, ...terms));
+    const [replicas = 1, position = 0] = numbersOf(reply);
     return { replicas, position };
   }
 
-  async rememberDayBase(key: string, day: LocalDay, tokens: number): Promise<number> {
-    const [usedTokens = tokens] = await this.#run(
-      scripts.rememberDayBase,
-      [redisKeys(key, day).counter],
-      [tokens, dayForgottenAtMs(day), this.#testTime()],
-    );
-    return usedTokens;
-  }
-
-  async beginReconciliation(...[key, day, { pauseMs, force }]: Parameters<LimitStore['beginReconciliation']>) {
-    const ticket = randomUUID();
-    const keys = redisKeys(key, day);
-    const reply = await this.#redis.run(
-      scripts.beginReconciliation,
-      [keys.pending, keys.ticket],
-      [ticket, Math.max(1, pauseMs), force ? '1' : ''],
-    );
-    return reply === null ? undefined : { ticket, pendingIds: readTexts(reply) };
-  }
-
-  async finishReconciliation(
-    ...[key, day, ticket, { totalTokens, includedIds, force }]: Parameters<LimitStore['finishReconciliation']>
-  ): Promise<ReconciledDay | undefined> {
-    const keys = redisKeys(key, day);
-    const reply = await this.#redis.run(
-      scripts.finishReconciliation,
-      [keys.counter, keys.pending, keys.told, keys.ticket],
-      [
-        ticket,
-        totalTokens,
-        dayForgottenAtMs(day),
-        force ? '1' : '',
-        this.#maxPendingIds,
-        this.#testTime(),
-        ...includedIds,
-      ],
-    );
-    const [finished, before = -1, usedTokensAfter = 0, pendingTokens = 0] = readNumbers(reply);
-    if (finished !== 1) return undefined;
-    return { usedTokensBefore: before === -1 ? undefined : before, usedTokensAfter, pendingTokens };
-  }
-
-  async #decide(checks: readonly AdmitCheck[]): Promise<readonly (Decision | DayBaseUnknown)[]> {
-    for (let attempt = 0; attempt < maxGuesses; attempt++) {
-      const { day, startMs, endMs } = this.#guessDay();
-      const keys: string[] = [];
-      const parameters: (string | number)[] = [startMs, endMs, this.#testTime()];
-      for (const check of checks) {
-        const { window, counter } = redisKeys(check.key, day);
-        keys.push(window, counter);
-        parameters.push(check.requestId, termsOf(check, day));
-      }
-      const reply = await this.#run(scripts.admit, keys, parameters);
-      if (reply.length > 1) return checks.map((check, index) => decisionAt(reply, index, check, day));
-      this.#learnDay(reply[0] ?? 0);
-    }
-    throw new Error(dayUnknown);
-  }
-
-  async #settle(settlements: readonly Settlement[]): Promise<readonly DayTotal[]> {
-    const keys: string[] = [];
-    const parameters: (string | number)[] = [this.#maxPendingIds, this.#testTime()];
-    for (const { key, requestId, localDay, tokens, dayBase } of settlements) {
-      const { counter, pending, told } = redisKeys(key, localDay);
-      keys.push(counter, pending, told);
-      parameters.push(requestId, tokens, dayForgottenAtMs(localDay), dayBase(localDay) ?? '');
-    }
-    const reply = await this.#run(scripts.settle, keys, parameters);
-    return settlements.map((_, index) => ({
-      usedTokens: reply[2 * index] ?? 0,
-      baseKnown: reply[2 * index + 1] === 1,
-    }));
-  }
-
-  #guessDay(): DaySpan {
-    return daySpanAt(this.#clock.nowMs() + this.#aheadMs);
-  }
-
-  /** The guess was wrong: this is Redis' time. */
-  #learnDay(redisMs: number): void {
-    this.#aheadMs = redisMs - this.#clock.nowMs();
-  }
-
-  async #run(script: RedisScript, keys: readonly string[], parameters: readonly (string | number)[]) {
-    return readNumbers(await this.#redis.run(script, keys, parameters));
+  /** When a day is forgotten, and the time of a test. */
+  #lifetimeOf(day: LocalDay) {
+    return [dayForgottenAtMs(day), this.#testTime()];
   }
 
   #testTime(): number | '' {
-    return this.#redisClock?.nowMs() ?? '';
+    return this.#options.redisClock?.nowMs() ?? '';
   }
 }
 
-/** Midnight may pass between a guess and its check. */
-const maxGuesses = 3;
-const dayUnknown = "Redis' clock jumps: the local day can't be told";
+/** What admit.lua answers of a request; a third kind is refused. */
+const [totalUnknown, admitted] = [1, 2];
 
-/** Redis does nothing else while a script runs: one of a hundred checks takes well under a millisecond. */
-const maxInOneScript = 100;
-
-/** Asks for so many at a time, all at once. */
-async function inParts<I, O>(
-  items: readonly I[],
-  ask: (part: readonly I[]) => Promise<readonly O[]>,
-): Promise<readonly O[]> {
-  if (items.length === 0) return [];
-  if (items.length <= maxInOneScript) return ask(items);
-  const parts: Promise<readonly O[]>[] = [];
-  for (let start = 0; start < items.length; start += maxInOneScript) {
-    parts.push(ask(items.slice(start, start + maxInOneScript)));
-  }
-  return (await Promise.all(parts)).flat();
+function numbersOf(reply: unknown): readonly number[] {
+  if (Array.isArray(reply) && reply.every((each) => typeof each === 'number')) return reply;
+  throw new Error('a script answered something else than numbers');
 }
 
-function only<T>([one]: readonly T[]): T {
-  if (one === undefined) throw new Error('a script did not answer what it was asked');
-  return one;
-}
-
-/** What admit.lua reads in read_terms. */
-function termsOf({ limits, costKind, dayBase }: AdmitCheck, day: LocalDay): string {
-  const { requestsPerMinute = '', tokensPerDay = '' } = limits;
-  return `${requestsPerMinute} ${tokensPerDay} ${costKind === 'request_only' ? 0 : 1} ${dayBase(day) ?? ''}`;
-}
-
-const baseUnknown = 1;
-const refused = 3;
-
-/** Reads the answer to one check of many. */
-function decisionAt(
-  reply: readonly number[],
-  index: number,
-  { limits, costKind }: AdmitCheck,
-  day: LocalDay,
-): Decision | DayBaseUnknown {
-  const kind = reply[5 * index + 1];
-  if (kind === baseUnknown) return { kind: 'day_base_unknown', localDay: day };
-  const facts = factsAt(reply, index, day);
-  return kind === refused ? refusedWith(limits, costKind, facts) : admittedWith(limits, facts);
-}
-
-/** Reads {now, then of each: kind, entries, newest, freeing, used tokens}. */
-function factsAt(reply: readonly number[], index: number, localDay: LocalDay): KeyFacts {
-  const start = 5 * index + 1;
-  const newestMs = entryMs(reply[start + 2]);
-  return {
-    // The window's time never goes back behind its newest entry.
-    nowMs: Math.max(reply[0] ?? 0, newestMs ?? 0),
-    localDay,
-    requests: { count: reply[start + 1] ?? 0, newestMs, freeingMs: entryMs(reply[start + 3]) },
-    usedTokens: reply[start + 4] ?? 0,
-  };
-}
-
-function entryMs(replied = -1): number | undefined {
+function instantOf(replied = -1): number | undefined {
   return replied === -1 ? undefined : replied;
 }
 
-function limitTexts({ requestsPerMinute, tokensPerDay }: Limits): readonly string[] {
-  return [requestsPerMinute?.toString() ?? '', tokensPerDay?.toString() ?? ''];
+/** All keys of one limited key have one hash tag: braces in it would end the tag early. */
+function redisKeys(key: string, day: LocalDay) {
+  const tag = /[%{}]/.test(key) ? key.replace(/[%{}]/g, encodeURIComponent) : key;
+  const counter = `rl:{${tag}}:d:${day}`;
+  return {
+    window: `rl:{${tag}}:m`,
+    counter,
+    pending: `${counter}:pending`,
+    settled: `${counter}:settled`,
+    reload: `${counter}:reload`,
+  };
 }

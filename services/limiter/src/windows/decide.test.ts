@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decide } from './decide.ts';
-import type { KeyFacts } from './key-facts.ts';
-import type { CostKind } from './limits.ts';
-import { freeingIndex } from './minute-window.ts';
+import { type CostKind, type KeyFacts, refusalOf } from './decide.ts';
+import { MinuteWindow } from './minute-window.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 const midnightMs = Date.parse('2026-11-20T23:00:00Z');
@@ -18,15 +16,12 @@ interface Situation {
 }
 
 function decideIn({ requestsPerMinute, tokensPerDay, agesMs = [], usedTokens = 0, costKind, at = nowMs }: Situation) {
-  const index = freeingIndex(agesMs.length, requestsPerMinute ?? 0);
-  const entries = agesMs.map((ageMs) => at - ageMs);
-  const requests = {
-    count: entries.length,
-    newestMs: entries.at(-1),
-    freeingMs: index === undefined ? undefined : entries[index],
-  };
+  const window = new MinuteWindow();
+  for (const ageMs of agesMs) window.take(`${ageMs} ms old`, at - ageMs);
+  const requests = window.facts(requestsPerMinute ?? 0);
   const facts: KeyFacts = { nowMs: at, localDay: '2026-11-20', requests, usedTokens };
-  return decide({ limits: { requestsPerMinute, tokensPerDay }, costKind: costKind ?? 'request_and_tokens', facts });
+  const question = { limits: { requestsPerMinute, tokensPerDay }, costKind: costKind ?? 'request_and_tokens' } as const;
+  return refusalOf(question, facts);
 }
 
 describe('the decision on both limits', () => {

@@ -1,5 +1,3 @@
-import { RequestTable } from './request-table.ts';
-
 /** Length of the sliding window. An entry of the instant t leaves at exactly t + 60 000 ms. */
 export const WINDOW_MS = 60_000;
 
@@ -18,73 +16,72 @@ export interface WindowFacts {
 
 export const emptyWindow: WindowFacts = { count: 0, newestMs: undefined, freeingMs: undefined };
 
-/** How many entries are older than the one whose leaving frees the next slot. Undefined when no leaving frees one. */
-export function freeingIndex(count: number, limit: number): number | undefined {
-  return limit > 0 && count > 0 ? Math.max(0, count - limit) : undefined;
+/** A request that took its slot so many milliseconds ago. */
+export interface RecordedAdmission {
+  readonly requestId: string;
+  readonly ageMs: number;
 }
 
 /** The exact log of one key's admissions. Entries are request ids, so that the same request never counts twice. */
 export class MinuteWindow {
-  /** When each request entered, in order of time: now() never goes back behind the newest entry. */
-  readonly #entered = new RequestTable();
-  /** Of the newest entry that there was. */
+  /** When each request entered, in order of time. */
+  #entries = new Map<string, number>();
   #newestMs = Number.NEGATIVE_INFINITY;
 
   get size(): number {
-    return this.#entered.size;
+    return this.#entries.size;
   }
 
-  /** The window's time: a clock that was set back must not put new entries before old ones. */
-  now(clockMs: number): number {
-    if (this.#entered.size === 0) return clockMs;
+  /** Drops what is 60 seconds old and answers the window's time: the clock's, but never before the newest entry. */
+  advance(clockMs: number): number {
+    if (this.#entries.size === 0) return clockMs;
     if (this.#newestMs > clockMs + WINDOW_MS) this.#pullBack(clockMs);
-    return Math.max(clockMs, this.#newestMs);
-  }
-
-  /** Drops the entries that are 60 seconds old and answers how many. Call it with now() before anything else is asked. */
-  dropExpired(nowMs: number): number {
-    const before = this.#entered.size;
-    for (;;) {
-      const oldestMs = this.#entered.at(0);
-      if (oldestMs === undefined || oldestMs > nowMs - WINDOW_MS) return before - this.#entered.size;
-      this.#entered.deleteOldest();
+    const nowMs = Math.max(clockMs, this.#newestMs);
+    for (const [requestId, enteredMs] of this.#entries) {
+      if (enteredMs > nowMs - WINDOW_MS) break;
+      this.#entries.delete(requestId);
     }
+    return nowMs;
   }
 
   has(requestId: string): boolean {
-    return this.#entered.has(requestId);
+    return this.#entries.has(requestId);
   }
 
-  /** Puts an entry behind all others, for a request that has none. */
+  /** Adds a request that has no entry. `nowMs` is what `advance` answered. */
   take(requestId: string, nowMs: number): void {
-    this.#entered.add(requestId, nowMs);
+    this.#entries.set(requestId, nowMs);
     this.#newestMs = nowMs;
   }
 
-  /** Puts an entry where it belongs in time. False, and nothing changes, when the request has one already. */
-  insert(requestId: string, enteredMs: number): boolean {
-    if (this.#entered.has(requestId)) return false;
-    if (this.#entered.size === 0 || enteredMs >= this.#newestMs) this.take(requestId, enteredMs);
-    else this.#replaceAll([...this.#entered, [requestId, enteredMs]]);
-    return true;
+  /** Adds requests that were admitted elsewhere, each where it belongs in time. Those that have an entry keep it. */
+  record(admissions: readonly RecordedAdmission[], clockMs: number): void {
+    this.advance(clockMs);
+    let isSorted = true;
+    for (const { requestId, ageMs } of admissions) {
+      if (ageMs >= WINDOW_MS || this.#entries.has(requestId)) continue;
+      const enteredMs = clockMs - ageMs;
+      isSorted &&= this.#entries.size === 0 || enteredMs >= this.#newestMs;
+      this.#newestMs = this.#entries.size === 0 ? enteredMs : Math.max(this.#newestMs, enteredMs);
+      this.#entries.set(requestId, enteredMs);
+    }
+    if (!isSorted) this.#entries = new Map([...this.#entries].toSorted(([, one], [, other]) => one - other));
+    this.advance(clockMs);
   }
 
-  /** The entries of that instant and of those after it: request ids, and when they entered. */
-  entriesSince(fromMs: number): readonly (readonly [string, number])[] {
-    if (this.#entered.size === 0 || this.#newestMs < fromMs) return [];
-    return [...this.#entered].filter(([, enteredMs]) => enteredMs >= fromMs);
+  admissions(clockMs: number): readonly RecordedAdmission[] {
+    return Array.from(this.#entries, ([requestId, enteredMs]) => ({
+      requestId,
+      ageMs: Math.max(0, clockMs - enteredMs),
+    }));
   }
 
   facts(limit: number): WindowFacts {
-    const count = this.#entered.size;
+    const count = this.#entries.size;
     if (count === 0) return emptyWindow;
-    const index = freeingIndex(count, limit);
-    const freeingMs = index === undefined ? undefined : this.#entered.at(index);
+    const leavingFirst = Math.max(0, count - limit);
+    const freeingMs = limit === 0 ? undefined : this.#entries.values().drop(leavingFirst).next().value;
     return { count, newestMs: this.#newestMs, freeingMs };
-  }
-
-  isIdle(nowMs: number): boolean {
-    return this.#newestMs + WINDOW_MS <= nowMs;
   }
 
   /**
@@ -92,13 +89,7 @@ export class MinuteWindow {
    * but not after now: they count as made now, and none of them holds a slot for longer than a minute.
    */
   #pullBack(clockMs: number): void {
-    this.#replaceAll([...this.#entered].map(([requestId, enteredMs]) => [requestId, Math.min(enteredMs, clockMs)]));
-  }
-
-  #replaceAll(entries: readonly (readonly [string, number])[]): void {
-    this.#entered.clear();
-    for (const [requestId, enteredMs] of entries.toSorted(([, one], [, other]) => one - other)) {
-      this.take(requestId, enteredMs);
-    }
+    for (const [requestId, enteredMs] of this.#entries) this.#entries.set(requestId, Math.min(enteredMs, clockMs));
+    this.#newestMs = clockMs;
   }
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { corruptedStream, damagedStream, inPiecesOf } from './__fixtures__/arbitrary-damage.ts';
 import { arbitraryStream, expectedCompletion } from './__fixtures__/arbitrary-events.ts';
-import { ChatAnswerReader } from './chat-answer-reader.ts';
+import { readerInto } from './chat-translator.ts';
 
 const anySizes = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 60 });
 
@@ -120,9 +120,9 @@ function assembled(pieces: readonly Uint8Array[]) {
   return replay(newReader(false), pieces);
 }
 
-function newReader(stream: boolean): ChatAnswerReader {
+function newReader(stream: boolean) {
   const identity = { id: 'request-1', created: 1, model: 'claude-opus-4-8' };
-  return new ChatAnswerReader(createChatAnswer({ ...identity, stream, includeUsage: true }), 1_000_000);
+  return readerInto(createChatAnswer({ ...identity, stream, includeUsage: true }), { maxAnswerBytes: 1_000_000 });
 }
 
 function check<Value>(values: fc.Arbitrary<Value>, holds: (value: Value) => void): void {

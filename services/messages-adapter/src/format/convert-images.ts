@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/errors';
-import type { ImageBlock, ImageMediaType } from './messages-request.ts';
+import type { ImageBlock, ImageMediaType } from './provider-request.ts';
 
 /**
  * An image's URL in a chat message, which stands in `field`, as an image block. Throws `unsupported_content` for a scheme

@@ -1,8 +1,8 @@
 import type { AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
-import { checkName } from './check-name.ts';
 import { convertImage } from './convert-images.ts';
-import { ConversationToolIds } from './convert-tool-ids.ts';
+import { ConversationToolIds, readToolArguments } from './convert-tool-calls.ts';
+import { checkName } from './convert-tools.ts';
 import type {
   AssistantBlock,
   ImageBlock,
@@ -11,8 +11,7 @@ import type {
   ToolResultBlock,
   ToolUseBlock,
   UserBlock,
-} from './messages-request.ts';
-import { readToolArguments } from './read-tool-arguments.ts';
+} from './provider-request.ts';
 
 export interface ConvertedConversation {
   /** System texts in order; empty when there are none. */

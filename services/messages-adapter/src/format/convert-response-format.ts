@@ -1,7 +1,7 @@
 import type { ResponseFormat } from '@gateway/chat';
-import type { OutputConfig } from './messages-request.ts';
+import { toStructuredSchema } from './convert-schemas.ts';
 import type { ModelFamily } from './model-families.ts';
-import { toStructuredSchema } from './to-structured-schema.ts';
+import type { OutputConfig } from './provider-request.ts';
 
 type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json_schema' }>;
 

@@ -1,15 +1,13 @@
 import type { ChatRequest, FunctionTool, ToolChoice } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
-import { checkName } from './check-name.ts';
-import { convertToolSchema } from './convert-tool-schema.ts';
-import type { ProviderTool, ProviderToolChoice } from './messages-request.ts';
+import { convertToolSchema, maxOptionalProperties, toStructuredSchema } from './convert-schemas.ts';
 import type { ModelFamily } from './model-families.ts';
-import { maxOptionalProperties, toStructuredSchema } from './to-structured-schema.ts';
+import type { ProviderTool, ProviderToolChoice } from './provider-request.ts';
 
 export interface ToolSettings {
   readonly tools?: readonly ProviderTool[];
   readonly toolChoice?: ProviderToolChoice | undefined;
-  /** What a model that can't be forced is told instead. */
+  /** For a model that can't be forced. */
   readonly instruction?: string;
 }
 
@@ -103,4 +101,13 @@ function checkNames(tools: readonly FunctionTool[]): void {
 function requireKnownTool(choice: ToolChoice, tools: readonly FunctionTool[]): void {
   if (typeof choice !== 'object' || tools.some(({ name }) => name === choice.functionName)) return;
   throw new GatewayError('invalid_request', 'tool_choice.function.name must be the name of one of the tools');
+}
+
+/**
+ * Throws `invalid_request` for a name that the format does not let a tool have. `path` is where it stands.
+ * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
+ */
+export function checkName(name: string, path: string): void {
+  if (/^[a-zA-Z0-9_-]{1,128}$/.test(name)) return;
+  throw new GatewayError('invalid_request', `${path} must be 1 to 128 letters, digits, underscores and dashes`);
 }

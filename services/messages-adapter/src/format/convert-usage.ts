@@ -1,6 +1,33 @@
 import { type ReportedUsage, readTokenCount, toReportedUsage } from '@gateway/chat';
 import { asObject } from '@gateway/json';
-import type { ReportedCount, ReportedCounts } from './event-types.ts';
+
+/** The usage that the events of one answer report. */
+export class UsageReports {
+  #counts = nothingReported;
+
+  /** Undefined before the first report. */
+  reported: ReportedUsage | undefined;
+
+  /** @param usage the `usage` of one event */
+  add(usage: unknown): void {
+    this.#counts = replaceUsage(this.#counts, readReportedCounts(usage));
+    this.reported = convertUsage(this.#counts);
+  }
+}
+
+/** Counts as one event reports them, cumulative over the answer. */
+export interface ReportedCounts {
+  /** Cached tokens not included. */
+  readonly inputTokens: ReportedCount;
+  readonly cacheCreationTokens: ReportedCount;
+  readonly cacheReadTokens: ReportedCount;
+  /** Thinking included. */
+  readonly outputTokens: ReportedCount;
+  readonly thinkingTokens: ReportedCount;
+}
+
+/** Undefined: not reported in that event. `unusable`: reported as something that can't be a count of tokens. */
+type ReportedCount = number | 'unusable' | undefined;
 
 /** The `usage` of one event. */
 export function readReportedCounts(value: unknown): ReportedCounts {

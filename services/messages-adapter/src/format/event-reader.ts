@@ -1,206 +1,134 @@
-import { type AnswerEnding, brokenStream, type UpstreamFailure } from '@gateway/adapter-kit';
-import { type ChatAnswerSink, type ReportedUsage, wholeUsage } from '@gateway/chat';
-import { type JsonObject, parseJson } from '@gateway/json';
+import { type AnswerEnding, brokenStream, type ChatEventReader, type UpstreamFailure } from '@gateway/adapter-kit';
+import { type ChatAnswer, type ReportedUsage, wholeUsage } from '@gateway/chat';
+import { asCount, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
-import { convertUsage, nothingReported, replaceUsage } from './convert-usage.ts';
-import type {
-  ContentBlockStart,
-  ContentBlockStop,
-  ErrorEvent,
-  InputJsonDelta,
-  MessageDelta,
-  MessageStart,
-  ProviderEvent,
-  ReportedCounts,
-  TextDelta,
-  ThinkingDelta,
-  ToolUseContentBlock,
-} from './event-types.ts';
+import { AnswerWriter } from './answer-writer.ts';
+import { UsageReports } from './convert-usage.ts';
 import { mapFinishReason } from './map-finish-reason.ts';
-import { mapStreamError } from './map-stream-error.ts';
-import { parseProviderEvent } from './parse-event.ts';
-import { readPlainDelta } from './read-plain-delta.ts';
-import { rememberingTexts } from './remembering-texts.ts';
+import { mapStreamError } from './map-upstream-error.ts';
 
 /**
- * Tells a chat answer from the events of a Messages stream: one method per event, each writing what it brings into the
- * sink. Thinking, and blocks and events that chat has no place for, stay behind.
+ * Reads the events of a Messages stream into a chat answer. Thinking, and blocks and events that chat has no place for, stay
+ * behind.
+ * @see https://platform.claude.com/docs/en/build-with-claude/streaming
  */
-export class EventReader {
-  readonly #sink: ChatAnswerSink;
-  /** Blocks that have begun and not ended, by their index. */
-  readonly #openBlocks = new Map<number, OpenBlock>();
-  #toolCallCount = 0;
+export class EventReader implements ChatEventReader {
+  readonly #answer: ChatAnswer;
+  readonly #writer: AnswerWriter;
+  readonly #usage = new UsageReports();
   #hasBegun = false;
   #stopReason: string | undefined;
-  #usage = nothingReported;
-  #reportedUsage: ReportedUsage | undefined;
-  #ending: AnswerEnding | undefined;
   #thinkingCharacters = 0;
-  #unknownEvents = 0;
+  ending: AnswerEnding | undefined;
+  /** Events, blocks and deltas that were skipped because they are not known. */
+  unknownEvents = 0;
 
-  constructor(sink: ChatAnswerSink) {
-    this.#sink = sink;
-  }
-
-  /** How the answer ended; undefined while it goes on. What comes afterwards is not read. */
-  get ending(): AnswerEnding | undefined {
-    return this.#ending;
+  constructor(answer: ChatAnswer) {
+    this.#answer = answer;
+    this.#writer = new AnswerWriter(answer);
   }
 
   get reportedUsage(): ReportedUsage | undefined {
-    return this.#reportedUsage;
+    return this.#usage.reported;
   }
 
-  get thinkingCharacters(): number {
-    return this.#thinkingCharacters;
+  get producedCharacters(): number {
+    return this.#answer.producedCharacters + this.#thinkingCharacters;
   }
 
-  /** Events, blocks and deltas that were skipped because they are not known. */
-  get unknownEvents(): number {
-    return this.#unknownEvents;
+  read({ name, data = '' }: SseEvent): void {
+    if (this.ending !== undefined || saysNothing(data)) return;
+    const json = asObject(parseJson(data));
+    if (json === undefined) this.fail(brokenStream());
+    else this.#onEvent(json, name);
   }
 
-  /** Reads the next event. Never throws: what can't be read fails the answer. */
-  read({ event, data }: SseEvent): void {
-    if (this.#ending !== undefined || saysNothing(data)) return;
-    const parsed = readEvent(`${event}\n${data}`);
-    if (parsed.kind === 'known') this.#on(parsed.event);
-    else if (parsed.kind === 'malformed') this.fail(brokenStream());
-    else if (parsed.kind === 'unknown') this.#unknownEvents += 1;
-  }
-
-  /** Reads a block of lines if it is a delta as providers usually write them. False: it is to be read as an event. */
-  readPlainDelta(text: string, start: number, end: number): boolean {
-    if (this.#ending !== undefined) return true;
-    const delta = readPlainDelta(text, start, end);
-    if (delta === undefined) return false;
-    this.#on(delta);
-    return true;
-  }
-
-  /** Ends the answer with a failure, unless it has ended already. */
   fail(failure: UpstreamFailure): void {
-    this.#ending ??= { kind: 'failed', failure };
+    this.ending ??= { kind: 'failed', failure };
   }
 
-  #on(event: ProviderEvent): void {
-    switch (event.kind) {
-      case 'message-start':
-        this.#onMessageStart(event);
-        break;
-      case 'content-block-start':
-        this.#onContentBlockStart(event);
-        break;
-      case 'text-delta':
-        this.#onTextDelta(event);
-        break;
-      case 'input-json-delta':
-        this.#onInputJsonDelta(event);
-        break;
-      case 'thinking-delta':
-        this.#onThinkingDelta(event);
-        break;
-      case 'content-block-stop':
-        this.#onContentBlockStop(event);
-        break;
-      case 'message-delta':
-        this.#onMessageDelta(event);
-        break;
-      case 'message-stop':
-        this.#onMessageStop();
-        break;
+  /**
+   * The `type` member counts; the name on the `event:` line only where that is missing, or where it says error: the official
+   * client library takes any such event as one.
+   */
+  #onEvent(json: JsonObject, name: string): void {
+    const type = name === 'error' ? name : (asString(json.type) ?? name);
+    switch (type) {
+      case 'message_start':
+        this.#hasBegun = true;
+        return this.#usage.add(asObject(json.message)?.usage);
+      case 'content_block_start':
+        return this.#onBlockStart(json);
+      case 'content_block_delta':
+        return this.#onBlockDelta(json);
+      case 'content_block_stop':
+        return this.#withIndex(json, (index) => this.#writer.endBlock(index));
+      case 'message_delta':
+        this.#stopReason = asString(asObject(json.delta)?.stop_reason) ?? this.#stopReason;
+        return this.#usage.add(json.usage);
+      case 'message_stop':
+        return this.#onMessageStop();
       case 'error':
-        this.#onError(event);
-        break;
+        return this.fail(mapStreamError(json));
+      default:
+        return this.#skip(type, silentTypes.events);
     }
   }
 
-  #onMessageStart({ usage }: MessageStart): void {
-    this.#hasBegun = true;
-    this.#onUsage(usage);
+  #onBlockStart(json: JsonObject): void {
+    const block = asObject(json.content_block) ?? {};
+    const type = asString(block.type);
+    const [id, callName] = [asString(block.id), asString(block.name)];
+    this.#withIndex(json, (index) => {
+      if (type === 'text') return this.#writer.beginText(index, asString(block.text) ?? '');
+      if (type === 'tool_use' && id !== undefined && callName !== undefined) {
+        return this.#writer.beginCall(index, { id, name: callName, input: asObject(block.input) ?? {} });
+      }
+      if (type === undefined || type === 'tool_use') return this.fail(brokenStream());
+      this.#writer.beginOther(index);
+      this.#skip(type, silentTypes.blocks);
+    });
   }
 
-  #onUsage(usage: ReportedCounts): void {
-    this.#usage = replaceUsage(this.#usage, usage);
-    this.#reportedUsage = convertUsage(this.#usage);
-  }
-
-  #onContentBlockStart({ index, block }: ContentBlockStart): void {
-    // Some providers never stop a block: the next one in its place ends it.
-    this.#endBlock(index);
-    if (block.type === 'tool_use') {
-      this.#beginToolCall(index, block);
-      return;
+  #onBlockDelta(json: JsonObject): void {
+    const delta = asObject(json.delta) ?? {};
+    const type = asString(delta.type) ?? '';
+    switch (type) {
+      case 'text_delta':
+        return this.#withText(json, delta.text, (index, text) => this.#writer.text(index, text));
+      case 'input_json_delta':
+        return this.#withText(json, delta.partial_json, (index, text) => this.#writer.callArguments(index, text));
+      case 'thinking_delta':
+        this.#thinkingCharacters += asString(delta.thinking)?.length ?? 0;
+        return;
+      default:
+        return this.#skip(type, silentTypes.deltas);
     }
-    this.#openBlocks.set(index, { type: block.type });
-    if (block.type === 'text') this.#sink.text(block.text);
-    else if (!block.isKnown) this.#unknownEvents += 1;
-  }
-
-  /** Call indexes of chat are dense from 0, whatever blocks stand between the calls. */
-  #beginToolCall(index: number, { id, name, input }: ToolUseContentBlock): void {
-    const callIndex = this.#toolCallCount++;
-    this.#openBlocks.set(index, { type: 'tool_use', callIndex, input, hasArguments: false });
-    this.#sink.toolCall({ index: callIndex, id, name });
-  }
-
-  #onTextDelta({ index, text, textJson }: TextDelta): void {
-    if (this.#openBlocks.get(index)?.type !== 'other') this.#sink.text(text, textJson);
-  }
-
-  #onInputJsonDelta({ index, json, pieceJson }: InputJsonDelta): void {
-    const block = this.#openBlocks.get(index);
-    if (block?.type !== 'tool_use' || json === '') return;
-    block.hasArguments = true;
-    this.#sink.toolArguments(block.callIndex, json, pieceJson);
-  }
-
-  #onThinkingDelta({ thinking }: ThinkingDelta): void {
-    this.#thinkingCharacters += thinking.length;
-  }
-
-  #onContentBlockStop({ index }: ContentBlockStop): void {
-    this.#endBlock(index);
-  }
-
-  #endBlock(index: number): void {
-    const block = this.#openBlocks.get(index);
-    this.#openBlocks.delete(index);
-    if (block?.type === 'tool_use') this.#completeArguments(block);
-  }
-
-  /** A call without arguments streams none: clients need an object all the same. */
-  #completeArguments({ callIndex, input, hasArguments }: OpenToolCall): void {
-    if (!hasArguments) this.#sink.toolArguments(callIndex, JSON.stringify(input));
-  }
-
-  #onMessageDelta({ stopReason, usage }: MessageDelta): void {
-    this.#stopReason = stopReason ?? this.#stopReason;
-    this.#onUsage(usage);
   }
 
   #onMessageStop(): void {
-    if (!this.#hasBegun) {
-      this.fail(brokenStream());
-      return;
-    }
-    for (const block of this.#openBlocks.values()) if (block.type === 'tool_use') this.#completeArguments(block);
-    this.#sink.finish(mapFinishReason(this.#stopReason, this.#toolCallCount > 0), wholeUsage(this.reportedUsage));
-    this.#ending = { kind: 'finished' };
+    if (!this.#hasBegun) return this.fail(brokenStream());
+    this.#writer.endBlocks();
+    this.#answer.finish(mapFinishReason(this.#stopReason, this.#writer.hasCalls), wholeUsage(this.reportedUsage));
+    this.ending = { kind: 'finished' };
   }
 
-  /** May come first, right after the 200: nothing has been said then, and another attempt can be made. */
-  #onError({ error }: ErrorEvent): void {
-    this.fail(mapStreamError(error));
+  /** An event of a block without its index can't be read, and neither can the answer any more. */
+  #withIndex(json: JsonObject, write: (index: number) => void): void {
+    const index = asCount(json.index);
+    if (index === undefined) this.fail(brokenStream());
+    else write(index);
+  }
+
+  #withText(json: JsonObject, text: unknown, write: (index: number, text: string) => void): void {
+    if (typeof text === 'string') this.#withIndex(json, (index) => write(index, text));
+    else this.fail(brokenStream());
+  }
+
+  #skip(type: string, silent: ReadonlySet<string>): void {
+    if (!silent.has(type)) this.unknownEvents += 1;
   }
 }
-
-/** The name of an event, on a line of its own, and its data. */
-const readEvent = rememberingTexts((text) => {
-  const nameEnd = text.indexOf('\n');
-  return parseProviderEvent(parseJson(text.slice(nameEnd + 1)), text.slice(0, nameEnd));
-});
 
 /** Empty data, and the end marker of another format that some providers send out of habit. Either may be padded. */
 function saysNothing(data: string): boolean {
@@ -208,11 +136,26 @@ function saysNothing(data: string): boolean {
   return text === '' || text === '[DONE]';
 }
 
-type OpenBlock = OpenToolCall | { readonly type: 'text' | 'other' };
-
-interface OpenToolCall {
-  readonly type: 'tool_use';
-  readonly callIndex: number;
-  readonly input: JsonObject;
-  hasArguments: boolean;
-}
+/** Events, blocks and deltas that are known and say nothing for a chat answer. */
+export const silentTypes = {
+  events: new Set(['ping']),
+  blocks: new Set([
+    'thinking',
+    'redacted_thinking',
+    'server_tool_use',
+    'web_search_tool_result',
+    'web_fetch_tool_result',
+    'code_execution_tool_result',
+    'bash_code_execution_tool_result',
+    'text_editor_code_execution_tool_result',
+    'tool_search_tool_result',
+    'advisor_tool_result',
+    'mcp_tool_use',
+    'mcp_tool_result',
+    'mcp_tool_listing',
+    'container_upload',
+    'compaction',
+    'fallback',
+  ]),
+  deltas: new Set(['signature_delta', 'citations_delta', 'compaction_delta']),
+} satisfies Record<string, ReadonlySet<string>>;

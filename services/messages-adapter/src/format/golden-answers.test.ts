@@ -2,12 +2,12 @@ import { describeGoldenAnswers } from '@gateway/adapter-kit/testing';
 import { createChatAnswer } from '@gateway/chat';
 import { describe, expect, it } from 'vitest';
 import { answerCases } from './__fixtures__/answers/index.ts';
-import { ChatAnswerReader } from './chat-answer-reader.ts';
+import { readerInto } from './chat-translator.ts';
 
 describe('a Messages answer to a chat client', () => {
   describeGoldenAnswers(answerCases, ({ stream }) => {
     const identity = { id: 'request-1', created: 1, model: 'claude-opus-4-8' };
-    return new ChatAnswerReader(createChatAnswer({ ...identity, stream, includeUsage: true }), 1_000_000);
+    return readerInto(createChatAnswer({ ...identity, stream, includeUsage: true }), { maxAnswerBytes: 1_000_000 });
   });
 
   it('is known in many shapes, of which the trickiest are cut everywhere', () => {

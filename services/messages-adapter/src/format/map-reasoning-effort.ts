@@ -1,6 +1,6 @@
 import { type ReasoningEffort, reasoningEfforts } from '@gateway/chat';
-import type { EffortLevel, Thinking } from './messages-request.ts';
 import type { ModelFamily } from './model-families.ts';
+import type { EffortLevel, Thinking } from './provider-request.ts';
 
 export interface ReasoningRequest {
   readonly effort: ReasoningEffort | undefined;

@@ -2,7 +2,7 @@ import type Anthropic from '@anthropic-ai/sdk';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mapStreamError } from './map-stream-error.ts';
+import { mapStreamError } from './map-upstream-error.ts';
 
 /** All of the provider's client library: one that a new version brings must find its place here. */
 const results = {

@@ -2,8 +2,7 @@ import type { UpstreamErrorAnswer } from '@gateway/adapter-kit';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mapStreamError } from './map-stream-error.ts';
-import { mapUpstreamError } from './map-upstream-error.ts';
+import { mapStreamError, mapUpstreamError } from './map-upstream-error.ts';
 
 const nowMs = Date.UTC(2026, 10, 20, 12);
 const nowSeconds = nowMs / 1_000;

@@ -1,21 +1,22 @@
 import {
   type ErrorMeaning,
+  meaningOfStatus,
+  type StatusRule,
+  type StatusRules,
   toUpstreamFailure,
   type UpstreamErrorAnswer,
   type UpstreamFailure,
 } from '@gateway/adapter-kit';
-import { parseJson } from '@gateway/json';
-import { meaningOf, type ProviderError, readProviderError } from './provider-error.ts';
-import { readRateLimit } from './read-retry-at.ts';
+import { asObject, asString, parseJson } from '@gateway/json';
+import { readRateLimit } from './read-limits.ts';
 
 /**
  * What an answer with an error status means: the status says it, unless the error's type says better.
  * @see https://platform.claude.com/docs/en/api/errors
  */
 export function mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure {
-  const text = new TextDecoder().decode(answer.body);
-  const error = readProviderError(parseJson(text));
-  const meaning = isForeignPage(answer, text) ? 'network' : meaningOfAnswer(answer.status, error);
+  const error = readProviderError(parseJson(new TextDecoder().decode(answer.body)));
+  const meaning = meaningOfStatus(answer, statusRules, meaningOf(error));
   const limit = readRateLimit(answer);
   return toUpstreamFailure({
     meaning: meaning === 'limited' && limit.modelScoped ? 'model_limited' : meaning,
@@ -25,16 +26,11 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure {
   });
 }
 
-function meaningOfAnswer(status: number, error: ProviderError): ErrorMeaning {
-  const rule = ruleOf(status);
-  const typed = meaningOf(error);
-  return typed !== undefined && rule.orByType.includes(typed) ? typed : rule.meaning;
-}
-
-interface StatusRule {
-  readonly meaning: ErrorMeaning;
-  /** What a known error type may make of it instead. */
-  readonly orByType: readonly ErrorMeaning[];
+/** What an `error` event inside a stream means. A type that is not known, or none, is the provider's fault. */
+export function mapStreamError(event: unknown): UpstreamFailure {
+  const error = readProviderError(event);
+  const meaning = meaningOf(error) ?? 'server_error';
+  return toUpstreamFailure({ meaning, upstreamStatus: 0, upstreamCode: error.code, retryAtMs: undefined });
 }
 
 const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
@@ -42,38 +38,115 @@ const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_a
 /** Accounts without credit, disabled or over their spend limit are refused with 400 too. */
 const rejectedRule: StatusRule = {
   meaning: 'rejected',
-  orByType: ['context_too_long', 'refused_account', ...outOfService],
+  orByCode: ['context_too_long', 'refused_account', ...outOfService],
 };
 
-const statusRules: ReadonlyMap<number, StatusRule> = new Map([
-  [400, rejectedRule],
-  [401, { meaning: 'refused_account', orByType: outOfService }],
-  [402, { meaning: 'refused_account', orByType: [] }],
-  [403, { meaning: 'refused_account', orByType: outOfService }],
-  // A 404 of the provider names the model, or a thread or file of the request; any other is an address that is not its API.
-  [404, { meaning: 'server_error', orByType: ['unknown_model'] }],
-  [408, { meaning: 'timeout', orByType: [] }],
-  [409, { meaning: 'server_error', orByType: [] }],
-  [413, { meaning: 'too_large', orByType: ['context_too_long'] }],
-  [422, rejectedRule],
-  [429, { meaning: 'limited', orByType: ['model_limited', 'overloaded'] }],
-  [529, { meaning: 'overloaded', orByType: [] }],
+const statusRules: StatusRules = {
+  byStatus: new Map([
+    [400, rejectedRule],
+    [401, { meaning: 'refused_account', orByCode: outOfService }],
+    [402, { meaning: 'refused_account', orByCode: [] }],
+    [403, { meaning: 'refused_account', orByCode: outOfService }],
+    // A 404 of the provider names the model, or a thread or file of the request; any other is an address that is not its API.
+    [404, { meaning: 'server_error', orByCode: ['unknown_model'] }],
+    [408, { meaning: 'timeout', orByCode: [] }],
+    [409, { meaning: 'server_error', orByCode: [] }],
+    [413, { meaning: 'too_large', orByCode: ['context_too_long'] }],
+    [422, rejectedRule],
+    [429, { meaning: 'limited', orByCode: ['model_limited', 'overloaded'] }],
+    [529, { meaning: 'overloaded', orByCode: [] }],
+  ]),
+  serverErrorOrByCode: ['overloaded'],
+};
+
+/** An error object of the provider, of an error body or of an event. Its text goes no further than this file. */
+interface ProviderError {
+  readonly type: string | undefined;
+  readonly text: string;
+  /** A code on which client libraries act. Undefined for all that are not known here. */
+  readonly code: string | undefined;
+}
+
+/** The error in a JSON value: `{type: "error", error: {type, message}}`. A value that holds none gives an error without type. */
+function readProviderError(value: unknown): ProviderError {
+  const error = asObject(asObject(value)?.error) ?? {};
+  const code = asString(asObject(error.details)?.error_code);
+  return {
+    type: asString(error.type),
+    text: asString(error.message) ?? '',
+    code: code !== undefined && passedCodes.has(code) ? code : undefined,
+  };
+}
+
+/** The official client library makes its error classes from these, and recovers from some of them by itself. */
+const passedCodes: ReadonlySet<string> = new Set([
+  'thread_already_continued',
+  'thread_continue_in_flight',
+  'thread_fingerprint_mismatch',
+  'thread_not_found',
+  'thread_unsupported_request',
+  'tool_name_conflict',
+  'tool_reference_unresolved',
+  'compaction_block_ambiguous',
+  'compaction_block_misplaced',
+  'compaction_content_mismatch',
+  'compaction_incomplete_turn',
+  'compaction_nothing_to_summarize',
+  'compaction_signature_invalid',
+  'compaction_too_many_tool_references',
+  'compaction_tool_changes_mismatch',
+  'compaction_unavailable',
+  'contract_spend_limit_reached',
+  'enforced_spend_limit_reached',
+  'ramp_limit_exceeded',
 ]);
 
-const otherClientErrorRule: StatusRule = { meaning: 'rejected', orByType: [] };
-const serverErrorRule: StatusRule = { meaning: 'server_error', orByType: ['overloaded'] };
-const redirectRule: StatusRule = { meaning: 'network', orByType: [] };
-
-function ruleOf(status: number): StatusRule {
-  if (status < 400) return redirectRule;
-  return statusRules.get(status) ?? (status < 500 ? otherClientErrorRule : serverErrorRule);
+/** The meaning of an error's type; undefined when it is not known. */
+function meaningOf({ type = '', text }: ProviderError): ErrorMeaning | undefined {
+  const meaning = meanings.get(type);
+  return textMeanings.find((entry) => entry.of === meaning && entry.text.test(text))?.means ?? meaning;
 }
 
-/** Statuses that mean the same whoever answers: a proxy before the provider limits sizes, rates and times too. */
-const statusesOfAnyone: ReadonlySet<number> = new Set([408, 413, 429]);
+/** @see https://platform.claude.com/docs/en/api/errors */
+const meanings: ReadonlyMap<string, ErrorMeaning> = new Map([
+  ['invalid_request_error', 'rejected'],
+  ['request_too_large', 'too_large'],
+  ['authentication_error', 'refused_account'],
+  ['permission_error', 'refused_account'],
+  ['billing_error', 'refused_account'],
+  ['not_found_error', 'unknown_model'],
+  ['rate_limit_error', 'limited'],
+  ['overloaded_error', 'overloaded'],
+  ['timeout_error', 'timeout'],
+  ['conflict_error', 'server_error'],
+  ['api_error', 'server_error'],
+]);
 
-/** An HTML page with a client error comes from something between us and the provider; the account is not to blame. */
-function isForeignPage({ status, headers }: UpstreamErrorAnswer, text: string): boolean {
-  if (status >= 500 || statusesOfAnyone.has(status)) return false;
-  return /\bhtml\b/i.test(headers['content-type'] ?? '') || text.trimStart().startsWith('<');
+interface TextMeaning {
+  readonly of: ErrorMeaning;
+  /** Tied to the beginning: further on, a text may repeat words of the request. */
+  readonly text: RegExp;
+  readonly means: ErrorMeaning;
 }
+
+const disabledText = /^(?:this|your) (?:organization|account) has been (?:disabled|suspended)/i;
+
+/** Errors that only differ in their text. */
+const textMeanings: readonly TextMeaning[] = [
+  { of: 'rejected', text: disabledText, means: 'disabled_account' },
+  { of: 'refused_account', text: disabledText, means: 'disabled_account' },
+  { of: 'refused_account', text: /^oauth token has been revoked/i, means: 'revoked_credential' },
+  { of: 'rejected', text: /^your credit balance is too low/i, means: 'refused_account' },
+  { of: 'rejected', text: /^you have reached your specified (?:\w+ )*usage limits/i, means: 'refused_account' },
+  {
+    of: 'rejected',
+    text: /^(?:(?:this|your) (?:organization|account) )?(?:requires )?identity verification/i,
+    means: 'disabled_account',
+  },
+  {
+    of: 'rejected',
+    text: /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit)/i,
+    means: 'context_too_long',
+  },
+  { of: 'limited', text: /^(?:extra usage|usage credits?) (?:is|are) required/i, means: 'model_limited' },
+];

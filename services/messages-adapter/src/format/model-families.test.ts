@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { modelFamilyOf } from './model-families.ts';
-import { maxTokensFor } from './model-limits.ts';
+import { maxTokensFor, modelFamilyOf } from './model-families.ts';
 
 describe('modelFamilyOf', () => {
   it.each([

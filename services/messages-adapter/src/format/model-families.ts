@@ -1,5 +1,6 @@
-import type { EffortLevel } from './messages-request.ts';
-import { rememberingTexts } from './remembering-texts.ts';
+import { GatewayError } from '@gateway/errors';
+import { LeastThinking, type ModelTraits, ThinkingMode as ThinkingTrait } from '@gateway/proto/pool/v1/account_pb.js';
+import type { EffortLevel } from './provider-request.ts';
 
 /** What the models of one family take. Sending a model what it does not take costs the client a 400. */
 export interface ModelFamily {
@@ -33,11 +34,11 @@ export type ThinkingMode =
  * @see https://platform.claude.com/docs/en/about-claude/models/overview
  * @see https://platform.claude.com/docs/en/build-with-claude/effort
  */
-export const modelFamilyOf: (model: string) => ModelFamily = rememberingTexts((model) => {
+export function modelFamilyOf(model: string): ModelFamily {
   const name = readModelName(model);
   const row = name && rows.find(({ tiers, from }) => tiers.includes(name.tier) && name.version >= from);
   return row ?? plainFamily;
-});
+}
 
 const tiers = ['haiku', 'sonnet', 'opus', 'fable', 'mythos'] as const;
 type Tier = (typeof tiers)[number];
@@ -131,4 +132,70 @@ function readModelName(model: string): ModelName | undefined {
   const [, major = after[2], minor = after[3]] = versionBeforeTier.exec(id) ?? [];
   const version = major === undefined ? Number.POSITIVE_INFINITY : Number(major) * 100 + Number(minor ?? 0);
   return { tier, version };
+}
+
+/** A family with what the configuration says of one of its models; what is not said stays. */
+export function withTraits(family: ModelFamily, traits: ModelTraits | undefined): ModelFamily {
+  if (traits === undefined) return family;
+  return {
+    maxOutputTokens: traits.maxOutputTokens ?? family.maxOutputTokens,
+    thinking: thinkingWith(traits, family.thinking),
+    effortLevels: traits.efforts === undefined ? family.effortLevels : levelsAmong(traits.efforts.levels),
+    forcedToolChoice: traits.forcedToolChoice ?? family.forcedToolChoice,
+    structuredOutput: traits.structuredOutput ?? family.structuredOutput,
+  };
+}
+
+function thinkingWith(traits: ModelTraits, known: ThinkingMode): ThinkingMode {
+  switch (traits.thinking) {
+    case ThinkingTrait.NONE:
+      return { kind: 'none' };
+    case ThinkingTrait.BUDGET:
+      return { kind: 'budget' };
+    case ThinkingTrait.ADAPTIVE:
+      return adaptiveWith(traits, known.kind === 'adaptive' ? known : unknownAdaptive);
+    default:
+      // Not said, or a mode of a newer contract.
+      return known.kind === 'adaptive' ? adaptiveWith(traits, known) : known;
+  }
+}
+
+type AdaptiveThinking = Extract<ThinkingMode, { kind: 'adaptive' }>;
+
+/** Asks for nothing that a model with adaptive thinking could refuse. */
+const unknownAdaptive: AdaptiveThinking = { kind: 'adaptive', onByDefault: false, least: 'low_effort' };
+
+function adaptiveWith({ thinkingByDefault, leastThinking }: ModelTraits, known: AdaptiveThinking): AdaptiveThinking {
+  return {
+    kind: 'adaptive',
+    onByDefault: thinkingByDefault ?? known.onByDefault,
+    least: leastOf.get(leastThinking) ?? known.least,
+  };
+}
+
+const leastOf: ReadonlyMap<LeastThinking, AdaptiveThinking['least']> = new Map<
+  LeastThinking,
+  AdaptiveThinking['least']
+>([
+  [LeastThinking.DISABLED, 'disabled'],
+  [LeastThinking.BETWEEN_TOOLS, 'between_tools'],
+  [LeastThinking.LOW_EFFORT, 'low_effort'],
+]);
+
+function levelsAmong(names: readonly string[]): readonly EffortLevel[] {
+  return allEfforts.filter((level) => names.includes(level));
+}
+
+/** Output tokens of an answer when the client sets no maximum. @see spec "Size limits" */
+const defaultMaxOutputTokens = 32_000;
+
+/**
+ * `max_tokens`, which the Messages format demands: the client's maximum or the default, never more than the model gives.
+ * Throws `invalid_request` for less than one token, which the provider would read as "warm the cache only".
+ */
+export function maxTokensFor(family: ModelFamily, requested: number | undefined): number {
+  if (requested !== undefined && requested < 1) {
+    throw new GatewayError('invalid_request', 'max_completion_tokens must be at least 1');
+  }
+  return Math.min(requested ?? defaultMaxOutputTokens, family.maxOutputTokens ?? Number.POSITIVE_INFINITY);
 }

@@ -12,8 +12,7 @@ import {
   weather,
 } from './__fixtures__/requests/provider-request.ts';
 import { chatTranslator } from './chat-translator.ts';
-import { modelFamilyOf } from './model-families.ts';
-import { withTraits } from './model-traits.ts';
+import { modelFamilyOf, withTraits } from './model-families.ts';
 
 type Traits = MessageInitShape<typeof ModelTraitsSchema>;
 

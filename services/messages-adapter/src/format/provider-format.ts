@@ -2,18 +2,17 @@ import type { ProviderFormat } from '@gateway/adapter-kit';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import { chatTranslator } from './chat-translator.ts';
-import { messagesTokenCounter } from './count-tokens.ts';
 import { mapUpstreamError } from './map-upstream-error.ts';
-import { messagesTranslator } from './messages-translator.ts';
+import { readWindows } from './read-limits.ts';
 import { readModelList } from './read-model-list.ts';
-import { readWindows } from './read-windows.ts';
+import { relayTranslator, tokenCounter } from './relay-translator.ts';
 
 /** The Messages format. @see https://platform.claude.com/docs/en/api/messages */
 export const messagesFormat: ProviderFormat = {
   id: ProviderFormatId.MESSAGES,
   translators: new Map([
     [Dialect.CHAT_COMPLETIONS, chatTranslator],
-    [Dialect.MESSAGES, messagesTranslator],
+    [Dialect.MESSAGES, relayTranslator],
   ]),
   // The version of requests made here, which every model takes: later ones refuse what older models need.
   headers: { 'anthropic-version': '2023-06-01' },
@@ -21,5 +20,5 @@ export const messagesFormat: ProviderFormat = {
   readModelList,
   mapUpstreamError,
   readWindows,
-  countTokens: messagesTokenCounter,
+  countTokens: tokenCounter,
 };

@@ -6,13 +6,12 @@ import {
   type UpstreamHead,
 } from '@gateway/adapter-kit';
 import type { ReportedUsage } from '@gateway/chat';
+import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { digestOfSeal } from '@gateway/sealed-reasoning';
-import { EventSplitter, RelayBuffer, SseOverflowError, StreamPiece } from '@gateway/sse';
-import { charactersOfPlainDelta } from './characters-of-plain-delta.ts';
-import { convertUsage, nothingReported, replaceUsage } from './convert-usage.ts';
-import type { ReportedCounts } from './event-types.ts';
-import { mapStreamError } from './map-stream-error.ts';
-import { type RelayedEvent, readRelayedEvent } from './read-relayed-event.ts';
+import { EventSplitter, RelayBuffer, readEvent, type SseEvent, SseOverflowError } from '@gateway/sse';
+import { UsageReports } from './convert-usage.ts';
+import { mapStreamError } from './map-upstream-error.ts';
+import { producedByBlock, producedByDelta } from './produced-characters.ts';
 
 /**
  * Relays a stream of events as it came, whole events at a time: of an `error` event nothing may go out, and what an event
@@ -20,20 +19,16 @@ import { type RelayedEvent, readRelayedEvent } from './read-relayed-event.ts';
  * @see spec "Events"
  */
 export class RelayAnswerReader implements AnswerReader {
-  readonly #splitter = new EventSplitter({
-    maxEventBytes,
-    onEvent: (piece, start, end) => this.#onBytes(piece, start, end),
-  });
-  #head: UpstreamHead = { status: 200, headers: {} };
+  readonly #splitter = new EventSplitter({ maxEventBytes, onEvent: (event) => this.#onEvent(event) });
   readonly #buffer = new RelayBuffer();
+  readonly #usage = new UsageReports();
+  #head: UpstreamHead = { status: 200, headers: {} };
   #hasBegun = false;
-  #usage = nothingReported;
-  #seal: string | undefined;
+  #signature: string | undefined;
   answerId: string | undefined;
   hasContent = false;
   ending: AnswerEnding | undefined;
   producedCharacters = 0;
-  reportedUsage: ReportedUsage | undefined;
 
   onHead(head: UpstreamHead): void {
     this.#head = head;
@@ -52,8 +47,12 @@ export class RelayAnswerReader implements AnswerReader {
     };
   }
 
+  get reportedUsage(): ReportedUsage | undefined {
+    return this.#usage.reported;
+  }
+
   get sealedReasoning(): string | undefined {
-    return this.#seal === undefined ? undefined : digestOfSeal(this.#seal);
+    return this.#signature === undefined ? undefined : digestOfSeal(this.#signature);
   }
 
   /** An event that is too large breaks the stream. */
@@ -70,62 +69,59 @@ export class RelayAnswerReader implements AnswerReader {
   /** What a stream breaks off in is no event, unless it ends the answer all the same. */
   end(): void {
     if (this.ending !== undefined) return;
-    const rest = new StreamPiece(this.#splitter.end());
-    const event = readRelayedEvent(rest, 0, rest.bytes.length);
-    if (event.kind === 'stop' || event.kind === 'error') this.#onEvent(event, rest, 0, rest.bytes.length);
-    this.#fail(brokenStream());
+    const rest = this.#splitter.end();
+    this.#read(readEvent(rest));
+    if (this.ending === undefined) this.#fail(brokenStream());
+    else if (!this.#hasFailed) this.#buffer.release(rest);
   }
 
-  take(): Uint8Array {
+  take(): Buffer {
     return this.#buffer.take();
   }
 
-  #onBytes(piece: StreamPiece, start: number, end: number): void {
+  #onEvent(event: Buffer): void {
     if (this.ending !== undefined) return;
-    const characters = charactersOfPlainDelta(piece.text, start, end);
-    if (characters === undefined) return this.#onEvent(readRelayedEvent(piece, start, end), piece, start, end);
-    this.hasContent = true;
-    this.producedCharacters += characters;
-    this.#buffer.release(piece, start, end);
-  }
-
-  #onEvent(event: RelayedEvent, piece: StreamPiece, start: number, end: number): void {
-    this.#read(event);
+    this.#read(readEvent(event));
     if (this.#hasFailed) return;
-    if (this.hasContent) this.#buffer.release(piece, start, end);
-    else this.#buffer.hold(piece, start, end);
+    if (this.hasContent) this.#buffer.release(event);
+    else this.#buffer.hold(event);
   }
 
-  #read(event: RelayedEvent): void {
-    switch (event.kind) {
-      case 'start':
+  /** The name and the data's `type` should be the same. Clients act on either, so that an error is one by either. */
+  #read({ name, data = '' }: SseEvent): void {
+    const json = asObject(parseJson(data));
+    if (name.trim() === 'error' || isError(json)) this.#fail(mapStreamError(json));
+    else if (json !== undefined) this.#onData(json, asString(json.type) ?? name.trim());
+    else if (!mayBeUnreadable(name.trim(), data.trim())) this.#fail(brokenStream());
+  }
+
+  #onData(json: JsonObject, type: string): void {
+    switch (type) {
+      case 'message_start': {
+        const message = asObject(json.message);
         this.#hasBegun = true;
-        this.answerId = event.id ?? this.answerId;
-        this.#onUsage(event.usage);
-        break;
-      case 'content':
-        this.hasContent = true;
-        this.producedCharacters += event.characters;
-        this.#seal = event.seal ?? this.#seal;
-        break;
-      case 'usage':
-        this.#onUsage(event.usage);
-        break;
-      case 'stop':
-        this.#finish();
-        break;
-      case 'error':
-        this.#fail(mapStreamError(event.error));
-        break;
-      case 'malformed':
-        this.#fail(brokenStream());
-        break;
+        this.answerId = asString(message?.id) ?? this.answerId;
+        return this.#usage.add(message?.usage);
+      }
+      case 'content_block_start':
+        return this.#onContent(producedByBlock(json.content_block));
+      case 'content_block_delta': {
+        const delta = asObject(json.delta) ?? {};
+        this.#signature = asString(delta.signature) ?? this.#signature;
+        return this.#onContent(producedByDelta(delta));
+      }
+      case 'content_block_stop':
+        return this.#onContent(0);
+      case 'message_delta':
+        return this.#usage.add(json.usage);
+      case 'message_stop':
+        return this.#finish();
     }
   }
 
-  #onUsage(usage: ReportedCounts): void {
-    this.#usage = replaceUsage(this.#usage, usage);
-    this.reportedUsage = convertUsage(this.#usage);
+  #onContent(characters: number): void {
+    this.hasContent = true;
+    this.producedCharacters += characters;
   }
 
   #finish(): void {
@@ -144,3 +140,12 @@ export class RelayAnswerReader implements AnswerReader {
 }
 
 const maxEventBytes = 4 * 1024 * 1024;
+
+function isError(json: JsonObject | undefined): boolean {
+  return json?.type === 'error' || (json?.type === undefined && json?.error !== undefined);
+}
+
+/** Comments, the end marker of another format, and events of unknown names: what those hold is not for us to judge. */
+function mayBeUnreadable(name: string, data: string): boolean {
+  return data === '' || data === '[DONE]' || (name !== '' && !/^(?:message|content_block)_/.test(name));
+}

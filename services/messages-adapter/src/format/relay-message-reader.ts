@@ -7,11 +7,10 @@ import {
   type UpstreamHead,
 } from '@gateway/adapter-kit';
 import type { ReportedUsage } from '@gateway/chat';
-import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
-import { lastSealedReasoning } from '@gateway/sealed-reasoning';
+import { asArray, asObject, asString, type JsonObject, JsonSkimmer, PiecedBytes, parseJson } from '@gateway/json';
+import { lastSealBehind, lastSealedReasoning } from '@gateway/sealed-reasoning';
 import { convertUsage, readReportedCounts } from './convert-usage.ts';
-import { mapStreamError } from './map-stream-error.ts';
-import { PassedMessage } from './passed-message.ts';
+import { mapStreamError } from './map-upstream-error.ts';
 import { producedByBlock } from './produced-characters.ts';
 
 /**
@@ -22,10 +21,10 @@ import { producedByBlock } from './produced-characters.ts';
 export class RelayMessageReader implements AnswerReader {
   readonly #maxHeldBytes: number;
   #head: UpstreamHead = { status: 200, headers: {} };
-  #pieces: Uint8Array[] = [];
+  #chunks: Uint8Array[] = [];
   #heldBytes = 0;
   /** Of a message that is larger than what is held. */
-  #passed: PassedMessage | undefined;
+  #members: PassedMembers | undefined;
   answerId: string | undefined;
   sealedReasoning: string | undefined;
   ending: AnswerEnding | undefined;
@@ -46,31 +45,30 @@ export class RelayMessageReader implements AnswerReader {
   }
 
   get hasContent(): boolean {
-    return this.#passed !== undefined || this.ending?.kind === 'finished';
+    return this.#members !== undefined || this.ending?.kind === 'finished';
   }
 
   push(bytes: Uint8Array): void {
     if (this.ending !== undefined) return;
-    this.#pieces.push(bytes);
+    this.#chunks.push(bytes);
     this.#heldBytes += bytes.length;
-    if (this.#passed !== undefined) this.#pass(this.#passed, bytes);
-    else if (this.#heldBytes > this.#maxHeldBytes) this.#beginToPass(joined(this.#pieces));
+    if (this.#members !== undefined) this.#pass(this.#members, bytes);
+    else if (this.#heldBytes > this.#maxHeldBytes) this.#beginToPass(Buffer.concat(this.#chunks));
   }
 
   end(): void {
     if (this.ending !== undefined) return;
-    if (this.#passed !== undefined) return this.#endPassed(this.#passed);
-    const whole = joined(this.#pieces);
-    this.#pieces = [whole];
+    if (this.#members !== undefined) return this.#endPassed(this.#members);
+    const whole = Buffer.concat(this.#chunks);
     const message = asObject(parseJson(whole.toString()));
     if (message?.type === 'message') this.#finish(message, whole);
     else this.#fail(message?.type === 'error' ? mapStreamError(message) : brokenStream());
   }
 
   take(): Uint8Array {
-    if (!this.hasContent || this.#pieces.length === 0) return nothing;
-    const bytes = joined(this.#pieces);
-    this.#pieces = [];
+    if (!this.hasContent) return nothing;
+    const bytes = Buffer.concat(this.#chunks);
+    this.#chunks = [];
     return bytes;
   }
 
@@ -84,25 +82,24 @@ export class RelayMessageReader implements AnswerReader {
 
   /** Its type comes before its content: what has not proved to be a message by then is too large to wait for. */
   #beginToPass(held: Buffer): void {
-    this.#pieces = [held];
-    const passed = new PassedMessage();
-    if (!passed.push(held)) return this.#fail(brokenStream());
-    if (passed.value('type') !== 'message') return this.#fail(answerTooLarge());
-    this.answerId = asString(passed.value('id'));
-    this.sealedReasoning = lastSealedReasoning(held, 'signature');
+    const members = new PassedMembers();
+    if (!members.push(held)) return this.#fail(brokenStream());
+    if (members.value('type') !== 'message') return this.#fail(answerTooLarge());
+    this.answerId = asString(members.value('id'));
+    this.sealedReasoning = lastSealBehind(new PiecedBytes([held]), members.signatureEnds);
     this.producedCharacters = held.length;
-    this.#passed = passed;
+    this.#members = members;
   }
 
   /** About as many characters as bytes were written. */
-  #pass(passed: PassedMessage, bytes: Uint8Array): void {
+  #pass(members: PassedMembers, bytes: Uint8Array): void {
     this.producedCharacters += bytes.length;
-    if (!passed.push(bytes)) this.#fail(brokenStream());
+    if (!members.push(bytes)) this.#fail(brokenStream());
   }
 
-  #endPassed(passed: PassedMessage): void {
-    if (!passed.end()) return this.#fail(brokenStream());
-    this.reportedUsage = convertUsage(readReportedCounts(passed.value('usage')));
+  #endPassed(members: PassedMembers): void {
+    if (!members.end()) return this.#fail(brokenStream());
+    this.reportedUsage = convertUsage(readReportedCounts(members.value('usage')));
     this.ending = { kind: 'finished' };
   }
 
@@ -113,8 +110,61 @@ export class RelayMessageReader implements AnswerReader {
 
 const nothing = new Uint8Array();
 
-/** Most messages come in one read, and need no copy. */
-function joined([first, ...rest]: readonly Uint8Array[]): Buffer {
-  if (first === undefined || rest.length > 0) return Buffer.concat(first === undefined ? [] : [first, ...rest]);
-  return Buffer.isBuffer(first) ? first : Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+/** The small top-level members of a JSON object that is passed on and not kept. */
+class PassedMembers {
+  readonly #scanner = new JsonSkimmer({
+    notedKey: 'signature',
+    maxDepth: 1_024,
+    maxTokens: Number.POSITIVE_INFINITY,
+  });
+  readonly #values = new Map<string, unknown>();
+  /** The last bytes, and the offset at which they begin. */
+  #tail: Buffer = Buffer.alloc(0);
+  #tailStart = 0;
+  #membersRead = 0;
+
+  /** False when the bytes are no JSON. */
+  push(bytes: Uint8Array): boolean {
+    try {
+      this.#scanner.push(bytes);
+    } catch {
+      return false;
+    }
+    const tail = Buffer.concat([this.#tail, bytes]);
+    this.#readMembers(tail);
+    this.#tail = Buffer.from(tail.subarray(-maxMemberBytes));
+    this.#tailStart += tail.length - this.#tail.length;
+    return true;
+  }
+
+  /** False when the object is not whole. */
+  end(): boolean {
+    try {
+      this.#scanner.end();
+    } catch {
+      return false;
+    }
+    return this.#scanner.topLevelIsObject;
+  }
+
+  get signatureEnds(): readonly number[] {
+    return this.#scanner.notedKeyEnds;
+  }
+
+  /** The value of a member that has come; undefined when it has not, or is not small. Of a repeated one the last. */
+  value(key: string): unknown {
+    return this.#values.get(key);
+  }
+
+  #readMembers(bytes: Buffer): void {
+    for (const { keyStart, keyEnd, valueStart, valueEnd } of this.#scanner.members.slice(this.#membersRead)) {
+      this.#membersRead += 1;
+      if (valueEnd - keyStart > maxMemberBytes) continue;
+      const parse = (start: number, end: number) =>
+        parseJson(bytes.toString('utf8', start - this.#tailStart, end - this.#tailStart));
+      this.#values.set(String(parse(keyStart, keyEnd)), parse(valueStart, valueEnd));
+    }
+  }
 }
+
+const maxMemberBytes = 64 * 1024;

@@ -1,12 +1,12 @@
 import { readJsonBody } from '@gateway/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { spliceModel } from './splice-request.ts';
+import { spliceRequest } from './splice-request.ts';
 
 const spliced = (body: string | Uint8Array, model = 'claude-x') =>
-  Buffer.concat(spliceModel(readJsonBody(Buffer.from(body)), model)).toString();
+  Buffer.concat(spliceRequest(readJsonBody(Buffer.from(body)), model)).toString();
 
-describe('spliceModel', () => {
+describe('spliceRequest', () => {
   it.each([
     ['{"model":"gateway/claude","max_tokens":1}', '{"model":"claude-x","max_tokens":1}'],
     ['{"max_tokens":1,"model" :\t"m"\r\n}', '{"max_tokens":1,"model" :\t"claude-x"\r\n}'],

@@ -4,10 +4,8 @@ import { convertMessages } from './convert-messages.ts';
 import { convertResponseFormat } from './convert-response-format.ts';
 import { convertTools } from './convert-tools.ts';
 import { mapReasoningEffort, readDefaultEffort } from './map-reasoning-effort.ts';
-import type { MessagesRequest, OutputConfig } from './messages-request.ts';
-import { modelFamilyOf } from './model-families.ts';
-import { maxTokensFor } from './model-limits.ts';
-import { withTraits } from './model-traits.ts';
+import { maxTokensFor, modelFamilyOf, withTraits } from './model-families.ts';
+import type { MessagesRequest, OutputConfig } from './provider-request.ts';
 
 /**
  * The Messages request for a chat request. Sampling parameters never go along: current models refuse them.

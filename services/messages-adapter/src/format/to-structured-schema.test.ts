@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toStructuredSchema } from './to-structured-schema.ts';
+import { toStructuredSchema } from './convert-schemas.ts';
 
 const string = { type: 'string' };
 

@@ -1,4 +1,4 @@
-import type { QuotaWindow } from './quota-window.ts';
+import { matchesAnyPattern } from '../catalog/model-pattern.ts';
 
 /** How an attempt at a provider ended. */
 export type AttemptResult =
@@ -15,7 +15,7 @@ export type AttemptResult =
 /** The results of attempts that another account might have served. */
 export type FailureResult = Exclude<AttemptResult, 'succeeded' | 'rejected' | 'cancelled'>;
 
-/** What no waiting mends: the credential was revoked, or the account was disabled. */
+/** What does not pass by waiting: the credential was revoked, or the account was disabled. */
 export type ProblemKind = 'credential_revoked' | 'account_disabled';
 
 export interface AttemptOutcome {
@@ -24,7 +24,7 @@ export interface AttemptOutcome {
   readonly retryAtMs: number | undefined;
   /** True when the limit holds for the attempt's model only. */
   readonly modelScoped: boolean;
-  /** The quotas that the answer told of. */
+  /** The quotas that the answer described. */
   readonly windows: readonly QuotaWindow[];
   /** The provider had begun to answer with success before it failed. */
   readonly answerBegan?: boolean;
@@ -55,9 +55,35 @@ export function isError(result: AttemptResult): boolean {
 }
 
 /**
- * True for a failure that says nothing of the account, for its provider, or the way there, fails every account alike: held
- * against the pool, if at all.
+ * True for a failure that says nothing of the account, for its provider, or the way there, fails every account alike: it
+ * counts for the pool, if at all.
  */
 export function isFaultOfPool(result: AttemptResult): result is 'overloaded' | 'network_error' {
   return result === 'overloaded' || result === 'network_error';
+}
+
+/** A quota of an account, as its provider describes it. */
+export interface QuotaWindow {
+  /** As in "5h", "7d_opus", "requests". An account has at most one of a name for the same models. */
+  readonly name: string;
+  /** See `holdsForModel`. */
+  readonly models: string;
+  /** 0 to 1; more when the provider let requests pass beyond it. */
+  readonly usedFraction: number;
+  /** When it begins anew; undefined when the provider did not say. */
+  readonly resetsAtMs?: number | undefined;
+  /** How long it is as a whole; undefined when not known. */
+  readonly lengthMs?: number | undefined;
+}
+
+/**
+ * Whether what is confined to some models concerns this one. `models` is a model's id or, for a family, a pattern in which
+ * "*" stands for any text; empty for the whole account. `model` empty asks for the account as a whole.
+ */
+export function holdsForModel(models: string, model: string): boolean {
+  return models === '' || (model !== '' && matchesAnyPattern(model, [models]));
+}
+
+export function isSpent({ usedFraction }: QuotaWindow): boolean {
+  return usedFraction >= 1;
 }

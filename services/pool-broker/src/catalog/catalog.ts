@@ -1,19 +1,21 @@
-import type { ClassConfig, GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClassConfig, GatewayConfig, ModelTraits, PoolConfig, PoolFormat } from '@gateway/config';
 import type { Clock } from '@gateway/time';
-import { neededAt, type Removed } from '../configuration/removed.ts';
+import { neededAt, type Removed } from '../accounts/account.ts';
 import type { PoolStore } from '../store/pool-store.ts';
-import { ChangeSignal } from './change-signal.ts';
-import { type ListedModel, listModels } from './list-models.ts';
-import {
-  currentUntilMs,
-  expectedWithin,
-  isCurrent,
-  type ModelReport,
-  type PoolModels,
-  type ProviderModel,
-} from './model-report.ts';
-import { type Candidate, resolveModel } from './resolve-model.ts';
-import { ResolvedModels } from './resolved-models.ts';
+import { type ListedModel, listModels, type PoolModels, splitSnapshotDate } from './list-models.ts';
+import { matchesAnyPattern } from './model-pattern.ts';
+import type { ModelReport, ProviderModel } from './model-report.ts';
+
+/** One provider model that may answer a request. */
+export interface Candidate {
+  readonly pool: PoolConfig;
+  /** The provider's model id. */
+  readonly model: string;
+  /** Effort of a class's requests that name none. Empty for a direct model. */
+  readonly defaultEffort: string;
+}
 
 /** What model ids mean now. Answers from memory; reports of other replicas come in by `refresh`. */
 export class Catalog {
@@ -24,9 +26,8 @@ export class Catalog {
   #refreshMs = 0;
   readonly #store: PoolStore;
   readonly #clock: Clock;
-  readonly #reports = new Map<string, ModelReport>();
-  readonly #changes = new ChangeSignal();
-  #resolved: ResolvedModels | undefined;
+  readonly #reports = new Map<string, KnownReport>();
+  readonly #changes = new EventEmitter().setMaxListeners(0);
 
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
     this.#store = store;
@@ -41,35 +42,40 @@ export class Catalog {
     this.#removedPools = removedPools;
     this.#poolsWithAccounts = gateway.pools.filter(({ name }) => used.has(name));
     this.#classes = gateway.classes;
-    for (const report of this.#reports.values())
-      this.#reports.set(report.pool, expectedWithin(report, this.#refreshMs));
-    this.#refreshMs = gateway.settings.modelListRefreshMs;
     const names = new Set(this.pools.map(({ name }) => name));
-    for (const pool of this.#reports.keys()) if (!names.has(pool)) this.#reports.delete(pool);
-    this.#onChange();
+    for (const [pool, report] of this.#reports) {
+      if (names.has(pool)) this.#reports.set(pool, withRefresh(report, this.#refreshMs));
+      else this.#reports.delete(pool);
+    }
+    this.#refreshMs = gateway.settings.modelListRefreshMs;
+    this.#changes.emit('change');
   }
 
-  /** All configured pools, and those that were removed a while ago: requests that began with them still need to be told where. */
+  /** All configured pools, and those that were removed a while ago: requests that began with them still need their address. */
   get pools(): readonly PoolConfig[] {
     const removed = neededAt(this.#removedPools, this.#clock.nowMs());
-    return removed.length === 0 ? this.#pools : [...this.#pools, ...removed.map(({ value }) => value)];
+    return [...this.#pools, ...removed.map(({ value }) => value)];
   }
 
-  /**
-   * The candidates of a model id, in order of preference. `formats` empty: any. The same ones as long as nothing has changed:
-   * every request asks.
-   */
+  /** The candidates of a model id, in order of preference. `formats` is what the endpoint can speak; empty: any. */
   resolve(model: string, formats: ReadonlySet<PoolFormat>): readonly Candidate[] {
-    const resolved = this.#resolvedNow();
-    const known = resolved.get(model, formats);
-    if (known !== undefined) return known;
-    const candidates = resolveModel({ model, formats, classes: this.#classes, pools: this.#poolModels() });
-    resolved.keep(model, formats, candidates);
-    return candidates;
+    const pools = this.#poolsWithAccounts.filter(({ format }) => formats.size === 0 || formats.has(format));
+    const modelClass = this.#classes.find(({ id }) => id === model);
+    if (modelClass === undefined) {
+      const pool = this.#poolOf(model, pools);
+      return pool === undefined ? [] : [{ pool, model, defaultEffort: '' }];
+    }
+    return modelClass.candidates.flatMap((candidate) => {
+      const pool = pools.find(({ name }) => name === candidate.pool);
+      return pool === undefined ? [] : [{ pool, model: candidate.model, defaultEffort: modelClass.effort }];
+    });
   }
 
   listing(): readonly ListedModel[] {
-    return listModels(this.#classes, this.#poolModels());
+    return listModels(
+      this.#classes,
+      this.#poolsWithAccounts.map((pool) => this.#modelsOf(pool)),
+    );
   }
 
   /** When a pool's models were last reported on, in epoch milliseconds. Undefined: never. */
@@ -82,14 +88,14 @@ export class Catalog {
     const reachable = models !== undefined;
     const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable, refreshMs: this.#refreshMs, models };
     this.#take(report);
-    this.#onChange();
+    this.#changes.emit('change');
     await this.#store.saveModelReport(report);
   }
 
-  /** Takes over what other replicas were told. Lists that nobody reports on any more fall out of sight. */
+  /** Takes over what other replicas were sent. Lists that are not reported on any more go out of date. */
   async refresh(): Promise<void> {
     for (const report of await this.#store.readModelReports(this.pools.map(({ name }) => name))) this.#take(report);
-    this.#onChange();
+    this.#changes.emit('change');
   }
 
   /** The listing now, and again whenever it changes, until the signal is aborted. */
@@ -99,7 +105,7 @@ export class Catalog {
       const listing = this.listing();
       const text = JSON.stringify(listing);
       if (text === shown) {
-        await this.#changes.next(signal);
+        await once(this.#changes, 'change', { signal }).catch(() => undefined);
       } else {
         shown = text;
         yield listing;
@@ -107,35 +113,70 @@ export class Catalog {
     }
   }
 
-  #onChange(): void {
-    this.#resolved = undefined;
-    this.#changes.notify();
-  }
-
-  /** What is known already of the meaning of model ids: until a change, or until a list stops being current. */
-  #resolvedNow(): ResolvedModels {
-    const nowMs = this.#clock.nowMs();
-    if (this.#resolved?.holdsAt(nowMs)) return this.#resolved;
-    const ends = this.#reports.values().map((report) => currentUntilMs(report, this.#refreshMs));
-    const untilMs = Math.min(...ends.filter((endMs) => endMs >= nowMs));
-    this.#resolved = new ResolvedModels(nowMs, untilMs);
-    return this.#resolved;
-  }
-
   /** A report that could not read the list keeps the list that we know. */
   #take(report: ModelReport): void {
     const known = this.#reports.get(report.pool);
     if (known !== undefined && known.reportedAtMs > report.reportedAtMs) return;
+    const models = report.models ?? known?.models;
+    const ids = new Set(models?.flatMap(({ id }) => [id, splitSnapshotDate(id).undated]));
     const isSame = known?.reportedAtMs === report.reportedAtMs;
-    const taken = { ...report, models: report.models ?? known?.models };
-    this.#reports.set(report.pool, isSame ? expectedWithin(taken, known.refreshMs ?? 0) : taken);
+    this.#reports.set(report.pool, withRefresh({ ...report, models, ids }, isSame ? (known.refreshMs ?? 0) : 0));
   }
 
-  #poolModels(): readonly PoolModels[] {
-    const nowMs = this.#clock.nowMs();
-    return this.#poolsWithAccounts.map((pool) => {
-      const report = this.#reports.get(pool.name);
-      return { pool, reachable: isCurrent(report, nowMs, this.#refreshMs), models: report?.models ?? [] };
-    });
+  /** A current list is believed first, then the configuration, then what we knew or may guess of pools whose list is not current. */
+  #poolOf(model: string, pools: readonly PoolConfig[]): PoolConfig | undefined {
+    const isUsed = (pool: PoolConfig) =>
+      this.#classes.some(({ candidates }) =>
+        candidates.some((candidate) => candidate.pool === pool.name && candidate.model === model),
+      );
+    const outOfDate = pools.filter(({ name }) => !this.#isCurrent(name));
+    return (
+      pools.find(({ name }) => this.#isCurrent(name) && this.#reports.get(name)?.ids.has(model)) ??
+      pools.find(isUsed) ??
+      outOfDate.find(({ name }) => this.#reports.get(name)?.ids.has(model)) ??
+      outOfDate.find(({ modelPatterns }) => matchesAnyPattern(model, modelPatterns))
+    );
+  }
+
+  #modelsOf(pool: PoolConfig): PoolModels {
+    return { pool, reachable: this.#isCurrent(pool.name), models: this.#reports.get(pool.name)?.models ?? [] };
+  }
+
+  /**
+   * A report counts as long as the next ones may be late or lost: three times the time between them. Adapters go by the time
+   * that was set when they last asked: both are waited for.
+   */
+  #isCurrent(pool: string): boolean {
+    const report = this.#reports.get(pool);
+    if (report?.reachable !== true) return false;
+    return this.#clock.nowMs() <= report.reportedAtMs + 3 * Math.max(this.#refreshMs, report.refreshMs ?? 0);
   }
 }
+
+interface KnownReport extends ModelReport {
+  /** Of its models. Providers take a dated model by its undated id too, which their lists may leave out: both are here. */
+  readonly ids: ReadonlySet<string>;
+}
+
+/** The report, after which the next one may take so long. */
+function withRefresh(report: KnownReport, refreshMs: number): KnownReport {
+  return { ...report, refreshMs: Math.max(refreshMs, report.refreshMs ?? 0) };
+}
+
+/** What the configuration says of a pool's model: of several patterns that fit, the first one counts. */
+export function traitsOfModel({ modelTraits }: PoolConfig, model: string): ModelTraits | undefined {
+  return modelTraits.find(({ pattern }) => matchesAnyPattern(model, [pattern]))?.traits;
+}
+
+/** Keeps a catalog up to date with what other replicas were sent, until the signal is aborted. */
+export async function followReports(
+  catalog: Catalog,
+  { signal, onFault }: { readonly signal: AbortSignal; readonly onFault: (thrown: unknown) => void },
+): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
+    if (!signal.aborted) await catalog.refresh().catch(onFault);
+  }
+}
+
+const everyMs = 5_000;

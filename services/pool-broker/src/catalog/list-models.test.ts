@@ -1,7 +1,6 @@
 import type { ClassConfig, PoolConfig, PoolFormat } from '@gateway/config';
 import { describe, expect, it } from 'vitest';
-import { listModels } from './list-models.ts';
-import type { PoolModels } from './model-report.ts';
+import { listModels, type PoolModels } from './list-models.ts';
 
 const pool = (name: string, format: PoolFormat): PoolConfig => ({
   name,
@@ -76,7 +75,7 @@ describe('the list of models', () => {
     });
   });
 
-  it('tells snapshots apart across pools, and from classes', () => {
+  it('names snapshots differently across pools, and from classes', () => {
     const snapshots = [offering(one, 'gpt-6-2027-01-02'), offering(three, 'gpt-6-20270304')];
     expect(namesIn(snapshots)).toEqual({
       'gpt-6-2027-01-02': 'GPT-6 (2027-01-02)',

@@ -1,6 +1,14 @@
-import type { ClassConfig, PoolFormat } from '@gateway/config';
-import type { PoolModels, ProviderModel } from './model-report.ts';
-import { readableNames } from './readable-name.ts';
+import type { ClassConfig, PoolConfig, PoolFormat } from '@gateway/config';
+import type { ProviderModel } from './model-report.ts';
+
+/** A pool with what is known of its models now. */
+export interface PoolModels {
+  readonly pool: PoolConfig;
+  /** True when the provider's list is known and current; then it is the whole truth of what the pool offers. */
+  readonly reachable: boolean;
+  /** The current list, or the last known one. */
+  readonly models: readonly ProviderModel[];
+}
 
 /** One entry of the public listing. */
 export interface ListedModel {
@@ -60,4 +68,72 @@ function responsesModels(
 function withoutRepeats(models: readonly OwnedModel[]): readonly OwnedModel[] {
   const seen = new Set<string>();
   return models.filter(({ id }) => !seen.has(id) && seen.add(id));
+}
+
+/**
+ * Readable names for the models of one listing, in their order. A dated snapshot is named without its date, unless that
+ * is the name of another listed model too. `taken` are names that the listing gives to other things.
+ *
+ * @see spec "GET /v1/models", rule 2
+ */
+export function readableNames(models: readonly ProviderModel[], taken: readonly string[] = []): string[] {
+  const names = models.map(nameWithoutDate);
+  const uses = new Map<string, number>();
+  for (const name of [...taken, ...names]) uses.set(name, (uses.get(name) ?? 0) + 1);
+  return names.map((name, index) => {
+    const { date } = splitSnapshotDate(models[index]?.id ?? '');
+    return date !== undefined && (uses.get(name) ?? 0) > 1 ? `${name} (${date})` : name;
+  });
+}
+
+function nameWithoutDate({ id, displayName }: ProviderModel): string {
+  const { undated, date } = splitSnapshotDate(id);
+  if (displayName === '' || displayName === id) return prettified(undated);
+  return date === undefined ? displayName : displayName.replace(/ \(?20\d\d-?\d\d-?\d\d\)?$/, '');
+}
+
+/** claude-haiku-4-5 becomes "Claude Haiku 4.5", gpt-5.5-mini "GPT-5.5 mini". */
+function prettified(id: string): string {
+  const words = joinVersion(id.split('-'));
+  const [first = id, second, ...rest] = words;
+  const brand = brands.get(first);
+  if (brand !== undefined) return [second === undefined ? brand : `${brand}-${second}`, ...rest].join(' ');
+  if (first === 'claude') return words.map(capitalised).join(' ');
+  return [/^o\d/.test(first) ? first : capitalised(first), ...words.slice(1)].join(' ');
+}
+
+// These are written with a hyphen before what follows.
+const brands: ReadonlyMap<string, string> = new Map([
+  ['gpt', 'GPT'],
+  ['chatgpt', 'ChatGPT'],
+]);
+
+/** ["claude", "3", "5"] becomes ["claude", "3.5"]: ids write versions with hyphens. */
+function joinVersion(words: readonly string[]): string[] {
+  return words.reduce<string[]>((joined, word) => {
+    const last = joined.at(-1);
+    if (last !== undefined && /^\d{1,2}$/.test(last) && /^\d{1,2}$/.test(word)) joined.splice(-1, 1, `${last}.${word}`);
+    else joined.push(word);
+    return joined;
+  }, []);
+}
+
+function capitalised(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
+/** A model id split into what it names and the date of the snapshot it is. */
+export interface DatedId {
+  readonly undated: string;
+  /** "2025-10-01". Undefined for an id without a date. */
+  readonly date: string | undefined;
+}
+
+/** Reads a date at the end of a model id, written -20251001 or -2025-10-01. */
+export function splitSnapshotDate(id: string): DatedId {
+  const found =
+    /^(?<undated>.+)-(?<year>20\d\d)(?<dash>-?)(?<month>0[1-9]|1[0-2])\k<dash>(?<day>0[1-9]|[12]\d|3[01])$/.exec(id);
+  if (found?.groups === undefined) return { undated: id, date: undefined };
+  const { undated = id, year, month, day } = found.groups;
+  return { undated, date: `${year}-${month}-${day}` };
 }

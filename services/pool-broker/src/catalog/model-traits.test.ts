@@ -1,6 +1,6 @@
 import type { ModelTraits, PoolConfig } from '@gateway/config';
 import { describe, expect, it } from 'vitest';
-import { traitsOfModel } from './model-traits.ts';
+import { traitsOfModel } from './catalog.ts';
 
 const unsaid: ModelTraits = {
   efforts: undefined,

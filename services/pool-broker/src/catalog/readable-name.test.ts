@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readableNames } from './readable-name.ts';
+import { readableNames } from './list-models.ts';
 
 const nameOf = (id: string, displayName = '') => readableNames([{ id, displayName }])[0];
 
@@ -42,7 +42,7 @@ describe('a readable name', () => {
     expect(readableNames([{ id: 'claude-20260101', displayName: '' }], ['Claude'])).toEqual(['Claude (2026-01-01)']);
   });
 
-  it('tells all snapshots of one model apart', () => {
+  it('names all snapshots of one model differently', () => {
     const days = fc.uniqueArray(fc.integer({ min: 10, max: 28 }), { minLength: 1, maxLength: 10 });
     fc.assert(
       fc.property(days, (list) => {

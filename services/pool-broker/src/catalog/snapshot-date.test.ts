@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { splitSnapshotDate } from './snapshot-date.ts';
+import { splitSnapshotDate } from './list-models.ts';
 
 describe('the snapshot date of a model id', () => {
   it.each([

@@ -67,7 +67,7 @@ describe('an account that is removed', () => {
 describe('a pool that is removed', () => {
   const onlyMessages: readonly AccountConfig[] = [sampleAccount('messages', 'a')];
 
-  it('is told of for as long as leases of it may be out, but routes nothing', () => {
+  it('is listed for as long as leases of it may be out, but routes nothing', () => {
     const { configuration, clock } = configurationOf(sampleGateway);
     configuration.replace(gatewayWith(onlyMessages, { pools: [messages], classes: [] }));
     const names = () => configuration.catalog.pools.map(({ name }) => name);
@@ -92,13 +92,13 @@ describe('a pool that is removed', () => {
 });
 
 describe('another configuration', () => {
-  it('routes new requests only: who holds a candidate keeps it', () => {
+  it('routes new requests only: a candidate that is in use stays as it is', () => {
     const { configuration } = configurationOf(sampleGateway);
-    const [held = expect.fail()] = configuration.catalog.resolve('gateway/sterk', any);
+    const [inUse = expect.fail()] = configuration.catalog.resolve('gateway/sterk', any);
     const [sterk = expect.fail(), ...others] = sampleGateway.classes;
     const candidates = [{ pool: 'messages', model: 'claude-9' }];
     configuration.replace({ ...sampleGateway, classes: [{ ...sterk, candidates, effort: 'low' }, ...others] });
-    expect(held).toMatchObject({ pool: { name: 'responses' }, model: 'gpt-5.5', defaultEffort: 'high' });
+    expect(inUse).toMatchObject({ pool: { name: 'responses' }, model: 'gpt-5.5', defaultEffort: 'high' });
     expect(configuration.catalog.resolve('gateway/sterk', any)).toMatchObject([
       { pool: { name: 'messages' }, model: 'claude-9', defaultEffort: 'low' },
     ]);
@@ -115,7 +115,7 @@ describe('another configuration', () => {
     expect(configuration.retryBudget).not.toBe(retryBudget);
   });
 
-  it('is told to who watches the listing', async () => {
+  it('is seen by a watcher of the listing', async () => {
     const { configuration } = configurationOf(sampleGateway);
     const stop = new AbortController();
     const watch = configuration.catalog.watch(stop.signal);

@@ -12,38 +12,38 @@ const after = gatewayWith([sampleAccount('responses', 'b')]);
 function applying() {
   const store = new MemoryPoolStore(new ManualClock(0));
   const configuration = new ActiveConfiguration(before, store, new ManualClock(0));
-  const told: string[] = [];
+  const reported: string[] = [];
   const events = {
-    started: () => told.push('started'),
-    applied: () => told.push('applied'),
-    refused: () => told.push('refused'),
-    pausesKept: () => told.push('pauses kept'),
+    started: () => reported.push('started'),
+    applied: () => reported.push('applied'),
+    refused: () => reported.push('refused'),
+    pausesKept: () => reported.push('pauses kept'),
   };
-  const onReplaced = () => told.push('replaced');
-  return { store, configuration, told, context: { store, configuration, events, onReplaced } };
+  const onReplaced = () => reported.push('replaced');
+  return { store, configuration, reported, context: { store, configuration, events, onReplaced } };
 }
 
 describe('going over to another configuration', () => {
-  it('is done and told of at once, though the store has yet to answer', () => {
-    const { store, configuration, told, context } = applying();
+  it('is done and reported at once, though the store has yet to answer', () => {
+    const { store, configuration, reported, context } = applying();
     store.changeHealth = () => new Promise(() => undefined);
     void applyConfiguration(context, after);
-    expect(told).toEqual(['replaced', 'applied']);
+    expect(reported).toEqual(['replaced', 'applied']);
     expect(configuration.gateway).toBe(after);
   });
 
   it('succeeds when the store can not be reached', async () => {
-    const { store, configuration, told, context } = applying();
+    const { store, configuration, reported, context } = applying();
     store.changeHealth = () => Promise.reject(new Error('away'));
     await applyConfiguration(context, after);
-    expect(told).toEqual(['replaced', 'applied', 'pauses kept']);
+    expect(reported).toEqual(['replaced', 'applied', 'pauses kept']);
     expect(configuration.gateway).toBe(after);
   });
 
-  it('changes nothing and tells nobody when it is not possible', async () => {
-    const { configuration, told, context } = applying();
+  it('changes and reports nothing when it is not possible', async () => {
+    const { configuration, reported, context } = applying();
     await expect(applyConfiguration(context, gatewayWith([]))).rejects.toThrow(ConfigError);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     expect(configuration.gateway).toBe(before);
   });
 });

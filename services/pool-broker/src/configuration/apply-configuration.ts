@@ -1,15 +1,15 @@
 import { ConfigError, type GatewayConfig } from '@gateway/config';
-import { withoutRefusals } from '../health/out-of-service.ts';
+import { withoutRefusals } from '../health/account-health.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import type { ActiveConfiguration } from './active-configuration.ts';
-import { changeBetween, changeProblems } from './configuration-change.ts';
+import { type ConfigurationChange, changeBetween, changeProblems } from './configuration-change.ts';
 import type { ConfigurationEvents } from './configuration-events.ts';
 
 export interface ApplyContext {
   readonly configuration: ActiveConfiguration;
   readonly store: PoolStore;
   readonly events: ConfigurationEvents;
-  /** Called in the same tick as the change, so that nobody who looks then goes back to what was before. */
+  /** Called in the same tick as the change, so that the accounts of the database are not added to the file of before. */
   readonly onReplaced?: () => void;
 }
 
@@ -25,11 +25,27 @@ export async function applyConfiguration(
   onReplaced?.();
   const change = changeBetween(before, next);
   events.applied(change);
-  // An added account may have been refused by a replica that did not know it yet.
-  await forgetRefusals(store, [...change.accounts.added, ...change.newCredentials]).catch(events.pausesKept);
+  await forgetRefusals(store, change).catch(events.pausesKept);
 }
 
-/** What was refused was not the credential of now, which is tried at once. */
-export async function forgetRefusals(store: PoolStore, accountIds: readonly string[]): Promise<void> {
-  await Promise.all(accountIds.map((accountId) => store.changeHealth(accountId, withoutRefusals)));
+/** Goes over to other accounts of the same pools, if there are others. */
+export async function applyAccounts(
+  configuration: ActiveConfiguration,
+  store: PoolStore,
+  next: GatewayConfig,
+): Promise<void> {
+  const change = changeBetween(configuration.gateway, next);
+  const { added, removed, changed } = change.accounts;
+  if (added.length + removed.length + changed.length === 0) return;
+  configuration.replace(next);
+  await forgetRefusals(store, change).catch(() => undefined);
+}
+
+/**
+ * What a provider refused was not the credential of now, which is tried at once. A replica that did not know it yet may have
+ * been refused with an account that is new here.
+ */
+async function forgetRefusals(store: PoolStore, { accounts, newCredentials }: ConfigurationChange): Promise<void> {
+  const ids = [...accounts.added, ...newCredentials];
+  await Promise.all(ids.map((accountId) => store.changeHealth(accountId, withoutRefusals)));
 }

@@ -1,8 +1,7 @@
 import type { AccountConfig, GatewayConfig } from '@gateway/config';
-import { credentialIdOf } from '../accounts/credential-id.ts';
-import { accountIdOf } from './roster-with-removed.ts';
+import { accountIdOf, credentialIdOf } from '../accounts/account.ts';
 
-/** What one configuration has otherwise than another. */
+/** How one configuration differs from another. */
 export interface ConfigurationChange {
   /** By name. */
   readonly pools: Difference;

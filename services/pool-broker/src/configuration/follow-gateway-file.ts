@@ -1,7 +1,7 @@
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isatty } from 'node:tty';
 import { ConfigError, type GatewayConfig, type GatewaySource } from '@gateway/config';
-import { onHangUp } from './hang-up-signal.ts';
-import { ReloadRequests } from './reload-requests.ts';
 import { watchFile } from './watch-file.ts';
 
 export interface FollowOptions {
@@ -19,13 +19,8 @@ export async function followGatewayFile(
   source: GatewaySource,
   { signal, apply, onRefused }: FollowOptions,
 ): Promise<void> {
-  const requests = new ReloadRequests();
-  using _watch = watchFile(source.path, () => requests.add('check'));
-  using _hangUp = onHangUp(() => requests.add('reload'));
-  // It may have changed since it was read.
-  requests.add('check');
   let seen = source.digest;
-  for await (const request of requests.until(signal)) {
+  for await (const request of reloadRequests(source.path, signal)) {
     const digest = await settledDigest(source, seen, signal);
     if (signal.aborted || (request === 'check' && digest === seen)) continue;
     seen = digest;
@@ -34,6 +29,31 @@ export async function followGatewayFile(
     } catch (thrown) {
       onRefused(problemsOf(thrown));
     }
+  }
+}
+
+/** `check`: the file may have changed. `reload`: read it whether it has or not. However often it was requested meanwhile, once. */
+async function* reloadRequests(path: string, signal: AbortSignal): AsyncGenerator<'check' | 'reload'> {
+  const requests = new EventEmitter();
+  // It may have changed since it was read.
+  let waiting: 'check' | 'reload' | undefined = 'check';
+  const add = (request: 'check' | 'reload') => {
+    if (waiting !== 'reload') waiting = request;
+    requests.emit('request');
+  };
+  using _watch = watchFile(path, () => add('check'));
+  const onHangUp = () => add('reload');
+  // At a terminal the signal means that the terminal is gone, and the process ends with it.
+  if (!isatty(0)) process.on('SIGHUP', onHangUp);
+  try {
+    while (!signal.aborted) {
+      const request = waiting;
+      waiting = undefined;
+      if (request === undefined) await once(requests, 'request', { signal }).catch(() => undefined);
+      else yield request;
+    }
+  } finally {
+    process.off('SIGHUP', onHangUp);
   }
 }
 
@@ -52,7 +72,7 @@ async function settledDigest(source: GatewaySource, seen: string, signal: AbortS
   return digest;
 }
 
-/** A file that can't be read is told apart by the reason. */
+/** A file that can't be read is recognised by the reason. */
 function digestOf(source: GatewaySource): string {
   try {
     return source.digestNow();

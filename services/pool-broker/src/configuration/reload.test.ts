@@ -1,7 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { loadGatewayFile } from '@gateway/config';
 import { AccountProblem, AccountState, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
@@ -216,7 +216,7 @@ describe('a gateway.yaml that changes while the gateway runs', () => {
     expect(await states()).toMatchObject({ [lease.accountId]: AccountState.AVAILABLE });
   });
 
-  it('keeps an account in service that was refused with the credential before, however late that is told', async () => {
+  it('keeps an account in service that was refused with the credential before, however late that is reported', async () => {
     const { acquire, finish, change, accounts } = await brokerOn({});
     const [early, late] = [leaseOf(await acquire()), leaseOf(await acquire())];
     await change({ accounts: [`{ pool: responses, name: a, credential: { bearer: "\${OTHER_KEY}" } }`] });
@@ -251,7 +251,7 @@ describe('a gateway.yaml that changes while the gateway runs', () => {
       while (!done) {
         const lease = leaseOf(await acquire());
         used.add(lease.accountId);
-        await nextTurn();
+        await nextTick();
         expect((await credentialOf(lease.accountId)).accountId).toBe(lease.accountId);
         await finish(lease);
       }
@@ -261,10 +261,10 @@ describe('a gateway.yaml that changes while the gateway runs', () => {
     for (const names of rounds) {
       await change({ accounts: names.map((name) => account(name)) });
       used.clear();
-      for (let turn = 0; turn < 200; turn++) await nextTurn();
+      for (let tick = 0; tick < 200; tick++) await nextTick();
       // The first leases after a change may have been chosen just before it.
       used.clear();
-      for (let turn = 0; turn < 200; turn++) await nextTurn();
+      for (let tick = 0; tick < 200; tick++) await nextTick();
       expect([...used].toSorted()).toEqual(names.map((name) => `responses/${name}`).toSorted());
     }
     for (let n = 0; n < 20; n++) write({ accounts: [account(n % 2 === 0 ? 'b' : 'c')] });

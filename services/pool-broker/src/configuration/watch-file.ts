@@ -1,12 +1,12 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 
-/** How often the file is looked at when nobody says that it changed. */
+/** How often the file is looked at when no event says that it changed. */
 const defaultPollMs = 5_000;
 
 /**
  * Calls back when a file may have changed: at once when its folder says so, and every few seconds in any case, since not
- * every file system tells and a link may lead out of the folder. Disposing it ends that.
+ * every file system reports changes and a link may lead out of the folder. Disposing it ends that.
  */
 export function watchFile(path: string, onSuspicion: () => void, pollMs = defaultPollMs): Disposable {
   const watcher = watchFolder(path, onSuspicion);

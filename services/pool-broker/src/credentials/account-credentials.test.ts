@@ -7,7 +7,8 @@ import {
   worldOf,
 } from './__fixtures__/refresher-under-test.ts';
 import { AccountCredentials } from './account-credentials.ts';
-import type { TokenAnswer } from './oauth/token-answer.ts';
+import { newGrant } from './grant-store.ts';
+import type { TokenAnswer } from './token-endpoint.ts';
 
 const hourMs = 3_600_000;
 const settings = { refreshAheadMs: 300_000, requestTimeoutMs: 1_000, pollMs: 5_000 };
@@ -42,7 +43,7 @@ describe('a plain secret', () => {
 });
 
 describe('an access token', () => {
-  it('is given until shortly before its end, without asking anybody', async () => {
+  it('is given until shortly before its end, without asking the store', async () => {
     const { replica, asked, clock, store } = credentialsWith([tokensNumbered(1, hourMs)]);
     const credentials = replica();
     await credentials.secretOf(account);
@@ -68,7 +69,7 @@ describe('an access token', () => {
     expect(asked).toEqual(['rt-0', 'rt-1']);
   });
 
-  it('is replaced at other moments by other replicas', async () => {
+  it('is replaced at other times by other replicas', async () => {
     const { replica } = credentialsWith([tokensNumbered(1, 60_000)]);
     const [early, late] = [replica(0), replica(0.999)];
     const [{ cacheableUntilMs: earlyMs }, { cacheableUntilMs: lateMs }] = [
@@ -91,7 +92,7 @@ describe('an access token', () => {
   });
 
   it('is kept while its refresh fails ahead of its end', async () => {
-    const { replica, clock, told } = credentialsWith([
+    const { replica, clock, reported } = credentialsWith([
       tokensNumbered(1, hourMs),
       { kind: 'refused', reason: 'HTTP 401, invalid_client' },
     ]);
@@ -99,11 +100,11 @@ describe('an access token', () => {
     await credentials.secretOf(account);
     clock.setMs(hourMs - 60_000);
     expect(await texts(credentials)).toBe('at-1');
-    await expect.poll(() => told).toEqual(['refreshed', 'failed']);
+    await expect.poll(() => reported).toEqual(['refreshed', 'failed']);
     expect(await texts(credentials)).toBe('at-1');
   });
 
-  it('that was refused is replaced, unless it is of a moment ago or replaced already', async () => {
+  it('that was refused is replaced, unless it is new or replaced already', async () => {
     const { replica, asked, clock } = credentialsWith([tokensNumbered(1, hourMs), tokensNumbered(2, hourMs)]);
     const credentials = replica();
     const { version } = await credentials.secretOf(account);
@@ -127,7 +128,7 @@ describe('an access token', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('that was refused while nobody gave another is replaced later, though no request asks for it', async () => {
+  it('that was refused while there was no other is replaced later, though no request asks for it', async () => {
     const away: TokenAnswer = {
       kind: 'unavailable',
       reason: 'HTTP 503',
@@ -161,7 +162,7 @@ describe('an access token', () => {
     expect([await here.isNewerThan(account, 4_999), await here.isNewerThan(account, 5_000)]).toEqual([true, false]);
   });
 
-  it('of an account that needs a person is none, and somebody is told', async () => {
+  it('of an account that needs a person is none, and the problem is reported', async () => {
     const { replica, problems } = credentialsWith([{ kind: 'invalid_grant' }]);
     const credentials = replica();
     await expect(credentials.secretOf(account)).rejects.toThrow(/invalid_grant/);
@@ -173,7 +174,7 @@ describe('an access token', () => {
     const { replica, asked, clock, store } = credentialsWith([tokensNumbered(1, hourMs)]);
     const credentials = replica();
     await credentials.secretOf(account);
-    store.read = async () => undefined;
+    store.read = async () => newGrant(account.credential);
     clock.setMs(hourMs);
     await expect(credentials.secretOf(account)).rejects.toThrow(/could not be refreshed/);
     expect(asked).toHaveLength(1);
@@ -187,7 +188,7 @@ describe('an access token', () => {
     const credentials = replica();
     await credentials.secretOf(account);
     const read = store.read.bind(store);
-    store.read = async () => undefined;
+    store.read = async () => newGrant(account.credential);
     clock.setMs(hourMs);
     await expect(credentials.secretOf(account)).rejects.toThrow(/could not be refreshed/);
     store.read = read;

@@ -2,16 +2,14 @@ import type { Credential } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
 import type { Clock } from '@gateway/time';
 import type { RefreshSettings } from './credential-config.ts';
-import { type Grant, originOf } from './grants/grant.ts';
-import type { OAuthAccount } from './oauth/oauth-account.ts';
-import { GrantGoneError } from './oauth/refresh-failed-error.ts';
-import type { TokenRefresher } from './oauth/token-refresher.ts';
+import { type Grant, type OAuthAccount, originOf } from './grant-store.ts';
+import { GrantGoneError, type TokenRefresher } from './token-refresher.ts';
 
 /** What a provider is sent. */
 export interface UsableSecret {
   readonly kind: 'bearer' | 'api_key';
   readonly text: string;
-  /** Tells it from those before and after it, without telling anything of it. Empty: there is only this one. */
+  /** Identifies it among those before and after it, without revealing anything of it. Empty: there is only this one. */
   readonly version: string;
   /** Epoch milliseconds until which it may be used without asking again. */
   readonly cacheableUntilMs: number;
@@ -31,7 +29,7 @@ export interface AccountCredentialsParts {
   readonly random: () => number;
   /** The provider refuses an account's refresh token, or it is to be tried again. */
   readonly onProblem: (accountId: string) => void;
-  /** An account has another access token than this replica knew before, issued at that moment. */
+  /** An account has another access token than this replica knew before, issued at that time. */
   readonly onRenewed: (accountId: string, issuedAtMs: number) => void;
 }
 
@@ -45,7 +43,7 @@ interface KnownGrant {
   readonly endsAtMs: number;
 }
 
-/** The secrets of accounts, as providers take them at the moment. */
+/** The secrets of accounts, as providers take them now. */
 export class AccountCredentials {
   readonly #parts: AccountCredentialsParts;
   readonly #known = new Map<string, KnownGrant>();
@@ -71,7 +69,7 @@ export class AccountCredentials {
     await this.secretOf(owner, this.#refused.get(owner.id)).catch(() => undefined);
   }
 
-  /** True when what an account is authenticated with now is so young that who was sent before may have had another. */
+  /** True when an account has an access token that was issued after that time, so that a request sent then had another one. */
   async isNewerThan({ id, pool, credential }: CredentialOwner, sentAtMs: number): Promise<boolean> {
     if (credential.kind !== 'oauth') return false;
     const { access } = await this.#parts.refresher.read({ id, pool, credential });
@@ -80,8 +78,8 @@ export class AccountCredentials {
 
   /** Tries a refresh token once more that was refused. Rejects when what is stored of it can't be changed. */
   async forgetProblem({ id, pool, credential }: CredentialOwner): Promise<void> {
-    if (credential.kind !== 'oauth') return;
-    if (await this.#parts.refresher.forgetProblem({ id, pool, credential })) this.#parts.onProblem(id);
+    if (credential.kind === 'oauth' && (await this.#parts.refresher.forgetProblem({ id, pool, credential })))
+      this.#parts.onProblem(id);
   }
 
   /** Forgets the tokens of accounts that are not among these, once they have ended: requests may still run with them. */
@@ -111,7 +109,7 @@ export class AccountCredentials {
     const known = this.#known.get(id);
     // With another credential in the configuration everything begins anew; a problem may have been solved elsewhere.
     if (known?.origin !== originOf(credential) || known.grant.problem !== undefined) return undefined;
-    // Who was refused with a newer one than is known here got it from another replica.
+    // A caller that was refused with a newer one than is known here got it from another replica.
     return isNewerVersion(refused, known) ? undefined : known;
   }
 
@@ -134,7 +132,7 @@ export class AccountCredentials {
     }
   }
 
-  /** The one at hand is used meanwhile; a failure has been reported, and the next call tries again. */
+  /** The known one is used meanwhile; a failure has been reported, and the next call tries again. */
   #refreshBehind(account: OAuthAccount, version: number): void {
     this.#parts.refresher.newerThan(account, version).then(
       (grant) => void this.#remember(account, grant),
@@ -175,7 +173,7 @@ export class AccountCredentials {
     };
   }
 
-  /** A token that was got a moment ago and is refused all the same will not get better by another one. */
+  /** A token that was issued just now and is refused all the same: another one would be refused too. */
   #mayBeReplaced({ access }: Grant): boolean {
     return access === undefined || this.#nowMs() - access.issuedAtMs >= leastAgeMs;
   }

@@ -1,19 +1,17 @@
-import type { AccountConfig, GatewayConfig } from '@gateway/config';
+import type { AccountConfig, Credential, GatewayConfig } from '@gateway/config';
+import type { AccountTable, StoredAccount } from './account-table.ts';
 import type { RefusalReason } from './credential-events.ts';
-import type { GrantStore } from './grants/grant-store.ts';
-import { grantKeyOf, type OAuthAccount } from './oauth/oauth-account.ts';
-import type { Sealer } from './sealing/sealer.ts';
-import type { AccountTable } from './stored-accounts/account-table.ts';
-import { openAccounts, type RefusedAccount } from './stored-accounts/open-accounts.ts';
-import type { StoredAccount } from './stored-accounts/stored-account.ts';
+import { fromCredentialText } from './credential-text.ts';
+import type { Encryption } from './encryption.ts';
+import type { GrantStore, OAuthAccount } from './grant-store.ts';
 
 export interface DirectoryParts {
   /** Undefined: there is no database. */
   readonly table: AccountTable | undefined;
   readonly grants: GrantStore;
   /** Undefined: there is no key, and no account in the database can be used. */
-  readonly sealer: Sealer | undefined;
-  /** Told once for each change how many accounts of the database are not used. */
+  readonly encryption: Encryption | undefined;
+  /** Called once for each change, with how many accounts of the database are not used. */
   readonly onRefused: (counts: Readonly<Record<RefusalReason, number>>) => void;
 }
 
@@ -37,7 +35,7 @@ export class AccountDirectory {
 
   /** The same with another file. */
   gatewayWith(file: GatewayConfig): GatewayConfig {
-    const accounts = [...file.accounts, ...openAccounts(this.#stored, file, this.#parts.sealer).accounts];
+    const accounts = [...file.accounts, ...this.#usable(file).accounts];
     return { ...file, accounts: accounts.map((account) => this.#withProblem(account)) };
   }
 
@@ -53,13 +51,37 @@ export class AccountDirectory {
       this.#stored = await table.list();
       this.#reportRefused();
     }
-    this.#problems = await grants.problems(this.oauthAccounts.map(grantKeyOf));
+    this.#problems = await grants.problems(this.oauthAccounts);
   }
 
   get oauthAccounts(): readonly OAuthAccount[] {
     return this.gateway.accounts.flatMap(({ pool, name, credential }) =>
       credential.kind === 'oauth' ? [{ id: `${pool}/${name}`, pool, credential }] : [],
     );
+  }
+
+  /** The accounts of the database that can be used beside those of the file, which has the first say in names. */
+  #usable({ pools, accounts: inFile }: GatewayConfig): UsableAccounts {
+    const accounts: AccountConfig[] = [];
+    const refused: RefusedAccount[] = [];
+    for (const { id, pool, name, models, maxConcurrency, state, ...stored } of this.#stored) {
+      const credential = this.#decrypt({ id, pool, name, credential: stored.credential });
+      if (inFile.some((account) => `${account.pool}/${account.name}` === id))
+        refused.push({ id, reason: 'name_in_file' });
+      else if (!pools.some((known) => known.name === pool)) refused.push({ id, reason: 'unknown_pool' });
+      else if (typeof credential === 'string') refused.push({ id, reason: credential });
+      else accounts.push({ pool, name, models, maxConcurrency, state, credential });
+    }
+    return { accounts, refused };
+  }
+
+  #decrypt({ id, pool, name, credential }: NamedEnvelope): Credential | 'unknown_key' | 'damaged' {
+    const { encryption } = this.#parts;
+    if (encryption === undefined) return 'unknown_key';
+    // Encrypted for the id: pool and name are only believed as far as they are it.
+    if (id !== `${pool}/${name}`) return 'damaged';
+    const decrypted = encryption.decrypt({ accountId: id, field: 'credential' }, credential);
+    return decrypted.kind === 'refused' ? decrypted.reason : (fromCredentialText(decrypted.text) ?? 'damaged');
   }
 
   #withProblem(account: AccountConfig): AccountConfig {
@@ -69,18 +91,25 @@ export class AccountDirectory {
       : { ...account, state: 'disabled', note: problem };
   }
 
-  /** Said once for each change. */
   #reportRefused(): void {
-    const { refused } = openAccounts(this.#stored, this.#file, this.#parts.sealer);
+    const { refused } = this.#usable(this.#file);
     const text = JSON.stringify(refused);
     if (text === this.#refused || (this.#refused === '' && refused.length === 0)) return;
     this.#refused = text;
-    this.#parts.onRefused(countsOf(refused));
+    const counts = { unknown_key: 0, damaged: 0, unknown_pool: 0, name_in_file: 0 };
+    for (const { reason } of refused) counts[reason]++;
+    this.#parts.onRefused(counts);
   }
 }
 
-function countsOf(refused: readonly RefusedAccount[]): Record<RefusalReason, number> {
-  const counts = { unknown_key: 0, damaged: 0, unknown_pool: 0, name_in_file: 0 };
-  for (const { reason } of refused) counts[reason]++;
-  return counts;
+interface UsableAccounts {
+  readonly accounts: readonly AccountConfig[];
+  readonly refused: readonly RefusedAccount[];
 }
+
+interface RefusedAccount {
+  readonly id: string;
+  readonly reason: RefusalReason;
+}
+
+type NamedEnvelope = Pick<StoredAccount, 'id' | 'pool' | 'name' | 'credential'>;

@@ -1,14 +1,14 @@
+import { EventEmitter, once } from 'node:events';
 import type { GatewayConfig } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import type { Clock } from '@gateway/time';
-import { ChangeSignal } from '../catalog/change-signal.ts';
 import { AccountCredentials } from './account-credentials.ts';
 import { AccountDirectory } from './account-directory.ts';
-import { credentialEvents } from './credential-events.ts';
+import { type CredentialEvents, credentialEvents } from './credential-events.ts';
 import type { CredentialStorage } from './credential-storage.ts';
-import { followAccounts } from './follow-accounts.ts';
-import { requestTokens } from './oauth/token-endpoint.ts';
-import { TokenRefresher } from './oauth/token-refresher.ts';
+import { MemoryGrantStore } from './grant-store.ts';
+import { requestTokens } from './token-endpoint.ts';
+import { TokenRefresher } from './token-refresher.ts';
 
 /** Everything of a broker that has to do with credentials. */
 export interface BrokerCredentials {
@@ -18,7 +18,7 @@ export interface BrokerCredentials {
   start(): Promise<void>;
   /** Keeps to what is shared until the signal is aborted; `apply` is given what is configured each time. */
   follow(apply: (gateway: GatewayConfig) => Promise<void>): Promise<void>;
-  /** Resolves when no refresh is under way: an answer that is not stored would be lost. */
+  /** Resolves when no refresh is running: an answer that is not stored would be lost. */
   settled(): Promise<void>;
 }
 
@@ -33,35 +33,57 @@ export interface BrokerCredentialsOptions {
 
 export function brokerCredentials(
   gateway: GatewayConfig,
-  storage: CredentialStorage,
+  { table, grants, encryption, settings }: CredentialStorage,
   runtime: ServiceRuntime,
   { clock, random, onRenewed, signal }: BrokerCredentialsOptions,
 ): BrokerCredentials {
-  const { table, grants, lock, grantSealer, accountSealer, settings } = storage;
   const events = credentialEvents(runtime);
-  const hurry = new ChangeSignal();
-  const onRefused = events.accountsRefused;
-  const directory = new AccountDirectory(gateway, { table, grants, sealer: accountSealer, onRefused });
+  const problems = new EventEmitter();
+  const directory = new AccountDirectory(gateway, { table, grants, encryption, onRefused: events.accountsRefused });
   const { requestTimeoutMs } = settings;
-  const parts = { store: grants, lock, sealer: grantSealer, endpoint: requestTokens, requestTimeoutMs };
-  const refresher = new TokenRefresher({ ...parts, clock, random, events, signal });
-  const credentials = new AccountCredentials({
-    refresher,
-    settings,
-    clock,
-    random,
-    onProblem: () => hurry.notify(),
-    onRenewed,
-  });
+  const shared = { clock, random, events, signal };
+  const refresher = new TokenRefresher({ store: grants, endpoint: requestTokens, requestTimeoutMs, ...shared });
+  const onProblem = () => problems.emit('problem');
+  const credentials = new AccountCredentials({ refresher, settings, clock, random, onProblem, onRenewed });
   return {
     directory,
     credentials,
     start: async () => {
       await directory.read().catch(events.notRead);
-      if (directory.oauthAccounts.length > 0) events.tokensKeptIn(storage.grantsIn);
+      if (directory.oauthAccounts.length > 0 && grants instanceof MemoryGrantStore) events.tokensKeptInMemory();
     },
-    follow: (apply) =>
-      followAccounts({ directory, credentials, hurry, events, apply, signal, pollMs: settings.pollMs }),
+    follow: async (apply) => {
+      while (!signal.aborted) {
+        await look({ directory, credentials, events, apply });
+        const waiting = AbortSignal.any([signal, AbortSignal.timeout(settings.pollMs)]);
+        await once(problems, 'problem', { signal: waiting }).catch(() => undefined);
+      }
+    },
     settled: () => refresher.settled(),
   };
+}
+
+interface Looking {
+  readonly directory: AccountDirectory;
+  readonly credentials: AccountCredentials;
+  readonly events: CredentialEvents;
+  /** Goes over to what is configured now, if that is something else than before. */
+  readonly apply: (gateway: GatewayConfig) => Promise<void>;
+}
+
+/** Takes over the accounts of the database and their problems, and keeps access tokens fresh. */
+async function look({ directory, credentials, events, apply }: Looking): Promise<void> {
+  try {
+    await directory.read();
+    await apply(directory.gateway);
+  } catch (thrown) {
+    events.notRead(thrown);
+  }
+  const { accounts } = directory.gateway;
+  credentials.retain(new Set(accounts.map(({ pool, name }) => `${pool}/${name}`)));
+  // An account without requests keeps its tokens too: unused refresh tokens end, and one that pauses gets no request.
+  const refreshed = accounts.filter(({ state, credential }) => credential.kind === 'oauth' && state !== 'disabled');
+  await Promise.all(
+    refreshed.map(({ pool, name, credential }) => credentials.keepFresh({ id: `${pool}/${name}`, pool, credential })),
+  );
 }

@@ -1,10 +1,10 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ConfigError, type Environment, EnvReader } from '@gateway/config';
-import { type AccountKey, parseAccountKeys } from './sealing/account-key.ts';
 
 /** How credentials are kept and refreshed, wherever the broker runs. */
 export interface CredentialConfig {
-  /** ACCOUNT_KEYS or ACCOUNT_KEYS_FILE (none): what credentials are sealed with, the key for new ones first. */
+  /** ACCOUNT_KEYS or ACCOUNT_KEYS_FILE (none): what credentials are encrypted with, the key for new ones first. */
   readonly keys: readonly AccountKey[];
   readonly settings: RefreshSettings;
 }
@@ -16,6 +16,13 @@ export interface RefreshSettings {
   readonly requestTimeoutMs: number;
   /** ACCOUNT_POLL_SECONDS (5): how often the accounts in the database are looked at. */
   readonly pollMs: number;
+}
+
+/** A key that credentials are encrypted with. It lives apart from the database, so that a leaked table is of no use. */
+export interface AccountKey {
+  /** Stored beside everything that it encrypted. */
+  readonly id: string;
+  readonly key: KeyObject;
 }
 
 /** Throws ConfigError with every problem. */
@@ -40,8 +47,20 @@ export function readRequiredKeys(env: Environment): readonly AccountKey[] {
   return keys;
 }
 
+/**
+ * Keys written `id:base64` (or hex) with commas or line ends between them, the one for new credentials first; undefined when
+ * one of them is not 32 bytes or an id comes twice.
+ */
+export function parseAccountKeys(text: string): readonly AccountKey[] | undefined {
+  const parts = text.split(/[,\n]/).map((part) => part.trim());
+  const keys = parts.filter((part) => part !== '').map(toAccountKey);
+  const known = keys.filter((key) => key !== undefined);
+  const isGood = known.length === keys.length && new Set(known.map(({ id }) => id)).size === keys.length;
+  return isGood ? known : undefined;
+}
+
 const noKeys =
-  'ACCOUNT_KEYS is not set. Credentials in the database are sealed with it. Make one, and give the same to every broker: ACCOUNT_KEYS=k1:$(openssl rand -base64 32)';
+  'ACCOUNT_KEYS is not set. Credentials in the database are encrypted with it. Make one, and give the same to every broker: ACCOUNT_KEYS=k1:$(openssl rand -base64 32)';
 
 function readKeys(reader: EnvReader): readonly AccountKey[] {
   const text = reader.optional('ACCOUNT_KEYS');
@@ -70,4 +89,19 @@ function readText(reader: EnvReader, path: string): string {
     reader.problem(`ACCOUNT_KEYS_FILE: the file can't be read${reason}.`);
     return '';
   }
+}
+
+function toAccountKey(part: string): AccountKey | undefined {
+  const [, id, secret] = /^([A-Za-z0-9_-]{1,32}):(\S+)$/.exec(part) ?? [];
+  if (id === undefined || secret === undefined) return undefined;
+  const bytes = bytesOf(secret);
+  return bytes.length === keyBytes ? { id, key: createSecretKey(bytes) } : undefined;
+}
+
+// AES-256.
+const keyBytes = 32;
+
+function bytesOf(secret: string): Buffer {
+  if (/^[0-9a-f]{64}$/i.test(secret)) return Buffer.from(secret, 'hex');
+  return /^[0-9a-z+/_-]+={0,2}$/i.test(secret) ? Buffer.from(secret, 'base64') : Buffer.alloc(0);
 }

@@ -9,17 +9,17 @@ export type RefreshResult =
   /** The provider does not take the refresh token any more. */
   | 'revoked';
 
-/** What operators learn of credentials. Pools are named, accounts never: `gatewayctl account list` tells which. */
+/** What operators learn of credentials. Pools are named, accounts never: `gatewayctl account list` shows which. */
 export interface CredentialEvents {
   refreshEnded(pool: string, result: RefreshResult, reason?: string): void;
-  /** New tokens are held back, since they could not be stored. */
+  /** New tokens wait, since they could not be stored. */
   notPersisted(pool: string, thrown: unknown): void;
-  /** The tokens that are stored of an account can't be opened. */
+  /** The tokens that are stored of an account can't be decrypted. */
   unreadable(pool: string, thrown: unknown): void;
   /** Accounts in the database that are not used, by reason. */
   accountsRefused(counts: Readonly<Record<RefusalReason, number>>): void;
-  /** Where refresh tokens are kept that take the place of the configured ones. */
-  tokensKeptIn(place: 'database' | 'redis' | 'memory'): void;
+  /** Refresh tokens that take the place of the configured ones are lost with this process. */
+  tokensKeptInMemory(): void;
   /** The shared state of credentials could not be read; the next try follows in seconds. */
   notRead(thrown: unknown): void;
 }
@@ -39,7 +39,7 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime): Credentia
   });
   const refusals = metrics.counter({
     name: 'gateway_account_tokens_unreadable_total',
-    help: 'Times that stored tokens could not be opened: their key is not here, they were changed, or they are of another account.',
+    help: 'Times that stored tokens could not be decrypted: their key is not here, they were changed, or they are of another account.',
     labels: ['pool'],
   });
   const notUsed = metrics.gauge({
@@ -47,7 +47,7 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime): Credentia
     help: 'Accounts in the database that are not used, by reason.',
     labels: ['reason'],
   });
-  const unreadableLog = new AtMostEachMinute();
+  let nextUnreadableLogMs = 0;
   return {
     refreshEnded(pool, result, reason) {
       refreshes.inc({ pool, result });
@@ -62,8 +62,9 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime): Credentia
     },
     unreadable(pool, thrown) {
       refusals.inc({ pool });
-      if (!unreadableLog.mayLog()) return;
-      logger.error({ pool, err: thrown }, 'the stored tokens of an account can not be opened');
+      if (performance.now() < nextUnreadableLogMs) return;
+      nextUnreadableLogMs = performance.now() + unreadableLogMs;
+      logger.error({ pool, err: thrown }, 'the stored tokens of an account can not be decrypted');
     },
     accountsRefused(counts) {
       for (const [reason, count] of Object.entries(counts)) notUsed.set({ reason }, count);
@@ -71,28 +72,13 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime): Credentia
         logger.error({ counts }, 'accounts in the database are not used: see gatewayctl account list');
       }
     },
-    tokensKeptIn(place) {
-      if (place === 'memory') logger.warn(keptInMemory);
-      if (place === 'redis') logger.warn(keptInRedis);
-    },
+    tokensKeptInMemory: () => logger.warn(keptInMemory),
     notRead: (thrown) => logger.warn({ err: thrown }, 'the accounts in the database could not be read'),
   };
 }
 
-/** What may happen with every request is logged now and then. */
-class AtMostEachMinute {
-  #nextAtMs = 0;
-
-  mayLog(): boolean {
-    const nowMs = performance.now();
-    if (nowMs < this.#nextAtMs) return false;
-    this.#nextAtMs = nowMs + 60_000;
-    return true;
-  }
-}
+// What may happen with every request.
+const unreadableLogMs = 60_000;
 
 const keptInMemory =
-  'refresh tokens that a provider gives in place of the configured ones are kept in this process only: after a restart, or in another replica, the provider may take the configured one for stolen and end the account. Set ACCOUNT_KEYS, and DATABASE_URL or REDIS_URL';
-
-const keptInRedis =
-  'refresh tokens that a provider gives in place of the configured ones are kept in Redis only, and lost with what it holds. Set DATABASE_URL, or make that Redis durable';
+  'refresh tokens that a provider gives in place of the configured ones are kept in this process only: after a restart, or in another replica, the provider may take the configured one for stolen and end the account. Set ACCOUNT_KEYS and DATABASE_URL';

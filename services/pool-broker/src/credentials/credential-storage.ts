@@ -1,69 +1,63 @@
-import { createSecretKey, randomBytes } from 'node:crypto';
+import type { GatewayConfig } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
-import type { Clock } from '@gateway/time';
-import type { Redis } from 'ioredis';
+import { type Clock, systemClock } from '@gateway/time';
+import { AccountDirectory } from './account-directory.ts';
+import { AccountTable } from './account-table.ts';
 import type { CredentialConfig, RefreshSettings } from './credential-config.ts';
-import { DatabaseGrantStore } from './grants/database-grant-store.ts';
-import type { GrantStore } from './grants/grant-store.ts';
-import { MemoryGrantStore } from './grants/memory-grant-store.ts';
-import { RedisGrantStore } from './grants/redis-grant-store.ts';
-import { DatabaseRefreshLock } from './refresh-lock/database-refresh-lock.ts';
-import { MemoryRefreshLock } from './refresh-lock/memory-refresh-lock.ts';
-import { RedisRefreshLock } from './refresh-lock/redis-refresh-lock.ts';
-import type { RefreshLock } from './refresh-lock/refresh-lock.ts';
-import { Sealer } from './sealing/sealer.ts';
-import { AccountTable } from './stored-accounts/account-table.ts';
+import { DatabaseGrantStore } from './database-grant-store.ts';
+import { Encryption } from './encryption.ts';
+import { type GrantStore, MemoryGrantStore } from './grant-store.ts';
 
-/** Where credentials are kept, and who may refresh them. */
+/** Where credentials are kept. */
 export interface CredentialStorage {
   /** Undefined: there is no database. */
   readonly table: AccountTable | undefined;
   readonly grants: GrantStore;
-  readonly lock: RefreshLock;
-  /** Opens and seals what is in `grants`. */
-  readonly grantSealer: Sealer;
-  /** Opens what is in `table`. Undefined: there is no key. */
-  readonly accountSealer: Sealer | undefined;
-  /** Where rotated refresh tokens are: what a restart leaves of them. */
-  readonly grantsIn: 'database' | 'redis' | 'memory';
+  /** Undefined: there is no key. */
+  readonly encryption: Encryption | undefined;
   readonly settings: RefreshSettings;
 }
 
 export interface StorageBackends {
-  readonly redis?: Redis | undefined;
   readonly database?: GatewayDatabase | undefined;
-  /** Before every key in Redis. */
-  readonly keyPrefix?: string | undefined;
 }
 
 /**
- * Tokens are in the database, else in Redis; without a key nowhere but in this process, since they are never kept unsealed. One
- * replica at a time refreshes by a lock in Redis, else in the database. The connections stay the caller's.
+ * Accounts and tokens are in the database. Without one, or without a key, tokens are in this process only, since they are
+ * never kept as plain text. The connection stays the caller's.
  */
 export function credentialStorage(
   { keys, settings }: CredentialConfig,
-  { redis, database, keyPrefix }: StorageBackends,
+  { database }: StorageBackends,
   clock: Clock,
 ): CredentialStorage {
-  const accountSealer = keys.length === 0 ? undefined : new Sealer(keys);
-  const table = database === undefined ? undefined : new AccountTable(database, clock);
-  const rest = { table, accountSealer, settings, lock: lockOf({ redis, database, keyPrefix }, clock) };
-  if (accountSealer !== undefined && database !== undefined) {
-    const grants = new DatabaseGrantStore(database, clock);
-    return { ...rest, grants, grantSealer: accountSealer, grantsIn: 'database' };
-  }
-  if (accountSealer !== undefined && redis !== undefined) {
-    return { ...rest, grants: new RedisGrantStore(redis, keyPrefix), grantSealer: accountSealer, grantsIn: 'redis' };
-  }
-  return { ...rest, grants: new MemoryGrantStore(), grantSealer: sealerOfThisProcess(), grantsIn: 'memory' };
+  const encryption = keys.length === 0 ? undefined : new Encryption(keys);
+  const table = database && new AccountTable(database, clock);
+  const grants = database && encryption && new DatabaseGrantStore(database, encryption, clock);
+  return { table, grants: grants ?? new MemoryGrantStore(), encryption, settings };
 }
 
-function lockOf({ redis, database, keyPrefix }: StorageBackends, clock: Clock): RefreshLock {
-  if (redis !== undefined) return new RedisRefreshLock(redis, keyPrefix);
-  return database === undefined ? new MemoryRefreshLock(clock) : new DatabaseRefreshLock(database, clock);
+export interface OpenedCredentials extends AsyncDisposable {
+  readonly storage: CredentialStorage;
 }
 
-/** What it seals opens nowhere else, and never again. */
-function sealerOfThisProcess(): Sealer {
-  return new Sealer([{ id: 'process', key: createSecretKey(randomBytes(32)) }]);
+/** What the replicas of a broker share of credentials, whether it can be reached now or not. */
+export async function openSharedCredentials(
+  config: CredentialConfig,
+  { databaseUrl }: { readonly databaseUrl: string | undefined },
+): Promise<OpenedCredentials> {
+  if (databaseUrl === undefined) {
+    return { storage: credentialStorage(config, {}, systemClock), [Symbol.asyncDispose]: async () => undefined };
+  }
+  const { openPostgres } = await import('@gateway/database/postgres');
+  const database = openPostgres(databaseUrl, { applicationName: 'pool-broker', maxConnections: 4 });
+  const storage = credentialStorage(config, { database }, systemClock);
+  return { storage, [Symbol.asyncDispose]: () => database.destroy() };
+}
+
+/** A gateway with the accounts of its database as they are now, for looking at: nothing is refreshed. Without the tables there are none. */
+export async function withStoredAccounts(gateway: GatewayConfig, storage: CredentialStorage): Promise<GatewayConfig> {
+  const directory = new AccountDirectory(gateway, { ...storage, onRefused: () => undefined });
+  await directory.read().catch(() => undefined);
+  return directory.gateway;
 }

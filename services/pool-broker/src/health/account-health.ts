@@ -1,15 +1,14 @@
-import type { FailureResult, ProblemKind } from '../accounts/attempt.ts';
-import { holdsForModel, type QuotaWindow } from '../accounts/quota-window.ts';
+import { type FailureResult, holdsForModel, type ProblemKind, type QuotaWindow } from '../accounts/attempt.ts';
 
 /** What is remembered of an account's recent attempts. A value: rules make a new one, stores keep it. */
 export interface AccountHealth {
   readonly cooldowns: readonly Cooldown[];
-  /** The latest word of the provider on each quota. */
+  /** What the provider said last of each quota. */
   readonly windows: readonly SeenWindow[];
   /** Moving share of failed attempts, 0 to 1, as of `errorsAtMs`; it fades with time. */
   readonly errorAverage: number;
   readonly errorsAtMs: number;
-  /** Why its provider takes nothing of it any more. Ends with the credential that it was told of, or by an operator. */
+  /** Why its provider takes nothing of it any more. Ends with the credential that was refused, or by an operator. */
   readonly problem?: AccountProblem | undefined;
 }
 
@@ -28,7 +27,7 @@ export interface Cooldown {
   /** When it began, or was last confirmed. */
   readonly sinceMs: number;
   readonly untilMs: number;
-  /** True when the provider named the moment: it is honoured exactly, and nothing needs to be found out after it. */
+  /** True when the provider named the end: it is honoured exactly, and nothing needs to be found out after it. */
   readonly givenByProvider: boolean;
   /** How many times in a row the duration had to be guessed. */
   readonly strikes: number;
@@ -42,7 +41,7 @@ export interface Cooldown {
 
 export interface Probe {
   readonly leaseId: string;
-  /** When others need not wait for it any more, should nothing be heard of it. */
+  /** When others need not wait for it any more, should its end not be reported. */
   readonly expiresAtMs: number;
 }
 
@@ -60,7 +59,7 @@ export const healthy: AccountHealth = Object.freeze({
   errorsAtMs: 0,
 });
 
-export function causeOf({ reason }: Cooldown): CooldownCause {
+export function causeOf({ reason }: Pick<Cooldown, 'reason'>): CooldownCause {
   if (reason === 'rate_limited') return 'limit';
   return reason === 'unauthorized' ? 'refusal' : 'errors';
 }
@@ -74,17 +73,17 @@ export function isRunning(cooldown: Cooldown, nowMs: number): boolean {
   return nowMs < cooldown.untilMs;
 }
 
-/** True once a guessed cooldown has run out and nobody knows yet whether the account is back. */
+/** True once a guessed cooldown has run out and it is not known yet whether the account is back. */
 export function isHalfOpen(cooldown: Cooldown, nowMs: number): boolean {
   return !cooldown.givenByProvider && !isRunning(cooldown, nowMs) && nowMs < forgottenAtMs(cooldown);
 }
 
-/** True when nothing bad was heard of the probe of a limit. Limits are told at once, so that it is as good as over. */
+/** True when the probe of a limit has not failed in time. A limit is answered at once, so that it is as good as over. */
 export function hasPassedProbe(cooldown: Cooldown, nowMs: number): boolean {
   return causeOf(cooldown) === 'limit' && cooldown.probe !== undefined && nowMs >= cooldown.probe.expiresAtMs;
 }
 
-/** When a problem that nobody has seen to is forgotten: one request finds out then whether it is still there. */
+/** When a problem that no person has solved is forgotten: one request finds out then whether it is still there. */
 export function forgottenProblemAtMs({ sinceMs }: AccountProblem): number {
   return sinceMs + 30 * 86_400_000;
 }
@@ -92,4 +91,57 @@ export function forgottenProblemAtMs({ sinceMs }: AccountProblem): number {
 /** When a cooldown means nothing any more: at its end if the provider named it, else an hour after it. */
 export function forgottenAtMs({ untilMs, givenByProvider }: Cooldown): number {
   return givenByProvider ? untilMs : untilMs + 3_600_000;
+}
+
+/** The health without all that its account was refused with. The same value when there was nothing. */
+export function withoutRefusals(health: AccountHealth): AccountHealth {
+  const cooldowns = health.cooldowns.filter((cooldown: Cooldown) => causeOf(cooldown) !== 'refusal');
+  if (cooldowns.length === health.cooldowns.length && health.problem === undefined) return health;
+  return { ...health, cooldowns, problem: undefined };
+}
+
+/**
+ * The health of an account that has a new access token: the pause that the one before was refused with ends, and one request
+ * finds out. What was refused since then was the new one. The same value when there was nothing.
+ */
+export function afterRenewal(
+  health: AccountHealth,
+  { issuedAtMs, nowMs }: { readonly issuedAtMs: number; readonly nowMs: number },
+): AccountHealth {
+  const isOver = (cooldown: Cooldown) =>
+    causeOf(cooldown) === 'refusal' && cooldown.sinceMs <= issuedAtMs && cooldown.untilMs > nowMs;
+  if (!health.cooldowns.some(isOver)) return health;
+  const cooldowns = health.cooldowns.map((cooldown) => (isOver(cooldown) ? { ...cooldown, untilMs: nowMs } : cooldown));
+  return { ...health, cooldowns };
+}
+
+/** The sum of what two stores know of one account: of each scope and cause the cooldown that ends later, of each quota what was said last. */
+export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHealth {
+  const cooldowns = mergeBy(
+    [...one.cooldowns, ...other.cooldowns],
+    (cooldown: Cooldown) => `${causeOf(cooldown)} ${cooldown.model}`,
+    (cooldown) => cooldown.untilMs,
+  );
+  const windows = mergeBy(
+    [...one.windows, ...other.windows],
+    (window: SeenWindow) => `${window.name} ${window.models}`,
+    (window) => window.seenAtMs,
+  );
+  const problem = latestProblem(one, other);
+  const { errorAverage, errorsAtMs } = one.errorsAtMs >= other.errorsAtMs ? one : other;
+  return { cooldowns, windows, errorAverage, errorsAtMs, problem };
+}
+
+function latestProblem({ problem: one }: AccountHealth, { problem: other }: AccountHealth): AccountProblem | undefined {
+  return (one?.sinceMs ?? 0) >= (other?.sinceMs ?? 0) ? one : other;
+}
+
+/** Of each kind the item that is worth most; the first of equals. */
+function mergeBy<T>(items: readonly T[], kindOf: (item: T) => string, worthOf: (item: T) => number): readonly T[] {
+  const merged = new Map<string, T>();
+  for (const item of items) {
+    const kept = merged.get(kindOf(item));
+    if (kept === undefined || worthOf(item) > worthOf(kept)) merged.set(kindOf(item), item);
+  }
+  return [...merged.values()];
 }

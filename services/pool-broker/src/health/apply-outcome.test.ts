@@ -2,11 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings as settings } from '../__fixtures__/sample-gateway.ts';
 import type { AttemptOutcome, AttemptResult } from '../accounts/attempt.ts';
-import { type AccountHealth, healthy } from './account-health.ts';
+import { type AccountHealth, healthy, mergeHealth } from './account-health.ts';
 import { applyOutcome } from './apply-outcome.ts';
 import { availabilityOf } from './availability.ts';
-import { mergeHealth } from './merge-health.ts';
-import { startProbe } from './probe.ts';
+import { startProbe } from './cooldown.ts';
 
 const startMs = 1_000_000;
 const rules = { settings: { ...settings, cooldownJitter: 0 }, random: () => 0.5 };

@@ -1,18 +1,27 @@
-import type { AttemptOutcome, FailureResult } from '../accounts/attempt.ts';
-import { isSpent } from '../accounts/quota-window.ts';
-import { type AccountHealth, type AccountProblem, type Cooldown, causeOf, concernsModel } from './account-health.ts';
-import { type HealthRules, withGivenReset, withGuess } from './cooldown.ts';
-import { withAttemptCounted } from './error-average.ts';
-import { limitOf } from './limit-scope.ts';
-import { endProbe, isProbedBy } from './probe.ts';
-import { withWindows } from './quota-windows.ts';
+import {
+  type AttemptOutcome,
+  type FailureResult,
+  holdsForModel,
+  isSpent,
+  type QuotaWindow,
+} from '../accounts/attempt.ts';
+import {
+  type AccountHealth,
+  type AccountProblem,
+  type Cooldown,
+  causeOf,
+  concernsModel,
+  type SeenWindow,
+} from './account-health.ts';
+import { errorAverageAt, isOver } from './availability.ts';
+import { endProbe, type HealthRules, isProbedBy, withCooldown, withGuess } from './cooldown.ts';
 
 /** An attempt that has ended, as its account's health needs to know it. */
 export interface EndedAttempt {
   readonly leaseId: string;
   readonly model: string;
   readonly outcome: AttemptOutcome;
-  /** When its lease was taken. Undefined when nobody remembers. */
+  /** When its lease was taken. Undefined: not known any more. */
   readonly leasedAtMs: number | undefined;
   /** See `Account.credentialId`. */
   readonly credentialId: string;
@@ -21,8 +30,8 @@ export interface EndedAttempt {
 
 /** An account's health after one more attempt; the same value when the attempt says nothing new. Pure but for `random`. */
 export function applyOutcome(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
-  const told = withWindows(health, attempt.outcome.windows, attempt.nowMs);
-  return afterResult(withoutRefutedByWindows(told, attempt), attempt, rules);
+  const seen = withWindows(health, attempt.outcome.windows, attempt.nowMs);
+  return afterResult(withoutRefutedByWindows(seen, attempt), attempt, rules);
 }
 
 function afterResult(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
@@ -50,10 +59,8 @@ function afterResult(health: AccountHealth, attempt: EndedAttempt, rules: Health
 
 /** What the provider granted after a cooldown had begun ends it, even one that the provider had named the end of. */
 function afterSuccess(health: AccountHealth, attempt: EndedAttempt): AccountHealth {
-  if (health.cooldowns.length === 0) return withAttemptCounted(health, false, attempt.nowMs);
-  const refuted = health.cooldowns.filter(
-    (cooldown) => concernsModel(cooldown, attempt.model) && isNewsOn(cooldown, attempt),
-  );
+  const isRefuted = (cooldown: Cooldown) => concernsModel(cooldown, attempt.model) && isNewsOn(cooldown, attempt);
+  const refuted = health.cooldowns.filter(isRefuted);
   if (refuted.length === 0) return withAttemptCounted(health, false, attempt.nowMs);
   const cooldowns = health.cooldowns.filter((cooldown) => !refuted.includes(cooldown));
   return refuted.some((cooldown) => causeOf(cooldown) === 'errors')
@@ -63,7 +70,6 @@ function afterSuccess(health: AccountHealth, attempt: EndedAttempt): AccountHeal
 
 /** A window that has room again is no reason to wait, whichever model the answer that says so was for. */
 function withoutRefutedByWindows(health: AccountHealth, attempt: EndedAttempt): AccountHealth {
-  if (health.cooldowns.length === 0) return health;
   const open = attempt.outcome.windows.filter((window) => !isSpent(window));
   const isRefuted = (cooldown: Cooldown) =>
     isNewsOn(cooldown, attempt) &&
@@ -78,11 +84,15 @@ function isNewsOn(cooldown: Cooldown, { leaseId, leasedAtMs }: EndedAttempt): bo
 }
 
 function afterRateLimit(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
-  const { nowMs } = attempt;
-  const { scope, retryAtMs, window } = limitOf(attempt.outcome, attempt.model, nowMs);
-  if (retryAtMs !== undefined) return withGivenReset(health, { scope, untilMs: retryAtMs, window }, nowMs, rules);
-  const { rateLimitCooldownMs: firstMs, rateLimitCooldownMaxMs: maxMs } = rules.settings;
-  return withGuess(health, { scope, reason: 'rate_limited', firstMs, maxMs }, attempt, rules);
+  const { nowMs: sinceMs, outcome } = attempt;
+  const { scope, retryAtMs, window } = limitOf(outcome, attempt.model, sinceMs);
+  const { rateLimitCooldownMs: firstMs, rateLimitCooldownMaxMs: maxMs, givenCooldownMaxMs } = rules.settings;
+  const reason = 'rate_limited';
+  if (retryAtMs === undefined) return withGuess(health, { scope, reason, firstMs, maxMs }, attempt, rules);
+  // An end that the provider named is believed to the millisecond, as far ahead as the settings allow.
+  const untilMs = Math.min(retryAtMs, sinceMs + givenCooldownMaxMs);
+  const given = { model: scope, reason, sinceMs, untilMs, givenByProvider: true, strikes: 0, window } as const;
+  return withCooldown(health, given, rules);
 }
 
 function afterRefusal(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
@@ -117,4 +127,82 @@ function afterError(
   if (!wasProbe && !isTooMuch) return counted;
   const { errorCooldownMs: firstMs, errorCooldownMaxMs: maxMs } = settings;
   return withGuess(counted, { scope: '', reason, firstMs, maxMs }, attempt, rules);
+}
+
+/** Counts one more attempt. A single failure weighs a quarter, so that it takes three in a row to pass one half. */
+export function withAttemptCounted(health: AccountHealth, failed: boolean, nowMs: number): AccountHealth {
+  if (!failed && health.errorAverage === 0) return health;
+  const average = errorAverageAt(health, nowMs);
+  if (!failed && average < negligible) return health.errorAverage === 0 ? health : { ...health, errorAverage: 0 };
+  return { ...health, errorAverage: average + latestWeight * ((failed ? 1 : 0) - average), errorsAtMs: nowMs };
+}
+
+const latestWeight = 0.25;
+const negligible = 0.01;
+
+/** What a 429 limits, and until when. */
+interface Limit {
+  /** See `Cooldown.model`. */
+  readonly scope: string;
+  /** Undefined when the provider named no time that is yet to come. */
+  readonly retryAtMs: number | undefined;
+  /** The quota window that is used up, if it is one. */
+  readonly window: string | undefined;
+}
+
+/**
+ * What a 429 says: a model that is limited by a window of its family is limited with its whole family, and a time that
+ * has passed is no reset: to believe it would be to ask again at once, and for ever.
+ */
+function limitOf({ retryAtMs, modelScoped, windows }: AttemptOutcome, model: string, nowMs: number): Limit {
+  const spent = windows.filter((window) => isSpent(window) && !isOver({ ...window, seenAtMs: nowMs }, nowMs));
+  const ofAccount = spent.filter(({ models }) => models === '');
+  const ofModel = spent.filter(({ models }) => models !== '' && holdsForModel(models, model));
+  const isOfModel = modelScoped || (ofAccount.length === 0 && ofModel.length > 0);
+  const binding = lastToReset(isOfModel ? ofModel : ofAccount);
+  const resetMs = retryAtMs ?? binding?.resetsAtMs;
+  return {
+    scope: isOfModel ? (binding?.models ?? model) : '',
+    retryAtMs: resetMs === undefined || resetMs <= nowMs ? undefined : resetMs,
+    window: binding?.name,
+  };
+}
+
+function lastToReset(windows: readonly QuotaWindow[]): QuotaWindow | undefined {
+  return windows.toSorted((one, other) => (other.resetsAtMs ?? 0) - (one.resetsAtMs ?? 0))[0];
+}
+
+/** The health with what was said last of its quotas. The same value as long as nothing has changed by much. */
+export function withWindows(health: AccountHealth, windows: readonly QuotaWindow[], nowMs: number): AccountHealth {
+  if (windows.length === 0) return health;
+  const lasting = windows.filter(({ resetsAtMs }) => resetsAtMs === undefined || resetsAtMs - nowMs >= shortestMs);
+  if (lasting.every((window) => isKnown(window, health.windows, nowMs))) return health;
+  const others = health.windows.filter(
+    (seen) => !isOver(seen, nowMs) && !lasting.some((window) => isSameWindow(window, seen)),
+  );
+  const latest = lasting.map((window) => ({ ...window, seenAtMs: nowMs }));
+  return { ...health, windows: [...others, ...latest].slice(-maxWindows) };
+}
+
+// A window that is over so soon says nothing of the next choice.
+const shortestMs = 5_000;
+
+const maxWindows = 32;
+
+// Each answer says a little more of its quotas: the store need not keep every one.
+const smallestChange = 0.01;
+const smallestShiftMs = 5_000;
+const refreshMs = 60_000;
+
+function isKnown(window: QuotaWindow, seen: readonly SeenWindow[], nowMs: number): boolean {
+  const known = seen.find((other) => isSameWindow(other, window));
+  if (known === undefined || nowMs - known.seenAtMs >= refreshMs) return false;
+  const crossesEnd = known.usedFraction >= 1 !== window.usedFraction >= 1;
+  const changed = Math.abs(known.usedFraction - window.usedFraction) >= smallestChange;
+  const shiftMs = Math.abs((known.resetsAtMs ?? 0) - (window.resetsAtMs ?? 0));
+  return !crossesEnd && !changed && shiftMs < smallestShiftMs;
+}
+
+function isSameWindow(one: QuotaWindow, other: QuotaWindow): boolean {
+  return one.name === other.name && one.models === other.models;
 }

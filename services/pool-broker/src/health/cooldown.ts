@@ -1,44 +1,20 @@
 import type { PoolSettings } from '@gateway/config';
 import type { FailureResult } from '../accounts/attempt.ts';
-import { type AccountHealth, type Cooldown, causeOf, forgottenAtMs, isRunning } from './account-health.ts';
+import {
+  type AccountHealth,
+  type Cooldown,
+  causeOf,
+  concernsModel,
+  forgottenAtMs,
+  isHalfOpen,
+  isRunning,
+} from './account-health.ts';
+import { availabilityOf } from './availability.ts';
 
 export interface HealthRules {
   readonly settings: PoolSettings;
   /** From 0 to below 1. */
   readonly random: () => number;
-}
-
-/** When an attempt was made and when it is told of. */
-export interface AttemptTimes {
-  /** When its lease was taken. Undefined when nobody remembers. */
-  readonly leasedAtMs: number | undefined;
-  readonly nowMs: number;
-}
-
-export interface GivenReset {
-  /** See `Cooldown.model`. */
-  readonly scope: string;
-  readonly untilMs: number;
-  readonly window: string | undefined;
-}
-
-/** A limit whose end the provider named: believed to the millisecond, as far ahead as the settings allow. */
-export function withGivenReset(
-  health: AccountHealth,
-  { scope, untilMs, window }: GivenReset,
-  nowMs: number,
-  rules: HealthRules,
-): AccountHealth {
-  const { givenCooldownMaxMs } = rules.settings;
-  return withCooldown(health, nowMs, rules, {
-    model: scope,
-    reason: 'rate_limited',
-    sinceMs: nowMs,
-    untilMs: Math.min(untilMs, nowMs + givenCooldownMaxMs),
-    givenByProvider: true,
-    strikes: 0,
-    window,
-  });
 }
 
 export interface Guess {
@@ -53,25 +29,16 @@ export interface Guess {
 export function withGuess(
   health: AccountHealth,
   guess: Guess,
-  { leasedAtMs, nowMs }: AttemptTimes,
+  { leasedAtMs, nowMs }: { readonly leasedAtMs: number | undefined; readonly nowMs: number },
   rules: HealthRules,
 ): AccountHealth {
-  const fresh: Cooldown = {
-    model: guess.scope,
-    reason: guess.reason,
-    sinceMs: nowMs,
-    untilMs: nowMs,
-    givenByProvider: false,
-    strikes: 1,
-  };
-  const previous = health.cooldowns.find((cooldown) => isSameKind(cooldown, fresh));
-  if (previous === undefined || nowMs >= forgottenAtMs(previous)) {
-    return withCooldown(health, nowMs, rules, { ...fresh, untilMs: nowMs + guessedMs(1, guess, rules) });
-  }
+  const { scope: model, reason } = guess;
+  const previous = health.cooldowns.find((cooldown) => isSameKind(cooldown, { model, reason }));
   // Requests that were under way together fail together: that is one event, not many.
-  if (isRunning(previous, nowMs) && (leasedAtMs ?? nowMs) <= previous.sinceMs) return health;
-  const strikes = previous.strikes + 1;
-  return withCooldown(health, nowMs, rules, { ...fresh, strikes, untilMs: nowMs + guessedMs(strikes, guess, rules) });
+  if (previous !== undefined && isRunning(previous, nowMs) && (leasedAtMs ?? nowMs) <= previous.sinceMs) return health;
+  const strikes = previous === undefined || nowMs >= forgottenAtMs(previous) ? 1 : previous.strikes + 1;
+  const untilMs = nowMs + guessedMs(strikes, guess, rules);
+  return withCooldown(health, { model, reason, sinceMs: nowMs, untilMs, givenByProvider: false, strikes }, rules);
 }
 
 /** A duration that doubles with each strike, stretched at random so that what began together does not end together. */
@@ -94,10 +61,11 @@ function stretchedMs(durationMs: number, { settings, random }: HealthRules): num
 }
 
 /**
- * Adds a cooldown to those that still matter. One that ends later than its successor stays, for none is ever shortened; only
- * what is sent from now on can tell that it is over.
+ * Adds a cooldown that begins now to those that still matter. One that ends later than its successor stays, for none is ever shortened; only
+ * what is sent from now on can show that it is over.
  */
-function withCooldown(health: AccountHealth, nowMs: number, rules: HealthRules, cooldown: Cooldown): AccountHealth {
+export function withCooldown(health: AccountHealth, cooldown: Cooldown, rules: HealthRules): AccountHealth {
+  const { sinceMs: nowMs } = cooldown;
   const previous = health.cooldowns.find((other) => isSameKind(other, cooldown));
   if (previous !== undefined && isRunning(previous, nowMs) && outlasts(previous, cooldown)) {
     const confirmed = { ...previous, sinceMs: nowMs };
@@ -113,6 +81,51 @@ function outlasts(previous: Cooldown, next: Cooldown): boolean {
   return previous.untilMs > next.untilMs || (previous.untilMs === next.untilMs && previous.givenByProvider);
 }
 
-function isSameKind(one: Cooldown, other: Cooldown): boolean {
+function isSameKind(one: CooldownKind, other: CooldownKind): boolean {
   return one.model === other.model && causeOf(one) === causeOf(other);
+}
+
+type CooldownKind = Pick<Cooldown, 'model' | 'reason'>;
+
+export interface ProbeRequest {
+  readonly leaseId: string;
+  readonly model: string;
+  readonly nowMs: number;
+}
+
+/** Takes the right to probe an account. Undefined when no probe is due, or another request has it. */
+export function startProbe(
+  health: AccountHealth,
+  request: ProbeRequest,
+  rules: HealthRules,
+): AccountHealth | undefined {
+  const availability = availabilityOf(health, request.model, request.nowMs);
+  const isEarly = availability.kind === 'cooling' && availability.early !== 'not_yet';
+  if (availability.kind !== 'probe_due' && !isEarly) return undefined;
+  const cooldowns = health.cooldowns.map((cooldown) =>
+    concernsModel(cooldown, request.model) ? withProbe(cooldown, request, rules) : cooldown,
+  );
+  return { ...health, cooldowns };
+}
+
+/** Gives the right back, for the next request to probe. The same value when the lease had none. */
+export function endProbe(health: AccountHealth, leaseId: string): AccountHealth {
+  if (!health.cooldowns.some((cooldown) => isProbedBy(cooldown, leaseId))) return health;
+  const cooldowns = health.cooldowns.map((cooldown) =>
+    isProbedBy(cooldown, leaseId) ? { ...cooldown, probe: undefined } : cooldown,
+  );
+  return { ...health, cooldowns };
+}
+
+export function isProbedBy({ probe }: Cooldown, leaseId: string): boolean {
+  return probe?.leaseId === leaseId;
+}
+
+/** Whether an early probe succeeds or not, the next one waits as long: the provider is not to be asked again and again. */
+function withProbe(cooldown: Cooldown, { leaseId, nowMs }: ProbeRequest, rules: HealthRules): Cooldown {
+  if (!isRunning(cooldown, nowMs) && !isHalfOpen(cooldown, nowMs)) return cooldown;
+  const { probeTimeoutMs, limitProbeQuietMs } = rules.settings;
+  const waitMs = causeOf(cooldown) === 'limit' ? Math.min(limitProbeQuietMs, probeTimeoutMs) : probeTimeoutMs;
+  const probed = { ...cooldown, probe: { leaseId, expiresAtMs: nowMs + waitMs } };
+  return isRunning(cooldown, nowMs) ? { ...probed, probeFromMs: earlyProbeFromMs(cooldown, nowMs, rules) } : probed;
 }

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
-import type { AttemptOutcome } from '../accounts/attempt.ts';
-import type { QuotaWindow } from '../accounts/quota-window.ts';
+import type { AttemptOutcome, QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, healthy } from './account-health.ts';
 import { applyOutcome, type EndedAttempt } from './apply-outcome.ts';
 import { availabilityOf } from './availability.ts';
-import { startProbe } from './probe.ts';
+import { startProbe } from './cooldown.ts';
 
 const startMs = 1_000_000;
 const settings = { ...sampleSettings, cooldownJitter: 0 };
@@ -85,7 +84,7 @@ describe('a far reset that its provider named', () => {
 });
 
 describe('a guess', () => {
-  it('lets only requests ask ahead of its end that nobody else can serve', () => {
+  it('lets only requests ask ahead of its end that no other account can serve', () => {
     const refused = after(healthy, { result: 'unauthorized' }, { nowMs: startMs });
     expect(stateOf(refused, startMs + settings.lastResortProbeIntervalMs - 1)).toBe('not_yet');
     expect(stateOf(refused, startMs + settings.lastResortProbeIntervalMs)).toBe('last_resort');
@@ -105,7 +104,7 @@ describe('a guess', () => {
     expect(minutes).toEqual([10, 20, 40, 60, 60]);
   });
 
-  it('of a limit is over when its probe hears nothing bad for a moment; of a refusal another probe follows', () => {
+  it('of a limit is over when its probe has not failed soon; of a refusal another probe follows', () => {
     const probedAfter = (result: 'rate_limited' | 'unauthorized') => {
       const cooling = after(healthy, { result }, { nowMs: startMs });
       const overMs = startMs + (result === 'unauthorized' ? 600_000 : settings.rateLimitCooldownMs);
@@ -129,7 +128,7 @@ describe('a guess', () => {
   });
 });
 
-describe('the windows that a 429 tells of', () => {
+describe('the windows that a 429 reports', () => {
   const limitedBy = (windows: readonly QuotaWindow[], modelScoped = false) =>
     after(healthy, { result: 'rate_limited', modelScoped, windows }, { nowMs: startMs });
 
@@ -154,10 +153,10 @@ describe('the windows that a 429 tells of', () => {
   it('end the cooldown as soon as an answer says that they have room, whichever model it is for', () => {
     const health = limitedBy([window('7d_opus', 1, '*opus*')], true);
     const haiku = { nowMs: startMs + 9_000, leasedAtMs: startMs + 5_000, model: 'claude-haiku-4-5' };
-    const told = (...windows: QuotaWindow[]) => stateOf(after(health, { windows }, haiku), haiku.nowMs);
-    expect(told(window('7d_opus', 0.1, '*opus*'))).toBe('available');
-    expect(told(window('7d_opus', 1, '*opus*'))).toBe('not_yet');
-    expect(told(window('5h', 0.1))).toBe('not_yet');
+    const state = (...windows: QuotaWindow[]) => stateOf(after(health, { windows }, haiku), haiku.nowMs);
+    expect(state(window('7d_opus', 0.1, '*opus*'))).toBe('available');
+    expect(state(window('7d_opus', 1, '*opus*'))).toBe('not_yet');
+    expect(state(window('5h', 0.1))).toBe('not_yet');
     const before = { ...haiku, leasedAtMs: startMs };
     expect(stateOf(after(health, { windows: [window('7d_opus', 0.1, '*opus*')] }, before), haiku.nowMs)).toBe(
       'not_yet',
@@ -166,7 +165,7 @@ describe('the windows that a 429 tells of', () => {
 });
 
 describe('faults of the provider and of the network', () => {
-  it('are never held against an account, however many', () => {
+  it('never count against an account, however many', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('overloaded', 'network_error')), (results) => {
         let health = healthy;

@@ -3,11 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
 import type { ProblemKind } from '../accounts/attempt.ts';
-import { type AccountHealth, healthy } from './account-health.ts';
+import { type AccountHealth, afterRenewal, healthy, mergeHealth, withoutRefusals } from './account-health.ts';
 import { applyOutcome } from './apply-outcome.ts';
-import { availabilityOf } from './availability.ts';
-import { mergeHealth } from './merge-health.ts';
-import { afterRenewal, asInService, withoutRefusals } from './out-of-service.ts';
+import { asInService, availabilityOf } from './availability.ts';
 
 const startMs = 1_000_000;
 const account = toAccount(sampleAccount('responses', 'a'));
@@ -35,7 +33,7 @@ describe('an account that its provider takes out of service', () => {
     expect(stateOf(refused(healthy, undefined))).toBe('active');
   });
 
-  it('is told of once, however many requests were under way', () => {
+  it('is reported once, however many requests were under way', () => {
     const health = refused(healthy, 'account_disabled');
     expect(refused(health, 'account_disabled', startMs + 5)).toBe(health);
   });
@@ -53,7 +51,7 @@ describe('an account that its provider takes out of service', () => {
     expect(withoutRefusals(health)).toBe(health);
   });
 
-  it('is asked once more after a month in which nobody saw to it', () => {
+  it('is asked once more after a month in which no person solved it', () => {
     expect(stateOf(refused(healthy, 'account_disabled'), startMs + 30 * dayMs)).toBe('active');
   });
 

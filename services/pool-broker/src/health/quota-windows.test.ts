@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { QuotaWindow } from '../accounts/quota-window.ts';
+import type { QuotaWindow } from '../accounts/attempt.ts';
 import { healthy } from './account-health.ts';
-import { headroomOf, paceOf, windowsAt, withWindows } from './quota-windows.ts';
+import { withWindows } from './apply-outcome.ts';
+import { headroomOf, paceOf, windowsAt } from './availability.ts';
 
 const nowMs = 1_000_000;
 const hourMs = 3_600_000;

@@ -1,49 +1,22 @@
-import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
-import {
-  type AcquireResponse,
-  type PoolBrokerService,
-  PoolExhaustedSchema,
-  UnknownModelSchema,
-} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { AcquireResponseSchema, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import type { Broker } from '../broker.ts';
-import { acquireLease } from '../leasing/acquire-lease.ts';
-import type { Lease, LeaseResult } from '../leasing/lease-search.ts';
-import { settleAttempt } from '../leasing/settle-attempt.ts';
-import { fromAttemptMessage } from '../messages/attempt-message.ts';
-import { toLeaseMessage } from '../messages/lease-message.ts';
-import { fromProviderFormats } from '../messages/pool-format.ts';
-import type { SkippedGroup } from '../selection/choice-text.ts';
+import { acquireLease, type Lease, type LeaseResult } from '../selection/acquire-lease.ts';
+import type { Broker } from '../selection/broker.ts';
+import { settleAttempt } from '../selection/settle-attempt.ts';
+import { fromAttemptMessage, fromProviderFormat, toLeaseMessage, toTimestamp } from './messages.ts';
 
-/** The account for a request's next attempt, or why there is none. At once, where the store answers at once. */
+/** The account for a request's next attempt, or why there is none. */
 export function acquire(broker: Broker): Handlers<typeof PoolBrokerService>['acquire'] {
-  return (request, context) => {
-    const acquiring = acquireLease(broker, {
-      model: request.model,
-      formats: fromProviderFormats(request.formats),
-      affinityKey: request.affinityKey,
-      attempts: request.attempts.map(fromAttemptMessage).filter((attempt) => attempt !== undefined),
-      allowCandidateFailover: request.allowCandidateFailover,
-      caller: request.caller,
+  return async ({ model, formats, affinityKey, attempts, allowCandidateFailover, caller }, { signal }) => {
+    const result = await acquireLease(broker, {
+      ...{ model, affinityKey, allowCandidateFailover, caller },
+      formats: new Set(formats.map(fromProviderFormat).filter((format) => format !== undefined)),
+      attempts: attempts.map(fromAttemptMessage).filter((attempt) => attempt !== undefined),
     });
-    if (!(acquiring instanceof Promise)) return toAnswer(acquiring, broker);
-    return acquiring.then(async (result) => {
-      // Who has gone, or has given this broker up, would never report on it: its place would be lost until the lease ends.
-      if (result.kind === 'leased' && context.signal.aborted) await takeBack(broker, result.lease);
-      return toAnswer(result, broker);
-    });
-  };
-}
-
-function toAnswer(result: LeaseResult, broker: Broker): AcquireResponse {
-  const { reason, skipped } = result.choice;
-  return {
-    $typeName: 'gateway.pool.v1.AcquireResponse',
-    result: toResult(result, broker),
-    reason,
-    skipped: skipped.map(toSkippedMessage),
+    // A caller that has gone would never report on its lease, whose place would be lost until it expires.
+    if (result.kind === 'leased' && signal.aborted) await takeBack(broker, result.lease);
+    return { result: toResult(result, broker), reason: result.reason, skipped: [...result.skipped] };
   };
 }
 
@@ -53,26 +26,20 @@ async function takeBack(broker: Broker, { leaseId, accountId, candidate: { pool,
 
 const unused = { result: 'cancelled', retryAtMs: undefined, modelScoped: false, windows: [] } as const;
 
-function toSkippedMessage(group: SkippedGroup): SkippedAccounts {
-  return { $typeName: 'gateway.pool.v1.SkippedAccounts', ...group };
-}
-
-// Whole messages, named as such: they need not be completed from their fields.
-function toResult(result: LeaseResult, { settings }: Broker): AcquireResponse['result'] {
+function toResult(
+  result: LeaseResult,
+  { configuration: { settings } }: Broker,
+): MessageInitShape<typeof AcquireResponseSchema>['result'] {
   switch (result.kind) {
     case 'leased':
       return { case: 'lease', value: toLeaseMessage(result.lease, settings.leaseTtlMs) };
     case 'exhausted':
-      return { case: 'exhausted', value: create(PoolExhaustedSchema, { retryAt: toTimestamp(result.retryAtMs) }) };
+      return { case: 'exhausted', value: { retryAt: toTimestamp(result.retryAtMs) } };
     case 'unavailable':
-      return { case: 'unavailable', value: { $typeName: 'gateway.pool.v1.PoolUnavailable' } };
+      return { case: 'unavailable', value: {} };
     case 'unknown_model':
-      return { case: 'unknownModel', value: create(UnknownModelSchema, { otherFormatsOnly: result.otherFormatsOnly }) };
+      return { case: 'unknownModel', value: { otherFormatsOnly: result.otherFormatsOnly } };
     default:
       return result satisfies never;
   }
-}
-
-function toTimestamp(epochMs: number | undefined) {
-  return epochMs === undefined ? undefined : timestampFromMs(epochMs);
 }

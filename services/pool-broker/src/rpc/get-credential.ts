@@ -3,14 +3,16 @@ import { GatewayError } from '@gateway/errors';
 import type { CredentialService, GetCredentialRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { Account } from '../accounts/account.ts';
-import type { Broker } from '../broker.ts';
-import { usableAccount } from '../leasing/usable-account.ts';
+import { availabilityOf } from '../health/availability.ts';
+import type { Broker } from '../selection/broker.ts';
+import { readAccounts } from '../selection/read-candidates.ts';
+import type { AccountView } from '../selection/select-account.ts';
 
 /** How to reach an account's provider and what to authenticate with. */
 export function getCredential(broker: Broker): Handlers<typeof CredentialService>['getCredential'] {
   return async ({ target, refusedVersion }) => {
     const account = await accountOf(broker, target);
-    const pool = broker.catalog.pools.find(({ name }) => name === account?.pool);
+    const pool = broker.configuration.catalog.pools.find(({ name }) => name === account?.pool);
     if (account === undefined || account.state === 'disabled' || pool === undefined) {
       throw new GatewayError('providers_unavailable', 'There is no such account, or it may not be used.');
     }
@@ -26,6 +28,25 @@ export function getCredential(broker: Broker): Handlers<typeof CredentialService
 }
 
 async function accountOf(broker: Broker, target: GetCredentialRequest['target']): Promise<Account | undefined> {
-  if (target.case === 'accountId') return broker.roster.byId(target.value);
+  if (target.case === 'accountId') return broker.configuration.roster.byId(target.value);
   return target.case === 'pool' ? usableAccount(broker, target.value) : undefined;
+}
+
+/**
+ * An account of a pool for what costs its provider next to nothing, such as reading the model list. One that is limited will
+ * do when there is no better one: lists are not what the limits are on.
+ */
+async function usableAccount(broker: Broker, pool: string): Promise<Account | undefined> {
+  const views = await readAccounts(broker, broker.configuration.roster.ofPool(pool));
+  const nowMs = broker.clock.nowMs();
+  const usable = views.filter(({ account }) => account.state !== 'disabled');
+  return usable.toSorted((one, other) => reluctance(one, nowMs) - reluctance(other, nowMs))[0]?.account;
+}
+
+function reluctance({ account, health }: AccountView, nowMs: number): number {
+  const availability = availabilityOf(health, '', nowMs);
+  const draining = account.state === 'draining' ? 1 : 0;
+  if (availability.kind === 'available') return draining;
+  if (availability.kind === 'probe_due') return 2 + draining;
+  return (availability.limitOnly ? 4 : 6) + draining;
 }

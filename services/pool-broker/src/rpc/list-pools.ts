@@ -1,26 +1,20 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import type { Broker } from '../broker.ts';
-import { fromProviderFormat, toProviderFormat } from '../messages/pool-format.ts';
+import type { Broker } from '../selection/broker.ts';
+import { fromProviderFormat, toProviderFormat, toTimestamp } from './messages.ts';
 
 /** The pools of one format, or all, with when their models were last reported on, and how often that is to be. */
-export function listPools(broker: Broker): Handlers<typeof PoolBrokerService>['listPools'] {
+export function listPools({ configuration }: Broker): Handlers<typeof PoolBrokerService>['listPools'] {
   return ({ format }) => {
-    const { catalog, settings } = broker;
+    const { catalog, settings } = configuration;
     const wanted = fromProviderFormat(format);
     const pools = catalog.pools.filter((pool) => wanted === undefined || pool.format === wanted);
     return {
       modelListRefreshSeconds: settings.modelListRefreshMs / 1_000,
-      pools: pools.map((pool) => {
-        const reportedAtMs = catalog.reportedAtMs(pool.name);
-        return {
-          name: pool.name,
-          format: toProviderFormat(pool.format),
-          ownedBy: pool.ownedBy,
-          modelsReportedAt: reportedAtMs === undefined ? undefined : timestampFromMs(reportedAtMs),
-        };
-      }),
+      pools: pools.map(({ name, format, ownedBy }) => ({
+        ...{ name, ownedBy, format: toProviderFormat(format) },
+        modelsReportedAt: toTimestamp(catalog.reportedAtMs(name)),
+      })),
     };
   };
 }

@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
-import type { QuotaWindow } from '../accounts/quota-window.ts';
+import type { Attempt, QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
+import { withWindows } from '../health/apply-outcome.ts';
 import { type PoolHealth, untroubled } from '../health/pool-health.ts';
-import { withWindows } from '../health/quota-windows.ts';
-import { LeasingHistory } from '../leasing/request-history.ts';
-import type { AccountView } from './fitness.ts';
-import { type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
+import { type AccountView, type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
 
 const nowMs = 1_000_000_000;
 const hourMs = 3_600_000;
@@ -48,7 +46,8 @@ function select(accounts: readonly AccountView[], rest: Partial<SelectionRequest
   return selectAccount({
     candidates: [candidate],
     affinityKey: '',
-    history: new LeasingHistory([]),
+    attempts: [],
+    overtakenAt: [],
     rules,
     nowMs,
     random: () => 0,
@@ -70,7 +69,7 @@ function sharesOf(accounts: readonly AccountView[]): Record<string, number> {
   );
 }
 
-const triedBefore = new LeasingHistory([
+const triedBefore: readonly Attempt[] = [
   {
     leaseId: 'l',
     accountId: 'responses/elsewhere',
@@ -78,7 +77,7 @@ const triedBefore = new LeasingHistory([
     model: 'm',
     outcome: { result: 'rate_limited', retryAtMs: undefined, modelScoped: false, windows: [] },
   },
-]);
+];
 
 describe('errors of late', () => {
   const failing = (errorAverage: number, secondsAgo = 0) => ({
@@ -150,12 +149,12 @@ describe('an account whose far reset may have come early', () => {
     const fine = view('fine');
     expect(chosenBy([fine, view('a', due)], { affinityKey: 'k', boundAccountId: fine.account.id })).toBe('fine');
     expect(chosenBy([fine, view('a', due)], { affinityKey: 'k', boundAccountId: 'responses/a' })).toBe('fine');
-    expect(chosenBy([fine, view('a', due)], { history: triedBefore })).toBe('fine');
+    expect(chosenBy([fine, view('a', due)], { attempts: triedBefore })).toBe('fine');
   });
 
   it('is asked before a request is refused', () => {
-    expect(chosenBy([view('a', due)], { history: triedBefore })).toBe('a as a probe');
-    expect(chosenBy([view('a', justLimited)], { history: triedBefore })).toBe('exhausted');
+    expect(chosenBy([view('a', due)], { attempts: triedBefore })).toBe('a as a probe');
+    expect(chosenBy([view('a', justLimited)], { attempts: triedBefore })).toBe('exhausted');
   });
 });
 
@@ -163,7 +162,7 @@ describe('an account whose cooldown is a guess', () => {
   it('is asked ahead of its end only before a request is refused, and first', () => {
     expect(chosenBy([view('fine'), view('a', lastResort)])).toBe('fine');
     expect(chosenBy([view('limited', justLimited), view('a', lastResort)])).toBe('a as a probe');
-    expect(chosenBy([view('b', due), view('a', lastResort)], { history: triedBefore })).toBe('a as a probe');
+    expect(chosenBy([view('b', due), view('a', lastResort)], { attempts: triedBefore })).toBe('a as a probe');
   });
 
   it('is not asked when it has no place left', () => {
@@ -201,10 +200,10 @@ describe('a pool that pauses', () => {
 });
 
 describe('a caller that has its share', () => {
-  it('is told that the pool is exhausted, with no moment to come back at', () => {
+  it('hears that the pool is exhausted, with no moment to come back at', () => {
     const account = toAccount(sampleAccount('responses', 'a', { maxConcurrency: 10 }));
     const views = [{ account, health: healthy, inFlight: 9 }];
-    expect(select(views, { callerShare: { inFlight: 9, callers: 2 } })).toEqual({
+    expect(select(views, { callerShare: { inFlight: 9, callers: 2 } })).toMatchObject({
       kind: 'exhausted',
       retryAtMs: undefined,
     });

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { sampleAccount, sampleSettings } from '../__fixtures__/sample-gateway.ts';
+import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
 import { healthy } from '../health/account-health.ts';
-import { type CallerShare, hasItsShare } from './fair-share.ts';
-import type { AccountView } from './fitness.ts';
+import { untroubled } from '../health/pool-health.ts';
+import type { CallerShare } from '../store/pool-store.ts';
+import { type AccountView, type CandidateView, selectAccount } from './select-account.ts';
 
 const nowMs = 1_000_000;
-const moment = { nowMs, rules: sampleSettings };
+const [pool = expect.fail('the sample gateway has pools')] = sampleGateway.pools;
 
 function view(name: string, inFlight: number, maxConcurrency?: number, usedFraction = 0): AccountView {
   const windows = [{ name: '5h', models: '', usedFraction, resetsAtMs: nowMs + 9_000, seenAtMs: nowMs }];
@@ -17,7 +18,17 @@ function view(name: string, inFlight: number, maxConcurrency?: number, usedFract
   };
 }
 
-const kept = (share: CallerShare, ...views: AccountView[]) => hasItsShare(share, views, 'm', moment);
+function selected(callerShare: CallerShare, accounts: readonly AccountView[], rest: Partial<CandidateView> = {}) {
+  const candidate = { pool, model: 'm', defaultEffort: '' };
+  const view = { candidate, accounts, poolHealth: untroubled, boundAccountId: undefined, callerShare, ...rest };
+  const request = { affinityKey: '', attempts: [], overtakenAt: [], rules: sampleSettings, nowMs, random: () => 0 };
+  return selectAccount({ ...request, candidates: [view] });
+}
+
+const kept = (share: CallerShare, ...views: AccountView[]) =>
+  selected(share, views).examinations.some(({ examined }) =>
+    examined.some(({ fitness }) => fitness.kind === 'unfit' && fitness.obstacle.kind === 'share_used_up'),
+  );
 
 describe('a caller of a pool that it shares', () => {
   it('has what it wants as long as there are places', () => {
@@ -54,5 +65,21 @@ describe('a caller of a pool that it shares', () => {
 describe('a caller that is alone with a pool', () => {
   it('may use it up', () => {
     expect(kept({ inFlight: 10, callers: 1 }, view('a', 10, 10, 0.99))).toBe(false);
+  });
+});
+
+describe('a caller of a pool of which a sample is known', () => {
+  const share = { inFlight: 5, callers: 2 };
+  const sampled = { usableShare: 1 };
+
+  it('has what it wants where the sample shows plenty', () => {
+    expect(selected(share, [view('a', 4, 5), view('b', 0, 5)], { sampled }).kind).toBe('chosen');
+    expect(selected(share, [view('a', 4)], { sampled }).kind).toBe('chosen');
+  });
+
+  it('is decided on by all accounts where it does not', () => {
+    expect(selected(share, [view('a', 4, 5), view('b', 5, 5)], { sampled }).kind).toBe('undecided');
+    expect(selected(share, [view('a', 0, undefined, 0.9)], { sampled }).kind).toBe('undecided');
+    expect(selected(share, [view('a', 0)], { sampled: { usableShare: 0.1 } }).kind).toBe('undecided');
   });
 });

@@ -5,9 +5,7 @@ import { toAccount } from '../accounts/account.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import { untroubled } from '../health/pool-health.ts';
-import { LeasingHistory } from '../leasing/request-history.ts';
-import type { AccountView } from './fitness.ts';
-import { type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
+import { type AccountView, type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
 
 const nowMs = 1_000_000;
 const rules = sampleSettings;
@@ -39,15 +37,24 @@ function candidate(accounts: readonly AccountView[], rest: Partial<CandidateView
 }
 
 function select(candidates: readonly CandidateView[], rest: Partial<SelectionRequest> = {}) {
-  const history = new LeasingHistory([]);
-  const request = { candidates, affinityKey: '', history, rules, nowMs, random: () => 0, ...rest };
+  const request = {
+    candidates,
+    affinityKey: '',
+    attempts: [],
+    overtakenAt: [],
+    rules,
+    nowMs,
+    random: () => 0,
+    ...rest,
+  };
   const selection = selectAccount(request);
-  return selection.kind === 'chosen' ? selection.view.account.name : selection;
+  const { examinations, ...answer } = selection;
+  return answer.kind === 'chosen' ? answer.view.account.name : answer;
 }
 
 function tried(name: string, result: AttemptResult, model = 'm') {
   const outcome = { result, retryAtMs: undefined, modelScoped: false, windows: [] };
-  return new LeasingHistory([{ leaseId: 'l', accountId: `responses/${name}`, pool: 'responses', model, outcome }]);
+  return [{ leaseId: 'l', accountId: `responses/${name}`, pool: 'responses', model, outcome }];
 }
 
 describe('choosing an account', () => {
@@ -121,9 +128,9 @@ describe('choosing an account', () => {
   });
 
   it('tries an account once for a model', () => {
-    expect(select([candidate([view('a'), view('b')])], { history: tried('a', 'server_error') })).toBe('b');
-    expect(select([candidate([view('a')])], { history: tried('a', 'server_error') })).toEqual({ kind: 'unavailable' });
-    expect(select([candidate([view('a')])], { history: tried('a', 'rate_limited', 'other') })).toBe('a');
+    expect(select([candidate([view('a'), view('b')])], { attempts: tried('a', 'server_error') })).toBe('b');
+    expect(select([candidate([view('a')])], { attempts: tried('a', 'server_error') })).toEqual({ kind: 'unavailable' });
+    expect(select([candidate([view('a')])], { attempts: tried('a', 'rate_limited', 'other') })).toBe('a');
   });
 
   it('goes on to the next candidate when the first has nothing to spare', () => {
@@ -162,8 +169,8 @@ describe('having no account', () => {
   });
 
   it('may be over at once when a limit ended while the request was under way', () => {
-    const history = tried('a', 'rate_limited');
-    expect(select([candidate([view('a')])], { history })).toEqual({ kind: 'exhausted', retryAtMs: nowMs });
+    const attempts = tried('a', 'rate_limited');
+    expect(select([candidate([view('a')])], { attempts })).toEqual({ kind: 'exhausted', retryAtMs: nowMs });
   });
 });
 
@@ -185,7 +192,7 @@ const anyAccounts = fc.array(fc.record({ cooldowns: anyHealth, inFlight: fc.inte
   maxLength: 5,
 });
 
-/** When an account takes requests in numbers again, told in another way than the code does. */
+/** When an account takes requests in numbers again, computed in another way than the code does. */
 function limitedUntil(cooldowns: readonly Cooldown[]): number | undefined {
   const mine = cooldowns.filter(({ model, untilMs }) => model !== 'other' && untilMs > nowMs);
   if (mine.length === 0 || mine.some(({ reason }) => reason !== 'rate_limited')) return undefined;

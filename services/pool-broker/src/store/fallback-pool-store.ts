@@ -1,223 +1,164 @@
 import type { Clock } from '@gateway/time';
 import type { ModelReport } from '../catalog/model-report.ts';
-import { mergeHealth } from '../health/merge-health.ts';
+import { mergeHealth } from '../health/account-health.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
-import type { CallerShare } from '../selection/fair-share.ts';
-import type { Awaitable } from './awaitable.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
-import type { GlanceQuestion, PoolGlance } from './pool-glance.ts';
 import type {
   AccountRecord,
+  CallerShare,
+  EndedRequest,
   HealthChange,
   LeaseRenewal,
   LeaseSettlement,
   NewLease,
   PoolHealthChange,
   PoolStore,
+  ShareQuestion,
+  SinceQuestion,
 } from './pool-store.ts';
-import type { EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
 
 /**
- * A shared store that may go away. What is read and written passes through this process's memory too; while the shared store
- * does not answer, the memory does, and after a failure the shared store is left alone for a second, so that only one call in
- * a chain waits for it. Health that changed meanwhile is merged into the shared store once it is back.
+ * A shared store that may go away. A snapshot in this process keeps what is read and written, and answers while the shared store
+ * does not. After a failure the shared store is not called for a second, so that only one call of several waits for it. Health
+ * that changed meanwhile is merged into the shared store once it is back.
  */
 export class FallbackPoolStore implements PoolStore {
   readonly #shared: PoolStore;
-  readonly #memory: MemoryPoolStore;
+  readonly #snapshot: MemoryPoolStore;
   readonly #clock: Clock;
   readonly #onFallback: (thrown: unknown) => void;
-  readonly #changedAlone = new Set<string>();
-  /** Pools that are being looked at. */
-  readonly #looking = new Set<string>();
+  /** Accounts whose health changed while the shared store was away. */
+  readonly #unshared = new Set<string>();
   #awayUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(shared: PoolStore, clock: Clock, onFallback: (thrown: unknown) => void) {
     this.#shared = shared;
-    this.#memory = new MemoryPoolStore(clock);
+    this.#snapshot = new MemoryPoolStore(clock);
     this.#clock = clock;
     this.#onFallback = onFallback;
   }
 
-  glanceAt(question: GlanceQuestion): PoolGlance | undefined {
-    const glance = this.#isAway() ? undefined : this.#shared.glanceAt(question);
-    if (glance === undefined) return undefined;
-    return {
-      ...glance,
-      take: (lease, callerMemoryMs) => {
-        if (glance.isFading) this.#lookAgain(question, lease.leaseTtlMs);
-        if (lease.caller !== '') void this.#memory.shareOf({ ...lease, callerMemoryMs });
-        return this.#takeShared(lease, (named) => glance.take(named, callerMemoryMs));
-      },
+  readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
+    const read = async () => {
+      await this.#shareChanges();
+      const records = await this.#shared.readAccounts(accountIds, leaseTtlMs);
+      await Promise.all(
+        records.map(({ health }, at) => this.#snapshot.changeHealth(accountIds[at] ?? '', () => health)),
+      );
+      return records;
     };
-  }
-
-  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
-    return this.#sharedOr(
-      async () => {
-        if (this.#changedAlone.size > 0) await this.#tellWhatChangedAlone();
-        const records = await this.#shared.readAccounts(accountIds, leaseTtlMs);
-        // Memory has changed when the call returns.
-        records.forEach(({ health }, at) => void this.#memory.changeHealth(accountIds[at] ?? '', () => health));
-        return records;
-      },
-      () => this.#memory.readAccounts(accountIds, leaseTtlMs),
-    );
+    return this.#sharedOr(read, () => this.#snapshot.readAccounts(accountIds, leaseTtlMs));
   }
 
   async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
-    return this.#sharedOr(
-      () => this.#shared.changeHealth(accountId, change),
-      async () => {
-        const changed = await this.#memory.changeHealth(accountId, change);
-        if (changed) this.#changedAlone.add(accountId);
-        return changed;
-      },
-    );
+    const changedHere = await this.#snapshot.changeHealth(accountId, change);
+    const changeAlone = () => {
+      if (changedHere) this.#unshared.add(accountId);
+      return changedHere;
+    };
+    return this.#sharedOr(() => this.#shared.changeHealth(accountId, change), changeAlone);
   }
 
-  /** Troubles of a pool last seconds: what each replica learns of them alone is not worth merging. */
-  async readPool(pool: string): Promise<PoolHealth> {
-    return this.#sharedOr(
-      async () => {
-        const health = await this.#shared.readPool(pool);
-        void this.#memory.changePoolHealth(pool, () => health);
-        return health;
-      },
-      () => this.#memory.readPool(pool),
-    );
+  readPool(pool: string): Promise<PoolHealth> {
+    const read = async () => {
+      const health = await this.#shared.readPool(pool);
+      await this.#snapshot.changePoolHealth(pool, () => health);
+      return health;
+    };
+    return this.#sharedOr(read, () => this.#snapshot.readPool(pool));
   }
 
-  async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
-    return this.#sharedOr(
-      () => this.#shared.changePoolHealth(pool, change),
-      () => this.#memory.changePoolHealth(pool, change),
-    );
+  /** A pool's faults last seconds: what a replica learns of them alone is not merged later. */
+  changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
+    return this.#both((store) => store.changePoolHealth(pool, change));
   }
 
-  async takeLease(lease: NewLease): Promise<string | undefined> {
-    return this.#isAway()
-      ? this.#memory.takeLease(lease)
-      : this.#takeShared(lease, (named) => this.#shared.takeLease(named));
+  /** By an id of the snapshot, which recognizes repeated reports on such leases without remembering each. */
+  takeLease(lease: NewLease): Promise<string | undefined> {
+    const named = { ...lease, leaseId: lease.leaseId ?? this.#snapshot.newLeaseId(lease.caller) };
+    const take = async () => {
+      const leaseId = await this.#shared.takeLease(named);
+      if (leaseId !== undefined) await this.#snapshot.takeLease({ ...named, maxConcurrency: Number.POSITIVE_INFINITY });
+      return leaseId;
+    };
+    return this.#sharedOr(take, () => this.#snapshot.takeLease(named));
   }
 
-  /** Under an id of the memory's, which needs to remember nothing of its own leases. */
-  async #takeShared(
-    lease: NewLease,
-    take: (named: NewLease) => Awaitable<string | undefined>,
-  ): Promise<string | undefined> {
-    const leaseId = this.#memory.noteLease(lease);
-    const isTaken = await this.#sharedOr(
-      async () => {
-        if ((await take({ ...lease, leaseId })) !== undefined) return true;
-        this.#memory.dropLease(leaseId);
-        return false;
-      },
-      () => this.#memory.keepLease(leaseId, lease),
-    );
-    return isTaken ? leaseId : undefined;
-  }
-
-  /** What glances showed is asked for all the same, once at a time, before it is too old: for further ones, and for when nobody answers. */
-  #lookAgain({ pool, accountIds }: GlanceQuestion, leaseTtlMs: number): void {
-    if (this.#looking.has(pool)) return;
-    this.#looking.add(pool);
-    void Promise.all([this.readAccounts(accountIds, leaseTtlMs), this.readPool(pool)]).finally(() =>
-      this.#looking.delete(pool),
-    );
-  }
-
-  /** With the memory alone it counts leases of other replicas as well, as far as it hears of them. */
+  /** While the shared store answers, it alone counts what other replicas leased. */
   async renewLease(renewal: LeaseRenewal): Promise<void> {
-    this.#memory.renewKnownLease(renewal);
-    await this.#sharedOr(
-      () => this.#shared.renewLease(renewal),
-      () => this.#memory.renewLease(renewal),
-    );
+    const renewHere = () => this.#snapshot.renewLease(renewal);
+    if (this.#snapshot.hasLease(renewal.leaseId)) await renewHere();
+    await this.#sharedOr(() => this.#shared.renewLease(renewal), renewHere);
   }
 
   async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
-    const alone = await this.#memory.settleLease(accountId, request);
-    if (alone.kind === 'settled_before') return alone;
+    const settlement = await this.#snapshot.settleLease(accountId, request);
+    if (settlement.kind === 'settled_before') return settlement;
     return this.#sharedOr(
       () => this.#shared.settleLease(accountId, request),
-      () => alone,
+      () => settlement,
     );
   }
 
-  async oldestRequest(question: SinceQuestion): Promise<number | undefined> {
+  oldestRequest(question: SinceQuestion): Promise<number | undefined> {
+    return this.#both((store) => store.oldestRequest(question));
+  }
+
+  shareOf(question: ShareQuestion): Promise<CallerShare> {
+    return this.#both((store) => store.shareOf(question));
+  }
+
+  boundAccount(affinityId: string): Promise<string | undefined> {
+    return this.#both((store) => store.boundAccount(affinityId));
+  }
+
+  bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
+    return this.#both((store) => store.bind(affinityId, accountId, ttlMs));
+  }
+
+  unbind(affinityId: string, accountId: string): Promise<void> {
+    return this.#both((store) => store.unbind(affinityId, accountId));
+  }
+
+  saveModelReport(report: ModelReport): Promise<void> {
+    return this.#both((store) => store.saveModelReport(report));
+  }
+
+  readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
+    return this.#both((store) => store.readModelReports(pools));
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#shared[Symbol.asyncDispose]();
+  }
+
+  async #both<T>(call: (store: PoolStore) => Promise<T>): Promise<T> {
+    const answer = await call(this.#snapshot);
     return this.#sharedOr(
-      () => this.#shared.oldestRequest(question),
-      () => this.#memory.oldestRequest(question),
+      () => call(this.#shared),
+      () => answer,
     );
   }
 
-  async shareOf(question: ShareQuestion): Promise<CallerShare> {
-    const alone = await this.#memory.shareOf(question);
-    return this.#sharedOr(
-      () => this.#shared.shareOf(question),
-      () => alone,
-    );
-  }
-
-  async boundAccount(affinityId: string): Promise<string | undefined> {
-    return this.#sharedOr(
-      () => this.#shared.boundAccount(affinityId),
-      () => this.#memory.boundAccount(affinityId),
-    );
-  }
-
-  async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
-    await this.#memory.bind(affinityId, accountId, ttlMs);
-    await this.#sharedOr(() => this.#shared.bind(affinityId, accountId, ttlMs), nothing);
-  }
-
-  async unbind(affinityId: string, accountId: string): Promise<void> {
-    await this.#memory.unbind(affinityId, accountId);
-    await this.#sharedOr(() => this.#shared.unbind(affinityId, accountId), nothing);
-  }
-
-  async saveModelReport(report: ModelReport): Promise<void> {
-    await this.#memory.saveModelReport(report);
-    await this.#sharedOr(() => this.#shared.saveModelReport(report), nothing);
-  }
-
-  async readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
-    return this.#sharedOr(
-      () => this.#shared.readModelReports(pools),
-      () => this.#memory.readModelReports(pools),
-    );
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#shared[Symbol.asyncDispose]();
-  }
-
-  async #sharedOr<T>(shared: () => Awaitable<T>, alone: () => Awaitable<T>): Promise<T> {
-    if (this.#isAway()) return alone();
+  async #sharedOr<T>(shared: () => Promise<T>, alone: () => T | Promise<T>): Promise<T> {
+    if (this.#clock.nowMs() < this.#awayUntilMs) return alone();
     try {
       return await shared();
     } catch (thrown) {
-      this.#awayUntilMs = this.#clock.nowMs() + leftAloneMs;
+      this.#awayUntilMs = this.#clock.nowMs() + retryAfterMs;
       this.#onFallback(thrown);
       return alone();
     }
   }
 
-  #isAway(): boolean {
-    return this.#clock.nowMs() < this.#awayUntilMs;
-  }
-
-  async #tellWhatChangedAlone(): Promise<void> {
-    for (const accountId of this.#changedAlone) {
-      const [record] = await this.#memory.readAccounts([accountId], Number.POSITIVE_INFINITY);
+  async #shareChanges(): Promise<void> {
+    for (const accountId of this.#unshared) {
+      const [record] = await this.#snapshot.readAccounts([accountId], Number.POSITIVE_INFINITY);
       const health = record?.health;
       if (health !== undefined) await this.#shared.changeHealth(accountId, (known) => mergeHealth(known, health));
-      this.#changedAlone.delete(accountId);
+      this.#unshared.delete(accountId);
     }
   }
 }
 
-const leftAloneMs = 1_000;
-
-async function nothing(): Promise<void> {}
+const retryAfterMs = 1_000;

@@ -1,26 +1,16 @@
-import { randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 
-/** An id that no other lease has, anywhere. It names the caller whose share the lease counts against; empty: nobody's. */
-export function newLeaseId(caller: string): string {
-  return leaseIdOf(randomUUID(), caller);
-}
-
-/** The id of a lease that a name tells from all others. So whoever settles it can give the caller its share back. */
+/** The id of a lease: a name of its own, and the caller whose share it counts against. Empty: no share is counted. */
 export function leaseIdOf(name: string, caller: string): string {
   return caller === '' ? name : `${name}.${caller}`;
 }
 
-/** The caller of a lease; empty when none was named. */
+/** The caller that a lease id names; empty when it names none. */
 export function callerOfLease(leaseId: string): string {
-  const dot = leaseId.indexOf('.');
-  if (dot < 0 || leaseId.length - dot - 1 !== callerIdLength) return '';
-  const caller = leaseId.slice(dot + 1);
-  return isCallerId(caller) ? caller : '';
+  return /^[^.]*\.(?<caller>[\w-]{22})$/.exec(leaseId)?.groups?.caller ?? '';
 }
 
-/** How long the ids of callers are, which are base64url. */
-export const callerIdLength = 22;
-
-function isCallerId(text: string): boolean {
-  return /^[\w-]*$/.test(text);
+/** A caller's key as lease ids and the store keep it, however long it is. Empty stays empty. */
+export function toCallerId(caller: string): string {
+  return caller === '' ? '' : hash('sha256', caller, 'base64url').slice(0, 22);
 }

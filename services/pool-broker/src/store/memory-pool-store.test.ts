@@ -167,16 +167,4 @@ describe('the leases of a single process', () => {
     expect((await other.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(1);
     expect(await settle(one, mine)).toBe('settled');
   });
-
-  it('can be noted beyond the cap, and kept only within it', async () => {
-    const store = new MemoryPoolStore(new ManualClock(0));
-    const inFlight = async () => (await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight;
-    const [first, second] = [store.noteLease(wanted), store.noteLease(wanted)];
-    expect(await inFlight()).toBe(2);
-    expect(store.keepLease(first, wanted)).toBe(false);
-    expect(store.keepLease(second, wanted)).toBe(true);
-    expect(await inFlight()).toBe(1);
-    store.dropLease(second);
-    expect(await inFlight()).toBe(0);
-  });
 });

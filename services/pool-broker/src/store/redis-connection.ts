@@ -1,11 +1,11 @@
 import { type Command, Redis } from 'ioredis';
 
 /**
- * Opens a connection that fails fast and never runs a command twice by itself: nothing is queued while Redis is away, nothing
- * is sent again after a break. It reconnects for ever. Resolves when connected, or after the first failed try.
+ * Opens a connection that fails fast and never runs a command twice: nothing is queued while Redis is away, nothing is sent
+ * again after a break. It reconnects for ever. Resolves when connected, or after the first failed try.
  */
 export async function openRedisConnection(url: string, commandTimeoutMs: number): Promise<Redis> {
-  const redis = new FairlyTimedRedis(url, commandTimeoutMs);
+  const redis = new TimedRedis(url, commandTimeoutMs);
   // Each command reports the fault to its caller; without a listener ioredis would print it as well.
   redis.on('error', () => undefined);
   await redis.connect().catch(() => undefined);
@@ -13,15 +13,16 @@ export async function openRedisConnection(url: string, commandTimeoutMs: number)
 }
 
 /**
- * Gives a command up when Redis has not answered it in time. An answer that came while this very process stood still is an
- * answer in time: when a process wakes, its timers come before the network, and would tell of an outage that there was none of.
+ * Gives a command up when Redis has not answered it in time. ioredis' own `commandTimeout` would also give up an answer that
+ * arrived while this process was stopped or busy, and report an outage that there was none of: timers run before the network is read.
  */
-class FairlyTimedRedis extends Redis {
+class TimedRedis extends Redis {
   readonly #commandTimeoutMs: number;
 
   constructor(url: string, commandTimeoutMs: number) {
     super(url, {
       lazyConnect: true,
+      enableAutoPipelining: true,
       connectTimeout: 1_000,
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
@@ -33,7 +34,7 @@ class FairlyTimedRedis extends Redis {
 
   override sendCommand(command: Command, stream?: Parameters<Redis['sendCommand']>[1]): unknown {
     const giveUp = () => command.reject(new Error('Redis did not answer in time.'));
-    // Between a timer and what it leaves for "immediately" after, everything is read that the network has brought.
+    // The network is read between a timer and the "immediate" that it leaves.
     const timer = setTimeout(() => setImmediate(giveUp), this.#commandTimeoutMs);
     const onSettled = () => clearTimeout(timer);
     command.promise.then(onSettled, onSettled);

@@ -1,33 +1,28 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '@gateway/time';
 import type { Redis } from 'ioredis';
 import type { ModelReport } from '../catalog/model-report.ts';
-import { type AccountHealth, forgottenAtMs, forgottenProblemAtMs } from '../health/account-health.ts';
-import { forgottenTroubleAtMs, type PoolHealth } from '../health/pool-health.ts';
-import type { CallerShare } from '../selection/fair-share.ts';
-import { InTurn } from './in-turn.ts';
-import { ParsedTexts } from './parsed-texts.ts';
-import type { GlanceQuestion, PoolGlance } from './pool-glance.ts';
+import type { PoolHealth } from '../health/pool-health.ts';
+import { leaseIdOf } from './lease-id.ts';
 import {
   type AccountRecord,
+  type CallerShare,
+  type EndedRequest,
   type HealthChange,
   type LeaseRenewal,
   type LeaseSettlement,
-  modelReportTtlMs,
+  maxCallers,
   type NewLease,
   type PoolHealthChange,
+  type PoolRequest,
   type PoolStore,
+  type ShareQuestion,
+  type SinceQuestion,
+  settledMemoryMs,
 } from './pool-store.ts';
 import { openRedisConnection } from './redis-connection.ts';
-import { RedisKeys } from './redis-keys.ts';
-import { RedisLeases } from './redis-leases.ts';
-import { RedisReads } from './redis-reads.ts';
-import { RedisRequestBook } from './redis-request-book.ts';
-import { RedisVerbs } from './redis-verbs.ts';
-import type { EndedRequest, ShareQuestion, SinceQuestion } from './request-book.ts';
-import { SeenPools } from './seen-pools.ts';
-import { fromStoredHealth, toStoredHealth } from './stored-health.ts';
-import { fromStoredReport, toStoredReport } from './stored-model-report.ts';
-import { fromStoredPoolHealth, toStoredPoolHealth } from './stored-pool-health.ts';
+import { defineScripts } from './redis-scripts.ts';
+import { fromStoredReport, type StoredValue, storedHealth, storedPoolHealth, toStoredReport } from './stored-values.ts';
 
 export interface RedisPoolStoreOptions {
   readonly url: string;
@@ -38,184 +33,185 @@ export interface RedisPoolStoreOptions {
   readonly keyPrefix?: string;
 }
 
-/** The pool store that replicas share. Every key has a TTL. */
+/** The pool store that replicas share. Every key has a TTL; leases and requests are members of sorted sets, by time. */
 export class RedisPoolStore implements PoolStore {
   readonly #redis: Redis;
   readonly #clock: Clock;
-  readonly #keys: RedisKeys;
-  readonly #verbs: RedisVerbs;
-  readonly #reads: RedisReads;
-  readonly #healths = new ParsedTexts(fromStoredHealth);
-  readonly #poolHealths = new ParsedTexts(fromStoredPoolHealth);
-  readonly #requests: RedisRequestBook;
-  readonly #changes = new InTurn();
-  readonly #seen: SeenPools;
-  readonly #leases: RedisLeases;
+  readonly #prefix: string;
+  /** The last change that this process makes of each value. */
+  readonly #changes = new Map<string, Promise<boolean>>();
 
   /** Opens the store whether Redis is there or not; while it is away calls reject within the command timeout. */
-  static async open({
-    url,
-    commandTimeoutMs,
-    clock,
-    keyPrefix = 'pool:',
-  }: RedisPoolStoreOptions): Promise<RedisPoolStore> {
+  static async open({ url, commandTimeoutMs, clock, keyPrefix = 'pool:' }: RedisPoolStoreOptions) {
     return new RedisPoolStore(await openRedisConnection(url, commandTimeoutMs), clock, keyPrefix);
   }
 
   private constructor(redis: Redis, clock: Clock, prefix: string) {
+    defineScripts(redis);
     this.#redis = redis;
-    this.#verbs = new RedisVerbs(redis);
-    this.#reads = new RedisReads(this.#verbs);
     this.#clock = clock;
-    this.#keys = new RedisKeys(prefix);
-    this.#seen = new SeenPools(clock);
-    this.#requests = new RedisRequestBook(redis, this.#verbs, clock, this.#keys);
-    this.#leases = new RedisLeases({
-      verbs: this.#verbs,
-      keys: this.#keys,
-      clock,
-      healths: this.#healths,
-      poolHealths: this.#poolHealths,
-    });
+    this.#prefix = prefix;
   }
 
-  glanceAt(question: GlanceQuestion): PoolGlance | undefined {
-    const seen = this.#seen.of(question);
-    if (seen === undefined) return undefined;
-    const { accounts, pool, boundAccountId, isFading } = seen;
-    const take = (lease: NewLease, callerMemoryMs: number) =>
-      this.#leases.takeAsSeen(lease, callerMemoryMs, { ...seen, affinityId: question.affinityId });
-    return { accounts, poolHealth: pool.health, boundAccountId, isFading, take };
-  }
-
+  /** With one script per pool. */
   async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
-    const oldestMs = this.#clock.nowMs() - leaseTtlMs;
-    const records = accountIds.map(async (accountId): Promise<AccountRecord> => {
-      const key = this.#keys.account(accountId).health;
-      const [text, inFlight] = await Promise.all([
-        this.#reads.text(key),
-        this.#reads.leases(this.#keys.account(accountId).leases, oldestMs),
-      ]);
-      const record = { health: this.#healths.read(key, text), inFlight };
-      this.#seen.noteAccount(accountId, text, record);
-      return record;
-    });
-    return Promise.all(records);
+    const records = new Map<string, AccountRecord>();
+    const read = async (ids: readonly string[]) => {
+      const keys = ids.map((id) => this.#accountKeys(id)).flatMap(({ health, leases }) => [health, leases]);
+      const found = await this.#redis.poolReadAccounts(keys.length, ...keys, `(${this.#clock.nowMs() - leaseTtlMs}`);
+      ids.forEach((id, at) => {
+        const [health, inFlight] = [found[2 * at], found[2 * at + 1]];
+        records.set(id, { health: storedHealth.read(health?.toString() ?? null), inFlight: Number(inFlight) });
+      });
+    };
+    await Promise.all(Map.groupBy(accountIds, poolOf).values().map(read));
+    return accountIds.map((id) => records.get(id)).filter((record) => record !== undefined);
   }
 
   async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
-    const isChanged = await this.#change(this.#keys.account(accountId).health, change, {
-      parsed: this.#healths,
-      write: toStoredHealth,
-      ttlMs: (health) => this.#healthTtlMs(health),
-    });
-    if (isChanged) this.#seen.noteChange({ accountId });
-    return isChanged;
+    return this.#changeInOrder(this.#accountKeys(accountId).health, change, storedHealth);
   }
 
   async readPool(pool: string): Promise<PoolHealth> {
-    const key = this.#keys.pool(pool).health;
-    const text = await this.#reads.text(key);
-    const health = this.#poolHealths.read(key, text);
-    this.#seen.notePool(pool, text, health);
-    return health;
+    return storedPoolHealth.read(await this.#redis.get(this.#poolKeys(pool).health));
   }
 
   async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
-    const isChanged = await this.#change(this.#keys.pool(pool).health, change, {
-      parsed: this.#poolHealths,
-      write: toStoredPoolHealth,
-      ttlMs: ({ troubles }) => Math.max(1, ...troubles.map(forgottenTroubleAtMs)) - this.#clock.nowMs(),
-    });
-    if (isChanged) this.#seen.noteChange({ pool });
-    return isChanged;
+    return this.#changeInOrder(this.#poolKeys(pool).health, change, storedPoolHealth);
   }
 
   async takeLease(lease: NewLease): Promise<string | undefined> {
-    return this.#leases.take(lease);
+    const { accountId, caller, maxConcurrency, leaseTtlMs, leaseId = leaseIdOf(randomUUID(), caller) } = lease;
+    const keys = [this.#accountKeys(accountId).leases, ...this.#requestSets(lease)];
+    const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
+    const parameters = [leaseId, this.#clock.nowMs(), leaseTtlMs, cap];
+    return (await this.#redis.poolTakeLease(keys.length, ...keys, ...parameters)) === 1 ? leaseId : undefined;
   }
 
-  async renewLease(renewal: LeaseRenewal): Promise<void> {
-    await this.#leases.renew(renewal);
+  async renewLease({ accountId, pool, caller, leaseId, leaseTtlMs }: LeaseRenewal): Promise<void> {
+    const { leases, settled } = this.#accountKeys(accountId);
+    const keys = [settled, leases, ...(caller === '' ? [] : [this.#poolKeys(pool).caller(caller)])];
+    await this.#redis.poolRenewLease(keys.length, ...keys, leaseId, this.#clock.nowMs(), leaseTtlMs);
   }
 
   async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
-    this.#seen.noteEnd(accountId);
-    return this.#leases.settle(accountId, request);
+    const { leases, settled, health } = this.#accountKeys(accountId);
+    const keys = [settled, health, this.#poolKeys(request.pool).health, leases, ...this.#requestSets(request)];
+    const parameters = [request.leaseId, this.#clock.nowMs(), settledMemoryMs];
+    const [leasedAt, ...healths] = await this.#redis.poolSettleLease(keys.length, ...keys, ...parameters);
+    if (leasedAt === undefined) return { kind: 'settled_before' };
+    return {
+      kind: 'settled',
+      leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt),
+      health: storedHealth.read(healths[0] ?? null),
+      poolHealth: storedPoolHealth.read(healths[1] ?? null),
+    };
   }
 
-  async oldestRequest(question: SinceQuestion): Promise<number | undefined> {
-    return this.#requests.oldest(question);
+  async oldestRequest({ pool, model, sinceMs }: SinceQuestion): Promise<number | undefined> {
+    const keys = this.#poolKeys(pool);
+    const key = model === '' ? keys.requests : keys.model(model);
+    const [, timeMs] = await this.#redis.zrangebyscore(key, sinceMs, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
+    return timeMs === undefined ? undefined : Number(timeMs);
   }
 
-  async shareOf(question: ShareQuestion): Promise<CallerShare> {
-    return this.#requests.shareOf(question);
+  async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion): Promise<CallerShare> {
+    const keys = this.#poolKeys(pool);
+    const parameters = [caller, this.#clock.nowMs(), callerMemoryMs, leaseTtlMs, maxCallers];
+    const [inFlight, callers] = await this.#redis.poolShareOf(2, keys.callers, keys.caller(caller), ...parameters);
+    return { inFlight, callers };
   }
 
   async boundAccount(affinityId: string): Promise<string | undefined> {
-    const accountId = (await this.#reads.text(this.#keys.binding(affinityId))) ?? undefined;
-    this.#seen.noteBinding(affinityId, accountId);
-    return accountId;
+    return (await this.#redis.get(this.#bindingKey(affinityId))) ?? undefined;
   }
 
   async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
-    this.#seen.noteBinding(affinityId, accountId);
-    await this.#verbs.run('bind', [this.#keys.binding(affinityId)], [accountId, ttlMs]);
+    await this.#redis.poolBind(1, this.#bindingKey(affinityId), accountId, ttlMs);
   }
 
   async unbind(affinityId: string, accountId: string): Promise<void> {
-    this.#seen.noteBinding(affinityId, undefined);
-    await this.#verbs.run('unbind', [this.#keys.binding(affinityId)], [accountId]);
+    await this.#redis.poolUnbind(1, this.#bindingKey(affinityId), accountId);
   }
 
   async saveModelReport(report: ModelReport): Promise<void> {
-    const key = this.#keys.models(report.pool);
+    const key = this.#poolKeys(report.pool).models;
     await this.#redis.multi().hset(key, toStoredReport(report)).pexpire(key, modelReportTtlMs).exec();
   }
 
   async readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
-    const reports = pools.map(async (pool) =>
-      fromStoredReport(pool, await this.#redis.hgetall(this.#keys.models(pool))),
-    );
-    return (await Promise.all(reports)).filter((report) => report !== undefined);
+    const read = async (pool: string) => fromStoredReport(pool, await this.#redis.hgetall(this.#poolKeys(pool).models));
+    return (await Promise.all(pools.map(read))).filter((report) => report !== undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#redis.disconnect();
   }
 
-  /** Changes of this process take turns, so that only other replicas can come in between. */
-  #change<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
-    return this.#changes.run(key, () => this.#changeNow(key, change, stored));
+  /** Changes of this process follow each other, so that a change has to be repeated only after one of another replica. */
+  async #changeInOrder<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
+    const before = this.#changes.get(key)?.catch(() => false);
+    const changing = (async () => {
+      await before;
+      return this.#change(key, change, stored);
+    })();
+    this.#changes.set(key, changing);
+    try {
+      return await changing;
+    } finally {
+      if (this.#changes.get(key) === changing) this.#changes.delete(key);
+    }
   }
 
-  async #changeNow<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
+  async #change<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
-      const text = await this.#reads.text(key);
-      const value = stored.parsed.read(key, text);
+      const text = await this.#redis.get(key);
+      const value = stored.read(text);
       const next = change(value);
       if (next === undefined || next === value) return false;
-      const ttlMs = Math.max(1, Math.ceil(stored.ttlMs(next)));
-      if ((await this.#verbs.run('compare_and_set', [key], [text ?? '', stored.write(next), ttlMs])) === 1) return true;
+      const ttlMs = Math.max(1, Math.ceil(stored.endsAtMs(next) - this.#clock.nowMs()));
+      if ((await this.#redis.poolReplace(1, key, text ?? '', JSON.stringify(next), ttlMs)) === 1) return true;
     }
     throw new Error('A health changed too often to be changed.');
   }
 
-  /** As long as it matters: a guessed cooldown counts for an hour more, errors fade within minutes. */
-  #healthTtlMs(health: AccountHealth): number {
-    const windowEnds = health.windows.map(({ resetsAtMs, seenAtMs }) => resetsAtMs ?? seenAtMs + 3_600_000);
-    const cooldownEnds = health.cooldowns.map(forgottenAtMs);
-    const problemEndMs = health.problem === undefined ? 0 : forgottenProblemAtMs(health.problem);
-    return Math.max(...cooldownEnds, ...windowEnds, health.errorsAtMs + 3_600_000, problemEndMs) - this.#clock.nowMs();
+  /** The sets that a request is in while it goes on. */
+  #requestSets({ pool, model, caller }: PoolRequest): readonly string[] {
+    const keys = this.#poolKeys(pool);
+    return [keys.requests, keys.model(model), ...(caller === '' ? [] : [keys.caller(caller)])];
   }
+
+  /** Leases by when they were taken, or renewed last; settled ones by when they were settled. */
+  #accountKeys(accountId: string) {
+    const start = `${this.#prefix}{${poolOf(accountId)}}:account:${accountId}`;
+    return { health: `${start}:health`, leases: `${start}:leases`, settled: `${start}:settled` };
+  }
+
+  /** Callers by when they last asked; requests, and those for a model, by when they began; those of a caller as leases. */
+  #poolKeys(pool: string) {
+    const start = `${this.#prefix}{${pool}}`;
+    return {
+      health: `${start}:health`,
+      callers: `${start}:callers`,
+      requests: `${start}:requests`,
+      models: `${start}:models`,
+      model: (model: string) => `${start}:model:${model}`,
+      caller: (caller: string) => `${start}:caller:${caller}`,
+    };
+  }
+
+  #bindingKey(affinityId: string): string {
+    return `${this.#prefix}{affinity:${affinityId}}`;
+  }
+}
+
+/** Account ids are "<pool>/<name>". */
+function poolOf(accountId: string): string {
+  return accountId.split('/', 1)[0] ?? '';
 }
 
 // Each try loses only to another replica that has just changed the same value.
 const maxTries = 30;
 
-/** How a value is kept. */
-interface StoredValue<T> {
-  readonly parsed: ParsedTexts<T>;
-  readonly write: (value: T) => string;
-  readonly ttlMs: (value: T) => number;
-}
+/** How long a model list is kept on which there are no more reports. */
+const modelReportTtlMs = 7 * 86_400_000;

@@ -1,14 +1,14 @@
 import { assemble, framed, readCompletion, readStreamedAnswer, replay } from '@gateway/adapter-kit/testing';
 import { createChatAnswer } from '@gateway/chat';
 import { asObject, parseJson } from '@gateway/json';
-import { type SseEvent, SseParser } from '@gateway/sse';
+import { EventSplitter, readEvent } from '@gateway/sse';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyDamage, damaged } from './__fixtures__/arbitrary-damage.ts';
 import { anyAnswer } from './__fixtures__/arbitrary-events.ts';
 import { anyFraming, frameEvents } from './__fixtures__/arbitrary-framing.ts';
 import { cutUp } from './__fixtures__/cut-up.ts';
-import { ChatAnswerReader } from './chat-answer-reader.ts';
+import { readerInto } from './chat-translator.ts';
 
 describe('any answer of the provider', () => {
   it('reaches the client whole, streamed and assembled, however it is told and framed', () => {
@@ -88,7 +88,7 @@ interface ReadOptions {
 /** Everything that a client and the caller of the adapter see. */
 function read(pieces: readonly Uint8Array[], { stream = true, wantsJson = false }: ReadOptions = {}) {
   const answer = createChatAnswer({ id: 'request-1', created: 1, model: 'gpt-5.5', stream, includeUsage: true });
-  return replay(new ChatAnswerReader({ answer, wantsJson, nowMs: 0, maxAnswerBytes: 1_000_000 }), pieces);
+  return replay(readerInto(answer, { wantsJson, nowMs: 0, maxAnswerBytes: 1_000_000 }), pieces);
 }
 
 function expectSense(pieces: readonly Uint8Array[], wantsJson: boolean): void {
@@ -107,13 +107,12 @@ function expectSense(pieces: readonly Uint8Array[], wantsJson: boolean): void {
 
 /** True when the stream holds a whole event with which the provider ends an answer. */
 function saysTheEnd(bytes: Uint8Array): boolean {
-  const events: SseEvent[] = [];
-  const parser = new SseParser({ onEvent: (event) => events.push(event) });
-  parser.push(bytes);
-  parser.end();
-  return events.some(({ event, data }) => {
+  const events: Buffer[] = [];
+  const splitter = new EventSplitter({ maxEventBytes: bytes.length + 1, onEvent: (event) => events.push(event) });
+  splitter.push(bytes);
+  return [...events, splitter.end()].map(readEvent).some(({ name, data = '' }) => {
     const json = asObject(parseJson(data));
-    return json !== undefined && [json.type, event].some((type) => ends.includes(type));
+    return json !== undefined && [json.type, name].some((type) => ends.includes(type));
   });
 }
 

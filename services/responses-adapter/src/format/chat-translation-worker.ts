@@ -1,4 +1,4 @@
 import { serveTranslations } from '@gateway/adapter-kit/translation-worker';
-import { translateChat } from './translate-chat.ts';
+import { translateChat } from './chat-translator.ts';
 
 serveTranslations(translateChat);

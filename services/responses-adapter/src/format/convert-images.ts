@@ -1,12 +1,6 @@
 import type { ImagePart } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
-
-/** An image of a user message, https or data URL unchanged. */
-export interface InputImage {
-  readonly type: 'input_image';
-  readonly image_url: string;
-  readonly detail: 'auto' | 'low' | 'high' | 'original';
-}
+import type { InputImage } from './provider-request.ts';
 
 /**
  * Chat nests URL and detail in an object; Responses has both in the part, and its type wants the detail. Which kind of

@@ -1,64 +1,23 @@
 import type { AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage, UserPart } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
-import { checkToolCalls } from './check-tool-calls.ts';
-import { convertImage, type InputImage } from './convert-images.ts';
-import { convertToolId } from './convert-tool-ids.ts';
+import { convertImage } from './convert-images.ts';
+import { checkToolCalls, convertToolCall, convertToolId } from './convert-tool-calls.ts';
+import type {
+  DeveloperItem,
+  FunctionCallOutputItem,
+  InputImage,
+  InputItem,
+  InputText,
+  OutputText,
+  Refusal,
+  UserItem,
+} from './provider-request.ts';
 
 /** A conversation as a Responses request holds it. */
 export interface Conversation {
   /** The system messages that open the conversation. */
   readonly instructions: string | undefined;
   readonly input: readonly InputItem[];
-}
-
-export type InputItem = DeveloperItem | UserItem | AssistantItem | FunctionCallItem | FunctionCallOutputItem;
-
-export interface DeveloperItem {
-  readonly type: 'message';
-  readonly role: 'developer';
-  readonly content: readonly InputText[];
-}
-
-export interface UserItem {
-  readonly type: 'message';
-  readonly role: 'user';
-  readonly content: readonly (InputText | InputImage)[];
-}
-
-export interface AssistantItem {
-  readonly type: 'message';
-  readonly role: 'assistant';
-  readonly content: readonly (OutputText | Refusal)[];
-}
-
-/** Without an item id: an id would bind the call to a reasoning item that a chat client never has. */
-export interface FunctionCallItem {
-  readonly type: 'function_call';
-  readonly call_id: string;
-  readonly name: string;
-  readonly arguments: string;
-}
-
-export interface FunctionCallOutputItem {
-  readonly type: 'function_call_output';
-  readonly call_id: string;
-  readonly output: string;
-}
-
-export interface InputText {
-  readonly type: 'input_text';
-  readonly text: string;
-}
-
-interface OutputText {
-  readonly type: 'output_text';
-  readonly text: string;
-  readonly annotations: readonly never[];
-}
-
-interface Refusal {
-  readonly type: 'refusal';
-  readonly refusal: string;
 }
 
 /**
@@ -114,7 +73,7 @@ function toUserPart(part: UserPart, path: string): InputText | InputImage {
 /** The text first, then one item per call. A message without text has no message item. */
 function toAssistantItems(message: AssistantMessage): readonly InputItem[] {
   const content = message.parts.filter((part) => part.text !== '').map(toAssistantPart);
-  const calls = message.toolCalls.map(toFunctionCall);
+  const calls = message.toolCalls.map(convertToolCall);
   return content.length === 0 ? calls : [{ type: 'message', role: 'assistant', content }, ...calls];
 }
 
@@ -122,12 +81,6 @@ function toAssistantPart(part: AssistantMessage['parts'][number]): OutputText | 
   return part.type === 'refusal'
     ? { type: 'refusal', refusal: part.text }
     : { type: 'output_text', text: part.text, annotations: [] };
-}
-
-/** Arguments as the model wrote them, broken or not; none at all are those of a call without parameters. */
-function toFunctionCall(call: AssistantMessage['toolCalls'][number]): FunctionCallItem {
-  const written = call.arguments === '' ? '{}' : call.arguments;
-  return { type: 'function_call', call_id: convertToolId(call.id), name: call.name, arguments: written };
 }
 
 /** One string, a line break between parts: not every backend takes an array. */

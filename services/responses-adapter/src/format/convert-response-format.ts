@@ -1,19 +1,7 @@
 import type { ResponseFormat } from '@gateway/chat';
-import { checkName } from './check-name.ts';
 import { type Conversation, toDeveloperItem } from './convert-messages.ts';
-
-/** `text` of a Responses request; absent for plain text. */
-export interface TextMember {
-  readonly format:
-    | { readonly type: 'json_object' }
-    | {
-        readonly type: 'json_schema';
-        readonly name: string;
-        readonly description: string | undefined;
-        readonly schema: Readonly<Record<string, unknown>>;
-        readonly strict: boolean | undefined;
-      };
-}
+import { checkName } from './convert-tools.ts';
+import type { TextMember } from './provider-request.ts';
 
 /**
  * Chat nests a schema's members one level deeper than Responses, and may leave the schema out. Throws `invalid_request`
@@ -29,7 +17,7 @@ export function convertResponseFormat(format: ResponseFormat): TextMember | unde
 
 /**
  * The provider refuses `json_object` unless its input mentions JSON, and not every deployment reads the instructions
- * for it. A conversation that never does is told in a developer item; it comes first, where it keeps a cached prefix.
+ * for it. A conversation that never does gets a developer item; it comes first, where it keeps a cached prefix.
  */
 export function mentionJson(conversation: Conversation, format: ResponseFormat): Conversation {
   if (format.type !== 'json_object' || mentionsJson(conversation)) return conversation;

@@ -1,23 +1,6 @@
 import type { ChatRequest, FunctionTool, ToolChoice } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
-import { checkName } from './check-name.ts';
-
-/** The members of a request that concern tools; all absent when there are none. */
-export interface ToolMembers {
-  readonly tools?: readonly ResponsesTool[];
-  readonly tool_choice?: ResponsesToolChoice | undefined;
-  readonly parallel_tool_calls?: boolean | undefined;
-}
-
-export interface ResponsesTool {
-  readonly type: 'function';
-  readonly name: string;
-  readonly description: string | undefined;
-  readonly parameters: Readonly<Record<string, unknown>>;
-  readonly strict: boolean;
-}
-
-type ResponsesToolChoice = 'none' | 'auto' | 'required' | { readonly type: 'function'; readonly name: string };
+import type { ResponsesTool, ResponsesToolChoice, ToolMembers } from './provider-request.ts';
 
 /**
  * The tools and how they may be called. Without tools the other two members are refused, so they are left out. Throws
@@ -49,4 +32,14 @@ function convertToolChoice(choice: ToolChoice, tools: readonly FunctionTool[]): 
   const { functionName } = choice;
   if (tools.some(({ name }) => name === functionName)) return { type: 'function', name: functionName };
   throw new GatewayError('invalid_request', 'tool_choice.function.name must be the name of one of the tools');
+}
+
+/**
+ * Throws `invalid_request` for a name that neither format lets a function or a schema have. `path` names it in the error.
+ * @see https://platform.openai.com/docs/api-reference/chat/create
+ */
+export function checkName(name: string, path: string): void {
+  if (/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return;
+  const rule = 'must be 1 to 64 letters, digits, underscores and dashes';
+  throw new GatewayError('invalid_request', `${path} ${rule}`);
 }

@@ -161,10 +161,9 @@ function charactersOf(items: readonly Item[]): number {
 function read(events: readonly object[]) {
   const sink = new RecordingSink();
   const reader = new EventReader({ sink, wantsJson: false, nowMs: 0 });
-  for (const event of events) reader.read({ event: 'message', data: JSON.stringify(event) });
-  reader.end();
+  for (const event of events) reader.read({ name: '', data: JSON.stringify(event) });
   const { text, refusal, calls, finished } = sink.recorded;
-  return { text, refusal, calls, finished, usage: reader.usage, producedCharacters: reader.producedCharacters };
+  return { text, refusal, calls, finished, usage: reader.reportedUsage, producedCharacters: reader.producedCharacters };
 }
 
 class RecordingSink implements ChatAnswerSink {

@@ -1,26 +1,18 @@
-import { type AnswerEnding, brokenStream, type QuotaWindow, type UpstreamFailure } from '@gateway/adapter-kit';
+import {
+  type AnswerEnding,
+  brokenStream,
+  type ChatEventReader,
+  type QuotaWindow,
+  type UpstreamFailure,
+} from '@gateway/adapter-kit';
 import { type ChatAnswerSink, type ReportedUsage, wholeUsage } from '@gateway/chat';
+import { asArray, asCount, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
-import type {
-  ArgumentsDelta,
-  ArgumentsDone,
-  ItemAdded,
-  ItemDone,
-  OutputItem,
-  ProviderEvent,
-  ReasoningDelta,
-  ResponseEnded,
-  TextDelta,
-  TextDone,
-} from './event-types.ts';
-import { type AnsweredStatus, mapFinishReason } from './map-finish-reason.ts';
-import { mapStreamError } from './map-stream-error.ts';
-import { MessageWriter } from './message-writer.ts';
-import { parseEventData } from './parse-event.ts';
-import { readProviderError } from './provider-error.ts';
-import { readPlainDelta } from './read-plain-delta.ts';
-import { ToldWindows } from './told-windows.ts';
-import { ToolCallWriter } from './tool-call-writer.ts';
+import { CallWriter, type MessagePart, MessageWriter, readItem, readPart } from './answer-writer.ts';
+import { convertUsage } from './convert-usage.ts';
+import { mapFinishReason } from './map-finish-reason.ts';
+import { mapStreamError } from './map-upstream-error.ts';
+import { EventLimits } from './read-limits.ts';
 
 export interface EventReaderOptions {
   readonly sink: ChatAnswerSink;
@@ -32,179 +24,234 @@ export interface EventReaderOptions {
 
 /**
  * Reads the events of one response into a chat answer. What is streamed is written at once; what only a later event
- * tells (a part, an item or the response as a whole) is written then, and nothing is written twice.
+ * holds (a part, an item or the response as a whole) is written then, and nothing is written twice. Members that have a
+ * sensible meaning when absent may be absent.
+ * @see https://platform.openai.com/docs/api-reference/responses-streaming
  */
-export class EventReader {
+export class EventReader implements ChatEventReader {
   readonly #sink: ChatAnswerSink;
   readonly #messages: MessageWriter;
-  readonly #toolCalls: ToolCallWriter;
-  readonly #nowMs: number;
+  readonly #calls: CallWriter;
+  readonly #limits: EventLimits;
   #latestIndex = -1;
   #reasoningCharacters = 0;
-  readonly #windows: ToldWindows;
+  ending: AnswerEnding | undefined;
+  /** What the provider reported last. */
+  reportedUsage: ReportedUsage | undefined;
+  /** Events of types that are not known; they are skipped. */
+  unknownEvents = 0;
 
   constructor({ sink, wantsJson, nowMs }: EventReaderOptions) {
     this.#sink = sink;
     this.#messages = new MessageWriter(sink, wantsJson);
-    this.#toolCalls = new ToolCallWriter(sink);
-    this.#nowMs = nowMs;
-    this.#windows = new ToldWindows(nowMs);
+    this.#calls = new CallWriter(sink);
+    this.#limits = new EventLimits(nowMs);
   }
 
-  /** How the response ended; undefined while it goes on. */
-  ending: AnswerEnding | undefined;
-
-  /** What the provider reported last. */
-  usage: ReportedUsage | undefined;
-
-  /** Events of types that nobody here knows; they are skipped. */
-  unknownEvents = 0;
-
-  /** The quotas that events told of. */
   get quotas(): readonly QuotaWindow[] {
-    return this.#windows.all;
+    return this.#limits.windows;
   }
 
   /** Characters of text, refusals, reasoning and tool arguments that came so far. */
   get producedCharacters(): number {
-    return this.#messages.producedCharacters + this.#toolCalls.producedCharacters + this.#reasoningCharacters;
+    return this.#messages.producedCharacters + this.#calls.producedCharacters + this.#reasoningCharacters;
   }
 
-  /** Takes the next event. After the ending, events are skipped. Never throws on what the provider sends. */
-  read({ event: name, data }: SseEvent): void {
-    if (this.ending !== undefined) return;
-    const parsed = parseEventData(data, name);
-    if (parsed.kind === 'known') this.#on(parsed.event);
-    else if (parsed.kind === 'unknown') this.unknownEvents += 1;
-    else if (parsed.kind === 'malformed') this.fail(brokenStream());
-  }
-
-  /** Reads a block of lines if it is a delta as providers usually write them. False: it is to be read as an event. */
-  readPlainDelta(block: string, start: number, end: number): boolean {
-    if (this.ending !== undefined) return true;
-    const delta = readPlainDelta(block, start, end);
-    if (delta === undefined) return false;
-    this.#on(delta);
-    return true;
-  }
-
-  /** No event follows. A response that has not ended by then is broken: half an answer is not an answer. */
-  end(): void {
-    if (this.ending === undefined) this.fail(brokenStream());
+  /** Some backends pad the data, and end their streams with the marker of the chat format. */
+  read({ name, data = '' }: SseEvent): void {
+    const text = data.trim();
+    if (this.ending !== undefined || text === '' || text === '[DONE]') return;
+    const json = asObject(parseJson(text));
+    if (json === undefined) this.fail(brokenStream());
+    else this.#onEvent(json, eventType(json, name));
   }
 
   fail(failure: UpstreamFailure): void {
-    this.ending = { kind: 'failed', failure };
+    this.ending ??= { kind: 'failed', failure };
   }
 
-  #on(event: ProviderEvent): void {
-    switch (event.kind) {
-      case 'item-added':
-        this.#onItemAdded(event);
-        break;
-      case 'item-done':
-        this.#onItemDone(event);
-        break;
-      case 'text-delta':
-        this.#onTextDelta(event);
-        break;
-      case 'text-done':
-        this.#onTextDone(event);
-        break;
-      case 'arguments-delta':
-        this.#onArgumentsDelta(event);
-        break;
-      case 'arguments-done':
-        this.#onArgumentsDone(event);
-        break;
-      case 'reasoning-delta':
-        this.#onReasoningDelta(event);
-        break;
-      case 'rate-limits':
-        this.#windows.onRateLimits(event);
-        break;
-      case 'response-ended':
-        this.#onResponseEnded(event);
-        break;
+  #onEvent(json: JsonObject, type: string): void {
+    switch (type) {
+      case 'response.output_item.added':
+        return this.#onItemAdded(json);
+      case 'response.output_item.done':
+        return this.#onItemDone(json);
+      case 'response.output_text.delta':
+        return this.#onTextDelta(json, 'text');
+      case 'response.refusal.delta':
+        return this.#onTextDelta(json, 'refusal');
+      case 'response.output_text.done':
+        return this.#onPartDone(json, { type: 'text', text: asString(json.text) ?? '' });
+      case 'response.refusal.done':
+        return this.#onPartDone(json, { type: 'refusal', text: asString(json.refusal) ?? '' });
+      case 'response.content_part.done':
+        return this.#onPartDone(json, readPart(json.part));
+      case 'response.function_call_arguments.delta':
+        return this.#onArgumentsDelta(json);
+      case 'response.function_call_arguments.done':
+        return this.#calls.completeArguments(this.#at(json), asString(json.arguments) ?? '');
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        this.#reasoningCharacters += asString(json.delta)?.length ?? 0;
+        return;
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+      case 'response.cancelled':
+        return this.#onResponseEnd(readResponseEnd(json, type));
+      case 'codex.rate_limits':
+        return this.#limits.add(json);
       case 'error':
-        this.#onError(event);
-        break;
+        return this.#onError(json);
       default:
-        event satisfies never;
+        if (!silentTypes.has(type)) this.unknownEvents += 1;
     }
   }
 
-  #onItemAdded({ outputIndex, item }: ItemAdded): void {
-    const index = this.#at(outputIndex ?? this.#latestIndex + 1);
-    if (item.type === 'message') this.#messages.begin(index, item.phase);
-    if (item.type === 'function_call') this.#toolCalls.begin(index, item);
+  #onItemAdded(json: JsonObject): void {
+    const index = this.#at(json, this.#latestIndex + 1);
+    const item = readItem(json.item);
+    if (item?.type === 'message') this.#messages.begin(index, item.phase);
+    if (item?.type === 'function_call') this.#calls.begin(index, item);
   }
 
-  #onItemDone({ outputIndex, item }: ItemDone): void {
-    const index = this.#at(outputIndex);
-    if (item.type === 'message') this.#messages.complete(index, item);
-    if (item.type === 'function_call') this.#toolCalls.complete(index, item);
+  #onItemDone(json: JsonObject): void {
+    const index = this.#at(json);
+    const item = readItem(json.item);
+    if (item?.type === 'message') this.#messages.complete(index, item);
+    if (item?.type === 'function_call') this.#calls.complete(index, item);
   }
 
-  #onTextDelta({ outputIndex, contentIndex, part }: TextDelta): void {
-    this.#messages.delta(this.#at(outputIndex), contentIndex, part);
+  #onTextDelta(json: JsonObject, type: MessagePart['type']): void {
+    const text = asString(json.delta);
+    if (text === undefined) return this.fail(brokenStream());
+    this.#messages.delta(this.#at(json), asCount(json.content_index) ?? 0, { type, text });
   }
 
-  #onTextDone({ outputIndex, contentIndex, part }: TextDone): void {
-    this.#messages.completePart(this.#at(outputIndex), contentIndex, part);
+  /** A part of a kind that chat has no place for is as good as empty. */
+  #onPartDone(json: JsonObject, part: MessagePart = { type: 'text', text: '' }): void {
+    this.#messages.completePart(this.#at(json), asCount(json.content_index) ?? 0, part);
   }
 
-  #onArgumentsDelta({ outputIndex, delta, deltaJson }: ArgumentsDelta): void {
-    this.#toolCalls.delta(this.#at(outputIndex), delta, deltaJson);
+  #onArgumentsDelta(json: JsonObject): void {
+    const delta = asString(json.delta);
+    if (delta === undefined) this.fail(brokenStream());
+    else this.#calls.delta(this.#at(json), delta);
   }
 
-  #onArgumentsDone(event: ArgumentsDone): void {
-    this.#toolCalls.completeArguments(this.#at(event.outputIndex), event.arguments);
-  }
-
-  #onReasoningDelta({ delta }: ReasoningDelta): void {
-    this.#reasoningCharacters += delta.length;
-  }
-
-  #onResponseEnded(event: ResponseEnded): void {
-    this.usage = event.usage;
-    if (event.status === 'failed') this.#onError(event);
-    else if (event.status === 'cancelled') this.fail(brokenStream());
-    else this.#onAnswered(event, event.status);
-  }
-
-  #onAnswered({ output, incompleteReason }: ResponseEnded, status: AnsweredStatus): void {
-    this.#writeWhatNoEventTold(output);
+  #onResponseEnd({ status, response }: ResponseEnd): void {
+    this.reportedUsage = convertUsage(response.usage);
+    if (status === 'failed') return this.#onError(response);
+    if (status === 'cancelled') return this.fail(brokenStream());
+    this.#writeWhatNoEventHeld(asArray(response.output));
     this.#messages.finish();
-    const { hasCalls: hasToolCalls, hasNamelessCalls } = this.#toolCalls;
-    if (status === 'completed' && hasNamelessCalls) {
-      this.fail(brokenStream());
-    } else {
-      this.#sink.finish(mapFinishReason({ status, incompleteReason, hasToolCalls }), wholeUsage(this.usage));
-      this.ending = { kind: 'finished' };
-    }
+    const { hasCalls: hasToolCalls, hasNamelessCalls } = this.#calls;
+    if (status === 'completed' && hasNamelessCalls) return this.fail(brokenStream());
+    const incompleteReason = asString(asObject(response.incomplete_details)?.reason);
+    this.#sink.finish(mapFinishReason({ status, incompleteReason, hasToolCalls }), wholeUsage(this.reportedUsage));
+    this.ending = { kind: 'finished' };
   }
 
   /**
-   * The response's own list of items, where it is filled. Its positions need not be output indexes, so that calls are
-   * known by their ids, and messages are taken only when no event told of any.
+   * The response's own list of items, which is empty on subscription backends. Its positions need not be output indexes, so
+   * calls are known by their ids, and messages are taken only when no event held any text.
    */
-  #writeWhatNoEventTold(output: readonly OutputItem[]): void {
+  #writeWhatNoEventHeld(output: readonly unknown[]): void {
     const hadText = this.#messages.hasText;
     const firstFreeIndex = this.#latestIndex + 1;
-    output.forEach((item, position) => {
-      if (item.type === 'function_call') this.#toolCalls.completeById(item);
-      if (item.type === 'message' && !hadText) this.#messages.complete(firstFreeIndex + position, item);
-    });
+    for (const [position, value] of output.entries()) {
+      const item = readItem(value);
+      if (item?.type === 'function_call') this.#calls.completeById(item);
+      if (item?.type === 'message' && !hadText) this.#messages.complete(firstFreeIndex + position, item);
+    }
   }
 
-  #onError({ error }: { readonly error: unknown }): void {
-    this.fail(mapStreamError(readProviderError(error, this.#nowMs), this.#windows.exhaustedUntilMs));
+  /** @param holder has the error in it, flat or nested */
+  #onError(holder: JsonObject): void {
+    this.fail(mapStreamError(holder, this.#limits));
   }
 
   /** The item that an event is about; the latest one when it does not say. */
-  #at(outputIndex: number | undefined): number {
-    this.#latestIndex = outputIndex ?? Math.max(this.#latestIndex, 0);
+  #at(json: JsonObject, otherwise = Math.max(this.#latestIndex, 0)): number {
+    this.#latestIndex = asCount(json.output_index) ?? otherwise;
     return this.#latestIndex;
   }
 }
+
+/** The `type` member counts; the name on the `event:` line only where that is missing. */
+export function eventType(json: JsonObject, name: string): string {
+  return asString(json.type) ?? (asObject(json.error) === undefined ? name : 'error');
+}
+
+export interface ResponseEnd {
+  readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled';
+  readonly response: JsonObject;
+}
+
+/** Some backends end every response with `response.completed`: there, the response's own status counts. */
+export function readResponseEnd(json: JsonObject, type: string): ResponseEnd {
+  const response = asObject(json.response) ?? {};
+  const [byType, own] = [type.slice('response.'.length), response.status].map((text) =>
+    endStatuses.find((status) => status === text),
+  );
+  return { status: (byType === 'completed' ? own : byType) ?? 'completed', response };
+}
+
+const endStatuses: readonly ResponseEnd['status'][] = ['completed', 'incomplete', 'failed', 'cancelled'];
+
+/** Known events that say nothing for a chat answer. One that is not here and not read is new: it is skipped and counted. */
+export const silentTypes: ReadonlySet<string> = new Set([
+  // What a response or a part begins with, and what repeats other events.
+  'response.content_part.added',
+  'response.created',
+  'response.in_progress',
+  'response.output_text.annotation.added',
+  'response.queued',
+  'response.reasoning_summary_part.added',
+  'response.reasoning_summary_part.done',
+  'response.reasoning_summary_text.done',
+  'response.reasoning_text.done',
+  // Of tools and media that chat can't ask for.
+  'response.audio.delta',
+  'response.audio.done',
+  'response.audio.transcript.delta',
+  'response.audio.transcript.done',
+  'response.code_interpreter_call.completed',
+  'response.code_interpreter_call.in_progress',
+  'response.code_interpreter_call.interpreting',
+  'response.code_interpreter_call_code.delta',
+  'response.code_interpreter_call_code.done',
+  'response.compaction.compacting',
+  'response.custom_tool_call_input.delta',
+  'response.custom_tool_call_input.done',
+  'response.file_search_call.completed',
+  'response.file_search_call.in_progress',
+  'response.file_search_call.searching',
+  'response.image_generation_call.completed',
+  'response.image_generation_call.generating',
+  'response.image_generation_call.in_progress',
+  'response.image_generation_call.partial_image',
+  'response.mcp_call.completed',
+  'response.mcp_call.failed',
+  'response.mcp_call.in_progress',
+  'response.mcp_call_arguments.delta',
+  'response.mcp_call_arguments.done',
+  'response.mcp_list_tools.completed',
+  'response.mcp_list_tools.failed',
+  'response.mcp_list_tools.in_progress',
+  'response.shell_call_command.added',
+  'response.shell_call_command.delta',
+  'response.shell_call_command.done',
+  'response.shell_call_output_content.delta',
+  'response.shell_call_output_content.done',
+  'response.web_search_call.completed',
+  'response.web_search_call.in_progress',
+  'response.web_search_call.searching',
+  // Of responses that are steered while they run.
+  'response.steer.accepted',
+  'response.steer.failed',
+  'response.steer.pending',
+  // Signs of life that backends send besides.
+  'keepalive',
+  'ping',
+]);

@@ -1,7 +1,6 @@
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
-import { mapStreamError } from './map-stream-error.ts';
-import { readProviderError } from './provider-error.ts';
+import { mapStreamError } from './map-upstream-error.ts';
 
 describe('mapStreamError', () => {
   it.each([
@@ -26,7 +25,7 @@ describe('mapStreamError', () => {
       { type: 'error', error: { code, message, type: null } },
       { type: 'error', error: { type: code, message, code: null } },
     ]) {
-      const failure = mapStreamError(readProviderError(event, 0), undefined);
+      const failure = mapStreamError(event, { nowMs: 0, exhaustedUntilMs: undefined });
       expect(failure).toMatchObject({ result, upstreamStatus: 0, error: { code: publicCode } });
       expect(failure.error.message).not.toContain(message);
       expect(failure.error.upstreamStatus).toBe(publicCode === 'upstream_rejected' ? 400 : undefined);
@@ -35,8 +34,8 @@ describe('mapStreamError', () => {
 
   it('reads the reset in the error, else takes that of the used-up windows', () => {
     const code = 'usage_limit_reached';
-    const resetOf = (error: object, windowsResetMs?: number) =>
-      mapStreamError(readProviderError({ code, ...error }, 1_000), windowsResetMs).retryAtMs;
+    const resetOf = (error: object, exhaustedUntilMs?: number) =>
+      mapStreamError({ code, ...error }, { nowMs: 1_000, exhaustedUntilMs }).retryAtMs;
     expect(resetOf({ resets_at: 50, resets_in_seconds: 7 }, 9_000)).toBe(50_000);
     expect(resetOf({ resets_in_seconds: 7 })).toBe(8_000);
     expect(resetOf({}, 9_000)).toBe(9_000);

@@ -1,5 +1,4 @@
-import { JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
-import type { RawEvent } from './raw-event.ts';
+import { asCount, JsonBody, JsonSkimmer, PiecedBytes } from '@gateway/json';
 
 /** The finished items of a response, as bytes. */
 export class OutputItems {
@@ -7,12 +6,12 @@ export class OutputItems {
   #size = 0;
   #highestIndex = -1;
 
-  /** Takes a `response.output_item.done`. One without an index comes after those before it. */
-  add(event: RawEvent): void {
-    const json = readObject(event.data);
+  /** Takes the data of a `response.output_item.done`. One without an index comes after those before it. */
+  add(data: string): void {
+    const json = readObject(Buffer.from(data));
     const item = json?.member('item');
     if (json === undefined || item === undefined || this.#isTooLarge) return;
-    const index = asIndex(json.value('output_index')) ?? this.#highestIndex + 1;
+    const index = asCount(json.value('output_index')) ?? this.#highestIndex + 1;
     this.#highestIndex = Math.max(this.#highestIndex, index);
     this.#size += item.valueEnd - item.valueStart;
     if (this.#isTooLarge) this.#items.clear();
@@ -20,14 +19,10 @@ export class OutputItems {
   }
 
   /** The bytes of an event that ends a response without output, with these items as its output. */
-  fillInto(event: RawEvent): Buffer {
-    const output = this.#items.size === 0 ? undefined : findEmptyOutput(event.data);
-    if (output === undefined) return event.bytes;
-    return Buffer.concat([
-      event.bytes.subarray(0, event.positionOf(output.start)),
-      this.#toArray(),
-      event.bytes.subarray(event.positionOf(output.end)),
-    ]);
+  fillInto(event: Buffer): Buffer {
+    const output = this.#items.size === 0 ? undefined : findEmptyOutput(dataInPlace(event));
+    if (output === undefined) return event;
+    return Buffer.concat([event.subarray(0, output.start), this.#toArray(), event.subarray(output.end)]);
   }
 
   #toArray(): Buffer {
@@ -45,7 +40,18 @@ export class OutputItems {
 /** Images are items too. */
 const maxKeptBytes = 16 * 1024 * 1024;
 
-/** Where the `response.output` of an event stands that is empty: `[]` or `null`. */
+/**
+ * The data of an event at its own offsets within the event. Everything else is spaces, which are skipped between the tokens of
+ * a JSON text: data may have several lines.
+ */
+function dataInPlace(event: Buffer): Buffer {
+  const text = event.toString('latin1').replace(/^(data(?=:|$):? ?)?(.*)$/gm, (line, field?: string) => {
+    return field === undefined ? ' '.repeat(line.length) : ' '.repeat(field.length) + line.slice(field.length);
+  });
+  return Buffer.from(text, 'latin1');
+}
+
+/** The range of an empty `response.output` in an event's data: `[]` or `null`. */
 function findEmptyOutput(data: Buffer): { readonly start: number; readonly end: number } | undefined {
   const response = readObject(data)?.member('response');
   if (response === undefined) return undefined;
@@ -62,20 +68,16 @@ const letterN = 0x6e;
 /** Undefined when the bytes are no JSON object. Size and depth are bounded by what the stream may hold. */
 function readObject(bytes: Buffer): JsonBody | undefined {
   try {
-    const skimmer = new JsonSkimmer({ maxDepth: 1_024, maxTokens: Number.POSITIVE_INFINITY });
-    skimmer.push(bytes);
-    skimmer.end();
-    return new JsonBody(new PiecedBytes([bytes]), skimmer);
+    const scanner = new JsonSkimmer({ maxDepth: 1_024, maxTokens: Number.POSITIVE_INFINITY });
+    scanner.push(bytes);
+    scanner.end();
+    return new JsonBody(new PiecedBytes([bytes]), scanner);
   } catch {
     return undefined;
   }
 }
 
-function asIndex(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
-/** A copy without line ends, which stand between the tokens of a JSON text only, never inside of one. */
+/** A copy without line ends, which are between the tokens of a JSON text only, never within one. */
 function onOneLine(json: Buffer): Buffer {
   const copy = Buffer.from(json);
   for (let at = copy.indexOf(0x0a); at >= 0; at = copy.indexOf(0x0a, at + 1)) copy[at] = 0x20;

@@ -1,30 +1,27 @@
-import { countCharacters } from './count-characters.ts';
-import type { RawEvent } from './raw-event.ts';
+import { asArray, asObject, asString, type JsonObject } from '@gateway/json';
 
-/** Counts what a response says, by its deltas; by its finished items on backends that send none. */
+/** Counts the characters of a response by its deltas; by its finished items on backends that send no deltas. */
 export class ProducedCharacters {
   total = 0;
   #itemHadDeltas = false;
 
-  add(event: RawEvent, type: string): void {
-    if (type.endsWith('.delta')) this.addDelta(countCharacters(event.data.toString('latin1'), deltaKey));
-    else if (type === 'response.output_item.done') this.#addItem(event.data);
-  }
-
-  addDelta(characters: number): void {
-    this.#itemHadDeltas = true;
-    this.total += characters;
-  }
-
-  #addItem(data: Buffer): void {
-    if (!this.#itemHadDeltas) {
-      const json = data.toString('latin1');
-      for (const key of itemKeys) this.total += countCharacters(json, key);
+  add(event: JsonObject, type: string): void {
+    if (type.endsWith('.delta')) {
+      this.#itemHadDeltas = true;
+      this.total += lengthOf(event.delta);
+    } else if (type === 'response.output_item.done') {
+      if (!this.#itemHadDeltas) this.total += producedByItem(asObject(event.item) ?? {});
+      this.#itemHadDeltas = false;
     }
-    this.#itemHadDeltas = false;
   }
 }
 
-export const deltaKey = '"delta"';
-/** Where items of the known types hold what the model wrote. */
-const itemKeys = ['"text"', '"refusal"', '"arguments"', '"input"'];
+function producedByItem(item: JsonObject): number {
+  const parts = [...asArray(item.summary), ...asArray(item.content)].map((part) => asObject(part) ?? {});
+  const inParts = parts.reduce<number>((sum, { text, refusal }) => sum + lengthOf(text) + lengthOf(refusal), 0);
+  return inParts + lengthOf(item.arguments) + lengthOf(item.input);
+}
+
+function lengthOf(text: unknown): number {
+  return asString(text)?.length ?? 0;
+}

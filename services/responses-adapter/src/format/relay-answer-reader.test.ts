@@ -9,7 +9,7 @@ const usage = { inputTokens: 81, cachedTokens: 64, outputTokens: 23, reasoningTo
 
 /** Recorded answers that end, and what is told of them. */
 const answers: Readonly<Record<string, Partial<Omit<Relayed, 'ending'>> & { readonly ending?: unknown }>> = {
-  text: { answerId: 'resp_0a1', usage, producedCharacters: 'Grüße aus 東京 🗼.'.length - 1 },
+  text: { answerId: 'resp_0a1', usage, producedCharacters: 'Grüße aus 東京 🗼.'.length },
   reasoning: { producedCharacters: '**Weighing the question**'.length + 'Forty-two.'.length },
   'tool-call': { producedCharacters: 'Let me look.{"city":"Amsterdam"}'.length },
   'tool-call-without-arguments': {},

@@ -8,44 +8,43 @@ import {
   type UpstreamHead,
 } from '@gateway/adapter-kit';
 import type { ReportedUsage } from '@gateway/chat';
-import { asObject, asString, parseJson } from '@gateway/json';
+import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { lastSealedReasoning } from '@gateway/sealed-reasoning';
-import { EventSplitter, RelayBuffer, SseOverflowError, StreamPiece } from '@gateway/sse';
-import type { ProviderEvent, ResponseEnded } from './event-types.ts';
-import { mapStreamError } from './map-stream-error.ts';
+import { EventSplitter, RelayBuffer, readEvent, SseOverflowError } from '@gateway/sse';
+import { convertUsage } from './convert-usage.ts';
+import { eventType, readResponseEnd } from './event-reader.ts';
+import { mapStreamError } from './map-upstream-error.ts';
 import { OutputItems } from './output-items.ts';
-import { parseProviderEvent } from './parse-event.ts';
-import { plainDeltaCharacters } from './plain-delta-characters.ts';
 import { ProducedCharacters } from './produced-characters.ts';
-import { readProviderError } from './provider-error.ts';
-import { RawEvent } from './raw-event.ts';
-import { relayHead } from './relay-head.ts';
-import { relayedKind } from './relayed-event-types.ts';
-import { ToldWindows } from './told-windows.ts';
+import { EventLimits } from './read-limits.ts';
 
 export interface RelayAnswerReaderOptions {
   /** Epoch milliseconds from which resets that are durations count. */
   readonly nowMs: number;
 }
 
+/** One event as it came, and as it reads. */
+interface RelayedEvent {
+  readonly bytes: Buffer;
+  readonly data: string;
+  readonly json: JsonObject;
+  readonly type: string;
+}
+
 /**
  * Relays the provider's events as they came, whole events at a time. What a response begins with is held back until its
  * first content: as long as an account has said nothing, another one may take its place. The one change to an event is
- * an empty `output` at the end, which is filled with the items that were told before: clients read their answer there.
+ * an empty `output` at the end, which is filled with the items that came before: clients read their answer there.
  */
 export class RelayAnswerReader implements AnswerReader {
-  readonly #nowMs: number;
-  readonly #splitter = new EventSplitter({
-    maxEventBytes,
-    onEvent: (piece, start, end) => this.#onBytes(piece, start, end),
-  });
+  readonly #splitter = new EventSplitter({ maxEventBytes, onEvent: (event) => this.#onBytes(event) });
   readonly #buffer = new RelayBuffer();
   readonly #items = new OutputItems();
   readonly #produced = new ProducedCharacters();
+  readonly #limits: EventLimits;
   #providerHeaders: UpstreamHead['headers'] = {};
-  readonly #windows: ToldWindows;
-  /** What an `error` event said that may be the end. */
+  /** The failure of an `error` event that may be the end. */
   #error: UpstreamFailure | undefined;
   answerId: string | undefined;
   sealedReasoning: string | undefined;
@@ -54,24 +53,34 @@ export class RelayAnswerReader implements AnswerReader {
   reportedUsage: ReportedUsage | undefined;
 
   constructor({ nowMs }: RelayAnswerReaderOptions) {
-    this.#nowMs = nowMs;
-    this.#windows = new ToldWindows(nowMs);
-  }
-
-  get head(): AnswerReader['head'] {
-    return relayHead(this.#providerHeaders);
-  }
-
-  get quotas(): readonly QuotaWindow[] {
-    return this.#windows.all;
-  }
-
-  get producedCharacters(): number {
-    return this.#produced.total;
+    this.#limits = new EventLimits(nowMs);
   }
 
   onHead({ headers }: UpstreamHead): void {
     this.#providerHeaders = headers;
+  }
+
+  get head(): AnswerReader['head'] {
+    const { 'content-type': given = '', 'x-codex-turn-state': turnState } = this.#providerHeaders;
+    return {
+      status: 200,
+      headers: {
+        'content-type': /^text\/event-stream\b/i.test(given) ? given : 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache, no-transform',
+        // Asks reverse proxies to pass events on as they come.
+        'x-accel-buffering': 'no',
+        // A client sends it back in the next request of the same turn.
+        ...(turnState === undefined ? {} : { 'x-codex-turn-state': turnState }),
+      },
+    };
+  }
+
+  get quotas(): readonly QuotaWindow[] {
+    return this.#limits.windows;
+  }
+
+  get producedCharacters(): number {
+    return this.#produced.total;
   }
 
   /** An event that is too large breaks the stream. */
@@ -86,107 +95,95 @@ export class RelayAnswerReader implements AnswerReader {
 
   /** A response that has not ended by then is broken, unless an error was its end. Half an event is not relayed. */
   end(): void {
-    const rest = new RawEvent(new StreamPiece(this.#splitter.end()));
-    if (this.ending !== undefined || relayedKind(rest.type ?? '') === 'last') this.#onEvent(rest);
+    const rest = this.#splitter.end();
+    const { name, data = '' } = readEvent(rest);
+    const json = asObject(parseJson(data));
+    const isLast = lastTypes.has(json === undefined ? leadingType(data) : eventType(json, name));
+    if (this.ending !== undefined || isLast) this.#onBytes(rest);
     if (this.ending !== undefined) return;
     if (this.#error !== undefined) this.#finish(undefined, this.#error);
     else this.#fail(brokenStream());
   }
 
-  take(): Uint8Array {
+  take(): Buffer {
     return this.#buffer.take();
   }
 
-  #onBytes(piece: StreamPiece, start: number, end: number): void {
-    const characters = this.ending === undefined ? plainDeltaCharacters(piece.text, start, end) : undefined;
-    if (characters === undefined) return this.#onEvent(new RawEvent(piece, start, end));
-    this.#produced.addDelta(characters);
-    this.#beginContent();
-    this.#buffer.release(piece, start, end);
-  }
-
-  #onEvent(event: RawEvent): void {
-    if (this.#isRelayedWhole && event.isDone) this.#release(event);
+  #onBytes(bytes: Buffer): void {
+    const { name, data = '' } = readEvent(bytes);
+    const isDone = data === '[DONE]';
+    if (this.#isRelayedWhole && isDone) this.#buffer.release(bytes);
     if (this.ending !== undefined) return;
-    if (event.isDone || event.data.length === 0) this.#onAside(event);
-    else this.#onData(event, event.type);
+    if (isDone || data === '') return this.#onAside(bytes);
+    const json = asObject(parseJson(data));
+    if (json === undefined) this.#onUnreadable(bytes, data);
+    else this.#onEvent({ bytes, data, json, type: eventType(json, name) });
   }
 
-  #onData(event: RawEvent, type: string | undefined): void {
-    if (type === undefined) return this.#onUnreadable(event);
-    const kind = relayedKind(type);
-    if (kind === 'content') this.#onContent(event, type);
-    else if (kind === 'preamble') this.#onPreamble(event, type);
-    else this.#onLast(event);
+  #onEvent(event: RelayedEvent): void {
+    if (lastTypes.has(event.type)) this.#onLast(event);
+    else if (preambleTypes.has(event.type) || event.type.startsWith('codex.')) this.#onPreamble(event);
+    else this.#onContent(event);
   }
 
   /** Comments, keep-alives and the like go with what comes next, until there is content and after an error. */
-  #onAside(event: RawEvent): void {
-    if (this.hasContent && this.#error === undefined) this.#release(event);
-    else this.#hold(event);
+  #onAside(bytes: Buffer): void {
+    if (this.hasContent && this.#error === undefined) this.#buffer.release(bytes);
+    else this.#buffer.hold(bytes);
   }
 
-  /** Before the first content another account may do better; after it, what it means is the client's business. */
-  #onUnreadable(event: RawEvent): void {
-    if (!this.hasContent) return this.#fail(brokenStream());
+  /**
+   * Before the first content another account may do better, and an end that can't be read is none; after it, what other
+   * events mean is the client's business.
+   */
+  #onUnreadable(bytes: Buffer, data: string): void {
+    if (!this.hasContent || lastTypes.has(leadingType(data))) return this.#fail(brokenStream());
     this.#beginContent();
-    this.#release(event);
+    this.#buffer.release(bytes);
   }
 
-  #onPreamble(event: RawEvent, type: string): void {
-    this.#onAside(event);
-    if (type === 'codex.rate_limits') this.#onRateLimits(event);
-    else this.answerId ??= readAnswerId(event);
+  #onPreamble({ bytes, json, type }: RelayedEvent): void {
+    this.#onAside(bytes);
+    if (type === 'codex.rate_limits') this.#limits.add(json);
+    else this.#readAnswerId(json);
   }
 
-  #onRateLimits(event: RawEvent): void {
-    const limits = parse(event);
-    if (limits?.kind === 'rate-limits') this.#windows.onRateLimits(limits);
-  }
-
-  #onContent(event: RawEvent, type: string): void {
-    this.#produced.add(event, type);
-    if (type === 'response.output_item.done') this.#onItemDone(event);
+  #onContent({ bytes, data, json, type }: RelayedEvent): void {
+    this.#produced.add(json, type);
+    if (type === 'response.output_item.done') {
+      this.#items.add(data);
+      this.sealedReasoning = lastSealedReasoning(Buffer.from(data), 'encrypted_content') ?? this.sealedReasoning;
+    }
     this.#beginContent();
-    this.#release(event);
+    this.#buffer.release(bytes);
   }
 
-  #onItemDone(event: RawEvent): void {
-    this.#items.add(event);
-    this.sealedReasoning = lastSealedReasoning(event.data, 'encrypted_content') ?? this.sealedReasoning;
+  /** The response has ended, in whatever way. */
+  #onLast(event: RelayedEvent): void {
+    if (event.type === 'error') this.#onError(event);
+    else this.#onResponseEnd(event);
   }
 
-  /** The response has ended, in whatever way. An end that can't be read is none. */
-  #onLast(event: RawEvent): void {
-    const last = parse(event);
-    if (last?.kind === 'response-ended') this.#onResponseEnded(event, last);
-    else if (last?.kind === 'error') this.#onError(event, last.error);
-    else this.#fail(brokenStream());
-  }
-
-  #onResponseEnded(event: RawEvent, { status, usage, output, error }: ResponseEnded): void {
-    this.reportedUsage = usage ?? this.reportedUsage;
-    this.answerId ??= readAnswerId(event);
+  #onResponseEnd({ bytes, json, type }: RelayedEvent): void {
+    const { status, response } = readResponseEnd(json, type);
+    this.reportedUsage = convertUsage(response.usage) ?? this.reportedUsage;
+    this.#readAnswerId(json);
     if (status === 'failed' || status === 'cancelled') {
-      const failure = status === 'failed' ? this.#failureOf(error) : brokenStream();
-      if (this.#isFinal(failure)) this.#finish(event.bytes, failure);
-      else this.#failBeforeContent(failure, event);
+      const failure = status === 'failed' ? mapStreamError(response, this.#limits) : brokenStream();
+      if (this.#isFinal(failure)) this.#finish(bytes, failure);
+      else this.#failBeforeContent(failure, bytes);
     } else {
-      this.#finish(output.length === 0 ? this.#items.fillInto(event) : event.bytes);
+      this.#finish(asArray(response.output).length === 0 ? this.#items.fillInto(bytes) : bytes);
     }
   }
 
   /** The end is `response.failed`, where a backend sends it after the error, or else the end of the stream. */
-  #onError(event: RawEvent, error: unknown): void {
-    const failure = this.#failureOf(error);
-    if (!this.#isFinal(failure)) return this.#failBeforeContent(failure, event);
+  #onError({ bytes, json }: RelayedEvent): void {
+    const failure = mapStreamError(json, this.#limits);
+    if (!this.#isFinal(failure)) return this.#failBeforeContent(failure, bytes);
     this.#error = failure;
     this.hasContent = true;
-    this.#hold(event);
-  }
-
-  #failureOf(error: unknown): UpstreamFailure {
-    return mapStreamError(readProviderError(error, this.#nowMs), this.#windows.exhaustedUntilMs);
+    this.#buffer.hold(bytes);
   }
 
   /** True when nothing else may follow: the client has part of the answer, or the request itself is at fault. */
@@ -195,8 +192,8 @@ export class RelayAnswerReader implements AnswerReader {
     return result === AttemptResult.REJECTED && meaning !== 'unreadable_reasoning';
   }
 
-  #failBeforeContent(failure: UpstreamFailure, event: RawEvent): void {
-    this.#fail({ ...failure, answer: this.#answerToPassOn(event.bytes) });
+  #failBeforeContent(failure: UpstreamFailure, failing: Buffer): void {
+    this.#fail({ ...failure, answer: this.#answerToPassOn(failing) });
   }
 
   /** All that came, or at least the failure; undefined when even that is too large to pass on. */
@@ -206,24 +203,20 @@ export class RelayAnswerReader implements AnswerReader {
     return body && { status: 200, contentType: this.head.headers['content-type'] ?? '', body };
   }
 
+  #readAnswerId(json: JsonObject): void {
+    this.answerId ??= asString(asObject(json.response)?.id);
+  }
+
   #beginContent(): void {
     this.hasContent = true;
     this.#error = undefined;
-  }
-
-  #release({ piece, start, end }: RawEvent): void {
-    this.#buffer.release(piece, start, end);
-  }
-
-  #hold({ piece, start, end }: RawEvent): void {
-    this.#buffer.hold(piece, start, end);
   }
 
   /** All that came is the client's, also what the provider said of a failure. */
   #finish(last?: Buffer, failure?: UpstreamFailure): void {
     this.hasContent = true;
     if (last === undefined) this.#buffer.releaseHeld();
-    else this.#buffer.releaseMade(last);
+    else this.#buffer.release(last);
     this.ending = failure === undefined ? { kind: 'finished' } : { kind: 'failed', failure, isRelayed: true };
   }
 
@@ -242,11 +235,25 @@ const maxEventBytes = 32 * 1024 * 1024;
 /** The most that an outcome carries of a provider's answer. */
 const maxPassedBytes = 64 * 1024;
 
-function parse(event: RawEvent): ProviderEvent | undefined {
-  const parsed = parseProviderEvent(parseJson(event.text), event.name);
-  return parsed.kind === 'known' ? parsed.event : undefined;
-}
+/** Events that say how the response ended. */
+const lastTypes: ReadonlySet<string> = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'response.cancelled',
+  'error',
+]);
 
-function readAnswerId(event: RawEvent): string | undefined {
-  return asString(asObject(asObject(parseJson(event.text))?.response)?.id);
+/** Events that come whether or not the account will answer; with those of a subscription, `codex.*`. */
+const preambleTypes: ReadonlySet<string> = new Set([
+  'response.created',
+  'response.in_progress',
+  'response.queued',
+  'keepalive',
+  'ping',
+]);
+
+/** The type that data which is no JSON begins with; empty when there is none. */
+function leadingType(data: string): string {
+  return /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/.exec(data)?.[1] ?? '';
 }

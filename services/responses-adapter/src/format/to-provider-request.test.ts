@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatRequest, FunctionTool, ReasoningEffort, UserPart } from '@gateway/chat';
 import { describe, expect, it } from 'vitest';
-import type { FunctionCallItem, InputItem } from './convert-messages.ts';
+import type { FunctionCallItem, InputItem } from './provider-request.ts';
 import { toProviderRequest } from './to-provider-request.ts';
 
 describe('toProviderRequest', () => {

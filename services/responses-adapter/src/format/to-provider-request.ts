@@ -1,26 +1,11 @@
 import { hash } from 'node:crypto';
 import type { ChatRequest } from '@gateway/chat';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import { convertMessages, type InputItem } from './convert-messages.ts';
-import { convertResponseFormat, mentionJson, type TextMember } from './convert-response-format.ts';
-import { convertTools, type ToolMembers } from './convert-tools.ts';
-import { mapReasoningEffort, readEffort, type WireEffort } from './map-reasoning-effort.ts';
-
-/**
- * A Responses request that answers a chat request. It has no member for an output limit, stop sequences or sampling:
- * subscription backends refuse them. @see spec "POST /v1/chat/completions"
- */
-export interface ResponsesRequest extends ToolMembers {
-  readonly model: string;
-  /** Streamed whatever the client asked for: a long answer would else run into idle timeouts. */
-  readonly stream: true;
-  readonly store: false;
-  readonly instructions: string | undefined;
-  readonly input: readonly InputItem[];
-  readonly text: TextMember | undefined;
-  readonly reasoning: { readonly effort: WireEffort } | undefined;
-  readonly prompt_cache_key: string | undefined;
-}
+import { convertMessages } from './convert-messages.ts';
+import { convertResponseFormat, mentionJson } from './convert-response-format.ts';
+import { convertTools } from './convert-tools.ts';
+import { mapReasoningEffort, readDefaultEffort } from './map-reasoning-effort.ts';
+import type { ResponsesRequest } from './provider-request.ts';
 
 export interface RequestContext {
   readonly lease: Pick<Lease, 'model' | 'defaultEffort' | 'traits'>;
@@ -28,10 +13,10 @@ export interface RequestContext {
   readonly affinityKey: string;
 }
 
-/** The provider's request for a chat request. Members that are undefined are not sent. */
+/** The Responses request for a chat request. Members that are undefined are not sent. @see spec "POST /v1/chat/completions" */
 export function toProviderRequest(request: ChatRequest, { lease, affinityKey }: RequestContext): ResponsesRequest {
   const conversation = mentionJson(convertMessages(request.messages), request.responseFormat);
-  const wanted = request.reasoningEffort ?? readEffort(lease.defaultEffort);
+  const wanted = request.reasoningEffort ?? readDefaultEffort(lease.defaultEffort);
   const effort = mapReasoningEffort(wanted, lease.model, lease.traits);
   return {
     model: lease.model,

@@ -1,19 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gateway/telemetry';
-import { connectNats, type UsageStreamNames, type UsageStreamSettings, usageStreamNames } from '@gateway/usage-stream';
+import {
+  connectNats,
+  fromUsageMessage,
+  type UsageBatch,
+  type UsageStreamNames,
+  type UsageStreamSettings,
+  usageStreamNames,
+} from '@gateway/usage-stream';
 import type { Consumer, ConsumerMessages, JsMsg, NatsConnection } from 'nats';
 import type { IngestEvents } from '../ingest-events.ts';
-import { messageBatches, type ReceivedMessage } from './message-batches.ts';
+import type { UsageRecorder } from '../recording/usage-recorder.ts';
 import { openUsageConsumer, tendStream } from './stream-keeper.ts';
-import type { UsageConsumer, UsageSink } from './usage-consumer.ts';
+
+/** Where events go. */
+export type UsageSink = Pick<UsageRecorder, 'record' | 'bury'>;
+
+/** What brings events by itself. */
+export interface UsageConsumer extends AsyncDisposable {
+  /** Begins in the background. Nothing is acknowledged before it is committed. */
+  start(sink: UsageSink): void;
+  /** Why nothing can be brought now; undefined when it can. */
+  problem(): string | undefined;
+  /** Takes nothing more, and resolves when what was taken is stored or given back. */
+  drain(): Promise<void>;
+}
 
 export interface NatsUsageConsumerOptions {
   readonly urls: readonly string[];
   readonly stream: UsageStreamSettings;
   readonly names?: UsageStreamNames;
   readonly batchEvents: number;
-  /** Batches begin so far apart at least, unless there is enough for a full one. */
-  readonly gatherMs: number;
   readonly logger: Logger;
   readonly events: IngestEvents;
 }
@@ -22,8 +39,6 @@ export interface NatsUsageConsumerOptions {
 const fetchMessages = 200;
 /** How long one request for messages stays open when none come. */
 const fetchExpiresMs = 1_000;
-/** So long the server takes at most, mostly, to send what it has. */
-const onItsWayMs = 5;
 /** Messages that could not be stored are offered again, to any replica, after so long. */
 const redeliveryDelayMs = 1_000;
 const maxPauseMs = 10_000;
@@ -41,7 +56,6 @@ export class NatsUsageConsumer implements UsageConsumer {
   #fetched: ConsumerMessages | undefined;
   #running: Promise<void> = Promise.resolve();
   #ready = false;
-  #nextBatchMs = 0;
 
   constructor(options: NatsUsageConsumerOptions) {
     this.#options = options;
@@ -129,47 +143,66 @@ export class NatsUsageConsumer implements UsageConsumer {
     const messages = await consumer.fetch({ max_messages: maxMessages, expires: fetchExpiresMs });
     this.#fetched = messages;
     let stored = true;
-    const gather = async (last: JsMsg, missing: number) => {
-      // Nothing more comes with a fetch that has brought all it was asked for.
-      if (messages.getReceived() < maxMessages) await this.#gather(last.info.pending >= missing);
-    };
-    for await (const batch of messageBatches(messages, { batchEvents: this.#options.batchEvents, gather })) {
-      this.#nextBatchMs = performance.now() + this.#options.gatherMs;
+    for await (const batch of this.#batches(messages)) {
       stored &&= await this.#store(batch, sink);
-      if (stored) continue;
-      for (const { message } of batch) message.nak(redeliveryDelayMs);
+      if (!stored) for (const { message } of batch) message.nak(redeliveryDelayMs);
     }
     return stored;
   }
 
-  /**
-   * What comes alone is stored at once. Under load, what comes soon after a batch waits for the rest of its time: a
-   * transaction costs as much as dozens of its events. Of a backlog that fills the batch only what is on its way is waited for.
-   */
-  async #gather(isBacklog: boolean): Promise<void> {
-    const restMs = this.#nextBatchMs - performance.now();
-    const pauseMs = isBacklog ? Math.min(restMs, onItsWayMs) : restMs;
-    if (pauseMs > 0) await sleep(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+  /** What is at hand goes into one transaction: more arrives while it is written. */
+  async *#batches(messages: ConsumerMessages): AsyncGenerator<readonly ReceivedMessage[]> {
+    let batch: ReceivedMessage[] = [];
+    let rows = 0;
+    for await (const message of messages) {
+      const received = read(message);
+      batch.push(received);
+      rows += (received.content?.events.length ?? 0) + (received.content?.logs.length ?? 0);
+      // The message that is being read counts as pending.
+      if (messages.getPending() > 1 && rows < this.#options.batchEvents) continue;
+      yield batch;
+      batch = [];
+      rows = 0;
+    }
+    if (batch.length > 0) yield batch;
   }
 
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
     const startedMs = performance.now();
     try {
-      await sink.record(batch.flatMap(({ events = [] }) => events));
-      for (const { message, events } of batch) {
-        if (events !== undefined) continue;
+      const contents = batch.flatMap(({ content }) => content ?? []);
+      await sink.record(
+        contents.flatMap(({ events }) => events),
+        contents.flatMap(({ logs }) => logs),
+      );
+      for (const { message, content } of batch) {
+        if (content !== undefined) continue;
         await sink.bury(message.data, 'the message is not a gateway.usage.v1.RecordRequest');
       }
     } catch (thrown) {
       this.#options.events.batchFailed(batch.length, thrown);
       return false;
     }
-    for (const { message, events } of batch) {
-      if (events === undefined) message.term();
+    for (const { message, content } of batch) {
+      if (content === undefined) message.term();
       else message.ack();
     }
     this.#options.events.batchStored((performance.now() - startedMs) / 1_000);
     return true;
+  }
+}
+
+interface ReceivedMessage {
+  readonly message: JsMsg;
+  /** Undefined: the bytes can't be understood. */
+  readonly content: UsageBatch | undefined;
+}
+
+function read(message: JsMsg): ReceivedMessage {
+  try {
+    return { message, content: fromUsageMessage(message.data) };
+  } catch {
+    return { message, content: undefined };
   }
 }
 

@@ -1,14 +1,17 @@
+import { createHash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
 import { isRefusedData } from '@gateway/database';
+import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Clock } from '@gateway/time';
 import type { IngestEvents } from '../ingest-events.ts';
-import type { UsageLedger } from '../store/usage-ledger.ts';
-import { toDeadLetter } from './dead-letter.ts';
+import type { RequestLogStore } from '../store/request-log-store.ts';
+import type { DeadLetter, UsageLedger } from '../store/usage-ledger.ts';
 import { type LedgerEntry, readEvent } from './ledger-entry.ts';
 
 interface UsageRecorderParts {
   readonly ledger: UsageLedger;
+  readonly requestLog: RequestLogStore;
   readonly clock: Clock;
   readonly events: IngestEvents;
   /** Entries in one transaction at most. */
@@ -30,8 +33,8 @@ export class UsageRecorder {
     this.#parts = parts;
   }
 
-  /** Stores events and gives how many were new. They are committed when it returns. */
-  async record(events: readonly UsageRecorded[]): Promise<number> {
+  /** Stores events and log entries, and gives how many events were new. They are committed when it returns. */
+  async record(events: readonly UsageRecorded[], logs: readonly RequestLogged[] = []): Promise<number> {
     const readable: Readable[] = [];
     for (const event of events) {
       const read = readEvent(event);
@@ -40,6 +43,7 @@ export class UsageRecorder {
     }
     const result = await this.#addInBatches(readable);
     this.#parts.events.recorded(result.fresh, readable.length - result.fresh - result.buried);
+    await this.#addLogs(logs);
     return result.fresh;
   }
 
@@ -49,6 +53,20 @@ export class UsageRecorder {
     const letter = toDeadLetter(payload, reason, clock.nowMs());
     await ledger.addDeadLetters([letter]);
     events.buried(letter.dead_letter_id, reason);
+  }
+
+  /** After the usage, which does not depend on it. */
+  async #addLogs(logs: readonly RequestLogged[]): Promise<void> {
+    const { requestLog, events, batchEvents } = this.#parts;
+    for (let start = 0; start < logs.length; start += batchEvents) {
+      const batch = logs.slice(start, start + batchEvents);
+      try {
+        await requestLog.add(batch);
+      } catch (thrown) {
+        if (!isRefusedData(thrown)) throw thrown;
+        events.logsRefused(batch.length, thrown);
+      }
+    }
   }
 
   async #addInBatches(readable: readonly Readable[]): Promise<Result> {
@@ -103,4 +121,14 @@ const nothing: Result = { fresh: 0, buried: 0 };
 
 function sumOf(a: Result, b: Result): Result {
   return { fresh: a.fresh + b.fresh, buried: a.buried + b.buried };
+}
+
+/** Bytes that can't be understood, ready to be kept. */
+export function toDeadLetter(payload: Uint8Array, reason: string, nowMs: number): DeadLetter {
+  return {
+    dead_letter_id: createHash('sha256').update(payload).digest('hex'),
+    received_at_ms: nowMs,
+    reason,
+    payload: Buffer.from(payload).toString('base64'),
+  };
 }

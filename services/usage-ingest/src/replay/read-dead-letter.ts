@@ -10,7 +10,9 @@ export type ReadDeadLetter =
 
 /** Reads a letter's bytes: one event, or a message of the stream with several. All of them must be fit to be recorded. */
 export function readDeadLetter(payload: Uint8Array): ReadDeadLetter {
-  const readings = [() => [fromBinary(UsageRecordedSchema, payload)], () => fromUsageMessage(payload)].map(understood);
+  const readings = [() => [fromBinary(UsageRecordedSchema, payload)], () => fromUsageMessage(payload).events].map(
+    understood,
+  );
   return readings.find(({ kind }) => kind === 'entries') ?? firstReason(readings);
 }
 

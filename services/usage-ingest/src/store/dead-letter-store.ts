@@ -1,7 +1,6 @@
 import { type EventDays, firstKeptDay, type GatewayDatabase, retryingConflicts } from '@gateway/database';
 import type { LedgerEntry } from '../recording/ledger-entry.ts';
-import { type Added, addEntries } from './add-entries.ts';
-import type { DeadLetter, LedgerParts } from './usage-ledger.ts';
+import { type Added, addEntries, type DeadLetter, type LedgerParts } from './usage-ledger.ts';
 
 /** Dead letters, and their way back into the ledger. */
 export class DeadLetterStore {
@@ -62,7 +61,7 @@ export class DeadLetterStore {
     return { fresh: ids.size, tooOld };
   }
 
-  /** The letter goes first: whoever replays it at the same time waits, and then finds it gone. */
+  /** The letter goes first: another replay of it waits, and then finds it gone. */
   #replayOnce(deadLetterId: string, entries: readonly LedgerEntry[]): Promise<Added | undefined> {
     return this.#database.transaction().execute(async (transaction) => {
       const { numDeletedRows } = await transaction

@@ -2,7 +2,7 @@ import { type Database, type EventDays, firstKeptDay } from '@gateway/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { correctionOf, type Difference, differencesOf } from '../reconcile/compare-sums.ts';
 import { type DailySum, sumOfSums } from '../recording/daily-sums.ts';
-import { addSums } from './add-entries.ts';
+import { addSums } from './usage-ledger.ts';
 
 /** Absent differences: the day's events are no longer kept. */
 export interface CheckedDay {
@@ -23,7 +23,7 @@ export class LedgerCheck {
   }
 
   /**
-   * Whoever adds an event adds to its sum in the same transaction. What a sum lacks in one snapshot it lacks in every
+   * An event is added together with its sum, in one transaction. What a sum lacks in one snapshot it lacks in every
    * later one, so that adding the difference mends it whatever is recorded meanwhile.
    */
   async day(localDay: string, { repair }: { readonly repair: boolean }): Promise<CheckedDay> {

@@ -1,13 +1,28 @@
-import { type DeadLettersTable, type EventDays, type GatewayDatabase, retryingConflicts } from '@gateway/database';
+import {
+  type Database,
+  type DeadLettersTable,
+  type EventDays,
+  firstKeptDay,
+  type GatewayDatabase,
+  retryingConflicts,
+} from '@gateway/database';
+import type { Kysely, Transaction } from 'kysely';
+import { type DailySum, dailySums } from '../recording/daily-sums.ts';
 import type { LedgerEntry } from '../recording/ledger-entry.ts';
-import { type Added, addEntries } from './add-entries.ts';
 
 export type DeadLetter = DeadLettersTable;
 
 export interface LedgerParts {
   readonly database: GatewayDatabase;
-  /** The days of the same database. */
+  /** The days of its events. */
   readonly days: EventDays;
+}
+
+/** What became of entries. The others were in the ledger already. */
+export interface Added {
+  readonly fresh: number;
+  /** Of days that are no longer kept: they may have been counted already. They are not added. */
+  readonly tooOld: readonly LedgerEntry[];
 }
 
 /** The ledger and its daily sums, in SQLite or Postgres. They always agree: both change in one transaction. */
@@ -23,10 +38,9 @@ export class UsageLedger {
   /** Stores entries, each once. Adding them again changes nothing. */
   async add(entries: readonly LedgerEntry[]): Promise<Added> {
     if (entries.length === 0) return { fresh: 0, tooOld: [] };
-    return await this.#days.adding(
-      entries.map(({ local_day }) => local_day),
-      () => retryingConflicts(() => addEntries(this.#database, entries)),
-    );
+    const add = (transaction: Transaction<Database>) => addEntries(transaction, entries);
+    const days = entries.map(({ local_day }) => local_day);
+    return await this.#days.adding(days, () => retryingConflicts(() => this.#database.transaction().execute(add)));
   }
 
   /** Keeps what can't be understood; a letter that is there already stays as it is. */
@@ -38,4 +52,58 @@ export class UsageLedger {
       .onConflict((conflict) => conflict.column('dead_letter_id').doNothing())
       .execute();
   }
+}
+
+/** Adds entries, each once, with their sums. Of several with one id the first counts. */
+export async function addEntries(transaction: Transaction<Database>, entries: readonly LedgerEntry[]): Promise<Added> {
+  const firstKept = await firstKeptDay(transaction);
+  const tooOld = entries.filter(({ local_day }) => local_day < firstKept);
+  const kept = firstOfEachRequest(entries).filter(({ local_day }) => local_day >= firstKept);
+  const fresh = await insertFresh(transaction, kept);
+  await addSums(transaction, dailySums(fresh));
+  return { fresh: fresh.length, tooOld };
+}
+
+/** Adds to the daily sums. Rows come in the order of their key, so that two writers can't wait for each other. */
+export async function addSums(database: Kysely<Database>, sums: readonly DailySum[]): Promise<void> {
+  if (sums.length === 0) return;
+  await database
+    .insertInto('usage_daily')
+    .values([...sums])
+    .onConflict((conflict) =>
+      conflict.columns(['token_id', 'local_day', 'provider', 'model']).doUpdateSet(({ eb, ref }) => ({
+        requests: eb('usage_daily.requests', '+', ref('excluded.requests')),
+        input_tokens: eb('usage_daily.input_tokens', '+', ref('excluded.input_tokens')),
+        cached_tokens: eb('usage_daily.cached_tokens', '+', ref('excluded.cached_tokens')),
+        output_tokens: eb('usage_daily.output_tokens', '+', ref('excluded.output_tokens')),
+      })),
+    )
+    .execute();
+}
+
+/** Inserts entries and gives those that were not there. Every writer inserts in the order of the key, as above. */
+async function insertFresh(
+  transaction: Transaction<Database>,
+  entries: readonly LedgerEntry[],
+): Promise<readonly LedgerEntry[]> {
+  if (entries.length === 0) return [];
+  const inserted = await transaction
+    .insertInto('usage_events')
+    .values(entries.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)))
+    .onConflict((conflict) => conflict.columns(['local_day', 'request_id']).doNothing())
+    .returning('request_id')
+    .execute();
+  if (inserted.length === entries.length) return entries;
+  const ids = new Set(inserted.map(({ request_id }) => request_id));
+  return entries.filter(({ request_id }) => ids.has(request_id));
+}
+
+function keyOf({ local_day, request_id }: LedgerEntry): string {
+  return `${local_day} ${request_id}`;
+}
+
+function firstOfEachRequest(entries: readonly LedgerEntry[]): readonly LedgerEntry[] {
+  const byRequest = new Map<string, LedgerEntry>();
+  for (const entry of entries) if (!byRequest.has(entry.request_id)) byRequest.set(entry.request_id, entry);
+  return [...byRequest.values()];
 }

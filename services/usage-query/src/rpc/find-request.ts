@@ -3,12 +3,25 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import type { FindRequestRequest } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { Outcome, type UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import type { LedgerRequest, RequestFinder } from '../store/request-finder.ts';
+import type { RequestLogReader } from '../store/request-log-reader.ts';
+import type { LedgerRequest, UsageReader } from '../store/usage-reader.ts';
 
-/** What the ledger has of one request. */
-export async function findRequest(finder: RequestFinder, { requestId }: FindRequestRequest) {
-  const found = await finder.find(requestId, madeAtMs(requestId));
-  return found === undefined ? {} : { request: toRecordedMessage(found) };
+export interface RequestReaders {
+  readonly reader: UsageReader;
+  readonly log: RequestLogReader;
+}
+
+/** What the ledger and the request log have of one request. */
+export async function findRequest(
+  { reader, log }: RequestReaders,
+  { requestId }: Pick<FindRequestRequest, 'requestId'>,
+) {
+  const madeAt = madeAtMs(requestId);
+  const [recorded, logged] = await Promise.all([reader.find(requestId, madeAt), log.find(requestId, madeAt)]);
+  return {
+    ...(recorded === undefined ? {} : { request: toRecordedMessage(recorded) }),
+    ...(logged === undefined ? {} : { log: logged }),
+  };
 }
 
 /** Ids of requests say when they were made. @see RFC 9562, UUID version 7 */

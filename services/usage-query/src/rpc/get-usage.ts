@@ -2,43 +2,39 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import type { GetUsageRequest, UsagePeriodSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import type { CallContext } from '@gateway/rpc';
-import { addLocalDays, localDayOf } from '@gateway/time';
+import type { Clock } from '@gateway/time';
 import { daysOfPeriods, type UsagePeriod, usagePeriods } from '../periods/usage-periods.ts';
-import type { DayRange } from '../store/usage-reader.ts';
-import { waitForRequests } from '../store/wait-for-requests.ts';
-import type { UsageQuery } from '../usage-query.ts';
-import { toTotalsMessage } from './totals-message.ts';
+import type { UsageReader } from '../store/usage-reader.ts';
+import { toTotalsMessage } from './messages.ts';
 
-/** More than any edge has of one token between the end of a request and its place in the ledger. */
-const maxIncludedRequests = 1_000;
+/** How far the ledger has come with what is published. */
+export interface LedgerProgress {
+  /** Resolves when all that was published before the call is in the ledger. @throws when it is not in time, or not known. */
+  untilRecorded(timeoutMs: number): Promise<void>;
+}
 
-/** Today and the last seven local days of one token. */
+export interface UsageParts {
+  readonly reader: UsageReader;
+  readonly clock: Clock;
+  /** How long is waited for the ledger. */
+  readonly waitMs: number;
+  /** Absent where usage goes straight to the ledger. */
+  readonly progress?: LedgerProgress;
+  readonly onLate: (fault: unknown) => void;
+}
+
+/** Today and the last seven local days of one token, with everything that ended before the call. */
 export async function getUsage(
-  { reader, clock, waitMs, flush }: UsageQuery,
-  { tokenId, includeRequestIds }: GetUsageRequest,
-  { signal }: CallContext,
+  { reader, clock, waitMs, progress, onLate }: UsageParts,
+  { tokenId }: Pick<GetUsageRequest, 'tokenId'>,
 ) {
   if (tokenId === '') throw new GatewayError('invalid_request', 'token_id is empty.');
-  if (includeRequestIds.length > maxIncludedRequests) {
-    throw new GatewayError('invalid_request', `include_request_ids takes ${maxIncludedRequests} ids at most.`);
-  }
-  const admitted = daysOfRequestsThatJustEnded(clock.nowMs());
-  const missing = await waitForRequests(reader, includeRequestIds, { waitMs, signal, flush, ...admitted });
+  // What is there is better than nothing when the ledger lags.
+  await progress?.untilRecorded(waitMs).catch(onLate);
   const nowMs = clock.nowMs();
   const { first, today } = daysOfPeriods(nowMs);
   const periods = usagePeriods(await reader.days({ tokenId, first, last: today }), nowMs);
-  return {
-    today: toPeriodMessage(periods.today),
-    lastSevenDays: toPeriodMessage(periods.lastSevenDays),
-    missingRequestIds: [...missing],
-  };
-}
-
-/** No request runs for a whole day, and no clock is wrong by one: three days of the ledger are enough to look through. */
-function daysOfRequestsThatJustEnded(nowMs: number): DayRange {
-  const today = localDayOf(nowMs);
-  return { first: addLocalDays(today, -1), last: addLocalDays(today, 1) };
+  return { today: toPeriodMessage(periods.today), lastSevenDays: toPeriodMessage(periods.lastSevenDays) };
 }
 
 function toPeriodMessage({ sinceMs, totals, byModel }: UsagePeriod): MessageInitShape<typeof UsagePeriodSchema> {

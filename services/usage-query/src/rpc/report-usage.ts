@@ -7,8 +7,7 @@ import {
 } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { addLocalDays } from '@gateway/time';
 import type { ReportRow, UsageReport } from '../store/usage-report.ts';
-import { requireLocalDay } from './require-local-day.ts';
-import { toTotalsMessage } from './totals-message.ts';
+import { requireLocalDay, toTotalsMessage } from './messages.ts';
 
 const maxDays = 3_660;
 

@@ -1,7 +1,10 @@
-import type { GatewayDatabase } from '@gateway/database';
-import { addLocalDays, type LocalDay } from '@gateway/time';
+import type { GatewayDatabase, UsageEventsTable } from '@gateway/database';
+import { addLocalDays, type LocalDay, localDayOf } from '@gateway/time';
 import type { DailyUsage } from '../periods/usage-periods.ts';
 import { dayTotalQuery } from './day-total-query.ts';
+
+/** What the ledger has of a request. */
+export type LedgerRequest = UsageEventsTable;
 
 /** Local days, first and last. */
 export interface DayRange {
@@ -61,23 +64,14 @@ export class UsageReader {
     };
   }
 
-  /** Those of the requests that are not in the ledger on any of the days, in the order given. */
-  async missingRequests(requestIds: readonly string[], { first, last }: DayRange): Promise<readonly string[]> {
-    if (requestIds.length === 0) return [];
-    const rows = await this.#database
+  /** @param madeAtMs when the request was given its id: it is kept with that day, or one beside it. */
+  async find(requestId: string, madeAtMs: number): Promise<LedgerRequest | undefined> {
+    const day = localDayOf(madeAtMs);
+    return await this.#database
       .selectFrom('usage_events')
-      .select('request_id')
-      .where('local_day', 'in', daysOf({ first, last }))
-      .where('request_id', 'in', requestIds)
-      .execute();
-    const present = new Set(rows.map(({ request_id }) => request_id));
-    return requestIds.filter((id) => !present.has(id));
+      .selectAll()
+      .where('local_day', 'in', [addLocalDays(day, -1), day, addLocalDays(day, 1)])
+      .where('request_id', '=', requestId)
+      .executeTakeFirst();
   }
-}
-
-/** Every day by name: each is looked up in its key. */
-function daysOf({ first, last }: DayRange): LocalDay[] {
-  const days: LocalDay[] = [];
-  for (let day = first; day <= last; day = addLocalDays(day, 1)) days.push(day);
-  return days;
 }

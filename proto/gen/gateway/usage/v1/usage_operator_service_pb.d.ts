@@ -6,6 +6,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { UsageTotals } from "./usage_service_pb.js";
 import type { UsageRecorded } from "./usage_recorded_pb.js";
+import type { RequestLogged } from "./request_log_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -150,6 +151,13 @@ export declare type FindRequestResponse = Message<"gateway.usage.v1.FindRequestR
    * @generated from field: gateway.usage.v1.UsageRecorded request = 1;
    */
   request?: UsageRecorded | undefined;
+
+  /**
+   * Absent: the log has no such request, or does not keep requests of its day any more.
+   *
+   * @generated from field: gateway.usage.v1.RequestLogged log = 2;
+   */
+  log?: RequestLogged | undefined;
 };
 
 /**
@@ -157,6 +165,75 @@ export declare type FindRequestResponse = Message<"gateway.usage.v1.FindRequestR
  * Use `create(FindRequestResponseSchema)` to create a new message.
  */
 export declare const FindRequestResponseSchema: GenMessage<FindRequestResponse>;
+
+/**
+ * @generated from message gateway.usage.v1.ListRequestsRequest
+ */
+export declare type ListRequestsRequest = Message<"gateway.usage.v1.ListRequestsRequest"> & {
+  /**
+   * Empty: all tokens.
+   *
+   * @generated from field: string token_id = 1;
+   */
+  tokenId: string;
+
+  /**
+   * As clients named it, or the id of the provider that was asked. Empty: all models.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * Unspecified: all.
+   *
+   * @generated from field: gateway.usage.v1.RequestFilter filter = 3;
+   */
+  filter: RequestFilter;
+
+  /**
+   * Received then or later. Absent: since ever.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 4;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Received before. Absent: until now.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 5;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * 0 means 20. At most 1000.
+   *
+   * @generated from field: uint32 limit = 6;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message gateway.usage.v1.ListRequestsRequest.
+ * Use `create(ListRequestsRequestSchema)` to create a new message.
+ */
+export declare const ListRequestsRequestSchema: GenMessage<ListRequestsRequest>;
+
+/**
+ * @generated from message gateway.usage.v1.ListRequestsResponse
+ */
+export declare type ListRequestsResponse = Message<"gateway.usage.v1.ListRequestsResponse"> & {
+  /**
+   * @generated from field: repeated gateway.usage.v1.RequestLogged requests = 1;
+   */
+  requests: RequestLogged[];
+};
+
+/**
+ * Describes the message gateway.usage.v1.ListRequestsResponse.
+ * Use `create(ListRequestsResponseSchema)` to create a new message.
+ */
+export declare const ListRequestsResponseSchema: GenMessage<ListRequestsResponse>;
 
 /**
  * @generated from message gateway.usage.v1.ReconcileDayRequest
@@ -391,7 +468,59 @@ export enum UsageGrouping {
 export declare const UsageGroupingSchema: GenEnum<UsageGrouping>;
 
 /**
- * What all tokens used, for operators.
+ * Which requests are looked for.
+ *
+ * @generated from enum gateway.usage.v1.RequestFilter
+ */
+export enum RequestFilter {
+  /**
+   * @generated from enum value: REQUEST_FILTER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Those that REQUEST_ENDING_FAILED says.
+   *
+   * @generated from enum value: REQUEST_FILTER_FAILED = 1;
+   */
+  FAILED = 1,
+
+  /**
+   * Those that more than one account was tried for.
+   *
+   * @generated from enum value: REQUEST_FILTER_MOVED = 2;
+   */
+  MOVED = 2,
+
+  /**
+   * Those whose answer began late.
+   *
+   * @generated from enum value: REQUEST_FILTER_SLOW = 3;
+   */
+  SLOW = 3,
+
+  /**
+   * Those that REQUEST_ENDING_REFUSED says.
+   *
+   * @generated from enum value: REQUEST_FILTER_REFUSED = 4;
+   */
+  REFUSED = 4,
+
+  /**
+   * Those that REQUEST_ENDING_ABORTED says.
+   *
+   * @generated from enum value: REQUEST_FILTER_ABORTED = 5;
+   */
+  ABORTED = 5,
+}
+
+/**
+ * Describes the enum gateway.usage.v1.RequestFilter.
+ */
+export declare const RequestFilterSchema: GenEnum<RequestFilter>;
+
+/**
+ * What all tokens used, and what became of their requests, for operators.
  *
  * @generated from service gateway.usage.v1.UsageReportService
  */
@@ -407,7 +536,7 @@ export declare const UsageReportService: GenService<{
     output: typeof ReportUsageResponseSchema;
   },
   /**
-   * What the ledger has of one request.
+   * What the ledger and the request log have of one request.
    *
    * @generated from rpc gateway.usage.v1.UsageReportService.FindRequest
    */
@@ -415,6 +544,16 @@ export declare const UsageReportService: GenService<{
     methodKind: "unary";
     input: typeof FindRequestRequestSchema;
     output: typeof FindRequestResponseSchema;
+  },
+  /**
+   * Requests of the log that match, newest first.
+   *
+   * @generated from rpc gateway.usage.v1.UsageReportService.ListRequests
+   */
+  listRequests: {
+    methodKind: "unary";
+    input: typeof ListRequestsRequestSchema;
+    output: typeof ListRequestsResponseSchema;
   },
 }>;
 

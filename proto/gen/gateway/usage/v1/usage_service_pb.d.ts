@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { UsageRecorded } from "./usage_recorded_pb.js";
+import type { RequestLogged } from "./request_log_pb.js";
 
 /**
  * Describes the file gateway/usage/v1/usage_service.proto.
@@ -20,13 +21,6 @@ export declare type GetUsageRequest = Message<"gateway.usage.v1.GetUsageRequest"
    * @generated from field: string token_id = 1;
    */
   tokenId: string;
-
-  /**
-   * Requests that have ended and must be in the answer: the call waits for them, two seconds at most.
-   *
-   * @generated from field: repeated string include_request_ids = 2;
-   */
-  includeRequestIds: string[];
 };
 
 /**
@@ -48,13 +42,6 @@ export declare type GetUsageResponse = Message<"gateway.usage.v1.GetUsageRespons
    * @generated from field: gateway.usage.v1.UsagePeriod last_seven_days = 2;
    */
   lastSevenDays?: UsagePeriod | undefined;
-
-  /**
-   * Those of include_request_ids that were not in the ledger in time.
-   *
-   * @generated from field: repeated string missing_request_ids = 3;
-   */
-  missingRequestIds: string[];
 };
 
 /**
@@ -213,6 +200,11 @@ export declare type RecordRequest = Message<"gateway.usage.v1.RecordRequest"> & 
    * @generated from field: repeated gateway.usage.v1.UsageRecorded events = 1;
    */
   events: UsageRecorded[];
+
+  /**
+   * @generated from field: repeated gateway.usage.v1.RequestLogged logs = 2;
+   */
+  logs: RequestLogged[];
 };
 
 /**
@@ -246,7 +238,8 @@ export declare const RecordResponseSchema: GenMessage<RecordResponse>;
  */
 export declare const UsageQueryService: GenService<{
   /**
-   * Today and the last seven local days of one token.
+   * Today and the last seven local days of one token. Waits, a second at most, until all usage that had been published before
+   * the call is in the ledger.
    *
    * @generated from rpc gateway.usage.v1.UsageQueryService.GetUsage
    */
@@ -274,7 +267,7 @@ export declare const UsageQueryService: GenService<{
  */
 export declare const UsageIngestService: GenService<{
   /**
-   * Stores events, each once. Answers after the commit.
+   * Stores events and log entries, each once. Answers after the commit.
    *
    * @generated from rpc gateway.usage.v1.UsageIngestService.Record
    */

@@ -1,7 +1,7 @@
 import { ConfigError, type Credential, type Environment, isTokenUrl, type Secret } from '@gateway/config';
 import { readRequiredKeys } from '@gateway/pool-broker/credentials/credential-config';
-import { Sealer } from '@gateway/pool-broker/credentials/sealing/sealer';
-import { toCredentialText } from '@gateway/pool-broker/credentials/stored-accounts/credential-text';
+import { toCredentialText } from '@gateway/pool-broker/credentials/credential-text';
+import { Encryption } from '@gateway/pool-broker/credentials/encryption';
 import { callOptions, openControlPlane } from '../../control-plane/control-plane.ts';
 import { openStoredAccounts } from '../../control-plane/stored-accounts.ts';
 import { servedBy } from '../../control-plane/unimplemented.ts';
@@ -21,7 +21,7 @@ export interface AddFlags {
   readonly scopes?: readonly string[];
 }
 
-/** Seals a credential and keeps it with its account. @throws ConfigError that says what is wrong, before anything is changed. */
+/** Encrypts a credential and keeps it with its account. @throws ConfigError that says what is wrong, before anything is changed. */
 export async function addAccount(
   env: Environment,
   id: string,
@@ -29,7 +29,7 @@ export async function addAccount(
   input: SecretInput,
   terminal: Pick<Terminal, 'note'>,
 ): Promise<void> {
-  const sealer = new Sealer(readRequiredKeys(env));
+  const encryption = new Encryption(readRequiredKeys(env));
   checkFlags(flags);
   await checkName(env, id);
   await using stored = await openStoredAccounts(env);
@@ -46,11 +46,11 @@ export async function addAccount(
     models: flags.models,
     maxConcurrency: flags.maxConcurrency,
     credentialKind: flags.kind,
-    credential: sealer.seal({ accountId: id, field: 'credential' }, toCredentialText(credential)),
+    credential: encryption.encrypt({ accountId: id, field: 'credential' }, toCredentialText(credential)),
     state: 'active',
   });
   if (!added) throw new ConfigError([`There is an account ${id} in the database already. Remove it first.`]);
-  terminal.note(`added ${id} (${flags.kind}), sealed with the key ${sealer.currentKeyId}`);
+  terminal.note(`added ${id} (${flags.kind}), sealed with the key ${encryption.currentKeyId}`);
 }
 
 function checkFlags({ kind, tokenUrl, clientId, clientSecretFile, scopes }: AddFlags): void {

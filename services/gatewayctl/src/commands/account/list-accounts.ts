@@ -1,6 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Environment } from '@gateway/config';
-import type { StoredAccount } from '@gateway/pool-broker/credentials/stored-accounts/stored-account';
+import type { StoredAccount } from '@gateway/pool-broker/credentials/account-table';
 import { type Account, AccountState, AttemptResult, type Cooldown } from '@gateway/proto/pool/v1/account_pb.js';
 import { callOptions, openControlPlane } from '../../control-plane/control-plane.ts';
 import { knowsTheDatabase, openStoredAccounts } from '../../control-plane/stored-accounts.ts';

@@ -1,18 +1,18 @@
 import type { Environment } from '@gateway/config';
 import { readRequiredKeys } from '@gateway/pool-broker/credentials/credential-config';
-import { Sealer } from '@gateway/pool-broker/credentials/sealing/sealer';
-import { type RotationProgress, rotateKeys } from '@gateway/pool-broker/credentials/stored-accounts/rotate-keys';
+import { Encryption } from '@gateway/pool-broker/credentials/encryption';
+import { type RotationProgress, rotateKeys } from '@gateway/pool-broker/credentials/rotate-keys';
 import { openStoredAccounts } from '../../control-plane/stored-accounts.ts';
 import type { Terminal } from '../../output/terminal.ts';
 
-/** Seals everything with the current key, and tells how far it is. */
+/** Encrypts everything with the current key, and tells how far it is. */
 export async function rotateAccountKeys(env: Environment, terminal: Pick<Terminal, 'note'>): Promise<RotationProgress> {
-  const sealer = new Sealer(readRequiredKeys(env));
+  const encryption = new Encryption(readRequiredKeys(env));
   await using stored = await openStoredAccounts(env);
   let progress: RotationProgress = { total: 0, done: 0, refused: [] };
-  for await (progress of rotateKeys(stored.database, sealer)) {
+  for await (progress of rotateKeys(stored.database, encryption)) {
     if (isWorthALine(progress))
-      terminal.note(`${progress.done} of ${progress.total} are sealed with ${sealer.currentKeyId}`);
+      terminal.note(`${progress.done} of ${progress.total} are sealed with ${encryption.currentKeyId}`);
   }
   for (const place of progress.refused) terminal.note(`can't be opened with any of ACCOUNT_KEYS: ${place}`);
   return progress;

@@ -1,16 +1,16 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { AttemptGivenUp, type AttemptTrace } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptGivenUp, type LoggedAttempt } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { enumWord } from '../../output/enum-word.ts';
 
 /** How an attempt ended, in one word for a table. */
-export function attemptWord({ result, givenUp }: AttemptTrace): string {
-  if (result === AttemptResult.UNSPECIFIED) return 'under_way';
+export function attemptWord({ result, givenUp }: LoggedAttempt): string {
+  if (result === AttemptResult.UNSPECIFIED) return 'not_ended';
   return givenUp === AttemptGivenUp.UNSPECIFIED ? enumWord(AttemptResult, result) : enumWord(AttemptGivenUp, givenUp);
 }
 
 /** How an attempt ended, in a sentence. */
-export function attemptResultText(attempt: AttemptTrace): string {
+export function attemptResultText(attempt: LoggedAttempt): string {
   const { result, givenUp, upstreamStatus, retryAt, firstByte } = attempt;
   if (givenUp !== AttemptGivenUp.UNSPECIFIED) return givenUpTexts[givenUp];
   const status = upstreamStatus === 0 || result === AttemptResult.SUCCEEDED ? '' : ` (${upstreamStatus})`;
@@ -29,7 +29,7 @@ const givenUpTexts: Readonly<Record<AttemptGivenUp, string>> = {
 };
 
 const resultTexts: Readonly<Record<AttemptResult, string>> = {
-  [AttemptResult.UNSPECIFIED]: 'It is under way',
+  [AttemptResult.UNSPECIFIED]: 'It had not ended',
   [AttemptResult.SUCCEEDED]: 'The provider answered',
   [AttemptResult.RATE_LIMITED]: 'The provider said that the account is limited',
   [AttemptResult.UNAUTHORIZED]: 'The provider refused the account',

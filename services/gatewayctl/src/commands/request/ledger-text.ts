@@ -4,7 +4,7 @@ import { enumWord } from '../../output/enum-word.ts';
 import { formatTable } from '../../output/table.ts';
 import { tokensText } from './tokens-text.ts';
 
-/** What the ledger has of a request, which is less than its edge had. */
+/** What the ledger has of a request, which is less than the log had. */
 export function ledgerText(request: UsageRecorded): string {
   const { requestId, admittedAt, tokenId, endpoint, provider, model, outcome, localDay } = request;
   const admitted = admittedAt === undefined ? 'unknown' : timestampDate(admittedAt).toISOString();

@@ -1,15 +1,15 @@
 import { toJson } from '@bufbuild/protobuf';
-import { timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
-import { type RequestTrace, RequestTraceSchema, TraceFilter } from '@gateway/proto/edge/v1/request_trace_service_pb.js';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestFilter, type UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { Client } from '@gateway/rpc';
 import { callOptions } from '../../control-plane/control-plane.ts';
-import type { Edge } from '../../control-plane/edges.ts';
 import { durationText } from '../../output/duration-text.ts';
 import { formatTable } from '../../output/table.ts';
 import type { Terminal } from '../../output/terminal.ts';
-import { askEdges } from './ask-edges.ts';
 import { endingText } from './request-text.ts';
 
-export const statusNames = ['failed', 'moved', 'slow', 'refused', 'aborted', 'running'] as const;
+export const statusNames = ['failed', 'moved', 'slow', 'refused', 'aborted'] as const;
 
 export interface ListFlags {
   readonly token?: string;
@@ -19,52 +19,42 @@ export interface ListFlags {
   readonly json?: boolean;
 }
 
-/** Prints the latest requests of all edges that match, newest first. */
-export async function listRequests(edges: readonly Edge[], flags: ListFlags, terminal: Terminal): Promise<void> {
-  const request = {
-    tokenId: flags.token ?? '',
-    model: flags.model ?? '',
-    filter: flags.status === undefined ? TraceFilter.UNSPECIFIED : filters[flags.status],
-    limit: flags.last,
-  };
-  const answers = await askEdges(edges, ({ traces }) => traces.listTraces(request, callOptions), terminal);
-  const traces = answers
-    .flatMap((answer) => answer.traces)
-    .sort((one, other) => receivedAtMs(other) - receivedAtMs(one))
-    .slice(0, flags.last);
-  if (flags.json) {
-    await terminal.print(traces.map((trace) => `${JSON.stringify(toJson(RequestTraceSchema, trace))}\n`).join(''));
+/** Prints the latest requests that match, newest first. */
+export async function listRequests(
+  report: Pick<Client<typeof UsageReportService>, 'listRequests'>,
+  { token = '', model = '', status, last, json = false }: ListFlags,
+  terminal: Terminal,
+): Promise<void> {
+  const filter = status === undefined ? RequestFilter.UNSPECIFIED : filters[status];
+  const { requests } = await report.listRequests({ tokenId: token, model, filter, limit: last }, callOptions);
+  if (json) {
+    await terminal.print(requests.map((each) => `${JSON.stringify(toJson(RequestLoggedSchema, each))}\n`).join(''));
     return;
   }
-  if (traces.length === 0) terminal.note('No request of those that edges remember matches.');
-  else await terminal.print(formatTable(headings, traces.map(toRow)));
+  if (requests.length === 0) terminal.note('No request of the log matches.');
+  else await terminal.print(formatTable(headings, requests.map(toRow)));
 }
 
-const filters: Readonly<Record<(typeof statusNames)[number], TraceFilter>> = {
-  failed: TraceFilter.FAILED,
-  moved: TraceFilter.MOVED,
-  slow: TraceFilter.SLOW,
-  refused: TraceFilter.REFUSED,
-  aborted: TraceFilter.ABORTED,
-  running: TraceFilter.RUNNING,
+const filters: Readonly<Record<(typeof statusNames)[number], RequestFilter>> = {
+  failed: RequestFilter.FAILED,
+  moved: RequestFilter.MOVED,
+  slow: RequestFilter.SLOW,
+  refused: RequestFilter.REFUSED,
+  aborted: RequestFilter.ABORTED,
 };
 
 const headings = ['received', 'request', 'token', 'model', 'accounts', 'ended', 'first byte', 'total'];
 
-function toRow(trace: RequestTrace): readonly string[] {
-  const { requestId, receivedAt, tokenId, model, attempts, moments } = trace;
+function toRow(request: RequestLogged): readonly string[] {
+  const { requestId, receivedAt, tokenId, model, attempts, moments } = request;
   return [
     receivedAt === undefined ? '' : timestampDate(receivedAt).toISOString(),
     requestId,
     tokenId,
     model,
     attempts.map(({ accountId }) => accountId).join(' → '),
-    endingText(trace),
+    endingText(request),
     moments?.firstByte === undefined ? '–' : durationText(moments.firstByte),
     moments?.ended === undefined ? '–' : durationText(moments.ended),
   ];
-}
-
-function receivedAtMs({ receivedAt }: RequestTrace): number {
-  return receivedAt === undefined ? 0 : timestampMs(receivedAt);
 }

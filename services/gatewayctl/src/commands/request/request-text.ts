@@ -1,49 +1,47 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import type { SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import {
-  type AttemptTrace,
+  type LoggedAttempt,
   type NoAccount,
   NoAccountCause,
   RequestEnding,
-  type RequestTrace,
-} from '@gateway/proto/edge/v1/request_trace_service_pb.js';
-import type { SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
+  type RequestLogged,
+} from '@gateway/proto/usage/v1/request_log_pb.js';
 import { durationText } from '../../output/duration-text.ts';
 import { formatTable } from '../../output/table.ts';
 import { attemptResultText, attemptWord } from './attempt-text.ts';
 import { tokensText } from './tokens-text.ts';
 
-/** The story of a request, for a person: what it was, how it went from account to account, and why. */
-export function requestText(trace: RequestTrace): string {
-  const { attempts, noAccount } = trace;
+/** A request for a person: what it was, how it went from account to account, and why. */
+export function requestText(request: RequestLogged): string {
+  const { attempts, noAccount } = request;
   const sentences = [
     ...attempts.map((attempt, index) => `${index + 1}. ${attemptSentence(attempt)}${skippedText(attempt.skipped)}`),
     ...(noAccount === undefined
       ? []
       : [`${noAccountSentence(noAccount, attempts.length)}${skippedText(noAccount.skipped)}`]),
   ];
-  return [headText(trace), attempts.length === 0 ? '' : attemptsTable(attempts), sentences.map(line).join('')]
+  return [headText(request), attempts.length === 0 ? '' : attemptsTable(attempts), sentences.map(line).join('')]
     .filter((part) => part !== '')
     .join('\n');
 }
 
 /** How a request ended, in a few words: "failed with 429 pool_exhausted". */
-export function endingText({ ending, status, errorCode, moved, slow }: RequestTrace): string {
+export function endingText({ ending, status, errorCode, moved, slow }: RequestLogged): string {
   const traits = [moved ? 'moved' : '', slow ? 'slow' : ''].filter((trait) => trait !== '').join(', ');
-  const what = ending === RequestEnding.RUNNING ? endingWords[ending] : `${endingWords[ending]} with ${status}`;
-  return `${what}${errorCode === '' ? '' : ` ${errorCode}`}${traits === '' ? '' : ` (${traits})`}`;
+  return `${endingWords[ending]} with ${status}${errorCode === '' ? '' : ` ${errorCode}`}${traits === '' ? '' : ` (${traits})`}`;
 }
 
 const endingWords: Readonly<Record<RequestEnding, string>> = {
   [RequestEnding.UNSPECIFIED]: 'ended',
-  [RequestEnding.RUNNING]: 'under way',
   [RequestEnding.COMPLETED]: 'completed',
   [RequestEnding.REFUSED]: 'refused',
   [RequestEnding.FAILED]: 'failed',
   [RequestEnding.ABORTED]: 'left by its client,',
 };
 
-function headText(trace: RequestTrace): string {
-  const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, usage } = trace;
+function headText(request: RequestLogged): string {
+  const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, usage } = request;
   return formatTable(
     ['request', requestId],
     [
@@ -52,14 +50,14 @@ function headText(trace: RequestTrace): string {
       ['token', tokenId],
       ['endpoint', endpoint],
       ['model', model === '' ? 'not known: the body was not read' : model],
-      ['ended', endingText(trace)],
-      ['tokens', usage === undefined ? 'none booked' : tokensText(usage)],
-      ['times', timesText(trace)],
+      ['ended', endingText(request)],
+      ['tokens', usage === undefined ? 'none recorded' : tokensText(usage)],
+      ['times', timesText(request)],
     ],
   );
 }
 
-function timesText({ moments }: RequestTrace): string {
+function timesText({ moments }: RequestLogged): string {
   if (moments === undefined) return '';
   const { admitted, bodyRead, waitedForRoom, firstAttempt, firstByte, ended } = moments;
   const parts: readonly (readonly [string, number | undefined])[] = [
@@ -74,7 +72,7 @@ function timesText({ moments }: RequestTrace): string {
   return [...told, ...waited].join(', ');
 }
 
-function attemptsTable(attempts: readonly AttemptTrace[]): string {
+function attemptsTable(attempts: readonly LoggedAttempt[]): string {
   return formatTable(
     ['attempt', 'account', 'model', 'result', 'status', 'began after', 'first byte', 'took'],
     attempts.map((attempt, index) => [
@@ -90,7 +88,7 @@ function attemptsTable(attempts: readonly AttemptTrace[]): string {
   );
 }
 
-function attemptSentence(attempt: AttemptTrace): string {
+function attemptSentence(attempt: LoggedAttempt): string {
   const { accountId, reason, amended, asked, acquired } = attempt;
   const why = reason === '' ? '' : ` (${reason})`;
   const waited =

@@ -1,42 +1,30 @@
 import { create } from '@bufbuild/protobuf';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   AttemptGivenUp,
   NoAccountCause,
   RequestEnding,
-  type RequestTrace,
-} from '@gateway/proto/edge/v1/request_trace_service_pb.js';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { FindRequestResponseSchema } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+  type RequestLogged,
+} from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { RpcError } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
-import type { Edge } from '../../control-plane/edges.ts';
 import { RememberingTerminal } from '../../output/__fixtures__/remembering-terminal.ts';
-import { edgeWith, movedId, movedRequest } from './__fixtures__/edges.ts';
-import { type OpenLedger, showRequest } from './show-request.ts';
-
-const noLedger: OpenLedger = () => Promise.reject(new Error('no ledger here'));
-const awayEdge: Edge = {
-  url: 'http://away',
-  traces: {
-    getTrace: () => Promise.reject(new RpcError('unavailable', 'refused')),
-    listTraces: () => Promise.reject(new RpcError('unavailable', 'refused')),
-  },
-};
+import { movedId, movedRequest, reportOf } from './__fixtures__/moved-request.ts';
+import { showRequest } from './show-request.ts';
 
 async function shown(
-  edges: readonly Edge[],
-  { named = movedId, openLedger = noLedger, json = false }: { named?: string; openLedger?: OpenLedger; json?: boolean },
+  logs: readonly RequestLogged[],
+  { named = movedId, recorded, json = false }: { named?: string; recorded?: UsageRecorded; json?: boolean } = {},
 ) {
   const terminal = new RememberingTerminal();
-  const found = await showRequest({ edges, openLedger }, named, { json }, terminal);
+  const found = await showRequest(reportOf(logs, recorded), named, { json }, terminal);
   return { found, text: terminal.printed, notes: terminal.notes };
 }
-const textOf = async (trace: RequestTrace) => (await shown([edgeWith(trace)], {})).text;
+const textOf = async (request: RequestLogged) => (await shown([request])).text;
 
 describe('gatewayctl request', () => {
-  it('tells the story of a request: what it was, each attempt, and why', async () => {
-    const { found, text } = await shown([edgeWith(movedRequest())], {});
+  it('says what became of a request: what it was, each attempt, and why', async () => {
+    const { found, text } = await shown([movedRequest()]);
     expect(found).toBe(true);
     expect(text).toContain('completed with 200 (moved)');
     expect(text).toContain('1200 in (1000 of them cached), 80 out');
@@ -51,7 +39,7 @@ describe('gatewayctl request', () => {
     );
   });
 
-  it('tells why there was no account', async () => {
+  it('says why there was no account', async () => {
     const failed = { ending: RequestEnding.FAILED, attempts: [], moved: false };
     const retryAt = movedRequest().attempts[0]?.retryAt;
     const exhausted = await textOf(
@@ -79,47 +67,42 @@ describe('gatewayctl request', () => {
       { givenUp: AttemptGivenUp.CLIENT_STALLED, result: AttemptResult.SUCCEEDED },
       'The client took nothing of the answer for too long, and was cut off.',
     ],
-    [{ result: AttemptResult.UNSPECIFIED }, 'It is under way.'],
+    [{ result: AttemptResult.UNSPECIFIED }, 'It had not ended.'],
     [{ result: AttemptResult.SERVER_ERROR, firstByte: 5 }, 'The provider failed in the middle of the answer.'],
     [{ result: AttemptResult.SUCCEEDED, acquired: 2_001, asked: 1 }, 'for which the broker took 2.0 s'],
-  ])('tells of an attempt %j', async (attempt, sentence) => {
+  ])('has an attempt %j', async (attempt, sentence) => {
     expect(await textOf(movedRequest({ attempts: [attempt] }))).toContain(sentence);
   });
 
-  it('finds a request by the id of its answer, on whichever edge served it', async () => {
-    const edges = [edgeWith(), awayEdge, edgeWith(movedRequest())];
-    const { found, notes } = await shown(edges, { named: `chatcmpl-${movedId}` });
-    expect(found).toBe(true);
-    expect(notes).toEqual(['http://away: did not answer (refused)']);
+  it('finds a request by the id of its answer', async () => {
+    expect(await shown([movedRequest()], { named: `chatcmpl-${movedId}` })).toMatchObject({ found: true, notes: [] });
   });
 
   it('can be JSON', async () => {
-    const { text } = await shown([edgeWith(movedRequest())], { json: true });
+    const { text } = await shown([movedRequest()], { json: true });
     expect(JSON.parse(text)).toMatchObject({ requestId: movedId, attempts: [{ accountId: 'responses/team-a' }, {}] });
   });
 
-  it('has what the ledger has when no edge knows the request', async () => {
-    const { found, text, notes } = await shown([edgeWith(), edgeWith()], { openLedger: ledgerWith(booked) });
+  it('has what the ledger has when the log does not have the request', async () => {
+    const { found, text, notes } = await shown([], { recorded });
     expect(found).toBe(true);
-    expect(notes[0]).toContain('None of the 2 edges that were asked knows the request');
+    expect(notes[0]).toContain('The request log does not have the request');
     expect(text).toMatch(/outcome +aborted/);
     expect(text).toMatch(/tokens +10 in, 5 out, estimated/);
   });
 
-  it('says so when nobody knows the request, or the ledger can not be asked', async () => {
-    const unknown = await shown([edgeWith()], { openLedger: ledgerWith(undefined) });
+  it('says so when neither has the request', async () => {
+    const unknown = await shown([]);
     expect(unknown).toMatchObject({ found: false, text: '' });
     expect(unknown.notes.at(-1)).toContain('does not have it either');
-    const alone = await shown([awayEdge], {});
-    expect(alone.notes.slice(-2)).toEqual(['No edge answered.', 'The ledger could not be asked (no ledger here).']);
   });
 
   it('refuses a text without an id, and says where ids are', async () => {
-    await expect(shown([edgeWith()], { named: 'msg_01' })).rejects.toThrow(/request list/);
+    await expect(shown([], { named: 'msg_01' })).rejects.toThrow(/request list/);
   });
 });
 
-const booked = create(UsageRecordedSchema, {
+const recorded = create(UsageRecordedSchema, {
   requestId: movedId,
   tokenId: 'token-1',
   provider: 'provider_a',
@@ -129,13 +112,3 @@ const booked = create(UsageRecordedSchema, {
   estimated: true,
   outcome: Outcome.ABORTED,
 });
-
-function ledgerWith(request: UsageRecorded | undefined): OpenLedger {
-  return async () => ({
-    report: {
-      findRequest: async () => create(FindRequestResponseSchema, request === undefined ? {} : { request }),
-      reportUsage: () => Promise.reject(new Error('not expected here')),
-    },
-    async [Symbol.asyncDispose]() {},
-  });
-}

@@ -55,7 +55,13 @@ describe('gatewayctl usage report', () => {
   it('says what to do when the address does not serve it, or the days are the wrong way round', async () => {
     await using world = await openUsageWorld();
     const flags = { ...november, by: 'day', format: 'table' } as const;
-    const elsewhere = { report: { reportUsage: unimplemented, findRequest: unimplemented } };
+    const elsewhere = {
+      report: {
+        reportUsage: unimplemented,
+        listRequests: () => Promise.reject(new Error('not expected here')),
+        findRequest: unimplemented,
+      },
+    };
     await expect(reportUsage(elsewhere, flags, world.terminal)).rejects.toThrow(/admin port of usage-query/);
     const backwards = reportUsage(world.plane, { ...flags, to: '2026-10-31' }, world.terminal);
     await expect(backwards).rejects.toThrow(/--to is before --from/);

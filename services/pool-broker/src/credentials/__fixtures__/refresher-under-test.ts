@@ -1,16 +1,10 @@
-import { createSecretKey } from 'node:crypto';
 import { type OAuthCredential, Secret } from '@gateway/config';
 import { ManualClock } from '@gateway/time';
 import { expect } from 'vitest';
 import type { CredentialEvents } from '../credential-events.ts';
-import type { GrantStore } from '../grants/grant-store.ts';
-import { MemoryGrantStore } from '../grants/memory-grant-store.ts';
-import type { OAuthAccount } from '../oauth/oauth-account.ts';
-import type { TokenAnswer } from '../oauth/token-answer.ts';
-import { type RefresherParts, TokenRefresher } from '../oauth/token-refresher.ts';
-import { MemoryRefreshLock } from '../refresh-lock/memory-refresh-lock.ts';
-import type { RefreshLock } from '../refresh-lock/refresh-lock.ts';
-import { Sealer } from '../sealing/sealer.ts';
+import { type GrantStore, MemoryGrantStore, type OAuthAccount } from '../grant-store.ts';
+import type { TokenAnswer } from '../token-endpoint.ts';
+import { type RefresherParts, TokenRefresher } from '../token-refresher.ts';
 
 export const sampleCredential: OAuthCredential = {
   kind: 'oauth',
@@ -23,40 +17,44 @@ export const sampleCredential: OAuthCredential = {
 
 export const sampleOAuthAccount: OAuthAccount = { id: 'p/a', pool: 'p', credential: sampleCredential };
 
-export const keyOfTests = { id: 'k', key: createSecretKey(Buffer.alloc(32, 1)) };
-
-/** Answers in turn; each may take its time. */
+/** Answers in order; each may take its time. */
 export type ScriptedAnswer = TokenAnswer | (() => Promise<TokenAnswer>);
 
 export function tokensNumbered(n: number, expiresAtMs = 3_600_000): TokenAnswer {
   return { kind: 'tokens', accessToken: new Secret(`at-${n}`), refreshToken: new Secret(`rt-${n}`), expiresAtMs };
 }
 
-/** What several refreshers share: a store, a lock, a clock, and an endpoint that does what it is told. */
-export function worldOf(
-  answers: ScriptedAnswer[],
-  changes: { readonly store?: GrantStore; readonly lock?: RefreshLock } = {},
-) {
+/** Grants of several replicas, with a lock whose time never runs out. */
+export class SharedMemoryStore extends MemoryGrantStore {
+  holder: string | undefined;
+
+  override lock: GrantStore['lock'] = async (_account, holder) => {
+    this.holder ??= holder;
+    return this.holder === holder ? 'locked' : 'busy';
+  };
+
+  override unlock: GrantStore['unlock'] = async (_account, holder) => {
+    if (this.holder === holder) this.holder = undefined;
+  };
+}
+
+/** What several refreshers share: a store, a clock, and an endpoint with scripted answers. */
+export function worldOf(answers: ScriptedAnswer[], store: GrantStore = new SharedMemoryStore()) {
   const clock = new ManualClock(0);
-  const store = changes.store ?? new MemoryGrantStore();
-  const lock = changes.lock ?? new MemoryRefreshLock(clock);
-  const sealer = new Sealer([keyOfTests]);
   const asked: string[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const stop = new AbortController();
   const events: CredentialEvents = {
-    refreshEnded: (_pool, result) => told.push(result),
-    notPersisted: () => told.push('not persisted'),
-    unreadable: () => told.push('unreadable'),
+    refreshEnded: (_pool, result) => reported.push(result),
+    notPersisted: () => reported.push('not persisted'),
+    unreadable: () => reported.push('unreadable'),
     accountsRefused: () => undefined,
-    tokensKeptIn: () => undefined,
+    tokensKeptInMemory: () => undefined,
     notRead: () => undefined,
   };
   const refresher = (more: Partial<Pick<RefresherParts, 'endpoint'>> = {}) =>
     new TokenRefresher({
       store,
-      lock,
-      sealer,
       clock,
       events,
       random: () => 0,
@@ -64,10 +62,10 @@ export function worldOf(
       signal: stop.signal,
       endpoint: async ({ refreshToken }) => {
         asked.push(refreshToken.reveal());
-        const answer = answers.shift() ?? expect.fail('nobody expected another question');
+        const answer = answers.shift() ?? expect.fail('no further question was expected');
         return typeof answer === 'function' ? answer() : answer;
       },
       ...more,
     });
-  return { clock, store, lock, sealer, asked, told, refresher, stop };
+  return { clock, store, asked, reported, refresher, stop };
 }

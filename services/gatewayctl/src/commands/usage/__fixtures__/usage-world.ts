@@ -17,7 +17,11 @@ import { RememberingTerminal } from '../../../output/__fixtures__/remembering-te
 export async function openUsageWorld() {
   const { database, ...opened } = await openTestSqlite();
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const ingest = createUsageIngestService({ batchEvents: 500, retentionDays: 90 }, { database }, runtime);
+  const ingest = createUsageIngestService(
+    { batchEvents: 500, retentionDays: 90, logRetentionDays: 7 },
+    { database },
+    runtime,
+  );
   const query = createUsageQueryService({ waitMs: 0 }, { database }, runtime);
   const identity = createIdentityService({ hashKeys: [{ id: 'k', secret: Buffer.alloc(32) }] }, { database }, runtime);
   const recorder = directClientOf(ingest.routes, UsageIngestService);

@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { PiecedBytes } from './buffer-list.ts';
+import { JsonBody } from './json-body.ts';
+import { JsonSkimmer } from './json-scanner.ts';
+
+function skim(text: string | Buffer, chunkBytes = Number.POSITIVE_INFINITY): JsonSkimmer {
+  const bytes = Buffer.from(text);
+  const skimmer = new JsonSkimmer();
+  for (let at = 0; at < bytes.length; at += chunkBytes) skimmer.push(bytes.subarray(at, at + chunkBytes));
+  skimmer.end();
+  return skimmer;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function skims(text: string, chunkBytes?: number): boolean {
+  try {
+    skim(text, chunkBytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('JsonSkimmer', () => {
+  it('agrees with JSON.parse on valid texts, however they are split', () => {
+    fc.assert(
+      fc.property(
+        fc.jsonValue(),
+        fc.constantFrom(0, 2),
+        fc.integer({ min: 1, max: 7 }),
+        (value, indent, chunkBytes) => {
+          expect(skims(JSON.stringify(value, null, indent), chunkBytes)).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it('agrees with JSON.parse on texts with one character changed, left out or put in', () => {
+    const characters = fc.constantFrom(...'{}[]",:0123.eE+-\\ tfnu\n\u0001'.split(''));
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.nat(), characters, fc.constantFrom(0, 1, 2), (value, place, character, kind) => {
+        const text = JSON.stringify(value);
+        const at = place % text.length;
+        const mutant = text.slice(0, at) + (kind === 0 ? '' : character) + text.slice(at + (kind === 2 ? 0 : 1));
+        expect(skims(mutant)).toBe(isJson(mutant));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it.each([
+    '',
+    ' ',
+    '01',
+    '-',
+    '1.',
+    '1e',
+    '1e+',
+    'tru',
+    'nul',
+    '{"a"}',
+    '{"a":1,}',
+    '[1,]',
+    '[1 2]',
+    '"\\x"',
+    '"\\u12g4"',
+    '{} {}',
+    '\ufeff{}',
+  ])('refuses %j as JSON.parse does', (text) => {
+    expect(isJson(text)).toBe(false);
+    expect(() => skim(text)).toThrow(expect.objectContaining({ code: 'invalid_json' }));
+  });
+
+  it.each([
+    ['within a string', [0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]],
+    ['at its end', [0x22, 0xe2, 0x82]],
+  ])('refuses text that is not UTF-8 %s', (_, bytes) => {
+    expect(() => skim(Buffer.from(bytes))).toThrow(expect.objectContaining({ code: 'invalid_json' }));
+  });
+
+  it('finds the top-level members of an object and nothing deeper', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.integer({ min: 1, max: 9 }), (object, chunkBytes) => {
+        const text = Buffer.from(JSON.stringify(object, null, 1));
+        const body = new JsonBody(new PiecedBytes([text]), skim(text, chunkBytes));
+        const parsed: Record<string, unknown> = JSON.parse(text.toString());
+        for (const key of Object.keys(parsed)) expect(body.value(key)).toEqual(parsed[key]);
+        expect(body.value('no such key')).toBe(parsed['no such key']);
+      }),
+    );
+  });
+
+  it('reads an escaped key and takes the last of a repeated one', () => {
+    const text = Buffer.from('{"mod\\u0065l":"a","model":"b"}');
+    expect(new JsonBody(new PiecedBytes([text]), skim(text)).value('model')).toBe('b');
+  });
+
+  it('refuses what is nested too deep, before the text has ended', () => {
+    const skimmer = new JsonSkimmer({ maxDepth: 256 });
+    skimmer.push(Buffer.from('['.repeat(256)));
+    expect(() => skimmer.push(Buffer.from('['))).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+  });
+
+  it('knows what it is in at any depth, objects from arrays', () => {
+    const deep = (levels: number) => `${'{"a":['.repeat(levels)}1${']}'.repeat(levels)}`;
+    for (const levels of [1, 31, 32, 33, 127]) {
+      expect(skims(deep(levels))).toBe(true);
+      expect(skims(deep(levels).replace('1]}', '1}]'))).toBe(false);
+      expect(skims(deep(levels).replace(/\}$/, ']'))).toBe(false);
+    }
+  });
+
+  it('refuses too many values', () => {
+    const skimmer = new JsonSkimmer({ maxTokens: 100 });
+    expect(() => skimmer.push(Buffer.from(`[${'{},'.repeat(100)}`))).toThrow(
+      expect.objectContaining({ code: 'invalid_request' }),
+    );
+  });
+
+  it('refuses too many members of the top-level object, and only there', () => {
+    const object = `{${Array.from({ length: 4 }, (_, n) => `"k${n}":0`).join()}}`;
+    expect(() => new JsonSkimmer({ maxMembers: 3 }).push(Buffer.from(object))).toThrow(
+      expect.objectContaining({ code: 'invalid_request' }),
+    );
+    new JsonSkimmer({ maxMembers: 3 }).push(Buffer.from(`{"inside":${object}}`));
+  });
+
+  it('refuses control characters in strings, wherever the text is split', () => {
+    for (const character of ['\u0000', '\n', '\u001f']) {
+      for (const chunkBytes of [1, 2, 3, 64]) expect(skims(`{"key":"ab${character}"}`, chunkBytes)).toBe(false);
+    }
+    expect(skims('{"key":"ab\u007f\u0080"}', 1)).toBe(true);
+  });
+
+  it('takes lone surrogates: escapes are not characters yet', () => {
+    expect(skims('{"a":"\\ud800"}')).toBe(true);
+  });
+});
+
+describe('JsonBody', () => {
+  it('lists the members in the order of the text, repeated keys included', () => {
+    const text = Buffer.from('{"b":1, "a": [2], "b":{}}');
+    const { memberList } = new JsonBody(new PiecedBytes([text]), skim(text));
+    expect(
+      memberList.map(({ key, valueStart, valueEnd }) => [key, text.toString('utf8', valueStart, valueEnd)]),
+    ).toEqual([
+      ['b', '1'],
+      ['a', '[2]'],
+      ['b', '{}'],
+    ]);
+  });
+
+  it('refuses a value that is not an object', () => {
+    const text = Buffer.from('[1]');
+    expect(() => new JsonBody(new PiecedBytes([text]), skim(text))).toThrow(
+      expect.objectContaining({ code: 'invalid_request' }),
+    );
+  });
+});

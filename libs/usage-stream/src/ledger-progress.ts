@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@gateway/telemetry';
+import type { NatsConnection } from 'nats';
+import { connectNats } from './connect-nats.ts';
+import { type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
+
+/** Pause between two looks at the consumer. */
+const pollMs = 15;
+
+/** How far the ledger has come with the stream: the consumer acknowledges a message when it is committed. */
+export class LedgerProgress implements AsyncDisposable {
+  readonly #names: UsageStreamNames;
+  readonly #closing = new AbortController();
+  readonly #connecting: Promise<unknown>;
+  #connection: NatsConnection | undefined;
+
+  /** Connects in the background. */
+  static open(urls: readonly string[], logger: Logger, names = usageStreamNames): LedgerProgress {
+    return new LedgerProgress(urls, logger, names);
+  }
+
+  private constructor(urls: readonly string[], logger: Logger, names: UsageStreamNames) {
+    this.#names = names;
+    this.#connecting = connectNats(urls, logger, this.#closing.signal).then(
+      (connection) => {
+        this.#connection = connection;
+      },
+      () => undefined,
+    );
+  }
+
+  /**
+   * Resolves when everything that the stream had taken before the call is in the ledger.
+   * @throws when NATS does not say so in `timeoutMs`.
+   */
+  async untilRecorded(timeoutMs: number): Promise<void> {
+    if (this.#connection === undefined || this.#connection.isClosed())
+      throw new Error('there is no connection to NATS');
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
+    const manager = await this.#connection.jetstreamManager({ timeout: timeoutMs, checkAPI: false });
+    const { stream, consumer } = this.#names;
+    // Both at once: what was taken before the call is counted by both.
+    const lastTaken = manager.streams.info(stream).then(({ state }) => state.last_seq);
+    for (;;) {
+      const [target, progress] = await Promise.all([lastTaken, manager.consumers.info(stream, consumer)]);
+      const isAllStored = progress.num_pending + progress.num_ack_pending === 0;
+      if (isAllStored || progress.ack_floor.stream_seq >= target) return;
+      await sleep(pollMs, undefined, { signal });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new Error('The service ends.'));
+    await this.#connecting;
+    await this.#connection?.close();
+  }
+}

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
+import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { createLogger } from '@gateway/telemetry';
+import { testBackends } from '@gateway/testkit';
+import { AckPolicy } from 'nats';
+import { describe, expect, it } from 'vitest';
+import { connectNats, ensureUsageStream, LedgerProgress, UsagePublisher } from '../src/index.ts';
+
+const logger = createLogger('test', 'silent');
+const batch = (requestId: string) => ({ events: [create(UsageRecordedSchema, { requestId })], logs: [] });
+
+describe('the progress of the ledger', () => {
+  it('is waited for until what the stream had taken before is acknowledged, and not for what comes later', async () => {
+    await using world = await openWorld();
+    await expect.poll(() => world.progress.untilRecorded(1_000).then(() => 'all', String)).toBe('all');
+    await world.publisher.publish(batch('before'));
+    await expect(world.progress.untilRecorded(100)).rejects.toThrow();
+    let isOver = false;
+    const waiting = world.progress.untilRecorded(10_000).then(() => {
+      isOver = true;
+    });
+    const first = await world.next();
+    await world.publisher.publish(batch('after'));
+    await world.next();
+    expect(isOver).toBe(false);
+    first?.ack();
+    await waiting;
+  });
+
+  it('is not known without NATS, and says so at once', async () => {
+    await using progress = LedgerProgress.open(['nats://127.0.0.1:9'], logger);
+    await expect(progress.untilRecorded(10_000)).rejects.toThrow('no connection');
+  });
+});
+
+async function openWorld() {
+  await using stack = new AsyncDisposableStack();
+  const { natsUrl } = await testBackends();
+  const id = randomUUID();
+  const names = { stream: `USAGE-${id}`, subject: `usage.${id}`, consumer: 'usage-ingest' };
+  const connection = await connectNats([natsUrl], logger);
+  stack.defer(() => connection.close());
+  const manager = await connection.jetstreamManager();
+  await ensureUsageStream(manager, undefined, names);
+  stack.defer(async () => void (await manager.streams.delete(names.stream)));
+  await manager.consumers.add(names.stream, { durable_name: names.consumer, ack_policy: AckPolicy.Explicit });
+  const consumer = await connection.jetstream().consumers.get(names.stream, names.consumer);
+  const publisher = stack.use(UsagePublisher.open([natsUrl], logger, { names }));
+  const progress = stack.use(LedgerProgress.open([natsUrl], logger, names));
+  const open = stack.move();
+  return { publisher, progress, next: () => consumer.next(), [Symbol.asyncDispose]: () => open.disposeAsync() };
+}

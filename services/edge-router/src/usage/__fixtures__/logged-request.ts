@@ -1,0 +1,73 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { type AcquireResponse, AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { type RequestEnd, RequestLogEntry } from '../request-log.ts';
+
+export const slowMs = 10_000;
+
+/** The log entry of a made-up request, on a clock that moves by `wait` alone. */
+export class LoggedRequest {
+  readonly entry: RequestLogEntry;
+  #nowMs = 1_000;
+
+  constructor(requestId = 'r', receivedAtMs = 0) {
+    this.entry = new RequestLogEntry({ requestId, endpoint: '/v1/messages', receivedAtMs, slowMs }, () => this.#nowMs);
+  }
+
+  get message(): RequestLogged {
+    return this.entry.message;
+  }
+
+  wait(ms: number): this {
+    this.#nowMs += ms;
+    return this;
+  }
+
+  /** Authenticated, admitted and read. */
+  read(model = 'gateway/sterk', tokenId = 't'): this {
+    this.entry.onAuthenticated(tokenId);
+    this.entry.onAdmitted();
+    this.entry.onModel(model);
+    return this;
+  }
+
+  /** The next account, after half a millisecond of the broker's. */
+  lease(name: string): this {
+    this.entry.onAsking();
+    this.wait(0.5).entry.onAcquired(leased(name));
+    return this;
+  }
+
+  /** The account answers, in whole. */
+  answer(): this {
+    this.entry.onAnswering();
+    return this.fail(AttemptResult.SUCCEEDED, 200);
+  }
+
+  fail(result: AttemptResult, upstreamStatus = 0): this {
+    this.entry.onAttemptEnded({ result, upstreamStatus });
+    return this;
+  }
+
+  /** The broker has nothing (more). */
+  exhaust(retryAtMs?: number): this {
+    const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
+    const value = retryAt === undefined ? {} : { retryAt };
+    this.entry.onAsking();
+    this.entry.onAcquired(create(AcquireResponseSchema, { result: { case: 'exhausted', value } }));
+    return this;
+  }
+
+  end(end: Partial<RequestEnd> = {}): this {
+    this.entry.onEnded({ status: 200, errorCode: undefined, clientLeft: false, waitedForRoomMs: 0, ...end });
+    return this;
+  }
+}
+
+function leased(name: string): AcquireResponse {
+  const value = { pool: 'pool', accountId: `pool/${name}`, model: 'gpt-5.5' };
+  const skipped = [{ pool: 'pool', model: 'gpt-5.5', reason: 'cooling after 429', count: 3 }];
+  return create(AcquireResponseSchema, { result: { case: 'lease', value }, reason: 'why', skipped });
+}

@@ -1,0 +1,257 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  AttemptGivenUp,
+  NoAccountCause,
+  RequestEnding,
+  type RequestLogged,
+} from '@gateway/proto/usage/v1/request_log_pb.js';
+import { Metrics } from '@gateway/telemetry';
+import { ManualClock } from '@gateway/time';
+import { describe, expect, it } from 'vitest';
+import { LoggedRequest, slowMs } from './__fixtures__/logged-request.ts';
+import { isPlainSuccess, RequestLog, toLogFields } from './request-log.ts';
+
+const { RATE_LIMITED, REJECTED, SERVER_ERROR, CANCELLED } = AttemptResult;
+const read = () => new LoggedRequest().read();
+const givenUp = (request: LoggedRequest, why: AttemptGivenUp) => {
+  request.entry.onAttemptEnded({ result: CANCELLED }, why);
+  return request;
+};
+const answering = () => {
+  const request = read().lease('a');
+  request.entry.onAnswering();
+  return request;
+};
+
+describe('the ending of a request', () => {
+  it.each([
+    ['completed when its account answered', read().lease('a').answer().end(), RequestEnding.COMPLETED],
+    [
+      'refused when the client must mend it',
+      read().end({ status: 400, errorCode: 'invalid_json' }),
+      RequestEnding.REFUSED,
+    ],
+    [
+      "refused when it is over the token's limits",
+      read().end({ status: 429, errorCode: 'rate_limit_exceeded' }),
+      RequestEnding.REFUSED,
+    ],
+    [
+      'refused when the provider refuses it, in the words of the gateway or its own',
+      read().lease('a').fail(REJECTED, 413).end({ status: 413, errorCode: 'upstream_rejected' }),
+      RequestEnding.REFUSED,
+    ],
+    [
+      'refused when the provider refuses it after the answer has begun',
+      answering().fail(REJECTED, 0).end(),
+      RequestEnding.REFUSED,
+    ],
+    [
+      'refused when no format can carry it',
+      givenUp(read().lease('a'), AttemptGivenUp.NOT_EXPRESSIBLE).end({
+        status: 400,
+        errorCode: 'unsupported_content',
+      }),
+      RequestEnding.REFUSED,
+    ],
+    [
+      'failed when every account is limited',
+      read().exhaust().end({ status: 429, errorCode: 'pool_exhausted' }),
+      RequestEnding.FAILED,
+    ],
+    [
+      'failed when the provider failed, whose own answer went to the client',
+      read().lease('a').fail(RATE_LIMITED, 429).end({ status: 429 }),
+      RequestEnding.FAILED,
+    ],
+    [
+      "failed when a provider's status went to the client without its words",
+      read().lease('a').fail(SERVER_ERROR, 402).end({ status: 402, errorCode: 'upstream_rejected' }),
+      RequestEnding.FAILED,
+    ],
+    [
+      'failed when no account could serve it',
+      read().end({ status: 503, errorCode: 'providers_unavailable' }),
+      RequestEnding.FAILED,
+    ],
+    ['failed when its answer broke off', answering().fail(SERVER_ERROR).end(), RequestEnding.FAILED],
+    [
+      'failed when the adapter was lost in the middle, even if the connection had to be cut',
+      givenUp(answering(), AttemptGivenUp.ADAPTER_AWAY).end({ status: 499, clientLeft: true }),
+      RequestEnding.FAILED,
+    ],
+    [
+      'aborted when the client left in the middle',
+      givenUp(answering(), AttemptGivenUp.CLIENT_LEFT).end({ status: 499, clientLeft: true }),
+      RequestEnding.ABORTED,
+    ],
+    [
+      'aborted when the client was cut off because it took nothing',
+      givenUp(answering(), AttemptGivenUp.CLIENT_STALLED).end({ status: 499, clientLeft: true }),
+      RequestEnding.ABORTED,
+    ],
+    [
+      'failed when its answer lasted too long',
+      givenUp(answering(), AttemptGivenUp.TOO_LONG).end(),
+      RequestEnding.FAILED,
+    ],
+    [
+      'aborted when the client left before the first byte',
+      givenUp(read().lease('a'), AttemptGivenUp.CLIENT_LEFT).end({ status: 499, clientLeft: true }),
+      RequestEnding.ABORTED,
+    ],
+  ])('is %s', (_what, { message }, ending) => {
+    expect(message.ending).toBe(ending);
+  });
+});
+
+describe('a plain success', () => {
+  it('is none that moved, failed, was refused, amended or slow', () => {
+    const moved = read().lease('a').fail(RATE_LIMITED).lease('b').answer().end();
+    expect(moved.message.moved).toBe(true);
+    const amended = read().lease('a');
+    amended.entry.onAmended('sealed_reasoning');
+    const failed = read().end({ status: 500, errorCode: 'internal_error' });
+    const refused = read().end({ status: 400, errorCode: 'invalid_json' });
+    const slow = read().lease('a').wait(slowMs).answer().end();
+    for (const { message } of [moved, amended.answer().end(), failed, refused, slow]) {
+      expect(isPlainSuccess(message)).toBe(false);
+    }
+    expect(isPlainSuccess(read().lease('a').answer().end().message)).toBe(true);
+  });
+
+  it('is slow by the time to its first byte, not by its length or by how slowly the client sent it', () => {
+    expect(read().lease('a').wait(slowMs).answer().end().message.slow).toBe(true);
+    const long = read().lease('a');
+    long.entry.onAnswering();
+    expect(long.wait(slowMs).fail(AttemptResult.SUCCEEDED).end().message.slow).toBe(false);
+    const slowSender = new LoggedRequest().wait(slowMs).read().lease('a').answer().end();
+    expect(slowSender.message.slow).toBe(false);
+    const gaveUp = read().lease('a').wait(slowMs).fail(AttemptResult.TIMEOUT).end({ status: 503 });
+    expect(gaveUp.message.slow).toBe(true);
+  });
+});
+
+describe('the log entry of a request', () => {
+  it('has each attempt with its account, why it was taken, what was passed over, and its moments', () => {
+    const { message } = read()
+      .wait(1)
+      .lease('a')
+      .wait(100)
+      .fail(AttemptResult.RATE_LIMITED, 429)
+      .lease('b')
+      .wait(200)
+      .answer()
+      .wait(3)
+      .end();
+    expect(message).toMatchObject({ tokenId: 't', model: 'gateway/sterk' });
+    expect(message.moments).toMatchObject({ admitted: 0, bodyRead: 0, firstAttempt: 1.5, firstByte: 302, ended: 305 });
+    expect(message.noAccount).toBeUndefined();
+    expect(message.attempts[0]?.firstByte).toBeUndefined();
+    expect(message.attempts).toMatchObject([
+      {
+        accountId: 'pool/a',
+        reason: 'why',
+        skipped: [{ reason: 'cooling after 429', count: 3 }],
+        asked: 1,
+        acquired: 1.5,
+        ended: 101.5,
+        result: AttemptResult.RATE_LIMITED,
+        upstreamStatus: 429,
+      },
+      { accountId: 'pool/b', asked: 101.5, acquired: 102, firstByte: 302, ended: 302 },
+    ]);
+  });
+
+  it('has why there was no account', () => {
+    const { message } = read().exhaust(5_000).end({ status: 429, errorCode: 'pool_exhausted' });
+    expect(message.noAccount).toMatchObject({ cause: NoAccountCause.EXHAUSTED, retryAt: { seconds: 5n } });
+    const away = read();
+    away.entry.onAsking();
+    away.wait(1_000).entry.onBrokerAway();
+    expect(away.message.noAccount).toMatchObject({ cause: NoAccountCause.BROKER_AWAY, asked: 0, answered: 1_000 });
+  });
+
+  it('keeps what was said first of how an attempt ended', () => {
+    const { message } = read().lease('a').answer().wait(5).fail(AttemptResult.CANCELLED);
+    expect(message.attempts[0]).toMatchObject({ result: AttemptResult.SUCCEEDED, ended: 0.5 });
+  });
+
+  it('keeps no more of a model than its id can be long', () => {
+    expect(new LoggedRequest().read('m'.repeat(1_000_000)).message.model).toBe('m'.repeat(100));
+  });
+});
+
+describe("a request's line in the process' own log", () => {
+  it('names its attempts by pool and result, and never an account', () => {
+    const { message } = new LoggedRequest('id')
+      .read()
+      .lease('secret-account')
+      .wait(100)
+      .fail(AttemptResult.RATE_LIMITED, 429)
+      .exhaust()
+      .end({ status: 429, errorCode: 'pool_exhausted' });
+    const fields = toLogFields(message);
+    expect(fields).toEqual({
+      requestId: 'id',
+      endpoint: '/v1/messages',
+      status: 429,
+      ending: 'failed',
+      tokenId: 't',
+      model: 'gateway/sterk',
+      code: 'pool_exhausted',
+      attempts: [{ pool: 'pool', model: 'gpt-5.5', result: 'rate_limited', upstreamStatus: 429, seconds: 0.1 }],
+      noAccount: 'exhausted',
+      seconds: 0.1005,
+    });
+    expect(JSON.stringify(fields)).not.toContain('secret-account');
+  });
+
+  it('has little of a request that did not come far', () => {
+    const fields = toLogFields(new LoggedRequest('id').end({ status: 401, errorCode: 'unauthorized' }).message);
+    expect(fields).toEqual({
+      requestId: 'id',
+      endpoint: '/v1/messages',
+      status: 401,
+      ending: 'refused',
+      code: 'unauthorized',
+      seconds: 0,
+    });
+  });
+});
+
+describe('the request log', () => {
+  const setUp = () => {
+    const logged: RequestLogged[] = [];
+    const clock = new ManualClock(1_000_000);
+    const metrics = new Metrics();
+    const room = { left: Number.POSITIVE_INFINITY };
+    const outbox = { log: (message: RequestLogged) => room.left-- > 0 && logged.push(message) > 0 };
+    return { log: new RequestLog(outbox, metrics, clock), logged, clock, metrics, room };
+  };
+  const refused = () => read().end({ status: 429, errorCode: 'rate_limit_exceeded' });
+
+  it('takes no more than a hundred refused requests in a second, and counts the others', async () => {
+    const { log, logged, clock, metrics } = setUp();
+    for (let n = 0; n < 250; n++) log.add(refused().entry);
+    log.add(read().lease('a').answer().end().entry);
+    expect(logged).toHaveLength(101);
+    expect(await metrics.exposition()).toContain('gateway_edge_request_log_dropped_total{reason="rate"} 150');
+    clock.advanceMs(1_000);
+    log.add(refused().entry);
+    expect(logged).toHaveLength(102);
+  });
+
+  it('has no request without a valid token', () => {
+    const { log, logged } = setUp();
+    log.add(new LoggedRequest('id').end({ status: 401, errorCode: 'unauthorized' }).entry);
+    expect(logged).toEqual([]);
+  });
+
+  it('counts what the outbox has no room for', async () => {
+    const { log, metrics, room } = setUp();
+    room.left = 0;
+    log.add(read().lease('a').answer().end().entry);
+    expect(await metrics.exposition()).toContain('gateway_edge_request_log_dropped_total{reason="backlog"} 1');
+  });
+});

@@ -1,0 +1,292 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { type TimestampSchema, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { GatewayErrorCode } from '@gateway/errors';
+import { type Usage, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import {
+  AttemptGivenUp,
+  type LoggedAttempt,
+  LoggedAttemptSchema,
+  type NoAccount,
+  NoAccountCause,
+  NoAccountSchema,
+  RequestEnding,
+  type RequestLogged,
+  RequestLoggedSchema,
+  RequestMomentsSchema,
+} from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { Metrics } from '@gateway/telemetry';
+import type { Clock } from '@gateway/time';
+import type { Outbox } from './outbox.ts';
+
+/** An edge logs so many requests a second at most of those that no account was tried for: a flood of refusals ends here. */
+const maxRefusedPerSecond = 100;
+
+/** Hands what became of requests to the outbox, as far as there is room: usage goes first. */
+export class RequestLog {
+  readonly #outbox: Pick<Outbox, 'log'>;
+  readonly #clock: Clock;
+  readonly #dropped: ReturnType<Metrics['counter']>;
+  #second = 0;
+  #refused = 0;
+
+  constructor(outbox: Pick<Outbox, 'log'>, metrics: Metrics, clock: Clock) {
+    this.#outbox = outbox;
+    this.#clock = clock;
+    this.#dropped = metrics.counter({
+      name: 'gateway_edge_request_log_dropped_total',
+      help: `Requests that are not in the request log: more than ${maxRefusedPerSecond} refused ones in a second (rate), or the outbox was too full (backlog).`,
+      labels: ['reason'],
+    });
+  }
+
+  /** A request has ended. One whose token is not known is not logged: anybody can send as many of them as they like. */
+  add({ message }: RequestLogEntry): void {
+    if (message.tokenId === '') return;
+    if (message.attempts.length === 0 && !this.#takeRefused()) this.#dropped.inc({ reason: 'rate' });
+    else if (!this.#outbox.log(message)) this.#dropped.inc({ reason: 'backlog' });
+  }
+
+  #takeRefused(): boolean {
+    const second = Math.floor(this.#clock.nowMs() / 1_000);
+    if (second !== this.#second) this.#refused = 0;
+    this.#second = second;
+    return ++this.#refused <= maxRefusedPerSecond;
+  }
+}
+
+export interface LoggedRequest {
+  readonly requestId: string;
+  /** Absent: as empty. */
+  readonly clientRequestId?: string;
+  readonly endpoint: string;
+  readonly receivedAtMs: number;
+  /** An answer that began so late after the request was read is slow. Default: none is. */
+  readonly slowMs?: number;
+}
+
+/** The broker learns more of an attempt's end. */
+export interface AttemptEnd {
+  readonly result?: AttemptResult;
+  readonly upstreamStatus?: number;
+  readonly retryAt?: MessageInitShape<typeof TimestampSchema> | undefined;
+}
+
+export interface RequestEnd {
+  /** The HTTP status that was sent, or would have been. */
+  readonly status: number;
+  /** The error that the client got before anything of an answer; undefined when there was none. */
+  readonly errorCode: GatewayErrorCode | undefined;
+  /** The client left before the end. */
+  readonly clientLeft: boolean;
+  /** How long the request waited for room for its body, in milliseconds. */
+  readonly waitedForRoomMs: number;
+}
+
+/** Writes down what becomes of one request while it goes on. Never what was said in it. */
+export class RequestLogEntry {
+  /** As far as the request has come. */
+  readonly message: RequestLogged;
+  readonly #moments = create(RequestMomentsSchema);
+  readonly #slowMs: number;
+  readonly #monotonicMs: () => number;
+  readonly #startedAt: number;
+  #asked = 0;
+
+  /** @param monotonicMs a clock that never jumps. */
+  constructor(request: LoggedRequest, monotonicMs = () => performance.now()) {
+    const { requestId, clientRequestId = '', endpoint, receivedAtMs, slowMs = Number.POSITIVE_INFINITY } = request;
+    const receivedAt = timestampFromMs(receivedAtMs);
+    this.message = create(RequestLoggedSchema, { requestId, clientRequestId, endpoint, receivedAt });
+    this.message.moments = this.#moments;
+    this.#slowMs = slowMs;
+    this.#monotonicMs = monotonicMs;
+    this.#startedAt = monotonicMs();
+  }
+
+  /** Milliseconds since the request was received. */
+  get elapsedMs(): number {
+    return this.#monotonicMs() - this.#startedAt;
+  }
+
+  onAuthenticated(tokenId: string): void {
+    this.message.tokenId = tokenId;
+  }
+
+  onAdmitted(): void {
+    this.#moments.admitted = this.#now();
+  }
+
+  /** The body is read, and names a model. */
+  onModel(model: string): void {
+    this.#moments.bodyRead = this.#now();
+    // A copy: a slice would keep the whole text in memory, which is as long as a client likes.
+    this.message.model = Buffer.from(model.slice(0, longestModel)).toString();
+  }
+
+  /** The broker is asked for an account. */
+  onAsking(): void {
+    this.#asked = this.#now();
+  }
+
+  /** The broker has answered: an attempt begins, or there is no account. */
+  onAcquired({ result, reason, skipped }: AcquireResponse): void {
+    if (result.case !== 'lease') {
+      const retryAt = result.case === 'exhausted' ? result.value.retryAt : undefined;
+      const why = { cause: causes[result.case ?? 'unavailable'], reason, skipped };
+      return this.#endWithoutAccount(create(NoAccountSchema, retryAt === undefined ? why : { ...why, retryAt }));
+    }
+    const { pool, accountId, model } = result.value;
+    const acquired = this.#now();
+    this.#moments.firstAttempt ??= acquired;
+    this.message.attempts.push(
+      create(LoggedAttemptSchema, { pool, accountId, model, reason, skipped, asked: this.#asked, acquired }),
+    );
+    this.message.moved = this.message.attempts.length > 1;
+  }
+
+  /** The broker could not be reached. */
+  onBrokerAway(): void {
+    this.#endWithoutAccount(create(NoAccountSchema, { cause: NoAccountCause.BROKER_AWAY }));
+  }
+
+  /** The first content of an answer is there. */
+  onAnswering(): void {
+    if (this.#attempt !== undefined) this.#attempt.firstByte = this.#now();
+  }
+
+  /** The attempt could be made only without something that the provider refused. */
+  onAmended(amended: string): void {
+    if (this.#attempt !== undefined) this.#attempt.amended = amended;
+  }
+
+  /** The first call for an attempt counts. */
+  onAttemptEnded(
+    { result = AttemptResult.UNSPECIFIED, upstreamStatus = 0, retryAt }: AttemptEnd,
+    givenUp = AttemptGivenUp.UNSPECIFIED,
+  ): void {
+    const attempt = this.#attempt;
+    if (attempt === undefined || attempt.ended !== undefined) return;
+    Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, givenUp });
+    if (retryAt !== undefined) attempt.retryAt = create(LoggedAttemptSchema, { retryAt }).retryAt;
+  }
+
+  /** The client was cut off because it took nothing, whether or not the attempt had ended well. */
+  onClientStalled(): void {
+    if (this.#attempt !== undefined) this.#attempt.givenUp = AttemptGivenUp.CLIENT_STALLED;
+  }
+
+  onBooked(usage: Omit<Usage, '$typeName'>): void {
+    const { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated } = usage;
+    this.message.usage = create(UsageSchema, { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated });
+  }
+
+  onEnded(end: RequestEnd): void {
+    const moments = this.#moments;
+    moments.ended = this.#now();
+    moments.waitedForRoom = end.waitedForRoomMs;
+    moments.firstByte = this.#attempt?.firstByte;
+    this.message.status = end.status;
+    this.message.errorCode = end.errorCode ?? '';
+    this.message.ending = endingOf(end, this.#attempt);
+    // How slowly a client sends is its own affair.
+    const { bodyRead } = moments;
+    this.message.slow = bodyRead !== undefined && (moments.firstByte ?? moments.ended) - bodyRead >= this.#slowMs;
+  }
+
+  get #attempt(): LoggedAttempt | undefined {
+    return this.message.attempts.at(-1);
+  }
+
+  #endWithoutAccount(why: NoAccount): void {
+    this.message.noAccount = Object.assign(why, { asked: this.#asked, answered: this.#now() });
+  }
+
+  /** To a hundredth of a millisecond. */
+  #now(): number {
+    return Math.round(this.elapsedMs * 100) / 100;
+  }
+}
+
+const longestModel = 100;
+
+const causes = {
+  exhausted: NoAccountCause.EXHAUSTED,
+  unavailable: NoAccountCause.UNAVAILABLE,
+  unknownModel: NoAccountCause.UNKNOWN_MODEL,
+} as const;
+
+/** How a request ended, in one word for operators. */
+function endingOf(end: RequestEnd, last: LoggedAttempt | undefined): RequestEnding {
+  const wasRejected = last?.result === AttemptResult.REJECTED;
+  if (last !== undefined && brokeOff(last)) return wasRejected ? RequestEnding.REFUSED : RequestEnding.FAILED;
+  if (end.clientLeft) return RequestEnding.ABORTED;
+  if (end.status < 400) return RequestEnding.COMPLETED;
+  if (end.status >= 500 || end.errorCode === 'pool_exhausted') return RequestEnding.FAILED;
+  // A provider's own status goes to clients of some endpoints: only a refusal of the request is about the request.
+  const isOfProvider = end.errorCode === undefined || end.errorCode === 'upstream_rejected';
+  const isForClientToMend = last?.ended === undefined || !isOfProvider || wasRejected;
+  return isForClientToMend ? RequestEnding.REFUSED : RequestEnding.FAILED;
+}
+
+/** True when an answer had begun, and ended otherwise than as a whole, though the client was there. */
+function brokeOff({ firstByte, ended, result, givenUp }: LoggedAttempt): boolean {
+  const isClients = givenUp === AttemptGivenUp.CLIENT_LEFT || givenUp === AttemptGivenUp.CLIENT_STALLED;
+  return firstByte !== undefined && ended !== undefined && result !== AttemptResult.SUCCEEDED && !isClients;
+}
+
+/** True for a request that its first account served in whole, just as it was sent, and in time. */
+export function isPlainSuccess({ ending, moved, slow, attempts }: RequestLogged): boolean {
+  const isAmended = attempts.some(({ amended }) => amended !== '');
+  return ending === RequestEnding.COMPLETED && !moved && !slow && !isAmended;
+}
+
+/** A request as one line of the process' own log. Pools are named, accounts never. */
+export function toLogFields(message: RequestLogged): Readonly<Record<string, unknown>> {
+  const { requestId, clientRequestId, endpoint, status, ending, tokenId, model, errorCode } = message;
+  const { attempts, noAccount, moments, usage } = message;
+  const fields = {
+    requestId,
+    clientRequestId,
+    endpoint,
+    status,
+    ending: wordOf(RequestEnding, ending),
+    tokenId,
+    model,
+    code: errorCode,
+    attempts: attempts.length === 0 ? undefined : attempts.map(attemptFields),
+    noAccount: noAccount && wordOf(NoAccountCause, noAccount.cause),
+    firstByteSeconds: seconds(moments?.firstByte),
+    inputTokens: usage && Number(usage.inputTokens),
+    outputTokens: usage && Number(usage.outputTokens),
+    seconds: seconds(moments?.ended),
+  };
+  return withoutEmpty(fields);
+}
+
+function attemptFields({ pool, model, result, upstreamStatus, amended, givenUp, acquired, ended }: LoggedAttempt) {
+  return withoutEmpty({
+    pool,
+    model,
+    result: wordOf(AttemptResult, result),
+    upstreamStatus: upstreamStatus === 0 ? undefined : upstreamStatus,
+    amended,
+    givenUp: givenUp === AttemptGivenUp.UNSPECIFIED ? undefined : wordOf(AttemptGivenUp, givenUp),
+    seconds: seconds(ended === undefined ? undefined : ended - acquired),
+  });
+}
+
+function withoutEmpty(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== ''));
+}
+
+/** The name of an enum's value in lower case: `rate_limited`. */
+function wordOf(names: Readonly<Record<number, string>>, value: number): string {
+  return (names[value] ?? 'unknown').toLowerCase();
+}
+
+/** To a tenth of a millisecond: finer means nothing. */
+function seconds(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.round(ms * 10) / 10_000;
+}

@@ -1,0 +1,74 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { type ListRequestsRequest, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { directClient, serviceRoute } from '@gateway/rpc';
+
+/** The services of a gateway whose log has these requests, and what it was asked for. */
+export function reportOf(logs: readonly RequestLogged[], recorded?: UsageRecorded) {
+  const asked: ListRequestsRequest[] = [];
+  const route = serviceRoute(UsageReportService, {
+    findRequest: ({ requestId }) => {
+      const log = logs.find((each) => each.requestId === requestId);
+      return { ...(log === undefined ? {} : { log }), ...(recorded === undefined ? {} : { request: recorded }) };
+    },
+    listRequests: (request) => {
+      asked.push(request);
+      return { requests: [...logs] };
+    },
+    reportUsage: () => ({}),
+  });
+  return { ...directClient(route), asked };
+}
+
+export const movedId = '01a1fc6b-b507-756f-be4c-3808a428abd2';
+
+/** The members of a log entry, and none of those that make it a message already. */
+type TraceFields = Extract<MessageInitShape<typeof RequestLoggedSchema>, { readonly $typeName?: never }>;
+
+/** A request that went from a limited account to another, which served it. */
+export function movedRequest(more: TraceFields = {}): RequestLogged {
+  return create(RequestLoggedSchema, {
+    requestId: movedId,
+    receivedAt: timestampFromMs(Date.parse('2026-11-21T09:00:00Z')),
+    tokenId: 'token-1',
+    endpoint: '/v1/chat/completions',
+    model: 'gateway/sterk',
+    ending: RequestEnding.COMPLETED,
+    status: 200,
+    moved: true,
+    usage: { inputTokens: 1_200n, cachedTokens: 1_000n, outputTokens: 80n },
+    moments: { admitted: 0.5, bodyRead: 1, firstAttempt: 2, firstByte: 340, ended: 2_100 },
+    attempts: [
+      {
+        accountId: 'responses/team-a',
+        pool: 'responses',
+        model: 'gpt-5.5',
+        reason: 'its session is bound to it',
+        asked: 1,
+        acquired: 2,
+        ended: 122,
+        result: AttemptResult.RATE_LIMITED,
+        upstreamStatus: 429,
+        retryAt: timestampFromMs(Date.parse('2026-11-21T11:00:00Z')),
+      },
+      {
+        accountId: 'responses/team-b',
+        pool: 'responses',
+        model: 'gpt-5.5',
+        reason: 'the only one that could',
+        skipped: [{ pool: 'responses', model: 'gpt-5.5', reason: 'cooling after 429', count: 4 }],
+        asked: 122,
+        acquired: 123,
+        firstByte: 340,
+        ended: 2_100,
+        result: AttemptResult.SUCCEEDED,
+        upstreamStatus: 200,
+        amended: 'sealed_reasoning',
+      },
+    ],
+    ...more,
+  });
+}

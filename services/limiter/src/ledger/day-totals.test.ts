@@ -1,0 +1,130 @@
+import { createLogger } from '@gateway/telemetry';
+import { ManualClock } from '@gateway/time';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { watchedMetrics } from '../../test/watched-metrics.ts';
+import type { DayTotalUnknown } from '../store/limit-store.ts';
+import { MemoryLimitStore } from '../store/memory-limit-store.ts';
+import { DayTotals } from './day-totals.ts';
+import type { Ledger } from './usage-ledger.ts';
+
+const noonMs = Date.parse('2026-11-20T11:00:00Z');
+const key = 'token:1';
+const day = '2026-11-20';
+
+describe('day totals', () => {
+  let clock: ManualClock;
+  let store: MemoryLimitStore;
+  let watched: ReturnType<typeof watchedMetrics>;
+  let totals: DayTotals;
+  const recorded = new Set<string>();
+  const dayTotal = vi.fn<Ledger['dayTotal']>();
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    clock = new ManualClock(noonMs);
+    store = new MemoryLimitStore({ clock, maxKeys: 10 });
+    watched = watchedMetrics();
+    recorded.clear();
+    dayTotal.mockReset();
+    dayTotal.mockImplementation(async (_key, _day, requestIds) => ({
+      totalTokens: recorded.size,
+      includedIds: requestIds.filter((id) => recorded.has(id)),
+    }));
+    totals = open(1_000);
+  });
+  afterEach(() => {
+    totals[Symbol.dispose]();
+    vi.useRealTimers();
+  });
+
+  function open(everyMs: number): DayTotals {
+    const logger = createLogger('limiter', 'silent');
+    const ledger = { covers: (each: string) => each.startsWith('token:'), dayTotal };
+    return new DayTotals({ store, ledger, clock, metrics: watched.metrics, logger, everyMs });
+  }
+  const settle = (requestId: string) => store.settle({ key, requestId, localDay: day, tokens: 1, hasLedger: true });
+  const settleMany = async (count: number) => {
+    for (let n = 0; n < count; n++) await settle(`request-${n}`);
+  };
+  const pass = async (seconds: number) => {
+    for (let n = 0; n < seconds; n++) {
+      clock.advanceMs(1_000);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+  };
+
+  it('are loaded once for many who need one at a time, and apart for each key and day', async () => {
+    const asked = ['token:1', 'token:1', 'token:2', 'token:1'].map((each) => totals.load(each, day));
+    await Promise.all([...asked, totals.load('token:1', '2026-11-21')]);
+    expect(dayTotal).toHaveBeenCalledTimes(3);
+  });
+
+  it('are tried again, by one request in a while, after the ledger failed', async () => {
+    const pendingIds = vi.spyOn(store, 'pendingIds');
+    dayTotal.mockRejectedValueOnce(new Error('down'));
+    expect(await totals.load('token:1', day)).toBeUndefined();
+    expect(await totals.load('token:2', day)).toBeUndefined();
+    expect(dayTotal).toHaveBeenCalledTimes(1);
+    // What is pending is much to read for nothing.
+    expect(pendingIds).toHaveBeenCalledTimes(1);
+    expect(await watched.valueOf('day_total_load_failures_total')).toBe(1);
+    clock.advanceMs(1_000);
+    recorded.add('x');
+    const tried = totals.load('token:1', day);
+    expect(await totals.load('token:2', day)).toBeUndefined();
+    expect(await tried).toMatchObject({ usedTokensAfter: 1 });
+    expect(await totals.load('token:2', day)).toMatchObject({ usedTokensAfter: 1 });
+  });
+
+  it('count from zero while the ledger can not be asked, and for keys that it does not know', async () => {
+    dayTotal.mockRejectedValue(new Error('down'));
+    const question = async (hasLedger: boolean): Promise<{ readonly kind: 'asked' } | DayTotalUnknown> =>
+      hasLedger ? { kind: 'day_total_unknown', localDay: day } : { kind: 'asked' };
+    expect(await totals.ask(key, question)).toEqual({ kind: 'asked' });
+    expect(dayTotal).toHaveBeenCalledTimes(1);
+    expect(await totals.ask('tenant:1', question)).toEqual({ kind: 'asked' });
+    expect(dayTotal).toHaveBeenCalledTimes(1);
+  });
+
+  it('let a request wait for a short time, and a reload that none waits for a longer one', async () => {
+    await totals.load(key, day);
+    expect(dayTotal.mock.lastCall?.[3]).toBe(500);
+    await totals.reload(key, day);
+    expect(dayTotal.mock.lastCall?.[3]).toBe(5_000);
+  });
+
+  it('are reloaded at every turn when the key is always in use', async () => {
+    totals.start();
+    for (let n = 0; n < 5; n++) {
+      totals.noteUse(key, day);
+      await pass(1);
+    }
+    expect(dayTotal).toHaveBeenCalledTimes(5);
+  });
+
+  it('are reloaded each second, before long, while very many requests are pending', async () => {
+    totals = open(10_000);
+    totals.start();
+    await totals.reload(key, day);
+    totals.noteUse(key, day);
+    await settleMany(6_000);
+    await pass(9);
+    expect(dayTotal).toHaveBeenCalledTimes(1);
+    await pass(1);
+    expect(dayTotal).toHaveBeenCalledTimes(2);
+    await pass(2);
+    expect(dayTotal).toHaveBeenCalledTimes(4);
+  });
+
+  it('are put right, in one step, by what was settled beyond the requests that are kept by their ids', async () => {
+    await totals.load(key, day);
+    await settleMany(12_000);
+    for (let n = 0; n < 4_000; n++) recorded.add(`request-${n}`);
+    expect(await totals.reload(key, day)).toMatchObject({ usedTokensAfter: 12_000 });
+    for (let n = 4_000; n < 11_500; n++) recorded.add(`request-${n}`);
+    expect(await totals.reload(key, day)).toMatchObject({ usedTokensAfter: 11_500, pendingTokens: 0 });
+    for (let n = 11_500; n < 12_000; n++) recorded.add(`request-${n}`);
+    expect(await totals.reload(key, day)).toMatchObject({ usedTokensAfter: 12_000 });
+    expect(dayTotal.mock.calls.map(([, , requestIds]) => requestIds.length)).toEqual([0, 10_000, 6_000, 0]);
+  });
+});

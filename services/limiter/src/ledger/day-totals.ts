@@ -1,0 +1,221 @@
+import type { Logger } from '@gateway/telemetry';
+import type { Clock, LocalDay } from '@gateway/time';
+import { LRUCache } from 'lru-cache';
+import { type LimiterMetrics, reasonOf } from '../metrics.ts';
+import {
+  type DayTotalUnknown,
+  type LedgerTotal,
+  type LimitStore,
+  maxPendingIds,
+  type ReloadedDay,
+} from '../store/limit-store.ts';
+import { dayForgottenAtMs } from '../windows/decide.ts';
+import type { Ledger } from './usage-ledger.ts';
+
+export interface DayTotalsParts {
+  readonly store: LimitStore;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly metrics: LimiterMetrics;
+  readonly logger: Logger;
+  /** How often the total of a day in use is reloaded. */
+  readonly everyMs: number;
+}
+
+/**
+ * Gives day counters the ledger's totals: when a counter has none, and again and again while requests go on. So whatever a store lost
+ * (its memory, its last writes before a failover) or counted twice is put right as soon as the ledger has it.
+ *
+ * A day is reloaded by one limiter at a time: often while it is in use, and then ever more rarely until it is forgotten. A token that
+ * makes no call any more needs it as well: its last requests may reach the ledger long after them, and their edge may have been killed
+ * before it could settle them.
+ */
+export class DayTotals implements Disposable {
+  readonly #parts: DayTotalsParts;
+  readonly #days: LRUCache<string, DayInUse>;
+  readonly #loading = new Map<string, Promise<ReloadedDay | undefined>>();
+  /** While the ledger fails: when it is tried again. Requests go on without it: one that hangs must not slow every request down. */
+  #retryAtMs = 0;
+  #isFailing = false;
+  #timer: NodeJS.Timeout | undefined;
+  #isReloading = false;
+
+  constructor(parts: DayTotalsParts) {
+    this.#parts = parts;
+    this.#days = new LRUCache({ max: 100_000, ttlResolution: 0, perf: { now: () => parts.clock.nowMs() } });
+  }
+
+  /** From now on days in use are reloaded. */
+  start(): void {
+    this.#timer = setInterval(() => void this.#reloadDue(), 1_000).unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  covers(key: string): boolean {
+    return this.#parts.ledger.covers(key);
+  }
+
+  /** Asks what may need the day's total. When that is missing it is loaded first; as long as it can't be, the day counts from zero. */
+  async ask<T extends { readonly kind: string }>(
+    key: string,
+    question: (hasLedger: boolean) => Promise<T | DayTotalUnknown>,
+  ): Promise<T> {
+    let hasLedger = this.covers(key);
+    // A second total is missing only when midnight passed while the first was loaded.
+    for (let loads = 0; loads <= 2; loads++) {
+      const answer = await question(hasLedger);
+      if (!isUnknown(answer)) return answer;
+      hasLedger = (await this.load(key, answer.localDay)) !== undefined;
+    }
+    throw new Error('the local day changes with every call');
+  }
+
+  /** Loads a total that a counter lacks, once for many who need it at a time. Undefined when it can't be learnt now. */
+  load(key: string, day: LocalDay): Promise<ReloadedDay | undefined> {
+    const name = nameOf(key, day);
+    const running = this.#loading.get(name);
+    if (running !== undefined) return running;
+    const loading = this.reload(key, day, { timeoutMs: 500, needsIds: false }).finally(() =>
+      this.#loading.delete(name),
+    );
+    this.#loading.set(name, loading);
+    // What was on its way to the ledger just then is found soon after.
+    this.#reloadOften(key, day);
+    return loading;
+  }
+
+  /** A counter was asked for or added to. */
+  noteUse(key: string, day: LocalDay): void {
+    if (!this.covers(key)) return;
+    const nowMs = this.#parts.clock.nowMs();
+    const used = this.#dayInUse(key, day);
+    used.usedAtMs = nowMs;
+    used.dueAtMs = Math.min(used.dueAtMs, nowMs + this.#pauseMs(used));
+  }
+
+  /** Gives a counter the ledger's total now. Undefined when the store or the ledger does not answer, or another limiter has just done so. */
+  async reload(key: string, day: LocalDay, options: ReloadOptions = {}): Promise<ReloadedDay | undefined> {
+    const { pauseMs = 0, timeoutMs = 5_000, force = false, needsIds = true } = options;
+    if (!this.#mayTry()) return undefined;
+    const { store, metrics, logger } = this.#parts;
+    const pendingIds = (await store.pendingIds(key, day, pauseMs)) ?? (needsIds ? undefined : []);
+    if (pendingIds === undefined) return undefined;
+    if (pendingIds.length * 2 > maxPendingIds) this.#reloadOften(key, day);
+    const total = await this.#read(key, day, pendingIds, timeoutMs);
+    if (total === undefined) return undefined;
+    const reloaded = await store.reloadDay(key, day, { ...total, force });
+    const corrected = reloaded.usedTokensAfter - (reloaded.usedTokensBefore ?? reloaded.usedTokensAfter);
+    if (corrected === 0) return reloaded;
+    metrics.corrections.inc();
+    logger.info({ tokens: corrected }, 'a day counter differed from the usage ledger and was put right');
+    // More of what was missing may be on its way.
+    this.noteUse(key, day);
+    return reloaded;
+  }
+
+  /** A few at once, behind the requests. */
+  async #reloadDue(): Promise<void> {
+    if (this.#isReloading) return;
+    this.#isReloading = true;
+    this.#days.purgeStale();
+    const nowMs = this.#parts.clock.nowMs();
+    const due = [...this.#days.values()].filter(({ dueAtMs }) => dueAtMs <= nowMs).values();
+    const reloadNext = async () => {
+      for (const day of due) await this.#reloadInUse(day).catch(() => undefined);
+    };
+    await Promise.all(Array.from({ length: 8 }, reloadNext));
+    this.#isReloading = false;
+  }
+
+  async #reloadInUse(used: DayInUse): Promise<void> {
+    const pauseMs = this.#pauseMs(used);
+    used.dueAtMs = this.#parts.clock.nowMs() + pauseMs;
+    // It ends before the next turn. To other limiters the day may be in use.
+    await this.reload(used.key, used.day, { pauseMs: Math.floor(0.9 * Math.min(pauseMs, this.#parts.everyMs)) });
+  }
+
+  #reloadOften(key: string, day: LocalDay): void {
+    const nowMs = this.#parts.clock.nowMs();
+    const used = this.#dayInUse(key, day);
+    used.oftenUntilMs = nowMs + 30_000;
+    used.dueAtMs = nowMs + this.#pauseMs(used);
+  }
+
+  #pauseMs({ oftenUntilMs, usedAtMs }: DayInUse): number {
+    const { everyMs, clock } = this.#parts;
+    const nowMs = clock.nowMs();
+    if (nowMs < oftenUntilMs) return Math.min(everyMs, 1_000);
+    // After a quarter of the time since its last use, ten minutes at most.
+    return Math.max(everyMs, Math.min(600_000, (nowMs - usedAtMs) / 4));
+  }
+
+  #dayInUse(key: string, day: LocalDay): DayInUse {
+    const known = this.#days.get(nameOf(key, day));
+    if (known !== undefined) return known;
+    const nowMs = this.#parts.clock.nowMs();
+    const used = { key, day, dueAtMs: nowMs + this.#parts.everyMs, oftenUntilMs: 0, usedAtMs: nowMs };
+    this.#days.set(nameOf(key, day), used, { ttl: Math.max(1, dayForgottenAtMs(day) - nowMs) });
+    return used;
+  }
+
+  /** While the ledger fails, one in a second. */
+  #mayTry(): boolean {
+    const nowMs = this.#parts.clock.nowMs();
+    if (!this.#isFailing) return true;
+    if (nowMs < this.#retryAtMs) return false;
+    this.#retryAtMs = nowMs + 1_000;
+    return true;
+  }
+
+  async #read(
+    key: string,
+    day: LocalDay,
+    requestIds: readonly string[],
+    timeoutMs: number,
+  ): Promise<LedgerTotal | undefined> {
+    const { ledger, clock, metrics, logger } = this.#parts;
+    try {
+      const total = await ledger.dayTotal(key, day, requestIds, timeoutMs);
+      this.#isFailing = false;
+      return total;
+    } catch (thrown) {
+      this.#isFailing = true;
+      this.#retryAtMs = clock.nowMs() + 1_000;
+      metrics.loadFailures.inc();
+      const reason = { reason: reasonOf(thrown) };
+      logger.warn(reason, 'a day total could not be loaded: its budget counts from zero for now');
+      return undefined;
+    }
+  }
+}
+
+interface ReloadOptions {
+  /** For how long no other limiter needs to. */
+  readonly pauseMs?: number;
+  readonly timeoutMs?: number;
+  /** Even if the ledger has less than it had. */
+  readonly force?: boolean;
+  /** False to go on without them when the store can't read them now. */
+  readonly needsIds?: boolean;
+}
+
+interface DayInUse {
+  readonly key: string;
+  readonly day: LocalDay;
+  dueAtMs: number;
+  /** Until then it is reloaded more often. */
+  oftenUntilMs: number;
+  /** The longer ago, the more rarely it is reloaded. */
+  usedAtMs: number;
+}
+
+function nameOf(key: string, day: LocalDay): string {
+  return `${day}/${key}`;
+}
+
+function isUnknown(answer: { readonly kind: string }): answer is DayTotalUnknown {
+  return answer.kind === 'day_total_unknown';
+}

@@ -1,0 +1,74 @@
+import type { ChatAnswerSink } from '@gateway/chat';
+import type { JsonObject } from '@gateway/json';
+
+export interface CallStart {
+  readonly id: string;
+  readonly name: string;
+  /** The arguments, where a provider sends them whole; else empty. */
+  readonly input: JsonObject;
+}
+
+/** Writes the content blocks of one message into a chat answer. Calls are numbered densely from 0, whatever stands between them. */
+export class AnswerWriter {
+  readonly #sink: ChatAnswerSink;
+  /** Blocks that have begun and not ended, by their index. */
+  readonly #openBlocks = new Map<number, OpenBlock>();
+  #callCount = 0;
+
+  constructor(sink: ChatAnswerSink) {
+    this.#sink = sink;
+  }
+
+  get hasCalls(): boolean {
+    return this.#callCount > 0;
+  }
+
+  beginText(index: number, text: string): void {
+    this.#begin(index, { type: 'text' });
+    this.#sink.text(text);
+  }
+
+  beginCall(index: number, { id, name, input }: CallStart): void {
+    const callIndex = this.#callCount++;
+    this.#begin(index, { type: 'tool_use', callIndex, input, hasArguments: false });
+    this.#sink.toolCall({ index: callIndex, id, name });
+  }
+
+  /** Of such a block nothing is written. */
+  beginOther(index: number): void {
+    this.#begin(index, { type: 'other' });
+  }
+
+  text(index: number, delta: string): void {
+    if (this.#openBlocks.get(index)?.type !== 'other') this.#sink.text(delta);
+  }
+
+  callArguments(index: number, delta: string): void {
+    const block = this.#openBlocks.get(index);
+    if (block?.type !== 'tool_use' || delta === '') return;
+    block.hasArguments = true;
+    this.#sink.toolArguments(block.callIndex, delta);
+  }
+
+  /** A call that streamed no arguments gets those of its start: clients need an object. */
+  endBlock(index: number): void {
+    const block = this.#openBlocks.get(index);
+    this.#openBlocks.delete(index);
+    if (block?.type !== 'tool_use' || block.hasArguments) return;
+    this.#sink.toolArguments(block.callIndex, JSON.stringify(block.input));
+  }
+
+  endBlocks(): void {
+    for (const index of [...this.#openBlocks.keys()]) this.endBlock(index);
+  }
+
+  /** Some providers never stop a block: the next one at its index ends it. */
+  #begin(index: number, block: OpenBlock): void {
+    this.endBlock(index);
+    this.#openBlocks.set(index, block);
+  }
+}
+
+type OpenBlock =
+  | { readonly type: 'text' | 'other' }
+  | { readonly type: 'tool_use'; readonly callIndex: number; readonly input: JsonObject; hasArguments: boolean };

@@ -1,0 +1,151 @@
+import {
+  latestMs,
+  numberIn,
+  type QuotaAnswer,
+  type QuotaWindow,
+  readRetryAfterMs,
+  toFutureMs,
+} from '@gateway/adapter-kit';
+
+type AnswerHead = Pick<QuotaAnswer, 'headers' | 'nowMs'>;
+type Headers = AnswerHead['headers'];
+
+/**
+ * The quotas in an answer's headers: the usage windows of a subscription, and the limits of an API key, which are
+ * kept per model.
+ * @see https://platform.claude.com/docs/en/api/rate-limits#response-headers
+ */
+export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
+  return [...usageWindows(answer), ...keyLimits(answer)];
+}
+
+const unified = 'anthropic-ratelimit-unified';
+
+/** The windows that the headers name a status or an amount of: `5h`, `7d`, or of one model family, `7d_opus`. */
+function usageWindows({ headers, nowMs }: QuotaAnswer): readonly QuotaWindow[] {
+  const named = Object.keys(headers).flatMap((name) => windowHeader.exec(name)?.[1] ?? []);
+  return [...new Set(named)].flatMap((name) => {
+    const usedFraction = usedFractionOf(name, headers);
+    if (usedFraction === undefined) return [];
+    const [length = '', family] = name.split('_', 2);
+    return [
+      {
+        name,
+        models: family === undefined ? '' : `*${family}*`,
+        usedFraction,
+        resetsAtMs: windowResetMs(name, { headers, nowMs }),
+        lengthSeconds: secondsOf(length),
+      },
+    ];
+  });
+}
+
+const windowHeader = /^anthropic-ratelimit-unified-(\d+[hd](?:_\w+)?)-(?:status|utilization)$/;
+
+/**
+ * A window that refuses is used up, however it is rounded, unless the subscription as a whole lets requests pass. Without an
+ * amount, one that is open says nothing.
+ */
+function usedFractionOf(window: string, headers: Headers): number | undefined {
+  const used = numberIn(headers, `${unified}-${window}-utilization`);
+  const status = headers[`${unified}-${window}-status`];
+  const overall = headers[`${unified}-status`];
+  if (status === 'rejected' && (overall ?? status) === 'rejected') return Math.max(1, used ?? 1);
+  if (status === 'rejected') return fullest;
+  if (used === undefined || used < 0) return undefined;
+  return status === undefined ? used : Math.min(used, fullest);
+}
+
+/** As much as a window that still lets requests pass can be used. */
+const fullest = 0.999;
+
+/** When a window of a subscription begins anew; undefined when the headers don't say. Never much later than it is long. */
+function windowResetMs(window: string, { headers, nowMs }: AnswerHead): number | undefined {
+  const reset = numberIn(headers, `${unified}-${window}-reset`) ?? numberIn(headers, `${unified}-reset`);
+  if (reset === undefined) return undefined;
+  // Unix seconds; numbers that would lie thousands of years ahead are milliseconds.
+  const resetMs = toFutureMs(reset > 1e11 ? reset : reset * 1_000, nowMs);
+  const longestMs = window.startsWith('5h') ? 6 * hourMs : 8 * 24 * hourMs;
+  return resetMs === undefined ? undefined : Math.min(resetMs, nowMs + longestMs);
+}
+
+const hourMs = 3_600_000;
+
+function secondsOf(length: string): number | undefined {
+  const [, amount, unit] = /^(\d+)([hd])$/.exec(length) ?? [];
+  if (amount === undefined) return undefined;
+  return Number(amount) * (unit === 'h' ? 3_600 : 86_400);
+}
+
+function keyLimits({ headers, model, nowMs }: QuotaAnswer): readonly QuotaWindow[] {
+  return ['requests', 'tokens', 'input-tokens', 'output-tokens'].flatMap((name) => {
+    const limit = numberIn(headers, `anthropic-ratelimit-${name}-limit`);
+    const remaining = numberIn(headers, `anthropic-ratelimit-${name}-remaining`);
+    if (limit === undefined || limit <= 0 || remaining === undefined) return [];
+    const resetsAtMs = toFutureMs(Date.parse(headers[`anthropic-ratelimit-${name}-reset`] ?? ''), nowMs);
+    const usedFraction = Math.max(0, 1 - remaining / limit);
+    return [{ name, models: model, usedFraction, resetsAtMs, lengthSeconds: undefined }];
+  });
+}
+
+export interface RateLimit {
+  /** Epoch milliseconds at which the limit ends; undefined when the provider says nothing of use. */
+  readonly retryAtMs: number | undefined;
+  /** True when other models of the account are not limited. */
+  readonly modelScoped: boolean;
+}
+
+/**
+ * What the headers of an answer say of the limit that was hit: a subscription's rejected windows, else `retry-after`, else
+ * an API key's used-up limits.
+ *
+ * @see https://platform.claude.com/docs/en/api/rate-limits#response-headers
+ */
+export function readRateLimit(answer: AnswerHead): RateLimit {
+  const retryAfter = readRetryAfterMs(answer);
+  const rejected = rejectedWindows(answer.headers);
+  if (rejected.length > 0) return windowLimit(rejected, retryAfter, answer);
+  const usedUp = usedUpLimits(answer.headers);
+  const resets = usedUp.map((limit) => toFutureMs(Date.parse(answer.headers[`${limit}-reset`] ?? ''), answer.nowMs));
+  // The limits of an API key are kept per model.
+  return { retryAtMs: retryAfter ?? latestMs(resets), modelScoped: usedUp.length > 0 };
+}
+
+/** A window of a subscription: `5h`, `7d`, or of one model family, `7d_sonnet`. */
+type Window = string;
+
+function isOfModel(window: Window): boolean {
+  return window.includes('_');
+}
+
+/** The windows that refuse requests. None as long as the subscription as a whole lets requests pass. */
+function rejectedWindows(headers: Headers): readonly Window[] {
+  const overall = headers[`${unified}-status`];
+  if (overall !== undefined && overall !== 'rejected') return [];
+  const named = Object.keys(headers)
+    .filter((name) => headers[name] === 'rejected')
+    .map((name) => /^anthropic-ratelimit-unified-(\d+[hd](?:_\w+)?)-status$/.exec(name)?.[1])
+    .filter((window) => window !== undefined);
+  if (named.length > 0 || overall === undefined) return named;
+  return [claimedWindow(headers[`${unified}-representative-claim`] ?? '')];
+}
+
+/** The window behind `five_hour`, `seven_day` or `seven_day_opus`. */
+function claimedWindow(claim: string): Window {
+  return claim.replace('five_hour', '5h').replace('seven_day', '7d');
+}
+
+/** A window of the whole account outweighs one of a model family, which the next answer names again. */
+function windowLimit(rejected: readonly Window[], retryAfter: number | undefined, answer: AnswerHead): RateLimit {
+  const ofAccount = rejected.filter((window) => !isOfModel(window));
+  const binding = ofAccount.length > 0 ? ofAccount : rejected;
+  const resets = binding.map((window) => windowResetMs(window, answer));
+  return { retryAtMs: latestMs([...resets, retryAfter]), modelScoped: ofAccount.length === 0 };
+}
+
+/** A limit with something left is not the one that was hit. */
+function usedUpLimits(headers: Headers): readonly string[] {
+  return ['requests', 'tokens', 'input-tokens', 'output-tokens']
+    .map((limit) => `anthropic-ratelimit-${limit}`)
+    .filter((limit) => numberIn(headers, `${limit}-remaining`) === 0);
+}

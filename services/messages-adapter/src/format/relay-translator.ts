@@ -1,0 +1,58 @@
+import type { ClientRequest, PreparedCall, TokenCounter, Translator } from '@gateway/adapter-kit';
+import { readTokenCount } from '@gateway/chat';
+import { asObject, readJsonBody } from '@gateway/json';
+import { RelayAnswerReader } from './relay-answer-reader.ts';
+import { RelayMessageReader } from './relay-message-reader.ts';
+import { spliceRequest } from './splice-request.ts';
+
+/**
+ * Messages spoken to a Messages provider: the client's bytes but for the model, the provider's bytes but for its errors.
+ * @see spec "POST /v1/messages"
+ */
+export const relayTranslator: Translator = {
+  prepare({ body, members, lease, forwardHeaders, maxAnswerBytes }: ClientRequest): PreparedCall {
+    const request = readJsonBody(body, members);
+    const streamed = request.value('stream') === true;
+    return {
+      path: '/messages',
+      headers: relayHeaders(forwardHeaders, streamed ? 'text/event-stream' : 'application/json'),
+      body: spliceRequest(request, lease.model),
+      answer: streamed ? new RelayAnswerReader() : new RelayMessageReader(maxAnswerBytes),
+    };
+  },
+};
+
+/** The provider's count for a Messages request. @see https://platform.claude.com/docs/en/api/messages-count-tokens */
+export const tokenCounter: TokenCounter = {
+  prepare({ body, members, lease, forwardHeaders }) {
+    return {
+      path: '/messages/count_tokens',
+      headers: relayHeaders(forwardHeaders, 'application/json'),
+      body: spliceRequest(readJsonBody(body, members), lease.model),
+    };
+  },
+
+  readCount(body) {
+    const count = readTokenCount(asObject(body)?.input_tokens);
+    if (count === undefined) throw new TypeError('The answer holds no count.');
+    return count;
+  },
+};
+
+type Headers = Readonly<Record<string, string>>;
+
+/**
+ * The headers of a relayed request: the client's version and betas, under both of their spellings, since pools differ in
+ * the one they read, and what answer is expected.
+ * @see spec "Versioning"
+ */
+export function relayHeaders(client: Headers, accept: 'text/event-stream' | 'application/json'): Headers {
+  const version = client['partner-version'] || client['anthropic-version'] || '2023-06-01';
+  const beta = client['partner-beta'] || client['anthropic-beta'] || '';
+  return {
+    'anthropic-version': version,
+    'partner-version': version,
+    ...(beta === '' ? {} : { 'anthropic-beta': beta, 'partner-beta': beta }),
+    accept,
+  };
+}

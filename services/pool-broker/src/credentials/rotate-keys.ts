@@ -1,0 +1,58 @@
+import type { GatewayDatabase } from '@gateway/database';
+import { sql } from 'kysely';
+import type { Encryption, Envelope, EnvelopePlace } from './encryption.ts';
+
+export interface RotationProgress {
+  readonly total: number;
+  /** Encrypted with the current key by now, whichever process did it. */
+  readonly done: number;
+  /** Can't be decrypted with any of the keys: they stay as they are. */
+  readonly refused: readonly string[];
+}
+
+/**
+ * Encrypts everything anew that was encrypted with another key than the current one, while gateways run: what they change
+ * meanwhile stays theirs. Running it again does the rest.
+ */
+export async function* rotateKeys(database: GatewayDatabase, encryption: Encryption): AsyncGenerator<RotationProgress> {
+  const places = [...(await placesIn(database, 'credential')), ...(await placesIn(database, 'tokens'))];
+  const refused: string[] = [];
+  let done = 0;
+  yield { total: places.length, done, refused: [] };
+  for (const place of places) {
+    if (await encryptAnew(database, encryption, place)) done++;
+    else refused.push(`${place.accountId} (${place.field})`);
+    yield { total: places.length, done, refused: [...refused] };
+  }
+}
+
+const tableOf = { credential: sql.table('accounts'), tokens: sql.table('account_grants') };
+
+async function placesIn(database: GatewayDatabase, field: EnvelopePlace['field']): Promise<readonly EnvelopePlace[]> {
+  const query = sql<{ account_id: string }>`
+    select distinct account_id from ${tableOf[field]} where ${sql.ref(field)} is not null order by account_id`;
+  const { rows } = await query.execute(database);
+  return rows.map(({ account_id }) => ({ accountId: account_id, field }));
+}
+
+/** False when one of an account's envelopes can't be decrypted. */
+async function encryptAnew(database: GatewayDatabase, encryption: Encryption, place: EnvelopePlace): Promise<boolean> {
+  const [table, column] = [tableOf[place.field], sql.ref(place.field)];
+  for (;;) {
+    const { rows } = await sql<Envelope>`
+      select key_id as "keyId", ${column} as text from ${table}
+      where account_id = ${place.accountId} and key_id <> ${encryption.currentKeyId}`.execute(database);
+    let isDone = true;
+    for (const before of rows) {
+      const decrypted = encryption.decrypt(place, before);
+      if (decrypted.kind === 'refused') continue;
+      const { keyId, text } = encryption.encrypt(place, decrypted.text);
+      // Changes nothing when a refresh has replaced it in between: the next look shows it.
+      await sql`
+        update ${table} set ${column} = ${text}, key_id = ${keyId}
+        where account_id = ${place.accountId} and ${column} = ${before.text}`.execute(database);
+      isDone = false;
+    }
+    if (isDone) return rows.length === 0;
+  }
+}

@@ -1,0 +1,231 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Secret } from '@gateway/config';
+import { describe, expect, it } from 'vitest';
+import {
+  sampleOAuthAccount as account,
+  SharedMemoryStore,
+  sampleCredential,
+  tokensNumbered,
+  worldOf,
+} from './__fixtures__/refresher-under-test.ts';
+import { MemoryGrantStore, UnreadableGrantError } from './grant-store.ts';
+import type { TokenAnswer } from './token-endpoint.ts';
+
+const unavailable: TokenAnswer = {
+  kind: 'unavailable',
+  reason: 'HTTP 503',
+  retryAfterMs: undefined,
+  mayHaveCounted: true,
+};
+
+describe('a refresh', () => {
+  it('uses the configured refresh token first, then those that came in its place', async () => {
+    const { refresher, asked } = worldOf([tokensNumbered(1), tokensNumbered(2)]);
+    const first = await refresher().newerThan(account, 0);
+    const second = await refresher().newerThan(account, first.version);
+    expect(asked).toEqual(['rt-0', 'rt-1']);
+    expect(second.access?.token.reveal()).toBe('at-2');
+    expect(second.version).toBe(2);
+  });
+
+  it('goes on with the same refresh token when the endpoint gives no other', async () => {
+    const same: TokenAnswer = {
+      kind: 'tokens',
+      accessToken: new Secret('at'),
+      refreshToken: undefined,
+      expiresAtMs: 1,
+    };
+    const { refresher, asked } = worldOf([same, same]);
+    const { version } = await refresher().newerThan(account, 0);
+    await refresher().newerThan(account, version);
+    expect(asked).toEqual(['rt-0', 'rt-0']);
+  });
+
+  it('is one for all who ask at once, in this process and in others', async () => {
+    const slow = async () => {
+      await sleep(250);
+      return tokensNumbered(1);
+    };
+    const { refresher, asked, reported } = worldOf([slow]);
+    const replicas = [refresher(), refresher(), refresher()];
+    const grants = await Promise.all(
+      replicas.flatMap((replica) => [replica.newerThan(account, 0), replica.newerThan(account, 0)]),
+    );
+    expect(asked).toEqual(['rt-0']);
+    expect(new Set(grants.map(({ access }) => access?.token.reveal()))).toEqual(new Set(['at-1']));
+    expect(reported.toSorted()).toEqual(['refreshed', 'shared', 'shared']);
+  });
+
+  it('looks again under the lock: another replica may have been faster', async () => {
+    const { refresher, asked, store } = worldOf([tokensNumbered(1)]);
+    await store.lock(account, 'another', 60_000);
+    const waiting = refresher().newerThan(account, 0);
+    await sleep(20);
+    await store.unlock(account, 'another');
+    const [one, other] = await Promise.all([waiting, refresher().newerThan(account, 0)]);
+    expect(one.access?.token.reveal()).toBe(other.access?.token.reveal());
+    expect(asked).toHaveLength(1);
+  });
+
+  it('has its tokens stored before they are given to a caller', async () => {
+    const store = new SharedMemoryStore();
+    const world = worldOf([tokensNumbered(1)], store);
+    const saving = Promise.withResolvers<void>();
+    const save = store.save.bind(store);
+    store.save = async (...args) => {
+      await saving.promise;
+      return save(...args);
+    };
+    let got = false;
+    const refreshing = world
+      .refresher()
+      .newerThan(account, 0)
+      .then(() => {
+        got = true;
+      });
+    await sleep(50);
+    expect(world.asked).toEqual(['rt-0']);
+    expect(got).toBe(false);
+    saving.resolve();
+    await refreshing;
+    expect((await store.read(account)).version).toBe(1);
+  });
+
+  it('tries to store its tokens until that works, and keeps the lock meanwhile', async () => {
+    const store = new SharedMemoryStore();
+    const { refresher, reported, asked } = worldOf([tokensNumbered(1)], store);
+    const save = store.save.bind(store);
+    let failures = 3;
+    store.save = async (...args) => {
+      if (failures-- > 0) throw new Error('away');
+      return save(...args);
+    };
+    const refreshing = refresher().newerThan(account, 0);
+    await sleep(100);
+    expect(await store.lock(account, 'another', 1_000)).toBe('busy');
+    expect((await refreshing).access?.token.reveal()).toBe('at-1');
+    expect(reported).toEqual(['not persisted', 'not persisted', 'not persisted', 'refreshed']);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('a refresh token that is not taken', () => {
+  it('is no loss when another replica has replaced it meanwhile', async () => {
+    const store = new MemoryGrantStore();
+    const other = worldOf([tokensNumbered(1)], store);
+    // The other one had lost the lock without noticing, and stored its tokens all the same.
+    const tooLate = async (): Promise<TokenAnswer> => {
+      await other.refresher().newerThan(account, 0);
+      return { kind: 'invalid_grant' };
+    };
+    const { refresher, reported } = worldOf([tooLate], store);
+    const grant = await refresher().newerThan(account, 0);
+    expect(grant).toMatchObject({ problem: undefined, version: 1 });
+    expect(grant.access?.token.reveal()).toBe('at-1');
+    expect(reported).toEqual(['shared']);
+  });
+
+  it('ends the account until a person acts, for every replica', async () => {
+    const { refresher, asked, reported } = worldOf([{ kind: 'invalid_grant' }]);
+    expect((await refresher().newerThan(account, 0)).problem).toMatch(/invalid_grant/);
+    expect((await refresher().newerThan(account, 0)).problem).toMatch(/invalid_grant/);
+    expect(asked).toHaveLength(1);
+    expect(reported).toEqual(['revoked', 'shared']);
+  });
+
+  it('may be the fault of an answer that was lost, and then says so', async () => {
+    const { refresher, clock } = worldOf([unavailable, { kind: 'invalid_grant' }]);
+    const replica = refresher();
+    await expect(replica.newerThan(account, 0)).rejects.toThrow('HTTP 503');
+    clock.advanceMs(60_000);
+    expect((await replica.newerThan(account, 0)).problem).toMatch(/was lost before, which may be why/);
+  });
+
+  it('is tried once more when a person says so', async () => {
+    const { refresher, asked } = worldOf([{ kind: 'invalid_grant' }, tokensNumbered(1)]);
+    const { version } = await refresher().newerThan(account, 0);
+    expect(await refresher().forgetProblem(account)).toBe(true);
+    const forgotten = await refresher().read(account);
+    expect(forgotten).toMatchObject({ version: version + 1, problem: undefined, access: undefined });
+    expect(await refresher().forgetProblem(account)).toBe(false);
+    expect((await refresher().newerThan(account, forgotten.version)).access?.token.reveal()).toBe('at-1');
+    expect(asked).toEqual(['rt-0', 'rt-0']);
+  });
+
+  it('is forgotten with another one in the configuration', async () => {
+    const { refresher, asked } = worldOf([{ kind: 'invalid_grant' }, tokensNumbered(1)]);
+    await refresher().newerThan(account, 0);
+    const mended = { ...account, credential: { ...sampleCredential, refreshToken: new Secret('rt-new') } };
+    expect((await refresher().newerThan(mended, 0)).problem).toBeUndefined();
+    expect(asked).toEqual(['rt-0', 'rt-new']);
+  });
+});
+
+describe('a token endpoint that fails', () => {
+  it('is left alone for longer each time, and asked again once it is due', async () => {
+    const { refresher, asked, clock } = worldOf([unavailable, unavailable, tokensNumbered(1)]);
+    const replica = refresher();
+    const outcome = () => replica.newerThan(account, 0).then(({ version }) => version, String);
+    expect(await outcome()).toMatch('HTTP 503');
+    clock.advanceMs(999);
+    expect(await outcome()).toMatch('HTTP 503');
+    expect(asked).toHaveLength(1);
+    clock.advanceMs(1);
+    await outcome();
+    clock.advanceMs(1_999);
+    await outcome();
+    expect(asked).toHaveLength(2);
+    clock.advanceMs(1);
+    expect(await outcome()).toBe(1);
+  });
+
+  it('is asked again when it said, within reason', async () => {
+    const { refresher, asked, clock } = worldOf([
+      { ...unavailable, retryAfterMs: 90_000 },
+      { ...unavailable, retryAfterMs: 1e9 },
+      tokensNumbered(1),
+    ]);
+    const replica = refresher();
+    const outcome = () => replica.newerThan(account, 0).then(({ version }) => version, String);
+    await outcome();
+    clock.advanceMs(89_999);
+    await outcome();
+    expect(asked).toHaveLength(1);
+    clock.advanceMs(1);
+    await outcome();
+    clock.advanceMs(600_000);
+    expect(await outcome()).toBe(1);
+  });
+
+  it('does not keep the lock', async () => {
+    const { refresher, store } = worldOf([unavailable]);
+    await expect(refresher().newerThan(account, 0)).rejects.toThrow();
+    expect(await store.lock(account, 'another', 1_000)).toBe('locked');
+  });
+});
+
+describe('a lock that the holder before let run out', () => {
+  it('leaves that one the time to store its tokens, which are then used', async () => {
+    const store = new SharedMemoryStore();
+    store.lock = async () => 'taken_over';
+    const { refresher, asked } = worldOf([], store);
+    const waiting = refresher().newerThan(account, 0);
+    await sleep(100);
+    const access = { token: new Secret('at-1'), issuedAtMs: 0, expiresAtMs: 1 };
+    await store.save(account, { version: 1, refreshToken: new Secret('rt-1'), access, problem: undefined });
+    expect((await waiting).access?.token.reveal()).toBe('at-1');
+    expect(asked).toEqual([]);
+  }, 15_000);
+});
+
+describe('what is stored of an account', () => {
+  it('that can not be decrypted is used neither for a refresh nor in another way', async () => {
+    const store = new SharedMemoryStore();
+    store.read = () => Promise.reject(new UnreadableGrantError('damaged'));
+    const { refresher, asked, reported } = worldOf([], store);
+    await expect(refresher().read(account)).rejects.toThrow(/can't be decrypted: damaged/);
+    await expect(refresher().newerThan(account, 0)).rejects.toThrow(/can't be decrypted/);
+    expect(asked).toEqual([]);
+    expect(reported).toContain('unreadable');
+  });
+});

@@ -1,0 +1,174 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
+import type { AttemptResult } from '../accounts/attempt.ts';
+import {
+  applyToPool,
+  type PoolAttempt,
+  type PoolHealth,
+  poolAvailabilityOf,
+  startPoolProbe,
+  untroubled,
+} from './pool-health.ts';
+
+const startMs = 1_000_000;
+const settings = { ...sampleSettings, cooldownJitter: 0 };
+const rules = { settings, random: () => 0 };
+const confirmMs = settings.overloadConfirmMs;
+
+interface Happening extends Partial<Omit<PoolAttempt, 'outcome'>> {
+  readonly nowMs: number;
+  readonly retryAtMs?: number;
+}
+
+function after(health: PoolHealth, result: AttemptResult, { retryAtMs, ...happening }: Happening): PoolHealth {
+  const outcome = { result, retryAtMs, modelScoped: false, windows: [] };
+  const rest = {
+    leaseId: 'l',
+    credentialId: 'now',
+    model: 'm',
+    accountId: 'p/0',
+    accounts: 3,
+    oldestUnderWayMs: undefined,
+  };
+  return applyToPool(health, { ...rest, leasedAtMs: happening.nowMs - 100, ...happening, outcome }, rules);
+}
+
+/** Failures of one account after the other, one every 100 ms for a time. */
+function failing(result: AttemptResult, forMs: number, rest: Partial<Happening> & { accountsMet?: number } = {}) {
+  const { accountsMet = 3, ...happening } = rest;
+  let health = untroubled;
+  for (let n = 0; n * 100 <= forMs; n++) {
+    health = after(health, result, { nowMs: startMs + n * 100, accountId: `p/${n % accountsMet}`, ...happening });
+  }
+  return health;
+}
+
+const stateAt = (health: PoolHealth, nowMs: number, model = 'm') => poolAvailabilityOf(health, model, nowMs).kind;
+
+describe('an overloaded provider', () => {
+  it('pauses the pool shortly when every account has met it for a short time', () => {
+    expect(stateAt(failing('overloaded', confirmMs - 100), startMs + confirmMs)).toBe('open');
+    const health = failing('overloaded', confirmMs);
+    expect(poolAvailabilityOf(health, 'm', startMs + confirmMs)).toEqual({
+      kind: 'paused',
+      cause: 'overloaded',
+      untilMs: startMs + confirmMs + settings.poolPauseMs,
+    });
+  });
+
+  it('does not for another model, and not while requests get through', () => {
+    const nowMs = startMs + confirmMs;
+    expect(stateAt(failing('overloaded', confirmMs), nowMs, 'other')).toBe('open');
+    const underWay = failing('overloaded', confirmMs, { oldestUnderWayMs: startMs });
+    expect(stateAt(underWay, nowMs)).toBe('open');
+    const served = after(failing('overloaded', confirmMs - 100), 'succeeded', { nowMs, leasedAtMs: nowMs - 50 });
+    expect(stateAt(after(served, 'overloaded', { nowMs: nowMs + 1 }), nowMs + 1)).toBe('open');
+  });
+
+  it('does not for what may be bad luck: few failures, or few accounts unless it is very often', () => {
+    const nowMs = startMs + confirmMs;
+    let rare = untroubled;
+    for (let n = 0; n < 7; n++) rare = after(rare, 'overloaded', { nowMs: startMs + n * 900, accountId: `p/${n}` });
+    expect(stateAt(rare, startMs + 6_300)).toBe('open');
+    const oneOfThree = { accountsMet: 1, accounts: 3 };
+    expect(stateAt(failing('overloaded', confirmMs, oneOfThree), nowMs)).toBe('open');
+    expect(stateAt(failing('overloaded', confirmMs + 100, oneOfThree), nowMs + 100)).toBe('paused');
+  });
+
+  it('is taken for a new trouble after a while without one', () => {
+    const health = failing('overloaded', confirmMs - 100);
+    const laterMs = startMs + confirmMs + settings.poolTroubleWindowMs;
+    expect(stateAt(after(health, 'overloaded', { nowMs: laterMs }), laterMs)).toBe('open');
+  });
+
+  it('pauses as long as it asks for, within bounds', () => {
+    const pausedFor = (retryInMs: number) => {
+      const retryAtMs = startMs + confirmMs + retryInMs;
+      const state = poolAvailabilityOf(failing('overloaded', confirmMs, { retryAtMs }), 'm', startMs + confirmMs);
+      return state.kind === 'paused' ? state.untilMs - startMs - confirmMs : 0;
+    };
+    expect(pausedFor(100)).toBe(settings.poolPauseMs);
+    expect(pausedFor(7_000)).toBe(7_000);
+    expect(pausedFor(9e9)).toBe(settings.poolPauseMaxMs);
+  });
+
+  const overMs = startMs + confirmMs + settings.poolPauseMs;
+  const probing = (health: PoolHealth, nowMs: number) =>
+    startPoolProbe(health, 'm', { leaseId: 'probe', expiresAtMs: nowMs + settings.poolProbeQuietMs }, nowMs);
+
+  it('is found out about by one request after the pause', () => {
+    const health = failing('overloaded', confirmMs);
+    expect(probing(health, overMs - 1)).toBeUndefined();
+    const probed = probing(health, overMs) ?? expect.fail('no probe is due');
+    expect(stateAt(probed, overMs)).toBe('probing');
+    expect(probing(probed, overMs)).toBeUndefined();
+    const ended = (result: AttemptResult) =>
+      stateAt(after(probed, result, { nowMs: overMs + 100, leasedAtMs: overMs, leaseId: 'probe' }), overMs + 100);
+    expect(['succeeded', 'overloaded', 'cancelled', 'timeout'].map((result) => ended(result as AttemptResult))).toEqual(
+      ['open', 'paused', 'probe_due', 'probe_due'],
+    );
+    expect(stateAt(probed, overMs + settings.poolProbeQuietMs)).toBe('open');
+  });
+
+  it('pauses twice as long each time, up to half a minute', () => {
+    let health = failing('overloaded', confirmMs);
+    let nowMs = overMs;
+    const pauses = Array.from({ length: 6 }, () => {
+      health = probing(health, nowMs) ?? expect.fail('no probe is due');
+      health = after(health, 'overloaded', { nowMs, leasedAtMs: nowMs, leaseId: 'probe' });
+      const state = poolAvailabilityOf(health, 'm', nowMs);
+      const pauseMs = state.kind === 'paused' ? state.untilMs - nowMs : 0;
+      nowMs += pauseMs;
+      return pauseMs / 1_000;
+    });
+    expect(pauses).toEqual([4, 8, 16, 30, 30, 30]);
+  });
+
+  it('is one event for requests that were under way together', () => {
+    const health = failing('overloaded', confirmMs);
+    const late = after(health, 'overloaded', { nowMs: overMs - 1, leasedAtMs: startMs });
+    expect(poolAvailabilityOf(late, 'm', overMs - 1)).toMatchObject({ kind: 'paused', untilMs: overMs });
+  });
+});
+
+describe('a network that is down', () => {
+  it('pauses the pool for every model, once it has lasted, and any answer ends it', () => {
+    expect(stateAt(failing('network_error', 2_000), startMs + 2_000)).toBe('open');
+    const nowMs = startMs + settings.networkConfirmMs;
+    const health = failing('network_error', settings.networkConfirmMs);
+    expect(['m', 'other'].map((model) => stateAt(health, nowMs, model))).toEqual(['paused', 'paused']);
+    for (const result of ['succeeded', 'rate_limited', 'unauthorized', 'rejected', 'server_error'] as const) {
+      expect(stateAt(after(health, result, { nowMs: nowMs + 9, leasedAtMs: nowMs + 1 }), nowMs + 9)).toBe('open');
+      expect(stateAt(after(health, result, { nowMs: nowMs + 9, leasedAtMs: nowMs - 1 }), nowMs + 9)).toBe('paused');
+    }
+  });
+});
+
+describe('any history of a pool', () => {
+  it('never pauses it for longer than the settings allow, and stays small', () => {
+    const anyAttempt = fc.record({
+      result: fc.constantFrom<AttemptResult>('succeeded', 'overloaded', 'network_error', 'timeout', 'cancelled'),
+      model: fc.constantFrom(...Array.from({ length: 30 }, (_, n) => `m${n % 20}`)),
+      accountId: fc.constantFrom('p/0', 'p/1', 'p/2'),
+      waitMs: fc.integer({ min: 0, max: 5_000 }),
+      ageMs: fc.integer({ min: 0, max: 20_000 }),
+      retryInMs: fc.integer({ min: 0, max: 1e9 }),
+    });
+    fc.assert(
+      fc.property(fc.array(anyAttempt, { maxLength: 200 }), (attempts) => {
+        let health = untroubled;
+        let nowMs = startMs;
+        for (const { result, model, accountId, waitMs, ageMs, retryInMs } of attempts) {
+          nowMs += waitMs;
+          const times = { nowMs, leasedAtMs: nowMs - ageMs, retryAtMs: nowMs + retryInMs };
+          health = after(health, result, { ...times, model, accountId });
+          const state = poolAvailabilityOf(health, model, nowMs);
+          if (state.kind === 'paused') expect(state.untilMs - nowMs).toBeLessThanOrEqual(settings.poolPauseMaxMs);
+          if (result !== 'overloaded' && result !== 'network_error') expect(health.troubles.length).toBeLessThan(17);
+        }
+        expect(health.troubles.every(({ failures }) => failures.length <= 12)).toBe(true);
+      }),
+    );
+  });
+});

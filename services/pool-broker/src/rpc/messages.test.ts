@@ -1,0 +1,83 @@
+import { create } from '@bufbuild/protobuf';
+import type { ModelTraits } from '@gateway/config';
+import { LeaseSchema, LeastThinking, QuotaWindowSchema, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
+import { describe, expect, it } from 'vitest';
+import { sampleGateway } from '../__fixtures__/sample-gateway.ts';
+import { fromWindowMessages, toLeaseMessage, toWindowMessage } from './messages.ts';
+
+const unsaid: ModelTraits = {
+  efforts: undefined,
+  thinking: undefined,
+  thinkingByDefault: undefined,
+  leastThinking: undefined,
+  forcedToolChoice: undefined,
+  structuredOutput: undefined,
+  maxOutputTokens: undefined,
+};
+
+function traitsSentFor(model: string, pattern: string, traits: Partial<ModelTraits>) {
+  const [pool = expect.fail()] = sampleGateway.pools;
+  const modelTraits = [{ pattern, traits: { ...unsaid, ...traits } }];
+  const candidate = { pool: { ...pool, modelTraits }, model, defaultEffort: '' };
+  return create(LeaseSchema, toLeaseMessage({ leaseId: 'l', accountId: 'a', candidate }, 900_000)).traits;
+}
+
+describe('a lease', () => {
+  it('carries everything that is configured of its model', () => {
+    const sent = traitsSentFor('gpt-7', 'gpt-7*', {
+      efforts: ['low', 'max'],
+      thinking: 'adaptive',
+      thinkingByDefault: false,
+      leastThinking: 'between_tools',
+      forcedToolChoice: false,
+      structuredOutput: true,
+      maxOutputTokens: 128_000,
+    });
+    expect(sent).toMatchObject({
+      efforts: { levels: ['low', 'max'] },
+      thinking: ThinkingMode.ADAPTIVE,
+      thinkingByDefault: false,
+      leastThinking: LeastThinking.BETWEEN_TOOLS,
+      forcedToolChoice: false,
+      structuredOutput: true,
+      maxOutputTokens: 128_000,
+    });
+  });
+
+  it('distinguishes "no efforts" from "efforts not said"', () => {
+    expect(traitsSentFor('gpt-7', '*', { efforts: [] })?.efforts?.levels).toEqual([]);
+    expect(traitsSentFor('gpt-7', '*', { thinking: 'none' })).toMatchObject({ thinking: ThinkingMode.NONE });
+    expect(traitsSentFor('gpt-7', '*', { thinking: 'none' })?.efforts).toBeUndefined();
+  });
+
+  it('leaves what is not said unsaid', () => {
+    const sent = traitsSentFor('gpt-7', '*', { structuredOutput: false }) ?? expect.fail();
+    expect(sent.structuredOutput).toBe(false);
+    expect(sent.forcedToolChoice).toBeUndefined();
+    expect(sent.thinkingByDefault).toBeUndefined();
+    expect(sent.maxOutputTokens).toBeUndefined();
+    expect([sent.thinking, sent.leastThinking]).toEqual([ThinkingMode.UNSPECIFIED, LeastThinking.UNSPECIFIED]);
+  });
+
+  it('has no traits when nothing is configured of its model', () => {
+    expect(traitsSentFor('gpt-7', 'gpt-8*', { efforts: [] })).toBeUndefined();
+  });
+});
+
+describe('a quota as a message', () => {
+  it('says the same there and back', () => {
+    const windows = [
+      { name: '7d_opus', models: '*opus*', usedFraction: 0.25, resetsAtMs: 1_795_132_800_123, lengthMs: 604_800_000 },
+      { name: 'requests', models: 'gpt-5.5', usedFraction: 1.5, resetsAtMs: undefined, lengthMs: undefined },
+    ];
+    const messages = windows.map((window) => create(QuotaWindowSchema, toWindowMessage(window)));
+    expect(fromWindowMessages(messages)).toEqual(windows);
+  });
+
+  it('is passed over when it says nothing of use', () => {
+    const useless = [{ name: '' }, { name: 'a', usedFraction: Number.NaN }, { name: 'a', usedFraction: -1 }];
+    expect(fromWindowMessages(useless.map((fields) => create(QuotaWindowSchema, fields)))).toEqual([]);
+    const many = Array.from({ length: 100 }, (_, n) => create(QuotaWindowSchema, { name: `${n}` }));
+    expect(fromWindowMessages(many)).toHaveLength(16);
+  });
+});

@@ -1,0 +1,233 @@
+import type { ChatAnswerSink } from '@gateway/chat';
+import { asArray, asObject, asString } from '@gateway/json';
+
+export interface MessageItem {
+  readonly type: 'message';
+  /** "commentary" before tool calls, "final_answer" at the end; undefined on models that don't say. */
+  readonly phase: string | undefined;
+  /** By `content_index`; parts of other kinds are undefined. */
+  readonly parts: readonly (MessagePart | undefined)[];
+}
+
+export interface MessagePart {
+  readonly type: 'text' | 'refusal';
+  readonly text: string;
+}
+
+export interface CallItem {
+  readonly type: 'function_call';
+  readonly callId: string | undefined;
+  readonly name: string | undefined;
+  readonly arguments: string;
+}
+
+/** An item of a response; undefined for reasoning, built-in tools and what is yet to come. */
+export function readItem(value: unknown): MessageItem | CallItem | undefined {
+  const item = asObject(value);
+  switch (item?.type) {
+    case 'message':
+      return { type: 'message', phase: asString(item.phase), parts: asArray(item.content).map(readPart) };
+    case 'function_call':
+      return {
+        type: 'function_call',
+        callId: asString(item.call_id) ?? asString(item.id),
+        name: asString(item.name),
+        arguments: asString(item.arguments) ?? '',
+      };
+    default:
+      return undefined;
+  }
+}
+
+export function readPart(value: unknown): MessagePart | undefined {
+  const part = asObject(value);
+  if (part?.type === 'output_text') return { type: 'text', text: asString(part.text) ?? '' };
+  return part?.type === 'refusal' ? { type: 'refusal', text: asString(part.refusal) ?? '' } : undefined;
+}
+
+/**
+ * Writes the message items of one response as the one text that a chat answer has. Each part may come as deltas, whole,
+ * or both: what is there already is not written again.
+ *
+ * A response may hold several messages (a comment, then the answer). As text they are separated by a blank line. A JSON
+ * answer would break by that, so only one message is forwarded there: the first that is no commentary, or else the last
+ * commentary.
+ */
+export class MessageWriter {
+  readonly #sink: ChatAnswerSink;
+  readonly #wantsJson: boolean;
+  readonly #messages = new Map<number, Message>();
+  /** The message whose text was written last. */
+  #current: Message | undefined;
+  #withheld: Message | undefined;
+
+  constructor(sink: ChatAnswerSink, wantsJson: boolean) {
+    this.#sink = sink;
+    this.#wantsJson = wantsJson;
+  }
+
+  /** True once a message has said anything, forwarded or withheld. */
+  hasText = false;
+
+  /** Characters of text and refusals, withheld ones included. */
+  producedCharacters = 0;
+
+  begin(outputIndex: number, phase: string | undefined): void {
+    this.#message(outputIndex, phase);
+  }
+
+  delta(outputIndex: number, contentIndex: number, part: MessagePart): void {
+    if (part.text === '') return;
+    const message = this.#message(outputIndex);
+    message.parts.set(contentIndex, (message.parts.get(contentIndex) ?? '') + part.text);
+    this.#write(message, part);
+  }
+
+  /** Writes what the deltas of a part left out. Deltas that said something else stand: they are with the client. */
+  completePart(outputIndex: number, contentIndex: number, { type, text }: MessagePart): void {
+    const written = this.#messages.get(outputIndex)?.parts.get(contentIndex) ?? '';
+    if (text.startsWith(written)) this.delta(outputIndex, contentIndex, { type, text: text.slice(written.length) });
+  }
+
+  complete(outputIndex: number, item: MessageItem): void {
+    this.begin(outputIndex, item.phase);
+    item.parts.forEach((part, contentIndex) => {
+      if (part !== undefined) this.completePart(outputIndex, contentIndex, part);
+    });
+  }
+
+  /** No message follows. */
+  finish(): void {
+    if (this.#current === undefined && this.#withheld !== undefined) this.#sink.text(this.#withheld.withheld);
+  }
+
+  #message(outputIndex: number, phase?: string): Message {
+    const known = this.#messages.get(outputIndex);
+    if (known !== undefined) return known;
+    const message: Message = { phase, parts: new Map(), withheld: '' };
+    this.#messages.set(outputIndex, message);
+    return message;
+  }
+
+  #write(message: Message, part: MessagePart): void {
+    this.hasText = true;
+    this.producedCharacters += part.text.length;
+    if (part.type === 'refusal') this.#sink.refusal(part.text);
+    else if (this.#wantsJson) this.#writeOnlyOne(message, part);
+    else this.#writeWithBreaks(message, part);
+  }
+
+  #writeWithBreaks(message: Message, part: MessagePart): void {
+    if (this.#current !== undefined && this.#current !== message) this.#sink.text('\n\n');
+    this.#forward(message, part);
+  }
+
+  #writeOnlyOne(message: Message, part: MessagePart): void {
+    if (message.phase === 'commentary') {
+      message.withheld += part.text;
+      this.#withheld = message;
+    } else if (this.#current === undefined || this.#current === message) {
+      this.#forward(message, part);
+    }
+  }
+
+  #forward(message: Message, { text }: MessagePart): void {
+    this.#current = message;
+    this.#sink.text(text);
+  }
+}
+
+interface Message {
+  readonly phase: string | undefined;
+  /** Text that came so far, by content index. */
+  readonly parts: Map<number, string>;
+  /** Commentary that is not part of a JSON answer, kept in case nothing else comes. */
+  withheld: string;
+}
+
+/**
+ * Writes the function calls of one response. Their indexes are dense, from 0, in the order in which they begin: a
+ * call's own `output_index` counts reasoning and messages too. Arguments may come as deltas, whole, or both.
+ */
+export class CallWriter {
+  readonly #sink: ChatAnswerSink;
+  readonly #calls = new Map<number, Call>();
+  #begun = 0;
+
+  constructor(sink: ChatAnswerSink) {
+    this.#sink = sink;
+  }
+
+  /** Characters of arguments. */
+  producedCharacters = 0;
+
+  get hasCalls(): boolean {
+    return this.#begun > 0;
+  }
+
+  /** True when arguments came of a call whose name never came. */
+  get hasNamelessCalls(): boolean {
+    return this.#calls.values().some((call) => call.index === undefined);
+  }
+
+  /** Writes a call's head, once its id and name are known, and the arguments that came before them. */
+  begin(outputIndex: number, { callId, name }: CallItem): void {
+    const call = this.#call(outputIndex);
+    if (call.index !== undefined || !callId || !name) return;
+    call.index = this.#begun++;
+    call.id = callId;
+    this.#sink.toolCall({ index: call.index, id: callId, name });
+    if (call.arguments !== '') this.#sink.toolArguments(call.index, call.arguments);
+  }
+
+  delta(outputIndex: number, delta: string): void {
+    if (delta === '') return;
+    const call = this.#call(outputIndex);
+    call.arguments += delta;
+    this.producedCharacters += delta.length;
+    if (call.index !== undefined) this.#sink.toolArguments(call.index, delta);
+  }
+
+  /** Writes what the deltas left out. Deltas that said something else stand: they are with the client. */
+  completeArguments(outputIndex: number, written: string): void {
+    const known = this.#call(outputIndex).arguments;
+    if (written.startsWith(known)) this.delta(outputIndex, written.slice(known.length));
+  }
+
+  /** A call without arguments gets an empty object of them before the next one begins: clients parse them there. */
+  complete(outputIndex: number, item: CallItem): void {
+    this.begin(outputIndex, item);
+    this.completeArguments(outputIndex, item.arguments);
+    const call = this.#call(outputIndex);
+    if (call.index === undefined || call.arguments !== '') return;
+    call.arguments = '{}';
+    this.#sink.toolArguments(call.index, call.arguments);
+  }
+
+  /** As `complete`, for an item of which only the call id says which one it is. */
+  completeById(item: CallItem): void {
+    const known =
+      this.#calls.entries().find(([, call]) => call.id === item.callId) ??
+      this.#calls.entries().find(([, call]) => call.index === undefined);
+    this.complete(known === undefined ? this.#freeIndex() : known[0], item);
+  }
+
+  #call(outputIndex: number): Call {
+    const known = this.#calls.get(outputIndex);
+    if (known !== undefined) return known;
+    const call: Call = { index: undefined, id: undefined, arguments: '' };
+    this.#calls.set(outputIndex, call);
+    return call;
+  }
+
+  #freeIndex(): number {
+    return Math.max(-1, ...this.#calls.keys()) + 1;
+  }
+}
+
+interface Call {
+  /** Within the chat answer; undefined until the call's name is known. */
+  index: number | undefined;
+  id: string | undefined;
+  arguments: string;
+}

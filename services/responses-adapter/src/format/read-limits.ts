@@ -1,0 +1,190 @@
+import {
+  latestMs,
+  numberIn,
+  type QuotaAnswer,
+  type QuotaWindow,
+  readRetryAfterMs,
+  toFutureMs,
+} from '@gateway/adapter-kit';
+import { asNumber, asObject, asString, type JsonObject } from '@gateway/json';
+
+type AnswerHead = Pick<QuotaAnswer, 'headers' | 'nowMs'>;
+
+/**
+ * The quotas in an answer's headers: the usage windows of a subscription (`x-codex-primary-…`,
+ * `x-codex-secondary-…`, and the same of a model family, `x-codex-<family>-primary-…`), and the limits of an API key, which
+ * are kept per model.
+ * @see https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers
+ */
+export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
+  return [...usageWindows(answer), ...keyLimits(answer)];
+}
+
+/** The usage windows of a subscription. Which of them is the primary one differs by plan: their length tells which is which. */
+function usageWindows({ headers, nowMs }: AnswerHead): readonly QuotaWindow[] {
+  return Object.keys(headers).flatMap((name) => {
+    const [, window, family = '', rank = ''] =
+      /^(x-codex-(?:(.+)-)?(primary|secondary)-)used-percent$/.exec(name) ?? [];
+    if (window === undefined) return [];
+    const reported = {
+      usedPercent: numberIn(headers, name),
+      minutes: numberIn(headers, `${window}window-minutes`),
+      resetAtSeconds: numberIn(headers, `${window}reset-at`),
+      resetAfterSeconds: numberIn(headers, `${window}reset-after-seconds`),
+    };
+    return toWindow({ rank, family, ...reported }, nowMs);
+  });
+}
+
+/** The same of a `codex.rate_limits` event. One that is of a model family has its name, `codex_<family>`. */
+export function eventWindows(event: JsonObject, nowMs: number): readonly QuotaWindow[] {
+  const limit = asString(event.metered_limit_name) ?? asString(event.limit_name) ?? '';
+  const family = limit.toLowerCase().replace(/^codex(?:[_-]|$)/, '');
+  return ['primary', 'secondary'].flatMap((rank) => {
+    const window = asObject(asObject(event.rate_limits)?.[rank]);
+    const reported = {
+      usedPercent: asNumber(window?.used_percent),
+      minutes: asNumber(window?.window_minutes),
+      resetAtSeconds: asNumber(window?.reset_at),
+      resetAfterSeconds: asNumber(window?.reset_after_seconds),
+    };
+    return toWindow({ rank, family, ...reported }, nowMs);
+  });
+}
+
+interface ReportedWindow {
+  /** "primary", "secondary" */
+  readonly rank: string;
+  /** Empty: the whole account. */
+  readonly family: string;
+  readonly usedPercent: number | undefined;
+  readonly minutes: number | undefined;
+  readonly resetAtSeconds: number | undefined;
+  readonly resetAfterSeconds: number | undefined;
+}
+
+function toWindow(reported: ReportedWindow, nowMs: number): readonly QuotaWindow[] {
+  const { rank, family, usedPercent } = reported;
+  if (usedPercent === undefined || usedPercent < 0) return [];
+  const minutes = positive(reported.minutes);
+  const length = minutes === undefined ? rank : lengthName(minutes);
+  return [
+    {
+      name: family === '' ? length : `${length}_${family}`,
+      models: family === '' ? '' : `*${family}*`,
+      usedFraction: usedPercent / 100,
+      resetsAtMs: resetOf({ ...reported, minutes }, nowMs),
+      lengthSeconds: minutes === undefined ? undefined : Math.round(minutes * 60),
+    },
+  ];
+}
+
+/** The absolute time wins. A window's reset is never much further away than the window is long. */
+function resetOf({ minutes, resetAtSeconds, resetAfterSeconds }: ReportedWindow, nowMs: number): number | undefined {
+  const resetMs =
+    resetAtSeconds !== undefined ? resetAtSeconds * 1_000 : nowMs + (resetAfterSeconds ?? Number.NaN) * 1_000;
+  const latestMs = minutes === undefined ? Number.POSITIVE_INFINITY : nowMs + minutes * minuteMs + slackMs(minutes);
+  return toFutureMs(Math.min(resetMs, latestMs), nowMs);
+}
+
+const minuteMs = 60_000;
+
+/** For clocks that differ and windows that begin with their first request. */
+function slackMs(minutes: number): number {
+  return Math.max(minuteMs, minutes * minuteMs * 0.15);
+}
+
+/** "5h", "7d", "90m". */
+function lengthName(minutes: number): string {
+  const whole = Math.round(minutes);
+  if (whole % 1_440 === 0) return `${whole / 1_440}d`;
+  return whole % 60 === 0 ? `${whole / 60}h` : `${whole}m`;
+}
+
+function keyLimits({ headers, model, nowMs }: QuotaAnswer): readonly QuotaWindow[] {
+  return ['requests', 'tokens'].flatMap((name) => {
+    const limit = positive(numberIn(headers, `x-ratelimit-limit-${name}`));
+    const remaining = numberIn(headers, `x-ratelimit-remaining-${name}`);
+    if (limit === undefined || remaining === undefined) return [];
+    const resetMs = durationMs(headers[`x-ratelimit-reset-${name}`] ?? '');
+    return [
+      {
+        name,
+        models: model,
+        usedFraction: Math.max(0, 1 - remaining / limit),
+        resetsAtMs: resetMs === undefined ? undefined : toFutureMs(nowMs + resetMs, nowMs),
+        lengthSeconds: undefined,
+      },
+    ];
+  });
+}
+
+function positive(value: number | undefined): number | undefined {
+  return value !== undefined && value > 0 ? value : undefined;
+}
+
+/** The quotas that the events of one answer report; of each the latest report counts. */
+export class EventLimits {
+  /** Epoch milliseconds from which resets that are durations count. */
+  readonly nowMs: number;
+  windows: readonly QuotaWindow[] = [];
+
+  constructor(nowMs: number) {
+    this.nowMs = nowMs;
+  }
+
+  /** When the last of the used-up windows resets that hold for the whole account; undefined when none is used up. */
+  get exhaustedUntilMs(): number | undefined {
+    const usedUp = this.windows.filter(({ models, usedFraction }) => models === '' && usedFraction >= 1);
+    return latestMs(usedUp.map(({ resetsAtMs }) => resetsAtMs));
+  }
+
+  /** Takes a `codex.rate_limits` event. */
+  add(event: JsonObject): void {
+    const reported = eventWindows(event, this.nowMs);
+    const isReported = (window: QuotaWindow) =>
+      reported.some(({ name, models }) => name === window.name && models === window.models);
+    this.windows = [...this.windows.filter((window) => !isReported(window)), ...reported];
+  }
+}
+
+/**
+ * Epoch milliseconds at which the provider says to come back; undefined when it says nothing of use. The plainest
+ * statement wins: the retry headers, the error body, a subscription's used-up windows, an API key's used-up limits.
+ * @see https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers
+ */
+export function readRetryAt(answer: AnswerHead, errorResetsAtMs: number | undefined): number | undefined {
+  return readRetryAfterMs(answer) ?? errorResetsAtMs ?? usedUpWindowsResetMs(answer) ?? exhaustedLimitsResetMs(answer);
+}
+
+/** When the last of a subscription's used-up windows resets that hold for the whole account; undefined when none is used up. */
+export function exhaustedWindowsResetMs(answer: AnswerHead): number | undefined {
+  return latestMs(usedUpWindows(answer).flatMap(({ models, resetsAtMs }) => (models === '' ? [resetsAtMs] : [])));
+}
+
+/** The same, with the windows of model families. */
+function usedUpWindowsResetMs(answer: AnswerHead): number | undefined {
+  return latestMs(usedUpWindows(answer).map(({ resetsAtMs }) => resetsAtMs));
+}
+
+function usedUpWindows(answer: AnswerHead) {
+  return usageWindows(answer).filter(({ usedFraction }) => usedFraction >= 1);
+}
+
+/** A limit with something left is not the one that was hit. */
+function exhaustedLimitsResetMs({ headers, nowMs }: AnswerHead): number | undefined {
+  const resets = ['requests', 'tokens']
+    .filter((limit) => (numberIn(headers, `x-ratelimit-remaining-${limit}`) ?? 0) <= 0)
+    .map((limit) => durationMs(headers[`x-ratelimit-reset-${limit}`] ?? ''))
+    .map((resetMs) => (resetMs === undefined ? undefined : toFutureMs(nowMs + resetMs, nowMs)));
+  return latestMs(resets);
+}
+
+/** A duration as Go writes it: `12ms`, `1s`, `6m0s`, `7h49m35s`. */
+function durationMs(text: string): number | undefined {
+  if (!/^(\d+(\.\d+)?(ms|h|m|s))+$/.test(text)) return undefined;
+  const parts = text.matchAll(/(\d+(?:\.\d+)?)(ms|h|m|s)/g);
+  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (unitMs[unit ?? ''] ?? 0), 0);
+}
+
+const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };

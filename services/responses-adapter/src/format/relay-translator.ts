@@ -1,0 +1,31 @@
+import type { ClientRequest, PreparedCall, Translator, UpstreamFailure } from '@gateway/adapter-kit';
+import { type JsonBody, readJsonBody } from '@gateway/json';
+import { RelayAnswerReader } from './relay-answer-reader.ts';
+import { spliceRequest, withoutEncryptedReasoning } from './splice-request.ts';
+
+/**
+ * Responses requests relayed to a Responses provider: bytes there and back, and the provider's own errors.
+ * @see spec "POST /v1/responses"
+ */
+export const relayTranslator: Translator = {
+  prepare(request: ClientRequest): PreparedCall {
+    const body = readJsonBody(request.body, request.members);
+    return { ...callWith(body, request), amend: (failure) => amend(failure, body, request) };
+  },
+  passesErrorsOn: true,
+};
+
+function callWith(body: JsonBody, { lease, forwardHeaders, nowMs }: ClientRequest): PreparedCall {
+  return {
+    path: '/responses',
+    headers: forwardHeaders,
+    body: spliceRequest(body, lease.model),
+    answer: new RelayAnswerReader({ nowMs }),
+  };
+}
+
+/** A conversation that has moved to another account brings reasoning along which that account can't read. */
+function amend({ meaning }: UpstreamFailure, body: JsonBody, request: ClientRequest): PreparedCall | undefined {
+  const readable = meaning === 'unreadable_reasoning' ? withoutEncryptedReasoning(body) : undefined;
+  return readable && callWith(readJsonBody(readable), request);
+}

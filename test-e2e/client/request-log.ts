@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Topology } from '../topologies/topology.ts';
+
+/** An entry of the request log as JSON has it, as far as tests look at it: members without a value are absent. */
+export interface LoggedRequestJson {
+  readonly requestId: string;
+  readonly ending: string;
+  readonly status?: number;
+  readonly errorCode?: string;
+  readonly moved?: boolean;
+  readonly attempts?: readonly AttemptJson[];
+  readonly noAccount?: { readonly cause: string; readonly retryAt?: string };
+  readonly usage?: { readonly inputTokens?: string; readonly outputTokens?: string };
+}
+
+export interface AttemptJson {
+  readonly accountId: string;
+  readonly reason?: string;
+  readonly result: string;
+  readonly upstreamStatus?: number;
+  readonly retryAt?: string;
+  readonly amended?: string;
+  readonly givenUp?: string;
+  readonly skipped?: readonly { readonly pool: string; readonly reason: string; readonly count: number }[];
+}
+
+/**
+ * The latest requests of a token, newest first, as an operator's HTTP client would ask for them. A request is logged soon after
+ * it has ended: waits until there are so many.
+ */
+export async function loggedRequestsOf(
+  gateway: Pick<Topology, 'usageAdminUrl'>,
+  tokenId: string,
+  atLeast = 1,
+): Promise<readonly LoggedRequestJson[]> {
+  for (const giveUpAtMs = Date.now() + 10_000; ; await sleep(50)) {
+    const requests = await listRequests(gateway, tokenId);
+    if (requests.length >= atLeast || Date.now() > giveUpAtMs) return requests;
+  }
+}
+
+async function listRequests({ usageAdminUrl }: Pick<Topology, 'usageAdminUrl'>, tokenId: string) {
+  const response = await fetch(`${usageAdminUrl}/gateway.usage.v1.UsageReportService/ListRequests`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ tokenId, limit: 100 }),
+    signal: AbortSignal.timeout(10_000),
+  });
+  if (!response.ok) throw new Error(`ListRequests answered ${response.status}: ${await response.text()}`);
+  const { requests = [] } = (await response.json()) as { readonly requests?: readonly LoggedRequestJson[] };
+  return requests;
+}
