@@ -76,7 +76,7 @@ export class HttpServer {
     if (!this.#server.listening) return;
     this.#draining = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    // Idle keep-alive connections would otherwise hold up the end; ones that finish later become idle later.
+    // Idle keep-alive connections would otherwise delay the end; ones that finish later become idle later.
     const closeIdle = setInterval(() => this.#server.closeIdleConnections(), 100);
     const cut = setTimeout(() => this.#server.closeAllConnections(), timeoutMs);
     await closed;
