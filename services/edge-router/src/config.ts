@@ -43,7 +43,7 @@ export interface EdgeRouterConfig {
    * (4): least rate, on average over each BODY_MIN_RATE_SECONDS (60); 0: any.
    */
   readonly uploadPace: UploadPace;
-  /** BODY_MEMORY_MAX_MIB (512): most bytes of request bodies that are held at a time; requests beyond it wait, then get 503. */
+  /** BODY_MEMORY_MAX_MIB (512): most bytes of request bodies in memory at a time; requests beyond it wait, then get 503. */
   readonly bodyMemoryMaxBytes: number;
   /** HEARTBEAT_SECONDS (15): an SSE comment is sent when a running stream was silent for so long, or up to a second longer. */
   readonly heartbeatMs: number;

@@ -1,41 +1,34 @@
 import type { GatewayError } from '@gateway/errors';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
-import type { Logger, Metrics } from '@gateway/telemetry';
-import { RequestMetrics } from './request-metrics.ts';
+import { durationBucketsSeconds, type Logger, type Metrics } from '@gateway/telemetry';
 import { isPlainSuccess, toLogFields } from './usage/request-log.ts';
 
-/** Requests without a token of ours come from anybody, and as many as they like. */
-function isWorthALine(request: RequestLogged): boolean {
-  return request.tokenId !== '' && !isPlainSuccess(request);
-}
-
-/** Everything the edge tells operators, one function per event. */
+/** What operators get to know of the edge: one function per event. */
 export type RequestEvents = ReturnType<typeof createEvents>;
 
-/** What events are told with. */
-export interface EventOutlets {
-  readonly logger: EventLog;
-  readonly metrics: Metrics;
-}
+export type EventLog = Pick<Logger, 'isLevelEnabled'> &
+  Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>>;
 
-export interface EventLog extends Pick<Logger, 'isLevelEnabled'> {
-  readonly debug: WriteLine;
-  readonly info: WriteLine;
-  readonly warn: WriteLine;
-  readonly error: WriteLine;
-}
-
-type WriteLine = (fields: object, message: string) => void;
-
-export function createEvents({ logger, metrics }: EventOutlets) {
-  const requests = new RequestMetrics(metrics);
+export function createEvents({ logger, metrics }: { readonly logger: EventLog; readonly metrics: Metrics }) {
+  const requests = metrics.counter({
+    name: 'gateway_requests_total',
+    help: 'Requests by endpoint and HTTP status; 499 when the client left before the end.',
+    labels: ['endpoint', 'status'],
+  });
+  const durations = metrics.histogram({
+    name: 'gateway_request_duration_seconds',
+    help: 'Time from the first byte of a request to the last of its answer.',
+    labels: ['endpoint'],
+    buckets: durationBucketsSeconds,
+  });
+  const inFlight = metrics.gauge({ name: 'gateway_requests_in_flight', help: 'Requests under way.' });
   const degraded = metrics.counter({
     name: 'gateway_edge_local_admissions_total',
     help: 'Admissions decided by this edge alone because the limiter did not answer.',
   });
   const reportsGivenUp = metrics.counter({
     name: 'gateway_edge_attempt_reports_given_up_total',
-    help: 'Ends of attempts that no broker could be told of. Each keeps a place of an account until its lease ends.',
+    help: 'Ends of attempts that no broker took. Each keeps a place of an account until its lease ends.',
   });
   const stalledClients = metrics.counter({
     name: 'gateway_edge_stalled_clients_total',
@@ -49,11 +42,14 @@ export function createEvents({ logger, metrics }: EventOutlets) {
 
   return {
     requestStarted(): void {
-      requests.started();
+      inFlight.inc();
     },
     /** Once for each request that has started. */
     requestEnded(request: RequestLogged): void {
-      requests.ended(request.endpoint, request.status, (request.moments?.ended ?? 0) / 1_000);
+      const { endpoint, status, moments } = request;
+      inFlight.dec();
+      requests.inc({ endpoint, status: String(status) });
+      durations.observe({ endpoint }, (moments?.ended ?? 0) / 1_000);
       const level = isWorthALine(request) ? 'info' : 'debug';
       if (logger.isLevelEnabled(level)) logger[level](toLogFields(request), 'request finished');
     },
@@ -85,4 +81,9 @@ export function createEvents({ logger, metrics }: EventOutlets) {
       logger.warn({ part, requestId, err: fault }, 'a part behind the edge failed; it is tried again');
     },
   };
+}
+
+/** Requests without a token of ours come from anybody, and as many as they like. */
+function isWorthALine(request: RequestLogged): boolean {
+  return request.tokenId !== '' && !isPlainSuccess(request);
 }

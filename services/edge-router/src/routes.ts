@@ -27,74 +27,43 @@ export interface Route {
 }
 
 const MiB = 1024 * 1024;
-const noBody: BodyLimits = { limitBytes: 0, acceptsCompression: false };
 
-/** @see spec "Endpoints", "Size limits" */
+/** What asks a model. @see spec "Endpoints", "Size limits" */
+const generation = { method: 'POST', cost: 'request_and_tokens', sendsRateLimitHeaders: true, isLogged: true } as const;
+const reading = {
+  method: 'GET',
+  errorDialect: 'chat',
+  authHeader: 'authorization',
+  sendsRateLimitHeaders: false,
+  body: { limitBytes: 0, acceptsCompression: false },
+  isLogged: false,
+} as const;
+const ofMessages = {
+  ...generation,
+  errorDialect: 'messages',
+  authHeader: 'x-api-key',
+  body: { limitBytes: 16 * MiB, acceptsCompression: false },
+} as const;
+
 export const routes: readonly Route[] = [
   {
-    method: 'POST',
+    ...generation,
     path: '/v1/chat/completions',
     errorDialect: 'chat',
     authHeader: 'authorization',
-    cost: 'request_and_tokens',
-    sendsRateLimitHeaders: true,
     body: { limitBytes: 16 * MiB, acceptsCompression: true },
-    isLogged: true,
     endpoint: chatCompletions,
   },
+  { ...ofMessages, path: '/v1/messages', endpoint: messages },
+  { ...ofMessages, path: '/v1/messages/count_tokens', cost: 'request_only', endpoint: countTokens },
   {
-    method: 'POST',
-    path: '/v1/messages',
-    errorDialect: 'messages',
-    authHeader: 'x-api-key',
-    cost: 'request_and_tokens',
-    sendsRateLimitHeaders: true,
-    body: { limitBytes: 16 * MiB, acceptsCompression: false },
-    isLogged: true,
-    endpoint: messages,
-  },
-  {
-    method: 'POST',
-    path: '/v1/messages/count_tokens',
-    errorDialect: 'messages',
-    authHeader: 'x-api-key',
-    cost: 'request_only',
-    sendsRateLimitHeaders: true,
-    body: { limitBytes: 16 * MiB, acceptsCompression: false },
-    isLogged: true,
-    endpoint: countTokens,
-  },
-  {
-    method: 'POST',
+    ...generation,
     path: '/v1/responses',
     errorDialect: 'responses',
     authHeader: 'authorization',
-    cost: 'request_and_tokens',
-    sendsRateLimitHeaders: true,
     body: { limitBytes: 64 * MiB, acceptsCompression: true },
-    isLogged: true,
     endpoint: responses,
   },
-  {
-    method: 'GET',
-    path: '/v1/models',
-    errorDialect: 'chat',
-    authHeader: 'authorization',
-    cost: 'request_only',
-    sendsRateLimitHeaders: false,
-    body: noBody,
-    isLogged: false,
-    endpoint: models,
-  },
-  {
-    method: 'GET',
-    path: '/v1/usage',
-    errorDialect: 'chat',
-    authHeader: 'authorization',
-    cost: 'nothing',
-    sendsRateLimitHeaders: false,
-    body: noBody,
-    isLogged: false,
-    endpoint: usage,
-  },
+  { ...reading, path: '/v1/models', cost: 'request_only', endpoint: models },
+  { ...reading, path: '/v1/usage', cost: 'nothing', endpoint: usage },
 ];

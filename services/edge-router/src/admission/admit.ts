@@ -1,13 +1,18 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
-import { CostKind, LimitName, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import {
+  CostKind,
+  LimitName,
+  type LimitStatus,
+  type Limits,
+  LimitsSchema,
+  type Refusal,
+} from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AdmitRequestSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Clock, localDayOf } from '@gateway/time';
 import type { Principal } from '../authentication/principal.ts';
-import { limiterTerms } from './limiter-terms.ts';
 import type { OutageTolerantLimiter } from './outage-tolerant-limiter.ts';
-import { rateLimitHeaders } from './rate-limit-headers.ts';
 
 export interface Admission {
   readonly admittedAtMs: number;
@@ -63,4 +68,44 @@ function refusalError({ limit, retryAt }: Refusal): GatewayError {
     limit: name,
     retryAtMs: retryAt === undefined ? undefined : timestampMs(retryAt),
   });
+}
+
+/** The key under which the limiter knows a token, and its limits. */
+export function limiterTerms({ tokenId, limits: { requestsPerMinute, tokensPerDay } }: Principal) {
+  const limits: Limits = create(LimitsSchema, {
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(tokensPerDay === undefined ? {} : { tokensPerDay: BigInt(tokensPerDay) }),
+  });
+  return { key: `token:${tokenId}`, limits };
+}
+
+/** The `x-ratelimit-*` headers of a request: a pair's three are absent when its limit is not set. @see spec "Rate-limit headers" */
+function rateLimitHeaders({ requests, tokens }: LimitStatus, nowMs: number): Readonly<Record<string, string>> {
+  return {
+    ...(requests && threeOf('requests', requests, requests.emptyAt, nowMs)),
+    ...(tokens && threeOf('tokens', tokens, tokens.resetsAt, nowMs)),
+  };
+}
+
+function threeOf(
+  kind: 'requests' | 'tokens',
+  { limit, remaining }: { readonly limit: number | bigint; readonly remaining: number | bigint },
+  resetAt: Timestamp | undefined,
+  nowMs: number,
+): Record<string, string> {
+  return {
+    [`x-ratelimit-limit-${kind}`]: String(limit),
+    [`x-ratelimit-remaining-${kind}`]: String(remaining),
+    [`x-ratelimit-reset-${kind}`]: formatDuration(resetAt === undefined ? 0 : timestampMs(resetAt) - nowMs),
+  };
+}
+
+/** In Go's style, rounded up to whole seconds: `42s`, `1m0s`, `7h49m35s`; `0s` when there is nothing to wait for. */
+export function formatDuration(durationMs: number): string {
+  const seconds = Math.max(0, Math.ceil(durationMs / 1_000));
+  const hours = Math.floor(seconds / 3_600);
+  const minutes = Math.floor((seconds % 3_600) / 60);
+  const rest = `${seconds % 60}s`;
+  if (hours > 0) return `${hours}h${minutes}m${rest}`;
+  return minutes > 0 ? `${minutes}m${rest}` : rest;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatDuration } from './rate-limit-headers.ts';
+import { formatDuration } from './admit.ts';
 
 describe('formatDuration', () => {
   it.each([

@@ -5,7 +5,7 @@ import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { ClientLeft } from '../http/client-signal.ts';
-import { ScriptedCall, type ScriptedFrame } from './__fixtures__/scripted-call.ts';
+import { ScriptedCall, type ScriptedCallOptions, type ScriptedFrame } from './__fixtures__/scripted-call.ts';
 import { answerFrames, requestFrames } from './answer-frames.ts';
 import { AnswerTooLongError } from './attempt-errors.ts';
 
@@ -14,7 +14,7 @@ const last: ScriptedFrame = { body: new Uint8Array([3]), outcome: { attempt: { r
 const sent: ScriptedFrame = { sent: true, usage: { inputTokens: 7n } };
 
 /** What a reader gets: the bytes of frames, and what it fails with. */
-function read(script: readonly ScriptedFrame[], options?: { together: boolean }) {
+function read(script: readonly ScriptedFrame[], options?: ScriptedCallOptions) {
   const client = new AbortController();
   const call = new ScriptedCall(script, options);
   const frames = answerFrames(call, client.signal);
@@ -75,6 +75,13 @@ describe('the frames of an answer', () => {
     expect(call.isAborted).toBe(false);
     await reading;
     expect([call.taken, seen]).toEqual([1, [cancelled]]);
+  });
+
+  it('are not waited for when it makes no difference whether the request was sent', async () => {
+    const { call, reading, leave } = read(['hang'], { isRecorded: false });
+    leave();
+    expect(call.isAborted).toBe(true);
+    await reading;
   });
 
   it('are not waited for longer', async () => {

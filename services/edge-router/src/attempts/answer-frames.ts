@@ -10,6 +10,8 @@ export type AnswerFrames = AsyncGenerator<ExecuteResponse, undefined>;
 export interface AdapterCall {
   readonly frames: AsyncIterable<ExecuteResponse>;
   readonly abort: () => void;
+  /** It is recorded whether the request was sent. */
+  readonly isRecorded: boolean;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface AdapterCall {
  */
 export async function* answerFrames(call: AdapterCall, client: AbortSignal): AnswerFrames {
   client.throwIfAborted();
-  let isSent = false;
+  let isSent = !call.isRecorded;
   let patience: NodeJS.Timeout | undefined;
   const onLeave = () => {
     if (isSent) call.abort();

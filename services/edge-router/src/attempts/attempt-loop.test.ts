@@ -159,7 +159,7 @@ function setUp(
 }
 
 describe('attemptUntilAnswering', () => {
-  it('moves to the next account after a limited one, and tells the broker of it', async () => {
+  it('moves to the next account after a limited one, and reports it to the broker', async () => {
     const { run, asked } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering] });
     const { lease: taken, frames } = await run();
     expect(taken.accountId).toBe('b');
@@ -263,7 +263,7 @@ describe('attemptUntilAnswering', () => {
     await frames.return(undefined);
   });
 
-  it('tells the first refusal when no candidate can be asked this', async () => {
+  it('names the first refusal when no candidate can be asked this', async () => {
     const first = new GatewayError('unsupported_content', 'the first');
     const other = new GatewayError('invalid_request', 'the other');
     const none = { case: 'unknownModel', value: {} } as const;
@@ -278,7 +278,7 @@ describe('attemptUntilAnswering', () => {
     await expect(run()).rejects.toMatchObject({ code: 'pool_exhausted' });
   });
 
-  it('tells what is wrong with the request before anything else, and tries no other candidate', async () => {
+  it('names what is wrong with the request before anything else, and tries no other candidate', async () => {
     const fault = new GatewayError('invalid_request', 'wrong for all');
     const refusal = new GatewayError('invalid_request', 'wrong here');
     const refused = setUp(
@@ -320,13 +320,13 @@ describe('attemptUntilAnswering', () => {
     await frames.return(undefined);
   });
 
-  it('asks nobody again whose adapter was there and failed', async () => {
+  it('does not ask an adapter again that was there and failed', async () => {
     const { end, sent } = setUp([lease('a')], { a: new RpcError('internal', 'no outcome') });
     expect(await end()).toMatchObject({ kind: 'failed', error: { code: 'providers_unavailable' } });
     expect(sent).toEqual(['a']);
   });
 
-  it('tells of the last attempt when the broker does not answer with a next one', async () => {
+  it('reports the last attempt when the broker does not answer with a next one', async () => {
     const { run, reported } = setUp([lease('a'), brokerAway], { a: [limited] });
     await expect(run()).rejects.toMatchObject({ code: 'providers_unavailable' });
     await expect.poll(() => reported).toHaveLength(1);

@@ -38,7 +38,7 @@ export interface AttemptPlan {
   /** The token's opaque key: the broker shares a pool that runs short among callers. */
   readonly caller: string;
   readonly allowCandidateFailover: boolean;
-  /** What is wrong with the request for every adapter: it goes before any other failure. Absent: only adapters can tell. */
+  /** What is wrong with the request for every adapter: it goes before any other failure. Absent: only adapters can say. */
   readonly faultOf?: (() => GatewayError | undefined) | undefined;
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
@@ -75,7 +75,7 @@ export interface AttemptsFailed {
 export interface FailedAttempt {
   readonly kind: 'failed';
   readonly outcome: AttemptOutcome;
-  /** What the client is told when no further attempt is made. */
+  /** What the client gets when no further attempt is made. */
   readonly error: GatewayError;
   /** The provider's own answer, for endpoints that pass it on. */
   readonly upstreamAnswer: UpstreamAnswer | undefined;
@@ -218,7 +218,10 @@ class AttemptLoop {
     recorder?.onLease(lease);
     this.#peers.renewals.keep(requestId, lease);
     const call = new AbortController();
-    const frames = answerFrames({ frames: execute(lease, call.signal), abort: () => call.abort() }, signal);
+    const frames = answerFrames(
+      { frames: execute(lease, call.signal), abort: () => call.abort(), isRecorded: recorder !== undefined },
+      signal,
+    );
     try {
       for (;;) {
         const { value: frame } = await frames.next();

@@ -45,14 +45,14 @@ function endOf(requestId: string): AttemptReport {
 const forever = 1_000_000;
 
 describe('AttemptReporter', () => {
-  it('has told the broker when it resolves', async () => {
+  it('has informed the broker when it resolves', async () => {
     const { reporter, taken } = setUp();
     await reporter.report(endOf('r1'));
     expect(taken).toEqual(['r1']);
     await reporter[Symbol.asyncDispose]();
   });
 
-  it('does not hold up the request while the broker is away, and tells it when it is back', async () => {
+  it('does not delay the request while the broker is away, and reports when it is back', async () => {
     const { reporter, tried, taken, givenUp, state } = setUp({ pausesMs: [5, 5, 5, 5, 5, 5, 5, 5, 5, 5] });
     state.away = true;
     await reporter.report(endOf('r1'));

@@ -23,7 +23,7 @@ export type AttemptReport = Required<
 > & { answerKeys?: string[] };
 
 /**
- * Tells the broker how attempts ended. A report that is lost would hold its account's place until the lease runs out, so it is
+ * Reports to the broker how attempts ended. A report that is lost would keep its account's place until the lease runs out, so it is
  * tried again a few times, while a broker starts anew or another one takes over. A broker takes each lease's end once only.
  */
 export class AttemptReporter implements AsyncDisposable {

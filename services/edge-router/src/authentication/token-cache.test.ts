@@ -71,14 +71,14 @@ describe('TokenCache', () => {
     expect(await cache.resolve(key)).toBeUndefined();
   });
 
-  it('serves the last known answer while nobody can tell', async () => {
+  it('serves the last known answer while the source is away', async () => {
     const { clock, cache } = setUp([principal, new Error('away')]);
     await cache.resolve(key);
     clock.advanceMs(3_600_000);
     expect(await cache.resolve(key)).toBe(principal);
   });
 
-  it('never brings back a revoked token, not even while nobody can tell', async () => {
+  it('never brings back a revoked token, not even while the source is away', async () => {
     const { clock, cache } = setUp([principal, undefined, new Error('away')]);
     await cache.resolve(key);
     clock.advanceMs(30_000);

@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/errors';
 import { Permits } from './permits.ts';
 
 export interface BodyMemoryOptions {
-  /** Most bytes of request bodies that this process holds at a time. */
+  /** Most bytes of request bodies that this process keeps at a time. */
   readonly limitBytes: number;
   /** The largest body that any endpoint takes: no token's share is smaller. */
   readonly largestBodyBytes: number;
@@ -18,7 +18,7 @@ interface Waiter {
 }
 
 /**
- * Shares out the memory that request bodies may take, byte by byte as they arrive. A token may hold its share: half of all, and
+ * Shares out the memory that request bodies may take, byte by byte as they arrive. A token may take its share: half of all, and
  * never less than the largest body. Beyond its share it gets more only while no other token waits for room, and never the last
  * quarter. What does not fit waits, the oldest request first.
  */
@@ -41,7 +41,7 @@ export class BodyMemory {
     return this.#usedBytes;
   }
 
-  /** What one request holds: nothing at first. Dispose of it when the request ends. `client` aborts when its client leaves. */
+  /** What one request has taken: nothing at first. Dispose of it when the request ends. `client` aborts when its client leaves. */
   open(tokenId: string, client: AbortSignal): BodyAllocation {
     this.#requests += 1;
     return new BodyAllocation(this, tokenId, client, this.#requests);
@@ -90,7 +90,7 @@ export class BodyMemory {
     for (const waiter of this.#waiters) {
       if (this.#isWithinShare(waiter)) continue;
       if (isFull) {
-        // What a refused request holds already is what others wait for.
+        // What a refused request has already is what others wait for.
         this.#leave(waiter);
         waiter.refuse();
       } else if (this.#usedBytes + waiter.bytes <= this.#options.limitBytes * mostBeyondShare) this.#grant(waiter);
@@ -120,7 +120,7 @@ export class BodyMemory {
   }
 }
 
-/** What the body of one request holds. */
+/** What the body of one request has taken. */
 export class BodyAllocation implements Disposable {
   readonly tokenId: string;
   readonly client: AbortSignal;

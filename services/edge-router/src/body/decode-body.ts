@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import {
   constants,
@@ -10,17 +9,6 @@ import {
 } from 'node:zlib';
 import { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
-
-/** How a request body is encoded. Throws `unsupported_encoding` for what the endpoint does not take. @see spec "Codes" */
-export function bodyEncoding(request: IncomingMessage, acceptsCompression: boolean): Encoding | 'identity' {
-  const named = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  if (named === 'identity' || named === '') return 'identity';
-  if (acceptsCompression && isEncoding(named)) return named;
-  const taken = acceptsCompression
-    ? `This endpoint takes ${Object.keys(decoders).join(', ')}.`
-    : 'This endpoint takes no compression.';
-  throw new GatewayError('unsupported_encoding', `The content-encoding is not supported. ${taken}`);
-}
 
 export interface Decoding {
   readonly encoding: Encoding;
@@ -71,13 +59,15 @@ const decoders = {
 /** A frame may ask for a window of 128 MiB; over HTTP 8 MiB is the most. @see https://www.rfc-editor.org/rfc/rfc9659 */
 const zstdOptions = { ...optionsOfOne, params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
-type Encoding = keyof typeof decoders;
+export type Encoding = keyof typeof decoders;
 
 /** Clients mean either format by "deflate": with the header of zlib, whose first byte ends in 8, or without any. */
 function hasZlibHeader(firstByte: number): boolean {
   return (firstByte & 0x0f) === 8;
 }
 
-function isEncoding(name: string): name is Encoding {
+export const encodingNames = Object.keys(decoders);
+
+export function isEncoding(name: string): name is Encoding {
   return Object.hasOwn(decoders, name);
 }

@@ -2,11 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/errors';
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { EventLoopYield } from '@gateway/time';
-import { inviteUpload } from '../http/upload.ts';
 import { BodyBuffer } from './body-buffer.ts';
 import type { BodyAllocation } from './body-memory.ts';
-import { bodyEncoding, decodeBody } from './decode-body.ts';
-import { receiveUpload, type UploadPace } from './receive-upload.ts';
+import { decodeBody, type Encoding, encodingNames, isEncoding } from './decode-body.ts';
+import { inviteUpload, receiveUpload, type UploadPace } from './receive-upload.ts';
 
 /** What an endpoint takes for a body. */
 export interface BodyLimits {
@@ -31,27 +30,34 @@ export interface BodyRules extends BodyLimits {
  */
 export async function readBody(request: IncomingMessage, rules: BodyRules, trackedKey?: string): Promise<JsonBody> {
   const { limitBytes, acceptsCompression, pace, allocation } = rules;
-  const encoding = bodyEncoding(request, acceptsCompression);
-  const declaredBytes = declaredLength(request) ?? 0;
+  const encoding = encodingOf(request, acceptsCompression);
+  const declaredBytes = request.headers['content-length'];
   const mostSentBytes = encoding === 'identity' ? limitBytes : encodedLimitBytes(limitBytes);
-  if (declaredBytes > mostSentBytes) throw tooLarge(limitBytes);
+  if (Number(declaredBytes ?? 0) > mostSentBytes) throw tooLarge(limitBytes);
   inviteUpload(request);
   const stop = new AbortController();
-  const upload = receiveUpload(request, pace, stop.signal);
+  const upload = atMost(mostSentBytes, receiveUpload(request, pace, stop.signal), limitBytes);
+  const sizeIsCertain = encoding === 'identity' && declaredBytes !== undefined;
+  const read = (pieces: AsyncIterable<Buffer>) => gather(pieces, { rules, sizeIsCertain, trackedKey });
+  const stopReceiving = (thrown: unknown) => {
+    stop.abort();
+    throw thrown;
+  };
   try {
-    if (encoding === 'identity') {
-      return await gather(upload, { rules, sizeIsCertain: declaredLength(request) !== undefined, trackedKey });
-    }
-    const read = (decoded: AsyncIterable<Buffer>) =>
-      gather(decoded, { rules, sizeIsCertain: false, trackedKey }).catch((thrown: unknown) => {
-        stop.abort();
-        throw thrown;
-      });
+    if (encoding === 'identity') return await read(upload);
     const permit = () => allocation.decodingPermit(stop.signal);
-    return await decodeBody(atMost(mostSentBytes, upload, limitBytes), { encoding, permit, read });
+    return await decodeBody(upload, { encoding, permit, read: (pieces) => read(pieces).catch(stopReceiving) });
   } catch (thrown) {
     throw isStreamFault(thrown) ? brokenOff(thrown) : thrown;
   }
+}
+
+/** How a request body is encoded. Throws `unsupported_encoding` for what the endpoint does not take. @see spec "Codes" */
+function encodingOf({ headers }: IncomingMessage, acceptsCompression: boolean): Encoding | 'identity' {
+  const name = (headers['content-encoding'] ?? '').trim().toLowerCase() || 'identity';
+  if (name === 'identity' || (acceptsCompression && isEncoding(name))) return name;
+  const taken = acceptsCompression ? `takes ${encodingNames.join(', ')}` : 'takes no compression';
+  throw new GatewayError('unsupported_encoding', `The content-encoding is not supported. This endpoint ${taken}.`);
 }
 
 interface Gathering {
@@ -124,9 +130,4 @@ function isStreamFault(thrown: unknown): boolean {
 
 function brokenOff(cause: unknown): GatewayError {
   return new GatewayError('invalid_body', 'The body could not be decoded, or it broke off.', { cause });
-}
-
-/** In bytes as they are sent. The HTTP parser has seen to it that it is a number. */
-function declaredLength({ headers }: IncomingMessage): number | undefined {
-  return headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
 }

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { addAbortSignal, finished, PassThrough } from 'node:stream';
+import type { GatewayError } from '@gateway/errors';
 import { HttpFault } from '../errors/http-fault.ts';
-import { uploadFault } from '../http/upload.ts';
 
 /** How fast a client must send its body. */
 export interface UploadPace {
@@ -22,7 +22,7 @@ export async function* receiveUpload(
   pace: UploadPace,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const fault = uploadFault(request);
+  const fault = faults.get(request);
   if (fault !== undefined) throw fault;
   // In place of the request, which takes its connection with it when it is destroyed or left by an iterator.
   const upload = addAbortSignal(signal, request.pipe(new PassThrough()));
@@ -78,4 +78,35 @@ class UploadRate {
     this.#waitedMs = 0;
     this.#bytes = 0;
   }
+}
+
+/** Clients that wait for `100 Continue`, by their request. */
+const waiting = new WeakMap<IncomingMessage, ServerResponse>();
+const faults = new WeakMap<IncomingMessage, GatewayError>();
+
+/** The client sends its body only when it is asked to. @see https://www.rfc-editor.org/rfc/rfc9110#section-10.1.1 */
+export function deferUpload(request: IncomingMessage, response: ServerResponse): void {
+  waiting.set(request, response);
+}
+
+/** Asks a client that waits for it to send its body now. */
+export function inviteUpload(request: IncomingMessage): void {
+  waiting.get(request)?.writeContinue();
+  waiting.delete(request);
+}
+
+/** Has the whole request been received? */
+export function isReceived({ complete, headers }: IncomingMessage): boolean {
+  return complete || (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0);
+}
+
+/** Will more of the body come, as far as can be known? */
+export function isUploading(request: IncomingMessage): boolean {
+  return !isReceived(request) && !waiting.has(request) && !faults.has(request) && !request.destroyed;
+}
+
+/** Ends an upload whose connection can bring no more of it. Reading the body fails with `fault`, now or later. */
+export function breakUpload(request: IncomingMessage, fault: GatewayError): void {
+  faults.set(request, fault);
+  if (request.listenerCount('error') > 0) request.emit('error', fault);
 }

@@ -29,7 +29,7 @@ describe('the version and beta headers of a Messages request', () => {
   });
 });
 
-describe('what a Messages client is told when no account answered', () => {
+describe('what a Messages client gets when no account answered', () => {
   const last = (result: AttemptResult, upstreamStatus: number, upstreamCode?: string) => ({
     kind: 'failed' as const,
     outcome: create(AttemptOutcomeSchema, { result, upstreamStatus }),

@@ -58,7 +58,7 @@ describe('renderError', () => {
     expect(renderError(error, 'chat', now).headers['retry-after']).toBe('1');
   });
 
-  it('tells SDKs not to sleep a day away', () => {
+  it('keeps SDKs from sleeping a day away', () => {
     const error = new GatewayError('rate_limit_exceeded', 'Spent.', {
       limit: 'tokens_per_day',
       retryAtMs: now + 30_000_000,
@@ -81,7 +81,7 @@ describe('renderError', () => {
 });
 
 describe('an error that trying again can not mend', () => {
-  it('tells client libraries so', () => {
+  it('says so to client libraries', () => {
     const { status, headers } = renderError(new GatewayError('internal_error', 'no', { isFinal: true }), 'chat', now);
     expect([status, headers['x-should-retry']]).toEqual([500, 'false']);
     expect(renderError(new GatewayError('internal_error', 'no'), 'chat', now).headers).not.toHaveProperty(

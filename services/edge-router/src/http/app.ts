@@ -13,8 +13,7 @@ import type { RequestEvents } from '../events.ts';
 import type { Route } from '../routes.ts';
 import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
 import { ClientLeft, clientSignal, sentOrLeft } from './client-signal.ts';
-import { clientRequestIdOf, nameForMessages, requestIdOf } from './request-id.ts';
-import { sendError } from './respond.ts';
+import { clientRequestIdOf, nameForMessages, requestIdOf, sendError } from './respond.ts';
 
 export interface AppPeers {
   readonly tokens: TokenCache;

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { assignRequestId, clientRequestIdOf, nameForMessages, requestIdOf } from './request-id.ts';
+import { assignRequestId, clientRequestIdOf, nameForMessages, requestIdOf } from './respond.ts';
 
 const requestWith = (headers: IncomingMessage['headers']) =>
   Object.assign(new IncomingMessage(new Socket()), { headers });

@@ -1,8 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { assignRequestId, requestIdOf } from './request-id.ts';
-import { writeHead } from './respond.ts';
+import { assignRequestId, requestIdOf, writeHead } from './respond.ts';
 
 async function answered(answer: (response: ServerResponse) => void): Promise<Response> {
   const server = createServer((_request, response) => answer(response));

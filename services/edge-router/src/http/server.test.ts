@@ -219,7 +219,7 @@ describe('HttpServer', () => {
     expect(handled).toEqual(['/first', '/second']);
   });
 
-  it('tells a client to send its body when it is wanted', async () => {
+  it('asks a client to send its body when it is wanted', async () => {
     using client = new RawClient(port);
     client.send(post('/', `content-length: 7\r\nexpect: 100-continue\r\n${close}`));
     expect(await client.until('\r\n\r\n')).toBe('HTTP/1.1 100 Continue\r\n\r\n');

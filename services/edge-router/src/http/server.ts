@@ -10,14 +10,12 @@ import {
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { sharedPortOptions } from '@gateway/lifecycle/shared-port';
+import { breakUpload, deferUpload } from '../body/receive-upload.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault, toHttpFault } from '../errors/http-fault.ts';
 import { renderError } from '../errors/render-error.ts';
-import { assignRequestId, requestIdHeader } from './request-id.ts';
-import { syntaxFault } from './request-syntax.ts';
-import { sendError } from './respond.ts';
+import { assignRequestId, requestIdHeader, sendError } from './respond.ts';
 import { StalledClients } from './stalled-clients.ts';
-import { breakUpload, deferUpload } from './upload.ts';
 
 type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'writeStallMs'>;
 
@@ -78,7 +76,7 @@ export class HttpServer {
     if (!this.#server.listening) return;
     this.#draining = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    // Idle keep-alive connections would otherwise hold up the end; ones that finish later become idle later.
+    // Idle keep-alive connections would otherwise delay the end; ones that finish later become idle later.
     const closeIdle = setInterval(() => this.#server.closeIdleConnections(), 100);
     const cut = setTimeout(() => this.#server.closeAllConnections(), timeoutMs);
     await closed;
@@ -164,3 +162,36 @@ function endWithAnswer(connection: Duplex, fault: HttpFault): void {
 
 /** How long a client may take to close its side after the last answer. */
 const lingerMs = 1_000;
+
+/**
+ * What two parsers could read in two ways, and Node lets pass. Undefined when there is nothing of that kind.
+ * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2 and section 6.1 there
+ */
+function syntaxFault(request: IncomingMessage): HttpFault | undefined {
+  const { httpVersion } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return new HttpFault(400, 'Only HTTP/1.1 is spoken here.');
+  return hostFault(request) ?? targetFault(request.url ?? '') ?? transferFault(request);
+}
+
+function hostFault({ headersDistinct, httpVersion }: IncomingMessage): HttpFault | undefined {
+  const [host, another] = headersDistinct.host ?? [];
+  if (another !== undefined) return new HttpFault(400, 'The header host is given more than once.');
+  if (host === undefined) return httpVersion === '1.0' ? undefined : new HttpFault(400, 'The header host is missing.');
+  return hostPattern.test(host) ? undefined : new HttpFault(400, 'The header host is no host.');
+}
+
+/** A name, IPv4 or bracketed IPv6 address, and perhaps a port; may be empty. */
+const hostPattern = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-fA-Fv:.]+\])(?::\d*)?$/;
+
+/** Only a path with or without query is taken, and `*`, which no endpoint has. */
+function targetFault(target: string): HttpFault | undefined {
+  if (target === '*' || (target.startsWith('/') && !target.includes('#'))) return undefined;
+  return new HttpFault(400, 'The request target must be a path.');
+}
+
+/** Other codings than `chunked` would be taken for the body itself; HTTP/1.0 has none. */
+function transferFault({ headers, httpVersion }: IncomingMessage): HttpFault | undefined {
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined || (httpVersion === '1.1' && coding.toLowerCase() === 'chunked')) return undefined;
+  return new HttpFault(400, 'The only transfer-encoding is chunked.');
+}

@@ -115,7 +115,7 @@ describe('relayAnswer', () => {
     expect(events).toContain('settled COMPLETED in time');
   });
 
-  it('holds the adapter back while the client reads slower than frames come, and loses nothing', async () => {
+  it('slows the adapter down while the client reads slower than frames come, and loses nothing', async () => {
     const large = { body: Buffer.alloc(1_000_000, 'x') };
     frames = [{ head: streamHead }, ...Array.from({ length: 20 }, () => large), { outcome: succeeded }];
     const response = await fetch(url);
@@ -123,7 +123,7 @@ describe('relayAnswer', () => {
     expect((await response.arrayBuffer()).byteLength).toBe(20_000_000);
   });
 
-  it('settles an answer as aborted whose client leaves while it is held back', async () => {
+  it('settles an answer as aborted whose client leaves while it is slowed down', async () => {
     const large = { body: Buffer.alloc(1_000_000, 'x') };
     frames = [{ head: streamHead, usage: { outputTokens: 1n } }, ...Array.from({ length: 20 }, () => large)];
     const controller = new AbortController();

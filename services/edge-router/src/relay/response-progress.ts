@@ -33,7 +33,7 @@ export class ResponseProgress {
   }
 }
 
-/** Of the response that the first event tells of; empty when that is none, or too large to be read here. */
+/** Of the response that the first event is about; empty when that is none, or too large to be read here. */
 function readIdentity(bytes: Buffer): JsonObject {
   const text = bytes.toString('utf8', 0, Math.min(bytes.length, maxFirstEventBytes));
   const [event = ''] = text.replace(byteOrderMark, '').split(blankLine, 1);

@@ -7,6 +7,11 @@ import type { AdapterCall } from '../answer-frames.ts';
 /** A frame, the end of all, a failure, or nothing more for as long as the call lasts. */
 export type ScriptedFrame = MessageInitShape<typeof ExecuteResponseSchema> | 'end' | 'hang' | Error;
 
+export interface ScriptedCallOptions {
+  readonly together?: boolean;
+  readonly isRecorded?: boolean;
+}
+
 /** A call of an adapter whose frames stand in a script: each in a turn of its own, or all at once. */
 export class ScriptedCall implements AdapterCall {
   readonly #script: readonly ScriptedFrame[];
@@ -17,7 +22,10 @@ export class ScriptedCall implements AdapterCall {
   isAborted = false;
   hasEnded = false;
 
-  constructor(script: readonly ScriptedFrame[], { together = false } = {}) {
+  readonly isRecorded: boolean;
+
+  constructor(script: readonly ScriptedFrame[], { together = false, isRecorded = true }: ScriptedCallOptions = {}) {
+    this.isRecorded = isRecorded;
     this.#script = script;
     this.#areTogether = together;
     this.#aborted.promise.catch(() => undefined);
