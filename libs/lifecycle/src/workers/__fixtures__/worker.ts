@@ -11,7 +11,7 @@ await runWorker({ name: 'test', logLevel: 'silent', drainTimeoutMs: 1_000 }, asy
     routes: [],
     async start() {
       if (process.argv.includes('broken')) throw new Error('the disk is full');
-      server.listen({ port: Number(process.env['PORT']), host: '127.0.0.1', ...sharedPortOptions() });
+      server.listen({ port: Number(process.env.PORT), host: '127.0.0.1', ...sharedPortOptions() });
       await once(server, 'listening');
     },
     notReady: async () => undefined,
