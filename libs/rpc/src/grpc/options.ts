@@ -21,4 +21,6 @@ export const clientOptions: ChannelOptions = {
   ...channelOptions,
   'grpc-node.flow_control_window': 4 * MiB,
   'grpc.use_local_subchannel_pool': 1,
+  // The proxy of the environment is for providers, not for our own services.
+  'grpc.enable_http_proxy': 0,
 };
