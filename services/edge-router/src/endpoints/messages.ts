@@ -1,4 +1,3 @@
-import type { ReasoningMember } from '@gateway/encrypted-reasoning';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { affinityKey } from '../attempts/affinity-key.ts';
