@@ -12,8 +12,15 @@ import type { ErrorDialect } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
 import type { Route } from '../routes.ts';
 import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
-import { ClientLeft, clientSignal, sentOrLeft } from './client-signal.ts';
-import { clientRequestIdOf, nameForMessages, requestIdOf, sendError } from './respond.ts';
+import {
+  ClientLeft,
+  clientRequestIdOf,
+  clientSignal,
+  nameForMessages,
+  requestIdOf,
+  sendError,
+  sentOrLeft,
+} from './respond.ts';
 
 export interface AppPeers {
   readonly tokens: TokenCache;
