@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FaultScript } from '@gateway/simulator';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { ChatAnswer } from '../client/chat.ts';
 import { loggedRequestsOf } from '../client/request-log.ts';
 import { ask, isWhole, providerPathOf, type RoadRequest } from '../client/roads.ts';
 import { issueToken } from '../client/tokens.ts';
@@ -43,15 +44,14 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         },
       };
     };
-    let logged = 0;
-    beforeEach(() => {
-      logged = 0;
-    });
-    /** What the log says of the latest request, once it is there. */
-    const lastLogged = async () => {
-      const requests = await loggedRequestsOf(gateway(), token.tokenId, logged + 1);
-      logged = requests.length;
-      return requests[0];
+    /** What the log says of the request of an answer, once it is there. */
+    const logged = async ({ headers }: ChatAnswer) => {
+      const find = async () => {
+        const requests = await loggedRequestsOf(gateway(), token.tokenId);
+        return requests.find(({ requestId }) => requestId === headers.get('x-request-id'));
+      };
+      await expect.poll(find, { timeout: 10_000 }).toBeDefined();
+      return find();
     };
 
     describe.each(roads)('on %s', (road) => {
@@ -81,7 +81,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         const answer = await askFor({ road, model });
         for (const fault of faults) fault[Symbol.dispose]();
         expect([answer.status, isWhole(answer)]).toEqual([200, false]);
-        expect(await lastLogged()).toMatchObject({
+        expect(await logged(answer)).toMatchObject({
           ending: 'REQUEST_ENDING_FAILED',
           status: 200,
           attempts: [{ result: 'ATTEMPT_RESULT_SERVER_ERROR' }],
@@ -100,8 +100,10 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         const error = failureOf('invalid_prompt', 'invalid_request_error');
         {
           using _ = failing(account, { kind: 'failed', afterEvents: 12, error });
-          for (let n = 0; n < 4; n++) expect(isWhole(await askFor({ road, model, session }))).toBe(false);
-          expect(await lastLogged()).toMatchObject({
+          for (let n = 0; n < 3; n++) expect(isWhole(await askFor({ road, model, session }))).toBe(false);
+          const answer = await askFor({ road, model, session });
+          expect(isWhole(answer)).toBe(false);
+          expect(await logged(answer)).toMatchObject({
             ending: 'REQUEST_ENDING_REFUSED',
             attempts: [{ result: 'ATTEMPT_RESULT_REJECTED' }],
           });
@@ -117,8 +119,9 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         const account = accountOf(credentials, road);
         const error = failureOf('rate_limit_exceeded', 'rate_limit_error');
         using _ = failing(account, { kind: 'failed', afterEvents: 12, error });
-        expect(isWhole(await askFor({ road, model, session }))).toBe(false);
-        expect((await lastLogged())?.attempts).toMatchObject([{ result: 'ATTEMPT_RESULT_RATE_LIMITED' }]);
+        const answer = await askFor({ road, model, session });
+        expect(isWhole(answer)).toBe(false);
+        expect((await logged(answer))?.attempts).toMatchObject([{ result: 'ATTEMPT_RESULT_RATE_LIMITED' }]);
         // A few seconds: time for one request.
         expect(isWhole(await askFor({ road, model }))).toBe(true);
         expect(accountOf(credentials, road)).not.toBe(account);

@@ -26,7 +26,7 @@ function instance(schema: JsonObject, place: Place): unknown {
   if (typeof schema.$ref === 'string') return instance(resolve(schema.$ref, place.root), inner);
   const [choice] = toArray(schema.enum);
   if (choice !== undefined) return choice;
-  const alternatives = toObjects(schema.anyOf);
+  const alternatives = toObjects(schema.anyOf ?? schema.oneOf);
   const alternative = alternatives.find(({ type }) => type !== 'null') ?? alternatives[0];
   if (alternative !== undefined && schema.properties === undefined) return instance(alternative, inner);
   switch (typeOf(schema)) {
