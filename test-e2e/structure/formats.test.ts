@@ -1,13 +1,20 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { readStatements, repositoryRoot, titlesIn } from './test-references.ts';
 
-const cases = readStatements('docs/formats.md').filter(({ references }) => references.length > 0);
+const cases = readStatements('test-e2e/structure/format-cases.md').filter(({ references }) => references.length > 0);
+
+const documented = readFileSync(join(repositoryRoot, 'docs/formats.md'), 'utf8');
 
 describe('the edge cases of docs/formats.md', () => {
   it('are all there', () => {
     expect(cases.length).toBeGreaterThanOrEqual(52);
+  });
+
+  it.each(cases)('stand there in the same words: $text', ({ text }) => {
+    expect(documented).toContain(`- ${text}\n`);
   });
 
   it.each(cases)('name tests that exist: $text', async ({ references }) => {

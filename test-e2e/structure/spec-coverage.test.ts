@@ -1,21 +1,27 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { contractCases } from '../contract/cases.ts';
 import { specCells } from '../contract/cells.ts';
-import { readStatements, titlesIn } from './test-references.ts';
+import { coverageTable, readStatements, repositoryRoot, titlesIn } from './test-references.ts';
 
-const statements = readStatements('docs/spec-coverage.md');
+const source = 'test-e2e/structure/spec-statements.md';
+const statements = readStatements(source);
 
-describe('docs/spec-coverage.md', () => {
-  it('names a test for every statement', () => {
+describe('the statements of the specification', () => {
+  it('have a test each', () => {
     expect(statements.length).toBeGreaterThan(80);
     expect(statements.filter(({ references }) => references.length === 0)).toEqual([]);
   });
 
-  it.each(statements)('names tests that exist: $text', ({ references }) => {
+  it.each(statements)('name tests that exist: $text', ({ references }) => {
     expect(references.filter((reference) => !isHeld(reference))).toEqual([]);
   });
 
-  it('names every cell of the contract', () => {
+  it('are the table of docs/spec-coverage.md, which `npx vitest run --project structure -u` writes', async () => {
+    await expect(coverageTable(source)).toMatchFileSnapshot(join(repositoryRoot, 'docs/spec-coverage.md'));
+  });
+
+  it('name every cell of the contract', () => {
     const named = new Set(statements.flatMap(({ references }) => references));
     const cells = Object.entries(specCells).flatMap(([route, filled]) =>
       filled.map((cell) => `contract › ${route} › ${cell}`),

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 export const repositoryRoot = join(import.meta.dirname, '../..');
 
@@ -12,7 +12,11 @@ export interface Statement {
 
 /** The statements of a document: items of a list; the lines after each are references in backquotes. */
 export function readStatements(document: string): readonly Statement[] {
-  return readFileSync(join(repositoryRoot, document), 'utf8')
+  return statementsIn(readFileSync(join(repositoryRoot, document), 'utf8'));
+}
+
+function statementsIn(text: string): readonly Statement[] {
+  return text
     .split(/^- /m)
     .slice(1)
     .map((item) => {
@@ -20,6 +24,31 @@ export function readStatements(document: string): readonly Statement[] {
       const references = lines.flatMap((line) => /^ {2}(`+)(.+)\1$/.exec(line)?.[2] ?? []);
       return { text: first, references };
     });
+}
+
+/** The statements of a document as a table per section: each with the files of its tests. */
+export function coverageTable(document: string): string {
+  const [, ...sections] = readFileSync(join(repositoryRoot, document), 'utf8').split(/^## /m);
+  const tables = sections.map((section) => {
+    const [title = ''] = section.split('\n');
+    const rows = statementsIn(section).map(({ text, references }) => `| ${text} | ${filesOf(references).join(', ')} |`);
+    return [`## ${title}`, '', '| statement | held by |', '| --- | --- |', ...rows, ''].join('\n');
+  });
+  return [coverageHead, ...tables].join('\n');
+}
+
+const coverageHead = `# Every statement of the specification, and what holds it
+
+<!-- Written by test-e2e/structure/spec-coverage.test.ts from test-e2e/structure/spec-statements.md. -->
+
+_contract_ is \`test-e2e/behaviours/contract.ts\`: it provokes each cell of the contract with a service token and a personal one, and checks the
+status, which headers are there and which are not, the whole body against [openapi.yaml](openapi.yaml), every event of a stream, and that no provider
+is asked for what the gateway refuses by itself.
+`;
+
+function filesOf(references: readonly string[]): readonly string[] {
+  const files = references.map((reference) => reference.split(' › ')[0] ?? '');
+  return [...new Set(files)].map((file) => (file === 'contract' ? '_contract_' : `[${basename(file)}](../${file})`));
 }
 
 /** The titles of a file's tests and groups of tests. Empty for a file that is not there. */
