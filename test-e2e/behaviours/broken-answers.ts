@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FaultScript } from '@gateway/simulator';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { loggedRequestsOf } from '../client/request-log.ts';
 import { ask, isWhole, providerPathOf, type RoadRequest } from '../client/roads.ts';
 import { issueToken } from '../client/tokens.ts';
@@ -23,7 +23,7 @@ const breaks = [
 export function brokenAnswersBehaviour(gateway: () => Topology): void {
   describe('an answer that has begun and fails', () => {
     let token = { tokenId: '', text: '' };
-    beforeAll(async () => {
+    beforeEach(async () => {
       token = await issueToken(gateway(), { kind: 'service', tokensPerDay: 100_000_000 });
     });
 
@@ -43,16 +43,11 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         },
       };
     };
-    let logged = 0;
-    beforeEach(() => {
-      logged = 0;
-    });
-    /** What the log says of the latest request, once it is there. */
-    const lastLogged = async () => {
-      const requests = await loggedRequestsOf(gateway(), token.tokenId, logged + 1);
-      logged = requests.length;
-      return requests[0];
-    };
+    /** A request is logged soon after it has ended. */
+    const expectLastLogged = (request: object) =>
+      expect
+        .poll(async () => (await loggedRequestsOf(gateway(), token.tokenId))[0], { timeout: 10_000, interval: 50 })
+        .toMatchObject(request);
 
     describe.each(roads)('on %s', (road) => {
       it.each(breaks)(
@@ -73,7 +68,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         },
       );
 
-      it('says so in its trace, and its usage is booked', async () => {
+      it('says so in its log, and its usage is recorded', async () => {
         const { model, credentials } = breakingAccounts(road, 'traced');
         const { text } = token;
         const before = await usageOf(gateway(), text);
@@ -81,7 +76,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         const answer = await askFor({ road, model });
         for (const fault of faults) fault[Symbol.dispose]();
         expect([answer.status, isWhole(answer)]).toEqual([200, false]);
-        expect(await lastLogged()).toMatchObject({
+        await expectLastLogged({
           ending: 'REQUEST_ENDING_FAILED',
           status: 200,
           attempts: [{ result: 'ATTEMPT_RESULT_SERVER_ERROR' }],
@@ -101,7 +96,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         {
           using _ = failing(account, { kind: 'failed', afterEvents: 12, error });
           for (let n = 0; n < 4; n++) expect(isWhole(await askFor({ road, model, session }))).toBe(false);
-          expect(await lastLogged()).toMatchObject({
+          await expectLastLogged({
             ending: 'REQUEST_ENDING_REFUSED',
             attempts: [{ result: 'ATTEMPT_RESULT_REJECTED' }],
           });
@@ -118,7 +113,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         const error = failureOf('rate_limit_exceeded', 'rate_limit_error');
         using _ = failing(account, { kind: 'failed', afterEvents: 12, error });
         expect(isWhole(await askFor({ road, model, session }))).toBe(false);
-        expect((await lastLogged())?.attempts).toMatchObject([{ result: 'ATTEMPT_RESULT_RATE_LIMITED' }]);
+        await expectLastLogged({ attempts: [{ result: 'ATTEMPT_RESULT_RATE_LIMITED' }] });
         // A few seconds: time for one request.
         expect(isWhole(await askFor({ road, model }))).toBe(true);
         expect(accountOf(credentials, road)).not.toBe(account);
