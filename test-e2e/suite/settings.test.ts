@@ -184,7 +184,7 @@ describe('settings that can not be used', () => {
     ['limiter', main('limiter'), ['REDIS_URL']],
     ['pool-broker', main('pool-broker'), ['REDIS_URL', 'DATABASE_URL']],
     ['usage-ingest', main('usage-ingest'), ['DATABASE_URL', 'NATS_URL']],
-    ['usage-query', main('usage-query'), ['DATABASE_URL']],
+    ['usage-query', main('usage-query'), ['DATABASE_URL', 'NATS_URL']],
     ['edge-router', main('edge-router'), ['NATS_URL']],
   ])('are warned of by %s when they name a server that is away', async (_name, args, names) => {
     const away = Object.fromEntries(databases.map((name) => [name, name.slice(0, -4)]));
