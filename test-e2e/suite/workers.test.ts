@@ -109,7 +109,7 @@ async function agentOfEachWorker({ baseUrl, adminUrl }: AllInOneTopology): Promi
 
 /** Uses a connection, at the cost of no slot. */
 async function touch(baseUrl: string, agent: Agent): Promise<void> {
-  const asking = get(`${baseUrl}/nothing`, { agent });
+  const asking = get(`${baseUrl}/v1/models`, { agent });
   const [response] = (await once(asking, 'response')) as [IncomingMessage];
   await once(response.resume(), 'end');
 }

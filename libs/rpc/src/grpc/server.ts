@@ -121,6 +121,8 @@ async function serveCalls(
 ): Promise<void> {
   const session = new ServerSession(stream, { methods, onFault });
   sessions.add(session);
+  // The stream may look as if its client had ended it.
+  stream.once('cancelled', () => session.cancel());
   // The client waits for it: from now on calls can be made.
   stream.sendMetadata(new Metadata());
   try {

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { GrpcServer } from '../grpc/server.ts';
@@ -149,6 +149,24 @@ describe('a channel', () => {
     await expect.poll(() => one.state.calls).toBe(1);
     controller.abort();
     await expect(held).rejects.toMatchObject({ status: 'cancelled' });
+    await expect.poll(() => one.state.signal?.aborted).toBe(true);
+  });
+
+  it('aborts the handlers when the connection of the client is cut', async () => {
+    const one = await replica('one');
+    const connections: Socket[] = [];
+    const proxy = createServer((client) => {
+      const server = connect(one.port, '127.0.0.1');
+      for (const each of [client, server]) connections.push(each.on('error', () => undefined));
+      client.pipe(server).pipe(client);
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    opened.push(() => void proxy.close());
+    const client = channelTo(() => [`127.0.0.1:${(proxy.address() as AddressInfo).port}`]);
+    const held = client.unary({ value: Buffer.from('hold') });
+    await expect.poll(() => one.state.calls).toBe(1);
+    for (const connection of connections) connection.destroy();
+    await expect(held).rejects.toMatchObject({ status: 'unavailable' });
     await expect.poll(() => one.state.signal?.aborted).toBe(true);
   });
 

@@ -48,9 +48,13 @@ export class ServerSession {
       await Promise.all(this.#running);
       this.#writer.end();
     } finally {
-      // Their handlers end by their signals.
-      for (const call of this.#calls.values()) call.cancel();
+      this.cancel();
     }
+  }
+
+  /** The client is gone: the handlers of its calls end by their signals. */
+  cancel(): void {
+    for (const call of this.#calls.values()) call.cancel();
   }
 
   /** Asks the client to start no more calls here, and to end the stream with the calls that run. */
