@@ -28,13 +28,13 @@ export function anthropicSdkStreamsBehaviour(gateway: () => Topology): void {
             { name: 'now', input_schema: { type: 'object', properties: {} } },
           ],
         });
-        const told: string[] = [];
-        stream.on('thinking', (_delta, snapshot) => told.push(`thinking ${snapshot.length > 0}`));
-        stream.on('text', (_delta, snapshot) => told.push(`text ${'echo: looking'.startsWith(snapshot)}`));
-        stream.on('inputJson', (_delta, snapshot) => told.push(`input ${typeof snapshot}`));
-        stream.on('contentBlock', ({ type }) => told.push(`done ${type}`));
+        const heard: string[] = [];
+        stream.on('thinking', (_delta, snapshot) => heard.push(`thinking ${snapshot.length > 0}`));
+        stream.on('text', (_delta, snapshot) => heard.push(`text ${'echo: looking'.startsWith(snapshot)}`));
+        stream.on('inputJson', (_delta, snapshot) => heard.push(`input ${typeof snapshot}`));
+        stream.on('contentBlock', ({ type }) => heard.push(`done ${type}`));
         const message = await stream.finalMessage();
-        expect(told.filter((event, index) => event !== told[index - 1])).toEqual([
+        expect(heard.filter((event, index) => event !== heard[index - 1])).toEqual([
           'thinking true',
           'done thinking',
           'text true',

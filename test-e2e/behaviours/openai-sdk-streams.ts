@@ -23,7 +23,7 @@ export function openAiSdkStreamsBehaviour(gateway: () => Topology): void {
           model,
           messages: user('Grüße 🌍 an alle, die das hier lesen'),
         });
-        const { deltas, told } = listen(stream);
+        const { deltas, heard } = listen(stream);
         const completion = await stream.finalChatCompletion();
         const text = 'echo: Grüße 🌍 an alle, die das hier lesen';
         expect(deltas.length).toBeGreaterThan(3);
@@ -32,7 +32,7 @@ export function openAiSdkStreamsBehaviour(gateway: () => Topology): void {
           const soFar = deltas.slice(0, index + 1).map(({ delta }) => delta);
           expect(snapshot).toBe(soFar.join(''));
         }
-        expect(told).toEqual([...deltas.map(() => 'content.delta'), `content.done ${text}`]);
+        expect(heard).toEqual([...deltas.map(() => 'content.delta'), `content.done ${text}`]);
         expect(completion).toMatchObject({
           id: expect.stringMatching(/^chatcmpl-/),
           object: 'chat.completion',
@@ -46,9 +46,9 @@ export function openAiSdkStreamsBehaviour(gateway: () => Topology): void {
           messages: user('looking #tool weather {"city":"Delft"} #tool now {} #tool weather {"city":"Gent"}'),
           tools: [functionTool('weather', { city: { type: 'string' } }), functionTool('now', {})],
         });
-        const { told } = listen(stream);
+        const { heard } = listen(stream);
         const { choices } = await stream.finalChatCompletion();
-        const withoutRepeats = told.filter((event, index) => event !== told[index - 1]);
+        const withoutRepeats = heard.filter((event, index) => event !== heard[index - 1]);
         expect(withoutRepeats).toEqual([
           'content.delta',
           'content.done echo: looking',
@@ -170,15 +170,15 @@ function functionTool(name: string, properties: Record<string, unknown>): OpenAI
 /** What a stream tells its listeners of text and tool calls, in order. */
 function listen(stream: ChatStream) {
   const deltas: { delta: string; snapshot: string }[] = [];
-  const told: string[] = [];
+  const heard: string[] = [];
   stream.on('content.delta', ({ delta, snapshot }) => {
     deltas.push({ delta, snapshot });
-    told.push('content.delta');
+    heard.push('content.delta');
   });
-  stream.on('content.done', ({ content }) => told.push(`content.done ${content}`));
-  stream.on('tool_calls.function.arguments.delta', ({ index }) => told.push(`arguments.delta ${index}`));
+  stream.on('content.done', ({ content }) => heard.push(`content.done ${content}`));
+  stream.on('tool_calls.function.arguments.delta', ({ index }) => heard.push(`arguments.delta ${index}`));
   stream.on('tool_calls.function.arguments.done', ({ index, name, arguments: text }) =>
-    told.push(`arguments.done ${index} ${name} ${text}`),
+    heard.push(`arguments.done ${index} ${name} ${text}`),
   );
-  return { deltas, told };
+  return { deltas, heard };
 }

@@ -78,14 +78,14 @@ export function refusedAccountsBehaviour(gateway: () => Topology): void {
         ['responses', 'Responses'],
         ['messages', 'Messages'],
         ['count-tokens', 'Messages'],
-      ] as const)('a client is never told so (%s)', async (road, pool) => {
+      ] as const)('a client learns nothing of it (%s)', async (road, pool) => {
         const { first, later, askedAtFirst, askedLater } = await askRefused(road, '401', both);
         expect(askedAtFirst).toEqual([1, 1]);
         for (const answer of [first, later]) expectUnusable(answer, pool);
         expect(askedLater).toEqual(askedAtFirst);
       });
 
-      it.each(['chat-responses', 'chat-messages'] as const)('a client is never told so (%s)', async (road) => {
+      it.each(['chat-responses', 'chat-messages'] as const)('a client learns nothing of it (%s)', async (road) => {
         const { first, later, askedAtFirst } = await askRefused(road, '401', both);
         expect(askedAtFirst).toEqual([1, 1]);
         for (const answer of [first, later]) expectUnavailable(answer);
@@ -109,7 +109,7 @@ export function refusedAccountsBehaviour(gateway: () => Topology): void {
       const limit = { preset: 'rate_limited_retry_after', resetAfterSeconds: 300 } as const;
 
       it.each(['responses', 'messages', 'count-tokens', 'chat-responses', 'chat-messages'] as const)(
-        'a client is told when to come back (%s)',
+        'a client learns when to come back (%s)',
         async (road) => {
           const { first, later, askedAtFirst } = await askRefused(road, '403-and-429', [refusalOf(403), limit]);
           expect(askedAtFirst).toEqual([1, 1]);

@@ -111,7 +111,7 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
         .toBe(streams.length + meanwhile.length);
     });
 
-    it('let every stream end when the gateway is told to stop', async () => {
+    it('let every stream end when the gateway is stopped', async () => {
       const token = await issueToken(gateway(), { kind: 'personal' });
       slowDown();
       const streams = Array.from({ length: 6 }, () => longStream(token.text));

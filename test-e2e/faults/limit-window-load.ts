@@ -21,7 +21,7 @@ export interface Load {
   readonly signal: AbortSignal;
 }
 
-/** Clients that ask over and over, over connections that stay open, until they are told to stop. */
+/** Clients that ask over and over, over connections that stay open, until they are stopped. */
 export async function runLoad({ urls, token, clientsPerUrl, pauseMs, signal }: Load): Promise<readonly Answer[]> {
   const answers: Answer[] = [];
   const agents = urls.map((url) => ({ url, agent: new Agent({ keepAlive: true, maxSockets: clientsPerUrl }) }));

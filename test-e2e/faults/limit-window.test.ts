@@ -132,7 +132,7 @@ describe('requests per minute, over many processes', () => {
     expect(Math.max(...answers.map(({ receivedMs, sentMs }) => receivedMs - sentMs))).toBeLessThan(10_000);
   });
 
-  /** Nobody else asks: who waits as long as he was told is let in. */
+  /** No other client asks: one that waits as long as the answer says is let in. */
   async function obeyARefusal(token: string): Promise<void> {
     const [url = ''] = edgeUrls();
     let refusal: Answer | undefined;

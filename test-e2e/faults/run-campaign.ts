@@ -32,7 +32,7 @@ export interface CampaignResult {
   readonly totals: readonly TokenTotals[];
   readonly deeds: Deeds;
   readonly deadLetters: number;
-  /** Services that ended without being told to. */
+  /** Services that ended by themselves. */
   readonly unexpectedEnds: readonly string[];
   /** Of every request that went wrong. */
   readonly stories: readonly string[];

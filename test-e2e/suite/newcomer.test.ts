@@ -75,7 +75,7 @@ describe('a newcomer without any setting', () => {
   it.each([
     ['in one process', ['start']],
     ['with workers', ['start', '--workers', '2']],
-  ])('is told what to do when the port is taken, %s', async (_how, args) => {
+  ])('learns what to do when the port is taken, %s', async (_how, args) => {
     const taken = await listen(Number(env.PORT));
     const { exitCode, stderr } = await gatewayctl(args, env);
     taken.close();
@@ -85,7 +85,7 @@ describe('a newcomer without any setting', () => {
     expect(stderr).not.toContain('    at ');
   });
 
-  it('is told which numbers of workers there are', async () => {
+  it('learns which numbers of workers there are', async () => {
     const { exitCode, stderr } = await gatewayctl(['start', '--workers', 'many'], env);
     expect(exitCode).not.toBe(0);
     expect(stderr).toContain('must be auto or a number from 1 to 256, not "many"');
@@ -99,7 +99,7 @@ describe('a newcomer without any setting', () => {
       'pools:\n  responses: { format: telepathy, owned_by: x, base_url: "http://127.0.0.1:1" }\n',
       /pools\.responses\.format/,
     ],
-  ])('is told what is wrong with a configuration that %s', async (_what, text, expected) => {
+  ])('learns what is wrong with a configuration that %s', async (_what, text, expected) => {
     const path = join(folder, 'gateway.yaml');
     if (text !== undefined) await writeFile(path, text);
     const { exitCode, stderr } = await gatewayctl(['start'], { ...env, GATEWAY_CONFIG: path });
@@ -157,7 +157,7 @@ describe('a newcomer without any setting', () => {
     expect((await usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, token)).token.label).toBe('first token');
   });
 
-  it('is told to which database a command wrote when no gateway runs, and nothing else on standard output', async () => {
+  it('learns to which database a command wrote when no gateway runs, and nothing else on standard output', async () => {
     const database = join(env.GATEWAY_DATA ?? '', 'gateway.sqlite');
     const offline = await gatewayctl(['token', 'create', '--label', 'ci'], env);
     expect(offline.stdout).toMatch(/^gw_\w+\n$/);
@@ -177,7 +177,7 @@ describe('a newcomer without any setting', () => {
     expect(online.stderr).not.toContain('database');
   });
 
-  it('is told which labels there are, by the command before it sends anything and by the gateway', async () => {
+  it('learns which labels there are, by the command before it sends anything and by the gateway', async () => {
     const refused = ['', '   ', 'x'.repeat(101), 'a\u200bb', 'a\u202eb', 'a\u2028b', 'a\nb'];
     for (const label of refused) {
       const { exitCode, stdout, stderr } = await gatewayctl(['token', 'create', '--label', label], env);
@@ -210,7 +210,7 @@ describe('a newcomer without any setting', () => {
     expect(stdout).toMatch(/messages +team-b +available/);
   });
 
-  it('is told when a token that is to be revoked does not exist', async () => {
+  it('learns when a token that is to be revoked does not exist', async () => {
     const { exitCode, stderr } = await gatewayctl(['token', 'revoke', 'nobody'], env);
     expect(exitCode).not.toBe(0);
     expect(stderr).toMatch(/gatewayctl: .*nobody|no token/i);

@@ -119,7 +119,7 @@ describe('settings that can not be used', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it.each(cases)('are told all at once by $name', async ({ args, env, problems }) => {
+  it.each(cases)('are reported all at once by $name', async ({ args, env, problems }) => {
     const file = join(folder, 'gateway.yaml');
     await writeFile(file, wrongFile);
     const { exitCode, stderr } = await run(args, { GATEWAY_CONFIG: file, GATEWAY_DATA: file, ...env });

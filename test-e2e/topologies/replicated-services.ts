@@ -23,7 +23,7 @@ export interface ReplicatedServices extends AsyncDisposable {
   readonly nats: TestServer;
   readonly postgres: TestServer;
   readonly simulator: Simulator;
-  /** Services that ended without being told to, each with its last words. */
+  /** Services that ended by themselves, each with its last words. */
   readonly unexpectedEnds: readonly string[];
 }
 

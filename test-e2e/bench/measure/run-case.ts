@@ -4,7 +4,7 @@ import type { LoadOrder, LoadReport, LoadTarget } from '../load/load-order.ts';
 import type { System } from '../systems/system.ts';
 import { eventsOfStream } from '../wire/bench-models.ts';
 
-/** What one round of a case told of one system. Figures that a case does not tell are undefined. */
+/** What one round of a case says of one system. Figures that a case does not have are undefined. */
 export interface Sample {
   /** Of all gateway processes: per request, or per event of a stream. */
   readonly gatewayMicros: number | undefined;

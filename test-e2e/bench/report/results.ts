@@ -14,7 +14,7 @@ export interface CaseSamples {
   readonly problems: ReadonlyMap<SystemName, string>;
 }
 
-/** What a case told of one system, over all rounds. */
+/** What a case says of one system, over all rounds. */
 export interface Row {
   readonly case: string;
   readonly kind: BenchCase['kind'];

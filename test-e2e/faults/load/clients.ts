@@ -4,7 +4,7 @@ import type { RandomNumbers } from '../random-numbers.ts';
 import { type AskedQuestion, ask } from './ask.ts';
 import { pickKind, type RequestKind } from './request-kinds.ts';
 
-/** A client with a token of its own. It asks one question after the other, so that its rows are told apart by their time. */
+/** A client with a token of its own. It asks one question after the other, so that its rows are distinguished by their time. */
 export interface LoadClient {
   readonly token: TestToken;
   readonly kind: 'service' | 'personal';
@@ -34,7 +34,7 @@ const timeoutMs = 45_000;
 /** A client that gave up asks nothing more until what it asked can't be admitted any longer. */
 const pauseAfterTimeoutMs = 2_000;
 
-/** Many clients at once, until they are told to stop. */
+/** Many clients at once, until they are stopped. */
 export class Load {
   readonly #options: LoadOptions;
   readonly #stop = new AbortController();

@@ -131,7 +131,7 @@ async function underLoad(scene: PoolScene, strike: () => Promise<void>): Promise
   return asked;
 }
 
-/** Rows of one token are told apart by their time. */
+/** Rows of one token are distinguished by their time. */
 const answeredPauseMs = 20;
 /** A client that was refused does not hammer. */
 const refusedPauseMs = 100;

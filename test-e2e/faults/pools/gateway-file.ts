@@ -13,7 +13,7 @@ interface PoolPlan {
 }
 
 /** Limits that tell when they end, each in another way. A pool for each. */
-export const toldLimits = [
+export const givenLimits = [
   { preset: 'rate_limited_retry_after', format: 'responses' },
   { preset: 'rate_limited_retry_after_ms', format: 'responses' },
   { preset: 'rate_limited_retry_after_date', format: 'messages' },
@@ -54,7 +54,7 @@ const scenarioPools = [
   { name: 'papers', format: 'messages', accounts: 5 },
 ] as const satisfies readonly PoolPlan[];
 
-export type ScenarioPool = (typeof scenarioPools)[number]['name'] | `told-${(typeof toldLimits)[number]['preset']}`;
+export type ScenarioPool = (typeof scenarioPools)[number]['name'] | `given-${(typeof givenLimits)[number]['preset']}`;
 
 /** Models of the Responses pool with an account of their own: `POST /v1/responses` takes no classes. */
 const lonelyModels = ['gpt-first', 'gpt-breaking'] as const;
@@ -63,7 +63,7 @@ export const responsesModels: readonly string[] = ['gpt-5.5', ...lonelyModels];
 
 const testPools: readonly PoolPlan[] = [
   ...scenarioPools,
-  ...toldLimits.map(({ preset, format }) => ({ name: `told-${preset}`, format, accounts: 2 })),
+  ...givenLimits.map(({ preset, format }) => ({ name: `given-${preset}`, format, accounts: 2 })),
 ];
 
 /** The pools that the load uses, then those of the tests. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { accountsOf, retryFloorPerSecond, toldLimits } from './gateway-file.ts';
+import { accountsOf, givenLimits, retryFloorPerSecond } from './gateway-file.ts';
 import { chatWhole, messagesWhole } from './kinds.ts';
 import type { PoolScene } from './pool-scene.ts';
 import { expectItIsBack, faulty } from './provider-refusals.ts';
@@ -16,10 +16,10 @@ const budgetWindowMs = 10_000;
 /** Providers that limit their accounts, and providers that fail altogether. */
 export function providerLimits(scene: () => PoolScene, { outageSeconds }: { readonly outageSeconds: number }): void {
   describe('accounts that are all limited', () => {
-    it.concurrent.each(toldLimits)(
+    it.concurrent.each(givenLimits)(
       'are a 429 with the earliest end, and whoever waits exactly so long is served: $preset',
       async ({ preset }) => {
-        const pool = `told-${preset}` as const;
+        const pool = `given-${preset}` as const;
         const [first = '', second = ''] = accountsOf(pool);
         const { faults } = scene().simulator;
         faults.add({ account: first, fault: { preset, resetAfterSeconds: 60 } });
@@ -95,7 +95,7 @@ export function providerLimits(scene: () => PoolScene, { outageSeconds }: { read
       );
       outage[Symbol.dispose]();
       expect(statuses.length).toBeGreaterThan(50);
-      // On Messages the provider's own status is told, while it is asked; a pool that pauses is a 503.
+      // On Messages the provider's own status is passed on, while it is asked; a pool that pauses is a 503.
       expect([...new Set(statuses)].filter((status) => status !== 503 && status !== 529)).toEqual([]);
       // Each broker counts the load of its last ten seconds, on whatever pool, and has a floor of its own.
       const load = scene().requestsSince(sinceMs - budgetWindowMs);

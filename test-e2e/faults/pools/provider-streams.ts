@@ -141,7 +141,7 @@ export function providerStreams(scene: () => PoolScene): void {
   });
 
   describe('the usage of an answer', () => {
-    it('that is told again and again is the last that was told', async () => {
+    it('that is reported again and again is the last report', async () => {
       const headers = { 'content-type': 'text/event-stream' };
       const body = messagesText('again', [{ output_tokens: 3 }, { output_tokens: 9 }, { output_tokens: 9 }]);
       const odd = faulty(scene(), 'odd', { kind: 'status', status: 200, headers, body });
@@ -158,16 +158,19 @@ export function providerStreams(scene: () => PoolScene): void {
       }
     });
 
-    it.each(['silent', 'mute'] as const)('that is not told is an estimate that says so: pool "%s"', async (pool) => {
-      const missing = faulty(scene(), pool, { kind: 'usage_missing' });
-      const { exchange, token } = await scene().askToEnd({ kind: chatStream(pool), length: 10, isAudited: false });
-      missing[Symbol.dispose]();
-      expect(exchange.ending).toBe('whole');
-      await expect.poll(() => scene().rowsOf(token), { timeout: 10_000 }).toHaveLength(1);
-      const [row] = await scene().rowsOf(token);
-      expect(row).toMatchObject({ estimated: true, outcome: 'completed' });
-      expect(row?.outputTokens).toBeGreaterThan(0);
-    });
+    it.each(['silent', 'mute'] as const)(
+      'that is not reported is an estimate that says so: pool "%s"',
+      async (pool) => {
+        const missing = faulty(scene(), pool, { kind: 'usage_missing' });
+        const { exchange, token } = await scene().askToEnd({ kind: chatStream(pool), length: 10, isAudited: false });
+        missing[Symbol.dispose]();
+        expect(exchange.ending).toBe('whole');
+        await expect.poll(() => scene().rowsOf(token), { timeout: 10_000 }).toHaveLength(1);
+        const [row] = await scene().rowsOf(token);
+        expect(row).toMatchObject({ estimated: true, outcome: 'completed' });
+        expect(row?.outputTokens).toBeGreaterThan(0);
+      },
+    );
   });
 }
 
@@ -185,7 +188,7 @@ async function askAllWith(
   return asked;
 }
 
-/** What a Messages provider streams, with usage told as often as given. */
+/** What a Messages provider streams, with usage reported as often as given. */
 function messagesText(text: string, usages: readonly { readonly output_tokens: number }[]): string {
   const message = { id: 'msg_odd', type: 'message', role: 'assistant', model: 'claude-sonnet-5', content: [] };
   const events = [

@@ -128,7 +128,7 @@ async function underLoad(scene: PoolScene, strike: () => Promise<void>): Promise
     const token = await scene.freshToken();
     while (!stop.signal.aborted) {
       asked.push((await scene.askToEnd({ kind: chatStream('renewed'), edge, token })).exchange);
-      // Rows of one token are told apart by their time.
+      // Rows of one token are distinguished by their time.
       await sleep(20);
     }
   };

@@ -254,7 +254,7 @@ export declare type ExecuteOutcome = Message<"gateway.adapter.v1.ExecuteOutcome"
   attempt?: AttemptOutcome | undefined;
 
   /**
-   * What the client is told when no further attempt is made. Absent after success.
+   * What the client gets when no further attempt is made. Absent after success.
    *
    * @generated from field: gateway.error.v1.ErrorDetail error = 2;
    */

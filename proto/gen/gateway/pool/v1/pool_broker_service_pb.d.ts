@@ -112,7 +112,7 @@ export declare type AcquireResponse = Message<"gateway.pool.v1.AcquireResponse">
   } | { case: undefined; value?: undefined };
 
   /**
-   * Why the lease is for this account, or why there is none though an account is left; in words for operators. Empty: not told.
+   * Why the lease is for this account, or why there is none though an account is left; in words for operators. Empty: not said.
    *
    * @generated from field: string reason = 5;
    */
@@ -367,7 +367,7 @@ export declare type Pool = Message<"gateway.pool.v1.Pool"> & {
   ownedBy: string;
 
   /**
-   * When ReportModels last told of this pool. Absent: never.
+   * When ReportModels last reported on this pool. Absent: never.
    *
    * @generated from field: google.protobuf.Timestamp models_reported_at = 4;
    */

@@ -67,9 +67,9 @@ function timesText({ moments }: RequestLogged): string {
     ['first byte', firstByte],
     ['ended', ended],
   ];
-  const told = parts.flatMap(([what, ms]) => (ms === undefined ? [] : [`${what} after ${durationText(ms)}`]));
+  const steps = parts.flatMap(([what, ms]) => (ms === undefined ? [] : [`${what} after ${durationText(ms)}`]));
   const waited = waitedForRoom < 1 ? [] : [`waited ${durationText(waitedForRoom)} for room for its body`];
-  return [...told, ...waited].join(', ');
+  return [...steps, ...waited].join(', ');
 }
 
 function attemptsTable(attempts: readonly LoggedAttempt[]): string {
