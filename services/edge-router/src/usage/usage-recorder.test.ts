@@ -19,9 +19,18 @@ function setUp(limits: Principal['limits'] = { requestsPerMinute: 1, tokensPerDa
     outbox: {
       open: (event: UsageRecorded) => void lines.push(`open ${Outcome[event.outcome]} ${event.outputTokens}`),
       close: (requestId: string) => void lines.push(`close ${requestId}`),
-      finish: async (event: UsageRecorded) => void finals.push(event),
+      finish: async (event: UsageRecorded) => {
+        lines.push(`final ${Outcome[event.outcome]} ${event.outputTokens}`);
+        finals.push(event);
+      },
     },
-    charger: { charge: async (charge: Charge) => void charges.push(charge) },
+    charger: {
+      charge: async (charge: Charge) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        lines.push(`charged ${charge.tokens}`);
+        charges.push(charge);
+      },
+    },
   } satisfies RecorderPeers;
   const principal: Principal = { tokenId: 't1', caller: 'c', kind: 'service', label: 'ci', limits };
   const admission = { admittedAtMs: 1_000, localDay: '2026-11-20', headers: {} };
@@ -51,6 +60,13 @@ describe('UsageRecorder', () => {
     expect(charges).toEqual([{ key: 'token:t1', requestId: 'r1', localDay: '2026-11-20', tokens: 42 }]);
   });
 
+  it('charges before the event may leave, with the last numbers in the outbox meanwhile', async () => {
+    const { recorder, lines } = setUp();
+    recorder.onLease(lease);
+    await recorder.end(Outcome.COMPLETED, usage(12n, 30n));
+    expect(lines).toEqual(['open UNSPECIFIED 0', 'open UNSPECIFIED 30', 'charged 42', 'final COMPLETED 30']);
+  });
+
   it('charges nothing to a token without a day budget', async () => {
     const { recorder, finals, charges } = setUp({ requestsPerMinute: 5, tokensPerDay: undefined });
     recorder.onLease(lease);
@@ -76,7 +92,7 @@ describe('UsageRecorder', () => {
     expect(finals).toHaveLength(1);
     expect(finals[0]).toMatchObject({ inputTokens: 90n, outputTokens: 0n, estimated: true, outcome: Outcome.ABORTED });
     expect(charges).toEqual([{ key: 'token:t1', requestId: 'r1', localDay: '2026-11-20', tokens: 90 }]);
-    expect(lines).toEqual(['open UNSPECIFIED 0']);
+    expect(lines).toEqual(['open UNSPECIFIED 0', 'open UNSPECIFIED 0', 'charged 90', 'final ABORTED 0']);
   });
 
   it('records nothing of a request that its provider refused, also when the client leaves before the next attempt', async () => {

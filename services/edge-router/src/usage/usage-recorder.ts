@@ -111,11 +111,18 @@ export class UsageRecorder {
     return this.#isBooked ? this.#event : undefined;
   }
 
+  /**
+   * Charges the day before the event may leave: a counter that is loaded from the ledger between the two would count the request
+   * twice. Should this process die meanwhile, the row has the last numbers. Neither step ever rejects.
+   */
   async #record(event: UsageRecorded, outcome: Outcome): Promise<void> {
-    event.outcome = outcome;
     this.#isBooked = true;
-    // Neither ever rejects.
-    await Promise.all([this.#peers.outbox.finish(event), this.#settle(event)]);
+    if (this.#request.principal.limits.tokensPerDay !== undefined) {
+      this.#peers.outbox.open(event);
+      await this.#settle(event);
+    }
+    event.outcome = outcome;
+    await this.#peers.outbox.finish(event);
   }
 
   async #recordNothing(): Promise<void> {
@@ -124,7 +131,6 @@ export class UsageRecorder {
 
   async #settle({ inputTokens, outputTokens }: UsageRecorded): Promise<void> {
     const { principal, requestId, admission } = this.#request;
-    if (principal.limits.tokensPerDay === undefined) return;
     const { key } = limiterTerms(principal);
     const tokens = Number(inputTokens + outputTokens);
     await this.#peers.charger.charge({ key, requestId, localDay: admission.localDay, tokens });
