@@ -15,6 +15,9 @@ export interface RedisLimitStoreOptions {
   readonly maxPendingIds?: number;
 }
 
+/** Redis does nothing else while it decides as many. */
+const maxBatch = 100;
+
 /**
  * Windows and counters that all limiters share: one script per verb and key, on Redis' clock.
  *
@@ -26,6 +29,8 @@ export class RedisLimitStore implements port.LimitStore {
   readonly #options: RedisLimitStoreOptions;
   readonly #redis: RedisConnection;
   readonly #maxPendingIds: number;
+  /** Checks of this turn of the event loop: they go by one script. */
+  readonly #batches = new Map<string, WaitingCheck[]>();
   /** By how much Redis' clock is ahead of ours, learnt from wrong guesses. */
   #aheadMs = 0;
 
@@ -44,23 +49,18 @@ export class RedisLimitStore implements port.LimitStore {
     await this.#redis.call((redis) => redis.set('rl:probe', '', 'PX', 1_000));
   }
 
-  async admit(check: port.Check): Promise<Decision | port.DayTotalUnknown> {
-    const { key, requestId = '', limits, costKind, hasLedger } = check;
-    const { requestsPerMinute = '', tokensPerDay = '' } = limits;
-    const terms = [requestId, requestsPerMinute, tokensPerDay, costKind === 'request_only' ? 0 : 1, hasLedger ? 1 : 0];
-    // Midnight may pass between a guess and its check.
-    for (let guesses = 0; guesses < 3; guesses++) {
-      const localDay = localDayOf(this.#options.clock.nowMs() + this.#aheadMs);
-      const { window, counter } = redisKeys(key, localDay);
-      const span = [startOfLocalDayMs(localDay), endOfLocalDayMs(localDay), this.#testTime()];
-      const reply = await this.#redis.call((redis) => redis.admitRequest(window, counter, ...terms, ...span));
-      const [nowMs = 0, kind, count = 0, newest, freeing, usedTokens = 0] = numbersOf(reply);
-      if (kind === totalUnknown) return { kind: 'day_total_unknown', localDay };
-      const requests = { count, newestMs: instantOf(newest), freeingMs: instantOf(freeing) };
-      if (kind !== undefined) return decisionOf(check, { nowMs, localDay, usedTokens, requests }, kind === admitted);
-      this.#aheadMs = nowMs - this.#options.clock.nowMs();
-    }
-    throw new Error("Redis' clock jumps: the local day is not known");
+  admit(check: port.Check): Promise<Decision | port.DayTotalUnknown> {
+    // A cluster takes a script for one hash tag only.
+    const name = this.#redis.isCluster ? check.key : '';
+    return new Promise((resolve, reject) => {
+      const batch = this.#batches.get(name) ?? [];
+      batch.push({ check, resolve, reject });
+      if (batch.length === 1) {
+        this.#batches.set(name, batch);
+        setImmediate(() => this.#send(name, batch));
+      }
+      if (batch.length === maxBatch) this.#send(name, batch);
+    });
   }
 
   async settle({ key, requestId, localDay, tokens, hasLedger }: port.Settlement): Promise<port.DayTotal> {
@@ -100,6 +100,39 @@ export class RedisLimitStore implements port.LimitStore {
     return { replicas, position };
   }
 
+  #send(name: string, batch: readonly WaitingCheck[]): void {
+    if (this.#batches.get(name) !== batch) return;
+    this.#batches.delete(name);
+    this.#admitAll(batch.map(({ check }) => check)).then(
+      (decisions) => {
+        for (const [n, { resolve, reject }] of batch.entries()) {
+          const decision = decisions[n];
+          if (decision === undefined) reject(new Error('a script answered too little'));
+          else resolve(decision);
+        }
+      },
+      (thrown: unknown) => {
+        for (const { reject } of batch) reject(thrown);
+      },
+    );
+  }
+
+  async #admitAll(checks: readonly port.Check[]): Promise<readonly (Decision | port.DayTotalUnknown)[]> {
+    const terms = checks.flatMap(termsOf);
+    // Midnight may pass between a guess and its check.
+    for (let guesses = 0; guesses < 3; guesses++) {
+      const localDay = localDayOf(this.#options.clock.nowMs() + this.#aheadMs);
+      const keys = checks.flatMap(({ key }) => [redisKeys(key, localDay).window, redisKeys(key, localDay).counter]);
+      const day = [startOfLocalDayMs(localDay), endOfLocalDayMs(localDay), this.#testTime()];
+      const reply = await this.#redis.call((redis) => redis.admitRequests(keys.length, ...keys, ...day, ...terms));
+      const numbers = numbersOf(reply);
+      if (numbers.length > 1)
+        return checks.map((check, n) => decisionFrom(numbers.slice(6 * n, 6 * n + 6), check, localDay));
+      this.#aheadMs = (numbers[0] ?? 0) - this.#options.clock.nowMs();
+    }
+    throw new Error("Redis' clock jumps: the local day is not known");
+  }
+
   /** When a day is forgotten, and the time of a test. */
   #lifetimeOf(day: LocalDay) {
     return [dayForgottenAtMs(day), this.#testTime()];
@@ -110,8 +143,28 @@ export class RedisLimitStore implements port.LimitStore {
   }
 }
 
-/** What admit.lua answers of a request; a third kind is refused. */
-const [totalUnknown, admitted] = [1, 2];
+interface WaitingCheck {
+  readonly check: port.Check;
+  readonly resolve: (decision: Decision | port.DayTotalUnknown) => void;
+  readonly reject: (thrown: unknown) => void;
+}
+
+function termsOf({ requestId = '', limits, costKind, hasLedger }: port.Check): readonly (string | number)[] {
+  const { requestsPerMinute = '', tokensPerDay = '' } = limits;
+  return [requestId, requestsPerMinute, tokensPerDay, costKind === 'request_only' ? 0 : 1, hasLedger ? 1 : 0];
+}
+
+/** Kinds: 1 total unknown, 2 admitted, 3 refused. */
+function decisionFrom(
+  reply: readonly number[],
+  check: port.Check,
+  localDay: LocalDay,
+): Decision | port.DayTotalUnknown {
+  const [nowMs = 0, kind, count = 0, newest, freeing, usedTokens = 0] = reply;
+  if (kind === 1) return { kind: 'day_total_unknown', localDay };
+  const requests = { count, newestMs: instantOf(newest), freeingMs: instantOf(freeing) };
+  return decisionOf(check, { nowMs, localDay, usedTokens, requests }, kind === 2);
+}
 
 function numbersOf(reply: unknown): readonly number[] {
   if (Array.isArray(reply) && reply.every((each) => typeof each === 'number')) return reply;
