@@ -60,7 +60,7 @@ async function openUsageStream(
 ) {
   const { LedgerProgress, UsagePublisher } = await import('@gateway/usage-stream');
   const { NatsUsageConsumer } = await import('@gateway/usage-ingest/consumer/nats-usage-consumer');
-  const { createIngestEvents } = await import('@gateway/usage-ingest/ingest-events');
+  const { createIngestMetrics } = await import('@gateway/usage-ingest/metrics');
   const { readUsageStreamConfig } = await import('@gateway/usage-ingest/config');
   const publisher = stack.use(UsagePublisher.open(urls, logger));
   const sink: UsageSink = { record: (batch, signal) => publisher.publish(batch, signal) };
@@ -69,7 +69,7 @@ async function openUsageStream(
     ...readUsageStreamConfig(env),
     urls,
     logger,
-    events: createIngestEvents({ logger, metrics }),
+    metrics: createIngestMetrics(metrics),
   });
   return { sink, progress, consumer };
 }

@@ -9,7 +9,7 @@ import {
   usageStreamNames,
 } from '@gateway/usage-stream';
 import type { Consumer, ConsumerMessages, JsMsg, NatsConnection } from 'nats';
-import type { IngestEvents } from '../ingest-events.ts';
+import type { IngestMetrics } from '../metrics.ts';
 import type { UsageRecorder } from '../recording/usage-recorder.ts';
 import { openUsageConsumer, tendStream } from './stream-keeper.ts';
 
@@ -32,7 +32,7 @@ export interface NatsUsageConsumerOptions {
   readonly names?: UsageStreamNames;
   readonly batchEvents: number;
   readonly logger: Logger;
-  readonly events: IngestEvents;
+  readonly metrics: IngestMetrics;
 }
 
 /** Messages asked for at a time. */
@@ -94,7 +94,7 @@ export class NatsUsageConsumer implements UsageConsumer {
       } catch (thrown) {
         if (signal.aborted) return;
         this.#ready = false;
-        this.#options.events.consumerFailed(thrown);
+        this.#options.logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
         await pause(failures, signal);
       }
     }
@@ -111,11 +111,11 @@ export class NatsUsageConsumer implements UsageConsumer {
     const { signal } = this.#stopping;
     const tending = new AbortController();
     const tended = tendStream({
+      ...this.#options,
       connection,
       consumer,
       names: this.#names,
       maxBytes: this.#options.stream.maxBytes,
-      events: this.#options.events,
       signal: AbortSignal.any([signal, tending.signal]),
     });
     try {
@@ -168,26 +168,28 @@ export class NatsUsageConsumer implements UsageConsumer {
   }
 
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
+    const { metrics, logger } = this.#options;
     const startedMs = performance.now();
+    const contents = batch.flatMap(({ content }) => content ?? []);
+    const unreadable = batch.filter(({ content }) => content === undefined);
     try {
-      const contents = batch.flatMap(({ content }) => content ?? []);
       await sink.record(
         contents.flatMap(({ events }) => events),
         contents.flatMap(({ logs }) => logs),
       );
-      for (const { message, content } of batch) {
-        if (content !== undefined) continue;
+      for (const { message } of unreadable) {
         await sink.bury(message.data, 'the message is not a gateway.usage.v1.RecordRequest');
       }
     } catch (thrown) {
-      this.#options.events.batchFailed(batch.length, thrown);
+      metrics.batchFailures.inc();
+      logger.warn({ messages: batch.length, err: thrown }, 'usage could not be stored; it comes again');
       return false;
     }
     for (const { message, content } of batch) {
       if (content === undefined) message.term();
       else message.ack();
     }
-    this.#options.events.batchStored((performance.now() - startedMs) / 1_000);
+    metrics.batchDurations.observe((performance.now() - startedMs) / 1_000);
     return true;
   }
 }

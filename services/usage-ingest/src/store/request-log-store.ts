@@ -3,19 +3,15 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { type Database, type EventDays, firstKeptDay, type GatewayDatabase } from '@gateway/database';
 import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { localDayOf } from '@gateway/time';
-
-export interface RequestLogParts {
-  readonly database: GatewayDatabase;
-  /** The days of `request_log`. */
-  readonly days: EventDays;
-}
+import type { LedgerParts } from './usage-ledger.ts';
 
 /** The log of what became of requests, in SQLite or Postgres. */
 export class RequestLogStore {
   readonly #database: GatewayDatabase;
+  /** The days of `request_log`. */
   readonly #days: EventDays;
 
-  constructor({ database, days }: RequestLogParts) {
+  constructor({ database, days }: LedgerParts) {
     this.#database = database;
     this.#days = days;
   }

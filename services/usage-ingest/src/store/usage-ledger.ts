@@ -8,8 +8,7 @@ import {
   withSerializationRetry,
 } from '@gateway/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { type DailySum, dailySums } from '../recording/daily-sums.ts';
-import type { LedgerEntry } from '../recording/ledger-entry.ts';
+import { type DailySum, dailySums, type LedgerEntry } from '../recording/ledger-entry.ts';
 
 export type DeadLetter = DeadLettersTable;
 
@@ -28,28 +27,25 @@ export interface Added {
 
 /** The ledger and its daily sums, in SQLite or Postgres. They always agree: both change in one transaction. */
 export class UsageLedger {
-  readonly #database: GatewayDatabase;
-  readonly #days: EventDays;
+  readonly #parts: LedgerParts;
 
-  constructor({ database, days }: LedgerParts) {
-    this.#database = database;
-    this.#days = days;
+  constructor(parts: LedgerParts) {
+    this.#parts = parts;
   }
 
   /** Stores entries, each once. Adding them again changes nothing. */
   async add(entries: readonly LedgerEntry[]): Promise<Added> {
     if (entries.length === 0) return { fresh: 0, tooOld: [] };
-    const add = (transaction: Transaction<Database>) => addEntries(transaction, entries);
-    const days = entries.map(({ local_day }) => local_day);
-    return await this.#days.insertInto(days, () =>
-      withSerializationRetry(() => this.#database.transaction().execute(add)),
-    );
+    const { database, days } = this.#parts;
+    const add = () => database.transaction().execute((transaction) => addEntries(transaction, entries));
+    const localDays = entries.map(({ local_day }) => local_day);
+    return await days.insertInto(localDays, () => withSerializationRetry(add));
   }
 
   /** Keeps what can't be understood; a letter that is there already stays as it is. */
   async addDeadLetters(letters: readonly DeadLetter[]): Promise<void> {
     if (letters.length === 0) return;
-    await this.#database
+    await this.#parts.database
       .insertInto('dead_letters')
       .values([...letters])
       .onConflict((conflict) => conflict.column('dead_letter_id').doNothing())
@@ -85,19 +81,13 @@ export async function addSums(database: Kysely<Database>, sums: readonly DailySu
 }
 
 /** Inserts entries and gives those that were not there. Every writer inserts in the order of the key, as above. */
-async function insertFresh(
-  transaction: Transaction<Database>,
-  entries: readonly LedgerEntry[],
-): Promise<readonly LedgerEntry[]> {
+async function insertFresh(transaction: Transaction<Database>, entries: readonly LedgerEntry[]) {
   if (entries.length === 0) return [];
-  const inserted = await insertionOf(
-    transaction,
-    entries.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)),
-  )
+  const inOrder = entries.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const inserted = await insertionOf(transaction, inOrder)
     .onConflict((conflict) => conflict.columns(['local_day', 'request_id']).doNothing())
     .returning('request_id')
     .execute();
-  if (inserted.length === entries.length) return entries;
   const ids = new Set(inserted.map(({ request_id }) => request_id));
   return entries.filter(({ request_id }) => ids.has(request_id));
 }
