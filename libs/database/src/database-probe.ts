@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { isPostgres } from './database-kind.ts';
+import { isPostgres } from './dialect.ts';
 import { pendingMigrations } from './migrate.ts';
 import type { GatewayDatabase } from './schema.ts';
 

@@ -8,32 +8,27 @@ export interface AdvisoryLock {
 }
 
 /**
- * Does work while a transaction of its own has a lock of Postgres, by name. Locks of sessions would be left behind in a pooler
- * that shares sessions. The work uses other connections, so that it may consist of several transactions. Fails when the lock
- * was lost meanwhile.
+ * Does work while a transaction of its own has a lock of Postgres, by name; gives undefined at once when another transaction has it.
+ * Locks of sessions would be left behind in a pooler that shares sessions. The work uses other connections, so that it may consist of
+ * several transactions. Fails when the lock was lost meanwhile.
  */
-export async function withAdvisoryLock<T>(
-  database: GatewayDatabase,
-  name: string,
-  work: (lock: AdvisoryLock) => Promise<T>,
-): Promise<T> {
-  return await database.transaction().execute(async (transaction) => {
-    await lockForTransaction(transaction, name);
-    return await runLocked(transaction, work);
-  });
-}
-
-/** The same, but gives undefined at once when another transaction has the lock. */
 export async function tryWithAdvisoryLock<T>(
   database: GatewayDatabase,
   name: string,
   work: (lock: AdvisoryLock) => Promise<T>,
 ): Promise<T | undefined> {
   return await database.transaction().execute(async (transaction) => {
-    const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${keyOf(name)}) as locked`.execute(
-      transaction,
-    );
+    const locking = sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${keyOf(name)}) as locked`;
+    const { rows } = await locking.execute(transaction);
     return rows[0]?.locked === true ? await runLocked(transaction, work) : undefined;
+  });
+}
+
+/** The same, but waits for the lock. */
+export async function withAdvisoryLock<T>(database: GatewayDatabase, name: string, work: () => Promise<T>): Promise<T> {
+  return await database.transaction().execute(async (transaction) => {
+    await lockForTransaction(transaction, name);
+    return await runLocked(transaction, work);
   });
 }
 
@@ -45,9 +40,7 @@ export async function lockForTransaction(transaction: Transaction<Database>, nam
 /** The work may take longer than a transaction is else idle; one whose process is gone gives the lock up after an hour. */
 async function runLocked<T>(transaction: Transaction<Database>, work: (lock: AdvisoryLock) => Promise<T>): Promise<T> {
   await sql`set local idle_in_transaction_session_timeout = '1h'`.execute(transaction);
-  const confirm = async () => {
-    await sql`select 1`.execute(transaction);
-  };
+  const confirm = async () => void (await sql`select 1`.execute(transaction));
   const done = await work({ confirm });
   await confirm();
   return done;
