@@ -21,11 +21,7 @@ export class UsagePublisher implements AsyncDisposable {
   readonly #connection: Promise<NatsConnection>;
 
   /** Connects in the background: while NATS can't be reached, publishing fails after its timeout. */
-  static open(urls: readonly string[], logger: Logger, options: UsagePublisherOptions = {}): UsagePublisher {
-    return new UsagePublisher(urls, logger, options);
-  }
-
-  private constructor(urls: readonly string[], logger: Logger, options: UsagePublisherOptions) {
+  constructor(urls: readonly string[], logger: Logger, options: UsagePublisherOptions = {}) {
     this.#names = options.names ?? usageStreamNames;
     this.#timeoutMs = options.timeoutMs ?? 5_000;
     this.#connection = connectNats(urls, logger, this.#closing.signal);

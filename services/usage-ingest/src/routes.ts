@@ -4,12 +4,13 @@ import { serviceRoute } from '@gateway/rpc';
 import type { UsageRecorder } from './recording/usage-recorder.ts';
 import type { DeadLetterReplay } from './replay/dead-letter-replay.ts';
 import { reconcileDay } from './rpc/reconcile-day.ts';
+import { record } from './rpc/record.ts';
 import { replayDeadLetters } from './rpc/replay-dead-letters.ts';
 import type { LedgerCheck } from './store/ledger-check.ts';
 
 export function usageIngestRoute(recorder: UsageRecorder) {
   return serviceRoute(UsageIngestService, {
-    record: async ({ events, logs }) => ({ recorded: await recorder.record(events, logs) }),
+    record: (request) => record(recorder, request),
   });
 }
 

@@ -3,21 +3,20 @@ import { createDatabaseProbe, eventDaysOf, type GatewayDatabase } from '@gateway
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { readUsageIngestProcessConfig, type UsageIngestConfig } from './config.ts';
-import type { UsageConsumer } from './consumer/nats-usage-consumer.ts';
+import type { NatsUsageConsumer } from './consumer/nats-usage-consumer.ts';
 import { createIngestMetrics } from './metrics.ts';
 import { UsageRecorder } from './recording/usage-recorder.ts';
 import { DeadLetterReplay } from './replay/dead-letter-replay.ts';
 import { EventRetention } from './retention/event-retention.ts';
 import { usageIngestRoute, usageLedgerRoute } from './routes.ts';
 import { LedgerCheck } from './store/ledger-check.ts';
-import { RequestLogStore } from './store/request-log-store.ts';
-import { UsageLedger } from './store/usage-ledger.ts';
+import { RequestLogStore, UsageLedger } from './store/usage-ledger.ts';
 
 export interface UsageIngestPeers {
   /** Stays the caller's: the service does not close it. */
   readonly database: GatewayDatabase;
   /** Brings events by itself; without it they come by `Record` only. Closed with the service. */
-  readonly consumer?: UsageConsumer;
+  readonly consumer?: NatsUsageConsumer;
 }
 
 /** The way into the ledger, over any database that has its tables. */
@@ -62,9 +61,9 @@ export function createUsageIngestService(
 export async function createUsageIngestFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readUsageIngestProcessConfig(env);
   const { openPostgres } = await import('@gateway/database/postgres');
-  const { NatsUsageConsumer } = await import('./consumer/nats-usage-consumer.ts');
+  const { NatsUsageConsumer: Consumer } = await import('./consumer/nats-usage-consumer.ts');
   const database = openPostgres(config.databaseUrl, { applicationName: 'usage-ingest' });
-  const consumer = new NatsUsageConsumer({
+  const consumer = new Consumer({
     ...config,
     urls: config.natsUrls,
     logger: runtime.logger,

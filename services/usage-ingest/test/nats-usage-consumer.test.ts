@@ -19,8 +19,7 @@ import { NatsUsageConsumer, type UsageSink } from '../src/consumer/nats-usage-co
 import { tendOnce } from '../src/consumer/stream-keeper.ts';
 import { createIngestMetrics } from '../src/metrics.ts';
 import { UsageRecorder } from '../src/recording/usage-recorder.ts';
-import { RequestLogStore } from '../src/store/request-log-store.ts';
-import { UsageLedger } from '../src/store/usage-ledger.ts';
+import { RequestLogStore, UsageLedger } from '../src/store/usage-ledger.ts';
 import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 
 const logger = createLogger('test', 'silent');
@@ -232,7 +231,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
   const stream = { ...defaultUsageStreamSettings, replicas };
   const database = await openMigrated(stack);
   const sink = sinkOf(database);
-  const publisher = stack.use(UsagePublisher.open(urls, logger, { names }));
+  const publisher = stack.use(new UsagePublisher(urls, logger, { names }));
   const connecting = new AbortController();
   const connected = connectNats(urls, logger, connecting.signal).then(async (connection) => {
     await untilDone(

@@ -44,7 +44,7 @@ export async function createUsageQueryFromEnvironment(env: Environment, runtime:
   const stack = new AsyncDisposableStack();
   const database = openPostgres(databaseUrl, { applicationName: 'usage-query' });
   stack.defer(() => database.destroy());
-  const progress = stack.use(StreamProgress.open(natsUrls, runtime.logger));
+  const progress = stack.use(new StreamProgress(natsUrls, runtime.logger));
   return {
     ...createUsageQueryService(config, { database, progress }, runtime),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

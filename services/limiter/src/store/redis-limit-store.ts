@@ -1,7 +1,8 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { type ReplicaPlace, replicaSilenceMs } from '@gateway/lifecycle/replica-share';
 import { type Clock, endOfLocalDayMs, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
+import type { RecordedAdmission } from '../windows/decide.ts';
 import { type Decision, dayForgottenAtMs, decisionOf } from '../windows/decide.ts';
-import type { RecordedAdmission } from '../windows/minute-window.ts';
 import * as port from './limit-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 
@@ -30,7 +31,7 @@ export class RedisLimitStore implements port.LimitStore {
   readonly #redis: RedisConnection;
   readonly #maxPendingIds: number;
   /** Checks of this turn of the event loop: they go by one script. */
-  readonly #batches = new Map<string, WaitingCheck[]>();
+  readonly #batches = new Map<string, Batch>();
   /** By how much Redis' clock is ahead of ours, learnt from wrong guesses. */
   #aheadMs = 0;
 
@@ -49,18 +50,15 @@ export class RedisLimitStore implements port.LimitStore {
     await this.#redis.call((redis) => redis.set('rl:probe', '', 'PX', 1_000));
   }
 
-  admit(check: port.Check): Promise<Decision | port.DayTotalUnknown> {
+  async admit(check: port.Check): Promise<Decision | port.DayTotalUnknown> {
     // A cluster takes a script for one hash tag only.
     const name = this.#redis.isCluster ? check.key : '';
-    return new Promise((resolve, reject) => {
-      const batch = this.#batches.get(name) ?? [];
-      batch.push({ check, resolve, reject });
-      if (batch.length === 1) {
-        this.#batches.set(name, batch);
-        setImmediate(() => this.#send(name, batch));
-      }
-      if (batch.length === maxBatch) this.#send(name, batch);
-    });
+    const batch = this.#batches.get(name) ?? this.#openBatch(name);
+    const place = batch.checks.push(check) - 1;
+    if (batch.checks.length === maxBatch) this.#batches.delete(name);
+    const decision = (await batch.decisions)[place];
+    if (decision === undefined) throw new Error('a script answered too little');
+    return decision;
   }
 
   async settle({ key, requestId, localDay, tokens, hasLedger }: port.Settlement): Promise<port.DayTotal> {
@@ -100,21 +98,15 @@ export class RedisLimitStore implements port.LimitStore {
     return { replicas, position };
   }
 
-  #send(name: string, batch: readonly WaitingCheck[]): void {
-    if (this.#batches.get(name) !== batch) return;
-    this.#batches.delete(name);
-    this.#admitAll(batch.map(({ check }) => check)).then(
-      (decisions) => {
-        for (const [n, { resolve, reject }] of batch.entries()) {
-          const decision = decisions[n];
-          if (decision === undefined) reject(new Error('a script answered too little'));
-          else resolve(decision);
-        }
-      },
-      (thrown: unknown) => {
-        for (const { reject } of batch) reject(thrown);
-      },
-    );
+  /** Takes checks until the end of this turn of the event loop. */
+  #openBatch(name: string): Batch {
+    const checks: port.Check[] = [];
+    const decisions = endOfTurn().then(() => {
+      if (this.#batches.get(name)?.checks === checks) this.#batches.delete(name);
+      return this.#admitAll(checks);
+    });
+    this.#batches.set(name, { checks, decisions });
+    return { checks, decisions };
   }
 
   async #admitAll(checks: readonly port.Check[]): Promise<readonly (Decision | port.DayTotalUnknown)[]> {
@@ -143,10 +135,9 @@ export class RedisLimitStore implements port.LimitStore {
   }
 }
 
-interface WaitingCheck {
-  readonly check: port.Check;
-  readonly resolve: (decision: Decision | port.DayTotalUnknown) => void;
-  readonly reject: (thrown: unknown) => void;
+interface Batch {
+  readonly checks: port.Check[];
+  readonly decisions: Promise<readonly (Decision | port.DayTotalUnknown)[]>;
 }
 
 function termsOf({ requestId = '', limits, costKind, hasLedger }: port.Check): readonly (string | number)[] {

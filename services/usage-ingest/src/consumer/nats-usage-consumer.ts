@@ -16,16 +16,6 @@ import { openUsageConsumer, tendStream } from './stream-keeper.ts';
 /** Where events go. */
 export type UsageSink = Pick<UsageRecorder, 'record' | 'bury'>;
 
-/** What brings events by itself. */
-export interface UsageConsumer extends AsyncDisposable {
-  /** Begins in the background. Nothing is acknowledged before it is committed. */
-  start(sink: UsageSink): void;
-  /** Why nothing can be brought now; undefined when it can. */
-  problem(): string | undefined;
-  /** Takes nothing more, and resolves when what was taken is stored or given back. */
-  drain(): Promise<void>;
-}
-
 export interface NatsUsageConsumerOptions {
   readonly urls: readonly string[];
   readonly stream: UsageStreamSettings;
@@ -48,7 +38,7 @@ const flushTimeoutMs = 3_000;
  * Reads the usage stream through a durable consumer that all replicas share. A message is acknowledged after its
  * events are committed, so that one which is lost on the way comes again. While the database is away it keeps nothing.
  */
-export class NatsUsageConsumer implements UsageConsumer {
+export class NatsUsageConsumer implements AsyncDisposable {
   readonly #options: NatsUsageConsumerOptions;
   readonly #names: UsageStreamNames;
   readonly #stopping = new AbortController();
@@ -62,14 +52,17 @@ export class NatsUsageConsumer implements UsageConsumer {
     this.#names = options.names ?? usageStreamNames;
   }
 
+  /** Begins in the background. Nothing is acknowledged before it is committed. */
   start(sink: UsageSink): void {
     this.#running = this.#run(sink);
   }
 
+  /** Why nothing can be read now; undefined when it can. */
   problem(): string | undefined {
     return this.#ready ? undefined : 'the usage stream can not be read';
   }
 
+  /** Takes nothing more, and resolves when what was taken is stored or given back. */
   async drain(): Promise<void> {
     this.#stopping.abort();
     // The fetch at hand ends by itself: messages on their way to one that was cut off would come again only when their

@@ -6,8 +6,7 @@ import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1
 import type { Logger } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
-import type { RequestLogStore } from '../store/request-log-store.ts';
-import type { DeadLetter, UsageLedger } from '../store/usage-ledger.ts';
+import type { DeadLetter, RequestLogStore, UsageLedger } from '../store/usage-ledger.ts';
 import { type LedgerEntry, readEvent } from './ledger-entry.ts';
 
 interface UsageRecorderParts {
