@@ -135,23 +135,15 @@ export function openDatabaseFile(path: string, logPages = defaultLogPages): Sqli
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${logPages};`);
   const prepared = new Map<string, SqliteStatement>();
-
-  const prepare = (sql: string): SqliteStatement => {
-    const known = prepared.get(sql);
+  const prepare = (text: string): SqliteStatement => {
+    const known = prepared.get(text);
     if (known !== undefined) return known;
-    const statement = toSqliteStatement(database.prepare(sql));
+    const statement = toSqliteStatement(database.prepare(text));
     if (prepared.size >= maxPreparedStatements) prepared.clear();
-    prepared.set(sql, statement);
+    prepared.set(text, statement);
     return statement;
   };
-
-  return {
-    prepare,
-    close: () => {
-      prepared.clear();
-      database.close();
-    },
-  };
+  return { prepare, close: () => database.close() };
 }
 
 function toSqliteStatement(statement: StatementSync): SqliteStatement {
