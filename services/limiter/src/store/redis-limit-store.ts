@@ -20,7 +20,8 @@ export interface RedisLimitStoreOptions {
 const maxBatch = 100;
 
 /**
- * Windows and counters that all limiters share: one script per verb and key, on Redis' clock.
+ * Windows and counters that all limiters share, on Redis' clock: one script per verb and key, but checks that are asked in one turn
+ * of the event loop go by one script. Each of its calls may be repeated as a whole.
  *
  * The local day is that of Redis' clock as well, so that every limiter agrees on midnight. It is worked out here, because
  * keys must be named before the script runs: the day is guessed from our own clock, the script refuses a guess that its
