@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { isPostgres } from './database-kind.ts';
+import { isPostgres } from './dialect.ts';
 import { pendingMigrations } from './migrate.ts';
 import type { GatewayDatabase } from './schema.ts';
 
@@ -23,14 +23,5 @@ export function createDatabaseProbe(database: GatewayDatabase, timeoutMs = 2_000
     return migrated ? undefined : `the database lacks ${pending.length} migrations: run gatewayctl migrate`;
   };
 
-  return async () => {
-    const timer = new AbortController();
-    const late = sleep(timeoutMs, away, { signal: timer.signal });
-    try {
-      return await Promise.race([problem().catch(() => away), late]);
-    } finally {
-      timer.abort();
-      late.catch(() => undefined);
-    }
-  };
+  return () => Promise.race([problem().catch(() => away), sleep(timeoutMs, away, { ref: false })]);
 }

@@ -1,6 +1,5 @@
-export { isPostgres } from './database-kind.ts';
 export { createDatabaseProbe } from './database-probe.ts';
-export { isRefusedData, withSerializationRetry } from './errors.ts';
+export { isPostgres, isRefusedData, withSerializationRetry } from './dialect.ts';
 export {
   type EventDays,
   EventDaysBusyError,

@@ -1,6 +1,6 @@
 import { type QueryExecutorProvider, sql } from 'kysely';
 import { type MigrationResultSet, Migrator } from 'kysely/migration';
-import { isPostgres } from './database-kind.ts';
+import { isPostgres } from './dialect.ts';
 import { migrations } from './migrations/index.ts';
 import type { GatewayDatabase } from './schema.ts';
 

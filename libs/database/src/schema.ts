@@ -27,11 +27,9 @@ export interface TokensTable {
   readonly token_id: string;
   readonly kind: StoredTokenKind;
   readonly label: string;
-  /** Null: not limited. */
+  /** Limits: null for none. */
   readonly requests_per_minute: number | null;
-  /** Null: not limited. */
   readonly tokens_per_day: number | null;
-  /** Which key made `token_hash`. */
   readonly hash_key_id: string;
   /** Lower-case hex of HMAC-SHA-256(key, SHA-256(text)). */
   readonly token_hash: string;
@@ -63,11 +61,9 @@ export interface UsageEventsTable {
   readonly admitted_at_ms: number;
   /** The local day (Europe/Amsterdam) of the admission, "2026-11-20". */
   readonly local_day: string;
-  /** "/v1/chat/completions" */
   readonly endpoint: string;
-  /** Empty when no provider answered. */
+  /** Provider and model are empty when no provider answered. */
   readonly provider: string;
-  /** Empty when no provider answered. */
   readonly model: string;
   /** Cached tokens included. */
   readonly input_tokens: number;
@@ -83,7 +79,6 @@ export interface UsageEventsTable {
 /** Sums over `usage_events` per token, local day, provider and model. Changed only in the transaction that adds the events. Kept for ever. */
 export interface UsageDailyTable {
   readonly token_id: string;
-  /** "2026-11-20", in Europe/Amsterdam. */
   readonly local_day: string;
   readonly provider: string;
   readonly model: string;
@@ -116,7 +111,6 @@ export interface RequestLogTable {
 
 /** From which day on the rows of a table that grows for ever are kept. No row: all are. */
 export interface UsageRetentionTable {
-  /** "usage_events" */
   readonly table_name: string;
   /** "2026-11-20". Rows of earlier days are gone, or about to go, and none is ever added again. */
   readonly first_day: string;
@@ -148,7 +142,6 @@ export interface AccountsTable {
   readonly credential_kind: StoredCredentialKind;
   /** Encrypted for this account: it is of no use in another row. */
   readonly credential: string;
-  /** Which key encrypted `credential`. */
   readonly key_id: string;
   readonly state: StoredAccountState;
   readonly created_at_ms: number;
@@ -165,7 +158,6 @@ export interface AccountGrantsTable {
   readonly version: number;
   /** Encrypted for this account. Null before the first refresh. */
   readonly tokens: string | null;
-  /** Which key encrypted `tokens`. */
   readonly key_id: string | null;
   /** Why the account can't be used until a person acts. Null: it can. */
   readonly problem: string | null;
@@ -177,12 +169,9 @@ export interface AccountGrantsTable {
 
 /** What operators did, written in the transaction that did it. */
 export interface AuditLogTable {
-  /** UUIDv7 or any other unique text. */
   readonly audit_id: string;
   readonly at_ms: number;
-  /** "token.issued" */
   readonly action: string;
-  /** The id of what was acted on. */
   readonly subject: string;
   /** A JSON object of what was set. Never a secret. */
   readonly details: string;

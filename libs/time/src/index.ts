@@ -5,6 +5,7 @@ export type { LocalDay } from './local-day.ts';
 export {
   addLocalDays,
   endOfLocalDayMs,
+  isLocalDay,
   LOCAL_TIME_ZONE,
   localDayOf,
   nextLocalMidnightMs,

@@ -1,10 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addLocalDays, endOfLocalDayMs, localDayOf, nextLocalMidnightMs, startOfLocalDayMs } from './local-day.ts';
+import {
+  addLocalDays,
+  endOfLocalDayMs,
+  isLocalDay,
+  localDayOf,
+  nextLocalMidnightMs,
+  startOfLocalDayMs,
+} from './local-day.ts';
 
 const at = (text: string) => Date.parse(text);
 
 describe('the local day', () => {
+  it('is a day of the calendar', () => {
+    expect(['2026-11-20', '2024-02-29'].map(isLocalDay)).toEqual([true, true]);
+    const others = ['', '2026-11-31', '2026-02-29', '2026-13-01', '2026-1-1', '2026-11-20T00:00', '20261120'];
+    expect(others.filter(isLocalDay)).toEqual([]);
+  });
+
   it('changes at midnight in Amsterdam, in winter and in summer', () => {
     expect(localDayOf(at('2026-11-20T22:59:59.999Z'))).toBe('2026-11-20');
     expect(localDayOf(at('2026-11-20T23:00:00.000Z'))).toBe('2026-11-21');

@@ -10,6 +10,13 @@ interface DayBounds {
   readonly endMs: number;
 }
 
+/** Whether a text is a day of the calendar, such as 2026-11-20. */
+export function isLocalDay(text: string): boolean {
+  // A day that does not exist is invalid, or becomes another one.
+  const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(text) : undefined;
+  return date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
+
 /** The local day that holds an instant. */
 export function localDayOf(epochMs: number): LocalDay {
   return boundsAt(epochMs).day;

@@ -34,9 +34,12 @@ export async function connectNats(
 
 function toConnectionOptions(texts: readonly string[]): ConnectionOptions {
   const urls = texts.map((text) => new URL(text));
+  // `user:password@` or `token@`, as NATS URLs carry them.
+  const named = urls.find(({ username }) => username !== '');
+  const [user, pass] = [named?.username ?? '', named?.password ?? ''].map(decodeURIComponent);
   return {
     servers: urls.map(({ host }) => host),
-    ...credentialsOf(urls.find(({ username }) => username !== '')),
+    ...(user !== '' && (pass === '' ? { token: user } : { user, pass })),
     ...(urls.some(({ protocol }) => protocol === 'tls:') && { tls: {} }),
     name: 'gateway',
     timeout: 5_000,
@@ -45,14 +48,6 @@ function toConnectionOptions(texts: readonly string[]): ConnectionOptions {
     pingInterval: 10_000,
     maxPingOut: 2,
   };
-}
-
-/** `user:password@` or `token@`, as NATS URLs carry them. */
-function credentialsOf(url: URL | undefined): Pick<ConnectionOptions, 'user' | 'pass' | 'token'> {
-  if (url === undefined) return {};
-  const { username, password } = url;
-  if (password === '') return { token: decodeURIComponent(username) };
-  return { user: decodeURIComponent(username), pass: decodeURIComponent(password) };
 }
 
 /** Ends when the connection is closed. */

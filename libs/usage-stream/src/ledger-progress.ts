@@ -15,11 +15,7 @@ export class LedgerProgress implements AsyncDisposable {
   #connection: NatsConnection | undefined;
 
   /** Connects in the background. */
-  static open(urls: readonly string[], logger: Logger, names = usageStreamNames): LedgerProgress {
-    return new LedgerProgress(urls, logger, names);
-  }
-
-  private constructor(urls: readonly string[], logger: Logger, names: UsageStreamNames) {
+  constructor(urls: readonly string[], logger: Logger, names = usageStreamNames) {
     this.#names = names;
     this.#connecting = connectNats(urls, logger, this.#closing.signal).then(
       (connection) => {

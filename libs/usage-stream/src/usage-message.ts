@@ -24,7 +24,9 @@ export function toUsageMessages({ events, logs }: UsageBatch): readonly UsageMes
   const messages: UsageMessage[] = [];
   for (let start = 0; start < Math.max(events.length, logs.length); start += maxPerMessage) {
     const end = start + maxPerMessage;
-    messages.push(toUsageMessage({ events: events.slice(start, end), logs: logs.slice(start, end) }));
+    const batch = { events: events.slice(start, end), logs: logs.slice(start, end) };
+    const data = toBinary(RecordRequestSchema, create(RecordRequestSchema, batch));
+    messages.push({ id: messageIdOf(batch), data });
   }
   return messages;
 }
@@ -35,11 +37,6 @@ export function fromUsageMessage(data: Uint8Array): UsageBatch {
   // Bytes of something else can pass as a message whose fields are all unknown.
   if (events.length + logs.length === 0) throw new Error('the message holds no events');
   return { events, logs };
-}
-
-function toUsageMessage({ events, logs }: { events: UsageRecorded[]; logs: RequestLogged[] }): UsageMessage {
-  const data = toBinary(RecordRequestSchema, create(RecordRequestSchema, { events, logs }));
-  return { id: messageIdOf({ events, logs }), data };
 }
 
 /** The request's id for a single event; else a digest of all ids. */

@@ -1,7 +1,7 @@
 import type { Logger } from '@gateway/telemetry';
-import type { JetStreamClient, NatsConnection } from 'nats';
+import type { NatsConnection } from 'nats';
 import { connectNats } from './connect-nats.ts';
-import { toUsageMessages, type UsageBatch, type UsageMessage } from './usage-message.ts';
+import { toUsageMessages, type UsageBatch } from './usage-message.ts';
 import { type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 
 export interface UsagePublisherOptions {
@@ -21,11 +21,7 @@ export class UsagePublisher implements AsyncDisposable {
   readonly #connection: Promise<NatsConnection>;
 
   /** Connects in the background: while NATS can't be reached, publishing fails after its timeout. */
-  static open(urls: readonly string[], logger: Logger, options: UsagePublisherOptions = {}): UsagePublisher {
-    return new UsagePublisher(urls, logger, options);
-  }
-
-  private constructor(urls: readonly string[], logger: Logger, options: UsagePublisherOptions) {
+  constructor(urls: readonly string[], logger: Logger, options: UsagePublisherOptions = {}) {
     this.#names = options.names ?? usageStreamNames;
     this.#timeoutMs = options.timeoutMs ?? 5_000;
     this.#connection = connectNats(urls, logger, this.#closing.signal);
@@ -34,25 +30,20 @@ export class UsagePublisher implements AsyncDisposable {
 
   /** Resolves when the stream has the whole batch; what it already had counts as well. */
   async publish(batch: UsageBatch, signal?: AbortSignal): Promise<void> {
-    const limits = [
-      this.#closing.signal,
-      AbortSignal.timeout(this.#timeoutMs),
-      ...(signal === undefined ? [] : [signal]),
-    ];
-    const limit = AbortSignal.any(limits);
+    const late = AbortSignal.timeout(this.#timeoutMs);
+    const limit = AbortSignal.any([this.#closing.signal, late, ...(signal === undefined ? [] : [signal])]);
     const client = (await orAborted(this.#connection, limit)).jetstream();
-    await orAborted(Promise.all(toUsageMessages(batch).map((message) => this.#send(client, message))), limit);
+    const { stream: streamName, subject } = this.#names;
+    const sent = toUsageMessages(batch).map(({ id, data }) =>
+      client.publish(subject, data, { msgID: id, timeout: this.#timeoutMs, expect: { streamName } }),
+    );
+    await orAborted(Promise.all(sent), limit);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('The publisher is closed.'));
     const connection = await this.#connection.catch(() => undefined);
     await connection?.close();
-  }
-
-  async #send(client: JetStreamClient, { id, data }: UsageMessage): Promise<void> {
-    const { stream: streamName, subject } = this.#names;
-    await client.publish(subject, data, { msgID: id, timeout: this.#timeoutMs, expect: { streamName } });
   }
 }
 

@@ -45,20 +45,7 @@ export async function ensureUsageStream(
   settings: UsageStreamSettings = defaultUsageStreamSettings,
   names: UsageStreamNames = usageStreamNames,
 ): Promise<void> {
-  const config = toStreamConfig(settings, names);
-  try {
-    await manager.streams.add(config);
-  } catch (thrown) {
-    if (!isNameInUse(thrown)) throw thrown;
-    await manager.streams.update(names.stream, config);
-  }
-}
-
-function toStreamConfig(
-  settings: UsageStreamSettings,
-  names: UsageStreamNames,
-): Partial<StreamConfig> & { name: string } {
-  return {
+  const config: Partial<StreamConfig> & { name: string } = {
     name: names.stream,
     subjects: [names.subject],
     storage: StorageType.File,
@@ -71,6 +58,12 @@ function toStreamConfig(
     max_bytes: settings.maxBytes,
     duplicate_window: nanos(settings.duplicateWindowMs),
   };
+  try {
+    await manager.streams.add(config);
+  } catch (thrown) {
+    if (!isNameInUse(thrown)) throw thrown;
+    await manager.streams.update(names.stream, config);
+  }
 }
 
 /** JSStreamNameExistErr: there is a stream of the name, with other settings. */

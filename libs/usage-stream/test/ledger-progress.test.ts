@@ -29,7 +29,7 @@ describe('the progress of the ledger', () => {
   });
 
   it('is not known without NATS, and says so at once', async () => {
-    await using progress = LedgerProgress.open(['nats://127.0.0.1:9'], logger);
+    await using progress = new LedgerProgress(['nats://127.0.0.1:9'], logger);
     await expect(progress.untilRecorded(10_000)).rejects.toThrow('no connection');
   });
 });
@@ -46,8 +46,8 @@ async function openWorld() {
   stack.defer(async () => void (await manager.streams.delete(names.stream)));
   await manager.consumers.add(names.stream, { durable_name: names.consumer, ack_policy: AckPolicy.Explicit });
   const consumer = await connection.jetstream().consumers.get(names.stream, names.consumer);
-  const publisher = stack.use(UsagePublisher.open([natsUrl], logger, { names }));
-  const progress = stack.use(LedgerProgress.open([natsUrl], logger, names));
+  const publisher = stack.use(new UsagePublisher([natsUrl], logger, { names }));
+  const progress = stack.use(new LedgerProgress([natsUrl], logger, names));
   const open = stack.move();
   return { publisher, progress, next: () => consumer.next(), [Symbol.asyncDispose]: () => open.disposeAsync() };
 }

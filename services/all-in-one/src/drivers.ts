@@ -7,7 +7,7 @@ import { openEmbeddedLimitStore } from '@gateway/limiter/store/open-embedded-lim
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
 import { systemClock } from '@gateway/time';
-import type { UsageConsumer } from '@gateway/usage-ingest/consumer/nats-usage-consumer';
+import type { NatsUsageConsumer } from '@gateway/usage-ingest/consumer/nats-usage-consumer';
 import type { LedgerProgress } from '@gateway/usage-query/rpc/get-usage';
 import type { AllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
@@ -16,7 +16,7 @@ import { DataFolder } from './data-folder.ts';
 export interface Drivers extends AsyncDisposable {
   readonly limitStore: LimitStore;
   readonly poolStore: PoolStore;
-  readonly usageConsumer: UsageConsumer | undefined;
+  readonly usageConsumer: NatsUsageConsumer | undefined;
   readonly usageSink: UsageSink | undefined;
   readonly ledgerProgress: LedgerProgress | undefined;
 }
@@ -59,17 +59,17 @@ async function openUsageStream(
   stack: AsyncDisposableStack,
 ) {
   const { LedgerProgress, UsagePublisher } = await import('@gateway/usage-stream');
-  const { NatsUsageConsumer } = await import('@gateway/usage-ingest/consumer/nats-usage-consumer');
-  const { createIngestEvents } = await import('@gateway/usage-ingest/ingest-events');
+  const { NatsUsageConsumer: Consumer } = await import('@gateway/usage-ingest/consumer/nats-usage-consumer');
+  const { createIngestMetrics } = await import('@gateway/usage-ingest/metrics');
   const { readUsageStreamConfig } = await import('@gateway/usage-ingest/config');
-  const publisher = stack.use(UsagePublisher.open(urls, logger));
+  const publisher = stack.use(new UsagePublisher(urls, logger));
   const sink: UsageSink = { record: (batch, signal) => publisher.publish(batch, signal) };
-  const progress = stack.use(LedgerProgress.open(urls, logger));
-  const consumer = new NatsUsageConsumer({
+  const progress = stack.use(new LedgerProgress(urls, logger));
+  const consumer = new Consumer({
     ...readUsageStreamConfig(env),
     urls,
     logger,
-    events: createIngestEvents({ logger, metrics }),
+    metrics: createIngestMetrics(metrics),
   });
   return { sink, progress, consumer };
 }

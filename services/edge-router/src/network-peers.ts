@@ -14,7 +14,7 @@ import type { EdgeRouterPeers } from './service.ts';
 export function openNetworkPeers(urls: EdgeRouterPeerUrls, logger: Logger): EdgeRouterPeers & AsyncDisposable {
   const stack = new AsyncDisposableStack();
   const channel = (url: string) => stack.use(openChannel(url));
-  const publisher = stack.use(UsagePublisher.open(urls.nats, logger));
+  const publisher = stack.use(new UsagePublisher(urls.nats, logger));
   return {
     identity: channel(urls.identity).client(IdentityService),
     limiter: channel(urls.limiter).client(LimiterService),

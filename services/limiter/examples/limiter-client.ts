@@ -8,16 +8,14 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import { type AnyDefinition, loadSync, type ServiceDefinition } from '@grpc/proto-loader';
+import { Client, credentials, Metadata, type ServiceDefinition } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
 
 interface Decision {
   readonly status: {
     readonly localDay: string;
-    readonly degraded: boolean;
     /** A zero is not sent: it comes as an absent field. */
     readonly requests?: { readonly limit?: number; readonly remaining?: number };
-    readonly tokens?: { readonly limit: string; readonly remaining: string };
   };
   /** Absent when the request was admitted. */
   readonly refusal?: {
@@ -27,7 +25,9 @@ interface Decision {
 }
 
 const [address = '127.0.0.1:50051'] = process.argv.slice(2);
-const service = loadLimiterService();
+const includeDirs = [fileURLToPath(new URL('../../../proto', import.meta.url))];
+const file = loadSync('gateway/limiter/v1/limiter_service.proto', { includeDirs, longs: String, enums: String });
+const methods = file['gateway.limiter.v1.LimiterService'] as ServiceDefinition;
 const client = new Client(address, credentials.createInsecure());
 const key = `example:${randomUUID()}`;
 const limits = { requestsPerMinute: 5, tokensPerDay: 10_000 };
@@ -40,36 +40,30 @@ for (const decision of decisions) print(describeDecision(decision));
 
 // Settle once the size of a request is known, on the day that its admission answered.
 const localDay = decisions[0]?.status.localDay;
-const { usedTokens } = await call<{ readonly usedTokens: string }>('Settle', {
-  key,
-  requestId: requestIds[0],
-  localDay,
-  tokens: 1_234,
-});
+const settlement = { key, requestId: requestIds[0], localDay, tokens: 1_234 };
+const { usedTokens } = await call<{ readonly usedTokens: string }>('Settle', settlement);
 print(`used on ${localDay}: ${usedTokens} tokens`);
 
 for (const decision of await admitBatch(['a', 'b', 'c'])) print(`in a batch: ${describeDecision(decision)}`);
 client.close();
 
 /** One call with a deadline: without one, a call to a service that hangs waits for ever. */
-function call<Response>(methodName: string, request: object): Promise<Response> {
-  const { path, requestSerialize, responseDeserialize } = methodOf(methodName);
+function call<Response>(name: string, request: object): Promise<Response> {
+  const { path, requestSerialize, responseDeserialize } = methodOf(name);
   const deadline = { deadline: Date.now() + 1_000 };
-  return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      request,
-      new Metadata(),
-      deadline,
-      (error, response) => {
-        if (error) reject(error);
-        // The proto file says that this method answers so.
-        else resolve(response as Response);
-      },
-    );
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  client.makeUnaryRequest(
+    path,
+    requestSerialize,
+    responseDeserialize,
+    request,
+    new Metadata(),
+    deadline,
+    (error, response) =>
+      // The proto file says that this method answers so.
+      error ? reject(error) : resolve(response as Response),
+  );
+  return promise;
 }
 
 /** Many checks in one message; a caller with a steady stream of them keeps the stream open. */
@@ -90,24 +84,9 @@ function describeDecision({ status, refusal }: Decision): string {
 }
 
 function methodOf(name: string) {
-  const method = service[name];
+  const method = methods[name];
   if (method === undefined) throw new Error(`the proto file has no method ${name}`);
   return method;
-}
-
-function loadLimiterService(): ServiceDefinition {
-  const definitions = loadSync('gateway/limiter/v1/limiter_service.proto', {
-    includeDirs: [fileURLToPath(new URL('../../../proto', import.meta.url))],
-    longs: String,
-    enums: String,
-  });
-  const found = definitions['gateway.limiter.v1.LimiterService'];
-  if (found === undefined || !isService(found)) throw new Error('the proto file has no LimiterService');
-  return found;
-}
-
-function isService(definition: AnyDefinition): definition is ServiceDefinition {
-  return !('format' in definition);
 }
 
 function print(line: string): void {

@@ -51,6 +51,19 @@ describe('the Redis limit store', () => {
     expect(await driver.zcard(`rl:{${key}}:m`)).toBe(50);
   });
 
+  it('decides what is asked at once, of one key or of many, in the order in which it was asked', async () => {
+    const store = new RedisLimitStore({ redis: connection, clock: systemClock });
+    const keys = Array.from({ length: 120 }, limitedKey);
+    const asked = Array.from({ length: 3 }, (_, n) => keys.map((key) => admission(key, `request-${n}`, 2))).flat();
+    const unknown = { ...admission(limitedKey(), 'a'), hasLedger: true };
+    const decisions = await Promise.all([...asked, unknown].map((each) => store.admit(each)));
+    expect(decisions.map(({ kind }) => kind)).toEqual([
+      ...Array.from({ length: 240 }, () => 'admitted'),
+      ...Array.from({ length: 120 }, () => 'refused'),
+      'day_total_unknown',
+    ]);
+  });
+
   it('leaves nothing behind that does not expire', async () => {
     const clock = new ManualClock(midnightMs - 3_600_000);
     const store = new RedisLimitStore({ redis: connection, clock, redisClock: clock });

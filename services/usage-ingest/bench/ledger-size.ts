@@ -1,20 +1,26 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { eventDaysOf, type GatewayDatabase } from '@gateway/database';
+import { eventDaysOf } from '@gateway/database';
 import { migratePostgres, openPostgres } from '@gateway/database/postgres';
-import { UsageGrouping, UsageLedgerService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import {
+  UsageGrouping,
+  UsageLedgerService,
+  UsageReportService,
+} from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { Outcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
+import { connectClient } from '@gateway/rpc/connect-client';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { startPostgres } from '@gateway/testkit';
-import { addLocalDays, type LocalDay, localDayOf } from '@gateway/time';
+import { freePorts, startNats, startPostgres } from '@gateway/testkit';
+import { addLocalDays, localDayOf, startOfLocalDayMs } from '@gateway/time';
+import { sql } from 'kysely';
 import { createUsageIngestService } from '../src/service.ts';
-import { fillLedger, type LedgerShape } from './fill-ledger.ts';
-import { cpuSeconds, medianMs, sizeOf, updatesOf, walBytes } from './measurements.ts';
-import { startUsageQuery } from './usage-query-process.ts';
 
 /*
  * What the ledger costs, on a Postgres of its own that commits to disk: size, ingest, queries, removal of a day.
@@ -29,20 +35,22 @@ const { values } = parseArgs({
     ingest: { type: 'string', default: '200000' },
   },
 });
-
+const [requestsPerDay, tokens, models] = [values['requests-per-day'], values.tokens, values.models].map(Number);
 const today = localDayOf(Date.now());
-const shape: LedgerShape = {
-  days: Array.from({ length: Number(values.days) }, (_, index) => addLocalDays(today, index - Number(values.days) + 1)),
-  requestsPerDay: Number(values['requests-per-day']),
-  tokens: Number(values.tokens),
-  models: Number(values.models),
-};
+const days = Array.from({ length: Number(values.days) }, (_, n) => addLocalDays(today, n - Number(values.days) + 1));
 
 await using server = await startPostgres({ durable: true });
 await migratePostgres(server.url);
 await using database = openPostgres(server.url, { statementTimeoutMs: 600_000 });
 await using bounded = openPostgres(server.url);
-await measureSize();
+const { routes } = createUsageIngestService(
+  { batchEvents: 500, retentionDays: 0, logRetentionDays: 7 },
+  { database: bounded },
+  { logger: createLogger('bench', 'warn'), metrics: new Metrics() },
+);
+await fillLedger();
+await measureSize('usage_events');
+await measureSize('usage_daily');
 await measureIngest('batches of 500, four at a time', Number(values.ingest), 500, 4);
 await measureIngest('one by one, one at a time', 2_000, 1, 1);
 await measureUpdates();
@@ -50,134 +58,160 @@ await measureQueries();
 await measureReconciliation();
 await measureRemoval();
 
-async function measureSize(): Promise<void> {
-  const startedMs = performance.now();
-  await fillLedger(database, shape, (day) => note(`filled ${day}`));
-  note(`filled in ${seconds(performance.now() - startedMs)}`);
-  for (const table of ['usage_events', 'usage_daily'] as const) {
-    const { rows, tableBytes, indexBytes } = await sizeOf(database, table);
-    const perRow = `${(tableBytes / rows).toFixed(0)} bytes a row + ${(indexBytes / rows).toFixed(0)} of indexes`;
-    print(`${table}: ${rows} rows`, `${perRow}, ${mebibytes(tableBytes + indexBytes)}`);
+/** As ingest would have, by the database itself. Request ids are UUIDs of version 7: they begin with the time of the request. */
+async function fillLedger(): Promise<void> {
+  await eventDaysOf(database).open(days);
+  const stepMs = sql.lit(Math.floor(86_400_000 / (requestsPerDay ?? 1)));
+  for (const day of days) {
+    await sql`
+      insert into usage_events
+      select substr(hex, 1, 8) || '-' || substr(hex, 9, 4) || '-7' || substr(hash, 1, 3) || '-a' || substr(hash, 4, 3)
+               || '-' || substr(hash, 7, 12),
+             'token-' || md5((i::bigint * 7919 % ${sql.lit(tokens)})::text)::uuid, at_ms, ${day}, '/v1/chat/completions',
+             case when i % 2 = 0 then 'provider_a' else 'provider_b' end, 'model-with-a-name-' || (i % ${sql.lit(models)}),
+             1000 + i % 9000, i % 1000, 100 + i % 900, i % 100, 0, 'completed'
+      from (select i, at_ms, lpad(to_hex(at_ms), 12, '0') as hex, md5(${day} || i) as hash
+            from (select i, ${sql.lit(startOfLocalDayMs(day))}::bigint + i::bigint * ${stepMs} as at_ms
+                  from generate_series(1, ${sql.lit(requestsPerDay)}) as i) as times) as ids`.execute(database);
+    await sql`
+      insert into usage_daily (token_id, local_day, provider, model, requests, input_tokens, cached_tokens, output_tokens)
+      select token_id, local_day, provider, model, count(*), sum(input_tokens), sum(cached_tokens), sum(output_tokens)
+      from usage_events where local_day = ${day} group by 1, 2, 3, 4`.execute(database);
+    process.stderr.write(`filled ${day}\n`);
   }
+  await sql`vacuum analyze usage_events, usage_daily`.execute(database);
+}
+
+async function measureSize(table: string): Promise<void> {
+  const { rows, bytes, indexBytes } = await numbers<'rows' | 'bytes' | 'indexBytes'>(sql`
+    select (select count(*) from ${sql.table(table)}) as rows, cast(sum(pg_table_size(relid)) as bigint) as bytes,
+           cast(sum(pg_indexes_size(relid)) as bigint) as "indexBytes"
+    from (select ${table}::regclass as relid union select relid from pg_partition_tree(${table}::regclass)) as parts`);
+  const perRow = `${(bytes / rows).toFixed(0)} bytes a row + ${(indexBytes / rows).toFixed(0)} of indexes`;
+  print(`${table}: ${rows} rows`, `${perRow}, ${((bytes + indexBytes) / 1_048_576).toFixed(0)} MiB in all`);
 }
 
 async function measureIngest(how: string, count: number, batch: number, writers: number): Promise<void> {
-  const runtime = { logger: createLogger('bench', 'warn'), metrics: new Metrics() };
-  const config = { batchEvents: 500, retentionDays: 0, logRetentionDays: 7 };
-  const service = createUsageIngestService(config, { database: bounded }, runtime);
-  const ingest = directClientOf(service.routes, UsageIngestService);
-  let left = count;
+  const ingest = directClientOf(routes, UsageIngestService);
+  let unsent = count;
   const write = async () => {
-    while (left > 0) {
-      const size = Math.min(batch, left);
-      left -= size;
+    while (unsent > 0) {
+      const size = Math.min(batch, unsent);
+      unsent -= size;
       await ingest.record({ events: Array.from({ length: size }, newEvent) });
     }
   };
-  const before = {
-    ms: performance.now(),
-    cpu: cpuSeconds(server.pid),
-    own: process.cpuUsage(),
-    wal: await walBytes(database),
-  };
+  const before = { ms: performance.now(), postgres: postgresMicros(), own: process.cpuUsage(), wal: await walBytes() };
   await Promise.all(Array.from({ length: writers }, write));
   const elapsedMs = performance.now() - before.ms;
   const own = process.cpuUsage(before.own);
-  const postgres = (cpuSeconds(server.pid) ?? Number.NaN) - (before.cpu ?? Number.NaN);
-  const wal = ((await walBytes(database)) - before.wal) / count;
+  const each = [postgresMicros() - before.postgres, own.user + own.system, (await walBytes()) - before.wal];
+  const [postgres, ours, wal] = each.map((amount) => (amount / count).toFixed(0));
+  const pace = `${((count / elapsedMs) * 1_000).toFixed(0)} events/s`;
   print(
     `ingest of ${count} events, ${how}`,
-    `${((count / elapsedMs) * 1_000).toFixed(0)} events/s, ${((postgres * 1e6) / count).toFixed(0)} µs of Postgres' CPU and ${((own.user + own.system) / count).toFixed(0)} µs of ingest's an event, ${wal.toFixed(0)} bytes of WAL an event`,
+    `${pace}, ${postgres} µs of Postgres' CPU and ${ours} µs of ingest's an event, ${wal} bytes of WAL an event`,
   );
 }
 
 /** Sums of today are changed all day: changes in place need no work on the indexes. */
 async function measureUpdates(): Promise<void> {
-  const { inPlace, bytes } = await updatesOf(database, 'usage_daily');
-  print('usage_daily after that', `${(inPlace * 100).toFixed(0)} % of changes in place, ${mebibytes(bytes)}`);
+  const { updates, inPlace } = await numbers<'updates' | 'inPlace'>(sql`
+    select n_tup_upd as updates, n_tup_hot_upd as "inPlace" from pg_stat_user_tables where relname = 'usage_daily'`);
+  print('usage_daily after that', `${((inPlace / updates) * 100).toFixed(0)} % of changes in place`);
 }
 
 async function measureQueries(): Promise<void> {
-  await using queries = await startUsageQuery(server.url);
+  await using queries = await startUsageQuery();
   const { query, report } = queries;
-  const ids = await someRequests(database, 10_000);
-  const [first] = ids;
-  const tokenId = first?.token_id ?? '';
+  const events = database.selectFrom('usage_events').where('local_day', '=', today);
+  const { token_id: tokenId } = await events.select('token_id').limit(1).executeTakeFirstOrThrow();
+  const ids = await events.select('request_id').orderBy(sql`token_id <> ${tokenId}`).limit(10_000).execute();
   const requestIds = ids.map(({ request_id }) => request_id);
   const day = { tokenId, localDay: today };
   const month = { firstDay: addLocalDays(today, -19), lastDay: today };
-  const measured: readonly (readonly [string, () => Promise<unknown>])[] = [
-    ['GetUsage', () => query.getUsage({ tokenId })],
-    ['GetDayTotal', () => query.getDayTotal(day)],
-    ['GetDayTotal, of 100 requests', () => query.getDayTotal({ ...day, requestIds: requestIds.slice(0, 100) })],
-    ['GetDayTotal, of 10000 requests', () => query.getDayTotal({ ...day, requestIds })],
-    ['ReportUsage of 20 days, by day', () => report.reportUsage({ ...month, grouping: UsageGrouping.DAY })],
-    ['ReportUsage of 20 days, by model', () => report.reportUsage({ ...month, grouping: UsageGrouping.MODEL })],
-    [
-      'ReportUsage of 20 days, by token, first page',
-      () => report.reportUsage({ ...month, grouping: UsageGrouping.TOKEN }),
-    ],
-  ];
-  for (const [name, call] of measured) print(name, `${(await medianMs(15, call)).toFixed(1)} ms`);
+  await measure('GetUsage', 15, () => query.getUsage({ tokenId }));
+  await measure('GetDayTotal', 15, () => query.getDayTotal(day));
+  for (const count of [100, 10_000]) {
+    const question = { ...day, requestIds: requestIds.slice(0, count) };
+    await measure(`GetDayTotal, of ${count} requests`, 15, () => query.getDayTotal(question));
+  }
+  for (const grouping of [UsageGrouping.DAY, UsageGrouping.MODEL, UsageGrouping.TOKEN]) {
+    const name = `ReportUsage of 20 days by ${UsageGrouping[grouping].toLowerCase()}, first page`;
+    await measure(name, 15, () => report.reportUsage({ ...month, grouping }));
+  }
 }
 
 async function measureReconciliation(): Promise<void> {
-  const runtime = { logger: createLogger('bench', 'warn'), metrics: new Metrics() };
-  const { routes } = createUsageIngestService(
-    { batchEvents: 500, retentionDays: 0, logRetentionDays: 7 },
-    { database: bounded },
-    runtime,
-  );
   const ledger = directClientOf(routes, UsageLedgerService);
-  const localDay = shape.days.at(-2) ?? today;
-  const check = async () => {
+  const localDay = days.at(-2) ?? today;
+  await measure(`ReconcileDay of ${requestsPerDay} events`, 3, async () => {
     const { differenceCount } = await ledger.reconcileDay({ localDay });
     if (differenceCount > 0) throw new Error(`${differenceCount} differences on ${localDay}`);
-  };
-  print(`ReconcileDay of ${shape.requestsPerDay} events`, `${(await medianMs(3, check)).toFixed(0)} ms`);
+  });
 }
 
 async function measureRemoval(): Promise<void> {
-  const days = eventDaysOf(bounded);
   const { signal } = new AbortController();
-  const durations: number[] = [];
-  for (const day of shape.days.slice(1, 6)) {
+  for (const day of days.slice(1, 6)) {
     const startedMs = performance.now();
-    await days.removeBefore(day, signal);
-    durations.push(performance.now() - startedMs);
+    await eventDaysOf(bounded).removeBefore(day, signal);
+    print(`removal of the day before ${day}`, `${(performance.now() - startedMs).toFixed(0)} ms`);
   }
-  print('removal of a day', `${durations.map((ms) => ms.toFixed(0)).join(', ')} ms`);
 }
 
-async function someRequests(from: GatewayDatabase, count: number) {
-  const { token_id } = await from
-    .selectFrom('usage_events')
-    .select('token_id')
-    .where('local_day', '=', today)
-    .limit(1)
-    .executeTakeFirstOrThrow();
-  return await from
-    .selectFrom('usage_events')
-    .select(['request_id', 'token_id'])
-    .where('local_day', '=', today)
-    .orderBy(({ case: when }) => when().when('token_id', '=', token_id).then(0).else(1).end())
-    .limit(count)
-    .execute();
+/** The median of several calls, after one to warm up. */
+async function measure(name: string, times: number, call: () => Promise<unknown>): Promise<void> {
+  const durations: number[] = [];
+  for (let n = 0; n <= times; n++) {
+    const startedMs = performance.now();
+    await call();
+    if (n > 0) durations.push(performance.now() - startedMs);
+  }
+  print(name, `${durations.sort((a, b) => a - b)[Math.floor(times / 2)]?.toFixed(1)} ms`);
 }
 
-function newEvent(): UsageRecorded {
-  const nowMs = Date.now();
-  const random = randomBytes(10).toString('hex');
+/** Runs usage-query as a process of its own. */
+async function startUsageQuery() {
+  await using stack = new AsyncDisposableStack();
+  const nats = stack.use(await startNats());
+  const [grpcPort, adminPort] = (await freePorts(2)).map(String);
+  const url = `http://127.0.0.1:${adminPort}`;
+  const main = fileURLToPath(new URL('../../usage-query/src/main.ts', import.meta.url));
+  const urls = { DATABASE_URL: server.url, NATS_URL: nats.url };
+  const env = { ...urls, PATH: process.env.PATH, GRPC_PORT: grpcPort, ADMIN_PORT: adminPort, LOG_LEVEL: 'error' };
+  const child = spawn(process.execPath, [main], { env, stdio: 'inherit' });
+  stack.defer(async () => {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    await ended;
+  });
+  const isReady = () =>
+    fetch(`${url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await isReady())) await new Promise((resolve) => setTimeout(resolve, 100));
+  const started = stack.move();
+  return {
+    query: connectClient(UsageQueryService, url),
+    report: connectClient(UsageReportService, url),
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+function newEvent() {
+  const [nowMs, random] = [Date.now(), randomBytes(10).toString('hex')];
   const time = nowMs.toString(16).padStart(12, '0');
   const number = Number.parseInt(random.slice(0, 8), 16);
   return create(UsageRecordedSchema, {
     requestId: `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-a${random.slice(3, 6)}-${random.slice(6, 18)}`,
-    tokenId: `token-00000000-0000-0000-0000-${String(number % shape.tokens).padStart(12, '0')}`,
+    tokenId: `token-00000000-0000-0000-0000-${String(number % (tokens ?? 1)).padStart(12, '0')}`,
     admittedAt: timestampFromMs(nowMs),
-    localDay: today satisfies LocalDay,
+    localDay: today,
     endpoint: '/v1/chat/completions',
     provider: number % 2 === 0 ? 'provider_a' : 'provider_b',
-    model: `model-with-a-name-${number % shape.models}`,
+    model: `model-with-a-name-${number % (models ?? 1)}`,
     inputTokens: BigInt(1_000 + (number % 9_000)),
     cachedTokens: BigInt(number % 1_000),
     outputTokens: BigInt(100 + (number % 900)),
@@ -185,18 +219,40 @@ function newEvent(): UsageRecorded {
   });
 }
 
+async function walBytes(): Promise<number> {
+  return (await numbers<'bytes'>(sql`select cast(pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as bigint) as bytes`))
+    .bytes;
+}
+
+/** Processor time of Postgres and its children, those that have ended included, from the accounting of Linux; else not a number. */
+function postgresMicros(): number {
+  if (process.platform !== 'linux' || server.pid === undefined) return Number.NaN;
+  const stats = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+        return {
+          pid: Number(pid),
+          fields: text
+            .slice(text.lastIndexOf(')') + 2)
+            .split(' ')
+            .map(Number),
+        };
+      } catch {
+        return { pid: 0, fields: [] };
+      }
+    });
+  const ofServer = stats.filter(({ pid, fields }) => pid === server.pid || fields[1] === server.pid);
+  const ticks = ofServer.flatMap(({ fields }) => fields.slice(11, 15)).reduce((sum, count) => sum + count, 0);
+  return ticks * 10_000;
+}
+
+async function numbers<K extends string>(query: ReturnType<typeof sql>): Promise<Readonly<Record<K, number>>> {
+  const { rows } = await query.execute(database);
+  return rows[0] as Readonly<Record<K, number>>;
+}
+
 function print(what: string, figure: string): void {
   process.stdout.write(`${what.padEnd(52)}  ${figure}\n`);
-}
-
-function note(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(1)} s`;
-}
-
-function mebibytes(bytes: number): string {
-  return `${(bytes / 1_048_576).toFixed(0)} MiB in all`;
 }

@@ -27,30 +27,26 @@ export interface UsageIngestProcessConfig extends UsageStreamConfig {
 }
 
 export function readUsageIngestConfig(env: Environment): UsageIngestConfig {
-  const reader = new EnvReader(env);
-  const config = readLedger(reader);
-  reader.done();
-  return Object.freeze(config);
+  return read(env, readLedger);
 }
 
 export function readUsageStreamConfig(env: Environment): UsageStreamConfig {
-  const reader = new EnvReader(env);
-  const config: UsageStreamConfig = { ...readLedger(reader), stream: readStreamSettings(reader) };
-  reader.done();
-  return Object.freeze(config);
+  return read(env, (reader) => ({ ...readLedger(reader), stream: readStreamSettings(reader) }));
 }
 
 export function readUsageIngestProcessConfig(env: Environment): UsageIngestProcessConfig {
-  const reader = new EnvReader(env);
-  const config: UsageIngestProcessConfig = {
+  const [example, schemes] = ['postgres://127.0.0.1:5432/gateway', ['postgres', 'postgresql']];
+  return read(env, (reader) => ({
     ...readLedger(reader),
-    databaseUrl: reader.requiredUrl('DATABASE_URL', 'The ledger lives there.', 'postgres://127.0.0.1:5432/gateway', [
-      'postgres',
-      'postgresql',
-    ]),
+    databaseUrl: reader.requiredUrl('DATABASE_URL', 'The ledger lives there.', example, schemes),
     natsUrls: natsUrls.required(reader, 'Usage events come from there.'),
     stream: readStreamSettings(reader),
-  };
+  }));
+}
+
+function read<T extends object>(env: Environment, readAll: (reader: EnvReader) => T): T {
+  const reader = new EnvReader(env);
+  const config = readAll(reader);
   reader.done();
   return Object.freeze(config);
 }

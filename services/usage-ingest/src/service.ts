@@ -3,26 +3,20 @@ import { createDatabaseProbe, eventDaysOf, type GatewayDatabase } from '@gateway
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { readUsageIngestProcessConfig, type UsageIngestConfig } from './config.ts';
-import type { UsageConsumer } from './consumer/nats-usage-consumer.ts';
-import { createIngestEvents } from './ingest-events.ts';
+import type { NatsUsageConsumer } from './consumer/nats-usage-consumer.ts';
+import { createIngestMetrics } from './metrics.ts';
 import { UsageRecorder } from './recording/usage-recorder.ts';
 import { DeadLetterReplay } from './replay/dead-letter-replay.ts';
 import { EventRetention } from './retention/event-retention.ts';
 import { usageIngestRoute, usageLedgerRoute } from './routes.ts';
-import { DeadLetterStore } from './store/dead-letter-store.ts';
 import { LedgerCheck } from './store/ledger-check.ts';
-import { RequestLogStore } from './store/request-log-store.ts';
-import { UsageLedger } from './store/usage-ledger.ts';
+import { RequestLogStore, UsageLedger } from './store/usage-ledger.ts';
 
 export interface UsageIngestPeers {
   /** Stays the caller's: the service does not close it. */
   readonly database: GatewayDatabase;
   /** Brings events by itself; without it they come by `Record` only. Closed with the service. */
-  readonly consumer?: UsageConsumer;
-}
-
-export interface UsageIngestOptions {
-  readonly clock?: Clock;
+  readonly consumer?: NatsUsageConsumer;
 }
 
 /** The way into the ledger, over any database that has its tables. */
@@ -30,18 +24,18 @@ export function createUsageIngestService(
   { batchEvents, retentionDays, logRetentionDays }: UsageIngestConfig,
   { database, consumer }: UsageIngestPeers,
   runtime: ServiceRuntime,
-  { clock = systemClock }: UsageIngestOptions = {},
+  { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Service {
-  const events = createIngestEvents(runtime);
-  const parts = { database, days: eventDaysOf(database) };
-  const logDays = eventDaysOf(database, 'request_log');
-  const requestLog = new RequestLogStore({ database, days: logDays });
-  const recorder = new UsageRecorder({ ledger: new UsageLedger(parts), requestLog, clock, events, batchEvents });
+  const means = { clock, logger: runtime.logger, metrics: createIngestMetrics(runtime.metrics) };
+  const events = { database, days: eventDaysOf(database) };
+  const logs = { database, days: eventDaysOf(database, 'request_log') };
+  const ledger = new UsageLedger(events);
+  const recorder = new UsageRecorder({ ...means, ledger, requestLog: new RequestLogStore(logs), batchEvents });
   const retentions = [
-    new EventRetention({ days: parts.days, clock, events, retentionDays }),
-    new EventRetention({ days: logDays, clock, events, retentionDays: logRetentionDays }),
+    new EventRetention({ ...means, days: events.days, retentionDays }),
+    new EventRetention({ ...means, days: logs.days, retentionDays: logRetentionDays }),
   ];
-  const operators = usageLedgerRoute(new LedgerCheck(parts.days), new DeadLetterReplay(new DeadLetterStore(parts)));
+  const operators = usageLedgerRoute(new LedgerCheck(events.days), new DeadLetterReplay(events));
   const databaseProblem = createDatabaseProbe(database);
   const stopping = new AbortController();
   let tending: Promise<unknown> = Promise.resolve();
@@ -67,14 +61,13 @@ export function createUsageIngestService(
 export async function createUsageIngestFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readUsageIngestProcessConfig(env);
   const { openPostgres } = await import('@gateway/database/postgres');
-  const { NatsUsageConsumer } = await import('./consumer/nats-usage-consumer.ts');
+  const { NatsUsageConsumer: Consumer } = await import('./consumer/nats-usage-consumer.ts');
   const database = openPostgres(config.databaseUrl, { applicationName: 'usage-ingest' });
-  const consumer = new NatsUsageConsumer({
+  const consumer = new Consumer({
+    ...config,
     urls: config.natsUrls,
-    stream: config.stream,
-    batchEvents: config.batchEvents,
     logger: runtime.logger,
-    events: createIngestEvents(runtime),
+    metrics: createIngestMetrics(runtime.metrics),
   });
   const service = createUsageIngestService(config, { database, consumer }, runtime);
   return {

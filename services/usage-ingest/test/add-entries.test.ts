@@ -2,8 +2,8 @@ import { eventDaysOf } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dailySums } from '../src/recording/daily-sums.ts';
-import type { LedgerEntry } from '../src/recording/ledger-entry.ts';
+
+import { dailySums, type LedgerEntry } from '../src/recording/ledger-entry.ts';
 import { UsageLedger } from '../src/store/usage-ledger.ts';
 
 const tokens = fc.constantFrom(0, 0, 1, 7, 1_000_000_000_000, 2 ** 40);

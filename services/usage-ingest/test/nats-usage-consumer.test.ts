@@ -17,14 +17,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NatsUsageConsumer, type UsageSink } from '../src/consumer/nats-usage-consumer.ts';
 import { tendOnce } from '../src/consumer/stream-keeper.ts';
-import { createIngestEvents } from '../src/ingest-events.ts';
+import { createIngestMetrics } from '../src/metrics.ts';
 import { UsageRecorder } from '../src/recording/usage-recorder.ts';
-import { RequestLogStore } from '../src/store/request-log-store.ts';
-import { UsageLedger } from '../src/store/usage-ledger.ts';
+import { RequestLogStore, UsageLedger } from '../src/store/usage-ledger.ts';
 import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 
 const logger = createLogger('test', 'silent');
-const events = createIngestEvents({ logger, metrics: new Metrics() });
+const metrics = createIngestMetrics(new Metrics());
 const within = { timeout: 20_000, interval: 20 };
 /** A cluster elects a leader anew. */
 const patient = { timeout: 40_000, interval: 100 };
@@ -232,7 +231,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
   const stream = { ...defaultUsageStreamSettings, replicas };
   const database = await openMigrated(stack);
   const sink = sinkOf(database);
-  const publisher = stack.use(UsagePublisher.open(urls, logger, { names }));
+  const publisher = stack.use(new UsagePublisher(urls, logger, { names }));
   const connecting = new AbortController();
   const connected = connectNats(urls, logger, connecting.signal).then(async (connection) => {
     await untilDone(
@@ -255,7 +254,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
     sink,
     publisher,
     consume(to: UsageSink = sink) {
-      const consumer = new NatsUsageConsumer({ urls, stream, names, batchEvents: 50, logger, events });
+      const consumer = new NatsUsageConsumer({ urls, stream, names, batchEvents: 50, logger, metrics });
       resources.use(consumer);
       consumer.start(to);
       return consumer;
@@ -266,7 +265,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
     async tend(maxBytes: number) {
       const connection = await connected;
       const { signal } = new AbortController();
-      await tendOnce({ connection, consumer: await info(), names, maxBytes, events, signal });
+      await tendOnce({ connection, consumer: await info(), names, maxBytes, metrics, logger, signal });
     },
     async messages() {
       const manager = await (await connected).jetstreamManager();
@@ -311,7 +310,8 @@ function sinkOf(database: GatewayDatabase): UsageSink {
     ledger: new UsageLedger({ database, days: eventDaysOf(database) }),
     requestLog: new RequestLogStore({ database, days: eventDaysOf(database, 'request_log') }),
     clock: systemClock,
-    events,
+    metrics,
+    logger,
     batchEvents: 50,
   });
   return { record: (...batch) => recorder.record(...batch), bury: (payload, reason) => recorder.bury(payload, reason) };

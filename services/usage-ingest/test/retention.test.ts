@@ -6,7 +6,7 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { createIngestEvents } from '../src/ingest-events.ts';
+import { createIngestMetrics } from '../src/metrics.ts';
 import { EventRetention } from '../src/retention/event-retention.ts';
 import { createUsageIngestService } from '../src/service.ts';
 import { usageEvent } from './usage-fixtures.ts';
@@ -144,8 +144,9 @@ async function openWorld(opened: AsyncDisposable & { readonly database: GatewayD
     runtime,
     { clock },
   );
-  const events = createIngestEvents(runtime);
-  const retention = new EventRetention({ days: eventDaysOf(database), clock, events, retentionDays });
+  const metrics = createIngestMetrics(runtime.metrics);
+  const days = eventDaysOf(database);
+  const retention = new EventRetention({ days, clock, metrics, logger: runtime.logger, retentionDays });
   const client = directClientOf(service.routes, UsageIngestService);
   return {
     database,

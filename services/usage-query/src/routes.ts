@@ -6,24 +6,18 @@ import { getDayTotal } from './rpc/get-day-total.ts';
 import { getUsage, type UsageParts } from './rpc/get-usage.ts';
 import { listRequests } from './rpc/list-requests.ts';
 import { reportUsage } from './rpc/report-usage.ts';
-import type { RequestLogReader } from './store/request-log-reader.ts';
-import type { UsageReport } from './store/usage-report.ts';
 
-export interface UsageQueryParts extends UsageParts {
-  readonly report: UsageReport;
-  readonly log: RequestLogReader;
-}
-
-export function usageQueryRoutes(parts: UsageQueryParts): readonly ServiceRoute[] {
+export function usageQueryRoutes(parts: UsageParts): readonly ServiceRoute[] {
+  const { database } = parts;
   return [
     serviceRoute(UsageQueryService, {
       getUsage: (request) => getUsage(parts, request),
-      getDayTotal: (request) => getDayTotal(parts.reader, request),
+      getDayTotal: (request) => getDayTotal(database, request),
     }),
     serviceRoute(UsageReportService, {
-      reportUsage: (request) => reportUsage(parts.report, request),
-      findRequest: (request) => findRequest(parts, request),
-      listRequests: (request) => listRequests(parts.log, request),
+      reportUsage: (request) => reportUsage(database, request),
+      findRequest: (request) => findRequest(database, request),
+      listRequests: (request) => listRequests(database, request),
     }),
   ];
 }

@@ -5,9 +5,6 @@ import { type Clock, systemClock } from '@gateway/time';
 import { readUsageQueryProcessConfig, type UsageQueryConfig } from './config.ts';
 import { usageQueryRoutes } from './routes.ts';
 import type { LedgerProgress } from './rpc/get-usage.ts';
-import { RequestLogReader } from './store/request-log-reader.ts';
-import { UsageReader } from './store/usage-reader.ts';
-import { UsageReport } from './store/usage-report.ts';
 
 export interface UsageQueryPeers {
   /** Stays the caller's: the service does not close it. */
@@ -16,16 +13,12 @@ export interface UsageQueryPeers {
   readonly progress?: LedgerProgress;
 }
 
-export interface UsageQueryOptions {
-  readonly clock?: Clock;
-}
-
 /** Answers what tokens used and what became of requests, from any database that has the ledger's tables. */
 export function createUsageQueryService(
   { waitMs }: UsageQueryConfig,
   { database, ...peers }: UsageQueryPeers,
   { logger, metrics }: ServiceRuntime,
-  { clock = systemClock }: UsageQueryOptions = {},
+  { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Service {
   const late = metrics.counter({
     name: 'gateway_usage_late_answers_total',
@@ -35,10 +28,8 @@ export function createUsageQueryService(
     late.inc();
     logger.debug({ err: fault }, 'the ledger lags behind what is published');
   };
-  const reader = new UsageReader(database);
-  const [report, log] = [new UsageReport(database), new RequestLogReader(database)];
   return {
-    routes: usageQueryRoutes({ reader, report, log, clock, waitMs, onLate, ...peers }),
+    routes: usageQueryRoutes({ database, clock, waitMs, onLate, ...peers }),
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
     [Symbol.asyncDispose]: async () => undefined,
@@ -53,7 +44,7 @@ export async function createUsageQueryFromEnvironment(env: Environment, runtime:
   const stack = new AsyncDisposableStack();
   const database = openPostgres(databaseUrl, { applicationName: 'usage-query' });
   stack.defer(() => database.destroy());
-  const progress = stack.use(StreamProgress.open(natsUrls, runtime.logger));
+  const progress = stack.use(new StreamProgress(natsUrls, runtime.logger));
   return {
     ...createUsageQueryService(config, { database, progress }, runtime),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -1,4 +1,4 @@
-import { isPostgres } from '../database-kind.ts';
+import { isPostgres } from '../dialect.ts';
 import type { GatewayDatabase } from '../schema.ts';
 import type { EventDays, TableByDay } from './event-days.ts';
 import { PostgresEventDays } from './postgres-event-days.ts';

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, sql, type Transaction } from 'kysely';
-import { isMissingPartition, withSerializationRetry } from '../errors.ts';
+import { sql, type Transaction } from 'kysely';
+import { isMissingPartition, withSerializationRetry } from '../dialect.ts';
 import type { Database, GatewayDatabase } from '../schema.ts';
-import { type AdvisoryLock, lockForTransaction, tryWithAdvisoryLock, withAdvisoryLock } from './advisory-lock.ts';
 import type { EventDays, ReadThenChange, RemovedDays, TableByDay } from './event-days.ts';
 import { EventDaysBusyError, firstKeptDay, raiseFirstKeptDay } from './event-days.ts';
 
@@ -34,7 +33,7 @@ export class PostgresEventDays implements EventDays {
   async open(days: readonly string[]): Promise<void> {
     const unknown = days.filter((day) => !this.#open.has(day));
     if (unknown.length === 0) return;
-    const missing = without(unknown, await attachedDays(this.#database, this.#table));
+    const missing = await missingDays(this.#database, this.#table, unknown);
     const removed = missing.length === 0 ? '' : await this.#create(missing);
     if (this.#open.size > maxRemembered) this.#open.clear();
     for (const day of unknown) if (day >= removed) this.#open.add(day);
@@ -65,7 +64,7 @@ export class PostgresEventDays implements EventDays {
       for (const partition of old) {
         if (signal.aborted) break;
         await withAdvisoryLock(database, this.#layoutLock, () => detachDayPartition(database, this.#table, partition));
-        await dropDayPartition(database, partition);
+        await sql`drop table ${sql.table(partition.name)}`.execute(database);
         this.#open.delete(partition.day);
         done.push(partition);
       }
@@ -105,7 +104,7 @@ export class PostgresEventDays implements EventDays {
       this.#database.transaction().execute(async (transaction) => {
         await lockForTransaction(transaction, this.#layoutLock);
         const first = await firstKeptDay(transaction, this.#table);
-        const missing = without(days, await attachedDays(transaction, this.#table));
+        const missing = await missingDays(transaction, this.#table, days);
         for (const day of missing) if (day >= first) await createDayPartition(transaction, this.#table, day);
         return first;
       }),
@@ -113,18 +112,15 @@ export class PostgresEventDays implements EventDays {
   }
 }
 
-async function attachedDays(database: GatewayDatabase, table: TableByDay): Promise<readonly string[]> {
+/** Those of the days that have no partition yet, each once. */
+async function missingDays(database: GatewayDatabase, table: TableByDay, days: readonly string[]) {
   const partitions = await dayPartitions(database, table);
-  return partitions.filter(({ state }) => state === 'attached').map(({ day }) => day);
-}
-
-function without(days: readonly string[], others: readonly string[]): readonly string[] {
-  const known = new Set(others);
-  return [...new Set(days)].filter((day) => !known.has(day));
+  const attached = partitions.filter(({ state }) => state === 'attached').map(({ day }) => day);
+  return [...new Set(days).difference(new Set(attached))];
 }
 
 /** The table that has one day of another. */
-export interface DayPartition {
+interface DayPartition {
   readonly day: string;
   readonly name: string;
   /** Detaching takes two steps, and either of them may be the last one that a process lived to make. */
@@ -134,7 +130,7 @@ export interface DayPartition {
 }
 
 /** Every day's table, oldest first. */
-export async function dayPartitions(database: Kysely<Database>, table: TableByDay): Promise<readonly DayPartition[]> {
+async function dayPartitions(database: GatewayDatabase, table: TableByDay): Promise<readonly DayPartition[]> {
   const { rows } = await sql<Omit<DayPartition, 'day'>>`
     select part.relname as name,
            cast(greatest(part.reltuples, 0) as bigint) as events,
@@ -154,27 +150,65 @@ export async function dayPartitions(database: Kysely<Database>, table: TableByDa
  * Makes the table of one day. It is made empty and then attached, since making it as a partition would keep readers and
  * writers of all days out until the end of the transaction.
  */
-export async function createDayPartition(
-  transaction: Transaction<Database>,
-  table: TableByDay,
-  day: string,
-): Promise<void> {
+async function createDayPartition(transaction: Transaction<Database>, table: TableByDay, day: string): Promise<void> {
   const [whole, part] = [sql.table(table), sql.table(`${table}_${day.replaceAll('-', '_')}`)];
   await sql`create table ${part} (like ${whole} including defaults including constraints)`.execute(transaction);
   await sql`alter table ${whole} attach partition ${part} for values in (${sql.lit(day)})`.execute(transaction);
 }
 
 /** Takes a day's table out, so that readers and writers of other days are not kept waiting. Not inside a transaction. */
-export async function detachDayPartition(
-  connection: Kysely<Database>,
-  table: TableByDay,
-  { name, state }: DayPartition,
-): Promise<void> {
+async function detachDayPartition(database: GatewayDatabase, table: TableByDay, { name, state }: DayPartition) {
   if (state === 'detached') return;
   const how = state === 'detaching' ? sql`finalize` : sql`concurrently`;
-  await sql`alter table ${sql.table(table)} detach partition ${sql.table(name)} ${how}`.execute(connection);
+  await sql`alter table ${sql.table(table)} detach partition ${sql.table(name)} ${how}`.execute(database);
 }
 
-export async function dropDayPartition(connection: Kysely<Database>, { name }: DayPartition): Promise<void> {
-  await sql`drop table ${sql.table(name)}`.execute(connection);
+/** A lock that a transaction has until its end. */
+interface AdvisoryLock {
+  /** @throws when the transaction, and the lock with it, is lost. */
+  confirm(): Promise<void>;
+}
+
+/**
+ * Does work while a transaction of its own has a lock of Postgres, by name; gives undefined at once when another transaction has it.
+ * Locks of sessions would be left behind in a pooler that shares sessions. The work uses other connections, so that it may consist of
+ * several transactions. Fails when the lock was lost meanwhile.
+ */
+async function tryWithAdvisoryLock<T>(
+  database: GatewayDatabase,
+  name: string,
+  work: (lock: AdvisoryLock) => Promise<T>,
+): Promise<T | undefined> {
+  return await database.transaction().execute(async (transaction) => {
+    const locking = sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${keyOf(name)}) as locked`;
+    const { rows } = await locking.execute(transaction);
+    return rows[0]?.locked === true ? await runLocked(transaction, work) : undefined;
+  });
+}
+
+/** The same, but waits for the lock. */
+async function withAdvisoryLock<T>(database: GatewayDatabase, name: string, work: () => Promise<T>): Promise<T> {
+  return await database.transaction().execute(async (transaction) => {
+    await lockForTransaction(transaction, name);
+    return await runLocked(transaction, work);
+  });
+}
+
+/** Takes the lock for the rest of a transaction. */
+async function lockForTransaction(transaction: Transaction<Database>, name: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${keyOf(name)})`.execute(transaction);
+}
+
+/** The work may take longer than a transaction is else idle; one whose process is gone gives the lock up after an hour. */
+async function runLocked<T>(transaction: Transaction<Database>, work: (lock: AdvisoryLock) => Promise<T>): Promise<T> {
+  await sql`set local idle_in_transaction_session_timeout = '1h'`.execute(transaction);
+  const confirm = async () => void (await sql`select 1`.execute(transaction));
+  const done = await work({ confirm });
+  await confirm();
+  return done;
+}
+
+/** Advisory locks have numbers, and belong to one database. */
+function keyOf(name: string) {
+  return sql`hashtextextended(${`gateway ${name}`}, 0)`;
 }

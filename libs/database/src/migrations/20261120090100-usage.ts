@@ -1,56 +1,43 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 
 export async function up(database: Kysely<unknown>): Promise<void> {
-  await createUsageEvents(database);
-  await createUsageDaily(database);
-  await createDeadLetters(database);
+  await sql`create table usage_events (${eventColumns('')}, primary key (request_id))`.execute(database);
+  await sql`create index usage_events_by_token on usage_events (token_id, local_day)`.execute(database);
+  await sql`
+    create table usage_daily (
+      token_id text not null,
+      local_day text not null,
+      provider text not null,
+      model text not null,
+      requests bigint not null,
+      input_tokens bigint not null,
+      cached_tokens bigint not null,
+      output_tokens bigint not null,
+      constraint usage_daily_key primary key (token_id, local_day, provider, model)
+    )`.execute(database);
+  await sql`
+    create table dead_letters (
+      dead_letter_id text primary key not null,
+      received_at_ms bigint not null,
+      reason text not null,
+      payload text not null
+    )`.execute(database);
 }
 
-async function createUsageEvents(database: Kysely<unknown>): Promise<void> {
-  await database.schema
-    .createTable('usage_events')
-    .addColumn('request_id', 'text', (column) => column.primaryKey().notNull())
-    .addColumn('token_id', 'text', (column) => column.notNull())
-    .addColumn('admitted_at_ms', 'bigint', (column) => column.notNull())
-    .addColumn('local_day', 'text', (column) => column.notNull())
-    .addColumn('endpoint', 'text', (column) => column.notNull())
-    .addColumn('provider', 'text', (column) => column.notNull())
-    .addColumn('model', 'text', (column) => column.notNull())
-    .addColumn('input_tokens', 'bigint', (column) => column.notNull())
-    .addColumn('cached_tokens', 'bigint', (column) => column.notNull())
-    .addColumn('output_tokens', 'bigint', (column) => column.notNull())
-    .addColumn('reasoning_tokens', 'bigint', (column) => column.notNull())
-    .addColumn('estimated', 'bigint', (column) => column.notNull())
-    .addColumn('outcome', 'text', (column) => column.notNull())
-    .execute();
-  await database.schema
-    .createIndex('usage_events_by_token')
-    .on('usage_events')
-    .columns(['token_id', 'local_day'])
-    .execute();
-}
-
-async function createUsageDaily(database: Kysely<unknown>): Promise<void> {
-  await database.schema
-    .createTable('usage_daily')
-    .addColumn('token_id', 'text', (column) => column.notNull())
-    .addColumn('local_day', 'text', (column) => column.notNull())
-    .addColumn('provider', 'text', (column) => column.notNull())
-    .addColumn('model', 'text', (column) => column.notNull())
-    .addColumn('requests', 'bigint', (column) => column.notNull())
-    .addColumn('input_tokens', 'bigint', (column) => column.notNull())
-    .addColumn('cached_tokens', 'bigint', (column) => column.notNull())
-    .addColumn('output_tokens', 'bigint', (column) => column.notNull())
-    .addPrimaryKeyConstraint('usage_daily_key', ['token_id', 'local_day', 'provider', 'model'])
-    .execute();
-}
-
-async function createDeadLetters(database: Kysely<unknown>): Promise<void> {
-  await database.schema
-    .createTable('dead_letters')
-    .addColumn('dead_letter_id', 'text', (column) => column.primaryKey().notNull())
-    .addColumn('received_at_ms', 'bigint', (column) => column.notNull())
-    .addColumn('reason', 'text', (column) => column.notNull())
-    .addColumn('payload', 'text', (column) => column.notNull())
-    .execute();
+/** @param ofKey what the columns of the key by day have besides. */
+export function eventColumns(ofKey: string) {
+  return sql.raw(`
+    request_id text ${ofKey} not null,
+    token_id text not null,
+    admitted_at_ms bigint not null,
+    local_day text ${ofKey} not null,
+    endpoint text not null,
+    provider text not null,
+    model text not null,
+    input_tokens bigint not null,
+    cached_tokens bigint not null,
+    output_tokens bigint not null,
+    reasoning_tokens bigint not null,
+    estimated bigint not null,
+    outcome text not null`);
 }

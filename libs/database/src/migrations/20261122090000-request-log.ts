@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { isPostgres } from '../database-kind.ts';
+import { isPostgres } from '../dialect.ts';
 
 /** The log of requests by day: as partitions in Postgres, in the order of days in SQLite. */
 export async function up(database: Kysely<unknown>): Promise<void> {

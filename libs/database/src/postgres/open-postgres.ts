@@ -45,15 +45,9 @@ export async function migratePostgres(url: string): Promise<readonly string[]> {
 
 /** Makes sure that the Postgres of DATABASE_URL can be worked with. @throws an error that names it, and says what to do. */
 export async function reachPostgres(database: GatewayDatabase, url: string): Promise<void> {
-  await named(url, sql`select 1`.execute(database));
-}
-
-async function named<T>(url: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (thrown) {
+  await sql`select 1`.execute(database).catch((thrown: unknown) => {
     throw new Error(problemText(url, thrown), { cause: thrown });
-  }
+  });
 }
 
 function problemText(url: string, thrown: unknown): string {

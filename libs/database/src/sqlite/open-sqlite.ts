@@ -48,7 +48,7 @@ class NodeSqliteDialect extends SqliteDialect {
     const checkpoints = new AsyncDisposableStack();
     const database = async () => {
       const file = openDatabaseFile(path, checkpointMs === undefined ? undefined : maxLogPages);
-      if (checkpointMs !== undefined) checkpoints.use(new Checkpoints(path, checkpointMs));
+      if (checkpointMs !== undefined) checkpoints.use(startCheckpoints(path, checkpointMs));
       return file;
     };
     return new WriteFirstDriver({ database }, checkpoints);
@@ -96,25 +96,21 @@ class TransactionalDdlAdapter extends SqliteAdapter {
  * Copies what was committed from the write-ahead log into the database file, in a thread of its own: a checkpoint waits
  * for the disk, some ten milliseconds and more, in which the thread that commits would answer no request.
  */
-export class Checkpoints implements AsyncDisposable {
-  readonly #worker: Worker;
-  readonly #ended: Promise<void>;
-
-  constructor(path: string, intervalMs: number) {
-    const workerData: CheckpointWork = { path, intervalMs };
-    this.#worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData });
-    this.#worker.unref();
-    this.#ended = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
-    // Commits do checkpoints again when the log has grown too far: see `maxLogPages`.
-    this.#worker.on('error', () => undefined);
-  }
-
-  /** The thread has closed the file when this resolves. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#worker.ref();
-    this.#worker.postMessage('end');
-    await this.#ended;
-  }
+function startCheckpoints(path: string, intervalMs: number): AsyncDisposable {
+  const workerData: CheckpointWork = { path, intervalMs };
+  const worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData });
+  worker.unref();
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  // Commits do checkpoints again when the log has grown too far: see `maxLogPages`.
+  worker.on('error', () => undefined);
+  return {
+    // The thread has closed the file when this resolves.
+    async [Symbol.asyncDispose]() {
+      worker.ref();
+      worker.postMessage('end');
+      await ended;
+    },
+  };
 }
 
 /** How long a statement waits for another process to release the file. */
@@ -127,7 +123,7 @@ const maxPreparedStatements = 256;
 const defaultLogPages = 1_000;
 
 /** Opens a database file, with its folder, in the form that Kysely's SQLite driver works with. Only its user can read it. */
-export function openDatabaseFile(path: string, logPages = defaultLogPages): SqliteDatabase {
+function openDatabaseFile(path: string, logPages = defaultLogPages): SqliteDatabase {
   if (path !== ':memory:') {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     makePrivateDatabase(path);
@@ -135,23 +131,15 @@ export function openDatabaseFile(path: string, logPages = defaultLogPages): Sqli
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${logPages};`);
   const prepared = new Map<string, SqliteStatement>();
-
-  const prepare = (sql: string): SqliteStatement => {
-    const known = prepared.get(sql);
+  const prepare = (text: string): SqliteStatement => {
+    const known = prepared.get(text);
     if (known !== undefined) return known;
-    const statement = toSqliteStatement(database.prepare(sql));
+    const statement = toSqliteStatement(database.prepare(text));
     if (prepared.size >= maxPreparedStatements) prepared.clear();
-    prepared.set(sql, statement);
+    prepared.set(text, statement);
     return statement;
   };
-
-  return {
-    prepare,
-    close: () => {
-      prepared.clear();
-      database.close();
-    },
-  };
+  return { prepare, close: () => database.close() };
 }
 
 function toSqliteStatement(statement: StatementSync): SqliteStatement {

@@ -31,8 +31,7 @@ export class DayTotals implements Disposable {
   readonly #days: LRUCache<string, DayInUse>;
   readonly #loading = new Map<string, Promise<ReloadedDay | undefined>>();
   /** While the ledger fails: when it is tried again. Requests go on without it: one that hangs must not slow every request down. */
-  #retryAtMs = 0;
-  #isFailing = false;
+  #retryAtMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isReloading = false;
 
@@ -159,8 +158,8 @@ export class DayTotals implements Disposable {
 
   /** While the ledger fails, one in a second. */
   #mayTry(): boolean {
+    if (this.#retryAtMs === undefined) return true;
     const nowMs = this.#parts.clock.nowMs();
-    if (!this.#isFailing) return true;
     if (nowMs < this.#retryAtMs) return false;
     this.#retryAtMs = nowMs + 1_000;
     return true;
@@ -171,10 +170,9 @@ export class DayTotals implements Disposable {
     try {
       const question = { tokenId: key.slice('token:'.length), localDay, requestIds: [...requestIds] };
       const total = await usageQuery?.getDayTotal(question, { timeoutMs });
-      this.#isFailing = false;
+      this.#retryAtMs = undefined;
       return total && { totalTokens: Number(total.totalTokens), includedIds: total.includedRequestIds };
     } catch (thrown) {
-      this.#isFailing = true;
       this.#retryAtMs = clock.nowMs() + 1_000;
       metrics.loadFailures.inc();
       const reason = { reason: reasonOf(thrown) };

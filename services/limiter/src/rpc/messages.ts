@@ -8,7 +8,7 @@ import {
   type Limits as LimitsMessage,
 } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { AdmitRequest, AdmitResponseSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { LocalDay } from '@gateway/time';
+import { isLocalDay, type LocalDay } from '@gateway/time';
 import type { Decision, LimitStatus, Limits, Question } from '../windows/decide.ts';
 
 /** @throws GatewayError `invalid_request`, as every reader in this file does. */
@@ -35,9 +35,7 @@ export function readLimits(limits: LimitsMessage | undefined): Limits {
 }
 
 export function readLocalDay(text: string): LocalDay {
-  const instant = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(text) : undefined;
-  // A day that does not exist is invalid or becomes another one.
-  if (instant && !Number.isNaN(instant.getTime()) && instant.toISOString().startsWith(text)) return text;
+  if (isLocalDay(text)) return text;
   throw new GatewayError('invalid_request', 'local_day must be a day like 2026-11-20.');
 }
 

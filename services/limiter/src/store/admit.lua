@@ -1,47 +1,57 @@
--- Decides one request, or only reads.
--- KEYS: window, day counter.
--- ARGV: request id ('' to read), requests per minute, tokens per day (each '' for no limit), '1' when the day budget can refuse,
---   '1' when the ledger's total must have been loaded, start and end of the local day that the caller took the keys of, time of a test.
--- Answers {now, kind, entries, newest, freeing, used tokens}; kind: 1 total unknown, 2 admitted, 3 refused; times are -1 when
--- there is none. Only {now}, and nothing is decided, when it is another day.
+-- Decides requests, or only reads.
+-- KEYS: window and day counter of each request.
+-- ARGV: start and end of the local day that the caller took the keys of, time of a test, then of each request: its id ('' to read),
+--   requests per minute, tokens per day (each '' for no limit), '1' when the day budget can refuse, '1' when the ledger's total must
+--   have been loaded.
+-- Answers now, kind, entries, newest, freeing and used tokens of each; kind: 1 total unknown, 2 admitted, 3 refused; times are -1
+-- when there is none. Only {now}, and nothing is decided, when it is another day.
 
-local window_key, day_key, request_id = KEYS[1], KEYS[2], ARGV[1]
-local limit, tokens_per_day = tonumber(ARGV[2]), tonumber(ARGV[3])
-
-local clock = clock_ms(ARGV[8])
-if clock < tonumber(ARGV[6]) or clock >= tonumber(ARGV[7]) then
+local clock = clock_ms(ARGV[3])
+if clock < tonumber(ARGV[1]) or clock >= tonumber(ARGV[2]) then
   return { clock }
 end
 
-local used = 0
-if tokens_per_day then
-  local tokens, base = day_tokens(day_key)
-  if ARGV[5] == '1' and not base then
-    return { clock, 1 }
-  end
-  used = tokens
-end
-local admitted = not (ARGV[4] == '1' and tokens_per_day and used >= tokens_per_day)
-if not limit then
-  return { clock, admitted and 2 or 3, 0, -1, -1, used }
-end
-
-local now, count, newest = advance(window_key, clock)
-if request_id ~= '' then
-  if admitted and count < limit then
-    -- A repeated call adds nothing: its slot is taken already.
-    if redis.call('ZADD', window_key, 'NX', now, request_id) == 1 then
-      redis.call('PEXPIRE', window_key, now - clock + WINDOW_MS + 1)
-      count, newest = count + 1, now
+local function decide(window_key, day_key, request_id, limit, tokens_per_day, is_budgeted, has_ledger)
+  local used = 0
+  if tokens_per_day then
+    local tokens, base = day_tokens(day_key)
+    if has_ledger and not base then
+      return clock, 1, 0, -1, -1, 0
     end
-  else
-    admitted = count > 0 and redis.call('ZSCORE', window_key, request_id)
+    used = tokens
   end
+  local admitted = not (is_budgeted and tokens_per_day and used >= tokens_per_day)
+  if not limit then
+    return clock, admitted and 2 or 3, 0, -1, -1, used
+  end
+
+  local now, count, newest = advance(window_key, clock)
+  if request_id ~= '' then
+    if admitted and count < limit then
+      -- A repeated call adds nothing: its slot is taken already.
+      if redis.call('ZADD', window_key, 'NX', now, request_id) == 1 then
+        redis.call('PEXPIRE', window_key, now - clock + WINDOW_MS + 1)
+        count, newest = count + 1, now
+      end
+    else
+      admitted = count > 0 and redis.call('ZSCORE', window_key, request_id)
+    end
+  end
+
+  -- The entry whose leaving frees the next slot: the oldest, or a later one when the limit was lowered below the count.
+  local freeing = -1
+  if limit > 0 and count > 0 then
+    freeing = entry_at(window_key, math.max(0, count - limit))
+  end
+  return now, admitted and 2 or 3, count, newest, freeing, used
 end
 
--- The entry whose leaving frees the next slot: the oldest, or a later one when the limit was lowered below the count.
-local freeing = -1
-if limit > 0 and count > 0 then
-  freeing = entry_at(window_key, math.max(0, count - limit))
+local answers = {}
+for n = 0, #KEYS / 2 - 1 do
+  local term = 4 + 5 * n
+  local at = 6 * n
+  answers[at + 1], answers[at + 2], answers[at + 3], answers[at + 4], answers[at + 5], answers[at + 6] = decide(
+    KEYS[2 * n + 1], KEYS[2 * n + 2], ARGV[term], tonumber(ARGV[term + 1]), tonumber(ARGV[term + 2]), ARGV[term + 3] == '1',
+    ARGV[term + 4] == '1')
 end
-return { now, admitted and 2 or 3, count, newest, freeing, used }
+return answers

@@ -6,8 +6,7 @@ import type { Logger } from '@gateway/telemetry';
 import type { Clock, LocalDay } from '@gateway/time';
 import type { LimiterConfig } from '../config.ts';
 import { type LimiterMetrics, reasonOf } from '../metrics.ts';
-import type { Decision } from '../windows/decide.ts';
-import type { RecordedAdmission } from '../windows/minute-window.ts';
+import type { Decision, RecordedAdmission } from '../windows/decide.ts';
 import * as port from './limit-store.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 

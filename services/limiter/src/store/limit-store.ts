@@ -1,7 +1,6 @@
 import type { ReplicaPlace } from '@gateway/lifecycle/replica-share';
 import type { LocalDay } from '@gateway/time';
-import type { Decision, Question } from '../windows/decide.ts';
-import type { RecordedAdmission } from '../windows/minute-window.ts';
+import type { Decision, Question, RecordedAdmission } from '../windows/decide.ts';
 
 /**
  * Where windows and day counters live. Each verb is one atomic step on the store's own clock, and each may be repeated:

@@ -1,8 +1,16 @@
 import { type ReplicaPlace, replicaSilenceMs } from '@gateway/lifecycle/replica-share';
 import { type Clock, type LocalDay, localDayOf } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
-import { type Decision, dayForgottenAtMs, decisionOf, refusalOf } from '../windows/decide.ts';
-import { emptyWindow, MinuteWindow, type RecordedAdmission, WINDOW_MS } from '../windows/minute-window.ts';
+import {
+  type Decision,
+  dayForgottenAtMs,
+  decisionOf,
+  emptyWindow,
+  type RecordedAdmission,
+  refusalOf,
+  WINDOW_MS,
+  type WindowFacts,
+} from '../windows/decide.ts';
 import * as port from './limit-store.ts';
 
 export interface MemoryLimitStoreOptions {
@@ -174,6 +182,78 @@ export class MemoryLimitStore implements port.LimitStore {
     this.#purgedAtMs = nowMs;
     this.#windows.purgeStale();
     this.#days.purgeStale();
+  }
+}
+
+/** The exact log of one key's admissions. Entries are request ids, so that the same request never counts twice. */
+export class MinuteWindow {
+  /** When each request entered, in order of time. */
+  #entries = new Map<string, number>();
+  #newestMs = Number.NEGATIVE_INFINITY;
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Drops what is 60 seconds old and answers the window's time: the clock's, but never before the newest entry. */
+  advance(clockMs: number): number {
+    if (this.#entries.size === 0) return clockMs;
+    if (this.#newestMs > clockMs + WINDOW_MS) this.#pullBack(clockMs);
+    const nowMs = Math.max(clockMs, this.#newestMs);
+    for (const [requestId, enteredMs] of this.#entries) {
+      if (enteredMs > nowMs - WINDOW_MS) break;
+      this.#entries.delete(requestId);
+    }
+    return nowMs;
+  }
+
+  has(requestId: string): boolean {
+    return this.#entries.has(requestId);
+  }
+
+  /** Adds a request that has no entry. `nowMs` is what `advance` answered. */
+  take(requestId: string, nowMs: number): void {
+    this.#entries.set(requestId, nowMs);
+    this.#newestMs = nowMs;
+  }
+
+  /** Adds requests that were admitted elsewhere, each where it belongs in time. Those that have an entry keep it. */
+  record(admissions: readonly RecordedAdmission[], clockMs: number): void {
+    this.advance(clockMs);
+    let isSorted = true;
+    for (const { requestId, ageMs } of admissions) {
+      if (ageMs >= WINDOW_MS || this.#entries.has(requestId)) continue;
+      const enteredMs = clockMs - ageMs;
+      isSorted &&= this.#entries.size === 0 || enteredMs >= this.#newestMs;
+      this.#newestMs = this.#entries.size === 0 ? enteredMs : Math.max(this.#newestMs, enteredMs);
+      this.#entries.set(requestId, enteredMs);
+    }
+    if (!isSorted) this.#entries = new Map([...this.#entries].toSorted(([, one], [, other]) => one - other));
+    this.advance(clockMs);
+  }
+
+  admissions(clockMs: number): readonly RecordedAdmission[] {
+    return Array.from(this.#entries, ([requestId, enteredMs]) => ({
+      requestId,
+      ageMs: Math.max(0, clockMs - enteredMs),
+    }));
+  }
+
+  facts(limit: number): WindowFacts {
+    const count = this.#entries.size;
+    if (count === 0) return emptyWindow;
+    const leavingFirst = Math.max(0, count - limit);
+    const freeingMs = limit === 0 ? undefined : this.#entries.values().drop(leavingFirst).next().value;
+    return { count, newestMs: this.#newestMs, freeingMs };
+  }
+
+  /**
+   * The clock was set back by more than any lag of a replica. When the entries ahead of it were made is not known any more,
+   * but not after now: they count as made now, and none of them holds a slot for longer than a minute.
+   */
+  #pullBack(clockMs: number): void {
+    for (const [requestId, enteredMs] of this.#entries) this.#entries.set(requestId, Math.min(enteredMs, clockMs));
+    this.#newestMs = clockMs;
   }
 }
 

@@ -5,7 +5,7 @@ import type { ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import type { LimiterConfig } from '../config.ts';
 import { createLimiterMetrics, reasonOf } from '../metrics.ts';
-import { WINDOW_MS } from '../windows/minute-window.ts';
+import { WINDOW_MS } from '../windows/decide.ts';
 import { type KeyedAdmission, type LimitStore, recordAll } from './limit-store.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 

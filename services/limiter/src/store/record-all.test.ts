@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { RecordedAdmission } from '../windows/minute-window.ts';
+import type { RecordedAdmission } from '../windows/decide.ts';
 import { recordAll } from './limit-store.ts';
 
 it('records every admission once, a few at a time', async () => {

@@ -20,7 +20,8 @@ type ScriptCommand = (...keysAndTerms: readonly (string | number)[]) => Promise<
 
 /** All keys of one call have one hash tag: a cluster takes each script. */
 const scripts = {
-  admitRequest: readScript('admit.lua', 2),
+  /** Its first argument says how many keys it has. */
+  admitRequests: readScript('admit.lua'),
   settleRequest: readScript('settle.lua', 3),
   reloadDay: readScript('reload-day.lua', 2),
   recordAdmissions: readScript('record-admissions.lua', 1),
@@ -42,6 +43,10 @@ export class RedisConnection implements AsyncDisposable {
     const log = (thrown: unknown) =>
       options.logger.debug({ reason: reasonOf(thrown) }, 'the connection to Redis failed');
     this.#redis.on('error', log);
+  }
+
+  get isCluster(): boolean {
+    return this.#redis instanceof Cluster;
   }
 
   /** Connects. Fails when Redis is not there; the connection is tried further in the background. */
@@ -90,9 +95,9 @@ function openDriver({ url, isCluster, timeoutMs }: RedisConnectionOptions): Redi
   });
 }
 
-function readScript(file: string, numberOfKeys: number) {
+function readScript(file: string, numberOfKeys?: number) {
   const lua = ['shared.lua', file].map((name) => readFileSync(new URL(name, import.meta.url), 'utf8')).join('\n');
-  return { lua, numberOfKeys };
+  return { lua, ...(numberOfKeys === undefined ? {} : { numberOfKeys }) };
 }
 
 /** The driver's own `commandTimeout` begins only when a call is sent, and runs out while an answer waits to be read. */

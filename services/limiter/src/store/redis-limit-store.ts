@@ -1,7 +1,8 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { type ReplicaPlace, replicaSilenceMs } from '@gateway/lifecycle/replica-share';
 import { type Clock, endOfLocalDayMs, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
+import type { RecordedAdmission } from '../windows/decide.ts';
 import { type Decision, dayForgottenAtMs, decisionOf } from '../windows/decide.ts';
-import type { RecordedAdmission } from '../windows/minute-window.ts';
 import * as port from './limit-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 
@@ -15,8 +16,12 @@ export interface RedisLimitStoreOptions {
   readonly maxPendingIds?: number;
 }
 
+/** Redis does nothing else while it decides as many. */
+const maxBatch = 100;
+
 /**
- * Windows and counters that all limiters share: one script per verb and key, on Redis' clock.
+ * Windows and counters that all limiters share, on Redis' clock: one script per verb and key, but checks that are asked in one turn
+ * of the event loop go by one script. Each of its calls may be repeated as a whole.
  *
  * The local day is that of Redis' clock as well, so that every limiter agrees on midnight. It is worked out here, because
  * keys must be named before the script runs: the day is guessed from our own clock, the script refuses a guess that its
@@ -26,6 +31,8 @@ export class RedisLimitStore implements port.LimitStore {
   readonly #options: RedisLimitStoreOptions;
   readonly #redis: RedisConnection;
   readonly #maxPendingIds: number;
+  /** Checks of this turn of the event loop: they go by one script. */
+  readonly #batches = new Map<string, Batch>();
   /** By how much Redis' clock is ahead of ours, learnt from wrong guesses. */
   #aheadMs = 0;
 
@@ -45,22 +52,14 @@ export class RedisLimitStore implements port.LimitStore {
   }
 
   async admit(check: port.Check): Promise<Decision | port.DayTotalUnknown> {
-    const { key, requestId = '', limits, costKind, hasLedger } = check;
-    const { requestsPerMinute = '', tokensPerDay = '' } = limits;
-    const terms = [requestId, requestsPerMinute, tokensPerDay, costKind === 'request_only' ? 0 : 1, hasLedger ? 1 : 0];
-    // Midnight may pass between a guess and its check.
-    for (let guesses = 0; guesses < 3; guesses++) {
-      const localDay = localDayOf(this.#options.clock.nowMs() + this.#aheadMs);
-      const { window, counter } = redisKeys(key, localDay);
-      const span = [startOfLocalDayMs(localDay), endOfLocalDayMs(localDay), this.#testTime()];
-      const reply = await this.#redis.call((redis) => redis.admitRequest(window, counter, ...terms, ...span));
-      const [nowMs = 0, kind, count = 0, newest, freeing, usedTokens = 0] = numbersOf(reply);
-      if (kind === totalUnknown) return { kind: 'day_total_unknown', localDay };
-      const requests = { count, newestMs: instantOf(newest), freeingMs: instantOf(freeing) };
-      if (kind !== undefined) return decisionOf(check, { nowMs, localDay, usedTokens, requests }, kind === admitted);
-      this.#aheadMs = nowMs - this.#options.clock.nowMs();
-    }
-    throw new Error("Redis' clock jumps: the local day is not known");
+    // A cluster takes a script for one hash tag only.
+    const name = this.#redis.isCluster ? check.key : '';
+    const batch = this.#batches.get(name) ?? this.#openBatch(name);
+    const place = batch.checks.push(check) - 1;
+    if (batch.checks.length === maxBatch) this.#batches.delete(name);
+    const decision = (await batch.decisions)[place];
+    if (decision === undefined) throw new Error('a script answered too little');
+    return decision;
   }
 
   async settle({ key, requestId, localDay, tokens, hasLedger }: port.Settlement): Promise<port.DayTotal> {
@@ -100,6 +99,33 @@ export class RedisLimitStore implements port.LimitStore {
     return { replicas, position };
   }
 
+  /** Takes checks until the end of this turn of the event loop. */
+  #openBatch(name: string): Batch {
+    const checks: port.Check[] = [];
+    const decisions = endOfTurn().then(() => {
+      if (this.#batches.get(name)?.checks === checks) this.#batches.delete(name);
+      return this.#admitAll(checks);
+    });
+    this.#batches.set(name, { checks, decisions });
+    return { checks, decisions };
+  }
+
+  async #admitAll(checks: readonly port.Check[]): Promise<readonly (Decision | port.DayTotalUnknown)[]> {
+    const terms = checks.flatMap(termsOf);
+    // Midnight may pass between a guess and its check.
+    for (let guesses = 0; guesses < 3; guesses++) {
+      const localDay = localDayOf(this.#options.clock.nowMs() + this.#aheadMs);
+      const keys = checks.flatMap(({ key }) => [redisKeys(key, localDay).window, redisKeys(key, localDay).counter]);
+      const day = [startOfLocalDayMs(localDay), endOfLocalDayMs(localDay), this.#testTime()];
+      const reply = await this.#redis.call((redis) => redis.admitRequests(keys.length, ...keys, ...day, ...terms));
+      const numbers = numbersOf(reply);
+      if (numbers.length > 1)
+        return checks.map((check, n) => decisionFrom(numbers.slice(6 * n, 6 * n + 6), check, localDay));
+      this.#aheadMs = (numbers[0] ?? 0) - this.#options.clock.nowMs();
+    }
+    throw new Error("Redis' clock jumps: the local day is not known");
+  }
+
   /** When a day is forgotten, and the time of a test. */
   #lifetimeOf(day: LocalDay) {
     return [dayForgottenAtMs(day), this.#testTime()];
@@ -110,8 +136,27 @@ export class RedisLimitStore implements port.LimitStore {
   }
 }
 
-/** What admit.lua answers of a request; a third kind is refused. */
-const [totalUnknown, admitted] = [1, 2];
+interface Batch {
+  readonly checks: port.Check[];
+  readonly decisions: Promise<readonly (Decision | port.DayTotalUnknown)[]>;
+}
+
+function termsOf({ requestId = '', limits, costKind, hasLedger }: port.Check): readonly (string | number)[] {
+  const { requestsPerMinute = '', tokensPerDay = '' } = limits;
+  return [requestId, requestsPerMinute, tokensPerDay, costKind === 'request_only' ? 0 : 1, hasLedger ? 1 : 0];
+}
+
+/** Kinds: 1 total unknown, 2 admitted, 3 refused. */
+function decisionFrom(
+  reply: readonly number[],
+  check: port.Check,
+  localDay: LocalDay,
+): Decision | port.DayTotalUnknown {
+  const [nowMs = 0, kind, count = 0, newest, freeing, usedTokens = 0] = reply;
+  if (kind === 1) return { kind: 'day_total_unknown', localDay };
+  const requests = { count, newestMs: instantOf(newest), freeingMs: instantOf(freeing) };
+  return decisionOf(check, { nowMs, localDay, usedTokens, requests }, kind === 2);
+}
 
 function numbersOf(reply: unknown): readonly number[] {
   if (Array.isArray(reply) && reply.every((each) => typeof each === 'number')) return reply;

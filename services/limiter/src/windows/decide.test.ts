@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { MinuteWindow } from '../store/memory-limit-store.ts';
 import { type CostKind, type KeyFacts, refusalOf } from './decide.ts';
-import { MinuteWindow } from './minute-window.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 const midnightMs = Date.parse('2026-11-20T23:00:00Z');

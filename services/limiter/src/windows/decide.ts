@@ -1,6 +1,29 @@
 import type { LimitName } from '@gateway/errors';
 import { addLocalDays, endOfLocalDayMs, type LocalDay, localDayOf } from '@gateway/time';
-import { WINDOW_MS, type WindowFacts } from './minute-window.ts';
+
+/** Length of the sliding window. An entry of the instant t leaves at exactly t + 60 000 ms. */
+export const WINDOW_MS = 60_000;
+
+/** What a decision needs to know of a window. */
+export interface WindowFacts {
+  /** Entries in the window. */
+  readonly count: number;
+  /** Instant of the newest entry; undefined when the window is empty. */
+  readonly newestMs: number | undefined;
+  /**
+   * Instant of the entry whose leaving frees the next slot: the oldest, or a later one when the limit was lowered below the
+   * count. Undefined when the window is empty or the limit is 0.
+   */
+  readonly freeingMs: number | undefined;
+}
+
+export const emptyWindow: WindowFacts = { count: 0, newestMs: undefined, freeingMs: undefined };
+
+/** A request that took its slot so many milliseconds ago. */
+export interface RecordedAdmission {
+  readonly requestId: string;
+  readonly ageMs: number;
+}
 
 /** The limits of one key. They travel with every call. @see spec "Token limits" */
 export interface Limits {

@@ -9,22 +9,12 @@ import {
   usageStreamNames,
 } from '@gateway/usage-stream';
 import type { Consumer, ConsumerMessages, JsMsg, NatsConnection } from 'nats';
-import type { IngestEvents } from '../ingest-events.ts';
+import type { IngestMetrics } from '../metrics.ts';
 import type { UsageRecorder } from '../recording/usage-recorder.ts';
 import { openUsageConsumer, tendStream } from './stream-keeper.ts';
 
 /** Where events go. */
 export type UsageSink = Pick<UsageRecorder, 'record' | 'bury'>;
-
-/** What brings events by itself. */
-export interface UsageConsumer extends AsyncDisposable {
-  /** Begins in the background. Nothing is acknowledged before it is committed. */
-  start(sink: UsageSink): void;
-  /** Why nothing can be brought now; undefined when it can. */
-  problem(): string | undefined;
-  /** Takes nothing more, and resolves when what was taken is stored or given back. */
-  drain(): Promise<void>;
-}
 
 export interface NatsUsageConsumerOptions {
   readonly urls: readonly string[];
@@ -32,7 +22,7 @@ export interface NatsUsageConsumerOptions {
   readonly names?: UsageStreamNames;
   readonly batchEvents: number;
   readonly logger: Logger;
-  readonly events: IngestEvents;
+  readonly metrics: IngestMetrics;
 }
 
 /** Messages asked for at a time. */
@@ -48,7 +38,7 @@ const flushTimeoutMs = 3_000;
  * Reads the usage stream through a durable consumer that all replicas share. A message is acknowledged after its
  * events are committed, so that one which is lost on the way comes again. While the database is away it keeps nothing.
  */
-export class NatsUsageConsumer implements UsageConsumer {
+export class NatsUsageConsumer implements AsyncDisposable {
   readonly #options: NatsUsageConsumerOptions;
   readonly #names: UsageStreamNames;
   readonly #stopping = new AbortController();
@@ -62,14 +52,17 @@ export class NatsUsageConsumer implements UsageConsumer {
     this.#names = options.names ?? usageStreamNames;
   }
 
+  /** Begins in the background. Nothing is acknowledged before it is committed. */
   start(sink: UsageSink): void {
     this.#running = this.#run(sink);
   }
 
+  /** Why nothing can be read now; undefined when it can. */
   problem(): string | undefined {
     return this.#ready ? undefined : 'the usage stream can not be read';
   }
 
+  /** Takes nothing more, and resolves when what was taken is stored or given back. */
   async drain(): Promise<void> {
     this.#stopping.abort();
     // The fetch at hand ends by itself: messages on their way to one that was cut off would come again only when their
@@ -94,7 +87,7 @@ export class NatsUsageConsumer implements UsageConsumer {
       } catch (thrown) {
         if (signal.aborted) return;
         this.#ready = false;
-        this.#options.events.consumerFailed(thrown);
+        this.#options.logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
         await pause(failures, signal);
       }
     }
@@ -111,11 +104,11 @@ export class NatsUsageConsumer implements UsageConsumer {
     const { signal } = this.#stopping;
     const tending = new AbortController();
     const tended = tendStream({
+      ...this.#options,
       connection,
       consumer,
       names: this.#names,
       maxBytes: this.#options.stream.maxBytes,
-      events: this.#options.events,
       signal: AbortSignal.any([signal, tending.signal]),
     });
     try {
@@ -168,26 +161,28 @@ export class NatsUsageConsumer implements UsageConsumer {
   }
 
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
+    const { metrics, logger } = this.#options;
     const startedMs = performance.now();
+    const contents = batch.flatMap(({ content }) => content ?? []);
+    const unreadable = batch.filter(({ content }) => content === undefined);
     try {
-      const contents = batch.flatMap(({ content }) => content ?? []);
       await sink.record(
         contents.flatMap(({ events }) => events),
         contents.flatMap(({ logs }) => logs),
       );
-      for (const { message, content } of batch) {
-        if (content !== undefined) continue;
+      for (const { message } of unreadable) {
         await sink.bury(message.data, 'the message is not a gateway.usage.v1.RecordRequest');
       }
     } catch (thrown) {
-      this.#options.events.batchFailed(batch.length, thrown);
+      metrics.batchFailures.inc();
+      logger.warn({ messages: batch.length, err: thrown }, 'usage could not be stored; it comes again');
       return false;
     }
     for (const { message, content } of batch) {
       if (content === undefined) message.term();
       else message.ack();
     }
-    this.#options.events.batchStored((performance.now() - startedMs) / 1_000);
+    metrics.batchDurations.observe((performance.now() - startedMs) / 1_000);
     return true;
   }
 }

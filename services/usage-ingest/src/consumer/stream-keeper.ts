@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@gateway/telemetry';
 import { ensureUsageStream, type UsageStreamNames, type UsageStreamSettings } from '@gateway/usage-stream';
 import {
   AckPolicy,
@@ -10,7 +11,7 @@ import {
   NatsError,
   nanos,
 } from 'nats';
-import type { IngestEvents } from '../ingest-events.ts';
+import type { IngestMetrics } from '../metrics.ts';
 
 /** Longer than any batch takes to store: before it ends, no other replica is given the messages. */
 const ackWaitMs = 30_000;
@@ -35,18 +36,19 @@ export interface StreamToTend {
   readonly consumer: Consumer;
   readonly names: UsageStreamNames;
   readonly maxBytes: number;
-  readonly events: IngestEvents;
+  readonly metrics: IngestMetrics;
+  readonly logger: Logger;
   readonly signal: AbortSignal;
 }
 
 /** Reports the backlog and keeps room in the stream, until the signal is aborted. Never throws. */
 export async function tendStream(stream: StreamToTend): Promise<void> {
-  const { signal, events } = stream;
+  const { signal, logger } = stream;
   while (!signal.aborted) {
     try {
       await tendOnce(stream);
     } catch (thrown) {
-      if (!signal.aborted) events.consumerFailed(thrown);
+      if (!signal.aborted) logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
     }
     await sleep(tendIntervalMs, undefined, { signal }).catch(() => undefined);
   }
@@ -56,30 +58,26 @@ export async function tendStream(stream: StreamToTend): Promise<void> {
  * The stream keeps consumed messages, to recognise repetitions and to fill an empty ledger again. But a full stream
  * takes nothing new, so that from half of its size on, what is stored and acknowledged goes.
  */
-export async function tendOnce({ connection, consumer, names, maxBytes, events }: StreamToTend): Promise<void> {
+export async function tendOnce({
+  connection,
+  consumer,
+  names,
+  maxBytes,
+  metrics,
+  logger,
+}: StreamToTend): Promise<void> {
   const { num_pending: pending, ack_floor: floor } = await consumer.info();
-  events.backlog(pending);
+  metrics.backlog.set(pending);
   const manager = await connection.jetstreamManager();
   const { state } = await manager.streams.info(names.stream);
   if (state.bytes < maxBytes / 2 || floor.stream_seq < state.first_seq) return;
   const { purged } = await manager.streams.purge(names.stream, { seq: floor.stream_seq + 1 });
-  events.trimmed(purged);
+  logger.info({ messages: purged }, 'removed stored messages from the usage stream');
 }
 
 /** Makes the consumer, or brings its settings up to date. */
-async function ensureConsumer(manager: JetStreamManager, names: UsageStreamNames): Promise<void> {
-  const config = toConsumerConfig(names);
-  try {
-    await manager.consumers.add(names.stream, config);
-  } catch (thrown) {
-    // The server answered, and refused: there is one with other settings.
-    if (!(thrown instanceof NatsError && thrown.api_error !== undefined)) throw thrown;
-    await manager.consumers.update(names.stream, names.consumer, config);
-  }
-}
-
-function toConsumerConfig({ consumer, subject }: UsageStreamNames): Partial<ConsumerConfig> {
-  return {
+async function ensureConsumer(manager: JetStreamManager, { stream, consumer, subject }: UsageStreamNames) {
+  const config: Partial<ConsumerConfig> = {
     durable_name: consumer,
     filter_subject: subject,
     deliver_policy: DeliverPolicy.All,
@@ -89,4 +87,11 @@ function toConsumerConfig({ consumer, subject }: UsageStreamNames): Partial<Cons
     max_deliver: -1,
     max_ack_pending: maxAckPending,
   };
+  try {
+    await manager.consumers.add(stream, config);
+  } catch (thrown) {
+    // The server answered, and refused: there is one with other settings.
+    if (!(thrown instanceof NatsError && thrown.api_error !== undefined)) throw thrown;
+    await manager.consumers.update(stream, consumer, config);
+  }
 }

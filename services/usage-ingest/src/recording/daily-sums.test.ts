@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dailySums } from './daily-sums.ts';
-import type { LedgerEntry } from './ledger-entry.ts';
+import { dailySums, type LedgerEntry } from './ledger-entry.ts';
 
 const base: LedgerEntry = {
   request_id: 'r',

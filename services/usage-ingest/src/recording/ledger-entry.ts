@@ -1,9 +1,13 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import type { StoredOutcome, UsageEventsTable } from '@gateway/database';
+import type { StoredOutcome, UsageDailyTable, UsageEventsTable } from '@gateway/database';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { isLocalDay } from '@gateway/time';
 
 /** One request as the ledger keeps it. */
 export type LedgerEntry = UsageEventsTable;
+
+/** One row of the daily sums, or what is added to it. */
+export type DailySum = UsageDailyTable;
 
 /** An event as a ledger entry, or why it can't be one. */
 export type ReadEvent =
@@ -17,29 +21,61 @@ export function readEvent(event: UsageRecorded): ReadEvent {
   const reason = problemOf(event, admittedAtMs);
   if (reason !== undefined) return { kind: 'unusable', reason };
   if (outcome === undefined) return { kind: 'unusable', reason: 'outcome is not known' };
-  return { kind: 'entry', entry: toEntry(event, outcome, admittedAtMs) };
+  const entry: LedgerEntry = {
+    request_id: event.requestId,
+    token_id: event.tokenId,
+    admitted_at_ms: admittedAtMs,
+    local_day: event.localDay,
+    endpoint: event.endpoint,
+    provider: event.provider,
+    model: event.model,
+    input_tokens: Number(event.inputTokens),
+    cached_tokens: Number(event.cachedTokens),
+    output_tokens: Number(event.outputTokens),
+    reasoning_tokens: Number(event.reasoningTokens),
+    estimated: event.estimated ? 1 : 0,
+    outcome,
+  };
+  return { kind: 'entry', entry };
 }
 
-/** Whether a text is a day of the calendar, such as 2026-11-20. */
-export function isLocalDay(text: string): boolean {
-  if (text === latestDay) return true;
-  if (!isCalendarDay(text)) return false;
-  latestDay = text;
-  return true;
+/** What entries add to the daily sums. A request is counted when a provider answered it, however it ended. */
+export function dailySums(entries: readonly LedgerEntry[]): readonly DailySum[] {
+  const isAnswered = ({ provider, outcome }: LedgerEntry) => provider !== '' && outcome !== 'lost';
+  return addUp(entries.map((entry) => ({ ...entry, requests: isAnswered(entry) ? 1 : 0 })));
 }
 
-// Nearly all events are of one day, and looking it up in the calendar costs more than the rest of reading an event.
-let latestDay: string | undefined;
-
-function isCalendarDay(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const date = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+/**
+ * One row for each token, local day, provider and model, in the order of that key; none that adds nothing. Every writer locks rows in
+ * this order, so that two of them can't wait for each other.
+ */
+export function addUp(sums: readonly DailySum[]): readonly DailySum[] {
+  const byKey = [...Map.groupBy(sums, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
+  return byKey.flatMap(([, ofKey]) => {
+    const sum = sumOf(ofKey);
+    return sum === undefined || isNothing(sum) ? [] : sum;
+  });
 }
 
-/** The most that adapters take for a count of tokens, which is more than any request can use. */
-const maxTokens = 2n ** 40n;
-const maxTextLength = 512;
+/** NUL can't be in a text of the ledger, so that no two keys look alike. */
+export function keyOf({ token_id, local_day, provider, model }: DailySum): string {
+  return `${token_id}\0${local_day}\0${provider}\0${model}`;
+}
+
+/** What has to be added to one sum to make it another. */
+export function differenceOf(wanted: DailySum, sum: DailySum): DailySum {
+  return {
+    ...sum,
+    requests: wanted.requests - sum.requests,
+    input_tokens: wanted.input_tokens - sum.input_tokens,
+    cached_tokens: wanted.cached_tokens - sum.cached_tokens,
+    output_tokens: wanted.output_tokens - sum.output_tokens,
+  };
+}
+
+export function isNothing({ requests, input_tokens, cached_tokens, output_tokens }: DailySum): boolean {
+  return [requests, input_tokens, cached_tokens, output_tokens].every((amount) => amount === 0);
+}
 
 const outcomes: Readonly<Record<Outcome, StoredOutcome | undefined>> = {
   [Outcome.UNSPECIFIED]: undefined,
@@ -62,26 +98,24 @@ function problemOf(event: UsageRecorded, admittedAtMs: number): string | undefin
 
 const textFields = ['requestId', 'tokenId', 'endpoint', 'provider', 'model'] as const;
 const countFields = ['inputTokens', 'cachedTokens', 'outputTokens', 'reasoningTokens'] as const;
+const maxTextLength = 512;
+/** The most that adapters take for a count of tokens, which is more than any request can use. */
+const maxTokens = 2n ** 40n;
 
 /** Postgres takes no NUL in a text. */
 function isStorableText(text: string): boolean {
   return text.length <= maxTextLength && !text.includes('\0') && text.isWellFormed();
 }
 
-function toEntry(event: UsageRecorded, outcome: StoredOutcome, admittedAtMs: number): LedgerEntry {
-  return {
-    request_id: event.requestId,
-    token_id: event.tokenId,
-    admitted_at_ms: admittedAtMs,
-    local_day: event.localDay,
-    endpoint: event.endpoint,
-    provider: event.provider,
-    model: event.model,
-    input_tokens: Number(event.inputTokens),
-    cached_tokens: Number(event.cachedTokens),
-    output_tokens: Number(event.outputTokens),
-    reasoning_tokens: Number(event.reasoningTokens),
-    estimated: event.estimated ? 1 : 0,
-    outcome,
-  };
+function sumOf([first, ...others]: readonly DailySum[]): DailySum | undefined {
+  if (first === undefined) return undefined;
+  const { token_id, local_day, provider, model } = first;
+  let { requests, input_tokens, cached_tokens, output_tokens } = first;
+  for (const other of others) {
+    requests += other.requests;
+    input_tokens += other.input_tokens;
+    cached_tokens += other.cached_tokens;
+    output_tokens += other.output_tokens;
+  }
+  return { token_id, local_day, provider, model, requests, input_tokens, cached_tokens, output_tokens };
 }

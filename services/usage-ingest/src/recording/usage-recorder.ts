@@ -3,17 +3,18 @@ import { toBinary } from '@bufbuild/protobuf';
 import { isRefusedData } from '@gateway/database';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import type { Logger } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
-import type { IngestEvents } from '../ingest-events.ts';
-import type { RequestLogStore } from '../store/request-log-store.ts';
-import type { DeadLetter, UsageLedger } from '../store/usage-ledger.ts';
+import type { IngestMetrics } from '../metrics.ts';
+import type { DeadLetter, RequestLogStore, UsageLedger } from '../store/usage-ledger.ts';
 import { type LedgerEntry, readEvent } from './ledger-entry.ts';
 
 interface UsageRecorderParts {
   readonly ledger: UsageLedger;
   readonly requestLog: RequestLogStore;
   readonly clock: Clock;
-  readonly events: IngestEvents;
+  readonly metrics: IngestMetrics;
+  readonly logger: Logger;
   /** Entries in one transaction at most. */
   readonly batchEvents: number;
 }
@@ -35,74 +36,71 @@ export class UsageRecorder {
 
   /** Stores events and log entries, and gives how many events were new. They are committed when it returns. */
   async record(events: readonly UsageRecorded[], logs: readonly RequestLogged[] = []): Promise<number> {
+    const { metrics, batchEvents } = this.#parts;
     const readable: Readable[] = [];
     for (const event of events) {
       const read = readEvent(event);
       if (read.kind === 'entry') readable.push({ event, entry: read.entry });
       else await this.#buryEvent(event, read.reason);
     }
-    const result = await this.#addInBatches(readable);
-    this.#parts.events.recorded(result.fresh, readable.length - result.fresh - result.buried);
-    await this.#addLogs(logs);
-    return result.fresh;
+    const { fresh, buried } = await this.#addAll(slicesOf(readable, batchEvents));
+    metrics.events.inc({ result: 'recorded' }, fresh);
+    metrics.events.inc({ result: 'repeated' }, readable.length - fresh - buried);
+    // After the usage, which does not depend on them.
+    for (const batch of slicesOf(logs, batchEvents)) await this.#addLogs(batch);
+    return fresh;
   }
 
   /** Keeps bytes that can't be understood for a person to look at. */
   async bury(payload: Uint8Array, reason: string): Promise<void> {
-    const { ledger, clock, events } = this.#parts;
+    const { ledger, clock, metrics, logger } = this.#parts;
     const letter = toDeadLetter(payload, reason, clock.nowMs());
     await ledger.addDeadLetters([letter]);
-    events.buried(letter.dead_letter_id, reason);
+    metrics.events.inc({ result: 'dead_letter' });
+    const { dead_letter_id: deadLetterId } = letter;
+    logger.error({ deadLetterId, reason }, 'usage that can not be recorded was put in dead_letters');
   }
 
-  /** After the usage, which does not depend on it. */
-  async #addLogs(logs: readonly RequestLogged[]): Promise<void> {
-    const { requestLog, events, batchEvents } = this.#parts;
-    for (let start = 0; start < logs.length; start += batchEvents) {
-      const batch = logs.slice(start, start + batchEvents);
-      try {
-        await requestLog.add(batch);
-      } catch (thrown) {
-        if (!isRefusedData(thrown)) throw thrown;
-        events.logsRefused(batch.length, thrown);
-      }
-    }
-  }
-
-  async #addInBatches(readable: readonly Readable[]): Promise<Result> {
-    const { batchEvents } = this.#parts;
-    const results: Result[] = [];
-    for (let start = 0; start < readable.length; start += batchEvents) {
-      results.push(await this.#add(readable.slice(start, start + batchEvents)));
-    }
-    return results.reduce(sumOf, nothing);
-  }
-
-  /** When the database refuses a batch for its data, finds the entry that is to blame. */
-  async #add(readable: readonly Readable[]): Promise<Result> {
+  /** When the database refuses several for their data, finds the one that is to blame. */
+  async #add(batch: readonly Readable[]): Promise<Added> {
     try {
-      const { fresh, tooOld } = await this.#parts.ledger.add(readable.map(({ entry }) => entry));
+      const { fresh, tooOld } = await this.#parts.ledger.add(batch.map(({ entry }) => entry));
       const old = new Set(tooOld);
-      const late = readable.filter(({ entry }) => old.has(entry));
-      for (const { event } of late) await this.#buryEvent(event, tooOldReason);
-      return { fresh, buried: late.length };
+      for (const { event, entry } of batch) if (old.has(entry)) await this.#buryEvent(event, tooOldReason);
+      return { fresh, buried: old.size };
     } catch (thrown) {
       if (!isRefusedData(thrown)) throw thrown;
-      const [first] = readable;
-      if (readable.length > 1 || first === undefined) return await this.#addOneByOne(readable);
+      const [first] = batch;
+      if (first === undefined || batch.length > 1) return await this.#addAll(slicesOf(batch, 1));
       await this.#buryEvent(first.event, refusedReason);
       return { fresh: 0, buried: 1 };
     }
   }
 
-  async #addOneByOne(readable: readonly Readable[]): Promise<Result> {
-    const results: Result[] = [];
-    for (const each of readable) results.push(await this.#add([each]));
-    return results.reduce(sumOf, nothing);
+  async #addAll(batches: Iterable<readonly Readable[]>): Promise<Added> {
+    const all = { fresh: 0, buried: 0 };
+    for (const batch of batches) {
+      const { fresh, buried } = await this.#add(batch);
+      all.fresh += fresh;
+      all.buried += buried;
+    }
+    return all;
   }
 
   async #buryEvent(event: UsageRecorded, reason: string): Promise<void> {
     await this.bury(toBinary(UsageRecordedSchema, event), reason);
+  }
+
+  async #addLogs(logs: readonly RequestLogged[]): Promise<void> {
+    const { requestLog, metrics, logger } = this.#parts;
+    try {
+      await requestLog.add(logs);
+    } catch (thrown) {
+      if (!isRefusedData(thrown)) throw thrown;
+      const count = logs.length;
+      metrics.refusedLogs.inc(count);
+      logger.error({ count, err: thrown }, 'the database refuses entries of the request log; they are dropped');
+    }
   }
 }
 
@@ -112,15 +110,13 @@ interface Readable {
   readonly entry: LedgerEntry;
 }
 
-interface Result {
+interface Added {
   readonly fresh: number;
   readonly buried: number;
 }
 
-const nothing: Result = { fresh: 0, buried: 0 };
-
-function sumOf(a: Result, b: Result): Result {
-  return { fresh: a.fresh + b.fresh, buried: a.buried + b.buried };
+function* slicesOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
 
 /** Bytes that can't be understood, ready to be kept. */

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventDays } from '@gateway/database';
+import type { Logger } from '@gateway/telemetry';
 import { addLocalDays, type Clock, localDayOf } from '@gateway/time';
-import type { IngestEvents } from '../ingest-events.ts';
+import type { IngestMetrics } from '../metrics.ts';
 
 interface EventRetentionParts {
   readonly days: EventDays;
   readonly clock: Clock;
-  readonly events: IngestEvents;
+  readonly metrics: IngestMetrics;
+  readonly logger: Logger;
   /** Events of today and of so many days before it are kept; 0: all. */
   readonly retentionDays: number;
 }
@@ -26,24 +28,30 @@ export class EventRetention {
 
   /** Once an hour until the signal is aborted. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
+    const { metrics, logger } = this.#parts;
     while (!signal.aborted) {
-      const pauseMs = await this.tendOnce(signal).then(
-        () => intervalMs,
-        (thrown: unknown) => {
-          if (!signal.aborted) this.#parts.events.retentionFailed(thrown);
-          return retryMs;
-        },
-      );
+      let pauseMs = intervalMs;
+      try {
+        await this.tendOnce(signal);
+      } catch (thrown) {
+        if (signal.aborted) return;
+        pauseMs = retryMs;
+        metrics.retentionFailures.inc();
+        logger.warn({ err: thrown }, 'days of the ledger could not be made or removed; trying on');
+      }
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
   async tendOnce(signal: AbortSignal): Promise<void> {
-    const { days, clock, events, retentionDays } = this.#parts;
+    const { days, clock, metrics, logger, retentionDays } = this.#parts;
     const today = localDayOf(clock.nowMs());
     await days.open(Array.from({ length: daysAhead + 1 }, (_, ahead) => addLocalDays(today, ahead)));
     if (retentionDays === 0) return;
     const removed = await days.removeBefore(addLocalDays(today, -retentionDays), signal);
-    if (removed.days > 0) events.daysRemoved(removed);
+    if (removed.days === 0) return;
+    metrics.removedDays.inc(removed.days);
+    metrics.removedEvents.inc(removed.events);
+    logger.info(removed, 'removed events of days that are no longer kept');
   }
 }

@@ -3,17 +3,16 @@ import { EventDaysBusyError } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import type { ReconcileDayRequest, SumDifferenceSchema } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import type { UsageTotalsSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import type { Difference } from '../reconcile/compare-sums.ts';
-import type { DailySum } from '../recording/daily-sums.ts';
-import { isLocalDay } from '../recording/ledger-entry.ts';
-import type { LedgerCheck } from '../store/ledger-check.ts';
+import { isLocalDay } from '@gateway/time';
+import type { DailySum } from '../recording/ledger-entry.ts';
+import type { Difference, LedgerCheck } from '../store/ledger-check.ts';
 
 const maxShown = 1_000;
 
 /** Compares the sums of one day with its events, and mends them when asked to. */
 export async function reconcileDay(check: LedgerCheck, { localDay, repair }: ReconcileDayRequest) {
   if (!isLocalDay(localDay)) throw new GatewayError('invalid_request', 'local_day must be a day such as 2026-11-20.');
-  const { differences } = await check.day(localDay, { repair }).catch(explainBusy);
+  const differences = await check.day(localDay, { repair }).catch(explainBusy);
   if (differences === undefined) return { eventsKept: false };
   return {
     eventsKept: true,
@@ -29,13 +28,8 @@ function explainBusy(thrown: unknown): never {
 }
 
 function toDifferenceMessage({ recorded, counted }: Difference): MessageInitShape<typeof SumDifferenceSchema> {
-  return {
-    tokenId: recorded.token_id,
-    provider: recorded.provider,
-    model: recorded.model,
-    recorded: toTotalsMessage(recorded),
-    counted: toTotalsMessage(counted),
-  };
+  const { token_id: tokenId, provider, model } = recorded;
+  return { tokenId, provider, model, recorded: toTotalsMessage(recorded), counted: toTotalsMessage(counted) };
 }
 
 function toTotalsMessage(sum: DailySum): MessageInitShape<typeof UsageTotalsSchema> {

@@ -1,12 +1,12 @@
 import { type Database, type EventDays, firstKeptDay } from '@gateway/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { correctionOf, type Difference, differencesOf } from '../reconcile/compare-sums.ts';
-import { type DailySum, sumOfSums } from '../recording/daily-sums.ts';
+import { addUp, type DailySum, differenceOf, isNothing, keyOf } from '../recording/ledger-entry.ts';
 import { addSums } from './usage-ledger.ts';
 
-/** Absent differences: the day's events are no longer kept. */
-export interface CheckedDay {
-  readonly differences: readonly Difference[] | undefined;
+/** A daily sum that is not what its events add up to. One that is missing counts as nothing. */
+export interface Difference {
+  readonly recorded: DailySum;
+  readonly counted: DailySum;
 }
 
 /** One statement counts so many events at most, so that none takes long. */
@@ -25,16 +25,26 @@ export class LedgerCheck {
   /**
    * An event is added together with its sum, in one transaction. What a sum lacks in one snapshot it lacks in every
    * later one, so that adding the difference mends it whatever is recorded meanwhile.
+   *
+   * @returns undefined when the day's events are no longer kept.
    */
-  async day(localDay: string, { repair }: { readonly repair: boolean }): Promise<CheckedDay> {
+  async day(localDay: string, { repair }: { readonly repair: boolean }): Promise<readonly Difference[] | undefined> {
     return await this.#days.withLock({
       read: async (snapshot) => {
-        if (localDay < (await firstKeptDay(snapshot))) return { differences: undefined };
-        const recorded = await recordedSums(snapshot, localDay);
-        return { differences: differencesOf(recorded, await this.#countedSums(snapshot, localDay)) };
+        if (localDay < (await firstKeptDay(snapshot))) return undefined;
+        const recorded = await snapshot
+          .selectFrom('usage_daily')
+          .selectAll()
+          .where('local_day', '=', localDay)
+          .execute();
+        return differencesOf(recorded, await this.#countedSums(snapshot, localDay));
       },
-      change: async (transaction, { differences = [] }) => {
-        if (repair) await addSums(transaction, differences.map(correctionOf));
+      change: async (transaction, differences = []) => {
+        if (!repair) return;
+        await addSums(
+          transaction,
+          differences.map(({ recorded, counted }) => differenceOf(counted, recorded)),
+        );
       },
     });
   }
@@ -45,10 +55,10 @@ export class LedgerCheck {
     let after: string | undefined = '';
     while (after !== undefined) {
       const last: string | undefined = await this.#endOfSlice(snapshot, localDay, after);
-      slices.push(await sumsOfSlice(snapshot, { localDay, after, last }));
+      slices.push(await sumsOfSlice(snapshot, localDay, after, last));
       after = last;
     }
-    return sumOfSums(slices.flat());
+    return addUp(slices.flat());
   }
 
   /** The last request id of a slice; undefined when it is the day's last one. */
@@ -66,18 +76,20 @@ export class LedgerCheck {
   }
 }
 
-interface Slice {
-  readonly localDay: string;
-  readonly after: string;
-  readonly last: string | undefined;
+/** In the order of their key. */
+function differencesOf(recorded: readonly DailySum[], counted: readonly DailySum[]): readonly Difference[] {
+  const byKey = [...Map.groupBy([...recorded, ...counted], keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const recordedSums = new Set(recorded);
+  return byKey.flatMap(([, [first, second]]) => {
+    if (first === undefined) return [];
+    const nothing = { ...first, requests: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0 };
+    const [ofRecord, ofCount] = recordedSums.has(first) ? [first, second ?? nothing] : [nothing, first];
+    return isNothing(differenceOf(ofCount, ofRecord)) ? [] : { recorded: ofRecord, counted: ofCount };
+  });
 }
 
-async function recordedSums(snapshot: Kysely<Database>, localDay: string): Promise<readonly DailySum[]> {
-  return await snapshot.selectFrom('usage_daily').selectAll().where('local_day', '=', localDay).execute();
-}
-
-/** Counts as `dailySums` does. */
-async function sumsOfSlice(snapshot: Kysely<Database>, { localDay, after, last }: Slice): Promise<readonly DailySum[]> {
+/** Counts as `dailySums` does. `last` is undefined in the last slice. */
+async function sumsOfSlice(snapshot: Kysely<Database>, localDay: string, after: string, last: string | undefined) {
   const answered = sql<number>`case when provider <> '' and outcome <> 'lost' then 1 else 0 end`;
   return await snapshot
     .selectFrom('usage_events')

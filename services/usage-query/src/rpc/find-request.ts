@@ -1,27 +1,39 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { GatewayDatabase, UsageEventsTable } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
+import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { FindRequestRequest } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { Outcome, type UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import type { RequestLogReader } from '../store/request-log-reader.ts';
-import type { LedgerRequest, UsageReader } from '../store/usage-reader.ts';
-
-export interface RequestReaders {
-  readonly reader: UsageReader;
-  readonly log: RequestLogReader;
-}
+import { addLocalDays, localDayOf } from '@gateway/time';
 
 /** What the ledger and the request log have of one request. */
-export async function findRequest(
-  { reader, log }: RequestReaders,
-  { requestId }: Pick<FindRequestRequest, 'requestId'>,
-) {
-  const madeAt = madeAtMs(requestId);
-  const [recorded, logged] = await Promise.all([reader.find(requestId, madeAt), log.find(requestId, madeAt)]);
+export async function findRequest(database: GatewayDatabase, { requestId }: FindRequestRequest) {
+  const day = localDayOf(madeAtMs(requestId));
+  // It is kept with the day of its id, or one beside it.
+  const days = [addLocalDays(day, -1), day, addLocalDays(day, 1)];
+  const [recorded, logged] = await Promise.all([
+    database
+      .selectFrom('usage_events')
+      .selectAll()
+      .where('local_day', 'in', days)
+      .where('request_id', '=', requestId)
+      .executeTakeFirst(),
+    database
+      .selectFrom('request_log')
+      .select('entry')
+      .where('local_day', 'in', days)
+      .where('request_id', '=', requestId)
+      .executeTakeFirst(),
+  ]);
   return {
     ...(recorded === undefined ? {} : { request: toRecordedMessage(recorded) }),
-    ...(logged === undefined ? {} : { log: logged }),
+    ...(logged === undefined ? {} : { log: readLogged(logged) }),
   };
+}
+
+export function readLogged({ entry }: { readonly entry: string }) {
+  return fromBinary(RequestLoggedSchema, Buffer.from(entry, 'base64'));
 }
 
 /** Ids of requests say when they were made. @see RFC 9562, UUID version 7 */
@@ -31,7 +43,7 @@ function madeAtMs(requestId: string): number {
   return Number.parseInt(`${digits[1]}${digits[2]}`, 16);
 }
 
-function toRecordedMessage(row: LedgerRequest): MessageInitShape<typeof UsageRecordedSchema> {
+function toRecordedMessage(row: UsageEventsTable): MessageInitShape<typeof UsageRecordedSchema> {
   return {
     requestId: row.request_id,
     tokenId: row.token_id,
@@ -49,7 +61,7 @@ function toRecordedMessage(row: LedgerRequest): MessageInitShape<typeof UsageRec
   };
 }
 
-const outcomes: Readonly<Record<LedgerRequest['outcome'], Outcome>> = {
+const outcomes: Readonly<Record<UsageEventsTable['outcome'], Outcome>> = {
   completed: Outcome.COMPLETED,
   aborted: Outcome.ABORTED,
   failed: Outcome.FAILED,

@@ -1,11 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { GatewayDatabase } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import type { GetUsageRequest, UsagePeriodSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Clock } from '@gateway/time';
 import { daysOfPeriods, type UsagePeriod, usagePeriods } from '../periods/usage-periods.ts';
-import type { UsageReader } from '../store/usage-reader.ts';
-import { toTotalsMessage } from './messages.ts';
+import { toTotals, toTotalsMessage } from './messages.ts';
 
 /** How far the ledger has come with what is published. */
 export interface LedgerProgress {
@@ -14,7 +14,7 @@ export interface LedgerProgress {
 }
 
 export interface UsageParts {
-  readonly reader: UsageReader;
+  readonly database: GatewayDatabase;
   readonly clock: Clock;
   /** How long is waited for the ledger. */
   readonly waitMs: number;
@@ -25,7 +25,7 @@ export interface UsageParts {
 
 /** Today and the last seven local days of one token, with everything that ended before the call. */
 export async function getUsage(
-  { reader, clock, waitMs, progress, onLate }: UsageParts,
+  { database, clock, waitMs, progress, onLate }: UsageParts,
   { tokenId }: Pick<GetUsageRequest, 'tokenId'>,
 ) {
   if (tokenId === '') throw new GatewayError('invalid_request', 'token_id is empty.');
@@ -33,7 +33,20 @@ export async function getUsage(
   await progress?.untilRecorded(waitMs).catch(onLate);
   const nowMs = clock.nowMs();
   const { first, today } = daysOfPeriods(nowMs);
-  const periods = usagePeriods(await reader.days({ tokenId, first, last: today }), nowMs);
+  const rows = await database
+    .selectFrom('usage_daily')
+    .select(['local_day', 'provider', 'model', 'requests', 'input_tokens', 'cached_tokens', 'output_tokens'])
+    .where('token_id', '=', tokenId)
+    .where('local_day', '>=', first)
+    .where('local_day', '<=', today)
+    .execute();
+  const days = rows.map((row) => ({
+    localDay: row.local_day,
+    provider: row.provider,
+    model: row.model,
+    totals: toTotals(row),
+  }));
+  const periods = usagePeriods(days, nowMs);
   return { today: toPeriodMessage(periods.today), lastSevenDays: toPeriodMessage(periods.lastSevenDays) };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isRefusedData, withSerializationRetry } from './errors.ts';
+import { isRefusedData, withSerializationRetry } from './dialect.ts';
 
 const sqlState = (code: string) => Object.assign(new Error(code), { code });
 

@@ -1,4 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PostgresAdapter, type QueryExecutor } from 'kysely';
+
+/** Whether a database is Postgres, for what SQLite does in another way. */
+export function isPostgres(database: { getExecutor(): QueryExecutor }): boolean {
+  return database.getExecutor().adapter instanceof PostgresAdapter;
+}
 
 /**
  * Runs a transaction, and again when Postgres ended it because it met another one (deadlock, serialisation). The work
