@@ -21,9 +21,8 @@ import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
-import type { ControlPlane } from './control-plane.ts';
+import type { ControlPlane, ServiceAddresses, UsagePlane } from './control-plane.ts';
 import { openCurrentDatabase } from './stored-accounts.ts';
-import type { ServiceAddresses, UsagePlane } from './usage-plane.ts';
 
 // The services that commands need, in this process, on the gateway's own database and files, when no gateway runs.
 

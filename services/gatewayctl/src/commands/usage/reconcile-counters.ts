@@ -4,8 +4,8 @@ import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { addLocalDays, type LocalDay } from '@gateway/time';
-import { isUnimplemented } from '../../control-plane/unimplemented.ts';
-import type { UsagePlane } from '../../control-plane/usage-plane.ts';
+import type { UsagePlane } from '../../control-plane/control-plane.ts';
+import { isUnimplemented } from '../../output/failures.ts';
 import type { Terminal } from '../../output/terminal.ts';
 
 const callOptions = { timeoutMs: 10_000 };

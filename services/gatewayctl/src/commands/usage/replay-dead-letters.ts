@@ -1,8 +1,7 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt';
-import type { DeadLetter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { servedBy } from '../../control-plane/unimplemented.ts';
-import type { UsagePlane } from '../../control-plane/usage-plane.ts';
+import type { UsagePlane } from '../../control-plane/control-plane.ts';
+import { servedBy } from '../../output/failures.ts';
 import type { Terminal } from '../../output/terminal.ts';
+import { timeText } from '../../output/words.ts';
 
 const callOptions = { timeoutMs: 60_000 };
 
@@ -19,7 +18,10 @@ export async function replayDeadLetters(
     totals.replayed += page.replayed;
     totals.duplicates += page.duplicates;
     totals.stillDead += page.stillDead.length;
-    await terminal.print(page.stillDead.map(letterText).join(''));
+    const letters = page.stillDead.map(
+      ({ deadLetterId, receivedAt, reason }) => `${deadLetterId}  ${timeText(receivedAt)}  ${reason}\n`,
+    );
+    await terminal.print(letters.join(''));
     pageToken = page.nextPageToken === '' ? undefined : page.nextPageToken;
     if (pageToken !== undefined)
       terminal.note(`${totals.replayed + totals.duplicates + totals.stillDead} letters read`);
@@ -28,9 +30,4 @@ export async function replayDeadLetters(
   await terminal.print(
     `${totals.replayed} ${replayed}, ${totals.duplicates} in the ledger already and ${deleted}, ${totals.stillDead} still dead.\n`,
   );
-}
-
-function letterText({ deadLetterId, receivedAt, reason }: DeadLetter): string {
-  const at = receivedAt === undefined ? '' : timestampDate(receivedAt).toISOString();
-  return `${deadLetterId}  ${at}  ${reason}\n`;
 }

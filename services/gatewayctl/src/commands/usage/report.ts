@@ -1,7 +1,7 @@
 import { UsageGrouping, type UsageReportRow } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { servedBy } from '../../control-plane/unimplemented.ts';
-import type { UsagePlane } from '../../control-plane/usage-plane.ts';
-import { type Cell, type Column, type FormatName, rowFormat } from '../../output/row-format.ts';
+import type { UsagePlane } from '../../control-plane/control-plane.ts';
+import { servedBy } from '../../output/failures.ts';
+import { type Cell, type Column, type FormatName, rowFormat } from '../../output/table.ts';
 import type { Terminal } from '../../output/terminal.ts';
 
 export const groupingNames = ['day', 'token', 'model'] as const;
