@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { checkDatabaseSettings } from '@gateway/all-in-one/gateway-database';
-import { checkIdentityKeys, readIdentityKeys } from '@gateway/all-in-one/identity-keys';
+import { checkDatabaseSettings, checkIdentityKeys, readIdentityKeys } from '@gateway/all-in-one/gateway-database';
 import { checkAll, type Environment } from '@gateway/config';
 import { hashKeyOf } from '@gateway/identity/hashing/hash-key';
 import { createIdentityService } from '@gateway/identity/service';
