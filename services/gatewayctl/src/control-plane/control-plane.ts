@@ -63,6 +63,18 @@ export async function openUsagePlane(env: Environment, addresses: ServiceAddress
   };
 }
 
+/** All pages of a long answer, one after the other. */
+export async function* pagesOf<T extends { readonly nextPageToken: string }>(
+  ask: (pageToken: string) => Promise<T>,
+): AsyncGenerator<T> {
+  let page = await ask('');
+  yield page;
+  while (page.nextPageToken !== '') {
+    page = await ask(page.nextPageToken);
+    yield page;
+  }
+}
+
 /**
  * The admin address of the gateway to work on: the one at GATEWAY_ADMIN_URL; else the one at the default address, if it
  * answers. Undefined: work on the database. A GATEWAY_ADMIN_URL that is set but does not answer is an error of the first

@@ -1,4 +1,4 @@
-import type { UsagePlane } from '../../control-plane/control-plane.ts';
+import { pagesOf, type UsagePlane } from '../../control-plane/control-plane.ts';
 import { servedBy } from '../../output/failures.ts';
 import type { Terminal } from '../../output/terminal.ts';
 import { timeText } from '../../output/words.ts';
@@ -12,9 +12,10 @@ export async function replayDeadLetters(
   terminal: Terminal,
 ): Promise<void> {
   const totals = { replayed: 0, duplicates: 0, stillDead: 0 };
-  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-    const call = ledger.replayDeadLetters({ dryRun, pageToken }, callOptions);
-    const page: Awaited<typeof call> = await servedBy('usage-ingest', call);
+  const pages = pagesOf((pageToken) =>
+    servedBy('usage-ingest', ledger.replayDeadLetters({ dryRun, pageToken }, callOptions)),
+  );
+  for await (const page of pages) {
     totals.replayed += page.replayed;
     totals.duplicates += page.duplicates;
     totals.stillDead += page.stillDead.length;
@@ -22,8 +23,7 @@ export async function replayDeadLetters(
       ({ deadLetterId, receivedAt, reason }) => `${deadLetterId}  ${timeText(receivedAt)}  ${reason}\n`,
     );
     await terminal.print(letters.join(''));
-    pageToken = page.nextPageToken === '' ? undefined : page.nextPageToken;
-    if (pageToken !== undefined)
+    if (page.nextPageToken !== '')
       terminal.note(`${totals.replayed + totals.duplicates + totals.stillDead} letters read`);
   }
   const [replayed, deleted] = dryRun ? ['would be recorded', 'would be deleted'] : ['recorded', 'deleted'];
