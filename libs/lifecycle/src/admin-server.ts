@@ -3,14 +3,11 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { ServiceRoute } from '@gateway/rpc';
 import { addConnectRoutes } from '@gateway/rpc/connect';
 import type { Logger, Metrics } from '@gateway/telemetry';
-import { AdminAccess, type AdminRefusal } from './admin-access.ts';
+import { type AdminNames, adminRefusal } from './admin-access.ts';
 
-export interface AdminServerOptions {
-  readonly host: string;
+export interface AdminServerOptions extends AdminNames {
   /** 0 picks a free port. */
   readonly port: number;
-  /** Further host names under which browsers and clients may call it. */
-  readonly allowedHosts: readonly string[];
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** RPCs offered as JSON over HTTP. */
@@ -53,7 +50,7 @@ function answersOf(options: AdminServerOptions): Answer {
   const checks = healthAnswers(options);
   const call = rpcAnswer(options);
   return async (request, response) => {
-    const path = request.url?.split('?', 1)[0] ?? '';
+    const path = pathOf(request);
     try {
       await (checks.get(path) ?? call)(request, response);
     } catch (thrown) {
@@ -82,8 +79,7 @@ function healthAnswers({ metrics, notReady }: AdminServerOptions): ReadonlyMap<s
   ]);
 }
 
-function rpcAnswer({ host, allowedHosts, logger, metrics, routes }: AdminServerOptions): Answer {
-  const access = new AdminAccess(host, allowedHosts);
+function rpcAnswer({ logger, metrics, routes, ...names }: AdminServerOptions): Answer {
   const refusals = metrics.counter({
     name: 'gateway_admin_refusals_total',
     help: 'Requests to the admin port that were refused for the host name or the web page they came by.',
@@ -97,16 +93,18 @@ function rpcAnswer({ host, allowedHosts, logger, metrics, routes }: AdminServerO
     acceptCompression: [],
   });
   return (request, response) => {
-    const refusal = access.refusalOf(request.headers);
+    const refusal = adminRefusal(request.headers, names);
     if (refusal === undefined) return rpc(request, response);
-    refusals.inc({ reason: refusal.reason });
-    logger.warn(refusalRecord(refusal, request), 'a request to the admin port was refused');
-    return send(response, 403, refusal.text);
+    const { reason, text } = refusal;
+    refusals.inc({ reason });
+    const { host, origin } = request.headers;
+    logger.warn({ reason, host, origin, path: pathOf(request) }, 'a request to the admin port was refused');
+    return send(response, 403, text);
   };
 }
 
-function refusalRecord({ reason }: AdminRefusal, { url, headers: { host, origin } }: IncomingMessage) {
-  return { reason, host, origin, path: url?.split('?', 1)[0] };
+function pathOf({ url }: IncomingMessage): string {
+  return url?.split('?', 1)[0] ?? '';
 }
 
 function send(response: ServerResponse, status: number, text: string, contentType = 'text/plain; charset=utf-8'): void {

@@ -1,13 +1,7 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
 import { checkAll, checkPorts, EnvReader, simulatedGatewayConfig } from '@gateway/config';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
-import {
-  AdminServer,
-  endFailedProcess,
-  StopSignal,
-  startFailureText,
-  warnOfUnreachableBackends,
-} from '@gateway/lifecycle';
+import { AdminServer, endFailedStart, StopSignal, warnOfUnreachableBackends } from '@gateway/lifecycle';
 import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
 import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
@@ -27,8 +21,7 @@ export async function runAllInOne(env: Environment): Promise<void> {
   try {
     await serveUntilStopped(env);
   } catch (thrown) {
-    process.stderr.write(`${startFailureText('The gateway', thrown)}\n`);
-    endFailedProcess();
+    endFailedStart('The gateway', thrown);
   }
 }
 

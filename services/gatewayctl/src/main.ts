@@ -1,4 +1,4 @@
-import { endFailedProcess } from '@gateway/lifecycle/end-failed-process';
+import { endFailedProcess } from '@gateway/lifecycle/failed-process';
 import { failureText } from './output/failures.ts';
 import { buildProgram } from './program.ts';
 
