@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { ServiceRoute } from '@gateway/rpc';
@@ -24,9 +25,8 @@ export class AdminServer {
   static async listen(options: AdminServerOptions): Promise<AdminServer> {
     const answer = answersOf(options);
     const server = createServer((request, response) => void answer(request, response));
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject).listen(options.port, options.host, resolve);
-    });
+    await once(server.listen(options.port, options.host), 'listening');
+    server.on('error', (fault) => options.logger.error({ err: fault }, 'the admin port could not take a connection'));
     return new AdminServer(server);
   }
 
@@ -45,14 +45,21 @@ export class AdminServer {
 type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
 /** Never rejects: a fault of one answer is an answer too. */
-function answersOf(options: AdminServerOptions): Answer {
-  const { logger } = options;
-  const checks = healthAnswers(options);
-  const call = rpcAnswer(options);
+function answersOf({ logger, metrics, notReady, ...options }: AdminServerOptions): Answer {
+  const call = rpcAnswer({ logger, metrics, ...options });
+  // What probes and Prometheus ask for has no check of the host name: it changes nothing and has no secret, and a probe
+  // that is refused ends a process that is well.
+  const answer = async (path: string, request: IncomingMessage, response: ServerResponse) => {
+    if (path === '/livez') return send(response, 200, 'ok\n');
+    if (path === '/metrics') return send(response, 200, await metrics.exposition(), metrics.registry.contentType);
+    if (path !== '/readyz') return call(request, response);
+    const reason = await notReady();
+    return reason === undefined ? send(response, 200, 'ok\n') : send(response, 503, `${reason}\n`);
+  };
   return async (request, response) => {
     const path = pathOf(request);
     try {
-      await (checks.get(path) ?? call)(request, response);
+      await answer(path, request, response);
     } catch (thrown) {
       logger.error({ path, err: thrown }, 'the admin port could not answer');
       if (response.headersSent) response.destroy();
@@ -61,25 +68,7 @@ function answersOf(options: AdminServerOptions): Answer {
   };
 }
 
-/**
- * What probes and Prometheus ask for, whatever host name they call the port by: it changes nothing and holds no secret, and
- * a probe that is refused ends a process that is well.
- */
-function healthAnswers({ metrics, notReady }: AdminServerOptions): ReadonlyMap<string, Answer> {
-  return new Map<string, Answer>([
-    ['/livez', (_, response) => send(response, 200, 'ok\n')],
-    [
-      '/readyz',
-      async (_, response) => {
-        const reason = await notReady();
-        return reason === undefined ? send(response, 200, 'ok\n') : send(response, 503, `${reason}\n`);
-      },
-    ],
-    ['/metrics', async (_, response) => send(response, 200, await metrics.exposition(), metrics.registry.contentType)],
-  ]);
-}
-
-function rpcAnswer({ logger, metrics, routes, ...names }: AdminServerOptions): Answer {
+function rpcAnswer({ logger, metrics, routes, ...names }: Omit<AdminServerOptions, 'notReady'>): Answer {
   const refusals = metrics.counter({
     name: 'gateway_admin_refusals_total',
     help: 'Requests to the admin port that were refused for the host name or the web page they came by.',

@@ -11,7 +11,7 @@ export class StartFailure extends Error {
   override readonly name = 'StartFailure';
 }
 
-/** What to tell the person who started a process that could not start: what is wrong, and what to do. */
+/** For the person who started a process that could not start: what is wrong, and what to do. */
 export function startFailureText(name: string, thrown: unknown): string {
   if (thrown instanceof ConfigError) {
     return [`${name} can't start:`, ...thrown.problems.map((problem) => `  - ${problem}`)].join('\n');

@@ -91,7 +91,7 @@ function poolFields({ accounts, exhaustion, families, ...pool }: PoolState) {
   };
 }
 
-/** `at` is absent unless the estimate has a moment. */
+/** `at` is absent unless the estimate has a time. */
 function exhaustionFields(exhaustion: Exhaustion) {
   if (exhaustion.kind !== 'at') return { estimate: exhaustion.kind };
   return { estimate: 'at', at: new Date(exhaustion.atMs).toISOString(), window: exhaustion.window };

@@ -17,7 +17,7 @@ export interface ReportFlags {
 /** A month of a million tokens takes a while to sum up. */
 const callOptions = { timeoutMs: 60_000 };
 
-/** Prints sums page after page: no more than one page is held, however long the report. */
+/** Prints sums page after page: one page at a time is in memory, however long the report. */
 export async function reportUsage(
   { report }: Pick<UsagePlane, 'report'>,
   { from, to, token, by, format }: ReportFlags,
