@@ -47,33 +47,33 @@ export function createWorkerPool(options: WorkerPoolOptions, { logger, metrics }
   });
 
   const forkWorker = async (number: number) => {
-    const process: WorkerProcess = newProcess(cluster.fork({ PORT: String(port) }));
-    processes.set(number, process);
-    await startOf(process);
-    process.isServing = true;
+    const current: WorkerProcess = newProcess(cluster.fork({ PORT: String(port) }));
+    processes.set(number, current);
+    await startOf(current);
+    current.isServing = true;
     servingGauge.set(serving().length);
-    return process;
+    return current;
   };
   /** Replaces the process of a worker whenever it ends: at once the first time, then with growing pauses. */
   const supervise = async (number: number, first: WorkerProcess) => {
-    let process: WorkerProcess | undefined = first;
+    let current: WorkerProcess | undefined = first;
     for (let failures = 0; ; failures++) {
       let pauseMs = pauseAfter(failures);
-      if (process !== undefined) {
+      if (current !== undefined) {
         const servingSinceMs = performance.now();
-        const how = await process.ended;
-        process.isServing = false;
+        const how = await current.ended;
+        current.isServing = false;
         servingGauge.set(serving().length);
         if (stop.signal.aborted) return;
         if (performance.now() - servingSinceMs > stableMs) failures = 0;
         pauseMs = pauseAfter(failures);
         losses.inc();
-        const pid = process.worker.process.pid;
+        const pid = current.worker.process.pid;
         logger.error({ worker: number, pid, pauseMs }, `a worker ${how}; another one takes its place`);
       }
       await sleep(pauseMs, undefined, { signal: stop.signal }).catch(() => undefined);
       if (stop.signal.aborted) return;
-      process = await forkWorker(number).catch((thrown: unknown) => {
+      current = await forkWorker(number).catch((thrown: unknown) => {
         if (!stop.signal.aborted) logger.error({ worker: number, err: thrown }, 'a worker could not start');
         return undefined;
       });
@@ -81,7 +81,7 @@ export function createWorkerPool(options: WorkerPoolOptions, { logger, metrics }
   };
   const drain = async (timeoutMs: number) => {
     stop.abort();
-    await Promise.all([...processes.values()].map((process) => endProcess(process, timeoutMs)));
+    await Promise.all([...processes.values()].map((current) => endProcess(current, timeoutMs)));
   };
   return {
     routes: [],
