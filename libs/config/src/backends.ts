@@ -7,8 +7,6 @@ const backends = {
   NATS_URL: { product: 'NATS', defaultPort: 4222 },
 } as const;
 
-export const backendSettings: readonly BackendSetting[] = ['DATABASE_URL', 'REDIS_URL', 'NATS_URL'];
-
 /** The servers of such a setting, to be tried. */
 export function backendServers(setting: BackendSetting, url: string): readonly ServerAddress[] {
   return serversOf(url, backends[setting].defaultPort);
@@ -39,7 +37,7 @@ export interface ServerAddress {
 }
 
 /** The servers of a URL that may name several with commas between them, or of several such URLs. Sockets are left out. */
-export function serversOf(urls: string, defaultPort: number): readonly ServerAddress[] {
+function serversOf(urls: string, defaultPort: number): readonly ServerAddress[] {
   return urls.split(/,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i).flatMap((url) => {
     const [withUser = '', ...query] = url.replace(/^\s*[a-z][a-z0-9+.-]*:\/\//i, '').split(/[?#]/);
     // Such a character may also be one of a password that is not written as URLs want it: then nothing is shown.

@@ -22,7 +22,7 @@ export interface GatewayConfig {
 /** A `gateway.yaml` that was read, and that may say something else by now. */
 export interface GatewaySource {
   readonly path: string;
-  /** Tells the text that was read from every other text. */
+  /** Of the text that was read. */
   readonly digest: string;
   /** The digest of the text that the file has now. Throws ConfigError when it can't be read. */
   readonly digestNow: () => string;

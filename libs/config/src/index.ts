@@ -1,5 +1,5 @@
 export type { ServerAddress } from './backends.ts';
-export { type BackendSetting, backendServers, backendSettings, backendText, unreachableText } from './backends.ts';
+export { type BackendSetting, backendServers, backendText, unreachableText } from './backends.ts';
 export { defaultGatewayConfig, simulatedGatewayConfig } from './default-gateway.ts';
 export type { Environment } from './env-reader.ts';
 export {
@@ -12,20 +12,17 @@ export {
 } from './env-reader.ts';
 export type {
   AccountConfig,
-  CandidateConfig,
   ClassConfig,
   Credential,
   Effort,
   GatewayConfig,
   GatewaySource,
   LeastThinking,
-  ModelEffort,
   ModelTraits,
   ModelTraitsConfig,
   OAuthCredential,
   PoolConfig,
   PoolFormat,
-  StaticCredential,
   ThinkingMode,
 } from './gateway-config.ts';
 export { loadGatewayFile } from './gateway-file.ts';

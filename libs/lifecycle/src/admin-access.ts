@@ -2,11 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import type { EnvReader } from '@gateway/config';
 
-export type AdminRefusalReason = 'host' | 'origin' | 'cross_site';
-
 /** Why a request to the admin port is not taken, and what a person can do about it. */
 export interface AdminRefusal {
-  readonly reason: AdminRefusalReason;
+  readonly reason: 'host' | 'origin' | 'cross_site';
   readonly text: string;
 }
 
@@ -33,49 +31,43 @@ export function readAllowedHosts(reader: EnvReader): readonly string[] {
  * this port, and only the Host header shows it. That trick needs a name, so an IP address in Host is always fine. A page
  * that calls this port under its proper name is shown by Origin, or by Sec-Fetch-Site where a browser sends no Origin.
  * What is no browser sends neither.
+ *
+ * @returns undefined when the request may be taken.
  */
-export class AdminAccess {
-  readonly #names: readonly string[];
-  readonly #ownNames: readonly string[];
-
-  /** @param allowedHosts as `readAllowedHosts` gives them. */
-  constructor(listeningHost: string, allowedHosts: readonly string[]) {
-    this.#names = allowedHosts;
-    this.#ownNames = ['localhost', normalName(listeningHost)];
+export function adminRefusal(
+  { host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders,
+  names: AdminNames,
+): AdminRefusal | undefined {
+  const name = nameIn(host);
+  if (name === undefined) return { reason: 'host', text: 'The Host header is not a host name or an address.\n' };
+  const isOwn = isIP(name) !== 0 || name === 'localhost' || name === normalName(names.host);
+  if (!isOwn && !isListed(name, names)) {
+    return { reason: 'host', text: `The admin port is not served under this name. ${howToAllow(name)}` };
   }
+  if (origin !== undefined) return originRefusal(origin, host, names);
+  // A direct visit ("none") is a person's own doing.
+  if (site !== 'cross-site' && site !== 'same-site') return undefined;
+  return { reason: 'cross_site', text: 'Pages of other sites may not call the admin port.\n' };
+}
 
-  /** Undefined when the request may be taken. */
-  refusalOf({ host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders): AdminRefusal | undefined {
-    const name = nameIn(host);
-    if (name === undefined) return { reason: 'host', text: 'The Host header is not a host name or an address.\n' };
-    if (!this.#isOwn(name) && !this.#isListed(name)) {
-      return { reason: 'host', text: `The admin port is not served under this name. ${howToAllow(name)}` };
-    }
-    if (origin !== undefined) return this.#refusalOfOrigin(origin, host);
-    // A direct visit ("none") is a person's own doing.
-    if (site === 'cross-site' || site === 'same-site') {
-      return { reason: 'cross_site', text: 'Pages of other sites may not call the admin port.\n' };
-    }
-    return undefined;
-  }
+/** The names under which the admin port may be called. */
+export interface AdminNames {
+  /** What it listens on. */
+  readonly host: string;
+  /** As `readAllowedHosts` gives them. */
+  readonly allowedHosts: readonly string[];
+}
 
-  #refusalOfOrigin(origin: string, host: string | undefined): AdminRefusal | undefined {
-    const url = URL.canParse(origin) ? new URL(origin) : undefined;
-    if (url === undefined) return { reason: 'origin', text: 'Pages without an origin may not call the admin port.\n' };
-    if (url.host === host?.toLowerCase() || this.#isListed(normalName(url.hostname))) return undefined;
-    return {
-      reason: 'origin',
-      text: `Pages of other origins may not call the admin port. ${howToAllow(normalName(url.hostname))}`,
-    };
-  }
+function originRefusal(origin: string, host: string | undefined, names: AdminNames): AdminRefusal | undefined {
+  const url = URL.parse(origin);
+  if (url === null) return { reason: 'origin', text: 'Pages without an origin may not call the admin port.\n' };
+  const name = normalName(url.hostname);
+  if (url.host === host?.toLowerCase() || isListed(name, names)) return undefined;
+  return { reason: 'origin', text: `Pages of other origins may not call the admin port. ${howToAllow(name)}` };
+}
 
-  #isOwn(name: string): boolean {
-    return isIP(name) !== 0 || this.#ownNames.includes(name);
-  }
-
-  #isListed(name: string): boolean {
-    return this.#names.some((allowed) => name === allowed || (allowed.startsWith('.') && name.endsWith(allowed)));
-  }
+function isListed(name: string, { allowedHosts }: AdminNames): boolean {
+  return allowedHosts.some((allowed) => name === allowed || (allowed.startsWith('.') && name.endsWith(allowed)));
 }
 
 /** The host of a Host header: a name, or an address without brackets. */

@@ -1,16 +1,14 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { ServiceRoute } from '@gateway/rpc';
 import { addConnectRoutes } from '@gateway/rpc/connect';
 import type { Logger, Metrics } from '@gateway/telemetry';
-import { AdminAccess, type AdminRefusal } from './admin-access.ts';
+import { type AdminNames, adminRefusal } from './admin-access.ts';
 
-export interface AdminServerOptions {
-  readonly host: string;
+export interface AdminServerOptions extends AdminNames {
   /** 0 picks a free port. */
   readonly port: number;
-  /** Further host names under which browsers and clients may call it. */
-  readonly allowedHosts: readonly string[];
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** RPCs offered as JSON over HTTP. */
@@ -27,9 +25,8 @@ export class AdminServer {
   static async listen(options: AdminServerOptions): Promise<AdminServer> {
     const answer = answersOf(options);
     const server = createServer((request, response) => void answer(request, response));
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject).listen(options.port, options.host, resolve);
-    });
+    await once(server.listen(options.port, options.host), 'listening');
+    server.on('error', (fault) => options.logger.error({ err: fault }, 'the admin port could not take a connection'));
     return new AdminServer(server);
   }
 
@@ -48,14 +45,21 @@ export class AdminServer {
 type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
 /** Never rejects: a fault of one answer is an answer too. */
-function answersOf(options: AdminServerOptions): Answer {
-  const { logger } = options;
-  const checks = healthAnswers(options);
-  const call = rpcAnswer(options);
+function answersOf({ logger, metrics, notReady, ...options }: AdminServerOptions): Answer {
+  const call = rpcAnswer({ logger, metrics, ...options });
+  // What probes and Prometheus ask for has no check of the host name: it changes nothing and has no secret, and a probe
+  // that is refused ends a process that is well.
+  const answer = async (path: string, request: IncomingMessage, response: ServerResponse) => {
+    if (path === '/livez') return send(response, 200, 'ok\n');
+    if (path === '/metrics') return send(response, 200, await metrics.exposition(), metrics.registry.contentType);
+    if (path !== '/readyz') return call(request, response);
+    const reason = await notReady();
+    return reason === undefined ? send(response, 200, 'ok\n') : send(response, 503, `${reason}\n`);
+  };
   return async (request, response) => {
-    const path = request.url?.split('?', 1)[0] ?? '';
+    const path = pathOf(request);
     try {
-      await (checks.get(path) ?? call)(request, response);
+      await answer(path, request, response);
     } catch (thrown) {
       logger.error({ path, err: thrown }, 'the admin port could not answer');
       if (response.headersSent) response.destroy();
@@ -64,26 +68,7 @@ function answersOf(options: AdminServerOptions): Answer {
   };
 }
 
-/**
- * What probes and Prometheus ask for, whatever host name they call the port by: it changes nothing and holds no secret, and
- * a probe that is refused ends a process that is well.
- */
-function healthAnswers({ metrics, notReady }: AdminServerOptions): ReadonlyMap<string, Answer> {
-  return new Map<string, Answer>([
-    ['/livez', (_, response) => send(response, 200, 'ok\n')],
-    [
-      '/readyz',
-      async (_, response) => {
-        const reason = await notReady();
-        return reason === undefined ? send(response, 200, 'ok\n') : send(response, 503, `${reason}\n`);
-      },
-    ],
-    ['/metrics', async (_, response) => send(response, 200, await metrics.exposition(), metrics.registry.contentType)],
-  ]);
-}
-
-function rpcAnswer({ host, allowedHosts, logger, metrics, routes }: AdminServerOptions): Answer {
-  const access = new AdminAccess(host, allowedHosts);
+function rpcAnswer({ logger, metrics, routes, ...names }: Omit<AdminServerOptions, 'notReady'>): Answer {
   const refusals = metrics.counter({
     name: 'gateway_admin_refusals_total',
     help: 'Requests to the admin port that were refused for the host name or the web page they came by.',
@@ -97,16 +82,18 @@ function rpcAnswer({ host, allowedHosts, logger, metrics, routes }: AdminServerO
     acceptCompression: [],
   });
   return (request, response) => {
-    const refusal = access.refusalOf(request.headers);
+    const refusal = adminRefusal(request.headers, names);
     if (refusal === undefined) return rpc(request, response);
-    refusals.inc({ reason: refusal.reason });
-    logger.warn(refusalRecord(refusal, request), 'a request to the admin port was refused');
-    return send(response, 403, refusal.text);
+    const { reason, text } = refusal;
+    refusals.inc({ reason });
+    const { host, origin } = request.headers;
+    logger.warn({ reason, host, origin, path: pathOf(request) }, 'a request to the admin port was refused');
+    return send(response, 403, text);
   };
 }
 
-function refusalRecord({ reason }: AdminRefusal, { url, headers: { host, origin } }: IncomingMessage) {
-  return { reason, host, origin, path: url?.split('?', 1)[0] };
+function pathOf({ url }: IncomingMessage): string {
+  return url?.split('?', 1)[0] ?? '';
 }
 
 function send(response: ServerResponse, status: number, text: string, contentType = 'text/plain; charset=utf-8'): void {

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BackendSetting, checkAll, checkPorts, type Environment } from '@gateway/config';
 import { GrpcServer } from '@gateway/rpc/grpc';
-import { createLogger, type Logger, Metrics } from '@gateway/telemetry';
+import { createLogger, Metrics } from '@gateway/telemetry';
 import { AdminServer } from './admin-server.ts';
-import { endFailedProcess } from './end-failed-process.ts';
-import { type ProcessConfig, readProcessConfig } from './process-config.ts';
+import { endFailedStart } from './failed-process.ts';
+import { readProcessConfig } from './process-config.ts';
 import type { Service, ServiceRuntime } from './service.ts';
-import { startFailureText } from './start-failure.ts';
 import { StopSignal } from './stop-signal.ts';
 import { warnOfUnreachableBackends } from './unreachable-backends.ts';
 
@@ -36,8 +35,7 @@ export async function runService(
     await checkAll([() => readProcessConfig(env), () => settings(env), ports]);
     await serveUntilStopped(name, createService, checks, env);
   } catch (thrown) {
-    process.stderr.write(`${startFailureText(name, thrown)}\n`);
-    endFailedProcess();
+    endFailedStart(name, thrown);
   }
 }
 
@@ -56,16 +54,20 @@ async function serveUntilStopped(
   await using stack = new AsyncDisposableStack();
   const service = stack.use(await createService(env, { logger, metrics }));
   await service.start();
-  const grpc = await listenForCalls(service, config, logger);
+  const onFault = (method: string, fault: unknown, requestId?: string) =>
+    logger.error({ method, requestId, err: fault }, 'a call failed by a fault of ours');
+  const { host, grpcPort: port } = config;
+  const { routes } = service;
+  const grpc = routes.length === 0 ? undefined : await GrpcServer.listen({ host, port, routes, onFault });
   stack.defer(() => grpc?.stop(0));
   const admin = stack.use(
     await AdminServer.listen({
-      host: config.host,
+      host,
       port: config.adminPort,
       allowedHosts: config.adminAllowedHosts,
       logger,
       metrics,
-      routes: service.adminRoutes ?? service.routes,
+      routes: service.adminRoutes ?? routes,
       notReady: async () => (stopping ? 'stopping' : service.notReady()),
     }),
   );
@@ -80,19 +82,4 @@ async function serveUntilStopped(
   await sleep(config.drainDelayMs);
   await Promise.all([grpc?.stop(config.drainTimeoutMs), service.drain?.(config.drainTimeoutMs)]);
   logger.info('stopped');
-}
-
-async function listenForCalls(
-  { routes }: Service,
-  config: ProcessConfig,
-  logger: Logger,
-): Promise<GrpcServer | undefined> {
-  if (routes.length === 0) return undefined;
-  return GrpcServer.listen({
-    host: config.host,
-    port: config.grpcPort,
-    routes,
-    onFault: (method, fault, requestId) =>
-      logger.error({ method, requestId, err: fault }, 'a call failed by a fault of ours'),
-  });
 }

@@ -11,7 +11,7 @@ export interface ServiceRuntime {
 export interface Service extends AsyncDisposable {
   /** The RPCs it serves. Empty for a service that only consumes or only speaks HTTP. */
   readonly routes: readonly ServiceRoute[];
-  /** Those that operators may call as JSON over HTTP on the admin port; all of them by default. */
+  /** Those that operators may call as JSON over HTTP on the admin port; all of them where this is absent. */
   readonly adminRoutes?: readonly ServiceRoute[];
   /** Begins background work and opens listeners of its own. Called once, before it takes requests. */
   start(): Promise<void>;

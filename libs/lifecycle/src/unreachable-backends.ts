@@ -16,27 +16,15 @@ const timeoutMs = 2_000;
  * at its start: their clients try on in silence. The start does not wait for it.
  */
 export function warnOfUnreachableBackends(env: Environment, settings: readonly BackendSetting[], logger: Logger): void {
-  unreachableBackends(env, settings).then(
-    (problems) => {
-      for (const problem of problems) logger.warn(problem);
-    },
-    (fault) => logger.warn({ err: fault }, 'the servers of the settings could not be tried'),
-  );
-}
-
-async function unreachableBackends(env: Environment, settings: readonly BackendSetting[]): Promise<readonly string[]> {
-  const reader = new EnvReader(env);
-  const problems = await Promise.all(
-    settings.map(async (setting) => {
-      const url = reader.optional(setting);
-      if (url === undefined) return undefined;
-      const reasons = await Promise.all(backendServers(setting, url).map(tryToConnect));
-      // One of several servers is enough.
+  for (const setting of settings) {
+    const url = new EnvReader(env).optional(setting);
+    if (url === undefined) continue;
+    void Promise.all(backendServers(setting, url).map(tryToConnect)).then((reasons) => {
       const [reason] = reasons;
-      return reason === undefined || reasons.includes(undefined) ? undefined : unreachableText(setting, url, reason);
-    }),
-  );
-  return problems.filter((problem) => problem !== undefined);
+      // One of several servers is enough.
+      if (reason !== undefined && !reasons.includes(undefined)) logger.warn(unreachableText(setting, url, reason));
+    });
+  }
 }
 
 /** Why no connection can be made; undefined when one can. */

@@ -20,11 +20,9 @@ import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
 import type { AllInOneConfig } from './config.ts';
-import { openDrivers } from './drivers.ts';
-import { firstReason } from './first-reason.ts';
-import { createFront, type FrontPeers } from './front.ts';
-import { migrateGatewayDatabase, openGatewayDatabase } from './gateway-database.ts';
-import { readIdentityKeys } from './identity-keys.ts';
+import { openStores, openUsageStream } from './drivers.ts';
+import { createFront, type FrontPeers, firstReason, ledgerSink } from './front.ts';
+import { migrateGatewayDatabase, openGatewayDatabase, readIdentityKeys } from './gateway-database.ts';
 
 /** All services, wired and started: by direct calls in one process, or with the front in workers. Disposing it stops them in reverse order. */
 export interface ComposedGateway extends AsyncDisposable {
@@ -52,22 +50,19 @@ export async function composeGateway(
 
   if (config.databaseUrl === undefined || config.migrateAtStart) await migrateGatewayDatabase(env);
   const database = stack.use(await openGatewayDatabase(env, 'requests')).handle;
-  const drivers = stack.use(await openDrivers(env, config, runtime));
+  const { limitStore, poolStore } = await openStores(env, config.redisUrl, runtime, stack);
+  const stream = config.natsUrls && (await openUsageStream(env, config.natsUrls, runtime, stack));
 
   const identity = await run(createIdentityService(await readIdentityKeys(env), { database }, runtime));
-  const ingestPeers = { database, ...(drivers.usageConsumer === undefined ? {} : { consumer: drivers.usageConsumer }) };
-  const ingestConfig = readUsageIngestConfig(env);
-  const ingest = await run(createUsageIngestService(ingestConfig, ingestPeers, runtime));
-  const progress = drivers.ledgerProgress;
-  const queryPeers = { database, ...(progress === undefined ? {} : { progress }) };
+  const ingestPeers = { database, ...(stream && { consumer: stream.consumer }) };
+  const ingest = await run(createUsageIngestService(readUsageIngestConfig(env), ingestPeers, runtime));
+  const queryPeers = { database, ...(stream && { progress: stream.progress }) };
   const query = await run(createUsageQueryService(readUsageQueryConfig(env), queryPeers, runtime));
-  const usageQuery = directClientOf(query.routes, UsageQueryService);
-  const limiterParts = { store: drivers.limitStore };
-  const limiter = await run(createLimiterService(readLimiterConfig(env), { usageQuery }, runtime, limiterParts));
+  const limiterPeers = { usageQuery: directClientOf(query.routes, UsageQueryService) };
+  const limiter = await run(createLimiterService(readLimiterConfig(env), limiterPeers, runtime, { store: limitStore }));
   const credentials = credentialStorage(readCredentialConfig(env), { database }, systemClock);
-  const brokerParts = { store: drivers.poolStore, credentials };
-  const broker = await run(createPoolBrokerService({ gateway }, runtime, brokerParts));
-  const usageSink = drivers.usageSink ?? directSink(directClientOf(ingest.routes, UsageIngestService));
+  const broker = await run(createPoolBrokerService({ gateway }, runtime, { store: poolStore, credentials }));
+  const usageSink = stream?.sink ?? ledgerSink(directClientOf(ingest.routes, UsageIngestService));
   const routes = [identity, limiter, broker, query].flatMap((service) => service.routes);
   const createEdge = async () => {
     if (config.workers === 1) return createFront(env, { ...peersOf(routes), usageSink }, runtime);
@@ -97,15 +92,6 @@ function peersOf(routes: readonly ServiceRoute[]): Omit<FrontPeers, 'usageSink'>
     broker: directClientOf(routes, PoolBrokerService),
     credentials: directClientOf(routes, CredentialService),
     usageQuery: directClientOf(routes, UsageQueryService),
-  };
-}
-
-/** Where there is no broker, usage goes into the ledger of this process. */
-function directSink(ingest: Client<typeof UsageIngestService>): UsageSink {
-  return {
-    record: async ({ events, logs }, signal) => {
-      await ingest.record({ events: [...events], logs: [...logs] }, { signal });
-    },
   };
 }
 

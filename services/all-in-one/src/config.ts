@@ -1,21 +1,10 @@
-import { type Environment, EnvReader, readDrainTimeoutSeconds } from '@gateway/config';
-import { readAllowedHosts } from '@gateway/lifecycle';
+import { type Environment, EnvReader } from '@gateway/config';
+import { type OwnConfig, readOwnConfig } from '@gateway/lifecycle';
 import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
-import { type LogLevel, logLevels } from '@gateway/telemetry';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
 
 /** What the all-in-one needs besides the settings of the services in it. */
-export interface AllInOneConfig {
-  /** HOST (127.0.0.1) */
-  readonly host: string;
-  /** ADMIN_PORT (9090): liveness, readiness, metrics, and what gatewayctl calls. */
-  readonly adminPort: number;
-  /** ADMIN_ALLOWED_HOSTS: further host names under which the admin port may be called. */
-  readonly adminAllowedHosts: readonly string[];
-  /** LOG_LEVEL (warn): the terminal belongs to the welcome text. */
-  readonly logLevel: LogLevel;
-  /** DRAIN_TIMEOUT_SECONDS (MAX_STREAM_SECONDS, 3600): how long running streams may take to end after SIGTERM. */
-  readonly drainTimeoutMs: number;
+export interface AllInOneConfig extends OwnConfig {
   /** DATABASE_URL: Postgres; without it SQLite in GATEWAY_DATA. */
   readonly databaseUrl: string | undefined;
   /** MIGRATE_AT_START (false): bring the tables of DATABASE_URL up to date first. The embedded ones always are. */
@@ -37,11 +26,8 @@ export function readAllInOneConfig(env: Environment): AllInOneConfig {
     reader.problem(`GATEWAY_WORKERS (--workers) must be auto or a number from 1 to ${mostWorkers}, not "${workers}".`);
   }
   const config: AllInOneConfig = {
-    host: reader.string('HOST', '127.0.0.1'),
-    adminPort: reader.port('ADMIN_PORT', 9090),
-    adminAllowedHosts: readAllowedHosts(reader),
-    logLevel: reader.oneOf('LOG_LEVEL', logLevels, 'warn'),
-    drainTimeoutMs: readDrainTimeoutSeconds(reader) * 1_000,
+    // The terminal belongs to the welcome text.
+    ...readOwnConfig(reader, 'warn'),
     databaseUrl: reader.optionalUrl('DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/gateway', [
       'postgres',
       'postgresql',

@@ -1,16 +1,17 @@
 import type { Environment } from '@gateway/config';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import { createEdgeRouterService, type EdgeRouterPeers, type EdgeRouterService } from '@gateway/edge-router/service';
+import type { UsageSink } from '@gateway/edge-router/usage/outbox';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { createMessagesAdapterService } from '@gateway/messages-adapter/service';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { CredentialService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
 import { createResponsesAdapterService } from '@gateway/responses-adapter/service';
 import { type Client, directClientOf } from '@gateway/rpc';
-import { firstReason } from './first-reason.ts';
 
 /** The services that there is one of in the whole gateway, as the front reaches them. */
 export interface FrontPeers extends Omit<EdgeRouterPeers, 'adapters'> {
@@ -45,4 +46,19 @@ export async function createFront(
     notReady: () => firstReason(services),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+}
+
+/** Hands usage to a ledger by calls. */
+export function ledgerSink(ingest: Client<typeof UsageIngestService>): UsageSink {
+  return {
+    record: async ({ events, logs }, signal) => {
+      await ingest.record({ events: [...events], logs: [...logs] }, { signal });
+    },
+  };
+}
+
+/** Why one of these services can't take requests now; undefined when all can. */
+export async function firstReason(services: readonly Pick<Service, 'notReady'>[]): Promise<string | undefined> {
+  const reasons = await Promise.all(services.map((service) => service.notReady()));
+  return reasons.find((reason) => reason !== undefined);
 }

@@ -1,6 +1,9 @@
 import { resolve } from 'node:path';
 import { backendText, type Environment, EnvReader } from '@gateway/config';
-import { type GatewayDatabase, migrate } from '@gateway/database';
+import { type GatewayDatabase, migrate, pendingMigrations } from '@gateway/database';
+import { type IdentityConfig, readIdentityConfig } from '@gateway/identity/config';
+import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
+import { systemClock } from '@gateway/time';
 import { DataFolder } from './data-folder.ts';
 
 export interface OpenDatabase extends AsyncDisposable {
@@ -34,6 +37,35 @@ export async function migrateGatewayDatabase(env: Environment) {
   }
   await using database = await openEmbedded(env, 'commands');
   return { applied: await migrate(database.handle), description: database.description };
+}
+
+/** Whether operators keep provider accounts in the gateway's database. Tables that were not made yet hold none. */
+export async function hasStoredAccounts(env: Environment): Promise<boolean> {
+  await using database = await openGatewayDatabase(env);
+  if ((await pendingMigrations(database.handle)).length > 0) return false;
+  return (await new AccountTable(database.handle, systemClock).list()).length > 0;
+}
+
+/** The keys of the stored token hashes: TOKEN_HASH_KEY, else the one kept beside the embedded database. */
+export async function readIdentityKeys(env: Environment): Promise<IdentityConfig> {
+  checkIdentityKeys(env);
+  if (new EnvReader(env).optional('TOKEN_HASH_KEY') !== undefined) return readIdentityConfig(env);
+  const data = await DataFolder.open(env);
+  return readIdentityConfig({ TOKEN_HASH_KEY: await data.tokenHashKey() });
+}
+
+/** A shared database needs the variable, since every process on it must have the same key. @throws ConfigError */
+export function checkIdentityKeys(env: Environment): void {
+  const reader = new EnvReader(env);
+  if (reader.optional('DATABASE_URL') !== undefined) {
+    reader.required(
+      'TOKEN_HASH_KEY',
+      'Token hashes in the database of DATABASE_URL are made with it.',
+      '$(openssl rand -base64 32)',
+    );
+  }
+  reader.done();
+  readIdentityConfig(env);
 }
 
 /** Where it is, without user and password. */

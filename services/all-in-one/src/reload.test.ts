@@ -31,7 +31,7 @@ async function gatewayWith(firstAccounts: Readonly<Record<string, string>>) {
       headers: { authorization: `Bearer ${tokenText}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'gateway/sterk', stream, messages: [{ role: 'user', content }] }),
     });
-  /** Asks once, and tells whose key the provider answered. */
+  /** Asks once. Gives the key that the provider answered to. */
   const keyThatAnswers = async () => {
     const response = await ask('Hi');
     expect(response.status).toBe(200);

@@ -1,30 +1,27 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
-import { simulatedGatewayConfig } from '@gateway/config';
-import {
-  AdminServer,
-  endFailedProcess,
-  StopSignal,
-  startFailureText,
-  warnOfUnreachableBackends,
-} from '@gateway/lifecycle';
+import { checkAll, checkPorts, EnvReader, simulatedGatewayConfig } from '@gateway/config';
+import { readEdgeRouterConfig } from '@gateway/edge-router/config';
+import { AdminServer, endFailedStart, StopSignal, warnOfUnreachableBackends } from '@gateway/lifecycle';
+import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
+import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
+import { readCredentialConfig } from '@gateway/pool-broker/credentials/credential-config';
+import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { checkSettings } from './check-settings.ts';
-import { claimDataFolder } from './claim-data-folder.ts';
+import { readUsageIngestConfig, readUsageStreamConfig } from '@gateway/usage-ingest/config';
+import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { type ComposedGateway, composeGateway } from './compose.ts';
 import { type AllInOneConfig, readAllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
-import { firstTokenForTrying, firstTokenOnce } from './first-token.ts';
-import { hasStoredAccounts } from './stored-accounts.ts';
-import { type Welcome, welcomeText } from './welcome.ts';
+import { checkIdentityKeys, hasStoredAccounts } from './gateway-database.ts';
+import { firstTokenForTrying, firstTokenOnce, welcomeText } from './welcome.ts';
 
 /** Runs the whole gateway until SIGTERM or SIGINT. A failed start prints one message that says what to do, and exits 1. */
 export async function runAllInOne(env: Environment): Promise<void> {
   try {
     await serveUntilStopped(env);
   } catch (thrown) {
-    process.stderr.write(`${startFailureText('The gateway', thrown)}\n`);
-    endFailedProcess();
+    endFailedStart('The gateway', thrown);
   }
 }
 
@@ -36,7 +33,9 @@ async function serveUntilStopped(env: Environment): Promise<void> {
 
   await using stack = new AsyncDisposableStack();
   const data = await DataFolder.open(env);
-  if (keepsStateAlone(config)) stack.use(await claimDataFolder(data));
+  const { databaseUrl, redisUrl } = config;
+  // There is something that two gateways on one folder would each have for themselves.
+  if (databaseUrl === undefined || redisUrl === undefined) stack.use(await data.claim());
   // Without a database nothing can be done: opening it fails.
   warnOfUnreachableBackends(env, ['REDIS_URL', 'NATS_URL'], runtime.logger);
   const providers = await chooseProviders(env, config, stack);
@@ -52,8 +51,15 @@ async function serveUntilStopped(env: Environment): Promise<void> {
     }),
   );
   using stop = new StopSignal();
+  const host = config.host === '0.0.0.0' ? '127.0.0.1' : config.host;
   process.stdout.write(
-    welcomeText(await welcome(env, config, { gateway, admin, simulatorUrl: providers.simulatorUrl })),
+    welcomeText({
+      baseUrl: `http://${host}:${gateway.edge.port}`,
+      adminUrl: `http://${host}:${admin.port}`,
+      // Tokens of a shared database are the operator's business.
+      token: databaseUrl === undefined ? await firstToken(gateway.identity, data, providers) : undefined,
+      simulatorUrl: providers.simulatorUrl,
+    }),
   );
 
   await stop.received;
@@ -61,9 +67,23 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   await gateway.edge.drain?.(config.drainTimeoutMs);
 }
 
-/** Whether there is something that two gateways on one folder would each have for themselves. */
-function keepsStateAlone({ databaseUrl, redisUrl }: AllInOneConfig): boolean {
-  return databaseUrl === undefined || redisUrl === undefined;
+/** Every setting of every service in the process, `gateway.yaml` and the data folder. @throws ConfigError with all problems. */
+async function checkSettings(env: Environment): Promise<void> {
+  const isSet = (name: string) => new EnvReader(env).optional(name) !== undefined;
+  await checkAll([
+    () => readAllInOneConfig(env),
+    () => checkPorts(env, { PORT: 8080, ADMIN_PORT: 9090, SIMULATOR_PORT: 0 }),
+    () => DataFolder.open(env),
+    () => checkIdentityKeys(env),
+    () => readCredentialConfig(env),
+    () => (isSet('NATS_URL') ? readUsageStreamConfig(env) : readUsageIngestConfig(env)),
+    () => readUsageQueryConfig(env),
+    () => (isSet('REDIS_URL') ? readStandAloneLimiterConfig(env) : readLimiterConfig(env)),
+    () => readResponsesAdapterConfig(env),
+    () => readMessagesAdapterConfig(env),
+    () => readEdgeRouterConfig(env),
+    () => readGatewayConfig(env),
+  ]);
 }
 
 interface Providers {
@@ -85,34 +105,6 @@ async function chooseProviders(
   return { gateway: simulatedGatewayConfig(simulator.url), simulatorUrl: simulator.url };
 }
 
-interface Running {
-  readonly gateway: ComposedGateway;
-  readonly admin: AdminServer;
-  readonly simulatorUrl: string | undefined;
-}
-
-async function welcome(
-  env: Environment,
-  config: AllInOneConfig,
-  { gateway, admin, simulatorUrl }: Running,
-): Promise<Welcome> {
-  const host = config.host === '0.0.0.0' ? '127.0.0.1' : config.host;
-  return {
-    baseUrl: `http://${host}:${gateway.edge.port}`,
-    adminUrl: `http://${host}:${admin.port}`,
-    token: await firstToken(env, config, { gateway, simulatorUrl }),
-    simulatorUrl,
-    model: 'gateway/sterk',
-  };
-}
-
-/** Tokens of a shared database are the operator's business. */
-async function firstToken(
-  env: Environment,
-  { databaseUrl }: AllInOneConfig,
-  { gateway: { identity }, simulatorUrl }: Pick<Running, 'gateway' | 'simulatorUrl'>,
-): Promise<string | undefined> {
-  if (databaseUrl !== undefined) return undefined;
-  const data = await DataFolder.open(env);
+function firstToken(identity: ComposedGateway['identity'], data: DataFolder, { simulatorUrl }: Providers) {
   return simulatorUrl === undefined ? firstTokenOnce(identity, data) : firstTokenForTrying(identity, data);
 }

@@ -1,5 +1,5 @@
-import { endFailedProcess } from '@gateway/lifecycle/end-failed-process';
-import { failureText } from './output/failure-text.ts';
+import { endFailedProcess } from '@gateway/lifecycle/failed-process';
+import { failureText } from './output/failures.ts';
 import { buildProgram } from './program.ts';
 
 try {

@@ -1,10 +1,8 @@
 import type { Environment } from '@gateway/config';
 import { Command } from 'commander';
 import { accountCommand } from './commands/account.ts';
-import { migrateCommand } from './commands/migrate.ts';
 import { poolCommand } from './commands/pool.ts';
 import { requestCommand } from './commands/request.ts';
-import { startCommand } from './commands/start.ts';
 import { tokenCommand } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
 
@@ -22,4 +20,27 @@ export function buildProgram(env: Environment): Command {
     .addCommand(requestCommand(env))
     .addCommand(usageCommand(env))
     .showHelpAfterError();
+}
+
+function startCommand(env: Environment): Command {
+  return new Command('start')
+    .description(
+      'Run the whole gateway, in this process or on all cores. Settings come from the environment and gateway.yaml.',
+    )
+    .option('--workers <number>', 'processes that serve, or auto: one for each core (default: GATEWAY_WORKERS, or 1)')
+    .action(async ({ workers }: { readonly workers?: string }) => {
+      const { runAllInOne } = await import('@gateway/all-in-one/run');
+      await runAllInOne(workers === undefined ? env : { ...env, GATEWAY_WORKERS: workers });
+    });
+}
+
+function migrateCommand(env: Environment): Command {
+  return new Command('migrate')
+    .description('Bring the tables up to date: those of DATABASE_URL, or of the embedded database in GATEWAY_DATA.')
+    .action(async () => {
+      const { migrateGatewayDatabase } = await import('@gateway/all-in-one/gateway-database');
+      const { applied, description } = await migrateGatewayDatabase(env);
+      for (const name of applied) process.stderr.write(`applied ${name}\n`);
+      process.stderr.write(`${description} is up to date\n`);
+    });
 }

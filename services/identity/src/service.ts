@@ -15,16 +15,12 @@ export interface IdentityPeers {
   readonly database: GatewayDatabase;
 }
 
-export interface IdentityOptions {
-  readonly clock?: Clock;
-}
-
 /** Tokens over any database that has their tables. */
 export function createIdentityService(
   config: IdentityConfig,
   { database }: IdentityPeers,
   { logger, metrics }: ServiceRuntime,
-  { clock = systemClock }: IdentityOptions = {},
+  { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Service {
   const store = new TokenStore(database);
   const identity: Identity = {

@@ -1,7 +1,18 @@
-import { createLogger, type LogLevel, Metrics } from '@gateway/telemetry';
+import { createLogger, type LogLevel, Metrics, type MetricsSnapshot } from '@gateway/telemetry';
+import { startFailureText } from '../failed-process.ts';
 import type { Service, ServiceRuntime } from '../service.ts';
-import { startFailureText } from '../start-failure.ts';
-import type { FromWorker, ToWorker } from './messages.ts';
+
+/** What the supervisor sends to a worker over Node's channel between the two. */
+export type ToWorker =
+  /** To take nothing new, let running work end within so many milliseconds, and exit. */
+  { readonly kind: 'drain'; readonly timeoutMs: number } | { readonly kind: 'read metrics' };
+
+/** What a worker sends to its supervisor. */
+export type FromWorker =
+  | { readonly kind: 'serving' }
+  /** The worker could not start. */
+  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'metrics'; readonly metrics: MetricsSnapshot };
 
 export interface WorkerOptions {
   /** Names the service in logs and errors. */

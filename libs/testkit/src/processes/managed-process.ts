@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessReaper } from './process-reaper.ts';
-import { signalTree } from './process-tree.ts';
+import { sendSignal, signalTree } from './process-tree.ts';
 
 /** How a process is started, known to be ready, and stopped. */
 export interface ProcessPlan {
@@ -42,31 +42,46 @@ export interface ProcessControl {
   restart(): Promise<void>;
 }
 
-/** A child process that ends with this one, even if this one crashes. It doesn't run until `restart()`. */
+/**
+ * A child process that ends with this one, even if this one crashes. It doesn't run until `restart()`, unless another process
+ * started it before and gives its pid.
+ */
 export class ManagedProcess implements ProcessControl {
   readonly #plan: ProcessPlan;
   readonly #reaper: ProcessReaper;
   #child: ChildProcess | undefined;
+  #adoptedPid: number | undefined;
   #isEndExpected = false;
 
-  constructor(plan: ProcessPlan, reaper: ProcessReaper) {
+  constructor(plan: ProcessPlan, reaper: ProcessReaper, adoptedPid?: number) {
     this.#plan = plan;
     this.#reaper = reaper;
+    this.#adoptedPid = adoptedPid;
   }
 
   get pid(): number | undefined {
-    return this.#child?.pid;
+    return this.adoptedPid ?? this.#child?.pid;
+  }
+
+  /** The process that another one started, as long as it runs: later its number may be given to another process. */
+  get adoptedPid(): number | undefined {
+    if (this.#adoptedPid !== undefined && !sendSignal(this.#adoptedPid, 0)) this.#adoptedPid = undefined;
+    return this.#adoptedPid;
   }
 
   async restart(): Promise<void> {
     await this.stop();
     // An end at the start rejects the start; later ends call `onUnexpectedEnd`.
     this.#isEndExpected = true;
-    const { name, ping } = this.#plan;
-    const lines = new OutputLines(this.#plan.onLine);
-    const child = await this.#spawn(lines);
+    const { name, ping, onLine } = this.#plan;
+    const latestLines: string[] = [];
+    const child = await this.#spawn((line) => {
+      latestLines.push(line);
+      if (latestLines.length > keptLines) latestLines.shift();
+      onLine?.(line);
+    });
     const startFailed = once(child, 'close').then(() => {
-      throw new Error(`${name} ended at its start:\n${lines.latest()}`);
+      throw new Error(`${name} ended at its start:\n${latestLines.join('\n')}`);
     });
     try {
       await untilReady(name, ping, startFailed, 60_000);
@@ -79,24 +94,24 @@ export class ManagedProcess implements ProcessControl {
   }
 
   async stop(): Promise<void> {
-    const child = this.#child;
-    if (child?.pid === undefined) return;
-    const ended = this.#expectEndOf(child);
-    await signalTree(child.pid, 'SIGCONT');
-    child.kill(this.#plan.stopSignal);
-    const timeout = new AbortController();
-    const isLate = sleep(this.#plan.stopTimeoutMs, true, { signal: timeout.signal }).catch(() => false);
-    const late = await Promise.race([ended.then(() => false), isLate]);
-    timeout.abort();
-    if (late) await this.kill();
+    const { pid } = this;
+    if (pid === undefined) return;
+    const late = new AbortController();
+    const ended = this.#end(pid, late.signal);
+    await signalTree(pid, 'SIGCONT');
+    sendSignal(pid, this.#plan.stopSignal);
+    const timer = setTimeout(() => late.abort(), this.#plan.stopTimeoutMs);
+    const hasEnded = await ended;
+    clearTimeout(timer);
+    if (!hasEnded) await this.kill();
   }
 
   async kill(): Promise<void> {
-    const child = this.#child;
-    if (child?.pid === undefined) return;
-    const ended = this.#expectEndOf(child);
-    await signalTree(child.pid, 'SIGKILL');
-    await ended;
+    const { pid } = this;
+    if (pid === undefined) return;
+    const ended = this.#end(pid, AbortSignal.timeout(killedWithinMs));
+    await signalTree(pid, 'SIGKILL');
+    if (!(await ended)) throw new Error(`${this.#plan.name} does not end.`);
   }
 
   async pause(): Promise<void> {
@@ -107,7 +122,7 @@ export class ManagedProcess implements ProcessControl {
     await signalTree(this.#runningPid(), 'SIGCONT');
   }
 
-  async #spawn(lines: OutputLines): Promise<ChildProcess> {
+  async #spawn(onLine: (line: string) => void): Promise<ChildProcess> {
     const { command, parameters, cwd, env, uid } = this.#plan;
     const child = spawn(command, [...parameters], {
       cwd,
@@ -119,7 +134,7 @@ export class ManagedProcess implements ProcessControl {
     });
     await once(child, 'spawn');
     child.unref();
-    lines.read(child);
+    readLines(child, onLine);
     this.#child = child;
     this.#reaper.watch(child.pid);
     child.once('exit', (code, signal) => {
@@ -130,11 +145,17 @@ export class ManagedProcess implements ProcessControl {
     return child;
   }
 
-  /** Keeps this process alive until then: a child by itself doesn't. */
-  async #expectEndOf(child: ChildProcess): Promise<void> {
+  /** Whether the process ends before the signal is aborted. Keeps this process alive until then: a child by itself doesn't. */
+  async #end(pid: number, signal: AbortSignal): Promise<boolean> {
     this.#isEndExpected = true;
-    child.ref();
-    await once(child, 'exit');
+    const child = this.#child;
+    child?.ref();
+    while (child === undefined ? sendSignal(pid, 0) : this.#child === child) {
+      if (signal.aborted) return false;
+      const pause = sleep(10, undefined, { signal }).catch(() => undefined);
+      await (child === undefined ? pause : once(child, 'exit', { signal }).catch(() => undefined));
+    }
+    return true;
   }
 
   #runningPid(): number {
@@ -143,38 +164,21 @@ export class ManagedProcess implements ProcessControl {
   }
 }
 
+const killedWithinMs = 10_000;
+
 function howItEnded(code: number | null, signal: NodeJS.Signals | null): string {
   return signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
 }
 
+/** Of what a process printed, these many lines are in the error of a failed start. */
 const keptLines = 60;
 
-/** What a process prints, line by line. Keeps the latest lines for error messages. */
-export class OutputLines {
-  readonly #kept: string[] = [];
-  readonly #onLine: ((line: string) => void) | undefined;
-
-  constructor(onLine?: (line: string) => void) {
-    this.#onLine = onLine;
-  }
-
-  /** Reads both outputs of a child, without keeping this process alive for it. */
-  read(child: ChildProcess): void {
-    for (const output of [child.stdout, child.stderr]) {
-      if (output === null) continue;
-      createInterface({ input: output, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => this.#add(line));
-      if (output instanceof Socket) output.unref();
-    }
-  }
-
-  latest(): string {
-    return this.#kept.join('\n');
-  }
-
-  #add(line: string): void {
-    this.#kept.push(line);
-    if (this.#kept.length > keptLines) this.#kept.shift();
-    this.#onLine?.(line);
+/** Reads both outputs of a child line by line, without keeping this process alive for it. */
+function readLines(child: ChildProcess, onLine: (line: string) => void): void {
+  for (const output of [child.stdout, child.stderr]) {
+    if (output === null) continue;
+    createInterface({ input: output, crlfDelay: Number.POSITIVE_INFINITY }).on('line', onLine);
+    if (output instanceof Socket) output.unref();
   }
 }
 

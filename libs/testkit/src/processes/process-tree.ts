@@ -3,8 +3,8 @@ import { runCommand } from '../programs/run-command.ts';
 
 /** Sends a signal to a process and its children. It is frozen first, so that none is born meanwhile. */
 export async function signalTree(pid: number, signal: NodeJS.Signals): Promise<void> {
-  send(pid, 'SIGSTOP');
-  for (const member of [...(await childrenOf(pid)), pid]) send(member, signal);
+  sendSignal(pid, 'SIGSTOP');
+  for (const member of [...(await childrenOf(pid)), pid]) sendSignal(member, signal);
 }
 
 async function childrenOf(pid: number): Promise<readonly number[]> {
@@ -15,11 +15,12 @@ async function childrenOf(pid: number): Promise<readonly number[]> {
   return list.split(/\s+/).filter(Boolean).map(Number);
 }
 
-function send(pid: number, signal: NodeJS.Signals): void {
+/** Whether there was a process to send it to. Signal 0 is not sent: it only asks. */
+export function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(pid, signal);
+    return process.kill(pid, signal);
   } catch (thrown) {
-    const isGone = thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH';
-    if (!isGone) throw thrown;
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH') return false;
+    throw thrown;
   }
 }

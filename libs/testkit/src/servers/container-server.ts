@@ -26,77 +26,39 @@ export async function startContainer(program: ServerProgram, fixedPort?: number)
     .withEnvironment({ ...image.environment })
     .withCommand([...image.command])
     .start();
-  const engine = await getContainerRuntimeClient();
-  const server = new ContainerServer(program, engine.container.getById(started.getId()), started.getHost(), port);
-  await server.untilReady();
-  return server;
-}
-
-/** What is used of the engine's handle on a container. */
-interface ContainerHandle {
-  start(): Promise<unknown>;
-  stop(): Promise<unknown>;
-  kill(): Promise<unknown>;
-  pause(): Promise<unknown>;
-  unpause(): Promise<unknown>;
-  remove(options: { readonly force: boolean; readonly v: boolean }): Promise<unknown>;
-}
-
-class ContainerServer implements TestServer {
-  readonly port: number;
-  readonly url: string;
-  readonly pid = undefined;
-  readonly #program: ServerProgram;
-  readonly #container: ContainerHandle;
-  readonly #host: string;
-  #state: 'running' | 'paused' | 'stopped' = 'running';
-
-  constructor(program: ServerProgram, container: ContainerHandle, host: string, port: number) {
-    this.#program = program;
-    this.#container = container;
-    this.#host = host;
-    this.port = port;
-    this.url = program.url(host, port);
-  }
-
-  async untilReady(): Promise<void> {
-    const never = Promise.withResolvers<never>().promise;
-    await untilReady(this.url, () => this.#program.ping(this.#host, this.port), never, 60_000);
-  }
-
-  async stop(): Promise<void> {
-    await this.#end(() => this.#container.stop());
-  }
-
-  async kill(): Promise<void> {
-    await this.#end(() => this.#container.kill());
-  }
-
-  async pause(): Promise<void> {
-    await this.#container.pause();
-    this.#state = 'paused';
-  }
-
-  async resume(): Promise<void> {
-    await this.#container.unpause();
-    this.#state = 'running';
-  }
-
-  async restart(): Promise<void> {
-    await this.stop();
-    await this.#container.start();
-    this.#state = 'running';
-    await this.untilReady();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#container.remove({ force: true, v: true });
-  }
-
-  async #end(end: () => Promise<unknown>): Promise<void> {
-    if (this.#state === 'stopped') return;
-    if (this.#state === 'paused') await this.#container.unpause();
-    await end();
-    this.#state = 'stopped';
-  }
+  const container = (await getContainerRuntimeClient()).container.getById(started.getId());
+  const host = started.getHost();
+  const url = program.url(host, port);
+  const never = Promise.withResolvers<never>().promise;
+  const ready = () => untilReady(url, () => program.ping(host, port), never, 60_000);
+  let state: 'running' | 'paused' | 'stopped' = 'running';
+  const end = async (how: 'stop' | 'kill') => {
+    if (state === 'stopped') return;
+    if (state === 'paused') await container.unpause();
+    await container[how]();
+    state = 'stopped';
+  };
+  await ready();
+  return {
+    url,
+    port,
+    pid: undefined,
+    stop: () => end('stop'),
+    kill: () => end('kill'),
+    async pause() {
+      await container.pause();
+      state = 'paused';
+    },
+    async resume() {
+      await container.unpause();
+      state = 'running';
+    },
+    async restart() {
+      await end('stop');
+      await container.start();
+      state = 'running';
+      await ready();
+    },
+    [Symbol.asyncDispose]: () => container.remove({ force: true, v: true }),
+  };
 }

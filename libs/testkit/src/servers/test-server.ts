@@ -111,9 +111,14 @@ async function startOnSomePort(
 ): Promise<TestServer> {
   for (let attempt = 1; ; attempt++) {
     const port = fixedPort ?? (await freePort());
-    const server = new ServerProcess(planOf(program, programs, dataDir, port), reaper, {
+    const managed = new ManagedProcess(planOf(program, programs, dataDir, port), reaper);
+    const server = Object.assign(managed, {
       url: program.url('127.0.0.1', port),
       port,
+      async [Symbol.asyncDispose]() {
+        await managed.stop();
+        await reaper.dismiss();
+      },
     });
     try {
       await server.restart();
@@ -125,7 +130,7 @@ async function startOnSomePort(
   }
 }
 
-function planOf(program: ProcessProgram, programs: Programs, dataDir: string, port: number) {
+function planOf(program: ProcessProgram, programs: Programs, dataDir: string, port: number): ProcessPlan {
   const [server = ''] = programNames[program.kind];
   return {
     name: `the ${program.kind} server at port ${port}`,
@@ -138,26 +143,4 @@ function planOf(program: ProcessProgram, programs: Programs, dataDir: string, po
     stopTimeoutMs: 15_000,
     ping: () => program.ping('127.0.0.1', port),
   };
-}
-
-class ServerProcess extends ManagedProcess implements TestServer {
-  readonly url: string;
-  readonly port: number;
-  readonly #reaper: ProcessReaper;
-
-  constructor(
-    plan: ProcessPlan,
-    reaper: ProcessReaper,
-    { url, port }: { readonly url: string; readonly port: number },
-  ) {
-    super(plan, reaper);
-    this.#reaper = reaper;
-    this.url = url;
-    this.port = port;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
-    await this.#reaper.dismiss();
-  }
 }

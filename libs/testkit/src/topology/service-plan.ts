@@ -74,7 +74,7 @@ export interface TopologyAddresses {
   /** The public HTTP port. */
   readonly edgePort: number;
   readonly backends: TestBackends;
-  /** Folder of the edge's journal. */
+  /** Folder of the edge's outbox. */
   readonly dataFolder: string;
   readonly tokenHashKey: string;
   /** Absent: the services use their default configuration. */

@@ -18,7 +18,7 @@ export async function createFrontWorkers(
   runtime: ServiceRuntime,
 ): Promise<EdgeRouterService> {
   await using stack = new AsyncDisposableStack();
-  // mkdtemp makes folders that nobody else may enter.
+  // mkdtemp makes folders for this user alone.
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const address = `unix:${join(folder, 'primary')}`;

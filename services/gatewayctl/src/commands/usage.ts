@@ -1,25 +1,21 @@
 import type { Environment } from '@gateway/config';
 import { systemClock } from '@gateway/time';
 import { Command, Option } from 'commander';
-import { openUsagePlane, type ServiceAddresses } from '../control-plane/usage-plane.ts';
-import { formatNames } from '../output/row-format.ts';
+import { openUsagePlane, type ServiceAddresses } from '../control-plane/control-plane.ts';
+import { formatNames } from '../output/table.ts';
 import { processTerminal } from '../output/terminal.ts';
-import { localDay } from './usage/local-day-flag.ts';
+import { localDay } from './flags.ts';
 import { type ReconcileFlags, reconcileUsage } from './usage/reconcile.ts';
 import { replayDeadLetters } from './usage/replay-dead-letters.ts';
 import { groupingNames, type ReportFlags, reportUsage } from './usage/report.ts';
 
 /** `gatewayctl usage …` */
 export function usageCommand(env: Environment): Command {
-  return new Command('usage')
-    .description('Report usage, check the ledger, and record what could not be recorded.')
-    .addCommand(report(env))
-    .addCommand(reconcile(env))
-    .addCommand(replay(env));
-}
-
-function report(env: Environment): Command {
-  return new Command('report')
+  const usage = new Command('usage').description(
+    'Report usage, check the ledger, and record what could not be recorded.',
+  );
+  usage
+    .command('report')
     .description(
       'Sums of local days (Europe/Amsterdam), both ends included. Standard output has the report and nothing else. A stand-alone usage-query answers it.',
     )
@@ -32,10 +28,8 @@ function report(env: Environment): Command {
       await using plane = await openUsagePlane(env);
       await reportUsage(plane, flags, processTerminal());
     });
-}
-
-function reconcile(env: Environment): Command {
-  return new Command('reconcile')
+  usage
+    .command('reconcile')
     .description(
       "Compare each day's sums with its events, as long as those are kept, and the limiter's counters of today (and of yesterday while it has them) with the ledger. The limiter mends its counters as it compares them; the sums are mended with --repair only. Exits 1 when differences are left, or something could not be compared. Stand-alone services: usage-ingest at GATEWAY_ADMIN_URL, the others by --limiter and --identity.",
     )
@@ -52,10 +46,8 @@ function reconcile(env: Environment): Command {
       const { differencesLeft, notCompared } = await reconcileUsage(plane, flags, processTerminal(), systemClock);
       if (differencesLeft || notCompared) process.exitCode = 1;
     });
-}
-
-function replay(env: Environment): Command {
-  return new Command('replay-dead-letters')
+  usage
+    .command('replay-dead-letters')
     .description(
       'Read usage again that could not be recorded when it came. What can be recorded now is, once, and is a dead letter no longer. Lists those that stay, with the reason. A stand-alone usage-ingest answers it.',
     )
@@ -64,4 +56,5 @@ function replay(env: Environment): Command {
       await using plane = await openUsagePlane(env);
       await replayDeadLetters(plane, flags, processTerminal());
     });
+  return usage;
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { checkDatabaseSettings } from '@gateway/all-in-one/gateway-database';
-import { checkIdentityKeys, readIdentityKeys } from '@gateway/all-in-one/identity-keys';
+import { checkDatabaseSettings, checkIdentityKeys, readIdentityKeys } from '@gateway/all-in-one/gateway-database';
 import { checkAll, type Environment } from '@gateway/config';
 import { hashKeyOf } from '@gateway/identity/hashing/hash-key';
 import { createIdentityService } from '@gateway/identity/service';
@@ -21,9 +20,8 @@ import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
-import type { ControlPlane } from './control-plane.ts';
+import type { ControlPlane, ServiceAddresses, UsagePlane } from './control-plane.ts';
 import { openCurrentDatabase } from './stored-accounts.ts';
-import type { ServiceAddresses, UsagePlane } from './usage-plane.ts';
 
 // The services that commands need, in this process, on the gateway's own database and files, when no gateway runs.
 

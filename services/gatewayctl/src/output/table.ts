@@ -1,23 +1,66 @@
+/** The columns of a list, and what a record has in each. */
+export type Columns<T> = Readonly<Record<string, (record: T) => string>>;
+
 /** Records as a table, or as JSON, one object a line. */
-export function formatRecords(
-  names: readonly string[],
-  records: readonly Readonly<Record<string, string>>[],
-  json = false,
-): string {
-  if (json) return records.map((record) => `${JSON.stringify(record)}\n`).join('');
-  const rows = records.map((record) => names.map((name) => record[name] ?? ''));
-  return formatTable(names, rows);
+export function formatRecords<T>(columns: Columns<T>, records: readonly T[], json = false): string {
+  const names = Object.keys(columns);
+  const rows = records.map((record) => Object.values(columns).map((cellOf) => cellOf(record)));
+  return json ? rows.map((row) => jsonLine(objectOf(names, row))).join('') : formatTable(names, rows);
 }
 
 /** Rows as aligned columns under their headings, for a terminal. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = headings.map((heading, column) =>
-    Math.max(heading.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return [headings, ...rows].map((row) => `${line(row)}\n`).join('');
+  const all = [headings, ...rows];
+  const columns = headings.map((name, index) => {
+    const width = Math.max(...all.map((row) => row[index]?.length ?? 0));
+    return { name, width, kind: 'text' } as const;
+  });
+  return all.map((row) => alignedLine(columns, row)).join('');
+}
+
+/** A column of rows that are written one after the other, before the last one is known. */
+export interface Column {
+  readonly name: string;
+  /** How wide a table makes it. A wider cell moves those behind it. */
+  readonly width: number;
+  /** Numbers are aligned to the right, and are numbers in JSON. */
+  readonly kind: 'text' | 'number';
+}
+
+export type Cell = string | number;
+
+export const formatNames = ['table', 'csv', 'json'] as const;
+export type FormatName = (typeof formatNames)[number];
+
+/** How such rows become text, one by one. */
+export function rowFormat(format: FormatName, columns: readonly Column[]) {
+  const names = columns.map(({ name }) => name);
+  if (format === 'json') return { head: '', row: (cells: readonly Cell[]) => jsonLine(objectOf(names, cells)) };
+  const row = format === 'csv' ? csvLine : (cells: readonly Cell[]) => alignedLine(columns, cells);
+  return { head: row(names), row };
+}
+
+export function jsonLine(value: unknown): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
+function objectOf(names: readonly string[], cells: readonly Cell[]) {
+  return Object.fromEntries(names.map((name, index) => [name, cells[index]]));
+}
+
+function alignedLine(columns: readonly Column[], cells: readonly Cell[]): string {
+  const padded = columns.map(({ width, kind }, index) => {
+    const text = String(cells[index] ?? '');
+    return kind === 'number' ? text.padStart(width) : text.padEnd(width);
+  });
+  return `${padded.join('  ').trimEnd()}\n`;
+}
+
+/** @see RFC 4180 */
+function csvLine(cells: readonly Cell[]): string {
+  const quoted = cells.map((cell) => {
+    const text = String(cell);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  });
+  return `${quoted.join(',')}\r\n`;
 }

@@ -6,7 +6,7 @@ import type { TokenChanges, TokenStore } from '../store/token-store.ts';
 export type ChangeSource = Pick<TokenStore, 'lastSequence' | 'changesAfter'>;
 
 /**
- * Tells watchers which tokens changed, whichever replica changed them: it asks the database every `pollMs`, and at
+ * Gives watchers the ids of tokens that changed, whichever replica changed them: it asks the database every `pollMs`, and at
  * once after a change of its own process. A watcher that reads slowly gets everything later, in one batch.
  */
 export class ChangeFeed {

@@ -8,6 +8,6 @@ export async function resolve({ store, hasher, metrics }: Identity, { tokenSha25
   if (tokenSha256.length !== 32) throw new GatewayError('invalid_request', 'token_sha256 must be 32 bytes.');
   const token = await store.findByHash(hasher.candidates(tokenSha256));
   const result = token === undefined ? 'unknown' : token.revokedAtMs === undefined ? 'valid' : 'revoked';
-  metrics.resolved(result);
+  metrics.resolutions.inc({ result });
   return token !== undefined && result === 'valid' ? { token: toTokenMessage(token) } : {};
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, GatewayDatabase, TokensTable } from '@gateway/database';
-import type { Transaction } from 'kysely';
+import type { Transaction, Updateable } from 'kysely';
 import type { TokenHash } from '../hashing/hash-key.ts';
 import type { Token, TokenLimits } from '../tokens/token-rules.ts';
 
@@ -33,7 +33,12 @@ export class TokenStore {
   }
 
   async findById(tokenId: string): Promise<Token | undefined> {
-    return await findById(this.#database, tokenId);
+    const row = await this.#database
+      .selectFrom('tokens')
+      .select(tokenColumns)
+      .where('token_id', '=', tokenId)
+      .executeTakeFirst();
+    return row && toToken(row);
   }
 
   /** All tokens, newest first. */
@@ -65,48 +70,22 @@ export class TokenStore {
           change_sequence: 0,
         })
         .execute();
-      await recordAudit(transaction, {
-        atMs: createdAtMs,
-        action: 'token.issued',
-        subject: tokenId,
-        details: { kind, label, ...limits },
-      });
+      const details = { kind, label, ...limits };
+      await recordAudit(transaction, tokenId, { atMs: createdAtMs, action: 'token.issued', details });
     });
   }
 
   /** The token, revoked at `nowMs` or earlier; undefined when there is none of that id. */
   async revoke(tokenId: string, nowMs: number): Promise<Token | undefined> {
-    return await this.#database.transaction().execute(async (transaction) => {
-      const sequence = await nextSequence(transaction);
-      const { numUpdatedRows } = await transaction
-        .updateTable('tokens')
-        .set({ revoked_at_ms: nowMs, change_sequence: sequence })
-        .where('token_id', '=', tokenId)
-        .where('revoked_at_ms', 'is', null)
-        .executeTakeFirstOrThrow();
-      if (numUpdatedRows > 0n) {
-        await recordAudit(transaction, { atMs: nowMs, action: 'token.revoked', subject: tokenId, details: {} });
-      }
-      return await findById(transaction, tokenId);
-    });
+    await this.#change(tokenId, { revoked_at_ms: nowMs }, { atMs: nowMs, action: 'token.revoked', details: {} });
+    return await this.findById(tokenId);
   }
 
   /** The token with its new limits; undefined when no valid service token has that id. */
   async setLimits(tokenId: string, limits: TokenLimits, nowMs: number): Promise<Token | undefined> {
-    return await this.#database.transaction().execute(async (transaction) => {
-      const sequence = await nextSequence(transaction);
-      const { numUpdatedRows } = await transaction
-        .updateTable('tokens')
-        .set({ ...toLimitColumns(limits), change_sequence: sequence })
-        .where('token_id', '=', tokenId)
-        .where('kind', '=', 'service')
-        .where('revoked_at_ms', 'is', null)
-        .executeTakeFirstOrThrow();
-      if (numUpdatedRows === 0n) return undefined;
-      const details = { ...limits };
-      await recordAudit(transaction, { atMs: nowMs, action: 'token.limits_set', subject: tokenId, details });
-      return await findById(transaction, tokenId);
-    });
+    const audit = { atMs: nowMs, action: 'token.limits_set', details: { ...limits } } as const;
+    const isChanged = await this.#change(tokenId, toLimitColumns(limits), audit, 'service');
+    return isChanged ? await this.findById(tokenId) : undefined;
   }
 
   /** The number of the latest change. */
@@ -132,6 +111,28 @@ export class TokenStore {
       lastSequence: rows.at(-1)?.change_sequence ?? sequence,
     };
   }
+
+  /** Whether there was such a token, not revoked before. */
+  async #change(
+    tokenId: string,
+    columns: Updateable<TokensTable>,
+    audit: AuditRecord,
+    kind?: Token['kind'],
+  ): Promise<boolean> {
+    return await this.#database.transaction().execute(async (transaction) => {
+      const change_sequence = await nextSequence(transaction);
+      const { numUpdatedRows } = await transaction
+        .updateTable('tokens')
+        .set({ ...columns, change_sequence })
+        .where('token_id', '=', tokenId)
+        .where('revoked_at_ms', 'is', null)
+        .$if(kind !== undefined, (query) => query.where('kind', '=', kind ?? 'service'))
+        .executeTakeFirstOrThrow();
+      if (numUpdatedRows === 0n) return false;
+      await recordAudit(transaction, tokenId, audit);
+      return true;
+    });
+  }
 }
 
 const tokenColumns = [
@@ -145,18 +146,6 @@ const tokenColumns = [
 ] as const;
 
 type TokenRow = Pick<TokensTable, (typeof tokenColumns)[number]>;
-
-async function findById(
-  database: GatewayDatabase | Transaction<Database>,
-  tokenId: string,
-): Promise<Token | undefined> {
-  const row = await database
-    .selectFrom('tokens')
-    .select(tokenColumns)
-    .where('token_id', '=', tokenId)
-    .executeTakeFirst();
-  return row && toToken(row);
-}
 
 /** Holds the sequence's row until the transaction ends, so that changes become visible in the order of their numbers. */
 async function nextSequence(transaction: Transaction<Database>): Promise<number> {
@@ -189,19 +178,18 @@ function toLimitColumns({ requestsPerMinute, tokensPerDay }: TokenLimits) {
   return { requests_per_minute: requestsPerMinute ?? null, tokens_per_day: tokensPerDay ?? null };
 }
 
-export interface AuditRecord {
+interface AuditRecord {
   readonly atMs: number;
   readonly action: 'token.issued' | 'token.revoked' | 'token.limits_set';
-  /** The token's id. */
-  readonly subject: string;
   /** What was set. Never a secret. */
   readonly details: Readonly<Record<string, string | number | undefined>>;
 }
 
-/** Notes what an operator did, in the transaction that does it. */
-export async function recordAudit(
+/** Notes what an operator did to a token, in the transaction that does it. */
+async function recordAudit(
   transaction: Transaction<Database>,
-  { atMs, action, subject, details }: AuditRecord,
+  subject: string,
+  { atMs, action, details }: AuditRecord,
 ): Promise<void> {
   await transaction
     .insertInto('audit_log')

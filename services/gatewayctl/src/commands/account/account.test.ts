@@ -7,9 +7,7 @@ import type { Environment } from '@gateway/config';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openStoredAccounts } from '../../control-plane/stored-accounts.ts';
 import { type AddFlags, addAccount } from './add-account.ts';
-import { changeAccount, enableAccount, removeAccount } from './change-account.ts';
-import { listAccounts } from './list-accounts.ts';
-import { rotateAccountKeys } from './rotate-account-keys.ts';
+import { changeAccount, enableAccount, listAccounts, removeAccount, rotateAccountKeys } from './manage-accounts.ts';
 
 const keyOf = (id: string) => `${id}:${Buffer.alloc(32, id).toString('base64')}`;
 
@@ -157,25 +155,25 @@ describe('gatewayctl account', () => {
     await expect(removeAccount(env, 'responses/default', terminal)).rejects.toThrow(/no account responses\/default/);
   });
 
-  it('lists what can not be opened as not used', async () => {
+  it('lists what can not be decrypted as not used', async () => {
     await add('responses/b');
     env = { ...env, ACCOUNT_KEYS: keyOf('k2') };
     expect((await rows()).find(({ account }) => account === 'b')).toMatchObject({
       state: 'not used',
-      note: expect.stringMatching(/sealed with k1/),
+      note: expect.stringMatching(/encrypted with k1/),
     });
   });
 
-  it('rotates keys, and says what it could not open', async () => {
+  it('rotates keys, and says what it could not decrypt', async () => {
     await add('responses/b');
     await add('responses/c');
     noted = [];
     env = { ...env, ACCOUNT_KEYS: `${keyOf('k2')},${keyOf('k1')}` };
     expect((await rotateAccountKeys(env, terminal)).refused).toEqual([]);
-    expect(noted).toEqual(['0 of 2 are sealed with k2', '2 of 2 are sealed with k2']);
+    expect(noted).toEqual(['0 of 2 are encrypted with k2', '2 of 2 are encrypted with k2']);
     env = { ...env, ACCOUNT_KEYS: keyOf('k3') };
     expect((await rotateAccountKeys(env, terminal)).refused).toHaveLength(2);
-    expect(noted.at(-1)).toMatch(/can't be opened .* responses\/c \(credential\)/);
+    expect(noted.at(-1)).toMatch(/can't be decrypted .* responses\/c \(credential\)/);
   });
 });
 

@@ -1,12 +1,13 @@
-import { ConfigError, type Credential, type Environment, isTokenUrl, type Secret } from '@gateway/config';
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { ConfigError, type Credential, type Environment, isTokenUrl, Secret } from '@gateway/config';
 import { readRequiredKeys } from '@gateway/pool-broker/credentials/credential-config';
 import { toCredentialText } from '@gateway/pool-broker/credentials/credential-text';
 import { Encryption } from '@gateway/pool-broker/credentials/encryption';
 import { callOptions, openControlPlane } from '../../control-plane/control-plane.ts';
 import { openStoredAccounts } from '../../control-plane/stored-accounts.ts';
-import { servedBy } from '../../control-plane/unimplemented.ts';
+import { servedBy } from '../../output/failures.ts';
 import type { Terminal } from '../../output/terminal.ts';
-import { readSecret, type SecretInput } from './read-secret.ts';
 
 export const credentialKinds = ['bearer', 'api_key', 'oauth'] as const;
 
@@ -21,6 +22,19 @@ export interface AddFlags {
   readonly scopes?: readonly string[];
 }
 
+/** Where a secret is read from when no file is named. */
+export interface SecretInput {
+  readonly isTerminal: boolean;
+  read(): Promise<string>;
+}
+
+export const standardInput: SecretInput = {
+  get isTerminal() {
+    return process.stdin.isTTY === true;
+  },
+  read: () => text(process.stdin),
+};
+
 /** Encrypts a credential and keeps it with its account. @throws ConfigError that says what is wrong, before anything is changed. */
 export async function addAccount(
   env: Environment,
@@ -33,11 +47,7 @@ export async function addAccount(
   checkFlags(flags);
   await checkName(env, id);
   await using stored = await openStoredAccounts(env);
-  const credential = toCredential(
-    flags,
-    await readSecret(flags.secretFile, input),
-    await readClientSecret(flags, input),
-  );
+  const credential = await readCredential(flags, input);
   const [pool = '', name = ''] = id.split('/');
   const added = await stored.table.add({
     id,
@@ -50,7 +60,7 @@ export async function addAccount(
     state: 'active',
   });
   if (!added) throw new ConfigError([`There is an account ${id} in the database already. Remove it first.`]);
-  terminal.note(`added ${id} (${flags.kind}), sealed with the key ${encryption.currentKeyId}`);
+  terminal.note(`added ${id} (${flags.kind}), encrypted with the key ${encryption.currentKeyId}`);
 }
 
 function checkFlags({ kind, tokenUrl, clientId, clientSecretFile, scopes }: AddFlags): void {
@@ -90,14 +100,37 @@ async function checkName(env: Environment, id: string): Promise<void> {
   }
 }
 
-async function readClientSecret({ clientSecretFile }: AddFlags, input: SecretInput): Promise<Secret | undefined> {
-  return clientSecretFile === undefined ? undefined : readSecret(clientSecretFile, input);
+async function readCredential(flags: AddFlags, input: SecretInput): Promise<Credential> {
+  const { kind, secretFile, clientSecretFile, tokenUrl = '', clientId = '', scopes = [] } = flags;
+  const secret = await readSecret(secretFile, input);
+  if (kind !== 'oauth') return { kind, secret };
+  const clientSecret = clientSecretFile === undefined ? undefined : await readSecret(clientSecretFile, input);
+  return { kind, tokenUrl, clientId, clientSecret, refreshToken: secret, scopes };
 }
 
-function toCredential(
-  { kind, tokenUrl = '', clientId = '', scopes = [] }: AddFlags,
-  secret: Secret,
-  clientSecret: Secret | undefined,
-): Credential {
-  return kind === 'oauth' ? { kind, tokenUrl, clientId, clientSecret, refreshToken: secret, scopes } : { kind, secret };
+/** A secret from a file or standard input, without the line end it may have. @throws ConfigError, which does not repeat it. */
+async function readSecret(path: string | undefined, input: SecretInput): Promise<Secret> {
+  const secret = (await readText(path, input)).trim();
+  if (/^[\x21-\x7e]+$/.test(secret)) return new Secret(secret);
+  throw new ConfigError([
+    secret === ''
+      ? 'The secret is empty.'
+      : 'The secret holds spaces or characters that no secret has. It may have been copied with too much around it.',
+  ]);
+}
+
+async function readText(path: string | undefined, input: SecretInput): Promise<string> {
+  if (path === undefined || path === '-') {
+    if (!input.isTerminal) return input.read();
+    // A terminal would show it, and keep it in its scrollback.
+    throw new ConfigError([
+      'The secret is read from standard input, which is a terminal that would show it. Pipe it in (pass show … | gatewayctl account add …) or use --secret-file.',
+    ]);
+  }
+  try {
+    return await readFile(path, 'utf8');
+  } catch (thrown) {
+    const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
+    throw new ConfigError([`${path}: the file can't be read${reason}.`]);
+  }
 }

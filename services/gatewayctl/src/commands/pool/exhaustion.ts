@@ -35,7 +35,7 @@ export function exhaustionOf(accounts: readonly AccountQuotas[], models: string,
   return whenEmpty(supplies, loadsOf(supplies, nowMs), nowMs) ?? { kind: 'never' };
 }
 
-/** What one account has left. */
+/** What one account has left. The estimate moves it on in time. */
 interface Supply {
   readonly usableFromMs: number;
   readonly windows: readonly RunningWindow[];
@@ -44,8 +44,8 @@ interface Supply {
 interface RunningWindow {
   readonly name: string;
   /** Share of the window, 0 to 1. */
-  readonly left: number;
-  readonly resetsAtMs: number;
+  left: number;
+  resetsAtMs: number;
   readonly lengthMs: number;
 }
 
@@ -91,18 +91,26 @@ const mostSteps = 50_000;
  * when the pool lasts until each window has begun anew: then it does for ever.
  */
 function whenEmpty(supplies: readonly Supply[], loads: Loads, startMs: number): Exhaustion | undefined {
-  const lengths = supplies.flatMap(({ windows }) => windows.map(({ lengthMs }) => lengthMs));
-  const lastMs = startMs + Math.max(...lengths);
+  const lastMs = startMs + Math.max(...supplies.flatMap(({ windows }) => windows.map(({ lengthMs }) => lengthMs)));
   let now = startMs;
-  let current = supplies;
   for (let step = 0; step < mostSteps; step++) {
-    const shares = sharesOf(current, now);
-    if (shares.every((share) => share === 0)) return { kind: 'at', atMs: now, window: mostSpent(current) };
-    const changes = current.flatMap((supply, index) => changesOf(supply, shares[index] ?? 0, loads, now));
+    const shares = sharesOf(supplies, now);
+    if (shares.every((share) => share === 0)) return { kind: 'at', atMs: now, window: mostSpent(supplies) };
+    const running = supplies.flatMap(({ windows }, index) =>
+      windows.map((window) => ({ window, speed: (shares[index] ?? 0) * (loads.get(window.name) ?? 0) })),
+    );
+    const changes = [
+      ...supplies.map(({ usableFromMs }) => usableFromMs),
+      ...running.map(({ window }) => window.resetsAtMs),
+      ...running.flatMap(({ window, speed }) => (speed === 0 ? [] : [now + window.left / speed])),
+    ];
     const next = Math.max(now + 1, Math.min(...changes.filter((atMs) => atMs > now)));
     if (next > lastMs) return undefined;
-    const passed = { fromMs: now, toMs: next };
-    current = current.map((supply, index) => advanced(supply, shares[index] ?? 0, loads, passed));
+    for (const { window, speed } of running) {
+      if (window.resetsAtMs <= next)
+        Object.assign(window, { left: 1, resetsAtMs: window.resetsAtMs + window.lengthMs });
+      else window.left = Math.max(0, window.left - speed * (next - now));
+    }
     now = next;
   }
   return undefined;
@@ -120,28 +128,6 @@ function sharesOf(supplies: readonly Supply[], nowMs: number): readonly number[]
 
 /** Rounding leaves no more than this of what is used up. */
 const nothing = 1e-9;
-
-function changesOf({ usableFromMs, windows }: Supply, share: number, loads: Loads, nowMs: number): readonly number[] {
-  const ofWindows = windows.flatMap(({ name, left, resetsAtMs }) => {
-    const speed = share * (loads.get(name) ?? 0);
-    return speed === 0 ? [resetsAtMs] : [resetsAtMs, nowMs + left / speed];
-  });
-  return [usableFromMs, ...ofWindows];
-}
-
-function advanced(
-  supply: Supply,
-  share: number,
-  loads: Loads,
-  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
-): Supply {
-  const windows = supply.windows.map((window) => {
-    const { name, left, resetsAtMs, lengthMs } = window;
-    if (resetsAtMs <= toMs) return { ...window, left: 1, resetsAtMs: resetsAtMs + lengthMs };
-    return { ...window, left: Math.max(0, left - share * (loads.get(name) ?? 0) * (toMs - fromMs)) };
-  });
-  return { ...supply, windows };
-}
 
 /** The kind of window that is used up on most accounts; empty when none is. */
 function mostSpent(supplies: readonly Supply[]): string {

@@ -1,5 +1,5 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { type Account, AccountState, type Cooldown, type QuotaWindow } from '@gateway/proto/pool/v1/account_pb.js';
+import { type Account, AccountState } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AccountQuotas, type Exhaustion, exhaustionOf, type QuotaUse } from './exhaustion.ts';
 
 /** A pool as it stands, and how long it will last. */
@@ -23,21 +23,23 @@ export interface AccountStanding {
 
 /** The pools of some accounts, by name. */
 export function poolStates(accounts: readonly Account[], nowMs: number): readonly PoolState[] {
-  const byPool = Map.groupBy(accounts, ({ pool }) => pool);
-  return [...byPool]
-    .map(([pool, ofPool]) => toPoolState(pool, ofPool, nowMs))
-    .sort((one, other) => (one.pool < other.pool ? -1 : 1));
+  const byPool = [...Map.groupBy(accounts, ({ pool }) => pool)];
+  return byPool
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([pool, ofPool]) => toPoolState(pool, ofPool.map(toStanding), nowMs));
 }
 
-function toPoolState(pool: string, accounts: readonly Account[], nowMs: number): PoolState {
-  const standings = accounts.map(toStanding);
-  const inService = standings.filter(({ account }) => isInService(account));
+function toPoolState(pool: string, accounts: readonly AccountStanding[], nowMs: number): PoolState {
+  // Disabled and draining accounts take nothing, however much they have left.
+  const inService = accounts.filter(
+    ({ account: { state } }) => state !== AccountState.DISABLED && state !== AccountState.DRAINING,
+  );
   const quotas = inService.map(toQuotas);
   const families = new Set(inService.flatMap((standing) => standing.quotas.map(({ models }) => models)));
   families.delete('');
   return {
     pool,
-    accounts: standings,
+    accounts,
     exhaustion: exhaustionOf(quotas, '', nowMs),
     families: [...families].sort().map((models) => ({ models, exhaustion: exhaustionOf(quotas, models, nowMs) })),
     silentAccounts: inService.filter((standing) => standing.quotas.length === 0).length,
@@ -45,33 +47,21 @@ function toPoolState(pool: string, accounts: readonly Account[], nowMs: number):
 }
 
 function toStanding(account: Account): AccountStanding {
-  const quotas = account.windows.map(toQuotaUse);
-  const left = quotas.filter(({ models }) => models === '').map(({ usedFraction }) => Math.max(0, 1 - usedFraction));
-  return { account, quotas, headroom: left.length === 0 ? undefined : Math.min(...left) };
-}
-
-function toQuotaUse({ name, models, usedFraction, resetsAt, lengthSeconds }: QuotaWindow): QuotaUse {
-  return {
+  const quotas = account.windows.map(({ name, models, usedFraction, resetsAt, lengthSeconds }) => ({
     name,
     models,
     usedFraction,
     resetsAtMs: resetsAt === undefined ? undefined : timestampMs(resetsAt),
     lengthMs: lengthSeconds === 0 ? undefined : lengthSeconds * 1_000,
-  };
+  }));
+  const left = quotas.filter(({ models }) => models === '').map(({ usedFraction }) => Math.max(0, 1 - usedFraction));
+  return { account, quotas, headroom: left.length === 0 ? undefined : Math.min(...left) };
 }
 
-/** Disabled and draining accounts take nothing, however much they have left. */
-function isInService({ state }: Account): boolean {
-  return state !== AccountState.DISABLED && state !== AccountState.DRAINING;
-}
-
+/** Only cooldowns of the whole account keep it. */
 function toQuotas({ account, quotas }: AccountStanding): AccountQuotas {
   const ends = account.cooldowns
-    .filter(isOfWholeAccount)
-    .map(({ until }) => (until === undefined ? 0 : timestampMs(until)));
+    .filter(({ model }) => model === '')
+    .map(({ until }) => (until ? timestampMs(until) : 0));
   return { usableFromMs: Math.max(0, ...ends), quotas };
-}
-
-function isOfWholeAccount({ model }: Cooldown): boolean {
-  return model === '';
 }

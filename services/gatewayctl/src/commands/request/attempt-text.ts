@@ -1,7 +1,6 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { AttemptGivenUp, type LoggedAttempt } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { enumWord } from '../../output/enum-word.ts';
+import { enumWord, timeText } from '../../output/words.ts';
 
 /** How an attempt ended, in one word for a table. */
 export function attemptWord({ result, givenUp }: LoggedAttempt): string {
@@ -14,7 +13,7 @@ export function attemptResultText(attempt: LoggedAttempt): string {
   const { result, givenUp, upstreamStatus, retryAt, firstByte } = attempt;
   if (givenUp !== AttemptGivenUp.UNSPECIFIED) return givenUpTexts[givenUp];
   const status = upstreamStatus === 0 || result === AttemptResult.SUCCEEDED ? '' : ` (${upstreamStatus})`;
-  const until = retryAt === undefined ? '' : `; the account is free again at ${timestampDate(retryAt).toISOString()}`;
+  const until = retryAt === undefined ? '' : `; the account is free again at ${timeText(retryAt)}`;
   const broken = firstByte !== undefined && isFailure(result) ? ' in the middle of the answer' : '';
   return `${resultTexts[result]}${status}${broken}${until}.`;
 }

@@ -1,4 +1,3 @@
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   type LoggedAttempt,
@@ -7,29 +6,45 @@ import {
   RequestEnding,
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { durationText } from '../../output/duration-text.ts';
-import { formatTable } from '../../output/table.ts';
+import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { type Columns, formatRecords, formatTable } from '../../output/table.ts';
+import { durationText, enumWord, timeText } from '../../output/words.ts';
 import { attemptResultText, attemptWord } from './attempt-text.ts';
-import { tokensText } from './tokens-text.ts';
 
 /** A request for a person: what it was, how it went from account to account, and why. */
 export function requestText(request: RequestLogged): string {
   const { attempts, noAccount } = request;
-  const sentences = [
-    ...attempts.map((attempt, index) => `${index + 1}. ${attemptSentence(attempt)}${skippedText(attempt.skipped)}`),
-    ...(noAccount === undefined
-      ? []
-      : [`${noAccountSentence(noAccount, attempts.length)}${skippedText(noAccount.skipped)}`]),
-  ];
-  return [headText(request), attempts.length === 0 ? '' : attemptsTable(attempts), sentences.map(line).join('')]
-    .filter((part) => part !== '')
-    .join('\n');
+  const sentences = attempts.map((attempt, index) => `${index + 1}. ${attemptSentence(attempt)}\n`);
+  if (noAccount !== undefined) sentences.push(`${noAccountSentence(noAccount, attempts.length)}\n`);
+  const table = attempts.length === 0 ? '' : formatRecords(attemptColumns, [...attempts.entries()]);
+  return [headText(request), table, sentences.join('')].filter((part) => part !== '').join('\n');
 }
 
 /** How a request ended, in a few words: "failed with 429 pool_exhausted". */
 export function endingText({ ending, status, errorCode, moved, slow }: RequestLogged): string {
-  const traits = [moved ? 'moved' : '', slow ? 'slow' : ''].filter((trait) => trait !== '').join(', ');
+  const traits = [...(moved ? ['moved'] : []), ...(slow ? ['slow'] : [])].join(', ');
   return `${endingWords[ending]} with ${status}${errorCode === '' ? '' : ` ${errorCode}`}${traits === '' ? '' : ` (${traits})`}`;
+}
+
+/** How long after its beginning something came; a dash when it did not. */
+export function afterText(ms: number | undefined, beginMs = 0): string {
+  return ms === undefined ? '–' : durationText(ms - beginMs);
+}
+
+/** What the ledger has of a request, which is less than the log had. */
+export function ledgerText(request: UsageRecorded): string {
+  const { requestId, admittedAt, tokenId, endpoint, provider, model, outcome, localDay } = request;
+  return formatTable(
+    ['request', requestId],
+    [
+      ['admitted', `${timeText(admittedAt, 'unknown')} (counted to ${localDay})`],
+      ['token', tokenId],
+      ['endpoint', endpoint],
+      ['model', provider === '' ? 'no provider answered' : `${model} of ${provider}`],
+      ['outcome', enumWord(Outcome, outcome)],
+      ['tokens', tokensText(request)],
+    ],
+  );
 }
 
 const endingWords: Readonly<Record<RequestEnding, string>> = {
@@ -46,7 +61,7 @@ function headText(request: RequestLogged): string {
     ['request', requestId],
     [
       ...(clientRequestId === '' ? [] : [['client calls it', clientRequestId]]),
-      ['received', isoTime(receivedAt)],
+      ['received', timeText(receivedAt, 'unknown')],
       ['token', tokenId],
       ['endpoint', endpoint],
       ['model', model === '' ? 'not known: the body was not read' : model],
@@ -57,61 +72,67 @@ function headText(request: RequestLogged): string {
   );
 }
 
+/** "1200 in (1000 of them cached), 80 out (20 of them reasoning)" */
+function tokensText(usage: Omit<NonNullable<RequestLogged['usage']>, `$${string}`>): string {
+  const { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated } = usage;
+  const cached = cachedTokens === 0n ? '' : ` (${cachedTokens} of them cached)`;
+  const reasoning = reasoningTokens === 0n ? '' : ` (${reasoningTokens} of them reasoning)`;
+  return `${inputTokens} in${cached}, ${outputTokens} out${reasoning}${estimated ? ', estimated' : ''}`;
+}
+
 function timesText({ moments }: RequestLogged): string {
   if (moments === undefined) return '';
   const { admitted, bodyRead, waitedForRoom, firstAttempt, firstByte, ended } = moments;
-  const parts: readonly (readonly [string, number | undefined])[] = [
-    ['admitted', admitted],
-    ['body read', bodyRead],
-    ['first attempt', firstAttempt],
-    ['first byte', firstByte],
-    ['ended', ended],
-  ];
-  const steps = parts.flatMap(([what, ms]) => (ms === undefined ? [] : [`${what} after ${durationText(ms)}`]));
+  const times = Object.entries({
+    admitted,
+    'body read': bodyRead,
+    'first attempt': firstAttempt,
+    'first byte': firstByte,
+    ended,
+  });
+  const known = times.flatMap(([what, ms]) => (ms === undefined ? [] : [`${what} after ${durationText(ms)}`]));
   const waited = waitedForRoom < 1 ? [] : [`waited ${durationText(waitedForRoom)} for room for its body`];
-  return [...steps, ...waited].join(', ');
+  return [...known, ...waited].join(', ');
 }
 
-function attemptsTable(attempts: readonly LoggedAttempt[]): string {
-  return formatTable(
-    ['attempt', 'account', 'model', 'result', 'status', 'began after', 'first byte', 'took'],
-    attempts.map((attempt, index) => [
-      String(index + 1),
-      attempt.accountId,
-      attempt.model,
-      attemptWord(attempt),
-      attempt.upstreamStatus === 0 ? '–' : String(attempt.upstreamStatus),
-      durationText(attempt.acquired),
-      attempt.firstByte === undefined ? '–' : durationText(attempt.firstByte - attempt.acquired),
-      attempt.ended === undefined ? '–' : durationText(attempt.ended - attempt.acquired),
-    ]),
-  );
-}
+const attemptColumns: Columns<readonly [number, LoggedAttempt]> = {
+  attempt: ([index]) => String(index + 1),
+  account: ([, { accountId }]) => accountId,
+  model: ([, { model }]) => model,
+  result: ([, attempt]) => attemptWord(attempt),
+  status: ([, { upstreamStatus }]) => (upstreamStatus === 0 ? '–' : String(upstreamStatus)),
+  'began after': ([, { acquired }]) => durationText(acquired),
+  'first byte': ([, { firstByte, acquired }]) => afterText(firstByte, acquired),
+  took: ([, { ended, acquired }]) => afterText(ended, acquired),
+};
 
 function attemptSentence(attempt: LoggedAttempt): string {
-  const { accountId, reason, amended, asked, acquired } = attempt;
+  const { accountId, reason, amended, asked, acquired, skipped } = attempt;
   const why = reason === '' ? '' : ` (${reason})`;
-  const waited =
-    acquired - asked < slowAcquireMs ? '' : `, for which the broker took ${durationText(acquired - asked)}`;
+  const waitedMs = acquired - asked;
+  const waited = waitedMs < slowAcquireMs ? '' : `, for which the broker took ${durationText(waitedMs)}`;
   const amendment = amended === '' ? '' : ` It was sent again without what the provider refused (${amended}).`;
-  return `It went to ${accountId}${why}${waited}. ${attemptResultText(attempt)}${amendment}`;
+  return `It went to ${accountId}${why}${waited}. ${attemptResultText(attempt)}${amendment}${skippedText(skipped)}`;
 }
 
 /** An answer of the broker takes a millisecond or two. */
 const slowAcquireMs = 50;
 
-function noAccountSentence({ cause, retryAt, reason, asked, answered }: NoAccount, attempts: number): string {
-  const more = attempts === 0 ? 'No account took it' : 'No other account took it';
-  const until = retryAt === undefined ? '' : `, the first of them until ${isoTime(retryAt)}`;
+function noAccountSentence(noAccount: NoAccount, attempts: number): string {
+  const who = attempts === 0 ? 'No account took it' : 'No other account took it';
+  return `${who}: ${noAccountReason(noAccount)}.${skippedText(noAccount.skipped)}`;
+}
+
+function noAccountReason({ cause, retryAt, reason, asked, answered }: NoAccount): string {
   switch (cause) {
     case NoAccountCause.EXHAUSTED:
-      return `${more}: all that could are limited${until}.`;
+      return `all that could are limited${retryAt === undefined ? '' : `, the first of them until ${timeText(retryAt)}`}`;
     case NoAccountCause.UNKNOWN_MODEL:
-      return `${more}: there is no such model, or not on this endpoint.`;
+      return 'there is no such model, or not on this endpoint';
     case NoAccountCause.BROKER_AWAY:
-      return `${more}: the broker did not answer within ${durationText(answered - asked)}.`;
+      return `the broker did not answer within ${durationText(answered - asked)}`;
     default:
-      return `${more}: ${reason === '' ? 'none that could is available, for other reasons than limits' : reason}.`;
+      return reason === '' ? 'none that could is available, for other reasons than limits' : reason;
   }
 }
 
@@ -119,12 +140,4 @@ function skippedText(skipped: readonly SkippedAccounts[]): string {
   if (skipped.length === 0) return '';
   const groups = skipped.map(({ pool, model, reason, count }) => `${count} of ${pool} for ${model}: ${reason}`);
   return ` Passed over: ${groups.join('; ')}.`;
-}
-
-function isoTime(time: Timestamp | undefined): string {
-  return time === undefined ? 'unknown' : timestampDate(time).toISOString();
-}
-
-function line(text: string): string {
-  return `${text}\n`;
 }

@@ -9,8 +9,8 @@ import {
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
 import { RememberingTerminal } from '../../output/__fixtures__/remembering-terminal.ts';
+import { showRequest } from '../request.ts';
 import { movedId, movedRequest, reportOf } from './__fixtures__/moved-request.ts';
-import { showRequest } from './show-request.ts';
 
 async function shown(
   logs: readonly RequestLogged[],

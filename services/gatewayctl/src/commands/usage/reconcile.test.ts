@@ -69,7 +69,7 @@ describe('gatewayctl usage reconcile', () => {
     expect(result).toEqual({ differencesLeft: false, notCompared: false });
   });
 
-  it('asks for the tokens that used something where nobody can list them', async () => {
+  it('asks for the tokens that used something where tokens can not be listed', async () => {
     await using world = await openUsageWorld();
     await world.record(usageEvent('a', '2026-11-20'), usageEvent('b', '2026-11-12'));
     const { limiter, asked } = answeringLimiter(() => ({ usedTokensBefore: 15n, usedTokensAfter: 15n }));

@@ -1,8 +1,8 @@
 import type { ReconcileDayResponse, SumDifference } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { addLocalDays, type Clock, type LocalDay, localDayOf } from '@gateway/time';
-import { servedBy } from '../../control-plane/unimplemented.ts';
-import type { UsagePlane } from '../../control-plane/usage-plane.ts';
+import type { UsagePlane } from '../../control-plane/control-plane.ts';
+import { servedBy } from '../../output/failures.ts';
 import type { Terminal } from '../../output/terminal.ts';
 import { reconcileCounters } from './reconcile-counters.ts';
 

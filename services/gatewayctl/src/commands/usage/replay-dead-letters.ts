@@ -1,8 +1,7 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt';
-import type { DeadLetter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { servedBy } from '../../control-plane/unimplemented.ts';
-import type { UsagePlane } from '../../control-plane/usage-plane.ts';
+import { pagesOf, type UsagePlane } from '../../control-plane/control-plane.ts';
+import { servedBy } from '../../output/failures.ts';
 import type { Terminal } from '../../output/terminal.ts';
+import { timeText } from '../../output/words.ts';
 
 const callOptions = { timeoutMs: 60_000 };
 
@@ -13,24 +12,22 @@ export async function replayDeadLetters(
   terminal: Terminal,
 ): Promise<void> {
   const totals = { replayed: 0, duplicates: 0, stillDead: 0 };
-  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-    const call = ledger.replayDeadLetters({ dryRun, pageToken }, callOptions);
-    const page: Awaited<typeof call> = await servedBy('usage-ingest', call);
+  const pages = pagesOf((pageToken) =>
+    servedBy('usage-ingest', ledger.replayDeadLetters({ dryRun, pageToken }, callOptions)),
+  );
+  for await (const page of pages) {
     totals.replayed += page.replayed;
     totals.duplicates += page.duplicates;
     totals.stillDead += page.stillDead.length;
-    await terminal.print(page.stillDead.map(letterText).join(''));
-    pageToken = page.nextPageToken === '' ? undefined : page.nextPageToken;
-    if (pageToken !== undefined)
+    const letters = page.stillDead.map(
+      ({ deadLetterId, receivedAt, reason }) => `${deadLetterId}  ${timeText(receivedAt)}  ${reason}\n`,
+    );
+    await terminal.print(letters.join(''));
+    if (page.nextPageToken !== '')
       terminal.note(`${totals.replayed + totals.duplicates + totals.stillDead} letters read`);
   }
   const [replayed, deleted] = dryRun ? ['would be recorded', 'would be deleted'] : ['recorded', 'deleted'];
   await terminal.print(
     `${totals.replayed} ${replayed}, ${totals.duplicates} in the ledger already and ${deleted}, ${totals.stillDead} still dead.\n`,
   );
-}
-
-function letterText({ deadLetterId, receivedAt, reason }: DeadLetter): string {
-  const at = receivedAt === undefined ? '' : timestampDate(receivedAt).toISOString();
-  return `${deadLetterId}  ${at}  ${reason}\n`;
 }

@@ -1,3 +1,5 @@
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+
 /** A duration as a person reads it: "3.2 ms", "120 ms", "2.1 s", "12 min", "5 h 20 min", "3 d 4 h". */
 export function durationText(ms: number): string {
   if (ms < 9.95) return `${ms.toFixed(1)} ms`;
@@ -7,4 +9,13 @@ export function durationText(ms: number): string {
   if (minutes < 60) return `${minutes} min`;
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** The name of an enum's value in lower case: `rate_limited`. */
+export function enumWord(names: Readonly<Record<number, string>>, value: number): string {
+  return (names[value] ?? 'unknown').toLowerCase();
+}
+
+export function timeText(time: Timestamp | undefined, otherwise = ''): string {
+  return time === undefined ? otherwise : timestampDate(time).toISOString();
 }

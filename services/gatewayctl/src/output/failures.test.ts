@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { connectClient } from '@gateway/rpc/connect-client';
 import { expect, it } from 'vitest';
-import { failureText } from './failure-text.ts';
+import { failureText } from './failures.ts';
 
 it('names the setting when the gateway does not take calls under the name in its address', async () => {
   const server = createServer((_, response) => response.writeHead(403, { 'content-type': 'text/plain' }).end('no'));

@@ -1,0 +1,37 @@
+import { ConfigError } from '@gateway/config';
+
+/** Ends a process that could not start, with what a person needs to know on standard error. */
+export function endFailedStart(name: string, thrown: unknown): void {
+  process.stderr.write(`${startFailureText(name, thrown)}\n`);
+  endFailedProcess();
+}
+
+/** A start that failed in another process, in the words of that process. */
+export class StartFailure extends Error {
+  override readonly name = 'StartFailure';
+}
+
+/** For the person who started a process that could not start: what is wrong, and what to do. */
+export function startFailureText(name: string, thrown: unknown): string {
+  if (thrown instanceof ConfigError) {
+    return [`${name} can't start:`, ...thrown.problems.map((problem) => `  - ${problem}`)].join('\n');
+  }
+  if (thrown instanceof StartFailure) return thrown.message;
+  if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EADDRINUSE') {
+    const { address = 'the address', port = '' } = thrown as { readonly address?: string; readonly port?: number | '' };
+    return `${name} can't start: ${address}:${port} is taken by another process. Stop it, or choose another port (PORT, ADMIN_PORT, GRPC_PORT).`;
+  }
+  return `${name} can't start: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+}
+
+/**
+ * Ends a process that can't do its work, with an exit code that says so. It ends as soon as nothing is under way; a call that
+ * hangs in the operating system, such as one on a mount that is out of reach, would keep it for ever, even through
+ * `process.exit()`: after a while it is killed.
+ */
+export function endFailedProcess(): void {
+  process.exitCode = 1;
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), graceMs).unref();
+}
+
+const graceMs = 2_000;
