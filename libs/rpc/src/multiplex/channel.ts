@@ -4,12 +4,11 @@ import { isIPv6 } from 'node:net';
 import { type DescMethod, type DescService, fromBinary, type Message } from '@bufbuild/protobuf';
 import { MultiplexService, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { type ChannelCredentials, credentials, Client as GrpcClient, Metadata } from '@grpc/grpc-js';
-import type { CallScope } from '../call-scope.ts';
+import { ResponseStream } from '../call-scope.ts';
 import { RpcError } from '../errors.ts';
 import { grpcMethod } from '../grpc/definition.ts';
 import { clientOptions } from '../grpc/options.ts';
-import { answersOnce, encoded, encodedAll, isStream, pathOf } from '../methods.ts';
-import { ResponseStream } from '../response-stream.ts';
+import { answersOnce, encoded, isStream, mapped, pathOf } from '../methods.ts';
 import type { CallOptions, Client } from '../service-types.ts';
 import { ClientSession } from './client-session.ts';
 import { Replicas } from './replicas.ts';
@@ -55,36 +54,40 @@ type ReadyReplicas = Pick<Replicas, 'pick' | 'untilReady'>;
 /** A client whose calls go to sessions of `replicas`. */
 export function clientOf<S extends DescService>(service: S, replicas: ReadyReplicas): Client<S> {
   const calls = service.methods.map((method) => {
-    const begin = (request: object, options: CallOptions = {}) =>
-      new ResponseStream(options, (scope) => responses(replicas, { method, request, scope, ...options }));
-    const only = async (request: object, options?: CallOptions) => {
-      for await (const response of begin(request, options)) return response;
+    const toResponse = (bytes: Uint8Array): Message => fromBinary(method.output, bytes);
+    const stream = (request: object, options: CallOptions = {}) =>
+      new ResponseStream(
+        options,
+        ({ signal }) => responses(replicas, method, request, { ...options, signal }),
+        toResponse,
+      );
+    const single = async (request: object, options?: CallOptions) => {
+      for await (const response of stream(request, options)) return response;
       throw new RpcError('internal', 'The service answered without a message.');
     };
-    return [method.localName, answersOnce(method) ? only : begin];
+    return [method.localName, answersOnce(method) ? single : stream];
   });
   // Each entry follows the descriptor's kind, which is what Client<S> is derived from.
   return Object.fromEntries(calls) as Client<S>;
 }
 
-interface CallOfMethod {
-  readonly method: DescMethod;
-  /** A message, or an iterable of messages. */
-  readonly request: object;
-  readonly scope: CallScope;
-  readonly timeoutMs?: number | undefined;
-}
-
+/** @param request a message, or an iterable of messages */
 async function* responses(
   replicas: ReadyReplicas,
-  { method, request, scope, timeoutMs }: CallOfMethod,
-): AsyncGenerator<Message, undefined> {
+  method: DescMethod,
+  request: object,
+  { signal, timeoutMs }: CallOptions & { readonly signal: AbortSignal },
+): AsyncGenerator<Uint8Array, undefined> {
   let session = replicas.pick();
-  for (; session === undefined; session = replicas.pick()) await scope.race(replicas.untilReady());
-  const single = isStream(request) ? undefined : encoded(method.input, request);
-  const call = session.start({ path: pathOf(method), timeoutMs, request: single, signal: scope.signal });
-  if (isStream(request)) void call.sendAll(encodedAll(method.input, request));
-  for await (const response of call.responses) yield fromBinary(method.output, response);
+  for (; session === undefined; session = replicas.pick()) {
+    await replicas.untilReady();
+    signal.throwIfAborted();
+  }
+  const encode = (fields: object) => encoded(method.input, fields);
+  const single = isStream(request) ? undefined : encode(request);
+  const call = session.start({ path: pathOf(method), timeoutMs, request: single, signal });
+  if (isStream(request)) void call.sendAll(mapped(request, encode));
+  yield* call.responses;
 }
 
 /** Resolves once the replica has accepted the stream. */

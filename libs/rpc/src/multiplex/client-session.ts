@@ -1,7 +1,7 @@
 import type { Frame, OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { fromCallFailure, RpcError } from '../errors.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
-import { frameOf, MessageQueue, MessageSender } from './flow-control.ts';
+import { CallMessages } from './call-messages.ts';
 
 /** A stream of calls as grpc-js has it on the side of the client. */
 export interface ClientBatchStream extends BatchStream, AsyncIterable<Pick<OpenResponse, 'frames'>> {
@@ -45,13 +45,13 @@ export class ClientSession {
 
   start({ path, timeoutMs, request, signal }: NewCall): ClientCall {
     const id = ++this.#lastCallId;
-    const call = new ClientCall(id, this.#writer, signal, () => {
+    const messages = new CallMessages(id, this.#writer);
+    const call = new ClientCall(messages, signal, () => {
       this.#calls.delete(id);
       if (this.#isClosing) this.close();
     });
     this.#calls.set(id, call);
-    const start = { path, timeoutMs: wireMs(timeoutMs), ...(request !== undefined && { request }) };
-    this.#writer.send(frameOf(id, { case: 'start', value: start }));
+    messages.send({ case: 'start', value: { path, timeoutMs: wireMs(timeoutMs), request } });
     return call;
   }
 
@@ -72,7 +72,7 @@ export class ClientSession {
     this.#stream.cancel();
     this.#closing.resolve();
     const lost = new RpcError('unavailable', 'The connection to the service was lost.', { cause });
-    for (const call of [...this.#calls.values()]) call.end({ failure: lost });
+    for (const call of [...this.#calls.values()]) call.end(lost);
   }
 
   #onFrame(frame: Frame): void {
@@ -82,52 +82,48 @@ export class ClientSession {
 }
 
 /** One call from the side of its caller. It ends once: answered, failed, cancelled, or with its stream. */
-export class ClientCall {
-  readonly responses: MessageQueue;
-  readonly #id: number;
-  readonly #writer: BatchWriter;
-  readonly #sender: MessageSender;
+class ClientCall {
+  readonly responses: CallMessages;
+  readonly #signal: AbortSignal;
   readonly #onEnd: () => void;
-  readonly #ended = new AbortController();
 
-  constructor(id: number, writer: BatchWriter, signal: AbortSignal, onEnd: () => void) {
-    this.#id = id;
-    this.#writer = writer;
+  constructor(messages: CallMessages, signal: AbortSignal, onEnd: () => void) {
+    this.responses = messages;
+    this.#signal = signal;
     this.#onEnd = onEnd;
-    this.#sender = new MessageSender(id, writer);
-    this.responses = new MessageQueue(id, writer);
-    signal.addEventListener('abort', () => this.#cancel(signal.reason), { once: true, signal: this.#ended.signal });
+    signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   /** Sends the requests of a method that takes many. A source that throws cancels the call. */
   async sendAll(requests: AsyncIterable<Uint8Array>): Promise<void> {
     try {
-      await this.#sender.sendAll(requests, this.#ended.signal);
+      await this.responses.sendAll(requests);
     } catch (cause) {
       this.#cancel(new RpcError('cancelled', 'The source of the requests failed.', { cause }));
     }
   }
 
-  onFrame({ content, isLast }: Frame): void {
-    if (content.case === 'creditBytes') this.#sender.addCredit(content.value);
-    if (content.case === 'failure') return this.end({ failure: fromCallFailure(content.value) });
-    if (content.case === 'message' && !this.responses.push(content.value)) {
+  onFrame(frame: Frame): void {
+    if (frame.content.case === 'failure') return this.end(fromCallFailure(frame.content.value));
+    if (!this.responses.onFrame(frame)) {
       return this.#cancel(new RpcError('internal', 'The server sent more than it may.'));
     }
-    if (isLast) this.end();
+    if (frame.isLast) this.end();
   }
 
-  end(end: { readonly failure?: unknown } = {}): void {
-    if (this.#ended.signal.aborted) return;
-    this.#ended.abort();
-    this.responses.end(end);
+  end(failure?: Error): void {
+    if (this.responses.isClosed) return;
+    this.#signal.removeEventListener('abort', this.#onAbort);
+    this.responses.close(failure);
     this.#onEnd();
   }
 
-  #cancel(failure: unknown): void {
-    if (this.#ended.signal.aborted) return;
-    this.#writer.send(frameOf(this.#id, { case: 'cancel', value: {} }));
-    this.end({ failure });
+  readonly #onAbort = (): void => this.#cancel(this.#signal.reason);
+
+  #cancel(failure: Error): void {
+    if (this.responses.isClosed) return;
+    this.responses.send({ case: 'cancel', value: {} });
+    this.end(failure);
   }
 }
 

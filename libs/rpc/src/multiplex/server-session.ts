@@ -2,10 +2,10 @@ import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
 import type { Frame, OpenRequest, Start } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { CallScope } from '../call-scope.ts';
 import { isFault, type OnFault, RpcError, requestIdOf, statusNumber, toCallFailure } from '../errors.ts';
-import { decodedAll, encoded, encodedAll, handlerOf, type MethodHandler, pathOf } from '../methods.ts';
+import { encoded, handlerOf, type MethodHandler, mapped, pathOf } from '../methods.ts';
 import type { ServiceRoute } from '../service-types.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
-import { frameOf, MessageQueue, MessageSender } from './flow-control.ts';
+import { CallMessages, frameOf } from './call-messages.ts';
 
 export interface ServedMethod {
   readonly method: DescMethod;
@@ -66,13 +66,13 @@ export class ServerSession {
   #start(id: number, { path, timeoutMs, request }: Start): void {
     if (id <= this.#lastCallId) throw new RpcError('internal', 'An id of a call was used twice.');
     this.#lastCallId = id;
+    const messages = new CallMessages(id, this.#writer);
     const served = this.#options.methods.get(path);
     if (served === undefined) {
       const message = `The server does not implement the method ${path}`;
-      const failure = { status: statusNumber.UNIMPLEMENTED, message };
-      return this.#writer.send(frameOf(id, { case: 'failure', value: failure }));
+      return messages.send({ case: 'failure', value: { status: statusNumber.UNIMPLEMENTED, message } });
     }
-    const call = new ServerCall(id, served, this.#writer, timeoutMs);
+    const call = new ServerCall(served, messages, timeoutMs);
     this.#calls.set(id, call);
     const running = call.run(request, this.#options.onFault).finally(() => {
       this.#calls.delete(id);
@@ -84,53 +84,46 @@ export class ServerSession {
 
 /** One call from the side of its handler. */
 class ServerCall {
-  readonly #id: number;
   readonly #served: ServedMethod;
-  readonly #writer: BatchWriter;
-  readonly #sender: MessageSender;
-  readonly #requests: MessageQueue;
+  readonly #messages: CallMessages;
   readonly #scope: CallScope;
 
-  constructor(id: number, served: ServedMethod, writer: BatchWriter, timeoutMs: number) {
-    this.#id = id;
+  constructor(served: ServedMethod, messages: CallMessages, timeoutMs: number) {
     this.#served = served;
-    this.#writer = writer;
-    this.#sender = new MessageSender(id, writer);
-    this.#requests = new MessageQueue(id, writer);
+    this.#messages = messages;
     this.#scope = new CallScope({ timeoutMs: timeoutMs === 0 ? undefined : timeoutMs });
+    const { signal } = this.#scope;
+    signal.addEventListener('abort', () => messages.close(signal.reason), { once: true });
   }
 
-  onFrame({ content, isLast }: Frame): void {
-    if (content.case === 'cancel') return this.cancel();
-    if (content.case === 'creditBytes') this.#sender.addCredit(content.value);
-    if (content.case === 'message' && !this.#requests.push(content.value)) {
-      throw new RpcError('internal', 'The client sent more than it may.');
-    }
-    if (isLast) this.#requests.end();
+  onFrame(frame: Frame): void {
+    if (frame.content.case === 'cancel') return this.cancel();
+    if (!this.#messages.onFrame(frame)) throw new RpcError('internal', 'The client sent more than it may.');
   }
 
   /** The caller gave up, or is gone. */
   cancel(): void {
     this.#scope.cancel();
-    this.#requests.end({ failure: this.#scope.signal.reason });
   }
 
   /** Calls the handler and sends what it answers. Never rejects. */
   async run(request: Uint8Array | undefined, onFault: OnFault | undefined): Promise<void> {
     using scope = this.#scope;
     const { method, handler } = this.#served;
+    const decode = (bytes: Uint8Array): object => fromBinary(method.input, bytes);
+    const encode = (response: object) => encoded(method.output, response);
     let input: object | undefined;
     try {
-      input = request === undefined ? decodedAll(method.input, this.#requests) : fromBinary(method.input, request);
+      input = request === undefined ? mapped(this.#messages, decode) : decode(request);
       if (handler.answersOnce) {
         const response = await scope.race(Promise.resolve(handler.handle(input, scope)));
-        this.#writer.send(frameOf(this.#id, { case: 'message', value: encoded(method.output, response) }, true));
+        this.#messages.send({ case: 'message', value: encode(response) }, true);
       } else {
-        await this.#sender.sendAll(encodedAll(method.output, handler.handle(input, scope)), scope.signal);
+        await this.#messages.sendAll(mapped(handler.handle(input, scope), encode));
       }
     } catch (thrown) {
       if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(input));
-      this.#writer.send(frameOf(this.#id, { case: 'failure', value: toCallFailure(thrown) }));
+      this.#messages.send({ case: 'failure', value: toCallFailure(thrown) });
     }
   }
 }

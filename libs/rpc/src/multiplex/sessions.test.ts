@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { type CallContext, serviceRoute } from '../service-types.ts';
 import { MemoryStream } from './__fixtures__/memory-stream.ts';
 import { PlayService } from './__fixtures__/play-service.ts';
+import { frameOf, windowBytes } from './call-messages.ts';
 import { clientOf } from './channel.ts';
 import { ClientSession } from './client-session.ts';
-import { frameOf, windowBytes } from './flow-control.ts';
 import { ServerSession, servedMethods } from './server-session.ts';
 
 interface Value {
