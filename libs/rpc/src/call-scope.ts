@@ -3,7 +3,9 @@ import type { CallContext, CallOptions } from './service-types.ts';
 
 /** The lifetime of one call: its caller's signal and deadline, and the signal of all that works on it. */
 export class CallScope implements CallContext, Disposable {
-  readonly #controller = new AbortController();
+  #controller: AbortController | undefined;
+  /** Why the call is over. */
+  #reason: RpcError | undefined;
   readonly #callerSignal: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
   #rejectWait: ((reason: unknown) => void) | undefined;
@@ -15,8 +17,10 @@ export class CallScope implements CallContext, Disposable {
     if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.#abort(tooLate(timeoutMs)), timeoutMs);
   }
 
-  /** Aborted with an RpcError when the caller gives the call up, its deadline passes, or the call has ended. */
+  /** Made when it is asked for. Aborted with an RpcError when the caller gives the call up, its deadline passes, or the call has ended. */
   get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason);
     return this.#controller.signal;
   }
 
@@ -31,8 +35,12 @@ export class CallScope implements CallContext, Disposable {
     return new Promise((resolve, reject) => {
       work.then(resolve, reject);
       this.#rejectWait = reject;
-      if (this.signal.aborted) reject(this.signal.reason);
+      if (this.#reason !== undefined) reject(this.#reason);
     });
+  }
+
+  throwIfOver(): void {
+    if (this.#reason !== undefined) throw this.#reason;
   }
 
   /** The call has ended. */
@@ -43,8 +51,9 @@ export class CallScope implements CallContext, Disposable {
   }
 
   #abort(reason: RpcError): void {
-    if (this.signal.aborted) return;
-    this.#controller.abort(reason);
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
     this.#rejectWait?.(reason);
   }
 }
@@ -102,7 +111,7 @@ export class ResponseStream<S, T> implements AsyncIterableIterator<T, undefined>
   }
 
   #start(scope: CallScope): AsyncIterator<S> {
-    scope.signal.throwIfAborted();
+    scope.throwIfOver();
     return this.#begin(scope)[Symbol.asyncIterator]();
   }
 }

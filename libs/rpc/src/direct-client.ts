@@ -26,7 +26,7 @@ export function directClientOf<S extends DescService>(routes: readonly ServiceRo
 function single(method: DescMethod, handle: SingleHandler) {
   return async (request: object, options?: CallOptions): Promise<Message> => {
     using scope = new CallScope(options);
-    scope.signal.throwIfAborted();
+    scope.throwIfOver();
     // A handler that ignores its signal does not hold up its caller.
     const response = await scope.race(Promise.resolve(handle(requestOf(method, request), scope)));
     return toMessage(method.output, response);

@@ -34,10 +34,6 @@ export class CallMessages implements AsyncIterable<Uint8Array> {
     this.#writer = writer;
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
   send(content: Content, isLast = false): void {
     this.#writer.send(frameOf(this.#callId, content, isLast));
   }

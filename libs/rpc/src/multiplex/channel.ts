@@ -84,10 +84,8 @@ async function* responses(
     signal.throwIfAborted();
   }
   const encode = (fields: object) => encoded(method.input, fields);
-  const single = isStream(request) ? undefined : encode(request);
-  const call = session.start({ path: pathOf(method), timeoutMs, request: single, signal });
-  if (isStream(request)) void call.sendAll(mapped(request, encode));
-  yield* call.responses;
+  const bytes = isStream(request) ? mapped(request, encode) : encode(request);
+  yield* session.start({ path: pathOf(method), timeoutMs, request: bytes, signal });
 }
 
 /** Resolves once the replica has accepted the stream. */

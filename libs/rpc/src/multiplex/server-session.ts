@@ -30,7 +30,6 @@ export class ServerSession {
   readonly #options: ServerSessionOptions;
   readonly #writer: BatchWriter;
   readonly #calls = new Map<number, ServerCall>();
-  readonly #running = new Set<Promise<void>>();
   #lastCallId = 0;
 
   constructor(stream: BatchStream, options: ServerSessionOptions) {
@@ -45,11 +44,11 @@ export class ServerSession {
   async serve(batches: AsyncIterable<Pick<OpenRequest, 'frames'>>): Promise<void> {
     try {
       for await (const { frames } of batches) for (const frame of frames) this.#onFrame(frame);
-      await Promise.all(this.#running);
+      await Promise.all([...this.#calls.values()].map(({ ended }) => ended));
       this.#writer.end();
     } finally {
       // Their handlers end by their signals.
-      for (const call of this.#calls.values()) call.cancel();
+      for (const { scope } of this.#calls.values()) scope.cancel();
     }
   }
 
@@ -59,71 +58,59 @@ export class ServerSession {
   }
 
   #onFrame(frame: Frame): void {
-    if (frame.content.case === 'start') this.#start(frame.callId, frame.content.value);
-    else this.#calls.get(frame.callId)?.onFrame(frame);
+    const { callId, content } = frame;
+    if (content.case === 'start') return this.#start(callId, content.value);
+    const call = this.#calls.get(callId);
+    if (content.case === 'cancel') call?.scope.cancel();
+    else if (call?.messages.onFrame(frame) === false)
+      throw new RpcError('internal', 'The client sent more than it may.');
   }
 
   #start(id: number, { path, timeoutMs, request }: Start): void {
     if (id <= this.#lastCallId) throw new RpcError('internal', 'An id of a call was used twice.');
     this.#lastCallId = id;
     const messages = new CallMessages(id, this.#writer);
-    const served = this.#options.methods.get(path);
+    const { methods, onFault } = this.#options;
+    const served = methods.get(path);
     if (served === undefined) {
       const message = `The server does not implement the method ${path}`;
       return messages.send({ case: 'failure', value: { status: statusNumber.UNIMPLEMENTED, message } });
     }
-    const call = new ServerCall(served, messages, timeoutMs);
-    this.#calls.set(id, call);
-    const running = call.run(request, this.#options.onFault).finally(() => {
-      this.#calls.delete(id);
-      this.#running.delete(running);
-    });
-    this.#running.add(running);
+    const scope = new CallScope({ timeoutMs: timeoutMs === 0 ? undefined : timeoutMs });
+    scope.signal.addEventListener('abort', () => messages.close(scope.signal.reason), { once: true });
+    const ended = answer(served, { request, messages, scope, onFault }).finally(() => this.#calls.delete(id));
+    this.#calls.set(id, { messages, scope, ended });
   }
 }
 
-/** One call from the side of its handler. */
-class ServerCall {
-  readonly #served: ServedMethod;
-  readonly #messages: CallMessages;
-  readonly #scope: CallScope;
+interface ServerCall {
+  readonly messages: CallMessages;
+  readonly scope: CallScope;
+  readonly ended: Promise<unknown>;
+}
 
-  constructor(served: ServedMethod, messages: CallMessages, timeoutMs: number) {
-    this.#served = served;
-    this.#messages = messages;
-    this.#scope = new CallScope({ timeoutMs: timeoutMs === 0 ? undefined : timeoutMs });
-    const { signal } = this.#scope;
-    signal.addEventListener('abort', () => messages.close(signal.reason), { once: true });
-  }
+interface CallToAnswer extends Pick<ServerCall, 'messages' | 'scope'> {
+  /** The only request of a method that takes one. */
+  readonly request: Uint8Array | undefined;
+  readonly onFault: OnFault | undefined;
+}
 
-  onFrame(frame: Frame): void {
-    if (frame.content.case === 'cancel') return this.cancel();
-    if (!this.#messages.onFrame(frame)) throw new RpcError('internal', 'The client sent more than it may.');
-  }
-
-  /** The caller gave up, or is gone. */
-  cancel(): void {
-    this.#scope.cancel();
-  }
-
-  /** Calls the handler and sends what it answers. Never rejects. */
-  async run(request: Uint8Array | undefined, onFault: OnFault | undefined): Promise<void> {
-    using scope = this.#scope;
-    const { method, handler } = this.#served;
-    const decode = (bytes: Uint8Array): object => fromBinary(method.input, bytes);
-    const encode = (response: object) => encoded(method.output, response);
-    let input: object | undefined;
-    try {
-      input = request === undefined ? mapped(this.#messages, decode) : decode(request);
-      if (handler.answersOnce) {
-        const response = await scope.race(Promise.resolve(handler.handle(input, scope)));
-        this.#messages.send({ case: 'message', value: encode(response) }, true);
-      } else {
-        await this.#messages.sendAll(mapped(handler.handle(input, scope), encode));
-      }
-    } catch (thrown) {
-      if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(input));
-      this.#messages.send({ case: 'failure', value: toCallFailure(thrown) });
+/** Calls the handler and sends what it answers. Never rejects. */
+async function answer({ method, handler }: ServedMethod, { request, messages, ...call }: CallToAnswer): Promise<void> {
+  using scope = call.scope;
+  const decode = (bytes: Uint8Array): object => fromBinary(method.input, bytes);
+  const encode = (response: object) => encoded(method.output, response);
+  let input: object | undefined;
+  try {
+    input = request === undefined ? mapped(messages, decode) : decode(request);
+    if (handler.answersOnce) {
+      const response = await scope.race(Promise.resolve(handler.handle(input, scope)));
+      messages.send({ case: 'message', value: encode(response) }, true);
+    } else {
+      await messages.sendAll(mapped(handler.handle(input, scope), encode));
     }
+  } catch (thrown) {
+    if (isFault(thrown)) call.onFault?.(method.toString(), thrown, requestIdOf(input));
+    messages.send({ case: 'failure', value: toCallFailure(thrown) });
   }
 }

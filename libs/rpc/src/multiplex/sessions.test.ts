@@ -125,7 +125,7 @@ describe('a stream of calls', () => {
       request: Buffer.of(0x0a, 1, 255),
       signal,
     });
-    await expect(call.responses[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+    await expect(call[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       status: 'deadline_exceeded',
       message: 'The call took longer than 20 ms.',
     });
@@ -155,7 +155,7 @@ describe('a stream of calls', () => {
   it('answers a method that is not served as plain gRPC does', async () => {
     const { session } = open();
     const call = session.start({ path: '/play.OtherService/Unary', request: Buffer.of(), signal });
-    await expect(call.responses[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+    await expect(call[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       status: 'internal',
       message: 'The server does not implement the method /play.OtherService/Unary',
     });
