@@ -4,7 +4,6 @@ import {
   type PreparedCall,
   type TranslatedChat,
   type TranslationContext,
-  type TranslationSteps,
   type Translator,
 } from '@gateway/adapter-kit';
 import { type ChatAnswer, createChatAnswer, parseChatRequest } from '@gateway/chat';
@@ -15,7 +14,7 @@ import { toProviderRequest } from './to-provider-request.ts';
 /** Chat completions spoken to a Messages provider. The provider always streams; a client that doesn't gets the whole. */
 export const chatTranslator: Translator = {
   prepare: (request: ClientRequest) => toCall(request, translateChat(request.body.whole(), request)),
-  steps: { worker: new URL('./chat-translation-worker.ts', import.meta.url), toCall },
+  toCall,
 };
 
 /** A chat request as a Messages provider takes it. Throws what is wrong with it. */
@@ -28,7 +27,7 @@ export function translateChat(body: Uint8Array, { lease }: TranslationContext): 
   };
 }
 
-function toCall(...[request, translated]: Parameters<TranslationSteps['toCall']>): PreparedCall {
+function toCall(...[request, translated]: Parameters<NonNullable<Translator['toCall']>>): PreparedCall {
   const { requestId, lease, nowMs, maxAnswerBytes } = request;
   const { stream, includeUsage } = translated.answer;
   const created = Math.floor(nowMs / 1_000);

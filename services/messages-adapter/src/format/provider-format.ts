@@ -10,6 +10,7 @@ import { relayTranslator, tokenCounter } from './relay-translator.ts';
 /** The Messages format. @see https://platform.claude.com/docs/en/api/messages */
 export const messagesFormat: ProviderFormat = {
   id: ProviderFormatId.MESSAGES,
+  translationWorker: new URL('./chat-translation-worker.ts', import.meta.url),
   translators: new Map([
     [Dialect.CHAT_COMPLETIONS, chatTranslator],
     [Dialect.MESSAGES, relayTranslator],

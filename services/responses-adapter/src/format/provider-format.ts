@@ -10,6 +10,7 @@ import { relayTranslator } from './relay-translator.ts';
 /** The Responses format. @see https://platform.openai.com/docs/api-reference/responses */
 export const responsesFormat: ProviderFormat = {
   id: ProviderFormatId.RESPONSES,
+  translationWorker: new URL('./chat-translation-worker.ts', import.meta.url),
   translators: new Map([
     [Dialect.CHAT_COMPLETIONS, chatTranslator],
     [Dialect.RESPONSES, relayTranslator],
