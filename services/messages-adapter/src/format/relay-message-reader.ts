@@ -11,7 +11,7 @@ import { lastReasoningAfter, lastReasoningIn } from '@gateway/encrypted-reasonin
 import { asArray, asObject, asString, BufferList, type JsonObject, JsonScanner, parseJson } from '@gateway/json';
 import { convertUsage, readReportedCounts } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
-import { producedByBlock } from './produced-characters.ts';
+import { producedByBlock } from './relay-answer-reader.ts';
 
 /**
  * Relays a message that comes whole, byte for byte, once it has proved to be one. It is read only for its id and usage. Up to
