@@ -1,6 +1,6 @@
 import { create, type DescMessage, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf';
 import { RpcError } from './errors.ts';
-import type { CallContext, UntypedHandlers } from './service-types.ts';
+import type { CallContext, ServiceRoute, UntypedHandlers } from './service-types.ts';
 
 /** A handler by how it answers. It takes a message, or an iterable of messages, as its method's kind says. */
 export type MethodHandler =
@@ -16,6 +16,19 @@ export function handlerOf(method: DescMethod, handlers: UntypedHandlers): Method
   if (handle === undefined) throw new Error(`${method.toString()} has no handler`);
   // The compiler has checked the handlers against the contract, see `serviceRoute`.
   return { answersOnce: answersOnce(method), handle } as MethodHandler;
+}
+
+export interface ServedMethod {
+  readonly method: DescMethod;
+  readonly handler: MethodHandler;
+}
+
+/** The methods of routes, by their paths. */
+export function servedMethods(routes: readonly ServiceRoute[]): ReadonlyMap<string, ServedMethod> {
+  const methods = routes.flatMap(({ service, handlers }) =>
+    service.methods.map((method) => ({ method, handler: handlerOf(method, handlers) })),
+  );
+  return new Map(methods.map((served) => [pathOf(served.method), served]));
 }
 
 export function answersOnce({ methodKind }: DescMethod): boolean {

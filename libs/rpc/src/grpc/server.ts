@@ -15,8 +15,8 @@ import {
 import { HealthImplementation } from 'grpc-health-check';
 import { CallScope } from '../call-scope.ts';
 import { isFault, type OnFault, requestIdOf, toCallFailure } from '../errors.ts';
-import { handlerOf, type MethodHandler, type SingleHandler, type StreamHandler } from '../methods.ts';
-import { ServerSession, servedMethods } from '../multiplex/server-session.ts';
+import { handlerOf, type MethodHandler, type SingleHandler, type StreamHandler, servedMethods } from '../methods.ts';
+import { ServerSession } from '../multiplex/server-session.ts';
 import type { ServiceRoute } from '../service-types.ts';
 import { grpcDefinition } from './definition.ts';
 import { serverOptions } from './options.ts';

@@ -3,7 +3,13 @@ import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { type DescMethod, type DescService, fromBinary, type Message } from '@bufbuild/protobuf';
 import { MultiplexService, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
-import { type ChannelCredentials, credentials, Client as GrpcClient, Metadata } from '@grpc/grpc-js';
+import {
+  type ChannelCredentials,
+  credentials,
+  Client as GrpcClient,
+  type ChannelOptions as GrpcOptions,
+  Metadata,
+} from '@grpc/grpc-js';
 import { ResponseStream } from '../call-scope.ts';
 import { RpcError } from '../errors.ts';
 import { grpcMethod } from '../grpc/definition.ts';
@@ -25,8 +31,8 @@ export interface ChannelOptions {
   readonly resolve?: (() => Promise<readonly string[]>) | undefined;
   /** Default: no encryption. */
   readonly credentials?: ChannelCredentials | undefined;
-  /** How long a replica may be silent before it is asked, and then until it is given up. Default: 10 s, 5 s. */
-  readonly keepaliveMs?: number | undefined;
+  /** In place of our own settings of grpc-js. */
+  readonly grpc?: GrpcOptions | undefined;
 }
 
 /**
@@ -90,13 +96,9 @@ async function* responses(
 
 /** Resolves once the replica has accepted the stream. */
 async function connect(address: string, options: ChannelOptions, signal: AbortSignal): Promise<ClientSession> {
-  const { keepaliveMs } = options;
   const client = new GrpcClient(grpcTarget(address), options.credentials ?? credentials.createInsecure(), {
     ...clientOptions,
-    ...(keepaliveMs !== undefined && {
-      'grpc.keepalive_time_ms': keepaliveMs,
-      'grpc.keepalive_timeout_ms': keepaliveMs,
-    }),
+    ...options.grpc,
   });
   const { path, requestSerialize, responseDeserialize } = grpcMethod(MultiplexService.method.open);
   const stream = client.makeBidiStreamRequest<object, OpenResponse>(

@@ -24,7 +24,7 @@ export class Replicas implements Disposable {
   readonly #replicas = new Map<string, Replica>();
   /** Resolves with the next change of any replica. */
   #change = Promise.withResolvers<void>();
-  #resolution: Promise<void> | undefined;
+  #resolving: Promise<void> | undefined;
   #hasResolved = false;
 
   constructor(options: ReplicasOptions) {
@@ -44,7 +44,7 @@ export class Replicas implements Disposable {
 
   /** Resolves when a session may be ready. Rejects with `unavailable` when no replica can be reached. */
   async untilReady(): Promise<void> {
-    this.#resolution ??= this.#keepResolving();
+    this.#resolving ??= this.#keepResolving();
     for (;;) {
       if (this.#closed.signal.aborted) throw new RpcError('unavailable', 'The channel is closed.');
       if (this.#all().some(({ session }) => session !== undefined)) return;

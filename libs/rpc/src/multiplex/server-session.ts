@@ -1,24 +1,10 @@
-import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
+import { fromBinary } from '@bufbuild/protobuf';
 import type { Frame, OpenRequest, Start } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { CallScope } from '../call-scope.ts';
 import { isFault, type OnFault, RpcError, requestIdOf, statusNumber, toCallFailure } from '../errors.ts';
-import { encoded, handlerOf, type MethodHandler, mapped, pathOf } from '../methods.ts';
-import type { ServiceRoute } from '../service-types.ts';
+import { encoded, mapped, type ServedMethod } from '../methods.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
 import { CallMessages, frameOf } from './call-messages.ts';
-
-export interface ServedMethod {
-  readonly method: DescMethod;
-  readonly handler: MethodHandler;
-}
-
-/** The methods of routes, by their paths. */
-export function servedMethods(routes: readonly ServiceRoute[]): ReadonlyMap<string, ServedMethod> {
-  const methods = routes.flatMap(({ service, handlers }) =>
-    service.methods.map((method) => ({ method, handler: handlerOf(method, handlers) })),
-  );
-  return new Map(methods.map((served) => [pathOf(served.method), served]));
-}
 
 export interface ServerSessionOptions {
   readonly methods: ReadonlyMap<string, ServedMethod>;
@@ -78,7 +64,7 @@ export class ServerSession {
     }
     const scope = new CallScope({ timeoutMs: timeoutMs === 0 ? undefined : timeoutMs });
     scope.signal.addEventListener('abort', () => messages.close(scope.signal.reason), { once: true });
-    const ended = answer(served, { request, messages, scope, onFault }).finally(() => this.#calls.delete(id));
+    const ended = answer(served, request, messages, scope, onFault).finally(() => this.#calls.delete(id));
     this.#calls.set(id, { messages, scope, ended });
   }
 }
@@ -86,18 +72,18 @@ export class ServerSession {
 interface ServerCall {
   readonly messages: CallMessages;
   readonly scope: CallScope;
-  readonly ended: Promise<unknown>;
+  readonly ended: Promise<void>;
 }
 
-interface CallToAnswer extends Pick<ServerCall, 'messages' | 'scope'> {
-  /** The only request of a method that takes one. */
-  readonly request: Uint8Array | undefined;
-  readonly onFault: OnFault | undefined;
-}
-
-/** Calls the handler and sends what it answers. Never rejects. */
-async function answer({ method, handler }: ServedMethod, { request, messages, ...call }: CallToAnswer): Promise<void> {
-  using scope = call.scope;
+/** Calls the handler and sends what it answers. Never rejects. `request`: the only one of a method that takes one. */
+async function answer(
+  { method, handler }: ServedMethod,
+  request: Uint8Array | undefined,
+  messages: CallMessages,
+  callScope: CallScope,
+  onFault: OnFault | undefined,
+): Promise<void> {
+  using scope = callScope;
   const decode = (bytes: Uint8Array): object => fromBinary(method.input, bytes);
   const encode = (response: object) => encoded(method.output, response);
   let input: object | undefined;
@@ -110,7 +96,7 @@ async function answer({ method, handler }: ServedMethod, { request, messages, ..
       await messages.sendAll(mapped(handler.handle(input, scope), encode));
     }
   } catch (thrown) {
-    if (isFault(thrown)) call.onFault?.(method.toString(), thrown, requestIdOf(input));
+    if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(input));
     messages.send({ case: 'failure', value: toCallFailure(thrown) });
   }
 }

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { servedMethods } from '../methods.ts';
 import { type CallContext, serviceRoute } from '../service-types.ts';
 import { MemoryStream } from './__fixtures__/memory-stream.ts';
 import { PlayService } from './__fixtures__/play-service.ts';
 import { frameOf, windowBytes } from './call-messages.ts';
 import { clientOf } from './channel.ts';
 import { ClientSession } from './client-session.ts';
-import { ServerSession, servedMethods } from './server-session.ts';
+import { ServerSession } from './server-session.ts';
 
 interface Value {
   readonly value: Uint8Array;
