@@ -1,11 +1,17 @@
+import { ConfigError, type Environment, EnvReader } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import type { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { ServiceFactory } from '@gateway/lifecycle/run-service';
+import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client, ServiceRoute } from '@gateway/rpc';
+import type { Logger } from '@gateway/telemetry';
 import { type Clock, systemClock } from '@gateway/time';
-import type { AdapterConfig } from './adapter-config.ts';
-import { type AdapterContext, createAdapterContext } from './adapter-context.ts';
+import { type AdapterConfig, readAdapterConfig } from './adapter-config.ts';
+import { AdapterMetrics } from './adapter-metrics.ts';
+import { CredentialCache } from './credentials/credential-cache.ts';
 import { ModelListReporter } from './models/model-list-reporter.ts';
 import type { ProviderFormat } from './provider-format.ts';
+import { TranslationPool } from './translation/translation-pool.ts';
+import { UpstreamClient } from './upstream/upstream-client.ts';
 
 /** The services that an adapter calls. */
 export interface AdapterPeers {
@@ -20,19 +26,13 @@ export interface AdapterServiceOptions {
   readonly config: AdapterConfig;
   readonly peers: AdapterPeers;
   readonly runtime: ServiceRuntime;
-  readonly clock?: Clock;
 }
 
 /** One adapter: its RPCs, and the timer that reports to the broker what its pools' providers offer. */
-export function createAdapterService({
-  routes,
-  peers,
-  clock = systemClock,
-  ...options
-}: AdapterServiceOptions): Service {
+export function createAdapterService({ routes, peers, ...options }: AdapterServiceOptions): Service {
   const { broker, credentials } = peers;
   const owned = new AsyncDisposableStack();
-  const context = owned.use(createAdapterContext({ ...options, credentials, clock }));
+  const context = owned.use(createAdapterContext({ ...options, credentials }));
   const reporter = owned.use(new ModelListReporter({ context, broker }));
   return {
     routes: routes(context),
@@ -40,4 +40,86 @@ export function createAdapterService({
     notReady: async () => (reporter.hasReachedBroker ? undefined : 'has not reached the pool-broker yet'),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+export interface AdapterContextOptions extends Pick<AdapterServiceOptions, 'format' | 'config' | 'runtime'> {
+  readonly credentials: AdapterPeers['credentials'];
+  readonly clock?: Clock;
+}
+
+/** What an adapter's handlers work with. Disposing it closes every connection to providers, and ends its threads. */
+export interface AdapterContext extends AsyncDisposable {
+  readonly format: ProviderFormat;
+  readonly config: AdapterConfig;
+  readonly clock: Clock;
+  readonly credentials: CredentialCache;
+  readonly upstream: UpstreamClient;
+  /** Undefined when large requests are translated on the event loop. */
+  readonly translations: TranslationPool | undefined;
+  readonly metrics: AdapterMetrics;
+  readonly logger: Logger;
+}
+
+export function createAdapterContext(options: AdapterContextOptions): AdapterContext {
+  const { format, config, runtime, credentials, clock = systemClock } = options;
+  const metrics = new AdapterMetrics(runtime.metrics, format.id);
+  const owned = new AsyncDisposableStack();
+  const { translationWorkers: workers, translationMaxBytes: maxBytes } = config;
+  const module = workers === 0 ? undefined : format.translationWorker;
+  return {
+    format,
+    config,
+    clock,
+    credentials: new CredentialCache(credentials, clock),
+    upstream: owned.use(new UpstreamClient(config, metrics)),
+    translations: module && owned.use(new TranslationPool({ module, workers, maxBytes })),
+    metrics,
+    logger: runtime.logger,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/**
+ * An adapter as a process of its own: its settings and POOL_BROKER_URL come from the environment, its peers are called
+ * over one stream each.
+ */
+export function createAdapterFromEnvironment<Config>(
+  readConfig: (env: Environment) => Config,
+  createService: (config: Config, peers: AdapterPeers, runtime: ServiceRuntime) => Service,
+): ServiceFactory {
+  return async (env, runtime) => {
+    const { config, poolBrokerUrl } = readSettings(env, readConfig);
+    // Loaded here, so that a process without a network never loads gRPC.
+    const { openChannel } = await import('@gateway/rpc/grpc');
+    const owned = new AsyncDisposableStack();
+    const channel = owned.use(openChannel(poolBrokerUrl));
+    const peers: AdapterPeers = {
+      broker: channel.client(PoolBrokerService),
+      credentials: channel.client(CredentialService),
+    };
+    const service = owned.use(createService(config, peers, runtime));
+    return { ...service, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  };
+}
+
+/** Throws ConfigError with every problem in the settings of an adapter that is a process of its own. */
+export function checkAdapterSettings(env: Environment): void {
+  readSettings(env, readAdapterConfig);
+}
+
+/** Both the adapter's settings and those of a process of its own, so that all problems are reported at once. */
+function readSettings<Config>(env: Environment, readConfig: (env: Environment) => Config) {
+  const reader = new EnvReader(env);
+  const why = 'The pool broker knows the accounts that requests are sent with.';
+  const poolBrokerUrl = reader.requiredUrl('POOL_BROKER_URL', why, 'http://pool-broker:50051');
+  let config: Config | undefined;
+  try {
+    config = readConfig(env);
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    for (const problem of thrown.problems) reader.problem(problem);
+  }
+  reader.done();
+  if (config === undefined) throw new ConfigError(['The settings could not be read.']);
+  return { config, poolBrokerUrl };
 }

@@ -1,15 +1,23 @@
 export type { AdapterConfig } from './adapter-config.ts';
 export { readAdapterConfig } from './adapter-config.ts';
-export type { AdapterContext, AdapterContextOptions } from './adapter-context.ts';
-export { createAdapterContext } from './adapter-context.ts';
-export { checkAdapterSettings, createAdapterFromEnvironment } from './adapter-from-environment.ts';
-export type { AdapterPeers, AdapterServiceOptions } from './adapter-service.ts';
-export { createAdapterService } from './adapter-service.ts';
+export type { AdapterContext, AdapterContextOptions, AdapterPeers, AdapterServiceOptions } from './adapter-service.ts';
+export {
+  checkAdapterSettings,
+  createAdapterContext,
+  createAdapterFromEnvironment,
+  createAdapterService,
+} from './adapter-service.ts';
 export { estimateInputTokens, estimateOutputTokens } from './attempt/answer-frames.ts';
 export { ChatAnswerReader, type ChatAnswerReaderOptions, type ChatEventReader } from './chat-answer-reader.ts';
-export { meaningOfStatus, type StatusRule, type StatusRules } from './failure/status-rules.ts';
 export type { ErrorMeaning, FailureFacts, Rejection } from './failure/upstream-failure.ts';
-export { answerTooLarge, brokenStream, toUpstreamFailure } from './failure/upstream-failure.ts';
+export {
+  answerTooLarge,
+  brokenStream,
+  meaningOfStatus,
+  type StatusRule,
+  type StatusRules,
+  toUpstreamFailure,
+} from './failure/upstream-failure.ts';
 export { latestMs, numberIn, readRetryAfterMs, toFutureMs } from './header-values.ts';
 export type {
   AnswerEnding,
@@ -21,7 +29,6 @@ export type {
   QuotaAnswer,
   QuotaWindow,
   TokenCounter,
-  TranslationSteps,
   Translator,
   UpstreamErrorAnswer,
   UpstreamFailure,

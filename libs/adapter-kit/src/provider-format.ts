@@ -18,6 +18,8 @@ export interface ProviderFormat {
   readonly id: ProviderFormatId;
   /** How each client dialect is spoken to this provider. A dialect that is absent is refused as `model_not_found`. */
   readonly translators: ReadonlyMap<Dialect, Translator>;
+  /** A module that hands the first step of a translation, the work on the whole body, to `serveTranslations`. */
+  readonly translationWorker?: URL;
   /** Headers that every call of this format carries besides the credential and content type (API version, say). */
   readonly headers: Readonly<Record<string, string>>;
   /** Path under the base URL that lists the models. */
@@ -49,15 +51,8 @@ export interface Translator {
    * then. Default false: provider text goes no further than the adapter.
    */
   readonly passesErrorsOn?: boolean;
-  /** `prepare` in two steps, where the first is work on the whole body: for large ones it is done in another thread. */
-  readonly steps?: TranslationSteps;
-}
-
-export interface TranslationSteps {
-  /** A module that hands the first step to `serveTranslations`. */
-  readonly worker: URL;
-  /** The second step. */
-  toCall(
+  /** The second step of `prepare`, for large requests whose first step, `translationWorker`'s, is done in another thread. */
+  toCall?(
     request: Omit<ClientRequest, 'body' | 'members'>,
     translated: TranslatedChat<Uint8Array | string>,
   ): PreparedCall;

@@ -1,6 +1,5 @@
 export * from './chat-answer.ts';
-export { parseChatRequest } from './parse-chat-request.ts';
-export * from './request.ts';
+export * from './parse-chat-request.ts';
 export {
   maxTokenCount,
   type ReportedUsage,

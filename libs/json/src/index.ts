@@ -10,6 +10,7 @@ export {
   asString,
   isObject,
   type JsonObject,
+  objectsIn,
   parseJson,
   toWellFormedJson,
 } from './json-value.ts';

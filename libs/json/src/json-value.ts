@@ -24,6 +24,11 @@ export function asArray(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** The objects of an array; everything else in it is left out. */
+export function objectsIn(value: unknown): readonly JsonObject[] {
+  return asArray(value).filter(isObject);
+}
+
 /** The value if it is a text. */
 export function asString(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;

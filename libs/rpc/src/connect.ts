@@ -9,7 +9,8 @@ import {
 import { fromErrorDetail, type GatewayError, toErrorDetail, toGatewayError } from '@gateway/errors';
 import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
 import { isFault, type OnFault, RpcError, requestIdOf, rpcStatusOf, statusNumberOf } from './errors.ts';
-import type { CallContext, ServiceRoute } from './service-types.ts';
+import { handlerOf } from './methods.ts';
+import type { ServiceRoute } from './service-types.ts';
 
 /**
  * Offers routes over the Connect protocol, which any HTTP client can speak: `curl -d '{}' -H 'content-type: application/json'`
@@ -31,27 +32,25 @@ export function fromConnectError(thrown: unknown): GatewayError | RpcError {
   return new RpcError(rpcStatusOf(error.code), error.rawMessage, { cause: thrown });
 }
 
-type AnyHandler = (request: unknown, context: CallContext) => Promise<object> & AsyncIterable<object>;
-
 function connectHandler(method: DescMethod, route: ServiceRoute, onFault: OnFault | undefined) {
-  const handler = route.handlers[method.localName] as AnyHandler;
-  const failure = (thrown: unknown, request: unknown, { signal }: HandlerContext) => {
+  const handler = handlerOf(method, route.handlers);
+  const failure = (thrown: unknown, request: object, { signal }: HandlerContext) => {
     if (signal.aborted && isReasonOf(signal, thrown)) return ConnectError.from(signal.reason);
-    if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(asObject(request)));
+    if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(request));
     return toConnectError(thrown);
   };
-  if (method.methodKind === 'unary' || method.methodKind === 'client_streaming') {
-    return async (request: unknown, context: HandlerContext) => {
+  if (handler.answersOnce) {
+    return async (request: object, context: HandlerContext) => {
       try {
-        return await handler(request, context);
+        return await handler.handle(request, context);
       } catch (thrown) {
         throw failure(thrown, request, context);
       }
     };
   }
-  return async function* (request: unknown, context: HandlerContext) {
+  return async function* (request: object, context: HandlerContext) {
     try {
-      yield* handler(request, context);
+      yield* handler.handle(request, context);
     } catch (thrown) {
       throw failure(thrown, request, context);
     }
@@ -69,10 +68,6 @@ function isReasonOf({ reason }: AbortSignal, thrown: unknown): boolean {
 
 function isCancelled(thrown: Error): boolean {
   return thrown instanceof RpcError && (thrown.status === 'cancelled' || thrown.status === 'deadline_exceeded');
-}
-
-function asObject(value: unknown): object | undefined {
-  return typeof value === 'object' && value !== null ? value : undefined;
 }
 
 function toConnectError(thrown: unknown): ConnectError {

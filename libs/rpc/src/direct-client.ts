@@ -1,7 +1,6 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
-import { CallScope } from './call-scope.ts';
-import { handlerOf, isStream, type SingleHandler, type StreamHandler, toMessage } from './methods.ts';
-import { ResponseStream } from './response-stream.ts';
+import { CallScope, ResponseStream } from './call-scope.ts';
+import { handlerOf, isStream, mapped, type SingleHandler, type StreamHandler, toMessage } from './methods.ts';
 import type { CallOptions, Client, ServiceRoute } from './service-types.ts';
 
 /**
@@ -25,9 +24,9 @@ export function directClientOf<S extends DescService>(routes: readonly ServiceRo
 }
 
 function single(method: DescMethod, handle: SingleHandler) {
-  return async (request: object, options: CallOptions = {}): Promise<Message> => {
+  return async (request: object, options?: CallOptions): Promise<Message> => {
     using scope = new CallScope(options);
-    scope.signal.throwIfAborted();
+    scope.throwIfOver();
     // A handler that ignores its signal does not hold up its caller.
     const response = await scope.race(Promise.resolve(handle(requestOf(method, request), scope)));
     return toMessage(method.output, response);
@@ -35,18 +34,12 @@ function single(method: DescMethod, handle: SingleHandler) {
 }
 
 function stream(method: DescMethod, handle: StreamHandler) {
+  const toResponse = (fields: object) => toMessage(method.output, fields);
   return (request: object, options: CallOptions = {}): AsyncIterable<Message> =>
-    new ResponseStream(options, (scope) => messages(method.output, handle(requestOf(method, request), scope)));
+    new ResponseStream(options, (scope) => handle(requestOf(method, request), scope), toResponse);
 }
 
 /** What the caller gives, as its handler takes it: a message or a stream of them, with all fields. */
-function requestOf(method: DescMethod, request: object): Message | AsyncIterable<Message> {
-  return isStream(request) ? messages(method.input, request) : toMessage(method.input, request);
-}
-
-async function* messages(
-  schema: DescMethod['input'],
-  fields: AsyncIterable<object>,
-): AsyncGenerator<Message, undefined> {
-  for await (const each of fields) yield toMessage(schema, each);
+function requestOf({ input }: DescMethod, request: object): Message | AsyncIterable<Message> {
+  return isStream(request) ? mapped(request, (fields) => toMessage(input, fields)) : toMessage(input, request);
 }

@@ -1,6 +1,6 @@
-import { create, type DescMessage, type DescMethod, fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
+import { create, type DescMessage, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf';
 import { RpcError } from './errors.ts';
-import type { CallContext, UntypedHandlers } from './service-types.ts';
+import type { CallContext, ServiceRoute, UntypedHandlers } from './service-types.ts';
 
 /** A handler by how it answers. It takes a message, or an iterable of messages, as its method's kind says. */
 export type MethodHandler =
@@ -14,16 +14,25 @@ export type StreamHandler = (request: object, context: CallContext) => AsyncIter
 export function handlerOf(method: DescMethod, handlers: UntypedHandlers): MethodHandler {
   const handle = handlers[method.localName];
   if (handle === undefined) throw new Error(`${method.toString()} has no handler`);
-  if (answersOnce(method)) return { answersOnce: true, handle };
-  return { answersOnce: false, handle: (request, context) => asStream(method, handle(request, context)) };
+  // The compiler has checked the handlers against the contract, see `serviceRoute`.
+  return { answersOnce: answersOnce(method), handle } as MethodHandler;
+}
+
+export interface ServedMethod {
+  readonly method: DescMethod;
+  readonly handler: MethodHandler;
+}
+
+/** The methods of routes, by their paths. */
+export function servedMethods(routes: readonly ServiceRoute[]): ReadonlyMap<string, ServedMethod> {
+  const methods = routes.flatMap(({ service, handlers }) =>
+    service.methods.map((method) => ({ method, handler: handlerOf(method, handlers) })),
+  );
+  return new Map(methods.map((served) => [pathOf(served.method), served]));
 }
 
 export function answersOnce({ methodKind }: DescMethod): boolean {
   return methodKind === 'unary' || methodKind === 'client_streaming';
-}
-
-export function takesOneRequest({ methodKind }: DescMethod): boolean {
-  return methodKind === 'unary' || methodKind === 'server_streaming';
 }
 
 /** `/package.Service/Method` */
@@ -47,19 +56,10 @@ export function encoded(schema: DescMessage, fields: object): Uint8Array {
 /** Largest message between services. Bodies travel in messages far below it. */
 export const maxMessageBytes = 8 * 1024 * 1024;
 
-export async function* encodedAll(schema: DescMessage, messages: AsyncIterable<object>): AsyncGenerator<Uint8Array> {
-  for await (const message of messages) yield encoded(schema, message);
-}
-
-export async function* decodedAll(schema: DescMessage, messages: AsyncIterable<Uint8Array>): AsyncGenerator<Message> {
-  for await (const message of messages) yield fromBinary(schema, message);
-}
-
 export function isStream(messages: object): messages is AsyncIterable<object> {
   return Symbol.asyncIterator in messages;
 }
 
-function asStream(method: DescMethod, responses: object): AsyncIterable<object> {
-  if (isStream(responses)) return responses;
-  throw new TypeError(`the handler of ${method.toString()} does not answer with a stream`);
+export async function* mapped<S, T>(source: AsyncIterable<S>, map: (item: S) => T): AsyncGenerator<T, undefined> {
+  for await (const item of source) yield map(item);
 }

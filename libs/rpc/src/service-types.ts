@@ -39,7 +39,7 @@ type Call<M extends DescMethod> = M['methodKind'] extends 'unary'
 export type Handlers<S extends DescService> = { readonly [K in keyof S['method']]: Handler<S['method'][K]> };
 
 /**
- * A typed client of a service, in process or over a network: its caller can't tell. A stream begins with the first
+ * A typed client of a service, in process or over a network alike. A stream begins with the first
  * `next()`. Leaving the loop, or `return()` while a `next()` waits, ends it at once.
  */
 export type Client<S extends DescService> = { readonly [K in keyof S['method']]: Call<S['method'][K]> };

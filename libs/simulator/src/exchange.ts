@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { JsonObject } from './json-value.ts';
+import type { JsonObject } from '@gateway/json';
 import { type ProviderError, type ProviderFormat, ProviderRefusal } from './provider-format.ts';
 import type { RequestRecord } from './record.ts';
 import { endResponse } from './streaming.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from './json-value.ts';
+import type { JsonObject } from '@gateway/json';
 import type { FormatName } from './provider-format.ts';
 
 export const defaultModels: ModelLists = {

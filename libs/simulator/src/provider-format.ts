@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { JsonObject } from '@gateway/json';
 import type { Conversation } from './answer/conversation.ts';
 import type { AnswerPlan } from './answer/plan-answer.ts';
-import type { JsonObject } from './json-value.ts';
 
 export type FormatName = 'responses' | 'messages';
 

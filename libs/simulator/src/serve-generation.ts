@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
+import { asString, isObject, type JsonObject } from '@gateway/json';
 import type { Conversation } from './answer/conversation.ts';
 import { type AnswerPlan, planAnswer } from './answer/plan-answer.ts';
 import type { Exchange } from './exchange.ts';
 import type { EndingFault, MatchedFaults, TimedPreset } from './faults/fault-book.ts';
 import { presetAnswer } from './faults/fault-presets.ts';
 import type { FaultOf } from './faults/fault-script.ts';
-import { isJsonObject, type JsonObject, toText } from './json-value.ts';
 import { type Answer, type InputUsage, type ProviderEvent, ProviderRefusal } from './provider-format.ts';
 import type { Provider } from './serve-request.ts';
 import { type StreamFault, type StreamScript, untilAborted, writeStream } from './streaming.ts';
@@ -32,7 +32,7 @@ export async function serveGeneration(
 /** @throws {ProviderRefusal} when the bytes are not a JSON object. */
 export function parseObject(bytes: Buffer): JsonObject {
   const value = parseJson(bytes);
-  if (isJsonObject(value)) return value;
+  if (isObject(value)) return value;
   throw new ProviderRefusal({ status: 400, message: 'The request body is not a valid JSON object.' });
 }
 
@@ -73,7 +73,7 @@ function matchFaults(
   { path, record }: Exchange,
   { account, body }: FaultyRequest,
 ): MatchedFaults {
-  const model = toText(body.model);
+  const model = asString(body.model);
   const stream = body.stream === true;
   record.change({ model: model ?? null, stream });
   return faults.match({ account, path, model, stream });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { postMessages, postResponses, readEvents, readJson } from './__fixtures__/test-requests.ts';
 import { type Simulator, startSimulator } from './simulator.ts';
-import { postMessages, postResponses, readEvents, readJson } from './test-requests.ts';
 
 let simulator: Simulator;
 

@@ -12,7 +12,7 @@ import { type CallOptions, type Client, directClient, serviceRoute } from '@gate
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { type AdapterConfig, readAdapterConfig } from '../adapter-config.ts';
-import { type AdapterContext, createAdapterContext } from '../adapter-context.ts';
+import { type AdapterContext, createAdapterContext } from '../adapter-service.ts';
 import type { ProviderFormat } from '../provider-format.ts';
 import { countTokens } from '../rpc/count-tokens.ts';
 import { execute } from '../rpc/execute.ts';

@@ -7,7 +7,7 @@ export interface RawServer extends AsyncDisposable {
   readonly sockets: readonly Socket[];
   /** What each has sent so far, in Latin-1. */
   readonly received: readonly string[];
-  /** Told of all that has come on a connection whenever more of it has come. */
+  /** Called with all that has come on a connection, whenever more of it has come. */
   onData: (socket: Socket, received: string) => void;
   /** How many connections are open. */
   open(): number;

@@ -3,8 +3,8 @@ import { Metrics } from '@gateway/telemetry';
 import { readAdapterConfig } from '../adapter-config.ts';
 import { AdapterMetrics } from '../adapter-metrics.ts';
 import { UpstreamClient, type UpstreamLimits, type UpstreamRequest } from '../upstream/upstream-client.ts';
-import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { UpstreamExchange } from '../upstream/upstream-exchange.ts';
+import { UpstreamError } from '../upstream/upstream-exchange.ts';
 
 export function createUpstream(limits: Partial<UpstreamLimits> = {}): UpstreamClient {
   const metrics = new AdapterMetrics(new Metrics(), ProviderFormat.MESSAGES);

@@ -1,8 +1,8 @@
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AdapterContext } from '../adapter-context.ts';
+import type { AdapterContext } from '../adapter-service.ts';
 import type { PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
-import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
+import { UpstreamError } from '../upstream/upstream-exchange.ts';
 import { AnswerFrames, type ExecuteFrame, partsOf } from './answer-frames.ts';
 import { openAnswer } from './open-answer.ts';
 import {

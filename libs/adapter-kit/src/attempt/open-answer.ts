@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/errors';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AdapterContext } from '../adapter-context.ts';
+import type { AdapterContext } from '../adapter-service.ts';
 import { type ProviderAccount, sameSecret } from '../credentials/credential-cache.ts';
 import type { ClientRequest, PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
 import { readBody, type UpstreamExchange, type UpstreamHead } from '../upstream/upstream-exchange.ts';

@@ -5,7 +5,7 @@ import type { ExecuteOutcomeSchema, UpstreamAnswerSchema } from '@gateway/proto/
 import { AttemptResult, type QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { answerTooLarge } from '../failure/upstream-failure.ts';
 import type { ProviderAnswer, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
-import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-error.ts';
+import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-exchange.ts';
 
 /** How an attempt ended. */
 export type Outcome = MessageInitShape<typeof ExecuteOutcomeSchema>;

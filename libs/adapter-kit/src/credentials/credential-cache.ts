@@ -14,7 +14,7 @@ export interface ProviderAccount {
   readonly secretHeader: Readonly<Record<string, string>>;
   /** Epoch milliseconds until which this may be used without asking again. */
   readonly cacheableUntilMs: number;
-  /** Tells the secret from the account's others. Empty: there is only this one. */
+  /** Differs from that of the account's other secrets. Empty: there is only this one. */
   readonly version: string;
 }
 

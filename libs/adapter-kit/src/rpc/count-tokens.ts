@@ -3,13 +3,12 @@ import { GatewayError } from '@gateway/errors';
 import type { AdapterService, CountTokensResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import type { AdapterContext } from '../adapter-context.ts';
+import type { AdapterContext } from '../adapter-service.ts';
 import { openAnswer } from '../attempt/open-answer.ts';
 import { failedOutcome, failureOfExchange, plainFailure } from '../attempt/outcome.ts';
 import type { ClientRequest, TokenCounter, UpstreamFailure } from '../provider-format.ts';
-import { UpstreamError } from '../upstream/upstream-error.ts';
-import { readWholeBody } from '../upstream/upstream-exchange.ts';
-import { readClientRequest, toClientRequest } from './client-request.ts';
+import { readWholeBody, UpstreamError } from '../upstream/upstream-exchange.ts';
+import { readClientRequest, toClientRequest } from './execute.ts';
 
 /**
  * The handler of AdapterService.CountTokens: one attempt at one account. Throws `model_not_found` when the format has no

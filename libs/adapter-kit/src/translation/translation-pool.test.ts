@@ -3,24 +3,25 @@ import { TranslationPool } from './translation-pool.ts';
 
 const module = new URL('../__fixtures__/fake-translation-worker.ts', import.meta.url);
 const context = { affinityKey: '', lease: { model: 'm1', defaultEffort: '', traits: undefined } };
-let pool = new TranslationPool({ workers: 2, maxBytes: 1_000_000 });
+let pool = new TranslationPool({ module, workers: 2, maxBytes: 1_000_000 });
 
 afterEach(async () => {
   await pool[Symbol.asyncDispose]();
-  pool = new TranslationPool({ workers: 2, maxBytes: 1_000_000 });
+  pool = new TranslationPool({ module, workers: 2, maxBytes: 1_000_000 });
 });
 
 const translate = (texts: readonly string[], signal = new AbortController().signal) =>
   pool.translate(
     texts.map((text) => Buffer.from(text)),
-    { module, context, signal },
+    context,
+    signal,
   );
 const textOf = async (translated: ReturnType<typeof translate>) => Buffer.from((await translated).body).toString();
 
 describe('a pool of translation workers', () => {
   it('translates a body that comes in pieces, and leaves the pieces as they are', async () => {
     const pieces = [Buffer.from('one '), Buffer.from('body, é')];
-    const translated = await pool.translate(pieces, { module, context, signal: new AbortController().signal });
+    const translated = await pool.translate(pieces, context, new AbortController().signal);
     expect(Buffer.from(translated.body).toString()).toBe('m1: ONE BODY, É');
     expect(translated).toMatchObject({
       answer: { stream: true, includeUsage: false, wantsJson: true },
@@ -68,7 +69,7 @@ describe('a pool of translation workers', () => {
   });
 
   it('does nothing for a request that was given up while it waited', async () => {
-    pool = new TranslationPool({ workers: 1, maxBytes: 1_000_000 });
+    pool = new TranslationPool({ module, workers: 1, maxBytes: 1_000_000 });
     const caller = new AbortController();
     const first = textOf(translate(['first']));
     const waiting = translate(['die'], caller.signal);
@@ -76,14 +77,6 @@ describe('a pool of translation workers', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'providers_unavailable' });
     expect(await first).toBe('m1: FIRST');
     expect(await textOf(translate(['next']))).toBe('m1: NEXT');
-  });
-
-  it('has each module translate what is its own, also with fewer threads than modules', async () => {
-    pool = new TranslationPool({ workers: 1, maxBytes: 1_000_000 });
-    const { signal } = new AbortController();
-    const by = (other: URL) => textOf(pool.translate([Buffer.from('text')], { module: other, context, signal }));
-    const reversing = new URL('../__fixtures__/reversing-translation-worker.ts', import.meta.url);
-    expect([await by(module), await by(reversing), await by(module)]).toEqual(['m1: TEXT', 'txet', 'm1: TEXT']);
   });
 
   it('ends what is under way when it is closed', async () => {

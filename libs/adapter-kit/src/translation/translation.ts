@@ -1,5 +1,5 @@
 import type { ChatAnswerOptions } from '@gateway/chat';
-import { GatewayError, type GatewayErrorCode } from '@gateway/errors';
+import type { GatewayErrorCode } from '@gateway/errors';
 import type { ClientRequest } from '../provider-format.ts';
 
 /** What a translation is made from, besides the body. Plain data: it may go to another thread. */
@@ -40,9 +40,3 @@ export type TranslationReply =
   | { readonly kind: 'refused'; readonly code: GatewayErrorCode; readonly message: string }
   /** The translation is at fault; `reason` is its error's name. */
   | { readonly kind: 'failed'; readonly reason: string };
-
-export function translationFailed(reason: string): GatewayError {
-  return new GatewayError('internal_error', 'The gateway failed to handle the request.', {
-    cause: new Error(`A translation failed: ${reason}.`),
-  });
-}

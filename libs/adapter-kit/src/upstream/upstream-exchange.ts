@@ -1,6 +1,5 @@
 import type { Dispatcher } from 'undici';
 import type { AdapterMetrics } from '../adapter-metrics.ts';
-import { UpstreamError, type UpstreamErrorKind } from './upstream-error.ts';
 
 export interface UpstreamHead {
   readonly status: number;
@@ -218,13 +217,34 @@ async function readUpTo(exchange: UpstreamExchange, maxBytes: number) {
   return { body: Buffer.concat(chunks).subarray(0, maxBytes), error };
 }
 
+/**
+ * Why an exchange with a provider broke off. `malformed`: what came is no whole answer. `too_large`: it is larger than the bound on an
+ * answer. `cancelled`: our side gave up.
+ */
+export type UpstreamErrorKind = 'network' | 'timeout' | 'malformed' | 'too_large' | 'cancelled';
+
+/** An exchange that broke off. Its text goes to the log at most. */
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError';
+  readonly kind: UpstreamErrorKind;
+
+  constructor(kind: UpstreamErrorKind, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
 type IncomingHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 const leftOverTimeoutMs = 1_000;
 const maxUnreadBytes = 64 * 1024;
 
 function joined(headers: IncomingHeaders): UpstreamHead['headers'] {
-  return Object.fromEntries(Object.entries(headers).map(([name, value = '']) => [name, [value].flat().join(', ')]));
+  const result: Record<string, string> = {};
+  for (const [name, value = ''] of Object.entries(headers)) {
+    result[name] = typeof value === 'string' ? value : value.join(', ');
+  }
+  return result;
 }
 
 function toUpstreamError(error: Error & { readonly code?: string }): UpstreamError {

@@ -1,6 +1,6 @@
 import { type DescMessage, type DescMethod, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
-import { answersOnce, pathOf, takesOneRequest, toMessage } from '../methods.ts';
+import { pathOf, toMessage } from '../methods.ts';
 
 /** A service of proto/ in the form that grpc-js takes. */
 export function grpcDefinition(service: DescService): ServiceDefinition {
@@ -9,15 +9,16 @@ export function grpcDefinition(service: DescService): ServiceDefinition {
 
 /** One RPC in the form that grpc-js takes. Plain objects are completed to messages before they are written. */
 export function grpcMethod(method: DescMethod): MethodDefinition<object, object> {
+  const { input, output, methodKind } = method;
   return {
     path: pathOf(method),
     originalName: method.localName,
-    requestStream: !takesOneRequest(method),
-    responseStream: !answersOnce(method),
-    requestSerialize: (request) => encode(method.input, request),
-    requestDeserialize: (bytes) => fromBinary(method.input, bytes),
-    responseSerialize: (response) => encode(method.output, response),
-    responseDeserialize: (bytes) => fromBinary(method.output, bytes),
+    requestStream: methodKind === 'client_streaming' || methodKind === 'bidi_streaming',
+    responseStream: methodKind === 'server_streaming' || methodKind === 'bidi_streaming',
+    requestSerialize: (request) => encode(input, request),
+    requestDeserialize: (bytes) => fromBinary(input, bytes),
+    responseSerialize: (response) => encode(output, response),
+    responseDeserialize: (bytes) => fromBinary(output, bytes),
   };
 }
 

@@ -13,10 +13,11 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
-import { isFault, type OnFault, RpcError, requestIdOf, toCallFailure } from '../errors.ts';
-import { handlerOf, type SingleHandler, type StreamHandler } from '../methods.ts';
-import { type ServedMethod, ServerSession, servedMethods } from '../multiplex/server-session.ts';
-import type { ServiceRoute, UntypedHandlers } from '../service-types.ts';
+import { CallScope } from '../call-scope.ts';
+import { isFault, type OnFault, requestIdOf, toCallFailure } from '../errors.ts';
+import { handlerOf, type MethodHandler, type SingleHandler, type StreamHandler, servedMethods } from '../methods.ts';
+import { ServerSession } from '../multiplex/server-session.ts';
+import type { ServiceRoute } from '../service-types.ts';
 import { grpcDefinition } from './definition.ts';
 import { serverOptions } from './options.ts';
 import { addReflection } from './reflection.ts';
@@ -40,39 +41,32 @@ export const errorDetailTrailer = 'gateway-error-bin';
  * over one long-lived stream instead; the handlers see no difference.
  */
 export class GrpcServer {
-  readonly #server: Server;
-  readonly #health: HealthImplementation;
-  readonly #sessions: ReadonlySet<ServerSession>;
-  readonly port: number;
+  readonly #server = new Server(serverOptions);
+  readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
+  readonly #sessions = new Set<ServerSession>();
+  #port = 0;
 
   /** @throws an error with `code: 'EADDRINUSE'` and the like, as Node's servers do. */
   static async listen(options: GrpcServerOptions): Promise<GrpcServer> {
-    const server = new Server(serverOptions);
-    const health = new HealthImplementation({ '': 'NOT_SERVING' });
-    health.addToServer(server);
-    addReflection(
-      server,
-      options.routes.map((route) => route.service),
-    );
-    for (const route of options.routes) server.addService(grpcDefinition(route.service), implement(route, options));
-    const sessions = new Set<ServerSession>();
-    const methods = servedMethods(options.routes);
-    server.addService(grpcDefinition(MultiplexService), {
-      open: (stream: MultiplexedStream) => serveCalls(stream, methods, options.onFault, sessions),
-    });
-    return new GrpcServer(server, health, sessions, await bound(server, options));
+    const server = new GrpcServer(options);
+    server.#port = await bound(server.#server, options);
+    return server;
   }
 
-  private constructor(
-    server: Server,
-    health: HealthImplementation,
-    sessions: ReadonlySet<ServerSession>,
-    port: number,
-  ) {
-    this.#server = server;
-    this.#health = health;
-    this.#sessions = sessions;
-    this.port = port;
+  private constructor({ routes, onFault }: GrpcServerOptions) {
+    this.#health.addToServer(this.#server);
+    const services = routes.map(({ service }) => service);
+    addReflection(this.#server, services);
+    for (const route of routes) this.#server.addService(grpcDefinition(route.service), implement(route, onFault));
+    const methods = servedMethods(routes);
+    this.#server.addService(grpcDefinition(MultiplexService), {
+      open: (stream: MultiplexedStream) =>
+        serveCalls(stream, new ServerSession(stream, { methods, onFault }), this.#sessions),
+    });
+  }
+
+  get port(): number {
+    return this.#port;
   }
 
   /** What the health service answers from now on. */
@@ -115,11 +109,9 @@ type MultiplexedStream = ServerDuplexStream<OpenRequest, OpenResponse>;
 /** The calls of another process of the gateway, which share one stream. */
 async function serveCalls(
   stream: MultiplexedStream,
-  methods: ReadonlyMap<string, ServedMethod>,
-  onFault: OnFault | undefined,
+  session: ServerSession,
   sessions: Set<ServerSession>,
 ): Promise<void> {
-  const session = new ServerSession(stream, { methods, onFault });
   sessions.add(session);
   // The stream may look as if its client had ended it.
   stream.once('cancelled', () => session.cancel());
@@ -135,18 +127,19 @@ async function serveCalls(
   }
 }
 
-function implement(route: ServiceRoute, options: GrpcServerOptions): UntypedServiceImplementation {
-  return Object.fromEntries(
-    route.service.methods.map((method) => [method.localName, implementMethod(method, route.handlers, options)]),
-  );
+function implement({ service, handlers }: ServiceRoute, onFault: OnFault | undefined): UntypedServiceImplementation {
+  const methods = service.methods.map((method) => [
+    method.localName,
+    implementMethod(method, handlerOf(method, handlers), onFault),
+  ]);
+  return Object.fromEntries(methods);
 }
 
-function implementMethod(method: DescMethod, handlers: UntypedHandlers, { onFault }: GrpcServerOptions) {
+function implementMethod(method: DescMethod, handler: MethodHandler, onFault: OnFault | undefined) {
   const fail = (thrown: unknown, request?: object) => {
     if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(request));
     return toServiceError(thrown);
   };
-  const handler = handlerOf(method, handlers);
   if (handler.answersOnce) {
     return (call: SingleAnswerCall, callback: sendUnaryData<object>) =>
       answerOnce(call, callback, handler.handle, fail);
@@ -164,7 +157,7 @@ async function answerOnce(
   handle: SingleHandler,
   fail: Fail,
 ): Promise<void> {
-  using scope = new GrpcCallScope(call);
+  using scope = scopeOf(call);
   const request = requestOf(call);
   try {
     callback(null, await handle(request, scope));
@@ -174,7 +167,7 @@ async function answerOnce(
 }
 
 async function answerMany(call: StreamedAnswerCall, handle: StreamHandler, fail: Fail): Promise<void> {
-  using scope = new GrpcCallScope(call);
+  using scope = scopeOf(call);
   const request = requestOf(call);
   try {
     for await (const response of handle(request, scope)) {
@@ -192,24 +185,13 @@ function requestOf(call: SingleAnswerCall | StreamedAnswerCall): object {
   return 'request' in call ? call.request : call.iterator({ destroyOnReturn: false });
 }
 
-/** The lifetime of a call as grpc-js reports it: deadline and cancellation come as one event. */
-class GrpcCallScope implements Disposable {
-  readonly #controller = new AbortController();
-
-  constructor(call: SingleAnswerCall | StreamedAnswerCall) {
-    const cancel = () => this.#controller.abort(new RpcError('cancelled', 'The caller cancelled the call.'));
-    const emitter: EventEmitter = call;
-    if (call.cancelled) cancel();
-    else emitter.once('cancelled', cancel);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  [Symbol.dispose](): void {
-    this.#controller.abort(new RpcError('cancelled', 'The call has ended.'));
-  }
+/** grpc-js reports a call's deadline and cancellation as one event. */
+function scopeOf(call: SingleAnswerCall | StreamedAnswerCall): CallScope {
+  const scope = new CallScope();
+  const emitter: EventEmitter = call;
+  if (call.cancelled) scope.cancel();
+  else emitter.once('cancelled', scope.cancel);
+  return scope;
 }
 
 /** A failure of a handler as gRPC knows it: a status, a text for people, and the detail in a trailer. */

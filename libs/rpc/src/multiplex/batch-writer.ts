@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Frame } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 
 /** Where batches go: a stream of grpc-js, from either side. */
@@ -16,8 +17,7 @@ export interface BatchStream {
 export class BatchWriter {
   readonly #stream: BatchStream;
   readonly #waiting: Frame[] = [];
-  #isScheduled = false;
-  #isBlocked = false;
+  #flushing: Promise<void> | undefined;
   #isEnding = false;
 
   constructor(stream: BatchStream) {
@@ -26,34 +26,22 @@ export class BatchWriter {
 
   send(frame: Frame): void {
     this.#waiting.push(frame);
-    this.#schedule();
+    this.#flushing ??= this.#flush();
   }
 
   /** Ends the stream after what was sent so far. */
   end(): void {
     this.#isEnding = true;
-    this.#schedule();
+    this.#flushing ??= this.#flush();
   }
 
-  #schedule(): void {
-    if (this.#isScheduled || this.#isBlocked) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.#flush();
-    });
-  }
-
-  #flush(): void {
+  async #flush(): Promise<void> {
+    await endOfTurn();
     while (this.#waiting.length > 0) {
       if (this.#stream.write({ frames: this.#nextBatch() })) continue;
-      this.#isBlocked = true;
-      this.#stream.once('drain', () => {
-        this.#isBlocked = false;
-        this.#flush();
-      });
-      return;
+      await new Promise<void>((resolve) => this.#stream.once('drain', resolve));
     }
+    this.#flushing = undefined;
     if (this.#isEnding) this.#stream.end();
   }
 

@@ -212,7 +212,9 @@ describe('a replica that is a process of its own', () => {
   }
 
   function clientOf(port: number) {
-    const channel = openChannel(`http://127.0.0.1:${port}`, { keepaliveMs: 200 });
+    const channel = openChannel(`http://127.0.0.1:${port}`, {
+      grpc: { 'grpc.keepalive_time_ms': 200, 'grpc.keepalive_timeout_ms': 200 },
+    });
     opened.push(() => channel[Symbol.dispose]());
     return channel.client(PlayService);
   }

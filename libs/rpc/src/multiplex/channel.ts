@@ -3,13 +3,18 @@ import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { type DescMethod, type DescService, fromBinary, type Message } from '@bufbuild/protobuf';
 import { MultiplexService, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
-import { type ChannelCredentials, credentials, Client as GrpcClient, Metadata } from '@grpc/grpc-js';
-import type { CallScope } from '../call-scope.ts';
+import {
+  type ChannelCredentials,
+  credentials,
+  Client as GrpcClient,
+  type ChannelOptions as GrpcOptions,
+  Metadata,
+} from '@grpc/grpc-js';
+import { ResponseStream } from '../call-scope.ts';
 import { RpcError } from '../errors.ts';
 import { grpcMethod } from '../grpc/definition.ts';
 import { clientOptions } from '../grpc/options.ts';
-import { answersOnce, encoded, encodedAll, isStream, pathOf } from '../methods.ts';
-import { ResponseStream } from '../response-stream.ts';
+import { answersOnce, encoded, isStream, mapped, pathOf } from '../methods.ts';
 import type { CallOptions, Client } from '../service-types.ts';
 import { ClientSession } from './client-session.ts';
 import { Replicas } from './replicas.ts';
@@ -26,8 +31,8 @@ export interface ChannelOptions {
   readonly resolve?: (() => Promise<readonly string[]>) | undefined;
   /** Default: no encryption. */
   readonly credentials?: ChannelCredentials | undefined;
-  /** How long a replica may be silent before it is asked, and then until it is given up. Default: 10 s, 5 s. */
-  readonly keepaliveMs?: number | undefined;
+  /** In place of our own settings of grpc-js. */
+  readonly grpc?: GrpcOptions | undefined;
 }
 
 /**
@@ -55,47 +60,45 @@ type ReadyReplicas = Pick<Replicas, 'pick' | 'untilReady'>;
 /** A client whose calls go to sessions of `replicas`. */
 export function clientOf<S extends DescService>(service: S, replicas: ReadyReplicas): Client<S> {
   const calls = service.methods.map((method) => {
-    const begin = (request: object, options: CallOptions = {}) =>
-      new ResponseStream(options, (scope) => responses(replicas, { method, request, scope, ...options }));
-    const only = async (request: object, options?: CallOptions) => {
-      for await (const response of begin(request, options)) return response;
+    const toResponse = (bytes: Uint8Array): Message => fromBinary(method.output, bytes);
+    const stream = (request: object, options: CallOptions = {}) =>
+      new ResponseStream(
+        options,
+        ({ signal }) => responses(replicas, method, request, { ...options, signal }),
+        toResponse,
+      );
+    const single = async (request: object, options?: CallOptions) => {
+      for await (const response of stream(request, options)) return response;
       throw new RpcError('internal', 'The service answered without a message.');
     };
-    return [method.localName, answersOnce(method) ? only : begin];
+    return [method.localName, answersOnce(method) ? single : stream];
   });
   // Each entry follows the descriptor's kind, which is what Client<S> is derived from.
   return Object.fromEntries(calls) as Client<S>;
 }
 
-interface CallOfMethod {
-  readonly method: DescMethod;
-  /** A message, or an iterable of messages. */
-  readonly request: object;
-  readonly scope: CallScope;
-  readonly timeoutMs?: number | undefined;
-}
-
+/** @param request a message, or an iterable of messages */
 async function* responses(
   replicas: ReadyReplicas,
-  { method, request, scope, timeoutMs }: CallOfMethod,
-): AsyncGenerator<Message, undefined> {
+  method: DescMethod,
+  request: object,
+  { signal, timeoutMs }: CallOptions & { readonly signal: AbortSignal },
+): AsyncGenerator<Uint8Array, undefined> {
   let session = replicas.pick();
-  for (; session === undefined; session = replicas.pick()) await scope.race(replicas.untilReady());
-  const single = isStream(request) ? undefined : encoded(method.input, request);
-  const call = session.start({ path: pathOf(method), timeoutMs, request: single, signal: scope.signal });
-  if (isStream(request)) void call.sendAll(encodedAll(method.input, request));
-  for await (const response of call.responses) yield fromBinary(method.output, response);
+  for (; session === undefined; session = replicas.pick()) {
+    await replicas.untilReady();
+    signal.throwIfAborted();
+  }
+  const encode = (fields: object) => encoded(method.input, fields);
+  const bytes = isStream(request) ? mapped(request, encode) : encode(request);
+  yield* session.start({ path: pathOf(method), timeoutMs, request: bytes, signal });
 }
 
 /** Resolves once the replica has accepted the stream. */
 async function connect(address: string, options: ChannelOptions, signal: AbortSignal): Promise<ClientSession> {
-  const { keepaliveMs } = options;
   const client = new GrpcClient(grpcTarget(address), options.credentials ?? credentials.createInsecure(), {
     ...clientOptions,
-    ...(keepaliveMs !== undefined && {
-      'grpc.keepalive_time_ms': keepaliveMs,
-      'grpc.keepalive_timeout_ms': keepaliveMs,
-    }),
+    ...options.grpc,
   });
   const { path, requestSerialize, responseDeserialize } = grpcMethod(MultiplexService.method.open);
   const stream = client.makeBidiStreamRequest<object, OpenResponse>(

@@ -1,7 +1,7 @@
 import type { Frame, OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { fromCallFailure, RpcError } from '../errors.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
-import { frameOf, MessageQueue, MessageSender } from './flow-control.ts';
+import { CallMessages } from './call-messages.ts';
 
 /** A stream of calls as grpc-js has it on the side of the client. */
 export interface ClientBatchStream extends BatchStream, AsyncIterable<Pick<OpenResponse, 'frames'>> {
@@ -15,15 +15,15 @@ export interface NewCall {
   /** Ends the call, and must be aborted when its caller has left it. */
   readonly signal: AbortSignal;
   readonly timeoutMs?: number | undefined;
-  /** The only request of a method that takes one; others send theirs by the call. */
-  readonly request?: Uint8Array | undefined;
+  /** The only request, or those of a method that takes many. A source that throws cancels the call. */
+  readonly request: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
-/** The calls to one replica, all on one stream. */
+/** The calls to one replica, all on one stream. Each ends once: answered, failed, cancelled, or with the stream. */
 export class ClientSession {
   readonly #stream: ClientBatchStream;
   readonly #writer: BatchWriter;
-  readonly #calls = new Map<number, ClientCall>();
+  readonly #calls = new Map<number, CallMessages>();
   readonly #closing = Promise.withResolvers<void>();
   #lastCallId = 0;
   #isClosing = false;
@@ -43,16 +43,20 @@ export class ClientSession {
     return this.#closing.promise;
   }
 
-  start({ path, timeoutMs, request, signal }: NewCall): ClientCall {
+  /** Starts a call, and gives its responses. */
+  start({ path, timeoutMs, request, signal }: NewCall): AsyncIterable<Uint8Array> {
     const id = ++this.#lastCallId;
-    const call = new ClientCall(id, this.#writer, signal, () => {
-      this.#calls.delete(id);
-      if (this.#isClosing) this.close();
-    });
-    this.#calls.set(id, call);
-    const start = { path, timeoutMs: wireMs(timeoutMs), ...(request !== undefined && { request }) };
-    this.#writer.send(frameOf(id, { case: 'start', value: start }));
-    return call;
+    const messages = new CallMessages(id, this.#writer);
+    this.#calls.set(id, messages);
+    signal.addEventListener('abort', () => this.#cancel(id, signal.reason), { once: true });
+    const single = request instanceof Uint8Array ? request : undefined;
+    messages.send({ case: 'start', value: { path, timeoutMs: wireMs(timeoutMs), request: single } });
+    if (!(request instanceof Uint8Array)) {
+      messages.sendAll(request).catch((cause: unknown) => {
+        this.#cancel(id, new RpcError('cancelled', 'The source of the requests failed.', { cause }));
+      });
+    }
+    return messages;
   }
 
   /** Starts no more calls, and ends the stream with the last one. */
@@ -72,62 +76,29 @@ export class ClientSession {
     this.#stream.cancel();
     this.#closing.resolve();
     const lost = new RpcError('unavailable', 'The connection to the service was lost.', { cause });
-    for (const call of [...this.#calls.values()]) call.end({ failure: lost });
+    for (const id of [...this.#calls.keys()]) this.#end(id, lost);
   }
 
   #onFrame(frame: Frame): void {
-    if (frame.content.case === 'goAway') this.close();
-    else this.#calls.get(frame.callId)?.onFrame(frame);
-  }
-}
-
-/** One call from the side of its caller. It ends once: answered, failed, cancelled, or with its stream. */
-export class ClientCall {
-  readonly responses: MessageQueue;
-  readonly #id: number;
-  readonly #writer: BatchWriter;
-  readonly #sender: MessageSender;
-  readonly #onEnd: () => void;
-  readonly #ended = new AbortController();
-
-  constructor(id: number, writer: BatchWriter, signal: AbortSignal, onEnd: () => void) {
-    this.#id = id;
-    this.#writer = writer;
-    this.#onEnd = onEnd;
-    this.#sender = new MessageSender(id, writer);
-    this.responses = new MessageQueue(id, writer);
-    signal.addEventListener('abort', () => this.#cancel(signal.reason), { once: true, signal: this.#ended.signal });
-  }
-
-  /** Sends the requests of a method that takes many. A source that throws cancels the call. */
-  async sendAll(requests: AsyncIterable<Uint8Array>): Promise<void> {
-    try {
-      await this.#sender.sendAll(requests, this.#ended.signal);
-    } catch (cause) {
-      this.#cancel(new RpcError('cancelled', 'The source of the requests failed.', { cause }));
+    const { callId: id, content, isLast } = frame;
+    if (content.case === 'goAway') return this.close();
+    if (content.case === 'failure') return this.#end(id, fromCallFailure(content.value));
+    if (this.#calls.get(id)?.onFrame(frame) === false) {
+      return this.#cancel(id, new RpcError('internal', 'The server sent more than it may.'));
     }
+    if (isLast) this.#end(id);
   }
 
-  onFrame({ content, isLast }: Frame): void {
-    if (content.case === 'creditBytes') this.#sender.addCredit(content.value);
-    if (content.case === 'failure') return this.end({ failure: fromCallFailure(content.value) });
-    if (content.case === 'message' && !this.responses.push(content.value)) {
-      return this.#cancel(new RpcError('internal', 'The server sent more than it may.'));
-    }
-    if (isLast) this.end();
+  #cancel(id: number, failure: Error): void {
+    this.#calls.get(id)?.send({ case: 'cancel', value: {} });
+    this.#end(id, failure);
   }
 
-  end(end: { readonly failure?: unknown } = {}): void {
-    if (this.#ended.signal.aborted) return;
-    this.#ended.abort();
-    this.responses.end(end);
-    this.#onEnd();
-  }
-
-  #cancel(failure: unknown): void {
-    if (this.#ended.signal.aborted) return;
-    this.#writer.send(frameOf(this.#id, { case: 'cancel', value: {} }));
-    this.end({ failure });
+  #end(id: number, failure?: Error): void {
+    const messages = this.#calls.get(id);
+    if (!this.#calls.delete(id)) return;
+    messages?.close(failure);
+    if (this.#isClosing) this.close();
   }
 }
 

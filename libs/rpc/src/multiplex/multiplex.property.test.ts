@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { directClient } from '../direct-client.ts';
+import { servedMethods } from '../methods.ts';
 import { MemoryStream } from './__fixtures__/memory-stream.ts';
 import { type Outcome, type Plan, plan, playRoute, run } from './__fixtures__/plans.ts';
 import { PlayService } from './__fixtures__/play-service.ts';
 import { clientOf } from './channel.ts';
 import { ClientSession } from './client-session.ts';
 import { Replicas } from './replicas.ts';
-import { ServerSession, servedMethods } from './server-session.ts';
+import { ServerSession } from './server-session.ts';
 
 const delays = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 5 });
 

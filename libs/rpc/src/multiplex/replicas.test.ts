@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { RpcError } from '../errors.ts';
+import { servedMethods } from '../methods.ts';
 import { serviceRoute } from '../service-types.ts';
 import { MemoryStream } from './__fixtures__/memory-stream.ts';
 import { PlayService } from './__fixtures__/play-service.ts';
 import { clientOf } from './channel.ts';
 import { ClientSession } from './client-session.ts';
 import { Replicas } from './replicas.ts';
-import { ServerSession, servedMethods } from './server-session.ts';
+import { ServerSession } from './server-session.ts';
 
 const firstBackoffMs = 5;
 

@@ -13,8 +13,6 @@ export interface ReplicasOptions {
   readonly resolveIntervalMs: number;
   /** How long the first pause after a failed connection is; each further one is twice as long, up to 20 times the first. */
   readonly firstBackoffMs: number;
-  /** For tests. */
-  readonly random?: (() => number) | undefined;
 }
 
 /**
@@ -26,7 +24,7 @@ export class Replicas implements Disposable {
   readonly #replicas = new Map<string, Replica>();
   /** Resolves with the next change of any replica. */
   #change = Promise.withResolvers<void>();
-  #resolution: Promise<void> | undefined;
+  #resolving: Promise<void> | undefined;
   #hasResolved = false;
 
   constructor(options: ReplicasOptions) {
@@ -36,18 +34,17 @@ export class Replicas implements Disposable {
   /** The session for a call that is made now: the less busy of two at random. Undefined when none is ready. */
   pick(): ClientSession | undefined {
     const sessions = this.#all().flatMap(({ session }) => session ?? []);
-    const { random = Math.random } = this.#options;
-    const at = Math.floor(random() * sessions.length);
+    const at = Math.floor(Math.random() * sessions.length);
     const first = sessions[at];
     // Any other one.
-    const second = sessions[(at + 1 + Math.floor(random() * (sessions.length - 1))) % sessions.length];
+    const second = sessions[(at + 1 + Math.floor(Math.random() * (sessions.length - 1))) % sessions.length];
     if (first === undefined || second === undefined) return first;
     return second.inFlight < first.inFlight ? second : first;
   }
 
   /** Resolves when a session may be ready. Rejects with `unavailable` when no replica can be reached. */
   async untilReady(): Promise<void> {
-    this.#resolution ??= this.#keepResolving();
+    this.#resolving ??= this.#keepResolving();
     for (;;) {
       if (this.#closed.signal.aborted) throw new RpcError('unavailable', 'The channel is closed.');
       if (this.#all().some(({ session }) => session !== undefined)) return;
@@ -61,7 +58,7 @@ export class Replicas implements Disposable {
   /** Running calls end; no new ones are made. */
   [Symbol.dispose](): void {
     this.#closed.abort();
-    for (const replica of this.#all()) replica[Symbol.dispose]();
+    this.#follow([]);
     this.#announce();
   }
 
@@ -83,14 +80,40 @@ export class Replicas implements Disposable {
   }
 
   #follow(addresses: readonly string[]): void {
-    for (const [address, replica] of this.#replicas) {
+    for (const [address, { removed, session }] of this.#replicas) {
       if (addresses.includes(address)) continue;
       this.#replicas.delete(address);
-      replica[Symbol.dispose]();
+      removed.abort();
+      session?.close();
     }
     for (const address of addresses) {
       if (this.#replicas.has(address)) continue;
-      this.#replicas.set(address, new Replica(address, this.#options, () => this.#announce()));
+      const replica: Replica = { removed: new AbortController(), session: undefined, isConnecting: true };
+      this.#replicas.set(address, replica);
+      void this.#keepConnected(address, replica);
+    }
+  }
+
+  async #keepConnected(address: string, replica: Replica): Promise<void> {
+    const { signal } = replica.removed;
+    const { connect, firstBackoffMs } = this.#options;
+    for (let backoffMs = firstBackoffMs; !signal.aborted; backoffMs = Math.min(backoffMs * 2, firstBackoffMs * 20)) {
+      replica.isConnecting = true;
+      const session = await connect(address, signal).catch(() => undefined);
+      if (signal.aborted) return session?.close();
+      replica.isConnecting = false;
+      if (session !== undefined) {
+        backoffMs = firstBackoffMs;
+        replica.session = session;
+        this.#announce();
+        await session.closing;
+        replica.session = undefined;
+        // A replica that was there a moment ago is waited for.
+        replica.isConnecting = true;
+      }
+      this.#announce();
+      // With jitter, so that a restarted service is not met by all its clients at once.
+      await sleep(backoffMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
@@ -101,49 +124,8 @@ export class Replicas implements Disposable {
 }
 
 /** One address, and the session to it. */
-class Replica implements Disposable {
-  readonly #address: string;
-  readonly #options: ReplicasOptions;
-  readonly #onChange: () => void;
-  readonly #closed = new AbortController();
+interface Replica {
+  readonly removed: AbortController;
   session: ClientSession | undefined;
-  isConnecting = true;
-
-  constructor(address: string, options: ReplicasOptions, onChange: () => void) {
-    this.#address = address;
-    this.#options = options;
-    this.#onChange = onChange;
-    void this.#keepConnected();
-  }
-
-  [Symbol.dispose](): void {
-    this.#closed.abort();
-    this.session?.close();
-    this.session = undefined;
-  }
-
-  async #keepConnected(): Promise<void> {
-    const { signal } = this.#closed;
-    const { connect, firstBackoffMs } = this.#options;
-    for (let backoffMs = firstBackoffMs; !signal.aborted; backoffMs = Math.min(backoffMs * 2, firstBackoffMs * 20)) {
-      this.#set(undefined, true);
-      const session = await connect(this.#address, signal).catch(() => undefined);
-      if (session !== undefined) {
-        backoffMs = firstBackoffMs;
-        if (signal.aborted) return session.close();
-        this.#set(session, false);
-        await session.closing;
-      }
-      // A replica that was there a moment ago is waited for.
-      this.#set(undefined, session !== undefined);
-      // With jitter, so that a restarted service is not met by all its clients at once.
-      await sleep(backoffMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
-    }
-  }
-
-  #set(session: ClientSession | undefined, isConnecting: boolean): void {
-    this.session = session;
-    this.isConnecting = isConnecting;
-    this.#onChange();
-  }
+  isConnecting: boolean;
 }

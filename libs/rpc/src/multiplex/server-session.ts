@@ -1,24 +1,10 @@
-import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
+import { fromBinary } from '@bufbuild/protobuf';
 import type { Frame, OpenRequest, Start } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { CallScope } from '../call-scope.ts';
 import { isFault, type OnFault, RpcError, requestIdOf, statusNumber, toCallFailure } from '../errors.ts';
-import { decodedAll, encoded, encodedAll, handlerOf, type MethodHandler, pathOf } from '../methods.ts';
-import type { ServiceRoute } from '../service-types.ts';
+import { encoded, mapped, type ServedMethod } from '../methods.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
-import { frameOf, MessageQueue, MessageSender } from './flow-control.ts';
-
-export interface ServedMethod {
-  readonly method: DescMethod;
-  readonly handler: MethodHandler;
-}
-
-/** The methods of routes, by their paths. */
-export function servedMethods(routes: readonly ServiceRoute[]): ReadonlyMap<string, ServedMethod> {
-  const methods = routes.flatMap(({ service, handlers }) =>
-    service.methods.map((method) => ({ method, handler: handlerOf(method, handlers) })),
-  );
-  return new Map(methods.map((served) => [pathOf(served.method), served]));
-}
+import { CallMessages, frameOf } from './call-messages.ts';
 
 export interface ServerSessionOptions {
   readonly methods: ReadonlyMap<string, ServedMethod>;
@@ -30,7 +16,6 @@ export class ServerSession {
   readonly #options: ServerSessionOptions;
   readonly #writer: BatchWriter;
   readonly #calls = new Map<number, ServerCall>();
-  readonly #running = new Set<Promise<void>>();
   #lastCallId = 0;
 
   constructor(stream: BatchStream, options: ServerSessionOptions) {
@@ -45,7 +30,7 @@ export class ServerSession {
   async serve(batches: AsyncIterable<Pick<OpenRequest, 'frames'>>): Promise<void> {
     try {
       for await (const { frames } of batches) for (const frame of frames) this.#onFrame(frame);
-      await Promise.all(this.#running);
+      await Promise.all([...this.#calls.values()].map(({ ended }) => ended));
       this.#writer.end();
     } finally {
       this.cancel();
@@ -54,7 +39,7 @@ export class ServerSession {
 
   /** The client is gone: the handlers of its calls end by their signals. */
   cancel(): void {
-    for (const call of this.#calls.values()) call.cancel();
+    for (const { scope } of this.#calls.values()) scope.cancel();
   }
 
   /** Asks the client to start no more calls here, and to end the stream with the calls that run. */
@@ -63,78 +48,59 @@ export class ServerSession {
   }
 
   #onFrame(frame: Frame): void {
-    if (frame.content.case === 'start') this.#start(frame.callId, frame.content.value);
-    else this.#calls.get(frame.callId)?.onFrame(frame);
+    const { callId, content } = frame;
+    if (content.case === 'start') return this.#start(callId, content.value);
+    const call = this.#calls.get(callId);
+    if (content.case === 'cancel') call?.scope.cancel();
+    else if (call?.messages.onFrame(frame) === false)
+      throw new RpcError('internal', 'The client sent more than it may.');
   }
 
   #start(id: number, { path, timeoutMs, request }: Start): void {
     if (id <= this.#lastCallId) throw new RpcError('internal', 'An id of a call was used twice.');
     this.#lastCallId = id;
-    const served = this.#options.methods.get(path);
+    const messages = new CallMessages(id, this.#writer);
+    const { methods, onFault } = this.#options;
+    const served = methods.get(path);
     if (served === undefined) {
       const message = `The server does not implement the method ${path}`;
-      const failure = { status: statusNumber.UNIMPLEMENTED, message };
-      return this.#writer.send(frameOf(id, { case: 'failure', value: failure }));
+      return messages.send({ case: 'failure', value: { status: statusNumber.UNIMPLEMENTED, message } });
     }
-    const call = new ServerCall(id, served, this.#writer, timeoutMs);
-    this.#calls.set(id, call);
-    const running = call.run(request, this.#options.onFault).finally(() => {
-      this.#calls.delete(id);
-      this.#running.delete(running);
-    });
-    this.#running.add(running);
+    const scope = new CallScope({ timeoutMs: timeoutMs === 0 ? undefined : timeoutMs });
+    scope.signal.addEventListener('abort', () => messages.close(scope.signal.reason), { once: true });
+    const ended = answer(served, request, messages, scope, onFault).finally(() => this.#calls.delete(id));
+    this.#calls.set(id, { messages, scope, ended });
   }
 }
 
-/** One call from the side of its handler. */
-class ServerCall {
-  readonly #id: number;
-  readonly #served: ServedMethod;
-  readonly #writer: BatchWriter;
-  readonly #sender: MessageSender;
-  readonly #requests: MessageQueue;
-  readonly #scope: CallScope;
+interface ServerCall {
+  readonly messages: CallMessages;
+  readonly scope: CallScope;
+  readonly ended: Promise<void>;
+}
 
-  constructor(id: number, served: ServedMethod, writer: BatchWriter, timeoutMs: number) {
-    this.#id = id;
-    this.#served = served;
-    this.#writer = writer;
-    this.#sender = new MessageSender(id, writer);
-    this.#requests = new MessageQueue(id, writer);
-    this.#scope = new CallScope({ timeoutMs: timeoutMs === 0 ? undefined : timeoutMs });
-  }
-
-  onFrame({ content, isLast }: Frame): void {
-    if (content.case === 'cancel') return this.cancel();
-    if (content.case === 'creditBytes') this.#sender.addCredit(content.value);
-    if (content.case === 'message' && !this.#requests.push(content.value)) {
-      throw new RpcError('internal', 'The client sent more than it may.');
+/** Calls the handler and sends what it answers. Never rejects. `request`: the only one of a method that takes one. */
+async function answer(
+  { method, handler }: ServedMethod,
+  request: Uint8Array | undefined,
+  messages: CallMessages,
+  callScope: CallScope,
+  onFault: OnFault | undefined,
+): Promise<void> {
+  using scope = callScope;
+  const decode = (bytes: Uint8Array): object => fromBinary(method.input, bytes);
+  const encode = (response: object) => encoded(method.output, response);
+  let input: object | undefined;
+  try {
+    input = request === undefined ? mapped(messages, decode) : decode(request);
+    if (handler.answersOnce) {
+      const response = await scope.race(Promise.resolve(handler.handle(input, scope)));
+      messages.send({ case: 'message', value: encode(response) }, true);
+    } else {
+      await messages.sendAll(mapped(handler.handle(input, scope), encode));
     }
-    if (isLast) this.#requests.end();
-  }
-
-  /** The caller gave up, or is gone. */
-  cancel(): void {
-    this.#scope.cancel();
-    this.#requests.end({ failure: this.#scope.signal.reason });
-  }
-
-  /** Calls the handler and sends what it answers. Never rejects. */
-  async run(request: Uint8Array | undefined, onFault: OnFault | undefined): Promise<void> {
-    using scope = this.#scope;
-    const { method, handler } = this.#served;
-    let input: object | undefined;
-    try {
-      input = request === undefined ? decodedAll(method.input, this.#requests) : fromBinary(method.input, request);
-      if (handler.answersOnce) {
-        const response = await scope.race(Promise.resolve(handler.handle(input, scope)));
-        this.#writer.send(frameOf(this.#id, { case: 'message', value: encoded(method.output, response) }, true));
-      } else {
-        await this.#sender.sendAll(encodedAll(method.output, handler.handle(input, scope)), scope.signal);
-      }
-    } catch (thrown) {
-      if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(input));
-      this.#writer.send(frameOf(this.#id, { case: 'failure', value: toCallFailure(thrown) }));
-    }
+  } catch (thrown) {
+    if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(input));
+    messages.send({ case: 'failure', value: toCallFailure(thrown) });
   }
 }

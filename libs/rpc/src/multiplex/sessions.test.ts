@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { servedMethods } from '../methods.ts';
 import { type CallContext, serviceRoute } from '../service-types.ts';
 import { MemoryStream } from './__fixtures__/memory-stream.ts';
 import { PlayService } from './__fixtures__/play-service.ts';
+import { frameOf, windowBytes } from './call-messages.ts';
 import { clientOf } from './channel.ts';
 import { ClientSession } from './client-session.ts';
-import { frameOf, windowBytes } from './flow-control.ts';
-import { ServerSession, servedMethods } from './server-session.ts';
+import { ServerSession } from './server-session.ts';
 
 interface Value {
   readonly value: Uint8Array;
@@ -125,7 +126,7 @@ describe('a stream of calls', () => {
       request: Buffer.of(0x0a, 1, 255),
       signal,
     });
-    await expect(call.responses[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+    await expect(call[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       status: 'deadline_exceeded',
       message: 'The call took longer than 20 ms.',
     });
@@ -155,7 +156,7 @@ describe('a stream of calls', () => {
   it('answers a method that is not served as plain gRPC does', async () => {
     const { session } = open();
     const call = session.start({ path: '/play.OtherService/Unary', request: Buffer.of(), signal });
-    await expect(call.responses[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+    await expect(call[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       status: 'internal',
       message: 'The server does not implement the method /play.OtherService/Unary',
     });

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json-value.ts';
+import type { JsonObject } from '@gateway/json';
 
 /** What a request of either format asks for, in the simulator's own words. */
 export interface Conversation {

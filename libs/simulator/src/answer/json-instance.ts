@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, toArray, toObjects } from '../json-value.ts';
+import { asArray, isObject, type JsonObject, objectsIn } from '@gateway/json';
 
 /**
  * A simple value that fits a JSON schema of the kind that structured outputs take: constants and first choices where the
@@ -24,16 +24,16 @@ function instance(schema: JsonObject, place: Place): unknown {
   if (inner.depth > deepest) return null;
   if ('const' in schema) return schema.const;
   if (typeof schema.$ref === 'string') return instance(resolve(schema.$ref, place.root), inner);
-  const [choice] = toArray(schema.enum);
+  const [choice] = asArray(schema.enum);
   if (choice !== undefined) return choice;
-  const alternatives = toObjects(schema.anyOf ?? schema.oneOf);
+  const alternatives = objectsIn(schema.anyOf ?? schema.oneOf);
   const alternative = alternatives.find(({ type }) => type !== 'null') ?? alternatives[0];
   if (alternative !== undefined && schema.properties === undefined) return instance(alternative, inner);
   switch (typeOf(schema)) {
     case 'object':
       return objectOf(schema, inner);
     case 'array':
-      return [instance(isJsonObject(schema.items) ? schema.items : {}, inner)];
+      return [instance(isObject(schema.items) ? schema.items : {}, inner)];
     case 'integer':
     case 'number':
       return Number(schema.minimum ?? 1);
@@ -47,11 +47,11 @@ function instance(schema: JsonObject, place: Place): unknown {
 }
 
 function objectOf({ properties, required }: JsonObject, place: Place): JsonObject {
-  const wanted = Object.entries(isJsonObject(properties) ? properties : {}).filter(
-    ([name]) => place.depth <= deepestOptional || toArray(required).includes(name),
+  const wanted = Object.entries(isObject(properties) ? properties : {}).filter(
+    ([name]) => place.depth <= deepestOptional || asArray(required).includes(name),
   );
   return Object.fromEntries(
-    wanted.map(([name, schema]) => [name, isJsonObject(schema) ? instance(schema, { ...place, name }) : null]),
+    wanted.map(([name, schema]) => [name, isObject(schema) ? instance(schema, { ...place, name }) : null]),
   );
 }
 
@@ -60,8 +60,8 @@ function resolve(reference: string, root: JsonObject): JsonObject {
   const found = reference
     .split('/')
     .slice(1)
-    .reduce((value: unknown, key) => (isJsonObject(value) ? value[key] : undefined), root);
-  return isJsonObject(found) ? found : {};
+    .reduce((value: unknown, key) => (isObject(value) ? value[key] : undefined), root);
+  return isObject(found) ? found : {};
 }
 
 function typeOf({ type, properties, items }: JsonObject): unknown {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { postMessages, postResponses, readJson } from '../__fixtures__/test-requests.ts';
 import { type Simulator, startSimulator } from '../simulator.ts';
-import { postMessages, postResponses, readJson } from '../test-requests.ts';
 import { type PresetName, presetNames } from './fault-presets.ts';
 
 const nowMs = 1_800_000_000_000;

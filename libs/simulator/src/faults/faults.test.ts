@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { postMessages, postResponses, readEvents } from '../__fixtures__/test-requests.ts';
 import { type Simulator, startSimulator } from '../simulator.ts';
-import { postMessages, postResponses, readEvents } from '../test-requests.ts';
 import type { Fault } from './fault-script.ts';
 
 const nowMs = 1_800_000_000_000;

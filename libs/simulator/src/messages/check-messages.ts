@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject, toArray, toObjects } from '../json-value.ts';
+import { asArray, isObject, type JsonObject, objectsIn } from '@gateway/json';
 import { invalidRequest } from './errors.ts';
-import { type ModelTraits, traitsOf } from './model-traits.ts';
+import { type ModelTraits, traitsOf } from './request.ts';
 
 /**
  * Checks the messages: roles, blocks, and that every tool use is answered in the message right after it.
@@ -14,14 +14,14 @@ export function checkMessages({ model, messages, thread }: JsonObject): void {
   const traits = traitsOf(String(model));
   for (const [index, message] of messages.entries()) checkMessage(message, `messages.${index}`, traits);
   // A continued thread starts with the answer to a message that only the provider has.
-  if (isJsonObject(thread) && thread.type === 'continue') return;
+  if (isObject(thread) && thread.type === 'continue') return;
   checkFirst(messages[0]);
-  checkToolUse(toObjects(messages));
-  checkLast(toObjects(messages).at(-1), traits);
+  checkToolUse(objectsIn(messages));
+  checkLast(objectsIn(messages).at(-1), traits);
 }
 
 function checkMessage(message: unknown, path: string, { systemMessages }: ModelTraits): void {
-  if (!isJsonObject(message)) throw invalidRequest(`${path}: Input should be a valid dictionary`);
+  if (!isObject(message)) throw invalidRequest(`${path}: Input should be a valid dictionary`);
   const { role, content } = message;
   if (role === 'system' && !systemMessages) throw invalidRequest("role 'system' is not supported on this model");
   if (role !== 'user' && role !== 'assistant' && role !== 'system') {
@@ -32,18 +32,18 @@ function checkMessage(message: unknown, path: string, { systemMessages }: ModelT
   if (Array.isArray(content) && content.length === 0) {
     throw invalidRequest(`${path}: all messages must have non-empty content`);
   }
-  for (const [index, block] of toArray(content).entries()) checkBlock(block, `${path}.content.${index}`, role);
+  for (const [index, block] of asArray(content).entries()) checkBlock(block, `${path}.content.${index}`, role);
 }
 
 function checkFirst(message: unknown): void {
-  if (isJsonObject(message) && message.role !== 'assistant') return;
+  if (isObject(message) && message.role !== 'assistant') return;
   throw invalidRequest('messages: first message must use the "user" role');
 }
 
 function checkToolUse(messages: readonly JsonObject[]): void {
   let pending: ReadonlySet<unknown> = new Set();
   for (const [index, message] of messages.entries()) {
-    const blocks = toObjects(message.content);
+    const blocks = objectsIn(message.content);
     checkResults(blocks, pending, index);
     pending = message.role === 'assistant' ? new Set(blocks.filter(isToolUse).map((block) => block.id)) : new Set();
     if (index === messages.length - 1) checkAnswered(pending, new Set(), index);
@@ -89,7 +89,7 @@ function checkLast(message: JsonObject | undefined, { prefill }: ModelTraits): v
       'This model does not support assistant message prefill. The conversation must end with a user message.',
     );
   }
-  const last = toObjects(message.content).at(-1)?.text ?? message.content;
+  const last = objectsIn(message.content).at(-1)?.text ?? message.content;
   if (typeof last === 'string' && /\s$/.test(last)) {
     throw invalidRequest('messages: final assistant content cannot end with trailing whitespace');
   }
@@ -101,7 +101,7 @@ function checkLast(message: JsonObject | undefined, { prefill }: ModelTraits): v
  * @throws {ProviderRefusal}
  */
 function checkBlock(block: unknown, path: string, role: string): void {
-  if (!isJsonObject(block)) throw invalidRequest(`${path}: Input should be a valid dictionary`);
+  if (!isObject(block)) throw invalidRequest(`${path}: Input should be a valid dictionary`);
   switch (block.type) {
     case undefined:
       throw invalidRequest(`${path}.type: Field required`);
@@ -137,7 +137,7 @@ const imageStarts: Readonly<Record<string, string>> = {
 };
 
 function checkImage({ source }: JsonObject, path: string): void {
-  if (!isJsonObject(source)) throw invalidRequest(`${path}.image.source: Field required`);
+  if (!isObject(source)) throw invalidRequest(`${path}.image.source: Field required`);
   if (source.type === 'url' && typeof source.url === 'string') return;
   if (source.type !== 'base64') return;
   const { media_type: mediaType, data } = source;
@@ -161,13 +161,13 @@ function checkToolUseBlock({ id, name, input }: JsonObject, path: string, role: 
   if (role !== 'assistant') throw invalidRequest(`${path}: \`tool_use\` blocks can only be in \`assistant\` messages`);
   checkId(id, `${path}.tool_use.id`);
   if (typeof name !== 'string' || name === '') throw invalidRequest(`${path}.tool_use.name: Field required`);
-  if (!isJsonObject(input)) throw invalidRequest(`${path}.tool_use.input: Input should be a valid dictionary`);
+  if (!isObject(input)) throw invalidRequest(`${path}.tool_use.input: Input should be a valid dictionary`);
 }
 
 function checkToolResult({ tool_use_id: id, content }: JsonObject, path: string, role: string): void {
   if (role !== 'user') throw invalidRequest(`${path}: \`tool_result\` blocks can only be in \`user\` messages`);
   checkId(id, `${path}.tool_result.tool_use_id`);
-  if (toObjects(content).some((block) => block.type === 'text' && block.text === '')) {
+  if (objectsIn(content).some((block) => block.type === 'text' && block.text === '')) {
     throw invalidRequest('messages: text content blocks must be non-empty');
   }
 }

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isJsonObject, type JsonObject, toArray, toObjects } from '../json-value.ts';
+import { asArray, isObject, type JsonObject, objectsIn } from '@gateway/json';
+import { verifyEncrypted } from '../answer/encrypted-reasoning.ts';
 import { ProviderRefusal } from '../provider-format.ts';
-import { invalidRequest } from './errors.ts';
-import { type ModelTraits, traitsOf } from './model-traits.ts';
+import { invalidRequest, invalidSignature } from './errors.ts';
+import { type ModelTraits, traitsOf } from './request.ts';
 
 export interface ParameterRules {
   readonly headers: IncomingHttpHeaders;
@@ -67,20 +68,20 @@ function checkSampling(body: JsonObject, { sampling }: ModelTraits): void {
 }
 
 function checkStopSequences(sequences: unknown): void {
-  if (toArray(sequences).every((sequence) => typeof sequence === 'string' && /\S/.test(sequence))) return;
+  if (asArray(sequences).every((sequence) => typeof sequence === 'string' && /\S/.test(sequence))) return;
   throw invalidRequest('stop_sequences: each stop sequence must contain non-whitespace');
 }
 
 function checkSystem(system: unknown): void {
   if (system === undefined || typeof system === 'string') return;
   if (!Array.isArray(system)) throw invalidRequest('system: Input should be a valid list');
-  const empty = toObjects(system).some((block) => block.type === 'text' && block.text === '');
+  const empty = objectsIn(system).some((block) => block.type === 'text' && block.text === '');
   if (empty) throw invalidRequest('system: text content blocks must be non-empty');
 }
 
 function checkTools(tools: unknown): void {
   const names = new Set<unknown>();
-  for (const [index, tool] of toObjects(tools).entries()) {
+  for (const [index, tool] of objectsIn(tools).entries()) {
     checkTool(tool, `tools.${index}`);
     if (names.has(tool.name)) throw invalidRequest('tools: Tool names must be unique.');
     names.add(tool.name);
@@ -95,7 +96,7 @@ function checkTool(tool: JsonObject, path: string): void {
   if (!/^[a-zA-Z0-9_-]{1,128}$/.test(name)) {
     throw invalidRequest(`${path}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`);
   }
-  if (!isJsonObject(schema)) throw invalidRequest(`${path}.custom.input_schema: Field required`);
+  if (!isObject(schema)) throw invalidRequest(`${path}.custom.input_schema: Field required`);
   const combination = ['oneOf', 'anyOf', 'allOf'].some((keyword) => keyword in schema);
   if (combination) {
     const problem = 'input_schema does not support oneOf, allOf, or anyOf at the top level';
@@ -105,8 +106,8 @@ function checkTool(tool: JsonObject, path: string): void {
 }
 
 function checkToolChoice({ tool_choice: choice, tools }: JsonObject, { forcedTools }: ModelTraits): void {
-  if (!isJsonObject(choice)) return;
-  const declared = toObjects(tools);
+  if (!isObject(choice)) return;
+  const declared = objectsIn(tools);
   if (declared.length === 0) throw invalidRequest('tool_choice may only be specified while providing tools');
   const forced = choice.type === 'any' || choice.type === 'tool';
   if (forced && !forcedTools) {
@@ -121,7 +122,7 @@ function checkToolChoice({ tool_choice: choice, tools }: JsonObject, { forcedToo
 }
 
 function checkThinking({ thinking, max_tokens, tool_choice }: JsonObject, traits: ModelTraits): void {
-  if (!isJsonObject(thinking)) return;
+  if (!isObject(thinking)) return;
   const { type, budget_tokens: budget } = thinking;
   if (type === 'adaptive' && !traits.adaptiveThinking) {
     throw invalidRequest('adaptive thinking is not supported on this model');
@@ -137,13 +138,13 @@ function checkThinking({ thinking, max_tokens, tool_choice }: JsonObject, traits
   if (max_tokens !== undefined && Number(max_tokens) <= Number(budget)) {
     throw invalidRequest('`max_tokens` must be greater than `thinking.budget_tokens`.');
   }
-  if (isJsonObject(tool_choice) && (tool_choice.type === 'any' || tool_choice.type === 'tool')) {
+  if (isObject(tool_choice) && (tool_choice.type === 'any' || tool_choice.type === 'tool')) {
     throw invalidRequest('Thinking may not be enabled when tool_choice forces tool use.');
   }
 }
 
 function checkOutputConfig({ output_config: config }: JsonObject, { efforts }: ModelTraits): void {
-  if (!isJsonObject(config)) return;
+  if (!isObject(config)) return;
   const { effort, format } = config;
   if (effort !== undefined && effort !== null && !efforts.includes(String(effort))) {
     throw invalidRequest(
@@ -152,9 +153,9 @@ function checkOutputConfig({ output_config: config }: JsonObject, { efforts }: M
         : `output_config.effort: Input should be ${efforts.map((value) => `'${value}'`).join(', ')}`,
     );
   }
-  if (!isJsonObject(format)) return;
+  if (!isObject(format)) return;
   if (format.type !== 'json_schema') throw invalidRequest("output_config.format.type: Input should be 'json_schema'");
-  if (!isJsonObject(format.schema)) throw invalidRequest('output_config.format.json_schema.schema: Field required');
+  if (!isObject(format.schema)) throw invalidRequest('output_config.format.json_schema.schema: Field required');
   checkOutputSchema(format.schema);
 }
 
@@ -162,11 +163,11 @@ const maximumBreakpoints = 4;
 
 function checkBreakpoints(body: JsonObject): void {
   const blocks = [
-    ...toObjects(body.tools),
-    ...toObjects(body.system),
-    ...toObjects(body.messages).flatMap((message) => toObjects(message.content)),
+    ...objectsIn(body.tools),
+    ...objectsIn(body.system),
+    ...objectsIn(body.messages).flatMap((message) => objectsIn(message.content)),
   ];
-  const found = blocks.filter((block) => isJsonObject(block.cache_control)).length;
+  const found = blocks.filter((block) => isObject(block.cache_control)).length;
   if (found <= maximumBreakpoints) return;
   throw invalidRequest(`A maximum of ${maximumBreakpoints} blocks with cache_control may be provided. Found ${found}.`);
 }
@@ -194,11 +195,46 @@ export function checkOutputSchema(schema: JsonObject): void {
 }
 
 function childrenOf(schema: JsonObject): readonly JsonObject[] {
-  const named = [schema.properties, schema.$defs, schema.definitions].filter(isJsonObject).flatMap(Object.values);
+  const named = [schema.properties, schema.$defs, schema.definitions].filter(isObject).flatMap(Object.values);
   const combined = [schema.anyOf, schema.allOf].flat();
-  return [schema.items, ...named, ...combined].filter(isJsonObject);
+  return [schema.items, ...named, ...combined].filter(isObject);
 }
 
 function schemaProblem(problem: string) {
   return invalidRequest(`output_config.format.schema: ${problem}`);
+}
+
+/**
+ * Checks that the thinking that comes back with earlier answers is as it was. Which account it was made for does not
+ * matter: the provider's signatures are valid wherever its models run.
+ *
+ * @throws {ProviderRefusal}
+ * @see https://docs.claude.com/en/docs/build-with-claude/extended-thinking
+ */
+export function checkEarlierThinking(messages: unknown, account: string): void {
+  for (const [index, { role, content }] of objectsIn(messages).entries()) {
+    if (role !== 'assistant') continue;
+    for (const [position, block] of objectsIn(content).entries()) {
+      checkBlock(block, `messages.${index}.content.${position}`, account);
+    }
+  }
+}
+
+function checkBlock(block: JsonObject, path: string, account: string): void {
+  if (block.type === 'thinking') checkEncrypted(block, { path, account, member: 'signature', content: block.thinking });
+  if (block.type === 'redacted_thinking') checkEncrypted(block, { path, account, member: 'data', content: '' });
+}
+
+interface EncryptedPlace {
+  readonly path: string;
+  readonly account: string;
+  readonly member: 'signature' | 'data';
+  readonly content: unknown;
+}
+
+function checkEncrypted(block: JsonObject, { path, account, member, content }: EncryptedPlace): void {
+  const encrypted = block[member];
+  if (typeof encrypted !== 'string') return;
+  const verdict = verifyEncrypted(encrypted, { account, content: String(content) });
+  if (verdict === 'altered' || verdict === 'damaged') throw invalidSignature(path, member);
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json-value.ts';
+import type { JsonObject } from '@gateway/json';
 import { type NamedEvent, type ProviderError, ProviderRefusal } from '../provider-format.ts';
 
 const typesOfStatuses: Readonly<Record<number, string>> = {

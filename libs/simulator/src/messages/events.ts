@@ -1,6 +1,6 @@
+import type { JsonObject } from '@gateway/json';
 import type { AnswerPart } from '../answer/plan-answer.ts';
 import { splitText, tokensOfBytes } from '../answer/text.ts';
-import type { JsonObject } from '../json-value.ts';
 import type { Answer, ProviderEvent } from '../provider-format.ts';
 import { finalUsage, signatureOf, startedBlock, startedMessage, stopOf, tokensAtStart } from './message-object.ts';
 

@@ -1,6 +1,6 @@
+import { isObject, type JsonObject } from '@gateway/json';
 import { encryptReasoning } from '../answer/encrypted-reasoning.ts';
 import type { AnswerEnding, AnswerPart } from '../answer/plan-answer.ts';
-import { isJsonObject, type JsonObject } from '../json-value.ts';
 import type { Answer } from '../provider-format.ts';
 
 /** A whole message. @see https://docs.claude.com/en/api/messages */
@@ -149,7 +149,7 @@ function toolUse(name: string, input: JsonObject, { id }: Answer, index: number)
 function parsedArguments(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : {};
+    return isObject(value) ? value : {};
   } catch {
     return {};
   }

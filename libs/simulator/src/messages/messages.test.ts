@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { post, postMessages, readEvents, readJson } from '../__fixtures__/test-requests.ts';
 import { type Simulator, startSimulator } from '../simulator.ts';
-import { post, postMessages, readEvents, readJson } from '../test-requests.ts';
 
 let simulator: Simulator;
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, toArray, toObjects } from '../json-value.ts';
+import { asArray, isObject, type JsonObject, objectsIn } from '@gateway/json';
 import { ProviderRefusal } from '../provider-format.ts';
 import { checkLength } from './check-parameters.ts';
 import { invalidParameter, missingParameter, refusedDetail } from './errors.ts';
@@ -13,8 +13,8 @@ export function checkInput(body: JsonObject): void {
   if (typeof body.input !== 'string' && !Array.isArray(body.input)) {
     throw invalidParameter('input', "Invalid type for 'input': expected one of an array of objects or string.");
   }
-  for (const [index, item] of toArray(body.input).entries()) checkItem(item, `input[${index}]`);
-  checkCalls(toObjects(body.input));
+  for (const [index, item] of asArray(body.input).entries()) checkItem(item, `input[${index}]`);
+  checkCalls(objectsIn(body.input));
   checkJsonIsMentioned(body);
 }
 
@@ -28,7 +28,7 @@ const itemTypes: ReadonlySet<string> = new Set([
 ]);
 
 function checkItem(item: unknown, param: string): void {
-  if (!isJsonObject(item)) throw invalidParameter(param, `Invalid type for '${param}': expected an object.`);
+  if (!isObject(item)) throw invalidParameter(param, `Invalid type for '${param}': expected an object.`);
   const type = item.type ?? 'message';
   if (typeof type !== 'string' || !itemTypes.has(type)) {
     throw invalidParameter(`${param}.type`, `Invalid value: '${String(type)}'.`);
@@ -60,12 +60,12 @@ function checkMessage({ role, content }: JsonObject, param: string): void {
     throw invalidParameter(`${param}.role`, message);
   }
   if (content === undefined) throw missingParameter(`${param}.content`);
-  for (const [index, part] of toArray(content).entries()) checkPart(part, allowed, `${param}.content[${index}]`);
+  for (const [index, part] of asArray(content).entries()) checkPart(part, allowed, `${param}.content[${index}]`);
 }
 
 function checkPart(part: unknown, allowed: readonly string[], param: string): void {
-  const type = isJsonObject(part) ? part.type : undefined;
-  if (!isJsonObject(part) || typeof type !== 'string' || !allowed.includes(type)) {
+  const type = isObject(part) ? part.type : undefined;
+  if (!isObject(part) || typeof type !== 'string' || !allowed.includes(type)) {
     const values = allowed.map((value) => `'${value}'`).join(', ');
     throw invalidParameter(param, `Invalid value: '${String(type)}'. Supported values are: ${values}.`);
   }
@@ -113,8 +113,8 @@ function idsOf(items: readonly JsonObject[], type: string): ReadonlySet<string> 
 
 /** The provider looks for the word in the input only, not in the instructions. */
 function checkJsonIsMentioned({ text, input }: JsonObject): void {
-  const format = isJsonObject(text) ? text.format : undefined;
-  if (!isJsonObject(format) || format.type !== 'json_object' || /json/i.test(JSON.stringify(input))) return;
+  const format = isObject(text) ? text.format : undefined;
+  if (!isObject(format) || format.type !== 'json_object' || /json/i.test(JSON.stringify(input))) return;
   const message =
     "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.";
   throw invalidParameter('input', message);

@@ -1,6 +1,8 @@
-import { isJsonObject, type JsonObject, toArray, toObjects } from '../json-value.ts';
+import { asArray, isObject, type JsonObject, objectsIn } from '@gateway/json';
+import { verifyEncrypted } from '../answer/encrypted-reasoning.ts';
 import { ProviderRefusal } from '../provider-format.ts';
-import { invalidParameter, missingParameter, refusedDetail } from './errors.ts';
+import { invalidParameter, missingParameter, refusedDetail, unreadableContent } from './errors.ts';
+import { requiredReasoningId } from './output-items.ts';
 
 /** Which backend to play: the public API, or a subscription's, which takes fewer parameters and only streams. */
 export type ResponsesBackend = 'api' | 'subscription';
@@ -87,7 +89,7 @@ export function checkLength(param: string, value: unknown, maximum: number): voi
 }
 
 function checkEffort(model: string, reasoning: unknown): void {
-  const effort = isJsonObject(reasoning) ? reasoning.effort : undefined;
+  const effort = isObject(reasoning) ? reasoning.effort : undefined;
   if (effort === undefined || effort === null) return;
   const supported = effortsOf(model);
   if (supported.includes(String(effort))) return;
@@ -100,7 +102,7 @@ function checkEffort(model: string, reasoning: unknown): void {
 }
 
 function checkTools(tools: unknown): void {
-  for (const [index, tool] of toObjects(tools).entries()) {
+  for (const [index, tool] of objectsIn(tools).entries()) {
     if (tool.type === 'function') checkFunctionTool(tool, `tools[${index}]`);
     else if (typeof tool.type !== 'string') throw missingParameter(`tools[${index}].type`);
   }
@@ -110,7 +112,7 @@ function checkFunctionTool(tool: JsonObject, param: string): void {
   const { name, strict, parameters } = tool;
   if (typeof name !== 'string') throw missingParameter(`${param}.name`);
   checkName(`${param}.name`, name, 64);
-  if (strict !== true || !isJsonObject(parameters) || parameters.additionalProperties === false) return;
+  if (strict !== true || !isObject(parameters) || parameters.additionalProperties === false) return;
   const message = `Invalid schema for function '${name}': In context=(), 'additionalProperties' is required to be supplied and to be false.`;
   throw invalidParameter(`${param}.parameters`, message, 'invalid_function_parameters');
 }
@@ -123,7 +125,7 @@ function checkName(param: string, name: string, maximum: number): void {
 }
 
 function checkToolChoice({ tool_choice: choice, tools }: JsonObject): void {
-  const declared = toArray(tools);
+  const declared = asArray(tools);
   if (choice === 'required' && declared.length === 0) {
     const message = "Tool choice 'required' must be specified with 'tools' parameter.";
     throw invalidParameter('tool_choice', message);
@@ -131,17 +133,17 @@ function checkToolChoice({ tool_choice: choice, tools }: JsonObject): void {
   if (typeof choice === 'string' && !['none', 'auto', 'required'].includes(choice)) {
     throw invalidParameter('tool_choice', `Invalid value: '${choice}'.`);
   }
-  if (!isJsonObject(choice) || choice.type !== 'function') return;
+  if (!isObject(choice) || choice.type !== 'function') return;
   if (typeof choice.name !== 'string') throw missingParameter('tool_choice.name');
-  if (toObjects(declared).some((tool) => tool.name === choice.name)) return;
+  if (objectsIn(declared).some((tool) => tool.name === choice.name)) return;
   throw invalidParameter('tool_choice', `Tool choice '${choice.name}' not found in 'tools' parameter.`);
 }
 
 function checkFormat(text: unknown): void {
-  const format = isJsonObject(text) ? text.format : undefined;
-  if (!isJsonObject(format) || format.type !== 'json_schema') return;
+  const format = isObject(text) ? text.format : undefined;
+  if (!isObject(format) || format.type !== 'json_schema') return;
   if (typeof format.name !== 'string') throw missingParameter('text.format.name');
-  if (!isJsonObject(format.schema)) throw missingParameter('text.format.schema');
+  if (!isObject(format.schema)) throw missingParameter('text.format.schema');
   checkName('text.format.name', format.name, 64);
 }
 
@@ -163,3 +165,43 @@ export function effortsOf(model: string): readonly string[] {
 }
 
 export const allEfforts: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/**
+ * Checks the reasoning that comes back: the account can read what is encrypted, and no item has lost the reasoning it came after.
+ *
+ * @throws {ProviderRefusal}
+ * @see https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items
+ */
+export function checkReasoning({ input }: JsonObject, account: string): void {
+  const items = objectsIn(input);
+  for (const item of items) checkEncrypted(item, account);
+  for (const item of items) checkRequiredReasoning(item, items, account);
+}
+
+const encryptedTypes: ReadonlySet<unknown> = new Set(['reasoning', 'compaction']);
+
+function checkEncrypted({ type, encrypted_content: encrypted }: JsonObject, account: string): void {
+  if (!encryptedTypes.has(type) || typeof encrypted !== 'string') return;
+  const verdict = verifyEncrypted(encrypted, { account });
+  if (verdict !== 'accepted') throw new ProviderRefusal(unreadableContent(verdict));
+}
+
+function checkRequiredReasoning(
+  { id, type = 'message' }: JsonObject,
+  items: readonly JsonObject[],
+  account: string,
+): void {
+  if (typeof id !== 'string' || (type !== 'message' && type !== 'function_call')) return;
+  const required = requiredReasoningId(id);
+  if (required === undefined || items.some((item) => isReasoning(item, required, account))) return;
+  const message = `Item '${id}' of type '${type}' was provided without its required 'reasoning' item: '${required}'.`;
+  throw new ProviderRefusal({ status: 400, message, param: 'input' });
+}
+
+/** Clients may leave out the id of a reasoning item; then its encrypted content says which one it is. */
+function isReasoning(item: JsonObject, id: string, account: string): boolean {
+  if (item.type !== 'reasoning') return false;
+  if (typeof item.id === 'string') return item.id === id;
+  const encrypted = item.encrypted_content;
+  return typeof encrypted === 'string' && verifyEncrypted(encrypted, { account, content: id }) === 'accepted';
+}

@@ -1,5 +1,5 @@
+import type { JsonObject } from '@gateway/json';
 import type { Verdict } from '../answer/encrypted-reasoning.ts';
-import type { JsonObject } from '../json-value.ts';
 import { type NamedEvent, type ProviderError, ProviderRefusal } from '../provider-format.ts';
 
 const typesOfStatuses: Readonly<Record<number, string>> = {

@@ -1,5 +1,5 @@
+import { asObject, type JsonObject } from '@gateway/json';
 import { splitText, tokensOfBytes } from '../answer/text.ts';
-import { type JsonObject, toObject } from '../json-value.ts';
 import type { Answer, ProviderEvent } from '../provider-format.ts';
 import { contentPart, finishedItem, type OutputItem, outputItemsOf, startedItem } from './output-items.ts';
 import { finalStatus, responseObject } from './response-object.ts';
@@ -22,7 +22,7 @@ class ResponseStream {
 
   constructor(answer: Answer) {
     this.#answer = answer;
-    this.#obfuscated = toObject(answer.request.stream_options).include_obfuscation !== false;
+    this.#obfuscated = asObject(answer.request.stream_options)?.include_obfuscation !== false;
   }
 
   *events(): Generator<ProviderEvent> {

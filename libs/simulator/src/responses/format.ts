@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json-value.ts';
+import type { JsonObject } from '@gateway/json';
 import type { Answer, ProviderFormat } from '../provider-format.ts';
 import type { ResponsesBackend } from './check-parameters.ts';
 import { responsesErrorBody, responsesErrorEvent } from './errors.ts';

@@ -1,6 +1,6 @@
+import type { JsonObject } from '@gateway/json';
 import { encryptReasoning } from '../answer/encrypted-reasoning.ts';
 import type { AnswerPart } from '../answer/plan-answer.ts';
-import type { JsonObject } from '../json-value.ts';
 import type { Answer } from '../provider-format.ts';
 
 type PartOf<Kind extends AnswerPart['kind']> = Extract<AnswerPart, { kind: Kind }>;

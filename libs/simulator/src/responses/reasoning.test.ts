@@ -1,8 +1,8 @@
 import OpenAI from 'openai';
 import type { ResponseOutputItem } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { postResponses, readEvents, readJson } from '../__fixtures__/test-requests.ts';
 import { type Simulator, startSimulator } from '../simulator.ts';
-import { postResponses, readEvents, readJson } from '../test-requests.ts';
 
 let simulator: Simulator;
 

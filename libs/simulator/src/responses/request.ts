@@ -1,3 +1,4 @@
+import { asString, isObject, type JsonObject, objectsIn } from '@gateway/json';
 import {
   type AnswerFormat,
   type Conversation,
@@ -8,11 +9,9 @@ import {
   type ToolResult,
 } from '../answer/conversation.ts';
 import { countTokens } from '../answer/text.ts';
-import { isJsonObject, type JsonObject, toObjects, toText } from '../json-value.ts';
 import type { ProviderRequest } from '../provider-format.ts';
 import { checkInput } from './check-input.ts';
-import { checkParameters, type ResponsesBackend } from './check-parameters.ts';
-import { checkReasoning } from './check-reasoning.ts';
+import { checkParameters, checkReasoning, type ResponsesBackend } from './check-parameters.ts';
 
 /** @throws {ProviderRefusal} when the provider would not accept the request. */
 export function readResponsesRequest(request: ProviderRequest, backend: ResponsesBackend): Conversation {
@@ -25,7 +24,7 @@ export function readResponsesRequest(request: ProviderRequest, backend: Response
     model: String(body.model),
     stream: body.stream === true,
     ...readTurn(items),
-    tools: toObjects(body.tools).flatMap(declaredTool),
+    tools: objectsIn(body.tools).flatMap(declaredTool),
     toolChoice: readToolChoice(body.tool_choice),
     parallelToolCalls: body.parallel_tool_calls !== false,
     answerFormat: readFormat(body.text),
@@ -37,7 +36,7 @@ export function readResponsesRequest(request: ProviderRequest, backend: Response
 }
 
 function itemsOf(input: unknown): readonly JsonObject[] {
-  return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : toObjects(input);
+  return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : objectsIn(input);
 }
 
 function readTurn(items: readonly JsonObject[]): Pick<Conversation, 'userText' | 'imageCount' | 'toolResults'> {
@@ -59,47 +58,47 @@ function toolResult(item: JsonObject, items: readonly JsonObject[]): readonly To
 
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
-  return toObjects(content)
-    .flatMap((part) => toText(part.text) ?? [])
+  return objectsIn(content)
+    .flatMap((part) => asString(part.text) ?? [])
     .join('\n');
 }
 
 function imagesIn(content: unknown): number {
-  return toObjects(content).filter((part) => part.type === 'input_image').length;
+  return objectsIn(content).filter((part) => part.type === 'input_image').length;
 }
 
 function declaredTool(tool: JsonObject): readonly DeclaredTool[] {
   if (tool.type !== 'function') return [];
-  return [{ name: String(tool.name), schema: isJsonObject(tool.parameters) ? tool.parameters : {} }];
+  return [{ name: String(tool.name), schema: isObject(tool.parameters) ? tool.parameters : {} }];
 }
 
 function readToolChoice(choice: unknown): ToolChoice {
   if (choice === 'none') return { kind: 'none' };
   if (choice === 'required') return { kind: 'any' };
-  if (!isJsonObject(choice)) return { kind: 'auto' };
+  if (!isObject(choice)) return { kind: 'auto' };
   if (choice.type === 'function') return { kind: 'named', name: String(choice.name) };
   return choice.type === 'allowed_tools' && choice.mode === 'required' ? { kind: 'any' } : { kind: 'auto' };
 }
 
 function readFormat(text: unknown): AnswerFormat {
-  const format = isJsonObject(text) ? text.format : undefined;
-  if (!isJsonObject(format)) return { kind: 'text' };
+  const format = isObject(text) ? text.format : undefined;
+  if (!isObject(format)) return { kind: 'text' };
   if (format.type === 'json_object') return { kind: 'json_object' };
-  if (format.type !== 'json_schema' || !isJsonObject(format.schema)) return { kind: 'text' };
+  if (format.type !== 'json_schema' || !isObject(format.schema)) return { kind: 'text' };
   return { kind: 'json_schema', schema: format.schema };
 }
 
 /** Reasoning text is shown only to those who ask for a summary. */
 function readReasoning(reasoning: unknown): ReasoningVisibility {
-  if (!isJsonObject(reasoning)) return 'hidden';
+  if (!isObject(reasoning)) return 'hidden';
   if (reasoning.effort === 'none') return 'off';
   return typeof reasoning.summary === 'string' ? 'shown' : 'hidden';
 }
 
 function inputTokensOf({ tools, instructions }: JsonObject, items: readonly JsonObject[]): number {
   const texts = [
-    ...toObjects(tools).map((tool) => JSON.stringify(tool)),
-    toText(instructions) ?? '',
+    ...objectsIn(tools).map((tool) => JSON.stringify(tool)),
+    asString(instructions) ?? '',
     ...items.map(textOfItem),
   ];
   const images = items.reduce((count, { content }) => count + imagesIn(content), 0);

@@ -1,4 +1,4 @@
-import { type JsonObject, toObject } from '../json-value.ts';
+import { asObject, type JsonObject } from '@gateway/json';
 import type { Answer, NamedEvent, ProviderError } from '../provider-format.ts';
 
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
@@ -42,12 +42,12 @@ export function responseObject(answer: Answer, state: ResponseState): JsonObject
     prompt: null,
     prompt_cache_key: request.prompt_cache_key ?? null,
     prompt_cache_retention: request.prompt_cache_retention ?? null,
-    reasoning: { effort: null, summary: null, ...toObject(request.reasoning) },
+    reasoning: { effort: null, summary: null, ...asObject(request.reasoning) },
     safety_identifier: request.safety_identifier ?? null,
     service_tier: state.status === 'in_progress' ? 'auto' : 'default',
     store: request.store ?? true,
     temperature: 1,
-    text: { format: { type: 'text' }, verbosity: 'medium', ...toObject(request.text) },
+    text: { format: { type: 'text' }, verbosity: 'medium', ...asObject(request.text) },
     tool_choice: request.tool_choice ?? 'auto',
     tools: request.tools ?? [],
     top_logprobs: 0,

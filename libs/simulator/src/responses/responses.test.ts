@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { postResponses, readEvents, readJson } from '../__fixtures__/test-requests.ts';
 import { type Simulator, startSimulator } from '../simulator.ts';
-import { postResponses, readEvents, readJson } from '../test-requests.ts';
 
 let simulator: Simulator;
 let client: OpenAI;

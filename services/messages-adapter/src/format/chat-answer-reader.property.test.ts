@@ -1,5 +1,5 @@
-import { assemble, readCompletion, readStreamedAnswer, replay } from '@gateway/adapter-kit/testing';
 import { createChatAnswer, maxTokenCount } from '@gateway/chat';
+import { assemble, readCompletion, readStreamedAnswer, replay } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { corruptedStream, damagedStream, inPiecesOf } from './__fixtures__/arbitrary-damage.ts';

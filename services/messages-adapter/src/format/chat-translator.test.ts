@@ -1,8 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import type { PreparedCall } from '@gateway/adapter-kit';
-import { textOfBody } from '@gateway/adapter-kit/testing';
 import { BufferList } from '@gateway/json';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { textOfBody } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
 import { readFixture } from './__fixtures__/replay.ts';
 import { chatTranslator } from './chat-translator.ts';

@@ -4,18 +4,23 @@ import {
   type PreparedCall,
   type TranslatedChat,
   type TranslationContext,
-  type TranslationSteps,
   type Translator,
 } from '@gateway/adapter-kit';
-import { type ChatAnswer, createChatAnswer, parseChatRequest } from '@gateway/chat';
+import { type ChatAnswer, type ChatRequest, createChatAnswer, parseChatRequest } from '@gateway/chat';
 import { toWellFormedJson } from '@gateway/json';
+import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import { convertMessages } from './convert-messages.ts';
+import { convertResponseFormat } from './convert-response-format.ts';
+import { convertTools } from './convert-tools.ts';
 import { EventReader } from './event-reader.ts';
-import { toProviderRequest } from './to-provider-request.ts';
+import { mapReasoningEffort, readDefaultEffort } from './map-reasoning-effort.ts';
+import { maxTokensFor, modelFamilyOf, withTraits } from './model-families.ts';
+import type { MessagesRequest, OutputConfig } from './provider-request.ts';
 
 /** Chat completions spoken to a Messages provider. The provider always streams; a client that doesn't gets the whole. */
 export const chatTranslator: Translator = {
   prepare: (request: ClientRequest) => toCall(request, translateChat(request.body.whole(), request)),
-  steps: { worker: new URL('./chat-translation-worker.ts', import.meta.url), toCall },
+  toCall,
 };
 
 /** A chat request as a Messages provider takes it. Throws what is wrong with it. */
@@ -28,7 +33,7 @@ export function translateChat(body: Uint8Array, { lease }: TranslationContext): 
   };
 }
 
-function toCall(...[request, translated]: Parameters<TranslationSteps['toCall']>): PreparedCall {
+function toCall(...[request, translated]: Parameters<NonNullable<Translator['toCall']>>): PreparedCall {
   const { requestId, lease, nowMs, maxAnswerBytes } = request;
   const { stream, includeUsage } = translated.answer;
   const created = Math.floor(nowMs / 1_000);
@@ -51,3 +56,53 @@ export function readerInto(
 
 /** For blocks that are not part of a chat answer, such as what the provider's own tools found. */
 const maxOtherBytes = 4 * 1024 * 1024;
+
+/**
+ * The Messages request for a chat request. Sampling parameters never go along: current models refuse them.
+ * Throws `invalid_request` or `unsupported_content`. @see spec "POST /v1/chat/completions"
+ */
+export function toProviderRequest(
+  request: ChatRequest,
+  lease: Pick<Lease, 'model' | 'defaultEffort' | 'traits'>,
+): MessagesRequest {
+  const family = withTraits(modelFamilyOf(lease.model), lease.traits);
+  const maxTokens = maxTokensFor(family, request.maxOutputTokens);
+  const conversation = convertMessages(request.messages);
+  const tools = convertTools(request, family, conversation.calledTools);
+  const endsWithAnswer = conversation.messages.at(-1)?.role === 'assistant';
+  const responseFormat = convertResponseFormat(request.responseFormat, family, endsWithAnswer);
+  const reasoning = mapReasoningEffort({
+    effort: request.reasoningEffort ?? readDefaultEffort(lease.defaultEffort),
+    family,
+    maxTokens,
+    endsWithUserInput: conversation.endsWithUserInput,
+    toolForced: tools.toolChoice?.type === 'any' || tools.toolChoice?.type === 'tool',
+  });
+  return {
+    model: lease.model,
+    max_tokens: maxTokens,
+    stream: true,
+    system: joinTexts([...conversation.system, tools.instruction, responseFormat.instruction]),
+    messages: conversation.messages,
+    stop_sequences: stopSequences(request.stop),
+    tools: tools.tools,
+    tool_choice: tools.toolChoice,
+    thinking: reasoning.thinking,
+    output_config: outputConfig({ effort: reasoning.effort, format: responseFormat.format }),
+  };
+}
+
+function joinTexts(texts: readonly (string | undefined)[]): string | undefined {
+  const present = texts.filter((text) => text !== undefined);
+  return present.length === 0 ? undefined : present.join('\n\n');
+}
+
+/** Stop sequences of white space only are refused. */
+function stopSequences(stop: readonly string[]): readonly string[] | undefined {
+  const usable = stop.filter((sequence) => /\S/.test(sequence));
+  return usable.length === 0 ? undefined : usable;
+}
+
+function outputConfig(config: OutputConfig): OutputConfig | undefined {
+  return config.effort === undefined && config.format === undefined ? undefined : config;
+}

@@ -49,15 +49,8 @@ function sniffMediaType(data: string): ImageMediaType | undefined {
 }
 
 function knownMediaType(declared: string): ImageMediaType | undefined {
-  switch (declared) {
-    case 'image/jpeg':
-    case 'image/jpg':
-      return 'image/jpeg';
-    case 'image/png':
-    case 'image/gif':
-    case 'image/webp':
-      return declared;
-    default:
-      return undefined;
-  }
+  const type = declared.replace(/\/jpg$/, '/jpeg');
+  return mediaTypes.find((known) => known === type);
 }
+
+const mediaTypes: readonly ImageMediaType[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];

@@ -64,17 +64,13 @@ class Conversation {
   add(message: ChatMessage, index: number): void {
     switch (message.role) {
       case 'system':
-        this.#addSystem(message);
-        break;
+        return this.#addSystem(message);
       case 'user':
-        this.#addUser(message, index);
-        break;
+        return this.#addUser(message, index);
       case 'assistant':
-        this.#addAssistant(message, index);
-        break;
+        return this.#addAssistant(message, index);
       case 'tool':
-        this.#addToolResult(message, index);
-        break;
+        return this.#addToolResult(message, index);
     }
   }
 

@@ -176,18 +176,7 @@ function cleanEach(schemas: unknown, seen: Seen): JsonSchema {
   return Object.fromEntries(entries.map(([name, schema]) => [name, clean(schema, seen)]));
 }
 
-const knownFormats: readonly unknown[] = [
-  'date-time',
-  'time',
-  'date',
-  'duration',
-  'email',
-  'hostname',
-  'uri',
-  'ipv4',
-  'ipv6',
-  'uuid',
-];
+const knownFormat = /^(date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|uuid)$/;
 
 const limits = [
   'format',
@@ -206,7 +195,7 @@ const limits = [
 ];
 
 function describeLimits(schema: JsonSchema): JsonSchema {
-  if (knownFormats.includes(schema.format)) {
+  if (knownFormat.test(asString(schema.format) ?? '')) {
     const { format, ...others } = schema;
     return { ...describeLimits(others), format };
   }

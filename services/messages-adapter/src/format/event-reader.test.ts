@@ -1,6 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import { framed } from '@gateway/adapter-kit/testing';
 import { createChatAnswer } from '@gateway/chat';
+import { framed } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
 import type { ProviderBlock, ProviderDelta } from './__fixtures__/answers/events.ts';
 import { answerCases } from './__fixtures__/answers/index.ts';

@@ -2,9 +2,8 @@ import { type AnswerEnding, brokenStream, type ChatEventReader, type UpstreamFai
 import { type ChatAnswer, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import { asCount, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
-import { AnswerWriter } from './answer-writer.ts';
+import { AnswerWriter, mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
-import { mapFinishReason } from './map-finish-reason.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { describeGoldenAnswers } from '@gateway/adapter-kit/testing';
 import { createChatAnswer } from '@gateway/chat';
+import { describeGoldenAnswers } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
 import { answerCases } from './__fixtures__/answers/index.ts';
 import { readerInto } from './chat-translator.ts';

@@ -1,8 +1,8 @@
 import { create } from '@bufbuild/protobuf';
-import { describeGoldenRequests, isRefusal, type RequestCase } from '@gateway/adapter-kit/testing';
 import { BufferList } from '@gateway/json';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Simulator, startSimulator } from '@gateway/simulator';
+import { describeGoldenRequests, isRefusal, type RequestCase } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
 import { type ProviderMembers, requestCases } from './__fixtures__/requests/index.ts';
 import { chatTranslator } from './chat-translator.ts';

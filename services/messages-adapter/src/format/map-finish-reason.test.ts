@@ -1,7 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { FinishReason } from '@gateway/chat';
 import { describe, expect, it } from 'vitest';
-import { mapFinishReason } from './map-finish-reason.ts';
+import { mapFinishReason } from './answer-writer.ts';
 
 /** All of the provider's client library: one that a new version brings must find its place here. */
 const finishReasons = {

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { describeGoldenRequests, type RequestCase } from '@gateway/adapter-kit/testing';
 import { BufferList } from '@gateway/json';
 import { LeaseSchema, LeastThinking, type ModelTraitsSchema, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
+import { describeGoldenRequests, type RequestCase } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
 import {
   hi,

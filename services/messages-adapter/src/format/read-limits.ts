@@ -77,8 +77,10 @@ function secondsOf(length: string): number | undefined {
   return Number(amount) * (unit === 'h' ? 3_600 : 86_400);
 }
 
+const keyLimitNames = ['requests', 'tokens', 'input-tokens', 'output-tokens'];
+
 function keyLimits({ headers, model, nowMs }: QuotaAnswer): readonly QuotaWindow[] {
-  return ['requests', 'tokens', 'input-tokens', 'output-tokens'].flatMap((name) => {
+  return keyLimitNames.flatMap((name) => {
     const limit = numberIn(headers, `anthropic-ratelimit-${name}-limit`);
     const remaining = numberIn(headers, `anthropic-ratelimit-${name}-remaining`);
     if (limit === undefined || limit <= 0 || remaining === undefined) return [];
@@ -111,15 +113,8 @@ export function readRateLimit(answer: AnswerHead): RateLimit {
   return { retryAtMs: retryAfter ?? latestMs(resets), modelScoped: usedUp.length > 0 };
 }
 
-/** A window of a subscription: `5h`, `7d`, or of one model family, `7d_sonnet`. */
-type Window = string;
-
-function isOfModel(window: Window): boolean {
-  return window.includes('_');
-}
-
 /** The windows that refuse requests. None as long as the subscription as a whole lets requests pass. */
-function rejectedWindows(headers: Headers): readonly Window[] {
+function rejectedWindows(headers: Headers): readonly string[] {
   const overall = headers[`${unified}-status`];
   if (overall !== undefined && overall !== 'rejected') return [];
   const named = Object.keys(headers)
@@ -131,13 +126,13 @@ function rejectedWindows(headers: Headers): readonly Window[] {
 }
 
 /** The window behind `five_hour`, `seven_day` or `seven_day_opus`. */
-function claimedWindow(claim: string): Window {
+function claimedWindow(claim: string): string {
   return claim.replace('five_hour', '5h').replace('seven_day', '7d');
 }
 
 /** A window of the whole account outweighs one of a model family, which the next answer names again. */
-function windowLimit(rejected: readonly Window[], retryAfter: number | undefined, answer: AnswerHead): RateLimit {
-  const ofAccount = rejected.filter((window) => !isOfModel(window));
+function windowLimit(rejected: readonly string[], retryAfter: number | undefined, answer: AnswerHead): RateLimit {
+  const ofAccount = rejected.filter((window) => !window.includes('_'));
   const binding = ofAccount.length > 0 ? ofAccount : rejected;
   const resets = binding.map((window) => windowResetMs(window, answer));
   return { retryAtMs: latestMs([...resets, retryAfter]), modelScoped: ofAccount.length === 0 };
@@ -145,7 +140,7 @@ function windowLimit(rejected: readonly Window[], retryAfter: number | undefined
 
 /** A limit with something left is not the one that was hit. */
 function usedUpLimits(headers: Headers): readonly string[] {
-  return ['requests', 'tokens', 'input-tokens', 'output-tokens']
+  return keyLimitNames
     .map((limit) => `anthropic-ratelimit-${limit}`)
     .filter((limit) => numberIn(headers, `${limit}-remaining`) === 0);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readModelList } from './read-model-list.ts';
+import { readModelList } from './provider-format.ts';
 
 describe('readModelList', () => {
   it('gives ids and names, each model once', () => {

@@ -11,7 +11,6 @@ import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { EventSplitter, RelayBuffer, readEvent, type SseEvent, SseOverflowError } from '@gateway/sse';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
-import { producedByBlock, producedByDelta } from './produced-characters.ts';
 
 /**
  * Relays a stream of events as it came, whole events at a time: of an `error` event nothing may go out, and what an event
@@ -148,4 +147,21 @@ function isError(json: JsonObject | undefined): boolean {
 /** Comments, the end marker of another format, and events of unknown names: what those hold is not for us to judge. */
 function mayBeUnreadable(name: string, data: string): boolean {
   return data === '' || data === '[DONE]' || (name !== '' && !/^(?:message|content_block)_/.test(name));
+}
+
+/** Characters of a content block that the model wrote: its text, its thinking or a tool's arguments. */
+export function producedByBlock(value: unknown): number {
+  const block = asObject(value);
+  if (block === undefined) return 0;
+  return producedByDelta(block) + producedByInput(asObject(block.input));
+}
+
+/** Characters that a delta brings. Signatures and citations are not the model's words. */
+export function producedByDelta(delta: JsonObject): number {
+  return (asString(delta.text) ?? asString(delta.thinking) ?? asString(delta.partial_json) ?? '').length;
+}
+
+/** In a stream the arguments follow in deltas, and the block begins with none. */
+function producedByInput(input: JsonObject | undefined): number {
+  return input === undefined || Object.keys(input).length === 0 ? 0 : JSON.stringify(input).length;
 }

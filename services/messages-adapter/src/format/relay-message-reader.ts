@@ -11,19 +11,19 @@ import { lastReasoningAfter, lastReasoningIn } from '@gateway/encrypted-reasonin
 import { asArray, asObject, asString, BufferList, type JsonObject, JsonScanner, parseJson } from '@gateway/json';
 import { convertUsage, readReportedCounts } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
-import { producedByBlock } from './produced-characters.ts';
+import { producedByBlock } from './relay-answer-reader.ts';
 
 /**
  * Relays a message that comes whole, byte for byte, once it has proved to be one. It is read only for its id and usage. Up to
- * a bound it is held until it is whole, so that another account can be tried; a larger one is passed on as it comes.
+ * a bound it is buffered until it is whole, so that another account can be tried; a larger one is passed on as it comes.
  * @see spec "Messages object (response of `/v1/messages`)"
  */
 export class RelayMessageReader implements AnswerReader {
-  readonly #maxHeldBytes: number;
+  readonly #maxBufferedBytes: number;
   #head: UpstreamHead = { status: 200, headers: {} };
   #chunks: Uint8Array[] = [];
-  #heldBytes = 0;
-  /** Of a message that is larger than what is held. */
+  #bufferedBytes = 0;
+  /** Of a message that is larger than what is buffered. */
   #members: PassedMembers | undefined;
   answerId: string | undefined;
   sealedReasoning: string | undefined;
@@ -31,8 +31,8 @@ export class RelayMessageReader implements AnswerReader {
   reportedUsage: ReportedUsage | undefined;
   producedCharacters = 0;
 
-  constructor(maxHeldBytes: number) {
-    this.#maxHeldBytes = maxHeldBytes;
+  constructor(maxBufferedBytes: number) {
+    this.#maxBufferedBytes = maxBufferedBytes;
   }
 
   onHead(head: UpstreamHead): void {
@@ -51,9 +51,9 @@ export class RelayMessageReader implements AnswerReader {
   push(bytes: Uint8Array): void {
     if (this.ending !== undefined) return;
     this.#chunks.push(bytes);
-    this.#heldBytes += bytes.length;
+    this.#bufferedBytes += bytes.length;
     if (this.#members !== undefined) this.#pass(this.#members, bytes);
-    else if (this.#heldBytes > this.#maxHeldBytes) this.#beginToPass(Buffer.concat(this.#chunks));
+    else if (this.#bufferedBytes > this.#maxBufferedBytes) this.#beginToPass(Buffer.concat(this.#chunks));
   }
 
   end(): void {
@@ -81,13 +81,13 @@ export class RelayMessageReader implements AnswerReader {
   }
 
   /** Its type comes before its content: what has not proved to be a message by then is too large to wait for. */
-  #beginToPass(held: Buffer): void {
+  #beginToPass(buffered: Buffer): void {
     const members = new PassedMembers();
-    if (!members.push(held)) return this.#fail(brokenStream());
+    if (!members.push(buffered)) return this.#fail(brokenStream());
     if (members.value('type') !== 'message') return this.#fail(answerTooLarge());
     this.answerId = asString(members.value('id'));
-    this.sealedReasoning = lastReasoningAfter(new BufferList([held]), members.signatureEnds);
-    this.producedCharacters = held.length;
+    this.sealedReasoning = lastReasoningAfter(new BufferList([buffered]), members.signatureEnds);
+    this.producedCharacters = buffered.length;
     this.#members = members;
   }
 

@@ -1,15 +1,15 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { create } from '@bufbuild/protobuf';
+import { GatewayError } from '@gateway/errors';
+import { BufferList } from '@gateway/json';
+import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { startSimulator } from '@gateway/simulator';
 import {
   arbitraryChatRequest,
   arbitraryText,
   type ChatRequestBody,
   type ClientMessage,
-} from '@gateway/adapter-kit/testing';
-import { GatewayError } from '@gateway/errors';
-import { BufferList } from '@gateway/json';
-import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
-import { startSimulator } from '@gateway/simulator';
+} from '@gateway/testkit/adapters';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { expectProviderRules, modelRules } from './__fixtures__/requests/provider-rules.ts';

@@ -1,7 +1,7 @@
-import { assemble, framed, readCompletion, readStreamedAnswer, replay } from '@gateway/adapter-kit/testing';
 import { createChatAnswer } from '@gateway/chat';
 import { asObject, parseJson } from '@gateway/json';
 import { EventSplitter, readEvent } from '@gateway/sse';
+import { assemble, framed, readCompletion, readStreamedAnswer, replay } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyDamage, damaged } from './__fixtures__/arbitrary-damage.ts';

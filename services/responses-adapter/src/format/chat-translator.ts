@@ -1,21 +1,26 @@
+import { hash } from 'node:crypto';
 import {
   ChatAnswerReader,
   type ClientRequest,
   type PreparedCall,
   type TranslatedChat,
   type TranslationContext,
-  type TranslationSteps,
   type Translator,
 } from '@gateway/adapter-kit';
-import { type ChatAnswer, createChatAnswer, parseChatRequest } from '@gateway/chat';
+import { type ChatAnswer, type ChatRequest, createChatAnswer, parseChatRequest } from '@gateway/chat';
 import { toWellFormedJson } from '@gateway/json';
+import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import { convertMessages } from './convert-messages.ts';
+import { convertResponseFormat, mentionJson } from './convert-response-format.ts';
+import { convertTools } from './convert-tools.ts';
 import { EventReader, type EventReaderOptions } from './event-reader.ts';
-import { toProviderRequest } from './to-provider-request.ts';
+import { mapReasoningEffort, readDefaultEffort } from './map-reasoning-effort.ts';
+import type { ResponsesRequest } from './provider-request.ts';
 
 /** Chat completions spoken to a Responses provider. No header of the client goes along: none is of this dialect. */
 export const chatTranslator: Translator = {
   prepare: (request: ClientRequest) => toCall(request, translateChat(request.body.whole(), request)),
-  steps: { worker: new URL('./chat-translation-worker.ts', import.meta.url), toCall },
+  toCall,
 };
 
 /** A chat request as a Responses provider takes it. Throws what is wrong with it. */
@@ -28,7 +33,7 @@ export function translateChat(body: Uint8Array, context: TranslationContext): Tr
   };
 }
 
-function toCall(...[request, translated]: Parameters<TranslationSteps['toCall']>): PreparedCall {
+function toCall(...[request, translated]: Parameters<NonNullable<Translator['toCall']>>): PreparedCall {
   const { requestId, lease, nowMs, maxAnswerBytes } = request;
   const { stream, includeUsage, wantsJson } = translated.answer;
   const created = Math.floor(nowMs / 1_000);
@@ -51,3 +56,34 @@ export function readerInto(answer: ChatAnswer, { maxAnswerBytes, ...options }: R
 
 /** The first and the last event repeat the request's instructions and tools, which have up to 16 MiB as JSON. */
 const maxRepeatedRequestBytes = 32 * 1024 * 1024;
+
+export interface RequestContext {
+  readonly lease: Pick<Lease, 'model' | 'defaultEffort' | 'traits'>;
+  /** Empty when the request belongs to no group. */
+  readonly affinityKey: string;
+}
+
+/** The Responses request for a chat request. Members that are undefined are not sent. @see spec "POST /v1/chat/completions" */
+export function toProviderRequest(request: ChatRequest, { lease, affinityKey }: RequestContext): ResponsesRequest {
+  const conversation = mentionJson(convertMessages(request.messages), request.responseFormat);
+  const wanted = request.reasoningEffort ?? readDefaultEffort(lease.defaultEffort);
+  const effort = mapReasoningEffort(wanted, lease.model, lease.traits);
+  return {
+    model: lease.model,
+    stream: true,
+    store: false,
+    instructions: conversation.instructions,
+    input: conversation.input,
+    ...convertTools(request),
+    text: convertResponseFormat(request.responseFormat),
+    reasoning: effort === undefined ? undefined : { effort },
+    prompt_cache_key: toPromptCacheKey(affinityKey || request.promptCacheKey),
+  };
+}
+
+const maxCacheKeyLength = 64;
+
+function toPromptCacheKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === '') return undefined;
+  return key.length <= maxCacheKeyLength ? key : hash('sha256', key, 'hex');
+}

@@ -8,9 +8,8 @@ import {
 import { type ChatAnswerSink, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import { asArray, asCount, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
-import { CallWriter, type MessagePart, MessageWriter, readItem, readPart } from './answer-writer.ts';
+import { CallWriter, type MessagePart, MessageWriter, mapFinishReason, readItem, readPart } from './answer-writer.ts';
 import { convertUsage } from './convert-usage.ts';
-import { mapFinishReason } from './map-finish-reason.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { EventLimits } from './read-limits.ts';
 

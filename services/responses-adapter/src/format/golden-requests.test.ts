@@ -1,5 +1,5 @@
-import { describeGoldenRequests, isRefusal, type RequestCase } from '@gateway/adapter-kit/testing';
 import { startSimulator } from '@gateway/simulator';
+import { describeGoldenRequests, isRefusal, type RequestCase } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
 import { type ProviderMembers, requestCases } from './__fixtures__/requests/index.ts';
 import { translateRequest } from './__fixtures__/translate-request.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mapFinishReason } from './map-finish-reason.ts';
+import { mapFinishReason } from './answer-writer.ts';
 
 describe('mapFinishReason', () => {
   it('knows a complete answer from one that calls tools', () => {

@@ -1,8 +1,8 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { describeGoldenRequests } from '@gateway/adapter-kit/testing';
 import { reasoningEfforts } from '@gateway/chat';
 import { BufferList } from '@gateway/json';
 import { LeaseSchema, type ModelTraitsSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { describeGoldenRequests } from '@gateway/testkit/adapters';
 import type OpenAI from 'openai';
 import { describe } from 'vitest';
 import { question } from './__fixtures__/requests/client-messages.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readModelList } from './read-model-list.ts';
+import { readModelList } from './provider-format.ts';
 
 describe('readModelList', () => {
   it('lists each model that can hold a conversation once, in order', () => {

@@ -16,7 +16,6 @@ import { convertUsage } from './convert-usage.ts';
 import { eventType, readResponseEnd } from './event-reader.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { OutputItems } from './output-items.ts';
-import { ProducedCharacters } from './produced-characters.ts';
 import { EventLimits } from './read-limits.ts';
 
 export interface RelayAnswerReaderOptions {
@@ -256,4 +255,30 @@ const preambleTypes: ReadonlySet<string> = new Set([
 /** The type that data which is no JSON begins with; empty when there is none. */
 function leadingType(data: string): string {
   return /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/.exec(data)?.[1] ?? '';
+}
+
+/** Counts the characters of a response by its deltas; by its finished items on backends that send no deltas. */
+export class ProducedCharacters {
+  total = 0;
+  #itemHadDeltas = false;
+
+  add(event: JsonObject, type: string): void {
+    if (type.endsWith('.delta')) {
+      this.#itemHadDeltas = true;
+      this.total += lengthOf(event.delta);
+    } else if (type === 'response.output_item.done') {
+      if (!this.#itemHadDeltas) this.total += producedByItem(asObject(event.item) ?? {});
+      this.#itemHadDeltas = false;
+    }
+  }
+}
+
+function producedByItem(item: JsonObject): number {
+  const parts = [...asArray(item.summary), ...asArray(item.content)].map((part) => asObject(part) ?? {});
+  const inParts = parts.reduce<number>((sum, { text, refusal }) => sum + lengthOf(text) + lengthOf(refusal), 0);
+  return inParts + lengthOf(item.arguments) + lengthOf(item.input);
+}
+
+function lengthOf(text: unknown): number {
+  return asString(text)?.length ?? 0;
 }

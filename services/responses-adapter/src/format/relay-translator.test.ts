@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf';
 import { brokenStream, toUpstreamFailure } from '@gateway/adapter-kit';
-import { textOfBody } from '@gateway/adapter-kit/testing';
 import { BufferList } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
+import { textOfBody } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
 import { readFixture, replayedAtMs } from './__fixtures__/replay.ts';
 import { responsesFormat } from './provider-format.ts';

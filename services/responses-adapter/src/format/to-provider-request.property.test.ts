@@ -1,7 +1,7 @@
-import { arbitraryChatRequest, type ChatRequestBody } from '@gateway/adapter-kit/testing';
 import { GatewayError } from '@gateway/errors';
 import { asArray, asObject, type JsonObject } from '@gateway/json';
 import { startSimulator } from '@gateway/simulator';
+import { arbitraryChatRequest, type ChatRequestBody } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { clientSayings, providerSayings, type Saying } from './__fixtures__/sayings.ts';

@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatRequest, FunctionTool, ReasoningEffort, UserPart } from '@gateway/chat';
 import { describe, expect, it } from 'vitest';
+import { toProviderRequest } from './chat-translator.ts';
 import type { FunctionCallItem, InputItem } from './provider-request.ts';
-import { toProviderRequest } from './to-provider-request.ts';
 
 describe('toProviderRequest', () => {
   it('asks for a stream that is not stored, and sends nothing that subscription backends refuse', () => {

@@ -110,7 +110,7 @@ function finish(end: Plan['end']): void {
   if (end === 'faulty') throw new Error('secret');
 }
 
-/** Runs a call of the plan's and tells how it ended. */
+/** Runs a call of the plan's, and gives how it ended. */
 export async function run(client: Client<typeof PlayService>, plan: Plan, number: number): Promise<Outcome> {
   const answers: string[] = [];
   const controller = new AbortController();

@@ -1,5 +1,5 @@
-import { assemble, type Delta, type StreamedAnswer } from '@gateway/adapter-kit/testing';
 import type { FinishReason, TokenUsage } from '@gateway/chat';
+import { assemble, type Delta, type StreamedAnswer } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
 import { type Events, messageDelta, oddEvent, ping, type StopReason, start, stop } from './answers/events.ts';
 import { arbitraryBlock, type BlockStep } from './arbitrary-blocks.ts';

@@ -1,4 +1,4 @@
-import { framed } from '@gateway/adapter-kit/testing';
+import { framed } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
 
 /** What can go wrong with a stream: with its events, then with its bytes. */

@@ -1,5 +1,5 @@
-import { type AssembledAnswer, args, assemble, call, type Delta, refusal, text } from '@gateway/adapter-kit/testing';
 import type { FinishReason, TokenUsage } from '@gateway/chat';
+import { type AssembledAnswer, args, assemble, call, type Delta, refusal, text } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
 import { errorEvent, type ProviderStreamEvent } from './answers/events.ts';
 import { completed, created, failed, incomplete, type ProviderResponse, usageReport } from './answers/responses.ts';

@@ -1,5 +1,5 @@
-import type { ChatRequestBody, ClientMessage } from '@gateway/adapter-kit/testing';
 import { asArray, asObject, asString } from '@gateway/json';
+import type { ChatRequestBody, ClientMessage } from '@gateway/testkit/adapters';
 
 /** One thing that is said in a conversation: by whom, and what. Calls and results have their id apart. */
 export interface Saying {

@@ -1,5 +1,5 @@
-import { text } from '@gateway/adapter-kit/testing';
 import type { ReportedUsage } from '@gateway/chat';
+import { text } from '@gateway/testkit/adapters';
 import { type Events, type MessagesAnswer, textBlock, tokens } from './events.ts';
 
 /** An answer of which only the reported usage matters. Usage undefined: none was reported. */

@@ -1,5 +1,5 @@
-import { args, call, type Delta, text } from '@gateway/adapter-kit/testing';
 import type { FinishReason } from '@gateway/chat';
+import { args, call, type Delta, text } from '@gateway/testkit/adapters';
 import {
   broken,
   type Events,

@@ -1,6 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import type { AnswerCase, Delta, ExpectedFailure } from '@gateway/adapter-kit/testing';
 import type { FinishReason, ReportedUsage } from '@gateway/chat';
+import type { AnswerCase, Delta, ExpectedFailure } from '@gateway/testkit/adapters';
 
 type Beta = Anthropic.Beta.BetaRawMessageStreamEvent;
 

@@ -1,4 +1,4 @@
-import { args, call, text } from '@gateway/adapter-kit/testing';
+import { args, call, text } from '@gateway/testkit/adapters';
 import { type Events, end, type MessagesAnswer, start, textBlock, toolBlock, usualUsage, wire } from './events.ts';
 
 const plain = wire(start(), ...textBlock(0, 'Grüße'), ...end('end_turn'));

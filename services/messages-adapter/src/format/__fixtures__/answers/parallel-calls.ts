@@ -1,4 +1,4 @@
-import { args, call, type Delta, text } from '@gateway/adapter-kit/testing';
+import { args, call, type Delta, text } from '@gateway/testkit/adapters';
 import {
   block,
   blockDelta,

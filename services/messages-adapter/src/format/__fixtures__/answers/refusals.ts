@@ -1,5 +1,5 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import { args, call, text } from '@gateway/adapter-kit/testing';
+import { args, call, text } from '@gateway/testkit/adapters';
 import {
   type Events,
   end,

@@ -1,4 +1,4 @@
-import { args, call, type Delta } from '@gateway/adapter-kit/testing';
+import { args, call, type Delta } from '@gateway/testkit/adapters';
 import { block, type MessagesAnswer, toolBlock, toolUse, type UsualAnswer, usualCalls } from './events.ts';
 
 /** Arguments pass as the text that they are, whatever that is. */

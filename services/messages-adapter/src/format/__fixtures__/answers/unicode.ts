@@ -1,4 +1,4 @@
-import { args, call } from '@gateway/adapter-kit/testing';
+import { args, call } from '@gateway/testkit/adapters';
 import {
   end,
   type MessagesAnswer,

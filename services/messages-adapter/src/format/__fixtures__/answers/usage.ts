@@ -1,4 +1,4 @@
-import { text } from '@gateway/adapter-kit/testing';
+import { text } from '@gateway/testkit/adapters';
 import { counted } from './counted.ts';
 import { end, errorEvent, type MessagesAnswer, messageDelta, start, textBlock, tokens } from './events.ts';
 

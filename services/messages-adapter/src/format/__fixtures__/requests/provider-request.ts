@@ -1,5 +1,5 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import type { RequestCase } from '@gateway/adapter-kit/testing';
+import type { RequestCase } from '@gateway/testkit/adapters';
 
 type Sent = Anthropic.MessageCreateParamsStreaming;
 

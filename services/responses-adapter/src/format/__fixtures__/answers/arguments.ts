@@ -1,4 +1,4 @@
-import { args, call } from '@gateway/adapter-kit/testing';
+import { args, call } from '@gateway/testkit/adapters';
 import { argumentsDelta, argumentsDone, callEvents, itemAdded, itemDone, type ResponsesAnswer } from './events.ts';
 import { functionCall } from './items.ts';
 import { completed, created, incomplete } from './responses.ts';

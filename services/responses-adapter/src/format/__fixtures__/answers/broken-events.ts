@@ -1,4 +1,4 @@
-import { text } from '@gateway/adapter-kit/testing';
+import { text } from '@gateway/testkit/adapters';
 import { type CaseEvents, type ResponsesAnswer, textDelta } from './events.ts';
 import { serverError } from './failures.ts';
 import { completed, created } from './responses.ts';

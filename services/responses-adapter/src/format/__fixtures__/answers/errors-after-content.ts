@@ -1,4 +1,4 @@
-import { args, call, refusal, text } from '@gateway/adapter-kit/testing';
+import { args, call, refusal, text } from '@gateway/testkit/adapters';
 import {
   argumentsDelta,
   callEvents,

@@ -1,4 +1,4 @@
-import type { ExpectedFailure } from '@gateway/adapter-kit/testing';
+import type { ExpectedFailure } from '@gateway/testkit/adapters';
 import { errorEvent, itemAdded, partAdded, type ResponsesAnswer, summaryDelta } from './events.ts';
 import {
   failuresByCode,

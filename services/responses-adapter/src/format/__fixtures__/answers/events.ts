@@ -1,4 +1,4 @@
-import type { AnswerCase } from '@gateway/adapter-kit/testing';
+import type { AnswerCase } from '@gateway/testkit/adapters';
 import type OpenAI from 'openai';
 import { message, type OutputItem, refusalPart, textPart } from './items.ts';
 

@@ -1,4 +1,4 @@
-import type { ExpectedFailure } from '@gateway/adapter-kit/testing';
+import type { ExpectedFailure } from '@gateway/testkit/adapters';
 import type { FailureCode } from './responses.ts';
 
 export const limited: ExpectedFailure = { failed: 'RATE_LIMITED', code: 'pool_exhausted' };

@@ -1,4 +1,4 @@
-import { args, call, refusal, text } from '@gateway/adapter-kit/testing';
+import { args, call, refusal, text } from '@gateway/testkit/adapters';
 import { callEvents, errorEvent, messageEvents, type ResponsesAnswer, refusalEvents, textDelta } from './events.ts';
 import { message, reasoning } from './items.ts';
 import { completed, created, incomplete } from './responses.ts';

@@ -1,4 +1,4 @@
-import { args, call, text } from '@gateway/adapter-kit/testing';
+import { args, call, text } from '@gateway/testkit/adapters';
 import {
   type CaseEvents,
   callEvents,

@@ -1,4 +1,4 @@
-import { refusal, text } from '@gateway/adapter-kit/testing';
+import { refusal, text } from '@gateway/testkit/adapters';
 import {
   itemDone,
   messageEvents,

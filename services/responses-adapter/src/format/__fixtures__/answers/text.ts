@@ -1,4 +1,4 @@
-import { text } from '@gateway/adapter-kit/testing';
+import { text } from '@gateway/testkit/adapters';
 import {
   itemAdded,
   itemDone,

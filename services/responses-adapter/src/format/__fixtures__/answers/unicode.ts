@@ -1,4 +1,4 @@
-import { refusal, text } from '@gateway/adapter-kit/testing';
+import { refusal, text } from '@gateway/testkit/adapters';
 import { messageEvents, type ResponsesAnswer, refusalEvents } from './events.ts';
 import { completed, created } from './responses.ts';
 import { json } from './unusual-frames.ts';

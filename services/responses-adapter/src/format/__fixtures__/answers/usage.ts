@@ -1,5 +1,5 @@
-import { text } from '@gateway/adapter-kit/testing';
 import type { ReportedUsage } from '@gateway/chat';
+import { text } from '@gateway/testkit/adapters';
 import { errorEvent, type ResponsesAnswer, textDelta } from './events.ts';
 import { completed, created, failed, incomplete, inProgress, response, usageReport } from './responses.ts';
 import { altered } from './unusual-frames.ts';

@@ -1,4 +1,4 @@
-import type { ClientMessage, ClientText, ClientToolCall } from '@gateway/adapter-kit/testing';
+import type { ClientMessage, ClientText, ClientToolCall } from '@gateway/testkit/adapters';
 
 export const text = (said: string): ClientText => ({ type: 'text', text: said });
 

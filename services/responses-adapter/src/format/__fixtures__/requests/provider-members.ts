@@ -1,4 +1,4 @@
-import type { RequestCase } from '@gateway/adapter-kit/testing';
+import type { RequestCase } from '@gateway/testkit/adapters';
 import type OpenAI from 'openai';
 
 /** What a case says of the provider's request: all members but those that every request has. */

@@ -1,4 +1,4 @@
-import type { ClientMessage } from '@gateway/adapter-kit/testing';
+import type { ClientMessage } from '@gateway/testkit/adapters';
 import { calling, question, result, text, toolCall } from './client-messages.ts';
 import { assistantItem, callItem, developerItem, outputItem, userItem } from './input-items.ts';
 import type { ResponsesRequestCase } from './provider-members.ts';

@@ -1,4 +1,4 @@
-import type { PreparedCall } from '../provider-format.ts';
+import type { PreparedCall } from '@gateway/adapter-kit';
 
 /** What a provider is sent, in whatever form it is kept. */
 export function textOfBody({ body }: Pick<PreparedCall, 'body'>): string {

@@ -1,5 +1,5 @@
-import type { NamedEvent } from './provider-format.ts';
-import type { Simulator } from './simulator.ts';
+import type { NamedEvent } from '../provider-format.ts';
+import type { Simulator } from '../simulator.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
+import type { AnswerReader } from '@gateway/adapter-kit';
 import { type FinishReason, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import type { GatewayErrorCode } from '@gateway/errors';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
-import type { AnswerReader } from '../provider-format.ts';
 import { assemble, type Delta } from './delta.ts';
 import { readCompletion, readStreamedAnswer } from './read-client-answer.ts';
 

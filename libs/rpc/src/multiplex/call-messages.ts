@@ -1,0 +1,120 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { type Frame, FrameSchema } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import type { BatchWriter } from './batch-writer.ts';
+
+/** How many bytes of messages may wait at the receiver of a call, per direction, before its sender pauses. */
+export const windowBytes = 1024 * 1024;
+
+type Content = NonNullable<Exclude<MessageInitShape<typeof FrameSchema>, Frame>['content']>;
+
+/** One frame of a call. `isLast`: no message follows from this side. */
+export function frameOf(callId: number, content: Content, isLast = false): Frame {
+  return create(FrameSchema, { callId, content, isLast });
+}
+
+/**
+ * The messages of one call, both ways. They are sent as fast as the peer takes them; one message may go beyond the credit. The
+ * pace at which the received ones are read, by iterating, gives the peer its credit.
+ */
+export class CallMessages implements AsyncIterable<Uint8Array> {
+  readonly #callId: number;
+  readonly #writer: BatchWriter;
+  readonly #received: Uint8Array[] = [];
+  #creditBytes = windowBytes;
+  #waitingBytes = 0;
+  #takenBytes = 0;
+  #wakeSender: (() => void) | undefined;
+  #wakeReader: (() => void) | undefined;
+  #isClosed = false;
+  #hasReceivedAll = false;
+  #failure: unknown;
+
+  constructor(callId: number, writer: BatchWriter) {
+    this.#callId = callId;
+    this.#writer = writer;
+  }
+
+  send(content: Content, isLast = false): void {
+    this.#writer.send(frameOf(this.#callId, content, isLast));
+  }
+
+  /** Sends all messages and their end. Stops early, without an end, when the call is closed. */
+  async sendAll(messages: AsyncIterable<Uint8Array>): Promise<void> {
+    for await (const message of messages) {
+      if (this.#isClosed) return;
+      this.#creditBytes -= costOf(message);
+      this.send({ case: 'message', value: message });
+      while (this.#creditBytes <= 0 && !this.#isClosed) {
+        await new Promise<void>((resolve) => {
+          this.#wakeSender = resolve;
+        });
+      }
+    }
+    if (!this.#isClosed) this.send({ case: undefined }, true);
+  }
+
+  /** Takes a frame of the peer. False when the peer goes beyond its credit by more than one message. */
+  onFrame({ content, isLast }: Frame): boolean {
+    if (content.case === 'creditBytes') this.#addCredit(content.value);
+    if (content.case === 'message' && !this.#receive(content.value)) return false;
+    if (isLast) this.#endReceived();
+    return true;
+  }
+
+  /** The call is over. A failure is thrown to the reader, after the messages before it. */
+  close(failure?: unknown): void {
+    this.#isClosed = true;
+    this.#wakeSender?.();
+    this.#endReceived(failure);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, undefined> {
+    for (;;) {
+      const message = this.#received.shift();
+      if (message !== undefined) {
+        this.#grantCredit(message);
+        yield message;
+      } else if (!this.#hasReceivedAll) {
+        await new Promise<void>((resolve) => {
+          this.#wakeReader = resolve;
+        });
+      } else if (this.#failure !== undefined) throw this.#failure;
+      else return undefined;
+    }
+  }
+
+  #addCredit(bytes: number): void {
+    this.#creditBytes += bytes;
+    if (this.#creditBytes > 0) this.#wakeSender?.();
+  }
+
+  #receive(message: Uint8Array): boolean {
+    if (this.#hasReceivedAll) return true;
+    if (this.#waitingBytes > windowBytes) return false;
+    this.#waitingBytes += costOf(message);
+    this.#received.push(message);
+    this.#wakeReader?.();
+    return true;
+  }
+
+  #endReceived(failure?: unknown): void {
+    if (this.#hasReceivedAll) return;
+    this.#hasReceivedAll = true;
+    this.#failure = failure;
+    this.#wakeReader?.();
+  }
+
+  /** In large steps: a grant is a frame. */
+  #grantCredit(message: Uint8Array): void {
+    this.#waitingBytes -= costOf(message);
+    this.#takenBytes += costOf(message);
+    if (this.#takenBytes < windowBytes / 2 || this.#hasReceivedAll) return;
+    this.send({ case: 'creditBytes', value: this.#takenBytes });
+    this.#takenBytes = 0;
+  }
+}
+
+/** A message counts its length, and something for itself, so that empty messages are bounded too. */
+function costOf(message: Uint8Array): number {
+  return message.length + 16;
+}
