@@ -1,39 +1,36 @@
-import type { Probe } from './account-health.ts';
+import { z } from 'zod';
+import { probeSchema } from './account-health.ts';
+
+const pauseSchema = z.object({
+  sinceMs: z.number(),
+  untilMs: z.number(),
+  /** How many times in a row it had to be made. */
+  repeats: z.number(),
+  /** The one request that finds out whether it is over. */
+  probe: probeSchema.optional(),
+});
+
+const incidentSchema = z.object({
+  /** `overloaded`: the provider says that it is. `network_error`: there is no way to it. */
+  cause: z.enum(['overloaded', 'network_error']),
+  /** Providers are overloaded model by model. Empty: all of them. */
+  model: z.string(),
+  /** The first failure since the provider last showed that it serves. */
+  sinceMs: z.number(),
+  /** The last failures since then, oldest first. */
+  failures: z.array(z.object({ accountId: z.string(), atMs: z.number() })).readonly(),
+  /** The pool's pause. Undefined while too few accounts have met the incident. */
+  pause: pauseSchema.optional(),
+});
+
+/** At most one incident for each cause and model. */
+export const poolHealthSchema = z.object({ incidents: z.array(incidentSchema).readonly() });
 
 /** What is remembered of a pool's provider as a whole: faults that are not those of an account. A value, as AccountHealth. */
-export interface PoolHealth {
-  readonly incidents: readonly PoolIncident[];
-}
-
-/** `overloaded`: the provider says that it is. `network_error`: there is no way to it. */
-export type IncidentCause = 'overloaded' | 'network_error';
-
-/** At most one for each cause and model. */
-export interface PoolIncident {
-  readonly cause: IncidentCause;
-  /** Providers are overloaded model by model. Empty: all of them. */
-  readonly model: string;
-  /** The first failure since the provider last showed that it serves. */
-  readonly sinceMs: number;
-  /** The last failures since then, oldest first. */
-  readonly failures: readonly PoolFailure[];
-  /** The pool's pause. Undefined while too few accounts have met the incident. */
-  readonly pause?: PoolPause | undefined;
-}
-
-export interface PoolFailure {
-  readonly accountId: string;
-  readonly atMs: number;
-}
-
-export interface PoolPause {
-  readonly sinceMs: number;
-  readonly untilMs: number;
-  /** How many times in a row it had to be made. */
-  readonly repeats: number;
-  /** The one request that finds out whether it is over. */
-  readonly probe?: Probe | undefined;
-}
+export type PoolHealth = Readonly<z.infer<typeof poolHealthSchema>>;
+export type PoolIncident = Readonly<z.infer<typeof incidentSchema>>;
+export type IncidentCause = PoolIncident['cause'];
+type PoolPause = Readonly<z.infer<typeof pauseSchema>>;
 
 export const noIncidents: PoolHealth = Object.freeze({ incidents: Object.freeze([]) });
 

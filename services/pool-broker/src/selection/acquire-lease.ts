@@ -3,7 +3,7 @@ import { type Attempt, isError } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import { startPoolProbe } from '../health/apply-to-pool.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
-import { toCallerId } from '../store/lease-id.ts';
+import { newLeaseId, toCallerId } from '../store/pool-store.ts';
 import type { Broker } from './broker.ts';
 import { obstacleText } from './obstacle-text.ts';
 import { affinityIdOf, readCandidates } from './read-candidates.ts';
@@ -160,12 +160,12 @@ async function takeLease(broker: Broker, chosen: Chosen, caller: string): Promis
   const { store, configuration } = broker;
   const { candidate } = chosen.candidate;
   const { id: accountId, maxConcurrency } = chosen.view.account;
-  const request = { pool: candidate.pool.name, model: candidate.model, caller };
+  const leaseId = newLeaseId(caller);
+  const request = { pool: candidate.pool.name, model: candidate.model, caller, leaseId };
   const { leaseTtlMs } = configuration.settings;
-  const leaseId = await store.takeLease({ ...request, accountId, maxConcurrency, leaseTtlMs });
-  if (leaseId === undefined) return undefined;
+  if (!(await store.takeLease({ ...request, accountId, maxConcurrency, leaseTtlMs }))) return undefined;
   if (await takeProbes(broker, chosen, leaseId)) return { leaseId, accountId, candidate };
-  await store.settleLease(accountId, { ...request, leaseId });
+  await store.settleLease(accountId, request);
   return undefined;
 }
 

@@ -4,7 +4,7 @@ import type { AccountProblem } from '../health/account-health.ts';
 import { applyOutcome, type EndedAttempt } from '../health/apply-outcome.ts';
 import { applyToPool, incidentSinceMs } from '../health/apply-to-pool.ts';
 import type { HealthRules } from '../health/cooldown.ts';
-import { callerOfLease } from '../store/lease-id.ts';
+import { callerOfLease } from '../store/pool-store.ts';
 import type { Broker } from './broker.ts';
 import { affinityIdOf } from './read-candidates.ts';
 
