@@ -11,8 +11,8 @@ import { followGatewayFile } from './configuration/follow-gateway-file.ts';
 import { type BrokerCredentials, brokerCredentials } from './credentials/broker-credentials.ts';
 import { readCredentialConfig } from './credentials/credential-config.ts';
 import { type CredentialStorage, credentialStorage, openSharedCredentials } from './credentials/credential-storage.ts';
-import { brokerEvents, onRefreshFault } from './events.ts';
 import { type AccountHealth, afterRenewal } from './health/account-health.ts';
+import { brokerMetrics } from './metrics.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
 import { AccountSampler } from './selection/account-sampler.ts';
 import type { Broker } from './selection/broker.ts';
@@ -58,9 +58,11 @@ export function createPoolBrokerService(
     credentials: accounts.credentials,
     clock,
     random,
-    events: brokerEvents(runtime),
+    metrics: brokerMetrics(runtime),
     draining: stop.signal,
   };
+  const onRefreshFault = (thrown: unknown) =>
+    runtime.logger.warn({ err: thrown }, 'what other replicas know of models could not be read');
   const poolBroker = poolBrokerRoute(broker);
   let following: Promise<unknown> | undefined;
   return {
@@ -72,7 +74,7 @@ export function createPoolBrokerService(
       await applyAccounts(configuration, store, accounts.directory.gateway);
       await configuration.catalog.refresh();
       following = Promise.all([
-        followReports(configuration.catalog, { signal: stop.signal, onFault: onRefreshFault(runtime) }),
+        followReports(configuration.catalog, { signal: stop.signal, onFault: onRefreshFault }),
         followConfiguration({ configuration, accounts, store }, runtime, stop.signal),
         accounts.follow((gateway) => applyAccounts(configuration, store, gateway)),
       ]);

@@ -7,7 +7,7 @@ import { AccountDirectory } from './account-directory.ts';
 import { type CredentialEvents, credentialEvents } from './credential-events.ts';
 import type { CredentialStorage } from './credential-storage.ts';
 import { MemoryGrantStore } from './grant-store.ts';
-import { requestTokens } from './token-endpoint.ts';
+import { tokenEndpoint } from './token-endpoint.ts';
 import { TokenRefresher } from './token-refresher.ts';
 
 export type BrokerCredentials = ReturnType<typeof brokerCredentials>;
@@ -31,9 +31,14 @@ export function brokerCredentials(
   const events = credentialEvents(runtime);
   const problems = new EventEmitter();
   const directory = new AccountDirectory(gateway, { table, grants, encryption, onRefused: events.accountsRefused });
-  const { requestTimeoutMs } = settings;
+  const { requestTimeoutMs, proxies } = settings;
   const shared = { clock, random, events, signal };
-  const refresher = new TokenRefresher({ store: grants, endpoint: requestTokens, requestTimeoutMs, ...shared });
+  const refresher = new TokenRefresher({
+    store: grants,
+    endpoint: tokenEndpoint(proxies),
+    requestTimeoutMs,
+    ...shared,
+  });
   const onProblem = () => problems.emit('problem');
   const credentials = new AccountCredentials({ refresher, settings, clock, random, onProblem, onRenewed });
   return {

@@ -2,13 +2,13 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
 import type { AcquireResponseSchema, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
+import { callerOfLease } from '../accounts/attempt.ts';
 import { withoutRefusals } from '../health/account-health.ts';
 import { acquireLease, type Lease, type LeaseResult } from '../selection/acquire-lease.ts';
 import type { Broker } from '../selection/broker.ts';
 import { explainModel } from '../selection/explain-model.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
 import { settleAttempt } from '../selection/settle-attempt.ts';
-import { callerOfLease } from '../store/pool-store.ts';
 import {
   fromAttemptMessage,
   fromProviderFormat,

@@ -1,11 +1,10 @@
 import type { PoolFormat } from '@gateway/config';
-import { type Attempt, isError } from '../accounts/attempt.ts';
+import { type Attempt, isError, newLeaseId, toCallerId } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import { startPoolProbe } from '../health/apply-to-pool.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
-import { newLeaseId, toCallerId } from '../store/pool-store.ts';
 import type { Broker } from './broker.ts';
-import { obstacleText } from './obstacle-text.ts';
+import { obstacleText } from './explain-model.ts';
 import { affinityIdOf, readCandidates } from './read-candidates.ts';
 import { selectAccount } from './select-account.ts';
 import type { CandidateView, Chosen, Examination, Selection } from './selection.ts';
@@ -54,7 +53,7 @@ export async function acquireLease(broker: Broker, request: LeaseRequest): Promi
   if (last === undefined) broker.configuration.retryBudget.noteRequest();
   else await settleAttempt(broker, last, request.affinityKey);
   const result = await leaseNext(broker, request);
-  broker.events.acquired(result.kind);
+  broker.metrics.acquires.inc({ result: result.kind });
   return result;
 }
 
@@ -143,15 +142,15 @@ function inOrder(
  * False when errors have used up what a request may spend; else a retry is spent, where it is one. Asked only when there is a
  * usable account, so that a request whose other accounts are all limited gets that answer.
  */
-function takesItsTry({ configuration, events }: Broker, attempts: readonly Attempt[]): boolean {
+function takesItsTry({ configuration, metrics }: Broker, attempts: readonly Attempt[]): boolean {
   const errors = attempts.filter(({ outcome }) => isError(outcome.result));
   if (errors.length >= configuration.settings.maxErrorAttempts) {
-    events.retryRefused('attempts');
+    metrics.retriesRefused.inc({ reason: 'attempts' });
     return false;
   }
   const followsError = errors.length > 0 && errors.at(-1) === attempts.at(-1);
   if (!followsError || configuration.retryBudget.takeRetry()) return true;
-  events.retryRefused('budget');
+  metrics.retriesRefused.inc({ reason: 'budget' });
   return false;
 }
 

@@ -1,4 +1,3 @@
-import { hash, randomUUID } from 'node:crypto';
 import type { ModelReport } from '../catalog/list-models.ts';
 import type { AccountHealth } from '../health/account-health.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
@@ -115,18 +114,3 @@ export const settledMemoryMs = 120_000;
 
 /** How long a call waits for Redis, where the settings do not say. */
 export const defaultRedisCommandTimeoutMs = 100;
-
-/** An id that no other lease has. It says whose share the lease counts against; `caller` empty: no share is counted. */
-export function newLeaseId(caller: string): string {
-  return caller === '' ? randomUUID() : `${randomUUID()}.${caller}`;
-}
-
-/** The caller that a lease id names; empty when it names none. */
-export function callerOfLease(leaseId: string): string {
-  return /^[^.]*\.(?<caller>[\w-]{22})$/.exec(leaseId)?.groups?.caller ?? '';
-}
-
-/** A caller's key as lease ids and the store keep it, however long it is. Empty stays empty. */
-export function toCallerId(caller: string): string {
-  return caller === '' ? '' : hash('sha256', caller, 'base64url').slice(0, 22);
-}

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { callerOfLease, newLeaseId, toCallerId } from './pool-store.ts';
+import { callerOfLease, newLeaseId, toCallerId } from './attempt.ts';
 
 describe('a lease id', () => {
   it('names the caller whose share it counts against', () => {
