@@ -19,7 +19,7 @@ import {
   settledMemoryMs,
 } from './pool-store.ts';
 import { openRedisConnection } from './redis-connection.ts';
-import { defineScripts } from './redis-scripts.ts';
+import { type PoolRedis, withScripts } from './redis-scripts.ts';
 import { fromStoredReport, type StoredValue, storedHealth, storedPoolHealth, toStoredReport } from './stored-values.ts';
 
 export interface RedisPoolStoreOptions {
@@ -33,7 +33,7 @@ export interface RedisPoolStoreOptions {
 
 /** The pool store that replicas share. Every key has a TTL; leases and requests are members of sorted sets, by time. */
 export class RedisPoolStore implements PoolStore {
-  readonly #redis: Redis;
+  readonly #redis: PoolRedis;
   readonly #clock: Clock;
   readonly #prefix: string;
   /** The last change that this process makes of each value. */
@@ -45,8 +45,7 @@ export class RedisPoolStore implements PoolStore {
   }
 
   private constructor(redis: Redis, clock: Clock, prefix: string) {
-    defineScripts(redis);
-    this.#redis = redis;
+    this.#redis = withScripts(redis);
     this.#clock = clock;
     this.#prefix = prefix;
   }
