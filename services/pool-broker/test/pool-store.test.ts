@@ -72,7 +72,7 @@ describe.each([
   ['memory', memorySubject],
   ['Redis', redisSubject],
 ])('a pool store in %s', (_kind, subject) => {
-  it('knows nothing bad of an account it never heard of', async () => {
+  it('knows nothing bad of an account that it does not know', async () => {
     const { store } = await subject();
     const accounts = await store.readAccounts(['p/a', 'p/b'], leaseTtlMs);
     expect(accounts).toEqual([

@@ -1,8 +1,8 @@
 import type { PoolFormat } from '@gateway/config';
 import { type Attempt, isError, newLeaseId, toCallerId } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
-import { startPoolProbe } from '../health/apply-to-pool.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
+import { startPoolProbe } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
 import { obstacleText } from './explain-model.ts';
 import { affinityIdOf, readCandidates } from './read-candidates.ts';

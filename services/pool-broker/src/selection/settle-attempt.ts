@@ -2,8 +2,8 @@ import { type Account, servesModel } from '../accounts/account.ts';
 import { type Attempt, callerOfLease, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
 import type { AccountProblem } from '../health/account-health.ts';
 import { applyOutcome, type EndedAttempt } from '../health/apply-outcome.ts';
-import { applyToPool, incidentSinceMs } from '../health/apply-to-pool.ts';
 import type { HealthRules } from '../health/cooldown.ts';
+import { applyToPool, incidentSinceMs } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
 import { affinityIdOf } from './read-candidates.ts';
 

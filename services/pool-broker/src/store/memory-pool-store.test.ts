@@ -93,7 +93,7 @@ describe('the leases of a single process', () => {
           const lease = model.leases.at(each.which % Math.max(1, model.leases.length));
           if (lease === undefined) continue;
           const expected = model.settle(lease.leaseId, nowMs);
-          // What expired is noticed when somebody asks for what is in flight.
+          // What expired is noticed when a call asks for what is in flight.
           await store.readAccounts(accountIds, leaseTtlMs);
           const settlement = await store.settleLease(lease.accountId, lease);
           expect(settlement).toMatchObject(
