@@ -30,7 +30,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       });
       // A caller that has gone would never report on its lease, whose place would be lost until it expires.
       if (result.kind === 'leased' && signal.aborted) await takeBack(broker, result.lease);
-      return { result: toResult(result, broker), reason: result.reason, skipped: [...result.skipped] };
+      return { result: toResult(result, broker), reason: result.reason, skipped: result.skipped };
     },
 
     async report({ attempt: message, affinityKey, answerKeys }) {

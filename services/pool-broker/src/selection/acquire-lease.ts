@@ -31,21 +31,13 @@ export interface Lease {
 }
 
 /** `reason` and `skipped` say why it is this account, or none, for operators. `reason` is empty when `skipped` says it all. */
-export type LeaseResult = { readonly reason: string; readonly skipped: readonly SkippedGroup[] } & (
+export type LeaseResult = { readonly reason: string; readonly skipped: ReturnType<typeof skippedGroups> } & (
   | { readonly kind: 'leased'; readonly lease: Lease }
   | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
   | { readonly kind: 'unavailable' }
   /** `otherFormatsOnly`: the id is known, but not for the formats that were asked for. */
   | { readonly kind: 'unknown_model'; readonly otherFormatsOnly: boolean }
 );
-
-/** Accounts of a candidate that could not take a request, all for the same reason. */
-export interface SkippedGroup {
-  readonly pool: string;
-  readonly model: string;
-  readonly reason: string;
-  readonly count: number;
-}
 
 /** Settles the request's last attempt and leases the account for the next one, or says why there is none. */
 export async function acquireLease(broker: Broker, request: LeaseRequest): Promise<LeaseResult> {
@@ -98,7 +90,7 @@ const spent =
   'it had spent what requests may spend after errors: its own attempts, or the budget for the retries of all';
 
 /** The accounts that were looked at and could not take the request, counted by candidate and reason. */
-function skippedGroups(examinations: readonly Examination[]): readonly SkippedGroup[] {
+function skippedGroups(examinations: readonly Examination[]) {
   return examinations.flatMap(({ candidate: { candidate }, examined }) => {
     const obstacles = examined.flatMap(({ fitness }) => (fitness.kind === 'fit' ? [] : [fitness.obstacle]));
     const groups = Map.groupBy(obstacles, (obstacle) => obstacleText(obstacle, 'without times'));

@@ -5,26 +5,10 @@ import { errorAverageAt } from '../health/availability.ts';
 import type { Broker } from './broker.ts';
 import { readCandidates } from './read-candidates.ts';
 import { selectAccount } from './select-account.ts';
-import type { AccountView, ExaminedAccount, Obstacle, Selection } from './selection.ts';
-
-export interface ExplainedCandidate {
-  readonly candidate: Candidate;
-  readonly accounts: readonly ExplainedAccount[];
-}
-
-export interface ExplainedAccount {
-  readonly view: AccountView;
-  readonly chosen: boolean;
-  /** Why it was not chosen; empty for the chosen one. */
-  readonly reason: string;
-}
+import type { ExaminedAccount, Obstacle, Selection } from './selection.ts';
 
 /** Which account would serve a first request for a model now, and why not the others. Changes nothing. */
-export async function explainModel(
-  broker: Broker,
-  model: string,
-  affinityKey: string,
-): Promise<readonly ExplainedCandidate[]> {
+export async function explainModel(broker: Broker, model: string, affinityKey: string) {
   const { catalog, settings: rules } = broker.configuration;
   const resolved = catalog.resolve(model, new Set());
   const candidates = await readCandidates(broker, resolved, { affinityKey, caller: '' }, 'all');
@@ -34,11 +18,11 @@ export async function explainModel(
   return candidates.map((view) => {
     // Candidates after the chosen one are looked at as if they were alone.
     const { examinations } = selectAccount({ ...first, candidates: [view] });
-    const explain = (each: ExaminedAccount): ExplainedAccount => {
+    // The chosen one has no reason.
+    const explain = (each: ExaminedAccount) => {
       const chosen = selection.kind === 'chosen' && selection.view === each.view && selection.candidate === view;
-      if (each.fitness.kind === 'unfit') {
+      if (each.fitness.kind === 'unfit')
         return { view: each.view, chosen, reason: obstacleText(each.fitness.obstacle) };
-      }
       const failsTooOften = errorAverageAt(each.view.health, first.nowMs) >= rules.errorThreshold;
       const reason = chosen ? '' : passedOverText(selection, view.candidate, failsTooOften);
       return { view: each.view, chosen, reason };

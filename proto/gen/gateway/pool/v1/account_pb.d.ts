@@ -90,7 +90,7 @@ export declare type Account = Message<"gateway.pool.v1.Account"> & {
   inFlight: number;
 
   /**
-   * What the provider last told of its quotas, those that have not begun anew since.
+   * What the provider last said of its quotas, those that have not begun anew since.
    *
    * @generated from field: repeated gateway.pool.v1.QuotaWindow windows = 7;
    */
@@ -155,7 +155,7 @@ export declare type SkippedAccounts = Message<"gateway.pool.v1.SkippedAccounts">
 export declare const SkippedAccountsSchema: GenMessage<SkippedAccounts>;
 
 /**
- * A quota of an account, as its provider last told it.
+ * A quota of an account, as its provider last described it.
  *
  * @generated from message gateway.pool.v1.QuotaWindow
  */
@@ -383,7 +383,7 @@ export declare type AttemptOutcome = Message<"gateway.pool.v1.AttemptOutcome"> &
   upstreamStatus: number;
 
   /**
-   * The quotas that the answer told of, after failures as after successes.
+   * The quotas that the answer described, after failures as after successes.
    *
    * @generated from field: repeated gateway.pool.v1.QuotaWindow windows = 5;
    */
