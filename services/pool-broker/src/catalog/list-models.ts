@@ -140,15 +140,8 @@ function capitalised(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
-/** A model id split into what it names and the date of the snapshot it is. */
-export interface DatedId {
-  readonly undated: string;
-  /** "2025-10-01". Undefined for an id without a date. */
-  readonly date: string | undefined;
-}
-
-/** Reads a date at the end of a model id, written -20251001 or -2025-10-01. */
-export function splitSnapshotDate(id: string): DatedId {
+/** Splits a model id with a date at its end, written -20251001 or -2025-10-01, into what it names and the date as "2025-10-01". */
+export function splitSnapshotDate(id: string): { readonly undated: string; readonly date: string | undefined } {
   const found =
     /^(?<undated>.+)-(?<year>20\d\d)(?<dash>-?)(?<month>0[1-9]|1[0-2])\k<dash>(?<day>0[1-9]|[12]\d|3[01])$/.exec(id);
   if (found?.groups === undefined) return { undated: id, date: undefined };

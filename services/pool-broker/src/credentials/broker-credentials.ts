@@ -1,7 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import type { GatewayConfig } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import type { Clock } from '@gateway/time';
 import { accountIdOf } from '../accounts/account.ts';
 import { AccountCredentials, type AccountCredentialsParts } from './account-credentials.ts';
 import { AccountDirectory } from './account-directory.ts';
@@ -9,24 +8,19 @@ import { credentialEvents } from './credential-events.ts';
 import type { CredentialStorage } from './credential-storage.ts';
 import { MemoryGrantStore } from './grant-store.ts';
 import { tokenEndpoint } from './token-endpoint.ts';
-import { TokenRefresher } from './token-refresher.ts';
-
-export type BrokerCredentials = ReturnType<typeof brokerCredentials>;
-
-export interface BrokerCredentialsOptions {
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly onRenewed: AccountCredentialsParts['onRenewed'];
-  /** Aborted when the broker stops. */
-  readonly signal: AbortSignal;
-}
+import { type RefresherParts, TokenRefresher } from './token-refresher.ts';
 
 /** Everything of a broker that has to do with credentials. */
 export function brokerCredentials(
   gateway: GatewayConfig,
   storage: CredentialStorage,
   runtime: ServiceRuntime,
-  { clock, random, onRenewed, signal }: BrokerCredentialsOptions,
+  {
+    clock,
+    random,
+    onRenewed,
+    signal,
+  }: Pick<AccountCredentialsParts & RefresherParts, 'clock' | 'random' | 'onRenewed' | 'signal'>,
 ) {
   const { grants, settings } = storage;
   const events = credentialEvents(runtime);
