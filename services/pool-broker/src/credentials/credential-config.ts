@@ -45,7 +45,9 @@ export function readCredentialConfig(env: Environment): CredentialConfig {
 
 /** @throws ConfigError without a key. */
 export function readRequiredKeys(env: Environment): readonly AccountKey[] {
-  const { keys } = readCredentialConfig(env);
+  const reader = new EnvReader(env);
+  const keys = readKeys(reader);
+  reader.done();
   if (keys.length === 0) throw new ConfigError([noKeys]);
   return keys;
 }
