@@ -49,7 +49,7 @@ it.each([
   ['services/limiter/src/config.ts', 'services/limiter: has no src/config.ts'],
   [
     'services/limiter/src/rpc/admit-stream.ts',
-    'services/limiter/src/rpc/admit-stream.ts: is missing: every RPC has a file of its own',
+    'services/limiter/src/rpc/admit-stream.ts: is missing: every RPC has a file of its own, or is in that of its service',
   ],
   [
     'services/edge-router/src/endpoints/models.ts',
@@ -57,6 +57,11 @@ it.each([
   ],
 ])('misses %s', (path, violation) => {
   expect(check(without(path))).toEqual([violation]);
+});
+
+it('takes one file of a service for those of its RPCs', () => {
+  const { 'services/limiter/src/rpc/admit.ts': _, ...files } = without('services/limiter/src/rpc/admit-stream.ts');
+  expect(check({ ...files, 'services/limiter/src/rpc/limiter-service.ts': '' })).toEqual([]);
 });
 
 it('misses a contract that nobody serves', () => {
@@ -70,8 +75,8 @@ it('takes the handlers of the kit for those of an adapter', () => {
   const routes = "import { admit } from '@gateway/adapter-kit';\nserviceRoute(LimiterService, { admit })";
   const files = { ...without('services/limiter/src/rpc/admit.ts'), 'services/limiter/src/routes.ts': routes };
   expect(check(files)).toEqual([
-    'libs/adapter-kit/src/rpc/admit.ts: is missing: every RPC has a file of its own',
-    'libs/adapter-kit/src/rpc/admit-stream.ts: is missing: every RPC has a file of its own',
+    'libs/adapter-kit/src/rpc/admit.ts: is missing: every RPC has a file of its own, or is in that of its service',
+    'libs/adapter-kit/src/rpc/admit-stream.ts: is missing: every RPC has a file of its own, or is in that of its service',
   ]);
 });
 

@@ -15,18 +15,20 @@ export function missingPartsOfServices(tree: SourceTree): readonly Violation[] {
   );
 }
 
-/** An RPC, its handler and the file of its handler share a name. */
+/** An RPC and the file of its handler share a name; or all handlers of a service are in one file of the service's name. */
 export function missingHandlers(tree: SourceTree): readonly Violation[] {
   const methods = methodsByService(tree);
   return serviceFolders(tree).flatMap((folder) => {
     if (httpServices.includes(folder)) return [];
     const served = servedBy(folder, tree, methods);
     if (served.length === 0) return [{ file: `${folder}/src/routes.ts`, problem: 'serves no service of proto/' }];
+    const fileOf = (name: string) => `${handlerFolder(folder, tree)}/${kebabCase(name)}.ts`;
     return served
+      .filter((service) => !tree.has(fileOf(service)))
       .flatMap((service) => methods.get(service) ?? [])
-      .map((method) => `${handlerFolder(folder, tree)}/${kebabCase(method)}.ts`)
+      .map(fileOf)
       .filter((file) => !tree.has(file))
-      .map((file) => ({ file, problem: 'is missing: every RPC has a file of its own' }));
+      .map((file) => ({ file, problem: 'is missing: every RPC has a file of its own, or is in that of its service' }));
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Environment, EnvReader, readMaxStreamSeconds } from '@gateway/config';
+import { type Environment, EnvReader, type Proxies, readMaxStreamSeconds, readProxies } from '@gateway/config';
 
 /** The settings that every adapter has. */
 export interface AdapterConfig {
@@ -25,8 +25,7 @@ export interface AdapterConfig {
   readonly maxAnswerBytes: number;
   /** UPSTREAM_HTTP2 (false): HTTP/2 with providers that offer it. */
   readonly http2: boolean;
-  /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or the same in lower case. Empty: none. Addresses of this machine never go through one. */
-  readonly proxies: { readonly httpsProxy: string; readonly httpProxy: string; readonly noProxy: string };
+  readonly proxies: Proxies;
   /** TRANSLATION_WORKERS (2): threads for requests that are large to translate. 0: they are translated on the event loop. */
   readonly translationWorkers: number;
   /** TRANSLATION_WORKER_MIN_KIB (256): how large a body is translated in a thread. */
@@ -53,16 +52,6 @@ export function readAdapterConfig(env: Environment): AdapterConfig {
   };
   reader.done();
   return Object.freeze(config);
-}
-
-function readProxies(reader: EnvReader): AdapterConfig['proxies'] {
-  const proxy = (name: string) => reader.optionalUrl(name, 'http://proxy.example.com:3128', ['http', 'https']) ?? '';
-  const noProxy = reader.optional('no_proxy') ?? reader.optional('NO_PROXY') ?? '';
-  return {
-    httpsProxy: proxy('https_proxy') || proxy('HTTPS_PROXY'),
-    httpProxy: proxy('http_proxy') || proxy('HTTP_PROXY'),
-    noProxy: `${noProxy},localhost,127.0.0.1,::1`,
-  };
 }
 
 /** So that it is the caller who says why an answer ends, and not a race of two timers. */

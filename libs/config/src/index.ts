@@ -28,5 +28,6 @@ export type {
 export { loadGatewayFile } from './gateway-file.ts';
 export { gatewayJsonSchema, isTokenUrl } from './gateway-schema.ts';
 export { answeringInTime, makePrivateDatabase, makePrivateFile, narrowMode, openFolder } from './open-folder.ts';
+export { type Proxies, readProxies } from './proxies.ts';
 export { Secret } from './secret.ts';
 export type { PoolSettings } from './settings-schema.ts';

@@ -24,7 +24,7 @@ export const settingsSchema = z
     probe_timeout_seconds: seconds(30, 'How long a probe of which nothing is heard keeps others away.'),
     limit_probe_quiet_seconds: seconds(
       3,
-      'A probe of a limited account that hears nothing bad for so long has passed: providers report limits at once.',
+      'A probe of a limited account that did not fail for so long has passed: providers report limits at once.',
     ),
     early_probe_interval_seconds: seconds(
       600,
@@ -39,7 +39,7 @@ export const settingsSchema = z
       'First pause of a pool whose provider is overloaded or out of reach; doubles while that goes on.',
     ),
     pool_pause_max_seconds: seconds(30, 'The longest such pause.'),
-    pool_probe_quiet_seconds: seconds(5, 'A probe of a paused pool that hears nothing bad for so long has passed.'),
+    pool_probe_quiet_seconds: seconds(5, 'A probe of a paused pool that did not fail for so long has passed.'),
     pool_trouble_window_seconds: seconds(10, 'Failures further apart than this are not one trouble of the pool.'),
     pool_trouble_accounts: z
       .int()

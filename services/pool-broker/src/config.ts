@@ -9,8 +9,6 @@ import {
 import { type CredentialConfig, readCredentialConfig } from './credentials/credential-config.ts';
 import { defaultRedisCommandTimeoutMs } from './store/pool-store.ts';
 
-export { defaultRedisCommandTimeoutMs };
-
 /** What a broker needs to know, wherever it runs. */
 export interface PoolBrokerConfig {
   /** GATEWAY_CONFIG: path of gateway.yaml. Default: both providers, with OPENAI_API_KEY and ANTHROPIC_API_KEY as accounts. */

@@ -271,7 +271,7 @@ describe('requests in flight', () => {
     expect((await accounts()).map(({ inFlight }) => inFlight)).toEqual([0, 0]);
   });
 
-  it('are not those of callers that went away before they heard of their lease', async () => {
+  it('are not those of callers that went away before they got their lease', async () => {
     const { pools, accounts } = brokerOf();
     const leave = new AbortController();
     const asked = pools.acquire({ model: 'gateway/sterk' }, { signal: leave.signal });

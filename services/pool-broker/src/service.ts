@@ -1,4 +1,5 @@
-import type { Environment } from '@gateway/config';
+import type { Environment, GatewayConfig } from '@gateway/config';
+import type { GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { ServiceRoute } from '@gateway/rpc';
@@ -6,14 +7,13 @@ import { type Clock, systemClock } from '@gateway/time';
 import { followReports } from './catalog/catalog.ts';
 import { type PoolBrokerConfig, readPoolBrokerConfig } from './config.ts';
 import { ActiveConfiguration } from './configuration/active-configuration.ts';
-import { applyAccounts, applyConfiguration } from './configuration/apply-configuration.ts';
-import { configurationEvents } from './configuration/configuration-events.ts';
+import { applyAccounts, applyConfiguration, configurationEvents } from './configuration/apply-configuration.ts';
 import { followGatewayFile } from './configuration/follow-gateway-file.ts';
-import { type BrokerCredentials, brokerCredentials } from './credentials/broker-credentials.ts';
+import { brokerCredentials } from './credentials/broker-credentials.ts';
 import { readCredentialConfig } from './credentials/credential-config.ts';
-import { type CredentialStorage, credentialStorage, openSharedCredentials } from './credentials/credential-storage.ts';
-import { brokerEvents, onRefreshFault } from './events.ts';
+import { type CredentialStorage, credentialStorage } from './credentials/credential-storage.ts';
 import { type AccountHealth, afterRenewal } from './health/account-health.ts';
+import { brokerMetrics } from './metrics.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
 import { AccountSampler } from './selection/account-sampler.ts';
 import type { Broker } from './selection/broker.ts';
@@ -59,10 +59,26 @@ export function createPoolBrokerService(
     credentials: accounts.credentials,
     clock,
     random,
-    events: brokerEvents(runtime),
+    metrics: brokerMetrics(runtime),
     draining: stop.signal,
   };
   const poolBroker = poolBrokerRoute(broker);
+  const onNotRead = (thrown: unknown) =>
+    runtime.logger.warn({ err: thrown }, 'what other replicas know of models could not be read');
+
+  /** Keeps to the file that the configuration came from, if it came from one. */
+  async function followFile(): Promise<void> {
+    const { source } = configuration.gateway;
+    if (source === undefined) return;
+    const events = configurationEvents(runtime, source.path);
+    events.started();
+    const apply = (file: GatewayConfig) => {
+      const onReplaced = () => accounts.directory.useFile(file);
+      return applyConfiguration({ configuration, store, events, onReplaced }, accounts.directory.gatewayWith(file));
+    };
+    await followGatewayFile(source, { signal: stop.signal, apply, onRefused: events.refused });
+  }
+
   let following: Promise<unknown> | undefined;
   return {
     routes: [poolBroker, credentialRoute(broker)],
@@ -73,8 +89,8 @@ export function createPoolBrokerService(
       await applyAccounts(configuration, store, accounts.directory.gateway);
       await configuration.catalog.refresh();
       following = Promise.all([
-        followReports(configuration.catalog, { signal: stop.signal, onFault: onRefreshFault(runtime) }),
-        followConfiguration({ configuration, accounts, store }, runtime, stop.signal),
+        followReports(configuration.catalog, { signal: stop.signal, onFault: onNotRead }),
+        followFile(),
         accounts.follow((gateway) => applyAccounts(configuration, store, gateway)),
       ]);
     },
@@ -94,34 +110,14 @@ export async function createPoolBrokerFromEnvironment(env: Environment, runtime:
   const { openSharedPoolStore } = await import('./store/open-shared-pool-store.ts');
   await using stack = new AsyncDisposableStack();
   const store = stack.use(await openSharedPoolStore(config.redisUrl, runtime, config.redisCommandTimeoutMs));
-  const { storage } = stack.use(await openSharedCredentials(config.credentials, config));
-  const service = stack.use(createPoolBrokerService(config, runtime, { store, credentials: storage }));
+  const database = config.databaseUrl && stack.adopt(await open(config.databaseUrl), (opened) => opened.destroy());
+  const credentials = credentialStorage(config.credentials, { database: database || undefined }, systemClock);
+  const service = stack.use(createPoolBrokerService(config, runtime, { store, credentials }));
   const opened = stack.move();
   return { ...service, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-interface Followed {
-  readonly configuration: ActiveConfiguration;
-  readonly accounts: BrokerCredentials;
-  readonly store: PoolStore;
-}
-
-/** Keeps to the file that the configuration came from, if it came from one. */
-async function followConfiguration(
-  { configuration, accounts, store }: Followed,
-  runtime: ServiceRuntime,
-  signal: AbortSignal,
-): Promise<void> {
-  const { source } = configuration.gateway;
-  if (source === undefined) return;
-  const events = configurationEvents(runtime, source.path);
-  events.started();
-  await followGatewayFile(source, {
-    signal,
-    apply: (file) => {
-      const onReplaced = () => accounts.directory.useFile(file);
-      return applyConfiguration({ configuration, store, events, onReplaced }, accounts.directory.gatewayWith(file));
-    },
-    onRefused: (problems) => events.refused(problems),
-  });
+async function open(databaseUrl: string): Promise<GatewayDatabase> {
+  const { openPostgres } = await import('@gateway/database/postgres');
+  return openPostgres(databaseUrl, { applicationName: 'pool-broker', maxConnections: 4 });
 }

@@ -96,7 +96,7 @@ describe.each(waysToShare)('replicas on one %s', (kind) => {
     await expect(storeWith('k1').read(account)).rejects.toThrow(/can't be decrypted: damaged/);
   });
 
-  it('hold the lock of an account one at a time', async () => {
+  it('have the lock of an account one at a time', async () => {
     const replica = await databaseStores(kind);
     const holders = ['one', 'two', 'three', 'four', 'five'];
     const locked = await Promise.all(holders.map((holder) => replica().lock(account, holder, 60_000)));

@@ -53,7 +53,7 @@ async function brokerProcess(env: Readonly<Record<string, string>>) {
 }
 
 describe('secrets of accounts', () => {
-  it('reach whoever asks for a credential, and no log, metric, error or answer to operators', async () => {
+  it('reach those who ask for a credential, and no log, metric, error or answer to operators', async () => {
     await using simulator = await startSimulator({ oauth: { accessTokenSeconds: 3 } });
     await using redis = await startRedis();
     await using database = await createTestDatabase();

@@ -10,7 +10,7 @@ import { type Clock, ManualClock, systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
 import { readCredentialConfig } from '../src/credentials/credential-config.ts';
-import { credentialStorage, type StorageBackends } from '../src/credentials/credential-storage.ts';
+import { credentialStorage } from '../src/credentials/credential-storage.ts';
 import { createPoolBrokerService } from '../src/service.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import { databaseOfTest, keysOf, waysToShare } from './__fixtures__/credential-backends.ts';
@@ -38,7 +38,11 @@ function oauthAccount({ url }: Simulator, refreshToken: string, rest: Partial<OA
 }
 
 /** A replica of the broker, started. */
-async function brokerOf(gateway: GatewayConfig, places: StorageBackends, clock: Clock = systemClock) {
+async function brokerOf(
+  gateway: GatewayConfig,
+  places: Parameters<typeof credentialStorage>[1],
+  clock: Clock = systemClock,
+) {
   const metrics = new Metrics();
   const runtime = { logger: createLogger('test', 'silent'), metrics };
   const credentials = credentialStorage({ keys: keysOf('k1'), settings }, places, clock);

@@ -82,7 +82,7 @@ describe('three replicas of the broker', () => {
         most.set(lease.accountId, Math.max(most.get(lease.accountId) ?? 0, now));
         await sleep(3);
         served += 1;
-        // Before the broker hears of it: afterwards the place may be another's at once.
+        // Before the broker knows of it: afterwards the place may be another's at once.
         underWay.set(lease.accountId, (underWay.get(lease.accountId) ?? 0) - 1);
         await pools.report({ attempt: ended(lease, AttemptResult.SUCCEEDED) });
       }

@@ -1,38 +1,30 @@
 import { hash } from 'node:crypto';
-import { type AccountConfig, type Credential, Secret } from '@gateway/config';
+import type { AccountConfig, Credential } from '@gateway/config';
 import type { Clock } from '@gateway/time';
 import { matchesAnyPattern } from '../catalog/model-pattern.ts';
+import { revealed } from '../credentials/credential-text.ts';
 
 /** An account of a pool, as configured. Its health is elsewhere: it changes, this does not. */
-export interface Account {
+export interface Account extends AccountConfig {
   /** "<pool>/<name>" */
   readonly id: string;
-  readonly pool: string;
-  readonly name: string;
-  readonly state: AccountConfig['state'];
   /** Requests at a time. Infinity: no cap. */
   readonly maxConcurrency: number;
   /** What its requests under way are measured against when accounts are compared. */
   readonly weight: number;
-  readonly credential: Credential;
   /** Identifies the credential among the account's others, without revealing anything of it. */
   readonly credentialId: string;
-  readonly models: readonly string[] | undefined;
-  /** What a person should know of it. Empty: nothing. */
+  /** Empty: nothing. */
   readonly note: string;
 }
 
 export function toAccount(config: AccountConfig): Account {
   return Object.freeze({
+    ...config,
     id: accountIdOf(config),
-    pool: config.pool,
-    name: config.name,
-    state: config.state,
     maxConcurrency: config.maxConcurrency ?? Number.POSITIVE_INFINITY,
     weight: config.maxConcurrency ?? uncappedWeight,
-    credential: config.credential,
     credentialId: credentialIdOf(config.credential),
-    models: config.models,
     note: config.note ?? '',
   });
 }
@@ -50,9 +42,7 @@ const uncappedWeight = 10;
 
 /** Identifies a credential, without revealing anything of it. */
 export function credentialIdOf(credential: Credential): string {
-  const members: readonly (readonly [string, unknown])[] = Object.entries(credential);
-  const revealed = members.map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]);
-  return hash('sha256', JSON.stringify(['gateway credential', revealed]), 'base64url').slice(0, 22);
+  return hash('sha256', JSON.stringify(['gateway credential', revealed(credential)]), 'base64url').slice(0, 22);
 }
 
 /** A part of the configuration that was taken out of it and is still needed by requests that began before. */

@@ -1,3 +1,4 @@
+import { hash, randomUUID } from 'node:crypto';
 import { matchesAnyPattern } from '../catalog/model-pattern.ts';
 
 /** How an attempt at a provider ended. */
@@ -86,4 +87,19 @@ export function holdsForModel(models: string, model: string): boolean {
 
 export function isSpent({ usedFraction }: QuotaWindow): boolean {
   return usedFraction >= 1;
+}
+
+/** An id that no other lease has. It says whose share the lease counts against; `caller` empty: no share is counted. */
+export function newLeaseId(caller: string): string {
+  return caller === '' ? randomUUID() : `${randomUUID()}.${caller}`;
+}
+
+/** The caller that a lease id names; empty when it names none. */
+export function callerOfLease(leaseId: string): string {
+  return /^[^.]*\.(?<caller>[\w-]{22})$/.exec(leaseId)?.groups?.caller ?? '';
+}
+
+/** A caller's key as lease ids and the store keep it, however long it is. Empty stays empty. */
+export function toCallerId(caller: string): string {
+  return caller === '' ? '' : hash('sha256', caller, 'base64url').slice(0, 22);
 }

@@ -4,9 +4,9 @@ import type { ClassConfig, GatewayConfig, ModelTraits, PoolConfig, PoolFormat } 
 import type { Clock } from '@gateway/time';
 import { neededAt, type Removed } from '../accounts/account.ts';
 import type { PoolStore } from '../store/pool-store.ts';
+import type { ModelReport, ProviderModel } from './list-models.ts';
 import { type ListedModel, listModels, type PoolModels, splitSnapshotDate } from './list-models.ts';
 import { matchesAnyPattern } from './model-pattern.ts';
-import type { ModelReport, ProviderModel } from './model-report.ts';
 
 /** One provider model that may answer a request. */
 export interface Candidate {

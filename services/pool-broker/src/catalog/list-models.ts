@@ -1,5 +1,23 @@
 import type { ClassConfig, PoolConfig, PoolFormat } from '@gateway/config';
-import type { ProviderModel } from './model-report.ts';
+
+/** A model as its provider lists it. */
+export interface ProviderModel {
+  readonly id: string;
+  /** Empty when the provider has no name for it. */
+  readonly displayName: string;
+}
+
+/** The last report on a pool's model list. */
+export interface ModelReport {
+  readonly pool: string;
+  readonly reportedAtMs: number;
+  /** False: the list could not be read at that time. */
+  readonly reachable: boolean;
+  /** How often reports were to come when it came, or since then if that was longer. Undefined: not known. */
+  readonly refreshMs?: number | undefined;
+  /** The last list that could be read. Undefined: none ever. */
+  readonly models: readonly ProviderModel[] | undefined;
+}
 
 /** A pool with what is known of its models now. */
 export interface PoolModels {
@@ -122,15 +140,8 @@ function capitalised(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
-/** A model id split into what it names and the date of the snapshot it is. */
-export interface DatedId {
-  readonly undated: string;
-  /** "2025-10-01". Undefined for an id without a date. */
-  readonly date: string | undefined;
-}
-
-/** Reads a date at the end of a model id, written -20251001 or -2025-10-01. */
-export function splitSnapshotDate(id: string): DatedId {
+/** Splits a model id with a date at its end, written -20251001 or -2025-10-01, into what it names and the date as "2025-10-01". */
+export function splitSnapshotDate(id: string): { readonly undated: string; readonly date: string | undefined } {
   const found =
     /^(?<undated>.+)-(?<year>20\d\d)(?<dash>-?)(?<month>0[1-9]|1[0-2])\k<dash>(?<day>0[1-9]|[12]\d|3[01])$/.exec(id);
   if (found?.groups === undefined) return { undated: id, date: undefined };

@@ -36,14 +36,16 @@ export class ActiveConfiguration {
   replace(next: GatewayConfig): void {
     const { gateway: before, accounts: accountsBefore } = this;
     const nowMs = this.#clock.nowMs();
-    const times = { nowMs, untilMs: nowMs + before.settings.leaseTtlMs };
+    const removed = <T>(earlier: readonly Removed<T>[], leaving: readonly T[], kept: readonly T[], keyOf: KeyOf<T>) => {
+      const keys = new Set(kept.map(keyOf));
+      const now = leaving.map((value) => ({ value, untilMs: nowMs + before.settings.leaseTtlMs }));
+      return [...neededAt(earlier, nowMs), ...now].filter(({ value }) => !keys.has(keyOf(value)));
+    };
     const usable = before.accounts.filter(({ state }) => state !== 'disabled');
-    const accounts = { before: usable, after: next.accounts, keyOf: accountIdOf, ...times };
-    const pools = { before: before.pools, after: next.pools, keyOf: ({ name }: PoolConfig) => name, ...times };
     this.gateway = next;
     this.settings = next.settings;
-    this.#removedAccounts = removedBy(this.#removedAccounts, accounts);
-    this.#removedPools = removedBy(this.#removedPools, pools);
+    this.#removedAccounts = removed(this.#removedAccounts, usable, next.accounts, accountIdOf);
+    this.#removedPools = removed(this.#removedPools, before.pools, next.pools, ({ name }) => name);
     this.accounts = new Accounts(next.accounts, this.#removedAccounts, this.#clock);
     this.#noteCredentials(accountsBefore, nowMs);
     if (JSON.stringify(rulesOf(before)) !== JSON.stringify(rulesOf(next)))
@@ -64,20 +66,4 @@ function rulesOf({ settings }: GatewayConfig): RetryBudgetRules {
   return { share: settings.retryBudgetShare, floorPerSecond: settings.retryBudgetFloorPerSecond };
 }
 
-interface Removal<T> {
-  readonly before: readonly T[];
-  readonly after: readonly T[];
-  readonly keyOf: (value: T) => string;
-  readonly nowMs: number;
-  readonly untilMs: number;
-}
-
-/** What is taken out by a change, besides what was taken out earlier, is still needed and has not come back. */
-function removedBy<T>(
-  earlier: readonly Removed<T>[],
-  { before, after, keyOf, nowMs, untilMs }: Removal<T>,
-): readonly Removed<T>[] {
-  const kept = new Set(after.map(keyOf));
-  const leaving = before.map((value) => ({ value, untilMs }));
-  return [...neededAt(earlier, nowMs), ...leaving].filter(({ value }) => !kept.has(keyOf(value)));
-}
+type KeyOf<T> = (value: T) => string;

@@ -1,9 +1,9 @@
 import { ConfigError, type GatewayConfig } from '@gateway/config';
+import type { ServiceRuntime } from '@gateway/lifecycle';
 import { withoutRefusals } from '../health/account-health.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import type { ActiveConfiguration } from './active-configuration.ts';
-import { type ConfigurationChange, changeBetween, changeProblems } from './configuration-change.ts';
-import type { ConfigurationEvents } from './configuration-events.ts';
+import { type ConfigurationChange, changeBetween, changeProblems, type Difference } from './configuration-change.ts';
 
 export interface ApplyContext {
   readonly configuration: ActiveConfiguration;
@@ -48,4 +48,53 @@ export async function applyAccounts(
 async function forgetRefusals(store: PoolStore, { accounts, newCredentials }: ConfigurationChange): Promise<void> {
   const ids = [...accounts.added, ...newCredentials];
   await Promise.all(ids.map((accountId) => store.changeHealth(accountId, withoutRefusals)));
+}
+
+export type ConfigurationEvents = ReturnType<typeof configurationEvents>;
+
+/** What operators learn of a configuration that is read again. Pools and classes are named, accounts never. */
+export function configurationEvents({ logger, metrics }: ServiceRuntime, path: string) {
+  const reloads = metrics.counter({
+    name: 'gateway_configuration_reloads_total',
+    help: 'Times gateway.yaml was read again: applied, or refused, which changes nothing.',
+    labels: ['result'],
+  });
+  const lastSuccess = metrics.gauge({
+    name: 'gateway_configuration_last_success_timestamp_seconds',
+    help: 'When the configuration in use was taken over.',
+  });
+  const isCurrent = metrics.gauge({
+    name: 'gateway_configuration_last_reload_successful',
+    help: '1 when the configuration in use is what gateway.yaml says, 0 when the file was refused since.',
+  });
+  const succeeded = (): void => {
+    lastSuccess.setToCurrentTime();
+    isCurrent.set(1);
+  };
+  reloads.inc({ result: 'applied' }, 0);
+  reloads.inc({ result: 'refused' }, 0);
+  return {
+    /** The configuration of the start is in use. */
+    started: succeeded,
+    applied({ pools, accounts, classes, newCredentials }: ConfigurationChange): void {
+      reloads.inc({ result: 'applied' });
+      succeeded();
+      const changes = { pools, classes, accounts: countsOf(accounts), newCredentials: newCredentials.length };
+      logger.info({ path, ...changes }, 'gateway.yaml was read again and is in use');
+    },
+    refused(problems: readonly string[]): void {
+      reloads.inc({ result: 'refused' });
+      isCurrent.set(0);
+      logger.error({ path, problems }, 'gateway.yaml was read again and can not be used: nothing has changed');
+    },
+    pausesKept: (thrown: unknown): void =>
+      logger.warn(
+        { err: thrown },
+        'accounts that were refused with other credentials pause as long as they would have with those',
+      ),
+  };
+}
+
+function countsOf({ added, removed, changed }: Difference) {
+  return { added: added.length, removed: removed.length, changed: changed.length };
 }

@@ -1,8 +1,6 @@
-import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { ConfigError, type GatewayConfig, type GatewaySource } from '@gateway/config';
-import { watchFile } from './watch-file.ts';
 
 export interface FollowOptions {
   readonly signal: AbortSignal;
@@ -13,64 +11,41 @@ export interface FollowOptions {
 
 /**
  * Reads `gateway.yaml` again whenever its text changes, and on SIGHUP, until the signal is aborted. A file that can't be used
- * is refused once, not again until it changes.
+ * is refused once, not again until it changes. Its text is compared, and not its folder watched: not every file system reports
+ * changes, and a link may lead out of the folder.
  */
 export async function followGatewayFile(
   source: GatewaySource,
   { signal, apply, onRefused }: FollowOptions,
 ): Promise<void> {
-  let seen = source.digest;
-  for await (const request of reloadRequests(source.path, signal)) {
-    const digest = await settledDigest(source, seen, signal);
-    if (signal.aborted || (request === 'check' && digest === seen)) continue;
-    seen = digest;
-    try {
-      await apply(source.load());
-    } catch (thrown) {
-      onRefused(problemsOf(thrown));
-    }
-  }
-}
-
-/** `check`: the file may have changed. `reload`: read it whether it has or not. However often it was requested meanwhile, once. */
-async function* reloadRequests(path: string, signal: AbortSignal): AsyncGenerator<'check' | 'reload'> {
-  const requests = new EventEmitter();
-  // It may have changed since it was read.
-  let waiting: 'check' | 'reload' | undefined = 'check';
-  const add = (request: 'check' | 'reload') => {
-    if (waiting !== 'reload') waiting = request;
-    requests.emit('request');
+  let isRequested = false;
+  const onHangUp = () => {
+    isRequested = true;
   };
-  using _watch = watchFile(path, () => add('check'));
-  const onHangUp = () => add('reload');
   // At a terminal the signal means that the terminal is gone, and the process ends with it.
   if (!isatty(0)) process.on('SIGHUP', onHangUp);
-  try {
-    while (!signal.aborted) {
-      const request = waiting;
-      waiting = undefined;
-      if (request === undefined) await once(requests, 'request', { signal }).catch(() => undefined);
-      else yield request;
+  let read = source.digest;
+  let before = read;
+  while (!signal.aborted) {
+    const digest = digestOf(source);
+    // A text that still changes may be one that is being written.
+    const isWhole = digest === before;
+    before = digest;
+    if (isWhole && (isRequested || digest !== read)) {
+      isRequested = false;
+      read = digest;
+      try {
+        await apply(source.load());
+      } catch (thrown) {
+        onRefused(problemsOf(thrown));
+      }
     }
-  } finally {
-    process.off('SIGHUP', onHangUp);
+    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
+  process.off('SIGHUP', onHangUp);
 }
 
-/** How long a changed text must stay as it is, so that a file that is being written is not read in part. */
-const settleMs = 200;
-
-/** The text's digest once it has stopped changing. */
-async function settledDigest(source: GatewaySource, seen: string, signal: AbortSignal): Promise<string> {
-  let digest = digestOf(source);
-  while (digest !== seen && !signal.aborted) {
-    await sleep(settleMs, undefined, { signal, ref: false }).catch(() => undefined);
-    const later = digestOf(source);
-    if (later === digest) break;
-    digest = later;
-  }
-  return digest;
-}
+const everyMs = 250;
 
 /** A file that can't be read is recognised by the reason. */
 function digestOf(source: GatewaySource): string {

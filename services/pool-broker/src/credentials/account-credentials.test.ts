@@ -11,7 +11,8 @@ import { newGrant } from './grant-store.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
 
 const hourMs = 3_600_000;
-const settings = { refreshAheadMs: 300_000, requestTimeoutMs: 1_000, pollMs: 5_000 };
+const proxies = { httpsProxy: '', httpProxy: '', noProxy: '' };
+const settings = { refreshAheadMs: 300_000, requestTimeoutMs: 1_000, pollMs: 5_000, proxies };
 
 function credentialsWith(answers: ScriptedAnswer[], random = 0) {
   const world = worldOf(answers);

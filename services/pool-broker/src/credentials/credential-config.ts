@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { ConfigError, type Environment, EnvReader } from '@gateway/config';
+import { ConfigError, type Environment, EnvReader, type Proxies, readProxies } from '@gateway/config';
 
 /** How credentials are kept and refreshed, wherever the broker runs. */
 export interface CredentialConfig {
@@ -16,6 +16,8 @@ export interface RefreshSettings {
   readonly requestTimeoutMs: number;
   /** ACCOUNT_POLL_SECONDS (5): how often the accounts in the database are looked at. */
   readonly pollMs: number;
+  /** To token endpoints. */
+  readonly proxies: Proxies;
 }
 
 /** A key that credentials are encrypted with. It lives apart from the database, so that a leaked table is of no use. */
@@ -34,6 +36,7 @@ export function readCredentialConfig(env: Environment): CredentialConfig {
       refreshAheadMs: reader.integer('OAUTH_REFRESH_AHEAD_SECONDS', 300, { min: 1, max: 86_400 }) * 1_000,
       requestTimeoutMs: reader.integer('OAUTH_TIMEOUT_SECONDS', 15, { min: 1, max: 30 }) * 1_000,
       pollMs: reader.integer('ACCOUNT_POLL_SECONDS', 5, { min: 1, max: 3_600 }) * 1_000,
+      proxies: readProxies(reader),
     },
   };
   reader.done();
@@ -42,7 +45,9 @@ export function readCredentialConfig(env: Environment): CredentialConfig {
 
 /** @throws ConfigError without a key. */
 export function readRequiredKeys(env: Environment): readonly AccountKey[] {
-  const { keys } = readCredentialConfig(env);
+  const reader = new EnvReader(env);
+  const keys = readKeys(reader);
+  reader.done();
   if (keys.length === 0) throw new ConfigError([noKeys]);
   return keys;
 }

@@ -1,6 +1,6 @@
 import type { GatewayConfig } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
-import { type Clock, systemClock } from '@gateway/time';
+import type { Clock } from '@gateway/time';
 import { AccountDirectory } from './account-directory.ts';
 import { AccountTable } from './account-table.ts';
 import type { CredentialConfig, RefreshSettings } from './credential-config.ts';
@@ -13,13 +13,9 @@ export interface CredentialStorage {
   /** Undefined: there is no database. */
   readonly table: AccountTable | undefined;
   readonly grants: GrantStore;
-  /** Undefined: there is no key. */
+  /** Undefined: there is no key, and no account in the database can be used. */
   readonly encryption: Encryption | undefined;
   readonly settings: RefreshSettings;
-}
-
-export interface StorageBackends {
-  readonly database?: GatewayDatabase | undefined;
 }
 
 /**
@@ -28,7 +24,7 @@ export interface StorageBackends {
  */
 export function credentialStorage(
   { keys, settings }: CredentialConfig,
-  { database }: StorageBackends,
+  { database }: { readonly database?: GatewayDatabase | undefined },
   clock: Clock,
 ): CredentialStorage {
   const encryption = keys.length === 0 ? undefined : new Encryption(keys);
@@ -37,27 +33,9 @@ export function credentialStorage(
   return { table, grants: grants ?? new MemoryGrantStore(), encryption, settings };
 }
 
-export interface OpenedCredentials extends AsyncDisposable {
-  readonly storage: CredentialStorage;
-}
-
-/** What the replicas of a broker share of credentials, whether it can be reached now or not. */
-export async function openSharedCredentials(
-  config: CredentialConfig,
-  { databaseUrl }: { readonly databaseUrl: string | undefined },
-): Promise<OpenedCredentials> {
-  if (databaseUrl === undefined) {
-    return { storage: credentialStorage(config, {}, systemClock), [Symbol.asyncDispose]: async () => undefined };
-  }
-  const { openPostgres } = await import('@gateway/database/postgres');
-  const database = openPostgres(databaseUrl, { applicationName: 'pool-broker', maxConnections: 4 });
-  const storage = credentialStorage(config, { database }, systemClock);
-  return { storage, [Symbol.asyncDispose]: () => database.destroy() };
-}
-
 /** A gateway with the accounts of its database as they are now, for looking at: nothing is refreshed. Without the tables there are none. */
 export async function withStoredAccounts(gateway: GatewayConfig, storage: CredentialStorage): Promise<GatewayConfig> {
-  const directory = new AccountDirectory(gateway, { ...storage, onRefused: () => undefined });
+  const directory = new AccountDirectory(gateway, storage);
   await directory.read().catch(() => undefined);
   return directory.gateway;
 }

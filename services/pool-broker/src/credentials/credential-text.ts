@@ -3,9 +3,13 @@ import { z } from 'zod';
 
 /** A credential as the text that is encrypted. */
 export function toCredentialText(credential: Credential): string {
+  return JSON.stringify(Object.fromEntries(revealed(credential)));
+}
+
+/** The members of a credential, with their secrets in plain text. */
+export function revealed(credential: Credential): readonly (readonly [string, unknown])[] {
   const members: readonly (readonly [string, unknown])[] = Object.entries(credential);
-  const revealed = members.map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]);
-  return JSON.stringify(Object.fromEntries(revealed));
+  return members.map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]);
 }
 
 /** The credential in a decrypted text; undefined for what is none. */

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
-import { type OAuthCredential, Secret } from '@gateway/config';
+import { type OAuthCredential, type Proxies, Secret } from '@gateway/config';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { requestTokens } from './token-endpoint.ts';
+import { tokenEndpoint } from './token-endpoint.ts';
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
@@ -21,14 +22,14 @@ async function endpointThat(answer: Answer) {
   });
   // It listens on TCP.
   const { port } = server.address() as AddressInfo;
-  const ask = (credential: Partial<OAuthCredential> = {}, timeoutMs = 5_000) =>
-    requestTokens({
+  const ask = (credential: Partial<OAuthCredential> = {}, timeoutMs = 5_000, proxies: Partial<Proxies> = {}) =>
+    tokenEndpoint({ httpsProxy: '', httpProxy: '', noProxy: '', ...proxies })({
       credential: { ...sample, tokenUrl: `http://127.0.0.1:${port}/token`, ...credential },
       refreshToken: new Secret('rt-canary'),
       timeoutMs,
       nowMs: () => 0,
     });
-  return { ask, forms };
+  return { ask, forms, server, url: `http://127.0.0.1:${port}` };
 }
 
 const sample: OAuthCredential = {
@@ -77,7 +78,27 @@ describe('a request for tokens', () => {
       };
       more();
     });
-    expect(await ask()).toMatchObject({ kind: 'unavailable', reason: 'RangeError' });
+    expect(await ask()).toMatchObject({ kind: 'unavailable', reason: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' });
+  });
+
+  it('goes through the proxy, as requests to providers do, and not to the hosts that are reached without', async () => {
+    const asked: (string | undefined)[] = [];
+    const { ask, server, url } = await endpointThat((response, request) => {
+      asked.push(request.url);
+      sendJson(response, { access_token: 'at' });
+    });
+    server.on('connect', (request: IncomingMessage, socket: Duplex) => {
+      asked.push(request.url);
+      socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    });
+    const through = (tokenUrl: string, noProxy = '') =>
+      ask({ tokenUrl }, 5_000, { httpProxy: url, httpsProxy: url, noProxy });
+    expect(await through('https://auth.invalid/token')).toMatchObject({ kind: 'unavailable' });
+    expect(asked).toEqual(['auth.invalid:443']);
+    await through('http://auth.invalid/token');
+    expect(asked[1]).toContain('auth.invalid');
+    expect(await through('http://auth.invalid/token', 'auth.invalid')).toMatchObject({ kind: 'unavailable' });
+    expect(asked).toHaveLength(2);
   });
 
   it('says in one word why there is no answer, and shows no secret', async () => {

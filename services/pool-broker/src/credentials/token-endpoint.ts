@@ -1,4 +1,5 @@
-import type { OAuthCredential, Secret } from '@gateway/config';
+import type { OAuthCredential, Proxies, Secret } from '@gateway/config';
+import { EnvHttpProxyAgent, request } from 'undici';
 import { z } from 'zod';
 import { parseJson, secretText } from './credential-text.ts';
 
@@ -34,25 +35,29 @@ export type TokenAnswer =
 export type TokenEndpoint = (request: TokenRequest) => Promise<TokenAnswer>;
 
 /** @see https://www.rfc-editor.org/rfc/rfc6749#section-6 */
-export const requestTokens: TokenEndpoint = async ({ credential, refreshToken, timeoutMs, nowMs }) => {
-  const askedAtMs = nowMs();
-  try {
-    const response = await fetch(credential.tokenUrl, {
-      method: 'POST',
-      headers: { accept: 'application/json' },
-      body: formOf(credential, refreshToken),
-      // A redirect would carry the refresh token to another place.
-      redirect: 'manual',
-      // Not ended by the end of a caller or of the broker: the answer to a question that was asked must be kept.
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    const { status, headers } = response;
-    const text = await readLimited(response);
-    return toTokenAnswer({ status, text, retryAfter: headers.get('retry-after') ?? undefined, askedAtMs });
-  } catch (thrown) {
-    return { kind: 'unavailable', reason: failureOf(thrown), retryAfterMs: undefined, mayHaveCounted: true };
-  }
-};
+export function tokenEndpoint(proxies: Proxies): TokenEndpoint {
+  const dispatcher = new EnvHttpProxyAgent({ ...proxies, maxResponseSize: maxAnswerBytes, pipelining: 0 });
+  return async ({ credential, refreshToken, timeoutMs, nowMs }) => {
+    const askedAtMs = nowMs();
+    try {
+      // Redirects are not followed: one would carry the refresh token to another place.
+      const { statusCode, headers, body } = await request(credential.tokenUrl, {
+        dispatcher,
+        method: 'POST',
+        headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
+        body: formOf(credential, refreshToken).toString(),
+        // Not ended by the end of a caller or of the broker: the answer to a question that was asked must be kept.
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      const retryAfter = headers['retry-after']?.toString();
+      return toTokenAnswer({ status: statusCode, text: await body.text(), retryAfter, askedAtMs });
+    } catch (thrown) {
+      return { kind: 'unavailable', reason: failureOf(thrown), retryAfterMs: undefined, mayHaveCounted: true };
+    }
+  };
+}
+
+const maxAnswerBytes = 64 * 1024;
 
 export interface HttpAnswer {
   readonly status: number;
@@ -130,20 +135,6 @@ function formOf(credential: OAuthCredential, refreshToken: Secret): URLSearchPar
     ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
   });
 }
-
-/** The text of an answer. @throws RangeError when it is too long; the rest of it is not read. */
-async function readLimited({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body ?? []) {
-    bytes += chunk.length;
-    if (bytes > maxAnswerBytes) throw new RangeError('The answer is too long.');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-const maxAnswerBytes = 64 * 1024;
 
 /** What went wrong on the way, in a word of Node's: "ECONNREFUSED", "TimeoutError". */
 function failureOf(thrown: unknown): string {

@@ -1,53 +1,66 @@
-import { type FailureResult, holdsForModel, type ProblemKind, type QuotaWindow } from '../accounts/attempt.ts';
+import { z } from 'zod';
+import { holdsForModel } from '../accounts/attempt.ts';
+
+export const probeSchema = z.object({
+  leaseId: z.string(),
+  /** When others need not wait for it any more, should its end not be reported. */
+  expiresAtMs: z.number(),
+});
+
+const cooldownSchema = z.object({
+  /** The models it is confined to: an id or, for a family, a pattern. Empty: the whole account. */
+  model: z.string(),
+  reason: z.enum(['rate_limited', 'unauthorized', 'overloaded', 'server_error', 'network_error', 'timeout']),
+  /** When it began, or was last confirmed. */
+  sinceMs: z.number(),
+  untilMs: z.number(),
+  /** True when the provider named the end: it is honoured exactly, and nothing needs to be found out after it. */
+  givenByProvider: z.boolean(),
+  /** How many times in a row the duration had to be guessed. */
+  repeats: z.number(),
+  /** The quota window that was used up, where the provider named one. */
+  window: z.string().optional(),
+  /** From when on one request may find out ahead of the end whether it is over. Undefined: not before the end. */
+  probeFromMs: z.number().optional(),
+  /** The one request that finds out whether the cooldown is over. */
+  probe: probeSchema.optional(),
+});
+
+/** See `QuotaWindow`. */
+const windowSchema = z.object({
+  name: z.string(),
+  models: z.string(),
+  usedFraction: z.number(),
+  resetsAtMs: z.number().optional(),
+  lengthMs: z.number().optional(),
+  seenAtMs: z.number(),
+});
+
+const problemSchema = z.object({
+  kind: z.enum(['credential_revoked', 'account_disabled']),
+  sinceMs: z.number(),
+  /** See `Account.credentialId`. */
+  credentialId: z.string(),
+});
+
+export const accountHealthSchema = z.object({
+  cooldowns: z.array(cooldownSchema).readonly(),
+  /** What the provider said last of each quota. */
+  windows: z.array(windowSchema).readonly(),
+  /** Moving share of failed attempts, 0 to 1, as of `errorsAtMs`; it fades with time. */
+  errorAverage: z.number(),
+  errorsAtMs: z.number(),
+  /** Why its provider takes nothing of it any more. Ends with the credential that was refused, or by an operator. */
+  problem: problemSchema.optional(),
+});
 
 /** What is remembered of an account's recent attempts. A value: rules make a new one, stores keep it. */
-export interface AccountHealth {
-  readonly cooldowns: readonly Cooldown[];
-  /** What the provider said last of each quota. */
-  readonly windows: readonly SeenWindow[];
-  /** Moving share of failed attempts, 0 to 1, as of `errorsAtMs`; it fades with time. */
-  readonly errorAverage: number;
-  readonly errorsAtMs: number;
-  /** Why its provider takes nothing of it any more. Ends with the credential that was refused, or by an operator. */
-  readonly problem?: AccountProblem | undefined;
-}
-
-export interface AccountProblem {
-  readonly kind: ProblemKind;
-  readonly sinceMs: number;
-  /** See `Account.credentialId`. */
-  readonly credentialId: string;
-}
-
+export type AccountHealth = Readonly<z.infer<typeof accountHealthSchema>>;
+export type AccountProblem = Readonly<z.infer<typeof problemSchema>>;
 /** Time during which an account, or some models of it, takes no requests. At most one for each scope and cause. */
-export interface Cooldown {
-  /** The models it is confined to: an id or, for a family, a pattern. Empty: the whole account. */
-  readonly model: string;
-  readonly reason: FailureResult;
-  /** When it began, or was last confirmed. */
-  readonly sinceMs: number;
-  readonly untilMs: number;
-  /** True when the provider named the end: it is honoured exactly, and nothing needs to be found out after it. */
-  readonly givenByProvider: boolean;
-  /** How many times in a row the duration had to be guessed. */
-  readonly repeats: number;
-  /** The quota window that was used up, where the provider named one. */
-  readonly window?: string | undefined;
-  /** From when on one request may find out ahead of the end whether it is over. Undefined: not before the end. */
-  readonly probeFromMs?: number | undefined;
-  /** The one request that finds out whether the cooldown is over. */
-  readonly probe?: Probe | undefined;
-}
-
-export interface Probe {
-  readonly leaseId: string;
-  /** When others need not wait for it any more, should its end not be reported. */
-  readonly expiresAtMs: number;
-}
-
-export interface SeenWindow extends QuotaWindow {
-  readonly seenAtMs: number;
-}
+export type Cooldown = Readonly<z.infer<typeof cooldownSchema>>;
+export type Probe = Readonly<z.infer<typeof probeSchema>>;
+export type SeenWindow = Readonly<z.infer<typeof windowSchema>>;
 
 /** Why an account cools down: kept apart, so that being refused does not hide behind a longer limit. */
 export type CooldownCause = 'limit' | 'refusal' | 'errors';

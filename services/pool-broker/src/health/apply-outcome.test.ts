@@ -210,7 +210,7 @@ describe('any history of an account', () => {
       fc.property(anyHistory, (history) => {
         let health = healthy;
         let nowMs = startMs;
-        const promised = new Map<string, { readonly untilMs: number; readonly toldAtMs: number }>();
+        const promised = new Map<string, { readonly untilMs: number; readonly namedAtMs: number }>();
         for (const { result, retryInMs, modelScoped, model, waitMs, ageMs } of history) {
           nowMs += waitMs;
           const retryAtMs = retryInMs === undefined ? undefined : nowMs + retryInMs;
@@ -218,10 +218,10 @@ describe('any history of an account', () => {
           if (result === 'rate_limited' && retryAtMs !== undefined && retryAtMs > nowMs) {
             const scope = modelScoped ? model : '';
             const untilMs = Math.max(promised.get(scope)?.untilMs ?? 0, retryAtMs);
-            promised.set(scope, { untilMs, toldAtMs: nowMs });
+            promised.set(scope, { untilMs, namedAtMs: nowMs });
           }
           for (const scope of result === 'succeeded' ? ['', model] : []) {
-            if (nowMs - ageMs > (promised.get(scope)?.toldAtMs ?? nowMs)) promised.delete(scope);
+            if (nowMs - ageMs > (promised.get(scope)?.namedAtMs ?? nowMs)) promised.delete(scope);
           }
           for (const name of ['m', 'n']) {
             const until = Math.max(promised.get('')?.untilMs ?? 0, promised.get(name)?.untilMs ?? 0);

@@ -130,7 +130,7 @@ function afterError(
 }
 
 /** Counts one more attempt. A single failure weighs a quarter, so that it takes three in a row to pass one half. */
-export function withAttemptCounted(health: AccountHealth, failed: boolean, nowMs: number): AccountHealth {
+function withAttemptCounted(health: AccountHealth, failed: boolean, nowMs: number): AccountHealth {
   if (!failed && health.errorAverage === 0) return health;
   const average = errorAverageAt(health, nowMs);
   if (!failed && average < negligible) return health.errorAverage === 0 ? health : { ...health, errorAverage: 0 };

@@ -11,7 +11,6 @@ import {
   isRunning,
   type SeenWindow,
 } from './account-health.ts';
-import { type IncidentCause, isAboutModel, isPauseOver, type PoolHealth } from './pool-health.ts';
 
 /** Whether an account can take a request for a model now. */
 export type Availability =
@@ -57,26 +56,6 @@ function earlyProbeOf(running: readonly Cooldown[], nowMs: number): EarlyProbe {
 
 function isLimit(cooldown: Cooldown): boolean {
   return causeOf(cooldown) === 'limit';
-}
-
-/** Whether a pool may be asked for a model now. */
-export type PoolAvailability =
-  | { readonly kind: 'open' }
-  | { readonly kind: 'paused'; readonly cause: IncidentCause; readonly untilMs: number }
-  /** A pause has run out: one request may find out. */
-  | { readonly kind: 'probe_due' }
-  /** That request is under way; others need not wait for it any more after `untilMs`. */
-  | { readonly kind: 'probing'; readonly cause: IncidentCause; readonly untilMs: number };
-
-export function poolAvailabilityOf(health: PoolHealth, model: string, nowMs: number): PoolAvailability {
-  const pauses = health.incidents
-    .filter((incident) => isAboutModel(incident, model))
-    .flatMap(({ cause, pause }) => (pause === undefined || isPauseOver(pause, nowMs) ? [] : [{ cause, ...pause }]));
-  const running = pauses.find(({ untilMs }) => nowMs < untilMs);
-  if (running !== undefined) return { kind: 'paused', cause: running.cause, untilMs: running.untilMs };
-  const probed = pauses.find(({ probe }) => probe !== undefined);
-  if (probed?.probe !== undefined) return { kind: 'probing', cause: probed.cause, untilMs: probed.probe.expiresAtMs };
-  return pauses.length === 0 ? { kind: 'open' } : { kind: 'probe_due' };
 }
 
 /** An account as it stands now: disabled, with the reason, when its provider takes nothing of its credential any more. */

@@ -17,7 +17,7 @@ export interface HealthRules {
   readonly random: () => number;
 }
 
-export interface Guess {
+interface Guess {
   /** See `Cooldown.model`. */
   readonly scope: string;
   readonly reason: FailureResult;
@@ -51,7 +51,7 @@ export function guessedMs(
 }
 
 /** When a cooldown that begins or was probed now may be probed ahead of its end. */
-export function earlyProbeFromMs({ givenByProvider }: Cooldown, nowMs: number, rules: HealthRules): number {
+function earlyProbeFromMs({ givenByProvider }: Cooldown, nowMs: number, rules: HealthRules): number {
   const { earlyProbeIntervalMs, lastResortProbeIntervalMs } = rules.settings;
   return nowMs + stretchedMs(givenByProvider ? earlyProbeIntervalMs : lastResortProbeIntervalMs, rules);
 }
@@ -87,7 +87,7 @@ function isSameKind(one: CooldownKind, other: CooldownKind): boolean {
 
 type CooldownKind = Pick<Cooldown, 'model' | 'reason'>;
 
-export interface ProbeRequest {
+interface ProbeRequest {
   readonly leaseId: string;
   readonly model: string;
   readonly nowMs: number;

@@ -1,43 +1,193 @@
-import type { Probe } from './account-health.ts';
+import { z } from 'zod';
+import { isFaultOfPool } from '../accounts/attempt.ts';
+import { type Probe, probeSchema } from './account-health.ts';
+import type { EndedAttempt } from './apply-outcome.ts';
+import { guessedMs, type HealthRules } from './cooldown.ts';
+
+const pauseSchema = z.object({
+  sinceMs: z.number(),
+  untilMs: z.number(),
+  /** How many times in a row it had to be made. */
+  repeats: z.number(),
+  /** The one request that finds out whether it is over. */
+  probe: probeSchema.optional(),
+});
+
+const incidentSchema = z.object({
+  /** `overloaded`: the provider says that it is. `network_error`: there is no way to it. */
+  cause: z.enum(['overloaded', 'network_error']),
+  /** Providers are overloaded model by model. Empty: all of them. */
+  model: z.string(),
+  /** The first failure since the provider last showed that it serves. */
+  sinceMs: z.number(),
+  /** The last failures since then, oldest first. */
+  failures: z.array(z.object({ accountId: z.string(), atMs: z.number() })).readonly(),
+  /** The pool's pause. Undefined while too few accounts have met the incident. */
+  pause: pauseSchema.optional(),
+});
+
+/** At most one incident for each cause and model. */
+export const poolHealthSchema = z.object({ incidents: z.array(incidentSchema).readonly() });
 
 /** What is remembered of a pool's provider as a whole: faults that are not those of an account. A value, as AccountHealth. */
-export interface PoolHealth {
-  readonly incidents: readonly PoolIncident[];
-}
-
-/** `overloaded`: the provider says that it is. `network_error`: there is no way to it. */
-export type IncidentCause = 'overloaded' | 'network_error';
-
-/** At most one for each cause and model. */
-export interface PoolIncident {
-  readonly cause: IncidentCause;
-  /** Providers are overloaded model by model. Empty: all of them. */
-  readonly model: string;
-  /** The first failure since the provider last showed that it serves. */
-  readonly sinceMs: number;
-  /** The last failures since then, oldest first. */
-  readonly failures: readonly PoolFailure[];
-  /** The pool's pause. Undefined while too few accounts have met the incident. */
-  readonly pause?: PoolPause | undefined;
-}
-
-export interface PoolFailure {
-  readonly accountId: string;
-  readonly atMs: number;
-}
-
-export interface PoolPause {
-  readonly sinceMs: number;
-  readonly untilMs: number;
-  /** How many times in a row it had to be made. */
-  readonly repeats: number;
-  /** The one request that finds out whether it is over. */
-  readonly probe?: Probe | undefined;
-}
+export type PoolHealth = Readonly<z.infer<typeof poolHealthSchema>>;
+export type PoolIncident = Readonly<z.infer<typeof incidentSchema>>;
+export type IncidentCause = PoolIncident['cause'];
+type PoolPause = Readonly<z.infer<typeof pauseSchema>>;
 
 export const noIncidents: PoolHealth = Object.freeze({ incidents: Object.freeze([]) });
 
-export function isAboutModel(incident: PoolIncident, model: string): boolean {
+/** Whether a pool may be asked for a model now. */
+export type PoolAvailability =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'paused'; readonly cause: IncidentCause; readonly untilMs: number }
+  /** A pause has run out: one request may find out. */
+  | { readonly kind: 'probe_due' }
+  /** That request is under way; others need not wait for it any more after `untilMs`. */
+  | { readonly kind: 'probing'; readonly cause: IncidentCause; readonly untilMs: number };
+
+export function poolAvailabilityOf(health: PoolHealth, model: string, nowMs: number): PoolAvailability {
+  const pauses = health.incidents
+    .filter((incident) => isAboutModel(incident, model))
+    .flatMap(({ cause, pause }) => (pause === undefined || isPauseOver(pause, nowMs) ? [] : [{ cause, ...pause }]));
+  const running = pauses.find(({ untilMs }) => nowMs < untilMs);
+  if (running !== undefined) return { kind: 'paused', cause: running.cause, untilMs: running.untilMs };
+  const probed = pauses.find(({ probe }) => probe !== undefined);
+  if (probed?.probe !== undefined) return { kind: 'probing', cause: probed.cause, untilMs: probed.probe.expiresAtMs };
+  return pauses.length === 0 ? { kind: 'open' } : { kind: 'probe_due' };
+}
+
+/** An attempt that has ended, as its pool's health needs to know it. */
+export interface PoolAttempt extends EndedAttempt {
+  readonly accountId: string;
+  /** How many accounts of the pool may serve the model. */
+  readonly accounts: number;
+  /** When the oldest request was sent that is under way since the incident began. Undefined: none is. See `incidentSinceMs`. */
+  readonly oldestUnderWayMs: number | undefined;
+}
+
+/** When the incident began that a fault belongs to. */
+export function incidentSinceMs(
+  health: PoolHealth,
+  { cause, model, nowMs }: { readonly cause: IncidentCause; readonly model: string; readonly nowMs: number },
+  rules: HealthRules,
+): number {
+  const known = knownIncident(health, cause, model);
+  const last = known?.failures.at(-1);
+  if (known === undefined || last === undefined) return nowMs;
+  const { poolTroubleWindowMs } = rules.settings;
+  return nowMs - Math.max(last.atMs, known.pause?.untilMs ?? 0) < poolTroubleWindowMs ? known.sinceMs : nowMs;
+}
+
+/** A pool's health after one more attempt; the same value when the attempt says nothing new. Pure but for `random`. */
+export function applyToPool(health: PoolHealth, attempt: PoolAttempt, rules: HealthRules): PoolHealth {
+  const { result } = attempt.outcome;
+  if (isFaultOfPool(result)) return afterFault(health, attempt, result, rules);
+  // A probe without a result leaves the right to the next one.
+  if (result === 'cancelled') return changeIncidents(health, (incident) => withoutProbe(incident, attempt));
+  return afterAnswer(health, attempt);
+}
+
+/** Takes the right to find out. Undefined when nothing is to be found out, or another request has it. */
+export function startPoolProbe(health: PoolHealth, model: string, probe: Probe, nowMs: number): PoolHealth | undefined {
+  if (poolAvailabilityOf(health, model, nowMs).kind !== 'probe_due') return undefined;
+  const incidents = health.incidents.map((incident) => {
+    const { pause } = incident;
+    if (pause === undefined || !isAboutModel(incident, model) || isPauseOver(pause, nowMs)) return incident;
+    return { ...incident, pause: { ...pause, probe } };
+  });
+  return { incidents };
+}
+
+/** The provider answered: the way to it is open, and after a success it has room. A request that was sent earlier proves nothing. */
+function afterAnswer(health: PoolHealth, attempt: PoolAttempt): PoolHealth {
+  const { model, outcome } = attempt;
+  return changeIncidents(health, (incident) => {
+    if (!isAboutModel(incident, model)) return incident;
+    if (incident.cause === 'overloaded' && outcome.result !== 'succeeded') return withoutProbe(incident, attempt);
+    return refutedBy(incident, attempt);
+  });
+}
+
+function refutedBy(incident: PoolIncident, { leaseId, leasedAtMs }: PoolAttempt): PoolIncident | undefined {
+  const { pause, failures, sinceMs } = incident;
+  const sentAtMs = leasedAtMs ?? Number.NEGATIVE_INFINITY;
+  if (pause?.probe?.leaseId === leaseId || (pause !== undefined && sentAtMs > pause.sinceMs)) return undefined;
+  if (sentAtMs <= sinceMs) return incident;
+  const later = failures.filter(({ atMs }) => atMs >= sentAtMs);
+  return later.length === 0 && pause === undefined ? undefined : { ...incident, sinceMs: sentAtMs, failures: later };
+}
+
+function withoutProbe(incident: PoolIncident, { leaseId }: PoolAttempt): PoolIncident {
+  const { pause } = incident;
+  return pause?.probe?.leaseId === leaseId ? { ...incident, pause: { ...pause, probe: undefined } } : incident;
+}
+
+function afterFault(health: PoolHealth, attempt: PoolAttempt, cause: IncidentCause, rules: HealthRules): PoolHealth {
+  const { nowMs, accountId } = attempt;
+  const known = knownIncident(health, cause, attempt.model);
+  const sinceMs = incidentSinceMs(health, { cause, model: attempt.model, nowMs }, rules);
+  const run = sinceMs === known?.sinceMs ? known.failures : [];
+  const failures = [...run, { accountId, atMs: nowMs }].slice(-manyFailures);
+  const incident: PoolIncident = {
+    cause,
+    model: scopeOf(cause, attempt.model),
+    sinceMs,
+    failures,
+    pause: known?.pause,
+  };
+  const others = health.incidents.filter((other) => other !== known && nowMs < forgottenIncidentAtMs(other));
+  return { incidents: [...others, withPause(incident, attempt, rules)].slice(-maxIncidents) };
+}
+
+function withPause(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRules): PoolIncident {
+  const { pause } = incident;
+  const { nowMs, leaseId, leasedAtMs = nowMs } = attempt;
+  const wasProbe = pause?.probe?.leaseId === leaseId;
+  // Requests that were under way when the pause began fail together: that is one event.
+  if (pause !== undefined && !wasProbe && leasedAtMs <= pause.sinceMs) return incident;
+  if (!wasProbe && !isOfPool(incident, attempt, rules)) return incident;
+  const repeats = (pause?.repeats ?? 0) + 1;
+  const { poolPauseMs: firstMs, poolPauseMaxMs: maxMs } = rules.settings;
+  const guessMs = guessedMs(repeats, { firstMs, maxMs }, rules);
+  const givenMs = Math.min(maxMs, (attempt.outcome.retryAtMs ?? nowMs) - nowMs);
+  return { ...incident, pause: { sinceMs: nowMs, untilMs: nowMs + Math.max(guessMs, givenMs), repeats } };
+}
+
+/** True when so many accounts have met the incident, or so many requests, that it is none of theirs, and nothing gets through. */
+function isOfPool(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRules): boolean {
+  const { cause, sinceMs, failures } = incident;
+  const { poolTroubleAccounts, overloadConfirmMs, networkConfirmMs } = rules.settings;
+  const confirmedMs = attempt.nowMs - (cause === 'overloaded' ? overloadConfirmMs : networkConfirmMs);
+  if (sinceMs > confirmedMs || (attempt.oldestUnderWayMs ?? attempt.nowMs) <= confirmedMs) return false;
+  const distinct = new Set(failures.map(({ accountId }) => accountId)).size;
+  if (failures.length >= manyFailures) return true;
+  return failures.length >= fewestFailures && distinct >= Math.min(poolTroubleAccounts, attempt.accounts);
+}
+
+/** Fewer in a row may be bad luck with a provider that refuses some requests and takes others. */
+const fewestFailures = 8;
+/** So many are no accident, even where few accounts of a pool take requests now. */
+const manyFailures = 12;
+const maxIncidents = 16;
+
+function knownIncident({ incidents }: PoolHealth, cause: IncidentCause, model: string): PoolIncident | undefined {
+  return incidents.find((incident) => incident.cause === cause && incident.model === scopeOf(cause, model));
+}
+
+/** Providers are overloaded model by model; the way to them is the same for all. */
+function scopeOf(cause: IncidentCause, model: string): string {
+  return cause === 'overloaded' ? model : '';
+}
+
+/** Undefined takes an incident away. The same health when none has changed. */
+function changeIncidents(health: PoolHealth, change: (incident: PoolIncident) => PoolIncident | undefined): PoolHealth {
+  const incidents = health.incidents.map(change);
+  if (incidents.every((incident, index) => incident === health.incidents[index])) return health;
+  return { incidents: incidents.filter((incident) => incident !== undefined) };
+}
+
+function isAboutModel(incident: PoolIncident, model: string): boolean {
   return incident.model === '' || incident.model === model;
 }
 
@@ -49,6 +199,6 @@ export function forgottenIncidentAtMs({ pause, failures }: PoolIncident): number
 const rememberedMs = 300_000;
 
 /** True once a probe has not failed in its time, and when there was none for long. */
-export function isPauseOver({ probe, untilMs }: PoolPause, nowMs: number): boolean {
+function isPauseOver({ probe, untilMs }: PoolPause, nowMs: number): boolean {
   return nowMs >= untilMs + rememberedMs || (probe !== undefined && nowMs >= probe.expiresAtMs);
 }

@@ -1,11 +1,10 @@
 import type { PoolFormat } from '@gateway/config';
-import { type Attempt, isError } from '../accounts/attempt.ts';
+import { type Attempt, isError, newLeaseId, toCallerId } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
-import { startPoolProbe } from '../health/apply-to-pool.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
-import { toCallerId } from '../store/lease-id.ts';
+import { startPoolProbe } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
-import { obstacleText } from './obstacle-text.ts';
+import { obstacleText } from './explain-model.ts';
 import { affinityIdOf, readCandidates } from './read-candidates.ts';
 import { selectAccount } from './select-account.ts';
 import type { CandidateView, Chosen, Examination, Selection } from './selection.ts';
@@ -32,7 +31,7 @@ export interface Lease {
 }
 
 /** `reason` and `skipped` say why it is this account, or none, for operators. `reason` is empty when `skipped` says it all. */
-export type LeaseResult = { readonly reason: string; readonly skipped: readonly SkippedGroup[] } & (
+export type LeaseResult = { readonly reason: string; readonly skipped: ReturnType<typeof skippedGroups> } & (
   | { readonly kind: 'leased'; readonly lease: Lease }
   | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
   | { readonly kind: 'unavailable' }
@@ -40,21 +39,13 @@ export type LeaseResult = { readonly reason: string; readonly skipped: readonly 
   | { readonly kind: 'unknown_model'; readonly otherFormatsOnly: boolean }
 );
 
-/** Accounts of a candidate that could not take a request, all for the same reason. */
-export interface SkippedGroup {
-  readonly pool: string;
-  readonly model: string;
-  readonly reason: string;
-  readonly count: number;
-}
-
 /** Settles the request's last attempt and leases the account for the next one, or says why there is none. */
 export async function acquireLease(broker: Broker, request: LeaseRequest): Promise<LeaseResult> {
   const last = request.attempts.at(-1);
   if (last === undefined) broker.configuration.retryBudget.noteRequest();
   else await settleAttempt(broker, last, request.affinityKey);
   const result = await leaseNext(broker, request);
-  broker.events.acquired(result.kind);
+  broker.metrics.acquires.inc({ result: result.kind });
   return result;
 }
 
@@ -99,7 +90,7 @@ const spent =
   'it had spent what requests may spend after errors: its own attempts, or the budget for the retries of all';
 
 /** The accounts that were looked at and could not take the request, counted by candidate and reason. */
-function skippedGroups(examinations: readonly Examination[]): readonly SkippedGroup[] {
+function skippedGroups(examinations: readonly Examination[]) {
   return examinations.flatMap(({ candidate: { candidate }, examined }) => {
     const obstacles = examined.flatMap(({ fitness }) => (fitness.kind === 'fit' ? [] : [fitness.obstacle]));
     const groups = Map.groupBy(obstacles, (obstacle) => obstacleText(obstacle, 'without times'));
@@ -143,15 +134,15 @@ function inOrder(
  * False when errors have used up what a request may spend; else a retry is spent, where it is one. Asked only when there is a
  * usable account, so that a request whose other accounts are all limited gets that answer.
  */
-function takesItsTry({ configuration, events }: Broker, attempts: readonly Attempt[]): boolean {
+function takesItsTry({ configuration, metrics }: Broker, attempts: readonly Attempt[]): boolean {
   const errors = attempts.filter(({ outcome }) => isError(outcome.result));
   if (errors.length >= configuration.settings.maxErrorAttempts) {
-    events.retryRefused('attempts');
+    metrics.retriesRefused.inc({ reason: 'attempts' });
     return false;
   }
   const followsError = errors.length > 0 && errors.at(-1) === attempts.at(-1);
   if (!followsError || configuration.retryBudget.takeRetry()) return true;
-  events.retryRefused('budget');
+  metrics.retriesRefused.inc({ reason: 'budget' });
   return false;
 }
 
@@ -160,12 +151,12 @@ async function takeLease(broker: Broker, chosen: Chosen, caller: string): Promis
   const { store, configuration } = broker;
   const { candidate } = chosen.candidate;
   const { id: accountId, maxConcurrency } = chosen.view.account;
-  const request = { pool: candidate.pool.name, model: candidate.model, caller };
+  const leaseId = newLeaseId(caller);
+  const request = { pool: candidate.pool.name, model: candidate.model, caller, leaseId };
   const { leaseTtlMs } = configuration.settings;
-  const leaseId = await store.takeLease({ ...request, accountId, maxConcurrency, leaseTtlMs });
-  if (leaseId === undefined) return undefined;
+  if (!(await store.takeLease({ ...request, accountId, maxConcurrency, leaseTtlMs }))) return undefined;
   if (await takeProbes(broker, chosen, leaseId)) return { leaseId, accountId, candidate };
-  await store.settleLease(accountId, { ...request, leaseId });
+  await store.settleLease(accountId, request);
   return undefined;
 }
 

@@ -201,7 +201,7 @@ describe('a pool that pauses', () => {
 });
 
 describe('a caller that has its share', () => {
-  it('hears that the pool is exhausted, with no time to come back at', () => {
+  it('finds the pool exhausted, with no time to come back at', () => {
     const account = toAccount(sampleAccount('responses', 'a', { maxConcurrency: 10 }));
     const views = [{ account, health: healthy, inFlight: 9 }];
     expect(select(views, { callerShare: { inFlight: 9, callers: 2 } })).toMatchObject({

@@ -1,29 +1,14 @@
+import { type FailureResult, isFailure } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
+import type { Cooldown } from '../health/account-health.ts';
 import { errorAverageAt } from '../health/availability.ts';
 import type { Broker } from './broker.ts';
-import { obstacleText } from './obstacle-text.ts';
 import { readCandidates } from './read-candidates.ts';
 import { selectAccount } from './select-account.ts';
-import type { AccountView, ExaminedAccount, Selection } from './selection.ts';
-
-export interface ExplainedCandidate {
-  readonly candidate: Candidate;
-  readonly accounts: readonly ExplainedAccount[];
-}
-
-export interface ExplainedAccount {
-  readonly view: AccountView;
-  readonly chosen: boolean;
-  /** Why it was not chosen; empty for the chosen one. */
-  readonly reason: string;
-}
+import type { ExaminedAccount, Obstacle, Selection } from './selection.ts';
 
 /** Which account would serve a first request for a model now, and why not the others. Changes nothing. */
-export async function explainModel(
-  broker: Broker,
-  model: string,
-  affinityKey: string,
-): Promise<readonly ExplainedCandidate[]> {
+export async function explainModel(broker: Broker, model: string, affinityKey: string) {
   const { catalog, settings: rules } = broker.configuration;
   const resolved = catalog.resolve(model, new Set());
   const candidates = await readCandidates(broker, resolved, { affinityKey, caller: '' }, 'all');
@@ -33,11 +18,11 @@ export async function explainModel(
   return candidates.map((view) => {
     // Candidates after the chosen one are looked at as if they were alone.
     const { examinations } = selectAccount({ ...first, candidates: [view] });
-    const explain = (each: ExaminedAccount): ExplainedAccount => {
+    // The chosen one has no reason.
+    const explain = (each: ExaminedAccount) => {
       const chosen = selection.kind === 'chosen' && selection.view === each.view && selection.candidate === view;
-      if (each.fitness.kind === 'unfit') {
+      if (each.fitness.kind === 'unfit')
         return { view: each.view, chosen, reason: obstacleText(each.fitness.obstacle) };
-      }
       const failsTooOften = errorAverageAt(each.view.health, first.nowMs) >= rules.errorThreshold;
       const reason = chosen ? '' : passedOverText(selection, view.candidate, failsTooOften);
       return { view: each.view, chosen, reason };
@@ -56,3 +41,48 @@ function passedOverText(selection: Selection, candidate: Candidate, failsTooOfte
   if (failsTooOften) return 'too many of its latest attempts failed';
   return 'another account has as much to spare, or more';
 }
+
+/** An obstacle in words for operators: "cooling until 2026-11-21T09:00:00.000Z after 429". Many accounts share one without times. */
+export function obstacleText(obstacle: Obstacle, times: 'with times' | 'without times' = 'with times'): string {
+  const until = (epochMs: number) => (times === 'with times' ? ` until ${new Date(epochMs).toISOString()}` : '');
+  switch (obstacle.kind) {
+    case 'cooling':
+      return `cooling${until(obstacle.cooldown.untilMs)} ${afterText(obstacle.cooldown)}`;
+    case 'probing': {
+      const detail = times === 'with times' ? ': one request is finding out whether it is back' : '';
+      return `probing${detail} ${afterText(obstacle.cooldown)}`;
+    }
+    case 'pool_paused':
+      return `the whole pool pauses${until(obstacle.untilMs)} after ${failureWords[obstacle.cause]}`;
+    case 'share_used_up':
+      return 'the pool runs short, and the caller has its share of it';
+    case 'busy':
+      return 'busy: it has as many requests under way as it may';
+    case 'tried':
+      return `tried already in this request: ${isFailure(obstacle.result) ? failureWords[obstacle.result] : obstacle.result}`;
+    case 'disabled':
+      return obstacle.note === '' ? 'disabled in the configuration' : `disabled: ${obstacle.note}`;
+    case 'draining':
+      return 'draining: it takes nothing new';
+    case 'model_not_served':
+      return 'its configuration does not let it serve this model';
+    default:
+      return obstacle satisfies never;
+  }
+}
+
+function afterText({ reason, model, givenByProvider, window }: Cooldown): string {
+  const scope = model === '' ? '' : ` for ${model}`;
+  const quota = window === undefined ? '' : ` of the ${window} window`;
+  const source = givenByProvider ? ' (reset named by the provider)' : '';
+  return `after ${failureWords[reason]}${quota}${scope}${source}`;
+}
+
+const failureWords: Readonly<Record<FailureResult, string>> = {
+  rate_limited: '429',
+  unauthorized: '401 or 403',
+  overloaded: 'overload',
+  server_error: 'server errors',
+  network_error: 'network errors',
+  timeout: 'timeouts',
+};

@@ -1,13 +1,7 @@
 import { hash } from 'node:crypto';
 import { servesModel } from '../accounts/account.ts';
-import {
-  availabilityOf,
-  errorAverageAt,
-  headroomOf,
-  type PoolAvailability,
-  paceOf,
-  poolAvailabilityOf,
-} from '../health/availability.ts';
+import { availabilityOf, errorAverageAt, headroomOf, paceOf } from '../health/availability.ts';
+import { type PoolAvailability, poolAvailabilityOf } from '../health/pool-health.ts';
 import { shareIsUsedUp } from './fair-share.ts';
 import type {
   AccountView,

@@ -1,10 +1,9 @@
 import { type Account, servesModel } from '../accounts/account.ts';
-import { type Attempt, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
+import { type Attempt, callerOfLease, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
 import type { AccountProblem } from '../health/account-health.ts';
 import { applyOutcome, type EndedAttempt } from '../health/apply-outcome.ts';
-import { applyToPool, incidentSinceMs } from '../health/apply-to-pool.ts';
 import type { HealthRules } from '../health/cooldown.ts';
-import { callerOfLease } from '../store/lease-id.ts';
+import { applyToPool, incidentSinceMs } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
 import { affinityIdOf } from './read-candidates.ts';
 
@@ -19,14 +18,14 @@ export async function settleAttempt(
   affinityKey: string,
   answerKeys: readonly string[] = [],
 ): Promise<void> {
-  const { store, configuration, events, clock } = broker;
+  const { store, configuration, metrics, clock } = broker;
   const { leaseId, accountId, pool, model, outcome } = attempt;
   // An account that is no longer configured has nothing to keep.
   const account = configuration.accounts.byId(accountId);
   if (account === undefined) return;
   const settlement = await store.settleLease(accountId, { pool, model, caller: callerOfLease(leaseId), leaseId });
   if (settlement.kind === 'settled_before') return;
-  events.attemptEnded(pool, outcome.result);
+  metrics.attempts.inc({ pool, result: outcome.result });
   const { leasedAtMs, health, poolHealth } = settlement;
   const { credentialId } = account;
   const ended = { leaseId, model, outcome, leasedAtMs, credentialId, nowMs: clock.nowMs() };
@@ -66,7 +65,7 @@ async function changeAccountHealth(broker: Broker, { accountId, pool }: Attempt,
     problem = next.problem === health.problem ? undefined : next.problem;
     return next;
   });
-  if (changed && problem !== undefined) broker.events.accountDisabled(pool, problem.kind);
+  if (changed && problem !== undefined) broker.metrics.accountDisabled(pool, problem.kind);
 }
 
 async function changePoolHealth(broker: Broker, { accountId, pool }: Attempt, ended: EndedAttempt): Promise<void> {

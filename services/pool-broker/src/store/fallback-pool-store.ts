@@ -69,15 +69,13 @@ export class FallbackPoolStore implements PoolStore {
     return this.#both((store) => store.changePoolHealth(pool, change));
   }
 
-  /** By an id of the snapshot, which recognizes repeated reports on such leases without remembering each. */
-  takeLease(lease: NewLease): Promise<string | undefined> {
-    const named = { ...lease, leaseId: lease.leaseId ?? this.#snapshot.newLeaseId(lease.caller) };
+  takeLease(lease: NewLease): Promise<boolean> {
     const take = async () => {
-      const leaseId = await this.#shared.takeLease(named);
-      if (leaseId !== undefined) await this.#snapshot.takeLease({ ...named, maxConcurrency: Number.POSITIVE_INFINITY });
-      return leaseId;
+      const isTaken = await this.#shared.takeLease(lease);
+      if (isTaken) await this.#snapshot.takeLease({ ...lease, maxConcurrency: Number.POSITIVE_INFINITY });
+      return isTaken;
     };
-    return this.#sharedOr(take, () => this.#snapshot.takeLease(named));
+    return this.#sharedOr(take, () => this.#snapshot.takeLease(lease));
   }
 
   /** While the shared store answers, it alone counts what other replicas leased. */

@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import type { Clock } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
-import type { ModelReport } from '../catalog/model-report.ts';
+import type { ModelReport } from '../catalog/list-models.ts';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
 import { noIncidents, type PoolHealth } from '../health/pool-health.ts';
-import { leaseIdOf } from './lease-id.ts';
 import {
   type AccountRecord,
   type CallerShare,
@@ -15,11 +13,9 @@ import {
   maxCallers,
   type NewLease,
   type PoolHealthChange,
-  type PoolRequest,
   type PoolStore,
   type ShareQuestion,
   type SinceQuestion,
-  settledMemoryMs,
 } from './pool-store.ts';
 
 /** The pool store of a single process. */
@@ -27,15 +23,10 @@ export class MemoryPoolStore implements PoolStore {
   readonly #clock: Clock;
   readonly #accounts = new Map<string, AccountState>();
   readonly #pools = new Map<string, PoolState>();
-  /** The leases in flight, by when they were taken, or renewed last. */
-  readonly #leases = new MapByAge<Lease>();
-  /** Distinguishes the lease ids of this store from those of every other. */
-  readonly #idPrefix = `${randomBytes(12).toString('base64url')}-`;
-  #idsGiven = 0;
-  /** Leases of this store that expired. The first report on such a lease counts, however late. */
-  readonly #expired = new LRUCache<string, true>({ max: 20_000 });
-  /** When leases were settled whose ids another store gave. */
-  readonly #foreignSettled = new LRUCache<string, number>({ max: 50_000 });
+  /** The leases in flight, in the order in which they were taken, or renewed last. */
+  readonly #leases = new Map<string, Lease>();
+  /** The leases that were settled last, so that a repeated report is recognized. */
+  readonly #settled = new LRUCache<string, true>({ max: 100_000 });
   // A session costs some 200 bytes: the bound limits what clients that make up sessions can cost.
   readonly #bindings = new LRUCache<string, Binding>({ max: 100_000 });
   readonly #reports = new Map<string, ModelReport>();
@@ -61,23 +52,16 @@ export class MemoryPoolStore implements PoolStore {
     return changeHealthOf(this.#pool(pool), change);
   }
 
-  async takeLease(lease: NewLease): Promise<string | undefined> {
+  async takeLease(lease: NewLease): Promise<boolean> {
     this.#expireLeases(lease.leaseTtlMs);
-    const { accountId, caller, maxConcurrency, leaseId = this.newLeaseId(caller) } = lease;
-    if (this.hasLease(leaseId)) return leaseId;
-    if (this.#account(accountId).inFlight >= maxConcurrency) return undefined;
-    this.#begin(leaseId, lease, this.#clock.nowMs());
-    return leaseId;
-  }
-
-  /** An id that no other lease has, in any process. */
-  newLeaseId(caller: string): string {
-    this.#idsGiven += 1;
-    return leaseIdOf(`${this.#idPrefix}${this.#idsGiven}`, caller);
+    if (this.hasLease(lease.leaseId)) return true;
+    if (this.#account(lease.accountId).inFlight >= lease.maxConcurrency) return false;
+    this.#begin(lease, this.#clock.nowMs());
+    return true;
   }
 
   hasLease(leaseId: string): boolean {
-    return this.#leases.get(leaseId) !== undefined;
+    return this.#leases.has(leaseId);
   }
 
   async renewLease(renewal: LeaseRenewal): Promise<void> {
@@ -85,17 +69,16 @@ export class MemoryPoolStore implements PoolStore {
     this.#expireLeases(leaseTtlMs);
     const nowMs = this.#clock.nowMs();
     const lease = this.#leases.get(leaseId);
-    if (lease !== undefined) this.#leases.set(leaseId, lease, nowMs);
+    if (lease !== undefined) putLast(this.#leases, leaseId, { ...lease, seenAtMs: nowMs });
     // The begin of such a request is not known: it was not recently.
-    else if (this.#mayCountAgain(leaseId)) this.#begin(leaseId, renewal, nowMs - leaseTtlMs);
+    else if (!this.#settled.has(leaseId)) this.#begin(renewal, nowMs - leaseTtlMs);
   }
 
   async settleLease(accountId: string, { leaseId, pool }: EndedRequest): Promise<LeaseSettlement> {
+    if (this.#settled.has(leaseId)) return { kind: 'settled_before' };
+    this.#settled.set(leaseId, true);
     const lease = this.#leases.get(leaseId);
-    if (lease === undefined && !this.#mayCountAgain(leaseId)) return { kind: 'settled_before' };
     if (lease !== undefined) this.#end(lease);
-    this.#expired.delete(leaseId);
-    if (!this.#isOwn(leaseId)) this.#foreignSettled.set(leaseId, this.#clock.nowMs());
     const [{ health }, { health: poolHealth }] = [this.#account(accountId), this.#pool(pool)];
     return { kind: 'settled', leasedAtMs: lease?.takenAtMs, health, poolHealth };
   }
@@ -113,8 +96,11 @@ export class MemoryPoolStore implements PoolStore {
     this.#expireLeases(leaseTtlMs);
     const { callers, inFlight } = this.#pool(pool);
     const nowMs = this.#clock.nowMs();
-    callers.set(caller, caller, nowMs);
-    callers.takeOld(nowMs - callerMemoryMs, maxCallers);
+    putLast(callers, caller, nowMs);
+    for (const [other, askedAtMs] of callers) {
+      if (askedAtMs > nowMs - callerMemoryMs && callers.size <= maxCallers) break;
+      callers.delete(other);
+    }
     return { inFlight: inFlight.get(caller) ?? 0, callers: callers.size };
   }
 
@@ -143,26 +129,15 @@ export class MemoryPoolStore implements PoolStore {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** Whether a lease that is not in flight may count again: it expired, or another store gave its id and it was not settled here. */
-  #mayCountAgain(leaseId: string): boolean {
-    if (this.#isOwn(leaseId)) return this.#expired.has(leaseId);
-    return (this.#foreignSettled.get(leaseId) ?? Number.NEGATIVE_INFINITY) <= this.#clock.nowMs() - settledMemoryMs;
-  }
-
-  #isOwn(leaseId: string): boolean {
-    return leaseId.startsWith(this.#idPrefix);
-  }
-
-  #begin(id: string, { accountId, pool, model, caller }: NewLease | LeaseRenewal, takenAtMs: number): void {
-    this.#leases.set(id, { id, accountId, pool, model, caller, takenAtMs }, this.#clock.nowMs());
-    this.#expired.delete(id);
+  #begin({ leaseId, accountId, pool, model, caller }: LeaseRenewal, takenAtMs: number): void {
+    this.#leases.set(leaseId, { leaseId, accountId, pool, model, caller, takenAtMs, seenAtMs: this.#clock.nowMs() });
     this.#account(accountId).inFlight += 1;
     const { inFlight } = this.#pool(pool);
     if (caller !== '') inFlight.set(caller, (inFlight.get(caller) ?? 0) + 1);
   }
 
-  #end({ id, accountId, pool, caller }: Lease): void {
-    this.#leases.delete(id);
+  #end({ leaseId, accountId, pool, caller }: Lease): void {
+    this.#leases.delete(leaseId);
     this.#account(accountId).inFlight -= 1;
     const { inFlight } = this.#pool(pool);
     const rest = (inFlight.get(caller) ?? 0) - 1;
@@ -171,9 +146,10 @@ export class MemoryPoolStore implements PoolStore {
   }
 
   #expireLeases(leaseTtlMs: number): void {
-    for (const lease of this.#leases.takeOld(this.#clock.nowMs() - leaseTtlMs)) {
+    const nowMs = this.#clock.nowMs();
+    for (const lease of this.#leases.values()) {
+      if (lease.seenAtMs > nowMs - leaseTtlMs) break;
       this.#end(lease);
-      if (this.#isOwn(lease.id)) this.#expired.set(lease.id, true);
     }
   }
 
@@ -184,7 +160,7 @@ export class MemoryPoolStore implements PoolStore {
   }
 
   #pool(name: string): PoolState {
-    const pool = this.#pools.get(name) ?? { health: noIncidents, callers: new MapByAge(), inFlight: new Map() };
+    const pool = this.#pools.get(name) ?? { health: noIncidents, callers: new Map(), inFlight: new Map() };
     this.#pools.set(name, pool);
     return pool;
   }
@@ -197,16 +173,17 @@ interface AccountState {
 
 interface PoolState {
   health: PoolHealth;
-  /** Those that want something of the pool, by when they last asked. */
-  readonly callers: MapByAge<string>;
+  /** When each caller last asked for something of the pool, in that order. */
+  readonly callers: Map<string, number>;
   /** Requests of each caller in flight. */
   readonly inFlight: Map<string, number>;
 }
 
-interface Lease extends PoolRequest {
-  readonly id: string;
+interface Lease extends EndedRequest {
   readonly accountId: string;
   readonly takenAtMs: number;
+  /** When it was taken, or renewed last. */
+  readonly seenAtMs: number;
 }
 
 interface Binding {
@@ -221,47 +198,7 @@ function changeHealthOf<T>(state: { health: T }, change: (health: T) => T | unde
   return true;
 }
 
-/** Values in the order in which they were set last. */
-class MapByAge<V> {
-  readonly #entries = new Map<string, { readonly value: V; readonly atMs: number }>();
-  /** No entry is older: most calls for old ones need not look at any. */
-  #oldestMs = Number.POSITIVE_INFINITY;
-
-  get size(): number {
-    return this.#entries.size;
-  }
-
-  get(key: string): V | undefined {
-    return this.#entries.get(key)?.value;
-  }
-
-  *values(): Generator<V> {
-    for (const { value } of this.#entries.values()) yield value;
-  }
-
-  set(key: string, value: V, atMs: number): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, { value, atMs });
-    this.#oldestMs = Math.min(this.#oldestMs, atMs);
-  }
-
-  delete(key: string): void {
-    this.#entries.delete(key);
-  }
-
-  /** Removes and returns what was set at a time or before it, and the oldest of what is more than `most`. */
-  takeOld(atMs: number, most = Number.POSITIVE_INFINITY): readonly V[] {
-    const taken: V[] = [];
-    if (atMs < this.#oldestMs && this.size <= most) return taken;
-    this.#oldestMs = Number.POSITIVE_INFINITY;
-    for (const [key, entry] of this.#entries) {
-      if (entry.atMs > atMs && this.size <= most) {
-        this.#oldestMs = entry.atMs;
-        break;
-      }
-      this.#entries.delete(key);
-      taken.push(entry.value);
-    }
-    return taken;
-  }
+function putLast<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key);
+  map.set(key, value);
 }

@@ -1,4 +1,4 @@
-import type { ModelReport } from '../catalog/model-report.ts';
+import type { ModelReport } from '../catalog/list-models.ts';
 import type { AccountHealth } from '../health/account-health.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
 
@@ -15,11 +15,8 @@ export interface PoolStore extends AsyncDisposable {
   readPool(pool: string): Promise<PoolHealth>;
   /** As `changeHealth`, of a pool. */
   changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean>;
-  /**
-   * Counts one more request in flight and returns the id of its lease: the given one, or a new one. Undefined when the account
-   * has `maxConcurrency` already. Repeating it with an id has no effect.
-   */
-  takeLease(lease: NewLease): Promise<string | undefined>;
+  /** Counts one more request in flight. False when the account has `maxConcurrency` already. Repeating it has no effect. */
+  takeLease(lease: NewLease): Promise<boolean>;
   /**
    * Lets a lease count for another `leaseTtlMs` from now, whatever the cap: its request goes on. An expired or unknown lease
    * counts again; a settled one does not. The begin of its request stays as it is.
@@ -59,22 +56,20 @@ export interface PoolRequest {
   readonly caller: string;
 }
 
-export interface NewLease extends PoolRequest {
-  readonly accountId: string;
-  /** Infinity: no cap. */
-  readonly maxConcurrency: number;
-  /** When it stops counting if it is neither renewed nor settled. */
-  readonly leaseTtlMs: number;
-  readonly leaseId?: string;
-}
-
 export interface EndedRequest extends PoolRequest {
+  /** See `newLeaseId`. */
   readonly leaseId: string;
 }
 
 export interface LeaseRenewal extends EndedRequest {
   readonly accountId: string;
+  /** When it stops counting if it is neither renewed nor settled. */
   readonly leaseTtlMs: number;
+}
+
+export interface NewLease extends LeaseRenewal {
+  /** Infinity: no cap. */
+  readonly maxConcurrency: number;
 }
 
 export type LeaseSettlement =

@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import type { Clock } from '@gateway/time';
 import type { Redis } from 'ioredis';
-import type { ModelReport } from '../catalog/model-report.ts';
+import type { ModelReport } from '../catalog/list-models.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
-import { leaseIdOf } from './lease-id.ts';
 import {
   type AccountRecord,
   type CallerShare,
@@ -21,7 +19,7 @@ import {
   settledMemoryMs,
 } from './pool-store.ts';
 import { openRedisConnection } from './redis-connection.ts';
-import { defineScripts } from './redis-scripts.ts';
+import { type PoolRedis, withScripts } from './redis-scripts.ts';
 import { fromStoredReport, type StoredValue, storedHealth, storedPoolHealth, toStoredReport } from './stored-values.ts';
 
 export interface RedisPoolStoreOptions {
@@ -35,7 +33,7 @@ export interface RedisPoolStoreOptions {
 
 /** The pool store that replicas share. Every key has a TTL; leases and requests are members of sorted sets, by time. */
 export class RedisPoolStore implements PoolStore {
-  readonly #redis: Redis;
+  readonly #redis: PoolRedis;
   readonly #clock: Clock;
   readonly #prefix: string;
   /** The last change that this process makes of each value. */
@@ -47,8 +45,7 @@ export class RedisPoolStore implements PoolStore {
   }
 
   private constructor(redis: Redis, clock: Clock, prefix: string) {
-    defineScripts(redis);
-    this.#redis = redis;
+    this.#redis = withScripts(redis);
     this.#clock = clock;
     this.#prefix = prefix;
   }
@@ -69,7 +66,7 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
-    return this.#changeInOrder(this.#accountKeys(accountId).health, change, storedHealth);
+    return this.#change(this.#accountKeys(accountId).health, change, storedHealth);
   }
 
   async readPool(pool: string): Promise<PoolHealth> {
@@ -77,15 +74,15 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
-    return this.#changeInOrder(this.#poolKeys(pool).health, change, storedPoolHealth);
+    return this.#change(this.#poolKeys(pool).health, change, storedPoolHealth);
   }
 
-  async takeLease(lease: NewLease): Promise<string | undefined> {
-    const { accountId, caller, maxConcurrency, leaseTtlMs, leaseId = leaseIdOf(randomUUID(), caller) } = lease;
+  async takeLease(lease: NewLease): Promise<boolean> {
+    const { leaseId, accountId, maxConcurrency, leaseTtlMs } = lease;
     const keys = [this.#accountKeys(accountId).leases, ...this.#requestSets(lease)];
     const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
     const parameters = [leaseId, this.#clock.nowMs(), leaseTtlMs, cap];
-    return (await this.#redis.poolTakeLease(keys.length, ...keys, ...parameters)) === 1 ? leaseId : undefined;
+    return (await this.#redis.poolTakeLease(keys.length, ...keys, ...parameters)) === 1;
   }
 
   async renewLease({ accountId, pool, caller, leaseId, leaseTtlMs }: LeaseRenewal): Promise<void> {
@@ -149,12 +146,9 @@ export class RedisPoolStore implements PoolStore {
   }
 
   /** Changes of this process follow each other, so that a change has to be repeated only after one of another replica. */
-  async #changeInOrder<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
+  async #change<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
     const before = this.#changes.get(key)?.catch(() => false);
-    const changing = (async () => {
-      await before;
-      return this.#change(key, change, stored);
-    })();
+    const changing = Promise.resolve(before).then(() => this.#replace(key, change, stored));
     this.#changes.set(key, changing);
     try {
       return await changing;
@@ -163,7 +157,7 @@ export class RedisPoolStore implements PoolStore {
     }
   }
 
-  async #change<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
+  async #replace<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       const text = await this.#redis.get(key);
       const value = stored.read(text);

@@ -1,23 +1,22 @@
-import type { ClientContext, Redis, Result } from 'ioredis';
+import type { Redis } from 'ioredis';
 
-/** Each script runs on the keys of one pool, or of one session, which have a hash tag in common: Redis Cluster runs them too. */
-export function defineScripts(redis: Redis): void {
-  for (const [name, lua] of Object.entries(scripts)) redis.defineCommand(name, { lua });
+/** The driver, with a command for each script: it takes the number of keys, the keys, then the parameters. */
+export type PoolRedis = Redis & {
+  [Name in keyof typeof scripts]: (keys: number, ...keysAndParameters: (string | number)[]) => Promise<Answers[Name]>;
+};
+
+/** What the scripts return that return anything but a number. */
+interface Answers extends Record<keyof typeof scripts, unknown> {
+  poolReadAccounts: readonly (string | number | null)[];
+  poolSettleLease: readonly string[];
+  poolShareOf: readonly [number, number];
 }
 
-type KeysAndParameters = (string | number)[];
-
-declare module 'ioredis' {
-  interface RedisCommander<Context extends ClientContext> {
-    poolReadAccounts(keys: number, ...rest: KeysAndParameters): Result<readonly (string | number | null)[], Context>;
-    poolTakeLease(keys: number, ...rest: KeysAndParameters): Result<number, Context>;
-    poolRenewLease(keys: number, ...rest: KeysAndParameters): Result<number, Context>;
-    poolSettleLease(keys: number, ...rest: KeysAndParameters): Result<readonly string[], Context>;
-    poolShareOf(keys: number, ...rest: KeysAndParameters): Result<readonly [number, number], Context>;
-    poolReplace(keys: number, ...rest: KeysAndParameters): Result<number, Context>;
-    poolBind(keys: number, ...rest: KeysAndParameters): Result<number, Context>;
-    poolUnbind(keys: number, ...rest: KeysAndParameters): Result<number, Context>;
-  }
+/** Each script runs on the keys of one pool, or of one session, which have a hash tag in common: Redis Cluster runs them too. */
+export function withScripts(redis: Redis): PoolRedis {
+  for (const [name, lua] of Object.entries(scripts)) redis.defineCommand(name, { lua });
+  // The driver's types do not know what was defined.
+  return redis as PoolRedis;
 }
 
 /** Puts a lease into sorted sets by a time, from which those that are too old are removed. */

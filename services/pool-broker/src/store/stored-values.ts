@@ -1,7 +1,13 @@
 import { z } from 'zod';
-import type { ModelReport } from '../catalog/model-report.ts';
-import { type AccountHealth, forgottenAtMs, forgottenProblemAtMs, healthy } from '../health/account-health.ts';
-import { forgottenIncidentAtMs, noIncidents, type PoolHealth } from '../health/pool-health.ts';
+import type { ModelReport } from '../catalog/list-models.ts';
+import {
+  type AccountHealth,
+  accountHealthSchema,
+  forgottenAtMs,
+  forgottenProblemAtMs,
+  healthy,
+} from '../health/account-health.ts';
+import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema } from '../health/pool-health.ts';
 
 /** How a value is kept as JSON text in Redis. */
 export interface StoredValue<T> {
@@ -12,7 +18,7 @@ export interface StoredValue<T> {
 }
 
 export const storedHealth: StoredValue<AccountHealth> = {
-  read: (text) => fromJson(accountHealth, text) ?? healthy,
+  read: (text) => fromJson(accountHealthSchema, text) ?? healthy,
   endsAtMs: ({ windows, cooldowns, errorsAtMs, problem }) =>
     Math.max(
       errorsAtMs + hourMs,
@@ -23,7 +29,7 @@ export const storedHealth: StoredValue<AccountHealth> = {
 };
 
 export const storedPoolHealth: StoredValue<PoolHealth> = {
-  read: (text) => fromJson(poolHealth, text) ?? noIncidents,
+  read: (text) => fromJson(poolHealthSchema, text) ?? noIncidents,
   endsAtMs: ({ incidents }) => Math.max(0, ...incidents.map(forgottenIncidentAtMs)),
 };
 
@@ -57,55 +63,6 @@ function fromJson<T>(schema: z.ZodType<T>, text: string | null): T | undefined {
     return undefined;
   }
 }
-
-const probe = z.object({ leaseId: z.string(), expiresAtMs: z.number() }).optional();
-
-const accountHealth: z.ZodType<AccountHealth> = z.object({
-  cooldowns: z.array(
-    z.object({
-      model: z.string(),
-      reason: z.enum(['rate_limited', 'unauthorized', 'overloaded', 'server_error', 'network_error', 'timeout']),
-      sinceMs: z.number(),
-      untilMs: z.number(),
-      givenByProvider: z.boolean(),
-      repeats: z.number(),
-      window: z.string().optional(),
-      probeFromMs: z.number().optional(),
-      probe,
-    }),
-  ),
-  windows: z.array(
-    z.object({
-      name: z.string(),
-      models: z.string(),
-      usedFraction: z.number(),
-      resetsAtMs: z.number().optional(),
-      lengthMs: z.number().optional(),
-      seenAtMs: z.number(),
-    }),
-  ),
-  errorAverage: z.number(),
-  errorsAtMs: z.number(),
-  problem: z
-    .object({
-      kind: z.enum(['credential_revoked', 'account_disabled']),
-      sinceMs: z.number(),
-      credentialId: z.string(),
-    })
-    .optional(),
-});
-
-const poolHealth: z.ZodType<PoolHealth> = z.object({
-  incidents: z.array(
-    z.object({
-      cause: z.enum(['overloaded', 'network_error']),
-      model: z.string(),
-      sinceMs: z.number(),
-      failures: z.array(z.object({ accountId: z.string(), atMs: z.number() })),
-      pause: z.object({ sinceMs: z.number(), untilMs: z.number(), repeats: z.number(), probe }).optional(),
-    }),
-  ),
-});
 
 const modelList = z.array(z.object({ id: z.string(), displayName: z.string() }));
 

@@ -155,7 +155,7 @@ export declare type SkippedAccounts = Message<"gateway.pool.v1.SkippedAccounts">
 export declare const SkippedAccountsSchema: GenMessage<SkippedAccounts>;
 
 /**
- * A quota of an account, as its provider last reported it.
+ * A quota of an account, as its provider last described it.
  *
  * @generated from message gateway.pool.v1.QuotaWindow
  */
@@ -383,7 +383,7 @@ export declare type AttemptOutcome = Message<"gateway.pool.v1.AttemptOutcome"> &
   upstreamStatus: number;
 
   /**
-   * The quotas that the answer reported, after failures as after successes.
+   * The quotas that the answer described, after failures as after successes.
    *
    * @generated from field: repeated gateway.pool.v1.QuotaWindow windows = 5;
    */

@@ -58,7 +58,7 @@ export declare type AcquireRequest = Message<"gateway.pool.v1.AcquireRequest"> &
   allowCandidateFailover: boolean;
 
   /**
-   * Who asks, as an opaque key: requests with the same key share one fair share of a pool that runs short. Empty: nobody's
+   * Who asks, as an opaque key: requests with the same key share one fair share of a pool that runs short. Empty: no caller's
    * share is counted.
    *
    * @generated from field: string caller = 7;
@@ -112,7 +112,7 @@ export declare type AcquireResponse = Message<"gateway.pool.v1.AcquireResponse">
   } | { case: undefined; value?: undefined };
 
   /**
-   * Why the lease is for this account, or why there is none though an account is left; in words for operators. Empty: not said.
+   * Why the lease is for this account, or why there is none though an account is left; in words for operators. Empty: nothing to say.
    *
    * @generated from field: string reason = 5;
    */
@@ -706,7 +706,7 @@ export declare type GetCredentialResponse = Message<"gateway.pool.v1.GetCredenti
   cacheableUntil?: Timestamp | undefined;
 
   /**
-   * Tells this secret from the account's others, without telling anything of it. Empty: there is only this one.
+   * Identifies this secret among the account's others, without revealing anything of it. Empty: there is only this one.
    *
    * @generated from field: string version = 6;
    */

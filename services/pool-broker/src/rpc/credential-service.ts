@@ -9,21 +9,23 @@ import { readAccounts } from '../selection/read-candidates.ts';
 import type { AccountView } from '../selection/selection.ts';
 
 /** How to reach an account's provider and what to authenticate with. */
-export function getCredential(broker: Broker): Handlers<typeof CredentialService>['getCredential'] {
-  return async ({ target, refusedVersion }) => {
-    const account = await accountOf(broker, target);
-    const pool = broker.configuration.catalog.pools.find(({ name }) => name === account?.pool);
-    if (account === undefined || account.state === 'disabled' || pool === undefined) {
-      throw new GatewayError('providers_unavailable', 'There is no such account, or it may not be used.');
-    }
-    const { kind, text, version, cacheableUntilMs } = await broker.credentials.secretOf(account, refusedVersion);
-    return {
-      accountId: account.id,
-      baseUrl: pool.baseUrl,
-      secret: { case: kind === 'bearer' ? 'bearer' : 'apiKey', value: text },
-      cacheableUntil: timestampFromMs(Math.floor(cacheableUntilMs)),
-      version,
-    };
+export function credentialHandlers(broker: Broker): Handlers<typeof CredentialService> {
+  return {
+    async getCredential({ target, refusedVersion }) {
+      const account = await accountOf(broker, target);
+      const pool = broker.configuration.catalog.pools.find(({ name }) => name === account?.pool);
+      if (account === undefined || account.state === 'disabled' || pool === undefined) {
+        throw new GatewayError('providers_unavailable', 'There is no such account, or it may not be used.');
+      }
+      const { kind, text, version, cacheableUntilMs } = await broker.credentials.secretOf(account, refusedVersion);
+      return {
+        accountId: account.id,
+        baseUrl: pool.baseUrl,
+        secret: { case: kind === 'bearer' ? 'bearer' : 'apiKey', value: text },
+        cacheableUntil: timestampFromMs(Math.floor(cacheableUntilMs)),
+        version,
+      };
+    },
   };
 }
 

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { callerOfLease, leaseIdOf, toCallerId } from './lease-id.ts';
+import { callerOfLease, newLeaseId, toCallerId } from './attempt.ts';
 
 describe('a lease id', () => {
   it('names the caller whose share it counts against', () => {
     fc.assert(
       fc.property(fc.string(), (caller) => {
         const id = toCallerId(caller);
-        expect(callerOfLease(leaseIdOf('name-1', id))).toBe(id);
+        expect(callerOfLease(newLeaseId(id))).toBe(id);
         expect(id.length).toBe(caller === '' ? 0 : 22);
       }),
     );
