@@ -1,10 +1,17 @@
 import type { IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib';
 import { GatewayError } from '@gateway/errors';
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { EventLoopYield } from '@gateway/time';
-import { BodyBuffer } from './body-buffer.ts';
-import type { BodyAllocation } from './body-memory.ts';
-import { decodeBody, type Encoding, encodingNames, isEncoding } from './decode-body.ts';
+import { type BodyAllocation, BodyBuffer } from './body-memory.ts';
 import { inviteUpload, receiveUpload, type UploadPace } from './receive-upload.ts';
 
 /** What an endpoint takes for a body. */
@@ -130,4 +137,66 @@ function isStreamFault(thrown: unknown): boolean {
 
 function brokenOff(cause: unknown): GatewayError {
   return new GatewayError('invalid_body', 'The body could not be decoded, or it broke off.', { cause });
+}
+
+export interface Decoding {
+  readonly encoding: Encoding;
+  /** Resolves when bytes may be decoded. The permit is given back when they are. */
+  readonly permit: () => Promise<Disposable>;
+  /** Reads what was decoded; no more is decoded than it reads. When it fails, it sees to it that `encoded` fails too. */
+  readonly read: (decoded: AsyncIterable<Buffer>) => Promise<JsonBody>;
+}
+
+/**
+ * Decodes bytes as they come. Throws what reading them throws, and something when they can't be decoded, when they end too early or
+ * when more follows their end.
+ */
+export async function decodeBody(
+  encoded: AsyncGenerator<Buffer>,
+  { encoding, permit, read }: Decoding,
+): Promise<JsonBody> {
+  const first = await encoded.next();
+  if (first.done === true) throw new GatewayError('invalid_body', 'The body is empty, which no encoding allows.');
+  async function* permitted(): AsyncGenerator<Buffer> {
+    for (let next: IteratorResult<Buffer> = first; next.done !== true; next = await encoded.next()) {
+      using _permit = await permit();
+      // Goes on when the decoder has taken all of it.
+      yield next.value;
+    }
+  }
+  try {
+    return await pipeline(permitted(), decoders[encoding](first.value[0] ?? 0), read);
+  } finally {
+    await encoded.return(undefined);
+  }
+}
+
+/** The decoder asks for the next bytes when it is through with those before. */
+const options = { chunkSize: 64 * 1024, writableHighWaterMark: 1 };
+const optionsOfOne = { ...options, rejectGarbageAfterEnd: true };
+
+/** A decoder for each encoding, given the first byte of what it will decode. Files of gzip and zstd may have several parts. */
+const decoders = {
+  gzip: () => createGunzip(options),
+  'x-gzip': () => createGunzip(options),
+  deflate: (firstByte: number) =>
+    hasZlibHeader(firstByte) ? createInflate(optionsOfOne) : createInflateRaw(optionsOfOne),
+  br: () => createBrotliDecompress(optionsOfOne),
+  zstd: () => createZstdDecompress(zstdOptions),
+} as const;
+
+/** A frame may ask for a window of 128 MiB; over HTTP 8 MiB is the most. @see https://www.rfc-editor.org/rfc/rfc9659 */
+const zstdOptions = { ...optionsOfOne, params: { [constants.ZSTD_d_windowLogMax]: 23 } };
+
+type Encoding = keyof typeof decoders;
+
+/** Clients mean either format by "deflate": with the header of zlib, whose first byte ends in 8, or without any. */
+function hasZlibHeader(firstByte: number): boolean {
+  return (firstByte & 0x0f) === 8;
+}
+
+const encodingNames = Object.keys(decoders);
+
+function isEncoding(name: string): name is Encoding {
+  return Object.hasOwn(decoders, name);
 }

@@ -9,7 +9,7 @@ import type { Admission } from '../admission/admit.ts';
 import type { OutageTolerantLimiter } from '../admission/outage-tolerant-limiter.ts';
 import type { AttemptReporter } from '../attempts/attempt-reporter.ts';
 import type { LeaseRenewals } from '../attempts/lease-renewals.ts';
-import type { Principal } from '../authentication/principal.ts';
+import type { Principal } from '../authentication/authenticate.ts';
 import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Route } from '../routes.ts';

@@ -3,7 +3,7 @@ import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
-import type { Principal } from '../authentication/principal.ts';
+import type { Principal } from '../authentication/authenticate.ts';
 import type { Charge } from './day-budget-charger.ts';
 import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
 

@@ -4,7 +4,7 @@ import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type Admission, limiterTerms } from '../admission/admit.ts';
-import type { Principal } from '../authentication/principal.ts';
+import type { Principal } from '../authentication/authenticate.ts';
 import type { DayBudgetCharger } from './day-budget-charger.ts';
 import type { Outbox } from './outbox.ts';
 
