@@ -10,19 +10,17 @@ import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { FallbackLimiter } from './admission/fallback-limiter.ts';
 import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
-import { AttemptReporter } from './attempts/attempt-reporter.ts';
-import { LeaseRenewals } from './attempts/lease-renewals.ts';
+import { AttemptReporter, LeaseRenewals } from './attempts/leases.ts';
 import { toPrincipal } from './authentication/authenticate.ts';
 import { TokenCache, watchTokenChanges } from './authentication/token-cache.ts';
 import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
-import { createEvents } from './events.ts';
+import { createEvents, createOutboxEvents } from './events.ts';
 import { createApp } from './http/app.ts';
 import { HttpServer } from './http/server.ts';
 import { routes } from './routes.ts';
-import { DayBudgetCharger } from './usage/day-budget-charger.ts';
 import { Outbox, type UsageSink } from './usage/outbox.ts';
-import { createOutboxEvents } from './usage/outbox-events.ts';
 import { RequestLog } from './usage/request-log.ts';
+import { DayBudgetCharger } from './usage/usage-recorder.ts';
 
 /** The services that the edge calls. It never learns whether they are in its process. */
 export interface EdgeRouterPeers {

@@ -14,7 +14,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { RequestLogEntry } from '../usage/request-log.ts';
 import { requestFrames } from './answer-frames.ts';
 import { attemptUntilAnswering } from './attempt-loop.ts';
-import { AttemptReporter } from './attempt-reporter.ts';
+import { AttemptReporter } from './leases.ts';
 
 const lease = create(LeaseSchema, { leaseId: 'l', accountId: 'a', format: ProviderFormat.RESPONSES, model: 'm' });
 

@@ -4,7 +4,7 @@ import { ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
-import { ClientLeft } from '../http/client-signal.ts';
+import { ClientLeft } from '../http/respond.ts';
 import { ScriptedCall, type ScriptedCallOptions, type ScriptedFrame } from './__fixtures__/scripted-call.ts';
 import { answerFrames, requestFrames } from './answer-frames.ts';
 import { AnswerTooLongError } from './attempt-errors.ts';

@@ -25,8 +25,7 @@ import {
   outOfReach,
   poolExhausted,
 } from './attempt-errors.ts';
-import type { AttemptReporter } from './attempt-reporter.ts';
-import type { LeaseRenewals } from './lease-renewals.ts';
+import type { AttemptReporter, LeaseRenewals } from './leases.ts';
 
 export interface AttemptPlan {
   readonly requestId: string;

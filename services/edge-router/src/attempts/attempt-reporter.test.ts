@@ -3,7 +3,7 @@ import { AttemptSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService, type ReportRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
-import { type AttemptReport, AttemptReporter, type AttemptReporterOptions } from './attempt-reporter.ts';
+import { type AttemptReport, AttemptReporter, type AttemptReporterOptions } from './leases.ts';
 
 function setUp(options: Partial<AttemptReporterOptions> = {}) {
   const tried: string[] = [];

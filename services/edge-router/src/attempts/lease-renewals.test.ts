@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { LeaseRenewals } from './lease-renewals.ts';
+import { LeaseRenewals } from './leases.ts';
 
 const lease = (leaseId: string, ttlSeconds = 30) =>
   create(LeaseSchema, { leaseId, accountId: 'p/a', pool: 'p', model: 'm', provider: 'x', ttlSeconds });

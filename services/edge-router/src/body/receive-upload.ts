@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { addAbortSignal, finished, PassThrough } from 'node:stream';
 import type { GatewayError } from '@gateway/errors';
-import { HttpFault } from '../errors/http-fault.ts';
+import { HttpFault } from '../errors/render-error.ts';
 
 /** How fast a client must send its body. */
 export interface UploadPace {

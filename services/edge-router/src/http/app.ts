@@ -7,13 +7,19 @@ import { authenticate } from '../authentication/authenticate.ts';
 import type { TokenCache } from '../authentication/token-cache.ts';
 import { type BodyAllocation, BodyMemory } from '../body/body-memory.ts';
 import type { EndpointPeers, RequestContext } from '../endpoints/endpoint.ts';
-import { HttpFault } from '../errors/http-fault.ts';
-import type { ErrorDialect } from '../errors/render-error.ts';
+import { type ErrorDialect, HttpFault } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
 import type { Route } from '../routes.ts';
 import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
-import { ClientLeft, clientSignal, sentOrLeft } from './client-signal.ts';
-import { clientRequestIdOf, nameForMessages, requestIdOf, sendError } from './respond.ts';
+import {
+  ClientLeft,
+  clientRequestIdOf,
+  clientSignal,
+  nameForMessages,
+  requestIdOf,
+  sendError,
+  sentOrLeft,
+} from './respond.ts';
 
 export interface AppPeers {
   readonly tokens: TokenCache;

@@ -12,8 +12,7 @@ import type { Duplex } from 'node:stream';
 import { sharedPortOptions } from '@gateway/lifecycle/shared-port';
 import { breakUpload, deferUpload } from '../body/receive-upload.ts';
 import type { EdgeRouterConfig } from '../config.ts';
-import { HttpFault, toHttpFault } from '../errors/http-fault.ts';
-import { renderError } from '../errors/render-error.ts';
+import { HttpFault, renderError, toHttpFault } from '../errors/render-error.ts';
 import { assignRequestId, requestIdHeader, sendError } from './respond.ts';
 import { StalledClients } from './stalled-clients.ts';
 

@@ -1,7 +1,7 @@
 import { LimiterService, type SettleRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
-import { DayBudgetCharger } from './day-budget-charger.ts';
+import { DayBudgetCharger } from './usage-recorder.ts';
 
 function setUp() {
   const settled: SettleRequest[] = [];

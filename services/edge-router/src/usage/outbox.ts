@@ -7,8 +7,7 @@ import { narrowMode } from '@gateway/config';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
-import { adoptAbandoned } from './adopt-abandoned.ts';
-import type { OutboxBacklog, OutboxEvents } from './outbox-events.ts';
+import type { OutboxEvents } from '../events.ts';
 import { isDamage, type OutboxBatch, type OutboxChange, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
 
 /** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
@@ -18,6 +17,7 @@ export interface UsageSink {
 }
 
 export interface OutboxOptions {
+  /** All processes of one edge keep their files there. */
   readonly folder: string;
   readonly sink: UsageSink;
   readonly events: OutboxEvents;
@@ -61,15 +61,14 @@ export class Outbox implements AsyncDisposable {
   readonly #openInFile = new Set<string>();
   #file: OutboxFile;
   #flush: Promise<void> | undefined;
-  /** Ends of requests that wait for their delivery. */
-  #waiters: { readonly sequence: number; readonly resolve: () => void }[] = [];
   /** The sink has failed or is slow: no end of a request waits for it. */
   #isSinkLate = false;
   #isDiskFailing = false;
   #isClosed = false;
   /** Finals of the file up to this sequence number are confirmed, though their rows may still stand. */
   #confirmedUpTo = 0;
-  #arrival = Promise.withResolvers<void>();
+  /** Resolves when something has arrived, was confirmed or is late. */
+  #progress = Promise.withResolvers<void>();
   #retryPause = new AbortController();
 
   /** @throws when the folder can't be written: a mistake in the settings. */
@@ -93,7 +92,7 @@ export class Outbox implements AsyncDisposable {
 
   /** Notes that a request ended without usage. */
   close(requestId: string): void {
-    this.#note(requestId, { kind: 'closed' });
+    this.#note(requestId, { kind: 'closed', requestId });
   }
 
   /**
@@ -121,9 +120,8 @@ export class Outbox implements AsyncDisposable {
       sleep(this.#options.lastDeliveryMs ?? 1_000, undefined, { ref: false }),
     ]);
     this.#stop.abort(new Error('the outbox is closed'));
-    this.#sinkIsLate();
     this.#retryPause.abort();
-    this.#announce();
+    this.#sinkIsLate();
     await Promise.all(this.#background);
     this.#writePending();
     this.#isClosed = true;
@@ -132,7 +130,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   async #untilDelivered(): Promise<void> {
-    while (this.#waitingRows > 0 && !this.#stop.signal.aborted) await this.#arrival.promise;
+    while (this.#waitingRows > 0 && !this.#stop.signal.aborted) await this.#progress.promise;
   }
 
   #note(requestId: string, change: OutboxChange): Promise<void> {
@@ -156,31 +154,24 @@ export class Outbox implements AsyncDisposable {
     return this.#flush;
   }
 
-  #untilConfirmed(sequence: number): Promise<void> | undefined {
-    const rows = sequence - this.#confirmedUpTo;
-    if (rows <= 0 || rows > batchRows || this.#isSinkLate || this.#isDiskFailing || this.#isClosed) return undefined;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiters.push({ sequence, resolve });
-    return promise;
-  }
-
-  /** Lets go those who wait for what is confirmed; all of them when the sink is late. */
-  #resolveWaiters(): void {
-    const isOver = ({ sequence }: { readonly sequence: number }) => this.#isSinkLate || sequence <= this.#confirmedUpTo;
-    for (const waiter of this.#waiters) if (isOver(waiter)) waiter.resolve();
-    this.#waiters = this.#waiters.filter((waiter) => !isOver(waiter));
+  /** A backlog is not waited for. */
+  async #untilConfirmed(sequence: number): Promise<void> {
+    if (sequence - this.#confirmedUpTo > batchRows) return;
+    while (sequence > this.#confirmedUpTo && !this.#isSinkLate && !this.#isDiskFailing && !this.#isClosed) {
+      await this.#progress.promise;
+    }
   }
 
   #sinkIsLate(): void {
     this.#isSinkLate = true;
-    this.#resolveWaiters();
+    this.#announce();
   }
 
   #writePending(): void {
     if (this.#isClosed) return;
     const hasUsage = this.#pending.values().some(({ kind }) => kind === 'final');
     try {
-      this.#file.write(this.#pending, this.#confirmedUpTo);
+      this.#file.write(this.#pending.values(), this.#confirmedUpTo);
       for (const [requestId, { kind }] of this.#pending) {
         if (kind === 'open') this.#openInFile.add(requestId);
         else this.#openInFile.delete(requestId);
@@ -199,18 +190,16 @@ export class Outbox implements AsyncDisposable {
   #replaceFile(): void {
     const { path } = this.#file;
     this.#file[Symbol.dispose]();
-    OutboxFile.setAside(path);
-    this.#options.events.damaged(path, undefined);
+    this.#setAside(path);
     this.#file = newFile(this.#options);
     this.#confirmedUpTo = 0;
     this.#openInFile.clear();
     this.#sinkIsLate();
   }
 
-  /** Something may be there to be delivered. */
   #announce(): void {
-    this.#arrival.resolve();
-    this.#arrival = Promise.withResolvers();
+    this.#progress.resolve();
+    this.#progress = Promise.withResolvers();
   }
 
   /** Delivers finals in their order, a batch at a time, until it is stopped. */
@@ -218,7 +207,7 @@ export class Outbox implements AsyncDisposable {
     const { retryMs = 100 } = this.#options;
     let pauseMs = retryMs;
     while (!this.#stop.signal.aborted) {
-      const arrival = this.#arrival.promise;
+      const arrival = this.#progress.promise;
       const batch = this.#nextBatch();
       if (batch === undefined) {
         await arrival;
@@ -268,17 +257,16 @@ export class Outbox implements AsyncDisposable {
       if (isDamage(fault)) this.#replaceFile();
     }
     const events = this.#isDiskFailing ? this.#pendingFinals().slice(0, batchRows) : [];
-    return events.length === 0 ? undefined : { events, logs: [], upTo: undefined, damaged: 0 };
+    return events.length === 0 ? undefined : { events, logs: [], upTo: 0, damaged: 0 };
   }
 
   #confirm({ events, upTo, damaged }: OutboxBatch): void {
-    if (upTo === undefined) {
+    if (upTo === 0) {
       for (const { requestId } of events) this.#confirmPending(requestId);
       return;
     }
     this.#confirmedUpTo = upTo;
     this.#isSinkLate = false;
-    this.#resolveWaiters();
     if (damaged > 0) this.#options.events.damaged(this.#file.path, damaged);
     if (!this.#isDiskFailing) void this.#scheduleFlush();
     this.#announce();
@@ -286,7 +274,7 @@ export class Outbox implements AsyncDisposable {
 
   /** Its row, should it have one, is of no use any more. */
   #confirmPending(requestId: string): void {
-    if (this.#openInFile.has(requestId)) this.#pending.set(requestId, { kind: 'closed' });
+    if (this.#openInFile.has(requestId)) this.#pending.set(requestId, { kind: 'closed', requestId });
     else this.#pending.delete(requestId);
   }
 
@@ -314,20 +302,45 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  #adoptAbandoned(): Promise<void> {
-    const { folder, synchronous, events, openFile = OutboxFile.open } = this.#options;
-    return adoptAbandoned({
-      folder,
-      own: () => this.#file,
-      open: (path) => openFile(path, synchronous),
-      batchRows,
-      events,
-      signal: this.#stop.signal,
-      onAdopted: () => this.#announce(),
-    });
+  /** Takes over what dead processes left in the folder. */
+  async #adoptAbandoned(): Promise<void> {
+    const { folder, events } = this.#options;
+    for (const name of await readdir(folder)) {
+      const path = join(folder, name);
+      if (!name.endsWith('.sqlite') || path === this.#file.path) continue;
+      try {
+        await this.#adopt(path);
+      } catch (fault) {
+        events.faulted(fault);
+        if (isDamage(fault)) this.#setAside(path);
+      }
+    }
   }
 
-  async #measureBacklog(): Promise<OutboxBacklog> {
+  /** Copies a file into this process' own and removes it. Cut short, it is done again: the ledger knows the ids. */
+  async #adopt(path: string): Promise<void> {
+    const { synchronous, events, openFile = OutboxFile.open } = this.#options;
+    using abandoned = openFile(path, synchronous);
+    if (abandoned === undefined) return;
+    abandoned.closeAbandoned();
+    let batch = abandoned.finals(0, batchRows);
+    for (; batch !== undefined; batch = abandoned.finals(batch.upTo, batchRows)) {
+      if (this.#stop.signal.aborted) return;
+      const finals = batch.events.map((event) => ({ kind: 'final', event }) as const);
+      this.#file.write([...finals, ...batch.logs.map((log) => ({ kind: 'log', log }) as const)]);
+      if (batch.damaged > 0) events.damaged(path, batch.damaged);
+      this.#announce();
+      await nextTick();
+    }
+    abandoned.remove();
+  }
+
+  #setAside(path: string): void {
+    OutboxFile.setAside(path);
+    this.#options.events.damaged(path, undefined);
+  }
+
+  async #measureBacklog() {
     const oldestMs = this.#file.writtenAtMs(this.#confirmedUpTo);
     const files = (await readdir(this.#options.folder)).map((name) => stat(join(this.#options.folder, name)));
     const sizes = (await Promise.allSettled(files)).map((file) => (file.status === 'fulfilled' ? file.value.size : 0));

@@ -1,5 +1,5 @@
 import type { Environment } from '@gateway/config';
-import { affinityKey } from '@gateway/edge-router/attempts/affinity-key';
+import { affinityKey } from '@gateway/edge-router/endpoints/affinity';
 import { systemClock } from '@gateway/time';
 import { Command } from 'commander';
 import { openControlPlane } from '../control-plane/control-plane.ts';

@@ -1,7 +1,7 @@
 import { reasoningDigest } from '@gateway/encrypted-reasoning';
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { describe, expect, it } from 'vitest';
-import { type RelayedConversation, relayAffinity } from './relay-affinity.ts';
+import { type RelayedConversation, relayAffinity } from './affinity.ts';
 
 const seal = (letter: string) => `gAAAAA${letter.repeat(90)}`;
 const affinityOf = (body: object, more: Partial<RelayedConversation> = {}) =>
