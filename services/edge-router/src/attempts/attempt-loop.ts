@@ -45,10 +45,7 @@ export interface AttemptPlan {
   readonly execute: (lease: Lease, signal: AbortSignal) => AsyncIterable<ExecuteResponse>;
   /** Records what attempts use until one is answering. Absent: nothing is used. */
   readonly recorder?: Pick<UsageRecorder, 'onLease' | 'onSent' | 'onUsage' | 'onAttemptFailed'>;
-  readonly trace: Pick<
-    RequestLogEntry,
-    'onAsking' | 'onAcquired' | 'onBrokerAway' | 'onAnswering' | 'onAmended' | 'onAttemptEnded'
-  >;
+  readonly trace: RequestLogEntry;
 }
 
 export type AttemptsEnd = Answering | AttemptsFailed;
@@ -106,17 +103,14 @@ export function attemptOutcome(result: AttemptResult): AttemptOutcome {
   return create(AttemptOutcomeSchema, { result });
 }
 
-/** The adapter itself could not be reached: no other account of its format can help. */
-interface AdapterAway {
-  readonly kind: 'adapter_away';
-  /** True when the connection to it broke or could not be made, so that another replica of it may serve. */
-  readonly isGone: boolean;
-}
-
-/** A format that can't be asked what the client asks; another one may. */
-interface RefusedAttempt {
-  readonly kind: 'refused';
-  readonly error: GatewayError;
+/** No other account of the lease's format can help; another format may. */
+interface FormatFailed {
+  readonly kind: 'format_failed';
+  readonly givenUp: AttemptGivenUp;
+  /** The format can't be asked what the client asks. */
+  readonly refusal?: GatewayError;
+  /** The connection to the adapter broke or could not be made, so that another replica of it may serve. */
+  readonly isGone?: boolean;
 }
 
 class AttemptLoop {
@@ -193,26 +187,25 @@ class AttemptLoop {
   }
 
   /** Throws what is final for the request, once the lease is free. */
-  async #attempt(lease: Lease): Promise<Answering | FailedAttempt | AdapterAway | RefusedAttempt> {
+  async #attempt(lease: Lease): Promise<Answering | FailedAttempt | FormatFailed> {
     const { allowCandidateFailover, faultOf, signal, trace } = this.#plan;
     try {
       const result = await this.#untilHead(lease);
       // Nothing has begun for the client, and another replica may be there: the call goes to that one.
-      return result.kind === 'adapter_away' && result.isGone ? await this.#untilHead(lease) : result;
+      return result.kind === 'format_failed' && result.isGone ? await this.#untilHead(lease) : result;
     } catch (thrown) {
-      const fault = isRefusal(thrown) ? faultOf?.() : undefined;
-      if (allowCandidateFailover && isRefusal(thrown) && fault === undefined) return { kind: 'refused', error: thrown };
-      trace.onAttemptEnded(
-        cancelledOutcome,
-        isRefusal(thrown) ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal),
-      );
+      const refusal = isRefusal(thrown) ? thrown : undefined;
+      const fault = refusal && faultOf?.();
+      const givenUp = refusal ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal);
+      if (allowCandidateFailover && refusal && fault === undefined) return { kind: 'format_failed', givenUp, refusal };
+      trace.onAttemptEnded(cancelledOutcome, givenUp);
       await this.#report(create(AttemptSchema, { lease, outcome: cancelledOutcome }));
       throw fault ?? thrown;
     }
   }
 
   /** Sends the request and reads up to the first frame that decides: a head, or an outcome without one. */
-  async #untilHead(lease: Lease): Promise<Answering | FailedAttempt | AdapterAway> {
+  async #untilHead(lease: Lease): Promise<Answering | FailedAttempt | FormatFailed> {
     const { requestId, execute, signal, recorder } = this.#plan;
     recorder?.onLease(lease);
     this.#peers.renewals.keep(requestId, lease);
@@ -235,11 +228,12 @@ class AttemptLoop {
     } catch (thrown) {
       if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
       recorder?.onAttemptFailed();
-      return { kind: 'adapter_away', isGone: thrown.status === 'unavailable' };
+      const isGone = thrown.status === 'unavailable';
+      return { kind: 'format_failed', givenUp: AttemptGivenUp.ADAPTER_AWAY, isGone };
     }
   }
 
-  #note(result: FailedAttempt | RefusedAttempt | AdapterAway, lease: Lease): Attempt {
+  #note(result: FailedAttempt | FormatFailed, lease: Lease): Attempt {
     const { trace } = this.#plan;
     if (result.kind === 'failed') {
       if (mayBeShown(result.outcome)) this.#last = result;
@@ -247,10 +241,9 @@ class AttemptLoop {
       trace.onAttemptEnded(result.outcome);
       return create(AttemptSchema, { lease, outcome: result.outcome });
     }
-    if (result.kind === 'refused') this.#refusal ??= result.error;
+    this.#refusal ??= result.refusal;
     this.#formats = this.#formats.filter((format) => format !== lease.format);
-    const givenUp = result.kind === 'refused' ? AttemptGivenUp.NOT_EXPRESSIBLE : AttemptGivenUp.ADAPTER_AWAY;
-    trace.onAttemptEnded(cancelledOutcome, givenUp);
+    trace.onAttemptEnded(cancelledOutcome, result.givenUp);
     return create(AttemptSchema, { lease, outcome: cancelledOutcome });
   }
 
