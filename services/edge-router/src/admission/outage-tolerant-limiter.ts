@@ -6,6 +6,7 @@ import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
+import type { RequestEvents } from '../events.ts';
 import type { Check, Decision, FallbackLimiter, OwnAdmission } from './fallback-limiter.ts';
 
 export interface OutageTolerantLimiterOptions {
@@ -13,20 +14,13 @@ export interface OutageTolerantLimiterOptions {
   /** Decides while the limiter does not answer. */
   readonly fallback: FallbackLimiter;
   readonly clock: Clock;
-  readonly events: OutageEvents;
+  readonly events: Pick<RequestEvents, 'limiterAway' | 'limiterBack' | 'admittedLocally'>;
   /** Of one question, its repetition included. */
   readonly timeoutMs: number;
   /** What happens while the limiter is away: decide alone, or fail. */
   readonly failureMode: 'local' | 'closed';
   /** How long one outage may be bridged; then it fails as `closed`. */
   readonly localMaxMs: number;
-}
-
-export interface OutageEvents {
-  readonly limiterAway: (fault: unknown) => void;
-  readonly limiterBack: (awayMs: number) => void;
-  /** This edge decided alone. */
-  readonly admittedLocally: () => void;
 }
 
 interface Outage {

@@ -11,8 +11,8 @@ import { PoolBrokerService, type ReportRequest } from '@gateway/proto/pool/v1/po
 import { directClient, serviceRoute } from '@gateway/rpc';
 import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { requestFrames } from '../endpoints/generate.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
-import { requestFrames } from './answer-frames.ts';
 import { attemptUntilAnswering } from './attempt-loop.ts';
 import { AttemptReporter } from './leases.ts';
 

@@ -21,9 +21,9 @@ import {
 import { AttemptGivenUp, NoAccountCause } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
+import { requestFrames } from '../endpoints/generate.ts';
 import { ClientLeft } from '../http/respond.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
-import { requestFrames } from './answer-frames.ts';
 import { type AttemptPlan, attemptUntilAnswering } from './attempt-loop.ts';
 import { AttemptReporter } from './leases.ts';
 

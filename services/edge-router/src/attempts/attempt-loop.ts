@@ -16,7 +16,6 @@ import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { RequestLogEntry } from '../usage/request-log.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
-import { type AnswerFrames, answerFrames } from './answer-frames.ts';
 import {
   AnswerTooLongError,
   mayBeShown,
@@ -290,3 +289,49 @@ function failedAttempt({ attempt, error, upstreamAnswer, amended }: Partial<Exec
 function isRefusal(thrown: unknown): thrown is GatewayError {
   return thrown instanceof GatewayError && (thrown.code === 'invalid_request' || thrown.code === 'unsupported_content');
 }
+
+/** The frames of one attempt, as its reader takes them. The one with an outcome is the last. Throws when none comes. */
+export type AnswerFrames = AsyncGenerator<ExecuteResponse, undefined>;
+
+/** A call of an adapter, which aborting ends. It begins with its first frame. */
+export interface AdapterCall {
+  readonly frames: AsyncIterable<ExecuteResponse>;
+  readonly abort: () => void;
+  /** It is recorded whether the request was sent. */
+  readonly isRecorded: boolean;
+}
+
+/**
+ * Reads a call of an adapter. It ends when its reader returns, and when `client` aborts: at once, but for one case. Before it is
+ * known that the request was sent, the adapter has a little time to say so: what the provider was asked must be recorded, and what
+ * it was not must not.
+ */
+export async function* answerFrames(call: AdapterCall, client: AbortSignal): AnswerFrames {
+  client.throwIfAborted();
+  let isSent = !call.isRecorded;
+  let patience: NodeJS.Timeout | undefined;
+  const onLeave = () => {
+    if (isSent) call.abort();
+    else patience = setTimeout(call.abort, adapterAnswersWithinMs);
+  };
+  client.addEventListener('abort', onLeave, { once: true });
+  try {
+    for await (const frame of call.frames) {
+      isSent = true;
+      if (client.aborted) call.abort();
+      yield frame;
+      if (frame.outcome !== undefined) return;
+    }
+    throw new RpcError('internal', 'The adapter ended its answer without an outcome.');
+  } catch (thrown) {
+    // The call's own deadline is how long an answer may last.
+    const isTooLong = thrown instanceof RpcError && thrown.status === 'deadline_exceeded';
+    throw isTooLong ? new AnswerTooLongError(thrown) : thrown;
+  } finally {
+    clearTimeout(patience);
+    client.removeEventListener('abort', onLeave);
+  }
+}
+
+/** Its word is under way for much less, on a machine that is not overloaded. */
+const adapterAnswersWithinMs = 500;

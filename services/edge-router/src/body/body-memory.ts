@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { GatewayError } from '@gateway/errors';
 
 export interface BodyMemoryOptions {
@@ -90,15 +91,11 @@ export class BodyMemory {
   async #patiently({ allocation, refuse, granted }: Waiter, signal: AbortSignal): Promise<void> {
     const startedAtMs = performance.now();
     const timer = setTimeout(refuse, this.#options.waitMs - allocation.waitedMs);
-    signal.addEventListener('abort', refuse, { once: true });
-    if (signal.aborted) refuse();
-    try {
-      await granted;
-    } finally {
-      allocation.waitedMs += performance.now() - startedAtMs;
+    using _leaving = addAbortListener(signal, refuse);
+    await granted.finally(() => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', refuse);
-    }
+      allocation.waitedMs += performance.now() - startedAtMs;
+    });
   }
 
   #serve(): void {

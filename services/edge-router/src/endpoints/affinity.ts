@@ -29,11 +29,11 @@ export function answerKey(tokenId: string, answerId: string): string {
 }
 
 /**
- * What keeps a conversation that names no session with the account that sealed its last reasoning: another account may
+ * What keeps a conversation that names no session with the account that encrypted its last reasoning: another account may
  * not be able to read it.
  */
-export function reasoningKey(tokenId: string, sealDigest: string): string {
-  return scopedKey(tokenId, `reasoning\n${sealDigest}`);
+export function reasoningKey(tokenId: string, reasoningDigest: string): string {
+  return scopedKey(tokenId, `reasoning\n${reasoningDigest}`);
 }
 
 /**

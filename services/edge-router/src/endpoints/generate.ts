@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { create } from '@bufbuild/protobuf';
-import type { JsonBody } from '@gateway/json';
-import { Dialect, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { BufferList, JsonBody } from '@gateway/json';
+import { Dialect, type ExecuteHead, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { requestFrames } from '../attempts/answer-frames.ts';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import {
   type AttemptPlan,
@@ -107,7 +106,7 @@ async function deliver(
     throw thrown;
   } finally {
     renewals.end(requestId);
-    if (recorder.booked !== undefined) trace.onBooked(recorder.booked);
+    if (recorder.recorded !== undefined) trace.onRecorded(recorder.recorded);
   }
 }
 
@@ -116,4 +115,28 @@ export function adapterOf(lease: Lease, { adapters }: EndpointPeers) {
   const adapter = adapters.get(lease.format);
   if (adapter === undefined) throw new Error(`the broker leased format ${lease.format}, which was not asked for`);
   return adapter;
+}
+
+/** A request in the frames that adapters take: mostly one. */
+export function requestFrames(head: ExecuteHead, body: BufferList): AsyncIterable<RequestFrame> {
+  const [first = nothing, ...others] = body.length > frameBytes ? body.chunks.flatMap(inFrames) : [body.whole()];
+  return released<RequestFrame>([{ head, body: first }, ...others.map((piece) => ({ body: piece }))]);
+}
+
+interface RequestFrame {
+  readonly head?: ExecuteHead;
+  readonly body: Uint8Array;
+}
+
+const nothing = new Uint8Array();
+const frameBytes = 256 * 1024;
+
+function inFrames(piece: Buffer): readonly Buffer[] {
+  const count = Math.ceil(piece.length / frameBytes);
+  return Array.from({ length: count }, (_, n) => piece.subarray(n * frameBytes, (n + 1) * frameBytes));
+}
+
+/** A call refers to its requests for as long as its answer lasts: a body must not stay in memory for that. */
+async function* released<T>(frames: T[]): AsyncGenerator<T> {
+  for (let frame = frames.shift(); frame !== undefined; frame = frames.shift()) yield frame;
 }

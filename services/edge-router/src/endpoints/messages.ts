@@ -9,7 +9,6 @@ import {
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult, type Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { RpcError } from '@gateway/rpc';
-import { requestFrames } from '../attempts/answer-frames.ts';
 import { mayBeShown } from '../attempts/attempt-errors.ts';
 import { type AttemptsFailed, attemptOutcome, attemptUntilAnswering } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
@@ -17,7 +16,7 @@ import { sendJson } from '../http/respond.ts';
 import { affinityKey, relayAffinity, threadAffinity } from './affinity.ts';
 import { checkBoolean, requireArray, requiredModel, requireInteger } from './body-fields.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
-import { adapterOf, generate } from './generate.ts';
+import { adapterOf, generate, requestFrames } from './generate.ts';
 
 /**
  * A Messages request, relayed to the Messages pool with only its model resolved. It moves to another account, never to

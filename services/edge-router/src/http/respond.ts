@@ -1,7 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GatewayError } from '@gateway/errors';
-import { isReceived, isUploading } from '../body/receive-upload.ts';
+import { isReceived, isUploading } from '../body/read-body.ts';
 import { type ErrorDialect, renderError } from '../errors/render-error.ts';
 import { hasStalled } from './stalled-clients.ts';
 
@@ -147,8 +148,5 @@ export function clientSignal({ socket: connection }: IncomingMessage, response: 
 /** Resolves when the system has all of the answer, or its client has left. At once for one that has no end yet. */
 export async function sentOrLeft(response: ServerResponse, signal: AbortSignal): Promise<void> {
   if (!response.writableEnded || response.writableFinished || signal.aborted) return;
-  const over = Promise.withResolvers<void>();
-  response.once('finish', over.resolve);
-  signal.addEventListener('abort', () => over.resolve(), { once: true });
-  await over.promise;
+  await once(response, 'finish', { signal }).catch(() => undefined);
 }

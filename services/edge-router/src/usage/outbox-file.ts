@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync, type SQLTagStore } from 'node:sqlite';
 import { create, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { makePrivateDatabase } from '@gateway/config';
@@ -53,6 +55,15 @@ export class OutboxFile implements Disposable {
       database.close();
       if (codeOf(thrown) === sqliteBusy) return undefined;
       throw thrown;
+    }
+  }
+
+  /** Makes a file for this process alone. */
+  static create({ folder, synchronous, openFile }: NewFile): OutboxFile {
+    // Again, should another process take it for abandoned before it is locked.
+    for (;;) {
+      const file = openFile(join(folder, `${randomUUID()}.sqlite`), synchronous);
+      if (file !== undefined) return file;
     }
   }
 
@@ -166,6 +177,12 @@ export class OutboxFile implements Disposable {
     this.#sql.run`
       INSERT INTO finals (sequence, written_ms, is_log, event) VALUES (${this.#lastSequence}, ${Date.now()}, ${isLog}, ${bytes})`;
   }
+}
+
+interface NewFile {
+  readonly folder: string;
+  readonly synchronous: OutboxSynchronous;
+  readonly openFile: typeof OutboxFile.open;
 }
 
 const schema = `

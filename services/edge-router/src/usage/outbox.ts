@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { addAbortListener } from 'node:events';
 import { constants } from 'node:fs';
 import { access, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,15 +24,17 @@ export interface OutboxOptions {
   readonly synchronous: OutboxSynchronous;
   /** Finished requests that wait in memory while the disk takes nothing; further ones are lost. */
   readonly memoryEvents: number;
-  /** How files are opened. Default: as OutboxFile does. */
+  /** The rest is set by tests. */
   readonly openFile?: typeof OutboxFile.open;
-  /** First pause after a failed delivery; doubled up to five seconds. Default: 100 ms. */
+  /** First pause after a failed delivery; doubled up to five seconds. */
   readonly retryMs?: number;
-  /** How long it goes on delivering when it is closed. Default: 1 s. */
+  /** How long it goes on delivering when it is closed. */
   readonly lastDeliveryMs?: number;
-  /** How often the files of dead processes are looked for, and a disk that failed is tried again. Default: 1 s. */
+  /** How often the files of dead processes are looked for, and a disk that failed is tried again. */
   readonly tendMs?: number;
 }
+
+const defaults = { openFile: OutboxFile.open, retryMs: 100, lastDeliveryMs: 1_000, tendMs: 1_000 };
 
 /** Rows of one delivery at most. */
 const batchRows = 500;
@@ -52,7 +54,7 @@ const sendTimeoutMs = 10_000;
  * folder, under the same request ids.
  */
 export class Outbox implements AsyncDisposable {
-  readonly #options: OutboxOptions;
+  readonly #options: Required<OutboxOptions>;
   readonly #stop = new AbortController();
   readonly #background: readonly Promise<void>[];
   /** What the file does not have yet, the latest of each request. */
@@ -80,8 +82,8 @@ export class Outbox implements AsyncDisposable {
   }
 
   private constructor(options: OutboxOptions) {
-    this.#options = options;
-    this.#file = newFile(options);
+    this.#options = { ...defaults, ...options };
+    this.#file = OutboxFile.create(this.#options);
     this.#background = [this.#deliver(), this.#tend()];
   }
 
@@ -115,10 +117,8 @@ export class Outbox implements AsyncDisposable {
     this.#writePending();
     this.#announce();
     this.#retryPause.abort();
-    await Promise.race([
-      this.#untilDelivered(),
-      sleep(this.#options.lastDeliveryMs ?? 1_000, undefined, { ref: false }),
-    ]);
+    const tooLate = sleep(this.#options.lastDeliveryMs, undefined, { ref: false });
+    await Promise.race([this.#untilDelivered(), tooLate]);
     this.#stop.abort(new Error('the outbox is closed'));
     this.#retryPause.abort();
     this.#sinkIsLate();
@@ -144,7 +144,7 @@ export class Outbox implements AsyncDisposable {
     return this.#isDiskFailing ? Promise.resolve() : this.#scheduleFlush();
   }
 
-  /** Everything of one turn of the event loop is one transaction. */
+  /** Everything of one round of the event loop is one transaction. */
   #scheduleFlush(): Promise<void> {
     this.#flush ??= nextTick().then(() => {
       this.#flush = undefined;
@@ -191,7 +191,7 @@ export class Outbox implements AsyncDisposable {
     const { path } = this.#file;
     this.#file[Symbol.dispose]();
     this.#setAside(path);
-    this.#file = newFile(this.#options);
+    this.#file = OutboxFile.create(this.#options);
     this.#confirmedUpTo = 0;
     this.#openInFile.clear();
     this.#sinkIsLate();
@@ -204,7 +204,7 @@ export class Outbox implements AsyncDisposable {
 
   /** Delivers finals in their order, a batch at a time, until it is stopped. */
   async #deliver(): Promise<void> {
-    const { retryMs = 100 } = this.#options;
+    const { retryMs, events } = this.#options;
     let pauseMs = retryMs;
     while (!this.#stop.signal.aborted) {
       const arrival = this.#progress.promise;
@@ -223,7 +223,7 @@ export class Outbox implements AsyncDisposable {
       } catch (fault) {
         this.#sinkIsLate();
         if (this.#stop.signal.aborted) return;
-        this.#options.events.deliveryFailed(fault);
+        events.deliveryFailed(fault);
         this.#retryPause = new AbortController();
         await sleep(pauseMs, undefined, { signal: this.#retryPause.signal }).catch(() => undefined);
         pauseMs = Math.min(pauseMs * 2, maxRetryMs);
@@ -234,17 +234,11 @@ export class Outbox implements AsyncDisposable {
   /** A sink that ignores the signal delays neither the retry nor the end of the process. */
   async #send({ events, logs }: OutboxBatch): Promise<void> {
     if (events.length + logs.length === 0) return;
-    const late = setTimeout(() => this.#sinkIsLate(), lateMs);
+    using _late = setTimeout(() => this.#sinkIsLate(), lateMs);
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendTimeoutMs)]);
-    const given = Promise.withResolvers<never>();
-    const giveUp = () => given.reject(signal.reason);
-    signal.addEventListener('abort', giveUp, { once: true });
-    try {
-      await Promise.race([this.#options.sink.record({ events, logs }, signal), given.promise]);
-    } finally {
-      clearTimeout(late);
-      signal.removeEventListener('abort', giveUp);
-    }
+    const givenUp = Promise.withResolvers<never>();
+    using _givingUp = addAbortListener(signal, () => givenUp.reject(signal.reason));
+    await Promise.race([this.#options.sink.record({ events, logs }, signal), givenUp.promise]);
   }
 
   /** What the disk does not take is delivered from memory. */
@@ -262,7 +256,11 @@ export class Outbox implements AsyncDisposable {
 
   #confirm({ events, upTo, damaged }: OutboxBatch): void {
     if (upTo === 0) {
-      for (const { requestId } of events) this.#confirmPending(requestId);
+      for (const { requestId } of events) {
+        // Its row, should it have one, is of no use any more.
+        if (this.#openInFile.has(requestId)) this.#pending.set(requestId, { kind: 'closed', requestId });
+        else this.#pending.delete(requestId);
+      }
       return;
     }
     this.#confirmedUpTo = upTo;
@@ -270,12 +268,6 @@ export class Outbox implements AsyncDisposable {
     if (damaged > 0) this.#options.events.damaged(this.#file.path, damaged);
     if (!this.#isDiskFailing) void this.#scheduleFlush();
     this.#announce();
-  }
-
-  /** Its row, should it have one, is of no use any more. */
-  #confirmPending(requestId: string): void {
-    if (this.#openInFile.has(requestId)) this.#pending.set(requestId, { kind: 'closed', requestId });
-    else this.#pending.delete(requestId);
   }
 
   #pendingFinals(): readonly UsageRecorded[] {
@@ -288,7 +280,7 @@ export class Outbox implements AsyncDisposable {
 
   async #tend(): Promise<void> {
     const { signal } = this.#stop;
-    const { events, tendMs = 1_000 } = this.#options;
+    const { events, tendMs } = this.#options;
     while (!signal.aborted) {
       if (this.#isDiskFailing) this.#writePending();
       this.#announce();
@@ -319,7 +311,7 @@ export class Outbox implements AsyncDisposable {
 
   /** Copies a file into this process' own and removes it. Cut short, it is done again: the ledger knows the ids. */
   async #adopt(path: string): Promise<void> {
-    const { synchronous, events, openFile = OutboxFile.open } = this.#options;
+    const { synchronous, events, openFile } = this.#options;
     using abandoned = openFile(path, synchronous);
     if (abandoned === undefined) return;
     abandoned.closeAbandoned();
@@ -350,12 +342,4 @@ export class Outbox implements AsyncDisposable {
       bytes: sizes.reduce((sum, size) => sum + size, 0),
     };
   }
-}
-
-/** A file of this process alone. */
-function newFile({ folder, synchronous, openFile = OutboxFile.open }: OutboxOptions): OutboxFile {
-  let file: OutboxFile | undefined;
-  // Again, should another process take it for abandoned before it is locked.
-  while (file === undefined) file = openFile(join(folder, `${randomUUID()}.sqlite`), synchronous);
-  return file;
 }

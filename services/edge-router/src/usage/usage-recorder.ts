@@ -47,7 +47,7 @@ export class UsageRecorder {
   /** The outbox gets the event again with so much output. */
   #nextCheckpoint = 0n;
   #ended: Promise<void> | undefined;
-  #isBooked = false;
+  #isRecorded = false;
 
   constructor(request: RecordedRequest, peers: RecorderPeers) {
     this.#request = request;
@@ -110,13 +110,13 @@ export class UsageRecorder {
   }
 
   /** What was recorded; undefined before the end, and when nothing was. */
-  get booked(): UsageRecorded | undefined {
-    return this.#isBooked ? this.#event : undefined;
+  get recorded(): UsageRecorded | undefined {
+    return this.#isRecorded ? this.#event : undefined;
   }
 
   async #record(event: UsageRecorded, outcome: Outcome): Promise<void> {
     event.outcome = outcome;
-    this.#isBooked = true;
+    this.#isRecorded = true;
     // Neither ever rejects.
     await Promise.all([this.#peers.outbox.finish(event), this.#settle(event)]);
   }
