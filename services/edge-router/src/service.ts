@@ -10,7 +10,7 @@ import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { FallbackLimiter } from './admission/fallback-limiter.ts';
 import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
-import { AttemptReporter, LeaseRenewals } from './attempts/leases.ts';
+import { Leases } from './attempts/leases.ts';
 import { toPrincipal } from './authentication/authenticate.ts';
 import { TokenCache, watchTokenChanges } from './authentication/token-cache.ts';
 import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
@@ -78,14 +78,12 @@ export async function createEdgeRouterService(
       onFault: (fault, requestId) => events.faulted('charge', fault, requestId),
     }),
   );
-  const reporter = stack.use(
-    new AttemptReporter({ broker: peers.broker, timeoutMs: rpcTimeoutMs, onGivenUp: events.reportGivenUp }),
-  );
-  const renewals = stack.use(
-    new LeaseRenewals({
+  const leases = stack.use(
+    new Leases({
       broker: peers.broker,
       timeoutMs: rpcTimeoutMs,
-      onFault: (fault) => events.faulted('renewal', fault),
+      onGivenUp: events.reportGivenUp,
+      onRenewalFault: (fault) => events.faulted('renewal', fault),
     }),
   );
   const tokens = new TokenCache({
@@ -107,8 +105,7 @@ export async function createEdgeRouterService(
       limiter,
       config,
       clock,
-      reporter,
-      renewals,
+      leases,
       recording: { outbox, charger },
     },
   });

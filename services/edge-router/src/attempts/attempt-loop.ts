@@ -24,7 +24,7 @@ import {
   outOfReach,
   poolExhausted,
 } from './attempt-errors.ts';
-import type { AttemptReporter, LeaseRenewals } from './leases.ts';
+import type { Leases } from './leases.ts';
 
 export interface AttemptPlan {
   readonly requestId: string;
@@ -80,8 +80,7 @@ export interface FailedAttempt {
 
 export interface AttemptPeers {
   readonly broker: Client<typeof PoolBrokerService>;
-  readonly reporter: Pick<AttemptReporter, 'report'>;
-  readonly renewals: Pick<LeaseRenewals, 'keep'>;
+  readonly leases: Pick<Leases, 'keep' | 'report'>;
   readonly config: Pick<EdgeRouterConfig, 'rpcTimeoutMs'>;
 }
 
@@ -207,7 +206,7 @@ class AttemptLoop {
   async #untilHead(lease: Lease): Promise<Answering | FailedAttempt | FormatFailed> {
     const { requestId, execute, signal, recorder } = this.#plan;
     recorder?.onLease(lease);
-    this.#peers.renewals.keep(requestId, lease);
+    this.#peers.leases.keep(requestId, lease);
     const call = new AbortController();
     const frames = answerFrames(
       { frames: execute(lease, call.signal), abort: () => call.abort(), isRecorded: recorder !== undefined },
@@ -252,7 +251,7 @@ class AttemptLoop {
 
   #report(attempt: Attempt): Promise<void> {
     const { requestId, affinityKey } = this.#plan;
-    return this.#peers.reporter.report({ requestId, affinityKey, attempt });
+    return this.#peers.leases.report({ requestId, affinityKey, attempt });
   }
 
   #failed(error: GatewayError): AttemptsFailed {

@@ -4,18 +4,18 @@ import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService, ReportRequestSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
 
-export interface AttemptReporterOptions {
-  readonly broker: Client<typeof PoolBrokerService>;
-  /** Of one try. */
+export interface LeasesOptions {
+  readonly broker: Pick<Client<typeof PoolBrokerService>, 'report' | 'renewLeases'>;
+  /** Of one call. */
   readonly timeoutMs: number;
   /** A report that no broker has taken: its place is lost until the lease ends. */
   readonly onGivenUp: (fault: unknown, requestId: string) => void;
-  /** The pause before each further try. */
+  /** Renewals that no broker has taken. The next round comes well before the leases run out. */
+  readonly onRenewalFault: (fault: unknown) => void;
+  /** The pause before each further try of a report. */
   readonly pausesMs?: readonly number[];
   /** How many reports may wait for a further try at a time. */
   readonly maxWaiting?: number;
-  /** From 0 to below 1. */
-  readonly random?: () => number;
 }
 
 /** How an attempt ended. `answerKeys`: further keys by which later requests will refer to the answer. */
@@ -24,16 +24,38 @@ export type AttemptReport = Required<
 > & { answerKeys?: string[] };
 
 /**
- * Reports to the broker how attempts ended. A report that is lost would keep its account's place until the lease runs out, so it is
- * tried again a few times, while a broker starts anew or another one takes over. A broker takes each lease's end once only.
+ * The leases of running attempts. They are renewed at a third of their time to live: an account whose lease ran out under a running
+ * stream would be given to one request too many. Leases of an edge that dies are renewed no more, and run out.
+ *
+ * How an attempt ended is reported to the broker. A report that is lost would keep its account's place until the lease runs out, so it
+ * is tried again a few times, while a broker starts anew or another one takes over. A broker takes each lease's end once only.
  */
-export class AttemptReporter implements AsyncDisposable {
-  readonly #options: AttemptReporterOptions;
+export class Leases implements AsyncDisposable {
+  readonly #options: LeasesOptions;
+  /** By request: each has one lease at a time. */
+  readonly #running = new Map<string, RunningLease>();
+  #timer: NodeJS.Timeout | undefined;
   readonly #stop = new AbortController();
   readonly #waiting = new Set<Promise<void>>();
 
-  constructor(options: AttemptReporterOptions) {
+  constructor(options: LeasesOptions) {
     this.#options = options;
+  }
+
+  /** The request goes on with this lease, in place of the one before. */
+  keep(requestId: string, lease: Lease): void {
+    if (lease.ttlSeconds <= 0) return;
+    const everyMs = (lease.ttlSeconds * 1_000) / renewalsInALife;
+    this.#running.set(requestId, { lease, everyMs, dueAtMs: performance.now() + everyMs });
+    this.#timer ??= setInterval(() => this.#renewDue(), lookMs).unref();
+  }
+
+  /** The request goes on no more. */
+  end(requestId: string): void {
+    this.#running.delete(requestId);
+    if (this.#running.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   /** Resolves when the broker has it, or when it has to wait for a further try. Never throws. */
@@ -43,25 +65,26 @@ export class AttemptReporter implements AsyncDisposable {
       await broker.report(report, { timeoutMs });
     } catch (fault) {
       if (this.#waiting.size >= maxWaiting) return onGivenUp(fault, report.requestId);
-      const waiting = this.#tryAgain(report, fault).finally(() => this.#waiting.delete(waiting));
+      const waiting = this.#reportAgain(report, fault).finally(() => this.#waiting.delete(waiting));
       this.#waiting.add(waiting);
     }
   }
 
   /** Gives up what waits. */
   async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
     this.#stop.abort();
     await Promise.all(this.#waiting);
   }
 
-  async #tryAgain(report: AttemptReport, firstFault: unknown): Promise<void> {
-    const { broker, timeoutMs, pausesMs = defaultPausesMs, random = Math.random, onGivenUp } = this.#options;
+  async #reportAgain(report: AttemptReport, firstFault: unknown): Promise<void> {
+    const { broker, timeoutMs, pausesMs = defaultPausesMs, onGivenUp } = this.#options;
     const { signal } = this.#stop;
     const endsAtMs = performance.now() + longestMs;
     let fault = firstFault;
     for (const pauseMs of pausesMs) {
       // Stretched at random: what was lost together need not come together.
-      await sleep(pauseMs * (1 + jitter * random()), undefined, { signal }).catch(() => undefined);
+      await sleep(pauseMs * (1 + jitter * Math.random()), undefined, { signal }).catch(() => undefined);
       const leftMs = Math.floor(endsAtMs - performance.now());
       if (signal.aborted || leftMs <= 0) break;
       try {
@@ -72,6 +95,23 @@ export class AttemptReporter implements AsyncDisposable {
       }
     }
     onGivenUp(fault, report.requestId);
+  }
+
+  #renewDue(): void {
+    const nowMs = performance.now();
+    const due = [...this.#running.values()].filter(({ dueAtMs }) => dueAtMs <= nowMs);
+    for (const running of due) running.dueAtMs = nowMs + running.everyMs;
+    for (let start = 0; start < due.length; start += mostInOneCall) {
+      void this.#renew(due.slice(start, start + mostInOneCall));
+    }
+  }
+
+  async #renew(running: readonly RunningLease[]): Promise<void> {
+    const { broker, timeoutMs, onRenewalFault } = this.#options;
+    const renewals = running.map(({ lease: { leaseId, accountId, pool, model } }) => {
+      return { leaseId, accountId, pool, model };
+    });
+    await broker.renewLeases({ renewals }, { timeoutMs }).catch(onRenewalFault);
   }
 }
 
@@ -84,68 +124,6 @@ const longestMs = 90_000;
 
 // A few megabytes. Beyond it leases end by themselves.
 const defaultMaxWaiting = 10_000;
-
-export interface LeaseRenewalsOptions {
-  readonly broker: Pick<Client<typeof PoolBrokerService>, 'renewLeases'>;
-  readonly timeoutMs: number;
-  /** Renewals that no broker has taken. The next round comes well before the leases run out. */
-  readonly onFault: (fault: unknown) => void;
-}
-
-/**
- * Renews the leases of requests that go on, at a third of their time to live: an account whose lease ran out under a running stream
- * would be given to one request too many. Leases of an edge that dies are renewed no more, and run out.
- */
-export class LeaseRenewals implements Disposable {
-  readonly #options: LeaseRenewalsOptions;
-  /** By request: each has one lease at a time. */
-  readonly #leases = new Map<string, RunningLease>();
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(options: LeaseRenewalsOptions) {
-    this.#options = options;
-  }
-
-  /** The request goes on with this lease, in place of the one before. */
-  keep(requestId: string, lease: Lease): void {
-    if (lease.ttlSeconds <= 0) return;
-    const everyMs = (lease.ttlSeconds * 1_000) / renewalsInALife;
-    this.#leases.set(requestId, { lease, everyMs, dueAtMs: performance.now() + everyMs });
-    this.#timer ??= setInterval(() => this.#renewDue(), lookMs).unref();
-  }
-
-  /** The request goes on no more. */
-  end(requestId: string): void {
-    this.#leases.delete(requestId);
-    if (this.#leases.size === 0) this[Symbol.dispose]();
-  }
-
-  [Symbol.dispose](): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    this.#leases.clear();
-  }
-
-  #renewDue(): void {
-    const nowMs = performance.now();
-    const due = this.#leases
-      .values()
-      .filter(({ dueAtMs }) => dueAtMs <= nowMs)
-      .toArray();
-    for (const running of due) running.dueAtMs = nowMs + running.everyMs;
-    for (let start = 0; start < due.length; start += mostInOneCall) {
-      void this.#renew(due.slice(start, start + mostInOneCall));
-    }
-  }
-
-  async #renew(running: readonly RunningLease[]): Promise<void> {
-    const { broker, timeoutMs, onFault } = this.#options;
-    const renewals = running.map(({ lease: { leaseId, accountId, pool, model } }) => {
-      return { leaseId, accountId, pool, model };
-    });
-    await broker.renewLeases({ renewals }, { timeoutMs }).catch(onFault);
-  }
-}
 
 interface RunningLease {
   readonly lease: Lease;

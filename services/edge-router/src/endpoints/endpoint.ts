@@ -7,7 +7,7 @@ import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import type { Admission } from '../admission/admit.ts';
 import type { OutageTolerantLimiter } from '../admission/outage-tolerant-limiter.ts';
-import type { AttemptReporter, LeaseRenewals } from '../attempts/leases.ts';
+import type { Leases } from '../attempts/leases.ts';
 import type { Principal } from '../authentication/authenticate.ts';
 import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
@@ -42,8 +42,7 @@ export interface EndpointPeers {
   readonly clock: Clock;
   readonly limiter: Pick<OutageTolerantLimiter, 'peek'>;
   readonly broker: Client<typeof PoolBrokerService>;
-  readonly reporter: AttemptReporter;
-  readonly renewals: LeaseRenewals;
+  readonly leases: Leases;
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
   readonly usageQuery: Client<typeof UsageQueryService>;
   readonly recording: RecorderPeers;

@@ -69,7 +69,7 @@ type Delivery = Pick<Generation, 'affinityKey' | 'onFailed'> & {
 async function deliver(
   attempts: Promise<AttemptsEnd>,
   { requestId, signal, response, route, bodyRules, trace }: AdmittedRequest,
-  { config, clock, reporter, renewals }: EndpointPeers,
+  { config, clock, leases }: EndpointPeers,
   { affinityKey, answerKeysOf, onFailed, recorder }: Delivery,
 ): Promise<void> {
   try {
@@ -96,7 +96,7 @@ async function deliver(
         const isGivenUp = outcome.result === AttemptResult.CANCELLED;
         trace.onAttemptEnded(outcome, isGivenUp ? givenUpBy(cause, signal) : AttemptGivenUp.UNSPECIFIED);
         const answerKeys = names === undefined ? [] : [...(answerKeysOf?.(names) ?? [])];
-        return reporter.report({ requestId, affinityKey, attempt: { lease: answer.lease, outcome }, answerKeys });
+        return leases.report({ requestId, affinityKey, attempt: { lease: answer.lease, outcome }, answerKeys });
       },
     });
   } catch (thrown) {
@@ -105,7 +105,7 @@ async function deliver(
     else await (thrown instanceof AnswerTooLongError ? recorder.end(Outcome.FAILED) : recorder.discard());
     throw thrown;
   } finally {
-    renewals.end(requestId);
+    leases.end(requestId);
     if (recorder.recorded !== undefined) trace.onRecorded(recorder.recorded);
   }
 }

@@ -123,13 +123,13 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
       trace,
     },
     peers,
-  ).finally(() => peers.renewals.end(requestId));
+  ).finally(() => peers.leases.end(requestId));
   if (answer.kind === 'failed') throw messagesError(answer);
   await answer.frames.return(undefined);
   const outcome = attemptOutcome(AttemptResult.SUCCEEDED);
   trace.onAttemptEnded(outcome);
   // Without the session: counting says nothing of where a conversation's cache is.
-  await peers.reporter.report({ requestId, affinityKey: '', attempt: { lease: answer.lease, outcome } });
+  await peers.leases.report({ requestId, affinityKey: '', attempt: { lease: answer.lease, outcome } });
   sendJson(response, 200, { input_tokens: Number(answer.first.usage?.inputTokens ?? 0n) });
 }
 
