@@ -99,15 +99,12 @@ export async function createEdgeRouterService(
     tokens,
     events,
     requestLog: new RequestLog(outbox, runtime.metrics, clock),
-    admission: { limiter, clock },
-    endpoints: {
-      ...peers,
-      limiter,
-      config,
-      clock,
-      leases,
-      recording: { outbox, charger },
-    },
+    ...peers,
+    limiter,
+    config,
+    clock,
+    leases,
+    recording: { outbox, charger },
   });
   const server = new HttpServer(app, config, events.clientStalled);
   stack.defer(() => server.drain(0));

@@ -1,9 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import type { Admission } from '../admission/admit.ts';
 import type { OutageTolerantLimiter } from '../admission/outage-tolerant-limiter.ts';
@@ -12,6 +7,7 @@ import type { Principal } from '../authentication/authenticate.ts';
 import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Route } from '../routes.ts';
+import type { EdgeRouterPeers } from '../service.ts';
 import type { RequestLogEntry } from '../usage/request-log.ts';
 import type { RecorderPeers } from '../usage/usage-recorder.ts';
 
@@ -37,14 +33,11 @@ export interface AdmittedRequest extends RequestContext {
 }
 
 /** What endpoints work with. */
-export interface EndpointPeers {
+export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapters' | 'usageQuery'> {
   readonly config: EdgeRouterConfig;
   readonly clock: Clock;
-  readonly limiter: Pick<OutageTolerantLimiter, 'peek'>;
-  readonly broker: Client<typeof PoolBrokerService>;
+  readonly limiter: Pick<OutageTolerantLimiter, 'admit' | 'peek'>;
   readonly leases: Leases;
-  readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
-  readonly usageQuery: Client<typeof UsageQueryService>;
   readonly recording: RecorderPeers;
 }
 
