@@ -20,7 +20,6 @@ import { HttpServer } from './http/server.ts';
 import { routes } from './routes.ts';
 import { Outbox, type UsageSink } from './usage/outbox.ts';
 import { RequestLog } from './usage/request-log.ts';
-import { DayBudgetCharger } from './usage/usage-recorder.ts';
 
 /** The services that the edge calls. It never learns whether they are in its process. */
 export interface EdgeRouterPeers {
@@ -58,24 +57,15 @@ export async function createEdgeRouterService(
       memoryEvents: config.outboxMemoryEvents,
     }),
   );
-  const fallback = new FallbackLimiter(clock);
   const limiter = stack.use(
     new OutageTolerantLimiter({
       limiter: peers.limiter,
-      fallback,
+      fallback: new FallbackLimiter(clock),
       clock,
       events,
       timeoutMs: rpcTimeoutMs,
       failureMode: config.limiterFailureMode,
       localMaxMs: config.limiterLocalMaxMs,
-    }),
-  );
-  const charger = stack.use(
-    new DayBudgetCharger({
-      limiter: peers.limiter,
-      totals: fallback,
-      timeoutMs: rpcTimeoutMs,
-      onFault: (fault, requestId) => events.faulted('charge', fault, requestId),
     }),
   );
   const leases = stack.use(
@@ -104,7 +94,7 @@ export async function createEdgeRouterService(
     config,
     clock,
     leases,
-    recording: { outbox, charger },
+    recording: { outbox, charger: limiter },
   });
   const server = new HttpServer(app, config, events.clientStalled);
   stack.defer(() => server.drain(0));

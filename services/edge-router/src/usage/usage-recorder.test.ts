@@ -3,8 +3,9 @@ import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
+import type { Charge } from '../admission/outage-tolerant-limiter.ts';
 import type { Principal } from '../authentication/authenticate.ts';
-import { type Charge, type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
+import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
 
 const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt-5.5' });
 const usage = (inputTokens: bigint, outputTokens: bigint, estimated = false) =>
