@@ -94,7 +94,7 @@ export async function createEdgeRouterService(
     config,
     clock,
     leases,
-    recording: { outbox, charger: limiter },
+    outbox,
   });
   const server = new HttpServer(app, config, events.clientStalled);
   stack.defer(() => server.drain(0));

@@ -8,8 +8,8 @@ import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Route } from '../routes.ts';
 import type { EdgeRouterPeers } from '../service.ts';
+import type { Outbox } from '../usage/outbox.ts';
 import type { RequestLogEntry } from '../usage/request-log.ts';
-import type { RecorderPeers } from '../usage/usage-recorder.ts';
 
 /** A request on its way through the edge. */
 export interface RequestContext {
@@ -36,9 +36,9 @@ export interface AdmittedRequest extends RequestContext {
 export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapters' | 'usageQuery'> {
   readonly config: EdgeRouterConfig;
   readonly clock: Clock;
-  readonly limiter: Pick<OutageTolerantLimiter, 'admit' | 'peek'>;
+  readonly limiter: OutageTolerantLimiter;
   readonly leases: Leases;
-  readonly recording: RecorderPeers;
+  readonly outbox: Outbox;
 }
 
 /** Answers a request, or throws a GatewayError for the server to render. */

@@ -39,7 +39,7 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
   trace.onModel(model);
   const recorder = new UsageRecorder(
     { requestId, principal, admission, endpoint: route.path, bodyBytes: body.source.length },
-    peers.recording,
+    peers,
   );
   // Adapters that splice the body need not look for its members again; a chat request is parsed as a whole anyway.
   const isPassedOn = dialect !== Dialect.CHAT_COMPLETIONS && body.members.length <= maxPassedOnMembers;

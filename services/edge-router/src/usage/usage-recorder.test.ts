@@ -21,7 +21,7 @@ function setUp(limits: Principal['limits'] = { requestsPerMinute: 1, tokensPerDa
       close: (requestId: string) => void lines.push(`close ${requestId}`),
       finish: async (event: UsageRecorded) => void finals.push(event),
     },
-    charger: { charge: async (charge: Charge) => void charges.push(charge) },
+    limiter: { charge: async (charge: Charge) => void charges.push(charge) },
   } satisfies RecorderPeers;
   const principal: Principal = { tokenId: 't1', caller: 'c', kind: 'service', label: 'ci', limits };
   const admission = { admittedAtMs: 1_000, localDay: '2026-11-20', headers: {} };

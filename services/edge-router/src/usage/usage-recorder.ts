@@ -10,7 +10,7 @@ import type { Outbox } from './outbox.ts';
 
 export interface RecorderPeers {
   readonly outbox: Pick<Outbox, 'open' | 'close' | 'finish'>;
-  readonly charger: Pick<OutageTolerantLimiter, 'charge'>;
+  readonly limiter: Pick<OutageTolerantLimiter, 'charge'>;
 }
 
 export interface RecordedRequest {
@@ -127,7 +127,7 @@ export class UsageRecorder {
     if (principal.limits.tokensPerDay === undefined) return;
     const { key } = limiterTerms(principal);
     const tokens = Number(inputTokens + outputTokens);
-    await this.#peers.charger.charge({ key, requestId, localDay: admission.localDay, tokens });
+    await this.#peers.limiter.charge({ key, requestId, localDay: admission.localDay, tokens });
   }
 
   #take({ inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated }: Usage): UsageRecorded {
