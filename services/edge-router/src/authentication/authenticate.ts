@@ -58,7 +58,7 @@ export function toPrincipal({ tokenId, kind, label, limits }: Token): Principal 
   };
 }
 
-/** A token's opaque key for services that tell callers apart and need not know who they are. */
+/** A token's opaque key for services that distinguish callers and need not know who they are. */
 export function callerKey(tokenId: string): string {
   return hash('sha256', `caller\n${tokenId}`, 'base64url').slice(0, keyLength);
 }
