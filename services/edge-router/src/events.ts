@@ -1,5 +1,6 @@
 import type { GatewayError } from '@gateway/errors';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { durationBucketsSeconds, type Logger, type Metrics } from '@gateway/telemetry';
 import { isPlainSuccess, toLogFields } from './usage/request-log.ts';
 
@@ -86,4 +87,66 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
 /** Requests without a token of ours come from anybody, and as many as they like. */
 function isWorthALine(request: RequestLogged): boolean {
   return request.tokenId !== '' && !isPlainSuccess(request);
+}
+
+export type OutboxEvents = ReturnType<typeof createOutboxEvents>;
+
+interface OutboxBacklog {
+  /** Finished requests of this process that the ledger has not confirmed. */
+  readonly events: number;
+  /** How long the oldest of them has waited; 0 when none waits. */
+  readonly oldestSeconds: number;
+  /** Size of all files in the folder. */
+  readonly bytes: number;
+}
+
+/** Metrics of the outbox; `onFault` gets what went wrong, for the log. */
+export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 'delivery', fault: unknown) => void) {
+  const gauge = (name: string, help: string) => metrics.gauge({ name: `gateway_edge_outbox_${name}`, help });
+  const counter = (name: string, help: string) => metrics.counter({ name: `gateway_edge_outbox_${name}`, help });
+  const backlogEvents = gauge('backlog_events', 'Usage and log entries of requests that the ledger has not confirmed.');
+  const backlogBytes = gauge('backlog_bytes', 'Size of the outbox on disk, with what dead processes left.');
+  const oldest = gauge('oldest_event_seconds', 'Age of the oldest usage that the ledger has not confirmed.');
+  const writeErrors = counter(
+    'write_errors_total',
+    'Failures to write to the outbox; usage then waits in memory only.',
+  );
+  const lost = counter(
+    'lost_events_total',
+    'Events dropped because neither disk nor memory had room: never in the ledger.',
+  );
+  const damaged = counter('damaged_total', 'Files that could not be read and were set aside, and single rows.');
+  let isLosing = false;
+
+  return {
+    /** It is repeated. */
+    deliveryFailed: (fault: unknown) => onFault('delivery', fault),
+    /** Something else failed behind the requests, and is tried again. */
+    faulted: (fault: unknown) => onFault('outbox', fault),
+    /** The disk took nothing: usage waits in memory. */
+    writeFailed(fault: unknown): void {
+      writeErrors.inc();
+      onFault('outbox', fault);
+    },
+    /** A file can't be read, or so many rows of it. */
+    damaged(path: string, rows: number | undefined): void {
+      damaged.inc(rows ?? 1);
+      const what =
+        rows === undefined ? `${path} can't be read and is set aside` : `${path}: ${rows} rows can't be read`;
+      onFault('outbox', new Error(what));
+    },
+    /** An event that neither disk nor memory had room for: it will not be in the ledger. */
+    lost(_event: UsageRecorded): void {
+      lost.inc();
+      // Once: there may be hundreds a second.
+      if (!isLosing) onFault('outbox', new Error('usage is lost: the outbox can not be written, and memory is full'));
+      isLosing = true;
+    },
+    backlog({ events, bytes, oldestSeconds }: OutboxBacklog): void {
+      isLosing = false;
+      backlogEvents.set(events);
+      backlogBytes.set(bytes);
+      oldest.set(oldestSeconds);
+    },
+  };
 }

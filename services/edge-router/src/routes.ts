@@ -1,9 +1,8 @@
 import type { AuthHeader } from './authentication/authenticate.ts';
 import type { BodyLimits } from './body/read-body.ts';
 import { chatCompletions } from './endpoints/chat-completions.ts';
-import { countTokens } from './endpoints/count-tokens.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
-import { messages } from './endpoints/messages.ts';
+import { countTokens, messages } from './endpoints/messages.ts';
 import { models } from './endpoints/models.ts';
 import { responses } from './endpoints/responses.ts';
 import { usage } from './endpoints/usage.ts';

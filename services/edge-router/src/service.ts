@@ -10,19 +10,15 @@ import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { FallbackLimiter } from './admission/fallback-limiter.ts';
 import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
-import { AttemptReporter } from './attempts/attempt-reporter.ts';
-import { LeaseRenewals } from './attempts/lease-renewals.ts';
-import { toPrincipal } from './authentication/principal.ts';
-import { TokenCache } from './authentication/token-cache.ts';
-import { watchTokenChanges } from './authentication/watch-token-changes.ts';
+import { Leases } from './attempts/leases.ts';
+import { toPrincipal } from './authentication/authenticate.ts';
+import { TokenCache, watchTokenChanges } from './authentication/token-cache.ts';
 import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
-import { createEvents } from './events.ts';
+import { createEvents, createOutboxEvents } from './events.ts';
 import { createApp } from './http/app.ts';
 import { HttpServer } from './http/server.ts';
 import { routes } from './routes.ts';
-import { DayBudgetCharger } from './usage/day-budget-charger.ts';
 import { Outbox, type UsageSink } from './usage/outbox.ts';
-import { createOutboxEvents } from './usage/outbox-events.ts';
 import { RequestLog } from './usage/request-log.ts';
 
 /** The services that the edge calls. It never learns whether they are in its process. */
@@ -61,11 +57,10 @@ export async function createEdgeRouterService(
       memoryEvents: config.outboxMemoryEvents,
     }),
   );
-  const fallback = new FallbackLimiter(clock);
   const limiter = stack.use(
     new OutageTolerantLimiter({
       limiter: peers.limiter,
-      fallback,
+      fallback: new FallbackLimiter(clock),
       clock,
       events,
       timeoutMs: rpcTimeoutMs,
@@ -73,22 +68,12 @@ export async function createEdgeRouterService(
       localMaxMs: config.limiterLocalMaxMs,
     }),
   );
-  const charger = stack.use(
-    new DayBudgetCharger({
-      limiter: peers.limiter,
-      totals: fallback,
-      timeoutMs: rpcTimeoutMs,
-      onFault: (fault, requestId) => events.faulted('charge', fault, requestId),
-    }),
-  );
-  const reporter = stack.use(
-    new AttemptReporter({ broker: peers.broker, timeoutMs: rpcTimeoutMs, onGivenUp: events.reportGivenUp }),
-  );
-  const renewals = stack.use(
-    new LeaseRenewals({
+  const leases = stack.use(
+    new Leases({
       broker: peers.broker,
       timeoutMs: rpcTimeoutMs,
-      onFault: (fault) => events.faulted('renewal', fault),
+      onGivenUp: events.reportGivenUp,
+      onRenewalFault: (fault) => events.faulted('renewal', fault),
     }),
   );
   const tokens = new TokenCache({
@@ -104,16 +89,12 @@ export async function createEdgeRouterService(
     tokens,
     events,
     requestLog: new RequestLog(outbox, runtime.metrics, clock),
-    admission: { limiter, clock },
-    endpoints: {
-      ...peers,
-      limiter,
-      config,
-      clock,
-      reporter,
-      renewals,
-      recording: { outbox, charger },
-    },
+    ...peers,
+    limiter,
+    config,
+    clock,
+    leases,
+    outbox,
   });
   const server = new HttpServer(app, config, events.clientStalled);
   stack.defer(() => server.drain(0));

@@ -11,7 +11,7 @@ import {
 } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AdmitRequestSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Clock, localDayOf } from '@gateway/time';
-import type { Principal } from '../authentication/principal.ts';
+import type { Principal } from '../authentication/authenticate.ts';
 import type { OutageTolerantLimiter } from './outage-tolerant-limiter.ts';
 
 export interface Admission {

@@ -34,6 +34,15 @@ export interface OwnAdmission {
   readonly atMs: number;
 }
 
+/** What this edge knows of a key. */
+interface KnownKey {
+  /** When requests of the last minute were admitted, the oldest first. */
+  atMs: number[];
+  localDay: string;
+  /** On that day. */
+  usedTokens: number;
+}
+
 /**
  * Decides for the time in which the limiter does not answer. It knows what went through this edge in the last minute, with
  * or without the limiter, and what was used of each day budget as far as this edge has heard. Of the requests per minute it admits
@@ -50,51 +59,52 @@ export class FallbackLimiter {
 
   decide({ key, requestId, limits = {}, costKind }: Check, place: ReplicaPlace): Decision {
     const nowMs = this.#clock.nowMs();
-    const known = this.#open(key, nowMs);
-    const { requestsPerMinute: limit, tokensPerDay } = limits;
-    const isOverBudget =
-      tokensPerDay !== undefined &&
-      costKind !== CostKind.REQUEST_ONLY &&
-      known.usedTokensOn(localDayOf(nowMs)) >= Number(tokensPerDay);
-    const isOverWindow = limit !== undefined && known.atMs.length >= shareOf(limit, place);
-    if (!isOverBudget && !isOverWindow && limit !== undefined) {
-      known.atMs.push(nowMs);
-      this.#notHandedOver.push({ key, requestId, atMs: nowMs });
-    }
-    const status = statusOf(known, limits, place, nowMs);
+    const before = this.peek({ key, limits }, place);
+    const isOverWindow = before.requests?.remaining === 0;
+    const isOverBudget = before.tokens?.remaining === 0n && costKind !== CostKind.REQUEST_ONLY;
     const refusals = [
-      ...(isOverWindow ? [refusalOf(LimitName.REQUESTS_PER_MINUTE, status.requests?.resetsAt)] : []),
-      ...(isOverBudget ? [refusalOf(LimitName.TOKENS_PER_DAY, status.tokens?.resetsAt)] : []),
+      ...(isOverWindow ? [refusalOf(LimitName.REQUESTS_PER_MINUTE, before.requests?.resetsAt)] : []),
+      ...(isOverBudget ? [refusalOf(LimitName.TOKENS_PER_DAY, before.tokens?.resetsAt)] : []),
     ];
     // The limit that can be met last is the one to name.
-    const [refusal] = refusals.sort((one, other) => secondsOf(other.retryAt) - secondsOf(one.retryAt));
-    return { status, refusal };
+    const [refusal] = refusals.sort((one, other) => secondsOf(other) - secondsOf(one));
+    if (refusal !== undefined || before.requests === undefined) return { status: before, refusal };
+    this.#open(key).atMs.push(nowMs);
+    this.#notHandedOver.push({ key, requestId, atMs: nowMs });
+    return { status: this.peek({ key, limits }, place), refusal };
   }
 
-  /** Reads what `decide` goes by, and changes nothing. */
+  /** Reads what `decide` goes by, and changes nothing. The limits are still the token's, what remains of them is of this edge's share. */
   peek({ key, limits = {} }: Pick<Check, 'key' | 'limits'>, place: ReplicaPlace): LimitStatus {
     const nowMs = this.#clock.nowMs();
-    return statusOf(this.#open(key, nowMs), limits, place, nowMs);
+    const known = this.#open(key);
+    const { requestsPerMinute, tokensPerDay } = limits;
+    return create(LimitStatusSchema, {
+      localDay: localDayOf(nowMs),
+      degraded: true,
+      ...(requestsPerMinute === undefined ? {} : { requests: windowOf(known, requestsPerMinute, place, nowMs) }),
+      ...(tokensPerDay === undefined ? {} : { tokens: budgetOf(known, tokensPerDay, nowMs) }),
+    });
   }
 
   /** The limiter decided: what it admitted is remembered, and what it says of the day budget. */
   noteDecision({ key }: Pick<Check, 'key'>, { status, refusal }: Decision): void {
-    const nowMs = this.#clock.nowMs();
-    const known = this.#open(key, nowMs);
-    if (refusal === undefined && status?.requests !== undefined) known.atMs.push(nowMs);
+    if (refusal === undefined && status?.requests !== undefined) this.#open(key).atMs.push(this.#clock.nowMs());
     const { tokens, localDay = '' } = status ?? {};
-    if (tokens !== undefined) known.noteTotal(localDay, Number(tokens.limit - tokens.remaining));
+    if (tokens !== undefined) this.noteTotal(key, localDay, Number(tokens.limit - tokens.remaining));
   }
 
-  /** The limiter took a charge: so much was used on that day. */
+  /** So much was used on that day. Answers overtake each other; a total grows. */
   noteTotal(key: string, localDay: string, usedTokens: number): void {
-    this.#open(key, this.#clock.nowMs()).noteTotal(localDay, usedTokens);
+    const known = this.#open(key);
+    if (localDay < known.localDay) return;
+    known.usedTokens = Math.max(usedOn(localDay, known), usedTokens);
+    known.localDay = localDay;
   }
 
   /** A charge has to wait for the limiter. */
   noteUncharged(key: string, localDay: string, tokens: number): void {
-    const known = this.#open(key, this.#clock.nowMs());
-    known.noteTotal(localDay, known.usedTokensOn(localDay) + tokens);
+    this.noteTotal(key, localDay, usedOn(localDay, this.#open(key)) + tokens);
   }
 
   /** What was admitted here in the last minute and the limiter does not know yet. */
@@ -110,10 +120,11 @@ export class FallbackLimiter {
   }
 
   /** The key without what is a minute old. */
-  #open(key: string, nowMs: number): KnownKey {
-    const known = this.#keys.get(key) ?? new KnownKey();
+  #open(key: string): KnownKey {
+    const known = this.#keys.get(key) ?? { atMs: [], localDay: '', usedTokens: 0 };
     this.#keys.set(key, known);
-    while ((known.atMs[0] ?? Number.POSITIVE_INFINITY) <= nowMs - windowMs) known.atMs.shift();
+    const oldestMs = this.#clock.nowMs() - windowMs;
+    while ((known.atMs[0] ?? Number.POSITIVE_INFINITY) <= oldestMs) known.atMs.shift();
     return known;
   }
 }
@@ -122,33 +133,8 @@ const windowMs = 60_000;
 /** Beyond it the keys that were used least recently begin anew. */
 const maxKeys = 10_000;
 
-class KnownKey {
-  /** When requests of the last minute were admitted, the oldest first. */
-  readonly atMs: number[] = [];
-  #localDay = '';
-  #usedTokens = 0;
-
-  usedTokensOn(localDay: string): number {
-    return localDay === this.#localDay ? this.#usedTokens : 0;
-  }
-
-  /** Answers overtake each other; a total grows. */
-  noteTotal(localDay: string, usedTokens: number): void {
-    if (localDay < this.#localDay) return;
-    this.#usedTokens = Math.max(this.usedTokensOn(localDay), usedTokens);
-    this.#localDay = localDay;
-  }
-}
-
-/** The limits are still the token's, what remains of them is of this edge's share. */
-function statusOf(known: KnownKey, limits: CheckedLimits, place: ReplicaPlace, nowMs: number): LimitStatus {
-  const { requestsPerMinute, tokensPerDay } = limits;
-  return create(LimitStatusSchema, {
-    localDay: localDayOf(nowMs),
-    degraded: true,
-    ...(requestsPerMinute === undefined ? {} : { requests: windowOf(known, requestsPerMinute, place, nowMs) }),
-    ...(tokensPerDay === undefined ? {} : { tokens: budgetOf(known, tokensPerDay, nowMs) }),
-  });
+function usedOn(day: string, { localDay, usedTokens }: KnownKey): number {
+  return day === localDay ? usedTokens : 0;
 }
 
 function windowOf({ atMs }: KnownKey, limit: number, place: ReplicaPlace, nowMs: number) {
@@ -166,7 +152,7 @@ function windowOf({ atMs }: KnownKey, limit: number, place: ReplicaPlace, nowMs:
 }
 
 function budgetOf(known: KnownKey, limit: bigint, nowMs: number) {
-  const used = BigInt(known.usedTokensOn(localDayOf(nowMs)));
+  const used = BigInt(usedOn(localDayOf(nowMs), known));
   const resetsAt = timestampFromMs(nextLocalMidnightMs(nowMs));
   return { limit, remaining: used < limit ? limit - used : 0n, resetsAt };
 }
@@ -175,6 +161,6 @@ function refusalOf(limit: LimitName, retryAt: Timestamp | undefined): Refusal {
   return create(RefusalSchema, { limit, ...(retryAt === undefined ? {} : { retryAt }) });
 }
 
-function secondsOf(at: Timestamp | undefined): number {
-  return Number(at?.seconds ?? 0n);
+function secondsOf({ retryAt }: Refusal): number {
+  return Number(retryAt?.seconds ?? 0n);
 }

@@ -39,7 +39,7 @@ describe('an edge whose limiter goes away', () => {
   let handedOver: Admission[];
   let replicas: number | undefined;
   let beforeHeartbeat: () => Promise<void> | undefined;
-  const events = { limiterAway: vi.fn(), limiterBack: vi.fn(), admittedLocally: vi.fn() };
+  const events = { limiterAway: vi.fn(), limiterBack: vi.fn(), admittedLocally: vi.fn(), faulted: vi.fn() };
 
   const open = (options: Partial<OutageTolerantLimiterOptions> = {}) =>
     new OutageTolerantLimiter({
@@ -51,6 +51,7 @@ describe('an edge whose limiter goes away', () => {
           if (away !== undefined) throw away;
           return admitted();
         },
+        settle: async () => expect.fail('not expected here'),
         async peek() {
           if (away !== undefined) throw away;
           return create(PeekResponseSchema, { status: { requests: { limit: 4, remaining: 3 } } });
@@ -130,6 +131,7 @@ describe('an edge whose limiter goes away', () => {
     const refusing = open({
       limiter: {
         admit: () => Promise.reject(new GatewayError('internal_error', 'closed')),
+        settle: async () => expect.fail('not expected here'),
         peek: () => Promise.reject(new GatewayError('internal_error', 'closed')),
         heartbeat: async () => create(HeartbeatResponseSchema, { replicas: 1 }),
       },

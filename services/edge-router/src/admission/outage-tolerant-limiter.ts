@@ -6,27 +6,32 @@ import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
+import type { RequestEvents } from '../events.ts';
 import type { Check, Decision, FallbackLimiter, OwnAdmission } from './fallback-limiter.ts';
 
 export interface OutageTolerantLimiterOptions {
-  readonly limiter: Pick<Client<typeof LimiterService>, 'admit' | 'heartbeat' | 'peek'>;
+  readonly limiter: Pick<Client<typeof LimiterService>, 'admit' | 'heartbeat' | 'peek' | 'settle'>;
   /** Decides while the limiter does not answer. */
   readonly fallback: FallbackLimiter;
   readonly clock: Clock;
-  readonly events: OutageEvents;
+  readonly events: Pick<RequestEvents, 'limiterAway' | 'limiterBack' | 'admittedLocally' | 'faulted'>;
   /** Of one question, its repetition included. */
   readonly timeoutMs: number;
   /** What happens while the limiter is away: decide alone, or fail. */
   readonly failureMode: 'local' | 'closed';
   /** How long one outage may be bridged; then it fails as `closed`. */
   readonly localMaxMs: number;
+  /** Pause between offers of charges that were not taken. Default: 1 s. */
+  readonly retryMs?: number;
 }
 
-export interface OutageEvents {
-  readonly limiterAway: (fault: unknown) => void;
-  readonly limiterBack: (awayMs: number) => void;
-  /** This edge decided alone. */
-  readonly admittedLocally: () => void;
+export interface Charge {
+  /** The limiter's key of the token. */
+  readonly key: string;
+  readonly requestId: string;
+  /** The day on which the request was admitted. */
+  readonly localDay: string;
+  readonly tokens: number;
 }
 
 interface Outage {
@@ -51,6 +56,10 @@ export class OutageTolerantLimiter implements AsyncDisposable {
   #recovering: Promise<void> | undefined;
   /** While the limiter is handed over the last of what it does not know. */
   #handingOverRest: Promise<boolean> | undefined;
+
+  /** Charges that the limiter has not taken, the oldest first. */
+  readonly #uncharged: Charge[] = [];
+  #charging: Promise<void> | undefined;
 
   constructor(options: OutageTolerantLimiterOptions) {
     this.#options = options;
@@ -80,10 +89,53 @@ export class OutageTolerantLimiter implements AsyncDisposable {
     return answer === undefined ? fallback.peek(check, this.#placeForDeciding()) : answer.status;
   }
 
+  /**
+   * Charges a finished request to the day budget. Resolves when the next request sees that, or when it has to wait for the limiter: what
+   * was not taken is offered again under the same id. Never rejects.
+   */
+  async charge(charge: Charge): Promise<void> {
+    const { events, fallback } = this.#options;
+    try {
+      await this.#settle(charge);
+    } catch (fault) {
+      events.faulted('charge', fault, charge.requestId);
+      fallback.noteUncharged(charge.key, charge.localDay, charge.tokens);
+      if (this.#uncharged.length >= maxUncharged) this.#uncharged.shift();
+      this.#uncharged.push(charge);
+      this.#charging ??= this.#chargeRest().finally(() => {
+        this.#charging = undefined;
+      });
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#heartbeats);
     this.#stop.abort();
-    await this.#recovering;
+    await Promise.all([this.#recovering, this.#charging]);
+  }
+
+  async #settle({ key, requestId, localDay, tokens }: Charge): Promise<void> {
+    const { limiter, timeoutMs, fallback } = this.#options;
+    const { usedTokens } = await limiter.settle({ key, requestId, localDay, tokens: BigInt(tokens) }, { timeoutMs });
+    fallback.noteTotal(key, localDay, Number(usedTokens));
+  }
+
+  /** Offers the waiting charges in their order, after each failure again after a pause. */
+  async #chargeRest(): Promise<void> {
+    const { retryMs = 1_000, events } = this.#options;
+    const { signal } = this.#stop;
+    const pause = () => sleep(retryMs, undefined, { signal }).catch(() => undefined);
+    await pause();
+    for (let next = this.#uncharged[0]; next !== undefined && !signal.aborted; next = this.#uncharged[0]) {
+      try {
+        await this.#settle(next);
+        // The oldest may have been dropped meanwhile.
+        if (this.#uncharged[0] === next) this.#uncharged.shift();
+      } catch (fault) {
+        events.faulted('charge', fault, next.requestId);
+        await pause();
+      }
+    }
   }
 
   async #askUnlessAway(check: Check): Promise<Decision | undefined> {
@@ -190,3 +242,5 @@ export class OutageTolerantLimiter implements AsyncDisposable {
 /** How often a limiter that is away is asked. */
 const probeEveryMs = 50;
 const mostInOneHeartbeat = 1_000;
+/** Beyond this the oldest are dropped: the limiter reloads its counters from the ledger when it lost them. */
+const maxUncharged = 100_000;

@@ -11,10 +11,10 @@ import { PoolBrokerService, type ReportRequest } from '@gateway/proto/pool/v1/po
 import { directClient, serviceRoute } from '@gateway/rpc';
 import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { requestFrames } from '../endpoints/generate.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
-import { requestFrames } from './answer-frames.ts';
 import { attemptUntilAnswering } from './attempt-loop.ts';
-import { AttemptReporter } from './attempt-reporter.ts';
+import { Leases } from './leases.ts';
 
 const lease = create(LeaseSchema, { leaseId: 'l', accountId: 'a', format: ProviderFormat.RESPONSES, model: 'm' });
 
@@ -83,8 +83,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
     },
     {
       broker,
-      reporter: new AttemptReporter({ broker, timeoutMs: 1_000, onGivenUp: refuse }),
-      renewals: { keep: () => undefined },
+      leases: new Leases({ broker, timeoutMs: 1_000, onGivenUp: refuse, onRenewalFault: refuse }),
       config: { rpcTimeoutMs: 1_000 },
     },
   );

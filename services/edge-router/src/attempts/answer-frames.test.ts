@@ -4,10 +4,11 @@ import { ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
+import { requestFrames } from '../endpoints/generate.ts';
 import { ClientLeft } from '../http/respond.ts';
 import { ScriptedCall, type ScriptedCallOptions, type ScriptedFrame } from './__fixtures__/scripted-call.ts';
-import { answerFrames, requestFrames } from './answer-frames.ts';
 import { AnswerTooLongError } from './attempt-errors.ts';
+import { answerFrames } from './attempt-loop.ts';
 
 const head: ScriptedFrame = { head: { status: 200 }, body: new Uint8Array([1]) };
 const last: ScriptedFrame = { body: new Uint8Array([3]), outcome: { attempt: { result: AttemptResult.SUCCEEDED } } };

@@ -21,11 +21,11 @@ import {
 import { AttemptGivenUp, NoAccountCause } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
+import { requestFrames } from '../endpoints/generate.ts';
 import { ClientLeft } from '../http/respond.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
-import { requestFrames } from './answer-frames.ts';
 import { type AttemptPlan, attemptUntilAnswering } from './attempt-loop.ts';
-import { AttemptReporter } from './attempt-reporter.ts';
+import { Leases } from './leases.ts';
 
 type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
 /** Functions are called for each attempt. */
@@ -110,7 +110,7 @@ function setUp(
   const bodyBytes = 600_000;
   const client = new AbortController();
   const brokerClient = directClient(serviceRoute(PoolBrokerService, broker));
-  const reporter = new AttemptReporter({ broker: brokerClient, timeoutMs: 1_000, onGivenUp: refuse });
+  const leases = new Leases({ broker: brokerClient, timeoutMs: 1_000, onGivenUp: refuse, onRenewalFault: refuse });
   const trace = new RequestLogEntry({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
   const recorded: string[] = [];
   const recorder: AttemptPlan['recorder'] = {
@@ -137,7 +137,7 @@ function setUp(
           return adapter.execute(requestFrames(head, new BufferList([new Uint8Array(bodyBytes)])), { signal });
         },
       },
-      { broker: brokerClient, reporter, renewals: { keep: () => undefined }, config: { rpcTimeoutMs: 1_000 } },
+      { broker: brokerClient, leases, config: { rpcTimeoutMs: 1_000 } },
     );
   const answer = async () => {
     const end = await run();

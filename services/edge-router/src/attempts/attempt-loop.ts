@@ -16,7 +16,6 @@ import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { RequestLogEntry } from '../usage/request-log.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
-import { type AnswerFrames, answerFrames } from './answer-frames.ts';
 import {
   AnswerTooLongError,
   mayBeShown,
@@ -25,8 +24,7 @@ import {
   outOfReach,
   poolExhausted,
 } from './attempt-errors.ts';
-import type { AttemptReporter } from './attempt-reporter.ts';
-import type { LeaseRenewals } from './lease-renewals.ts';
+import type { Leases } from './leases.ts';
 
 export interface AttemptPlan {
   readonly requestId: string;
@@ -46,10 +44,7 @@ export interface AttemptPlan {
   readonly execute: (lease: Lease, signal: AbortSignal) => AsyncIterable<ExecuteResponse>;
   /** Records what attempts use until one is answering. Absent: nothing is used. */
   readonly recorder?: Pick<UsageRecorder, 'onLease' | 'onSent' | 'onUsage' | 'onAttemptFailed'>;
-  readonly trace: Pick<
-    RequestLogEntry,
-    'onAsking' | 'onAcquired' | 'onBrokerAway' | 'onAnswering' | 'onAmended' | 'onAttemptEnded'
-  >;
+  readonly trace: RequestLogEntry;
 }
 
 export type AttemptsEnd = Answering | AttemptsFailed;
@@ -85,8 +80,7 @@ export interface FailedAttempt {
 
 export interface AttemptPeers {
   readonly broker: Client<typeof PoolBrokerService>;
-  readonly reporter: Pick<AttemptReporter, 'report'>;
-  readonly renewals: Pick<LeaseRenewals, 'keep'>;
+  readonly leases: Pick<Leases, 'keep' | 'report'>;
   readonly config: Pick<EdgeRouterConfig, 'rpcTimeoutMs'>;
 }
 
@@ -107,17 +101,14 @@ export function attemptOutcome(result: AttemptResult): AttemptOutcome {
   return create(AttemptOutcomeSchema, { result });
 }
 
-/** The adapter itself could not be reached: no other account of its format can help. */
-interface AdapterAway {
-  readonly kind: 'adapter_away';
-  /** True when the connection to it broke or could not be made, so that another replica of it may serve. */
-  readonly isGone: boolean;
-}
-
-/** A format that can't be asked what the client asks; another one may. */
-interface RefusedAttempt {
-  readonly kind: 'refused';
-  readonly error: GatewayError;
+/** No other account of the lease's format can help; another format may. */
+interface FormatFailed {
+  readonly kind: 'format_failed';
+  readonly givenUp: AttemptGivenUp;
+  /** The format can't be asked what the client asks. */
+  readonly refusal?: GatewayError;
+  /** The connection to the adapter broke or could not be made, so that another replica of it may serve. */
+  readonly isGone?: boolean;
 }
 
 class AttemptLoop {
@@ -194,29 +185,28 @@ class AttemptLoop {
   }
 
   /** Throws what is final for the request, once the lease is free. */
-  async #attempt(lease: Lease): Promise<Answering | FailedAttempt | AdapterAway | RefusedAttempt> {
+  async #attempt(lease: Lease): Promise<Answering | FailedAttempt | FormatFailed> {
     const { allowCandidateFailover, faultOf, signal, trace } = this.#plan;
     try {
       const result = await this.#untilHead(lease);
       // Nothing has begun for the client, and another replica may be there: the call goes to that one.
-      return result.kind === 'adapter_away' && result.isGone ? await this.#untilHead(lease) : result;
+      return result.kind === 'format_failed' && result.isGone ? await this.#untilHead(lease) : result;
     } catch (thrown) {
-      const fault = isRefusal(thrown) ? faultOf?.() : undefined;
-      if (allowCandidateFailover && isRefusal(thrown) && fault === undefined) return { kind: 'refused', error: thrown };
-      trace.onAttemptEnded(
-        cancelledOutcome,
-        isRefusal(thrown) ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal),
-      );
+      const refusal = isRefusal(thrown) ? thrown : undefined;
+      const fault = refusal && faultOf?.();
+      const givenUp = refusal ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal);
+      if (allowCandidateFailover && refusal && fault === undefined) return { kind: 'format_failed', givenUp, refusal };
+      trace.onAttemptEnded(cancelledOutcome, givenUp);
       await this.#report(create(AttemptSchema, { lease, outcome: cancelledOutcome }));
       throw fault ?? thrown;
     }
   }
 
   /** Sends the request and reads up to the first frame that decides: a head, or an outcome without one. */
-  async #untilHead(lease: Lease): Promise<Answering | FailedAttempt | AdapterAway> {
+  async #untilHead(lease: Lease): Promise<Answering | FailedAttempt | FormatFailed> {
     const { requestId, execute, signal, recorder } = this.#plan;
     recorder?.onLease(lease);
-    this.#peers.renewals.keep(requestId, lease);
+    this.#peers.leases.keep(requestId, lease);
     const call = new AbortController();
     const frames = answerFrames(
       { frames: execute(lease, call.signal), abort: () => call.abort(), isRecorded: recorder !== undefined },
@@ -236,11 +226,12 @@ class AttemptLoop {
     } catch (thrown) {
       if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
       recorder?.onAttemptFailed();
-      return { kind: 'adapter_away', isGone: thrown.status === 'unavailable' };
+      const isGone = thrown.status === 'unavailable';
+      return { kind: 'format_failed', givenUp: AttemptGivenUp.ADAPTER_AWAY, isGone };
     }
   }
 
-  #note(result: FailedAttempt | RefusedAttempt | AdapterAway, lease: Lease): Attempt {
+  #note(result: FailedAttempt | FormatFailed, lease: Lease): Attempt {
     const { trace } = this.#plan;
     if (result.kind === 'failed') {
       if (mayBeShown(result.outcome)) this.#last = result;
@@ -248,10 +239,9 @@ class AttemptLoop {
       trace.onAttemptEnded(result.outcome);
       return create(AttemptSchema, { lease, outcome: result.outcome });
     }
-    if (result.kind === 'refused') this.#refusal ??= result.error;
+    this.#refusal ??= result.refusal;
     this.#formats = this.#formats.filter((format) => format !== lease.format);
-    const givenUp = result.kind === 'refused' ? AttemptGivenUp.NOT_EXPRESSIBLE : AttemptGivenUp.ADAPTER_AWAY;
-    trace.onAttemptEnded(cancelledOutcome, givenUp);
+    trace.onAttemptEnded(cancelledOutcome, result.givenUp);
     return create(AttemptSchema, { lease, outcome: cancelledOutcome });
   }
 
@@ -261,7 +251,7 @@ class AttemptLoop {
 
   #report(attempt: Attempt): Promise<void> {
     const { requestId, affinityKey } = this.#plan;
-    return this.#peers.reporter.report({ requestId, affinityKey, attempt });
+    return this.#peers.leases.report({ requestId, affinityKey, attempt });
   }
 
   #failed(error: GatewayError): AttemptsFailed {
@@ -298,3 +288,49 @@ function failedAttempt({ attempt, error, upstreamAnswer, amended }: Partial<Exec
 function isRefusal(thrown: unknown): thrown is GatewayError {
   return thrown instanceof GatewayError && (thrown.code === 'invalid_request' || thrown.code === 'unsupported_content');
 }
+
+/** The frames of one attempt, as its reader takes them. The one with an outcome is the last. Throws when none comes. */
+export type AnswerFrames = AsyncGenerator<ExecuteResponse, undefined>;
+
+/** A call of an adapter, which aborting ends. It begins with its first frame. */
+export interface AdapterCall {
+  readonly frames: AsyncIterable<ExecuteResponse>;
+  readonly abort: () => void;
+  /** It is recorded whether the request was sent. */
+  readonly isRecorded: boolean;
+}
+
+/**
+ * Reads a call of an adapter. It ends when its reader returns, and when `client` aborts: at once, but for one case. Before it is
+ * known that the request was sent, the adapter has a little time to say so: what the provider was asked must be recorded, and what
+ * it was not must not.
+ */
+export async function* answerFrames(call: AdapterCall, client: AbortSignal): AnswerFrames {
+  client.throwIfAborted();
+  let isSent = !call.isRecorded;
+  let patience: NodeJS.Timeout | undefined;
+  const onLeave = () => {
+    if (isSent) call.abort();
+    else patience = setTimeout(call.abort, adapterAnswersWithinMs);
+  };
+  client.addEventListener('abort', onLeave, { once: true });
+  try {
+    for await (const frame of call.frames) {
+      isSent = true;
+      if (client.aborted) call.abort();
+      yield frame;
+      if (frame.outcome !== undefined) return;
+    }
+    throw new RpcError('internal', 'The adapter ended its answer without an outcome.');
+  } catch (thrown) {
+    // The call's own deadline is how long an answer may last.
+    const isTooLong = thrown instanceof RpcError && thrown.status === 'deadline_exceeded';
+    throw isTooLong ? new AnswerTooLongError(thrown) : thrown;
+  } finally {
+    clearTimeout(patience);
+    client.removeEventListener('abort', onLeave);
+  }
+}
+
+/** Its word is under way for much less, on a machine that is not overloaded. */
+const adapterAnswersWithinMs = 500;

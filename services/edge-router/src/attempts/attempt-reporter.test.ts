@@ -3,9 +3,9 @@ import { AttemptSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService, type ReportRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
-import { type AttemptReport, AttemptReporter, type AttemptReporterOptions } from './attempt-reporter.ts';
+import { type AttemptReport, Leases, type LeasesOptions } from './leases.ts';
 
-function setUp(options: Partial<AttemptReporterOptions> = {}) {
+function setUp(options: Partial<LeasesOptions> = {}) {
   const tried: string[] = [];
   const taken: string[] = [];
   const givenUp: string[] = [];
@@ -34,7 +34,14 @@ function setUp(options: Partial<AttemptReporterOptions> = {}) {
     }),
   );
   const onGivenUp = (_fault: unknown, requestId: string) => givenUp.push(requestId);
-  const reporter = new AttemptReporter({ broker, timeoutMs: 1_000, onGivenUp, pausesMs: [5, 5], ...options });
+  const reporter = new Leases({
+    broker,
+    timeoutMs: 1_000,
+    onGivenUp,
+    onRenewalFault: refuse,
+    pausesMs: [5, 5],
+    ...options,
+  });
   return { reporter, tried, taken, givenUp, state };
 }
 
@@ -44,7 +51,7 @@ function endOf(requestId: string): AttemptReport {
 
 const forever = 1_000_000;
 
-describe('AttemptReporter', () => {
+describe('the report of how an attempt ended', () => {
   it('has informed the broker when it resolves', async () => {
     const { reporter, taken } = setUp();
     await reporter.report(endOf('r1'));

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { LeaseRenewals } from './lease-renewals.ts';
+import { Leases } from './leases.ts';
 
 const lease = (leaseId: string, ttlSeconds = 30) =>
   create(LeaseSchema, { leaseId, accountId: 'p/a', pool: 'p', model: 'm', provider: 'x', ttlSeconds });
@@ -10,8 +10,9 @@ function setUp(fault?: Error) {
   vi.useFakeTimers();
   const renewed: string[][] = [];
   const faults: unknown[] = [];
-  const renewals = new LeaseRenewals({
+  const renewals = new Leases({
     broker: {
+      report: async () => expect.fail('not expected here'),
       renewLeases: async (request) => {
         renewed.push((request.renewals ?? []).map(({ leaseId = '' }) => leaseId));
         if (fault !== undefined) throw fault;
@@ -19,16 +20,17 @@ function setUp(fault?: Error) {
       },
     },
     timeoutMs: 1_000,
-    onFault: (thrown) => faults.push(thrown),
+    onGivenUp: () => undefined,
+    onRenewalFault: (thrown) => faults.push(thrown),
   });
-  onTestFinished(() => {
-    renewals[Symbol.dispose]();
+  onTestFinished(async () => {
+    await renewals[Symbol.asyncDispose]();
     vi.useRealTimers();
   });
   return { renewals, renewed, faults };
 }
 
-describe('LeaseRenewals', () => {
+describe('the renewal of leases', () => {
   it('renews what goes on at a third of its time to live, together, and nothing that has ended', async () => {
     const { renewals, renewed } = setUp();
     renewals.keep('one', lease('l1'));

@@ -1,6 +1,6 @@
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
-import type { Principal } from './principal.ts';
+import type { Principal } from './authenticate.ts';
 import { TokenCache } from './token-cache.ts';
 
 const key = Buffer.from('some digest');

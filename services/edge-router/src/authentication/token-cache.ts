@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
-import type { Principal } from './principal.ts';
+import type { Principal } from './authenticate.ts';
 
 export interface TokenCacheOptions {
   /** Asks the source of truth; undefined for an unknown or revoked token. */
@@ -17,13 +20,6 @@ interface Known {
   resolvedAtMs: number;
 }
 
-/** A question to the source that is not answered yet. */
-interface Lookup {
-  readonly answer: Promise<Principal | undefined>;
-  /** Whether a token may have changed since the source was asked. */
-  mayHaveChanged: (principal: Principal) => boolean;
-}
-
 /**
  * Resolved tokens. While the source of truth is away, the last known answer is served; a token that was once found
  * revoked never comes back from here.
@@ -33,7 +29,9 @@ export class TokenCache {
   readonly #known = new LRUCache<string, Known>({ max: 100_000 });
   /** When a token was found unknown. Bounded: guessing floods must not fill the memory. */
   readonly #unknownSinceMs = new LRUCache<string, number>({ max: 10_000 });
-  readonly #lookups = new Map<string, Lookup>();
+  readonly #lookups = new Map<string, Promise<Principal | undefined>>();
+  /** Which tokens have changed while lookups were under way. */
+  #changes: ((principal: Principal) => boolean)[] = [];
 
   constructor(options: TokenCacheOptions) {
     this.#options = options;
@@ -47,7 +45,9 @@ export class TokenCache {
     if (known !== undefined && nowMs - known.resolvedAtMs < this.#options.freshMs) return known.principal;
     const unknownSinceMs = this.#unknownSinceMs.get(key);
     if (unknownSinceMs !== undefined && nowMs - unknownSinceMs < unknownFreshMs) return undefined;
-    return (this.#lookups.get(key) ?? this.#ask(key, tokenSha256)).answer;
+    const lookup = this.#lookups.get(key) ?? this.#lookUp(key, tokenSha256).finally(() => this.#ended(key));
+    this.#lookups.set(key, lookup);
+    return lookup;
   }
 
   /** These tokens changed: the next request asks again, and a lookup under way does before it answers. */
@@ -64,32 +64,31 @@ export class TokenCache {
   /** Entries are kept as stale, not deleted: while the source is away, a known token beats a refusal. */
   #expireWhere(hasChanged: (principal: Principal) => boolean): void {
     for (const known of this.#known.values()) if (hasChanged(known.principal)) known.resolvedAtMs = longAgo;
-    for (const lookup of this.#lookups.values()) {
-      const before = lookup.mayHaveChanged;
-      lookup.mayHaveChanged = (principal) => before(principal) || hasChanged(principal);
-    }
-  }
-
-  #ask(key: string, tokenSha256: Buffer): Lookup {
-    const { promise, resolve, reject } = Promise.withResolvers<Principal | undefined>();
-    const lookup: Lookup = { answer: promise, mayHaveChanged: unchanged };
-    this.#lookups.set(key, lookup);
-    this.#lookUp(key, tokenSha256, lookup)
-      .catch((fault: unknown) => this.#lastKnown(key, fault))
-      .finally(() => this.#lookups.delete(key))
-      .then(resolve, reject);
-    return lookup;
+    if (this.#lookups.size > 0) this.#changes.push(hasChanged);
   }
 
   /** The source may have read the token before it changed: then it is asked again. */
-  async #lookUp(key: string, tokenSha256: Buffer, lookup: Lookup): Promise<Principal | undefined> {
-    for (;;) {
-      lookup.mayHaveChanged = unchanged;
-      const principal = await this.#options.resolve(tokenSha256);
-      const isStale = principal !== undefined && lookup.mayHaveChanged(principal);
-      this.#remember(key, principal, isStale ? longAgo : this.#options.clock.nowMs());
-      if (!isStale) return principal;
+  async #lookUp(key: string, tokenSha256: Buffer): Promise<Principal | undefined> {
+    try {
+      for (;;) {
+        const before = this.#changes.length;
+        const principal = await this.#options.resolve(tokenSha256);
+        const isStale =
+          principal !== undefined && this.#changes.slice(before).some((hasChanged) => hasChanged(principal));
+        this.#remember(key, principal, isStale ? longAgo : this.#options.clock.nowMs());
+        if (!isStale) return principal;
+      }
+    } catch (fault) {
+      const lastKnown = this.#known.get(key);
+      if (lastKnown === undefined) throw fault;
+      this.#options.onStale?.(fault);
+      return lastKnown.principal;
     }
+  }
+
+  #ended(key: string): void {
+    this.#lookups.delete(key);
+    if (this.#lookups.size === 0) this.#changes = [];
   }
 
   #remember(key: string, principal: Principal | undefined, resolvedAtMs: number): void {
@@ -101,15 +100,33 @@ export class TokenCache {
       this.#known.set(key, { principal, resolvedAtMs });
     }
   }
-
-  #lastKnown(key: string, fault: unknown): Principal {
-    const lastKnown = this.#known.get(key);
-    if (lastKnown === undefined) throw fault;
-    this.#options.onStale?.(fault);
-    return lastKnown.principal;
-  }
 }
 
 const unknownFreshMs = 5_000;
 const longAgo = Number.NEGATIVE_INFINITY;
-const unchanged = () => false;
+
+/**
+ * Expires changed tokens in the cache as identity reports them. Ends with the signal; a lost stream is opened again, and
+ * since changes may have been missed meanwhile, its first message expires everything.
+ */
+export async function watchTokenChanges(
+  identity: Client<typeof IdentityService>,
+  tokens: TokenCache,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      let isFirst = true;
+      for await (const { tokenIds } of identity.watchChanges({}, { signal })) {
+        if (isFirst) tokens.expireAll();
+        else tokens.expire(tokenIds);
+        isFirst = false;
+      }
+    } catch {
+      // Identity is away: cached tokens expire by their time, and the stream is tried again.
+    }
+    await sleep(reconnectMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+const reconnectMs = 1_000;

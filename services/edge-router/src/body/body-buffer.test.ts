@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BodyBuffer } from './body-buffer.ts';
+import { BodyBuffer } from './body-memory.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;

@@ -182,4 +182,39 @@ describe('BodyMemory', () => {
     second[Symbol.dispose]();
     using _fourth = await open(memory, 'a').decodingPermit(signal);
   });
+
+  it('lets those who wait to decode go on in order', async () => {
+    const memory = memoryOf(100);
+    const permit = () => open(memory, 'a').decodingPermit(patient.signal);
+    const first = await permit();
+    using _second = await permit();
+    const served: number[] = [];
+    const third = permit().then((given) => [served.push(3), given] as const);
+    const fourth = permit().then((given) => [served.push(4), given] as const);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(served).toEqual([]);
+    first[Symbol.dispose]();
+    const [, given] = await third;
+    expect(served).toEqual([3]);
+    given[Symbol.dispose]();
+    await fourth;
+  });
+
+  it('refuses one that waits too long to decode, or is aborted, which costs those behind it nothing', async () => {
+    const memory = memoryOf(100);
+    const permit = (signal = patient.signal) => open(memory, 'a').decodingPermit(signal);
+    const first = await permit();
+    using _second = await permit();
+    const impatient = new AbortController();
+    const refused = expect(permit(impatient.signal)).rejects.toEqual(noRoom);
+    impatient.abort();
+    await refused;
+    await expect(permit(AbortSignal.abort())).rejects.toEqual(noRoom);
+    const late = expect(permit()).rejects.toEqual(noRoom);
+    await vi.advanceTimersByTimeAsync(waitMs);
+    await late;
+    const behind = permit();
+    first[Symbol.dispose]();
+    using _behind = await behind;
+  });
 });

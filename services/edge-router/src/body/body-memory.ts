@@ -1,5 +1,5 @@
+import { addAbortListener } from 'node:events';
 import { GatewayError } from '@gateway/errors';
-import { Permits } from './permits.ts';
 
 export interface BodyMemoryOptions {
   /** Most bytes of request bodies that this process keeps at a time. */
@@ -15,6 +15,7 @@ interface Waiter {
   readonly bytes: number;
   readonly grant: () => void;
   readonly refuse: () => void;
+  readonly granted: Promise<void>;
 }
 
 /**
@@ -30,7 +31,9 @@ export class BodyMemory {
   #requests = 0;
   /** The oldest request first. */
   #waiters: readonly Waiter[] = [];
-  readonly #decoding = new Permits(decodedAtATime);
+  /** Permits to decode that are taken, by token. */
+  readonly #decoding = new Map<string, number>();
+  readonly #decodeWaiters = new Set<Waiter>();
 
   constructor(options: BodyMemoryOptions) {
     this.#options = options;
@@ -49,34 +52,50 @@ export class BodyMemory {
 
   /** Resolves when the bytes are taken. Throws `providers_unavailable` when there is no room for too long. */
   async take(allocation: BodyAllocation, bytes: number): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter: Waiter = { allocation, bytes, grant: resolve, refuse: () => reject(noRoom()) };
+    const waiter = waiterOf(allocation, bytes, () => this.#leave(waiter));
     this.#waiters = [...this.#waiters, waiter].sort((a, b) => a.allocation.number - b.allocation.number);
     this.#serve();
-    if (!this.#waiters.includes(waiter)) return promise;
-    const { client, waitedMs } = allocation;
-    const timer = setTimeout(waiter.refuse, this.#options.waitMs - waitedMs);
-    client.addEventListener('abort', waiter.refuse, { once: true });
-    if (client.aborted) waiter.refuse();
-    try {
-      await promise;
-    } finally {
-      clearTimeout(timer);
-      client.removeEventListener('abort', waiter.refuse);
-      this.#leave(waiter);
-      this.#serve();
-    }
+    if (!this.#waiters.includes(waiter)) return waiter.granted;
+    await this.#patiently(waiter, allocation.client).finally(() => this.#serve());
   }
 
-  giveBack({ tokenId }: BodyAllocation, bytes: number): void {
-    this.#count(tokenId, -bytes);
+  giveBack(allocation: BodyAllocation): void {
+    if (allocation.bytes === 0) return;
+    this.#count(allocation, -allocation.bytes);
     this.#serve();
   }
 
   /** Resolves when the token may decode a compressed body: it does so with few at a time. Dispose of the permit soon. */
-  decodingPermit({ tokenId, client }: BodyAllocation, signal: AbortSignal): Promise<Disposable> {
-    const patience = () => AbortSignal.any([signal, client, AbortSignal.timeout(this.#options.waitMs)]);
-    return this.#decoding.acquire(tokenId, patience, noRoom);
+  async decodingPermit(allocation: BodyAllocation, signal: AbortSignal): Promise<Disposable> {
+    const { tokenId, client } = allocation;
+    const taken = this.#decoding.get(tokenId) ?? 0;
+    if (taken < decodedAtATime) this.#decoding.set(tokenId, taken + 1);
+    else {
+      const waiter = waiterOf(allocation, 0, () => this.#decodeWaiters.delete(waiter));
+      this.#decodeWaiters.add(waiter);
+      await this.#patiently(waiter, AbortSignal.any([signal, client]));
+    }
+    return { [Symbol.dispose]: () => this.#releasePermit(tokenId) };
+  }
+
+  /** The permit goes to the token's request that has waited longest. */
+  #releasePermit(tokenId: string): void {
+    const next = this.#decodeWaiters.values().find(({ allocation }) => allocation.tokenId === tokenId);
+    const taken = this.#decoding.get(tokenId) ?? 0;
+    if (next !== undefined) next.grant();
+    else if (taken > 1) this.#decoding.set(tokenId, taken - 1);
+    else this.#decoding.delete(tokenId);
+  }
+
+  /** Waits until it is granted; refuses when the request has waited too long in all, or `signal` aborts. */
+  async #patiently({ allocation, refuse, granted }: Waiter, signal: AbortSignal): Promise<void> {
+    const startedAtMs = performance.now();
+    const timer = setTimeout(refuse, this.#options.waitMs - allocation.waitedMs);
+    using _leaving = addAbortListener(signal, refuse);
+    await granted.finally(() => {
+      clearTimeout(timer);
+      allocation.waitedMs += performance.now() - startedAtMs;
+    });
   }
 
   #serve(): void {
@@ -91,7 +110,6 @@ export class BodyMemory {
       if (this.#isWithinShare(waiter)) continue;
       if (isFull) {
         // What a refused request has already is what others wait for.
-        this.#leave(waiter);
         waiter.refuse();
       } else if (this.#usedBytes + waiter.bytes <= this.#options.limitBytes * mostBeyondShare) this.#grant(waiter);
     }
@@ -102,9 +120,7 @@ export class BodyMemory {
   }
 
   #grant(waiter: Waiter): void {
-    this.#leave(waiter);
-    this.#count(waiter.allocation.tokenId, waiter.bytes);
-    waiter.allocation.onTaken(waiter.bytes);
+    this.#count(waiter.allocation, waiter.bytes);
     waiter.grant();
   }
 
@@ -112,11 +128,12 @@ export class BodyMemory {
     this.#waiters = this.#waiters.filter((other) => other !== waiter);
   }
 
-  #count(tokenId: string, bytes: number): void {
+  #count(allocation: BodyAllocation, bytes: number): void {
+    allocation.bytes += bytes;
     this.#usedBytes += bytes;
-    const used = (this.#usedByToken.get(tokenId) ?? 0) + bytes;
-    if (used === 0) this.#usedByToken.delete(tokenId);
-    else this.#usedByToken.set(tokenId, used);
+    const used = (this.#usedByToken.get(allocation.tokenId) ?? 0) + bytes;
+    if (used === 0) this.#usedByToken.delete(allocation.tokenId);
+    else this.#usedByToken.set(allocation.tokenId, used);
   }
 }
 
@@ -126,9 +143,10 @@ export class BodyAllocation implements Disposable {
   readonly client: AbortSignal;
   /** Counts up: an older request has a smaller one. */
   readonly number: number;
+  /** How long the request has waited for room or for a permit. */
+  waitedMs = 0;
+  bytes = 0;
   readonly #memory: BodyMemory;
-  #bytes = 0;
-  #waitedMs = 0;
 
   constructor(memory: BodyMemory, tokenId: string, client: AbortSignal, number: number) {
     this.#memory = memory;
@@ -137,37 +155,19 @@ export class BodyAllocation implements Disposable {
     this.number = number;
   }
 
-  /** How long the request has waited for room or for a permit. */
-  get waitedMs(): number {
-    return this.#waitedMs;
-  }
-
-  /** Takes as many bytes more. Throws `providers_unavailable` when there is no room for too long. */
+  /** @see BodyMemory.take */
   take(bytes: number): Promise<void> {
-    return this.#waitingFor(this.#memory.take(this, bytes));
+    return this.#memory.take(this, bytes);
   }
 
   /** @see BodyMemory.decodingPermit */
   decodingPermit(signal: AbortSignal): Promise<Disposable> {
-    return this.#waitingFor(this.#memory.decodingPermit(this, signal));
-  }
-
-  onTaken(bytes: number): void {
-    this.#bytes += bytes;
+    return this.#memory.decodingPermit(this, signal);
   }
 
   /** Gives everything back. */
   [Symbol.dispose](): void {
-    const bytes = this.#bytes;
-    this.#bytes = 0;
-    if (bytes > 0) this.#memory.giveBack(this, bytes);
-  }
-
-  async #waitingFor<T>(what: Promise<T>): Promise<T> {
-    const startedAtMs = performance.now();
-    return what.finally(() => {
-      this.#waitedMs += performance.now() - startedAtMs;
-    });
+    this.#memory.giveBack(this);
   }
 }
 
@@ -176,6 +176,74 @@ const mostBeyondShare = 3 / 4;
 /** Compressed bodies of one token that are decoded at a time. */
 const decodedAtATime = 2;
 
-function noRoom(): GatewayError {
-  return new GatewayError('providers_unavailable', 'The gateway holds as many requests as it can. Try again later.');
+function waiterOf(allocation: BodyAllocation, bytes: number, leave: () => void): Waiter {
+  const { promise: granted, resolve, reject } = Promise.withResolvers<void>();
+  const leaving = (act: () => void) => () => {
+    leave();
+    act();
+  };
+  const noRoom = () => reject(new GatewayError('providers_unavailable', noRoomText));
+  return { allocation, bytes, granted, grant: leaving(resolve), refuse: leaving(noRoom) };
 }
+
+const noRoomText = 'The gateway holds as many requests as it can. Try again later.';
+
+/**
+ * Gathers a body that arrives in pieces of any size. Takes memory as bytes arrive: block by block, each as long as all before it
+ * within bounds, so that a body in pieces of one byte takes no more than one in large pieces.
+ */
+export class BodyBuffer {
+  readonly #memory: Pick<BodyAllocation, 'take' | typeof Symbol.dispose>;
+  readonly #mostBytes: number;
+  #blocks: Buffer[] = [];
+  #capacity = 0;
+  #length = 0;
+
+  /** `mostBytes`: no more will be added. */
+  constructor(mostBytes: number, memory: Pick<BodyAllocation, 'take' | typeof Symbol.dispose>) {
+    this.#mostBytes = mostBytes;
+    this.#memory = memory;
+  }
+
+  async add(bytes: Uint8Array): Promise<void> {
+    const fitting = Math.min(bytes.length, this.#capacity - this.#length);
+    this.#append(bytes.subarray(0, fitting));
+    if (fitting < bytes.length) {
+      await this.#addBlock(bytes.length - fitting);
+      this.#append(bytes.subarray(fitting));
+    }
+  }
+
+  /** All bytes so far, as they lie in memory. */
+  get pieces(): readonly Buffer[] {
+    const last = this.#blocks.at(-1);
+    if (last === undefined) return [];
+    return [...this.#blocks.slice(0, -1), last.subarray(0, last.length - (this.#capacity - this.#length))];
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#blocks = [];
+    this.#capacity = 0;
+    this.#length = 0;
+    this.#memory[Symbol.dispose]();
+  }
+
+  async #addBlock(leastBytes: number): Promise<void> {
+    const wanted = Math.min(Math.max(this.#length, smallestBlockBytes), largestBlockBytes);
+    const blockBytes = Math.max(leastBytes, Math.min(wanted, this.#mostBytes - this.#length));
+    await this.#memory.take(blockBytes);
+    this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));
+    this.#capacity += blockBytes;
+  }
+
+  /** Into the last block, which has room for it. */
+  #append(bytes: Uint8Array): void {
+    const block = this.#blocks.at(-1);
+    block?.set(bytes, block.length - (this.#capacity - this.#length));
+    this.#length += bytes.length;
+  }
+}
+
+const smallestBlockBytes = 4 * 1024;
+const largestBlockBytes = 1024 * 1024;

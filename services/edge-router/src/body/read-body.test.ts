@@ -7,9 +7,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendError } from '../http/respond.ts';
 import { type BodyAllocation, BodyMemory } from './body-memory.ts';
-import { decodeBody } from './decode-body.ts';
-import { readBody } from './read-body.ts';
-import { receiveUpload } from './receive-upload.ts';
+import { decodeBody, readBody, receiveUpload } from './read-body.ts';
 
 const limitBytes = 2_000;
 const json = Buffer.from(JSON.stringify({ model: 'm', text: 'ü'.repeat(100) }));

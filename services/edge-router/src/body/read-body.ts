@@ -1,11 +1,19 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { addAbortSignal, finished, PassThrough } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib';
 import { GatewayError } from '@gateway/errors';
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { EventLoopYield } from '@gateway/time';
-import { BodyBuffer } from './body-buffer.ts';
-import type { BodyAllocation } from './body-memory.ts';
-import { decodeBody, type Encoding, encodingNames, isEncoding } from './decode-body.ts';
-import { inviteUpload, receiveUpload, type UploadPace } from './receive-upload.ts';
+import { HttpFault } from '../errors/render-error.ts';
+import { type BodyAllocation, BodyBuffer } from './body-memory.ts';
 
 /** What an endpoint takes for a body. */
 export interface BodyLimits {
@@ -67,20 +75,20 @@ interface Gathering {
   readonly trackedKey: string | undefined;
 }
 
-/** Keeps the bytes and checks them as they come. Much of them takes its turns with other requests. */
+/** Keeps the bytes and checks them as they come. Other requests are served in between. */
 async function gather(
   pieces: AsyncIterable<Buffer>,
   { rules: { limitBytes, allocation }, sizeIsCertain, trackedKey }: Gathering,
 ): Promise<JsonBody> {
   const scanner = new JsonScanner({ trackedKey });
   const bytes = new BodyBuffer(limitBytes, allocation);
-  const turns = new EventLoopYield();
+  const yields = new EventLoopYield();
   let size = 0;
   let badJson: unknown;
   for await (const piece of pieces) {
     size += piece.length;
     if (size > limitBytes) throw tooLarge(limitBytes);
-    await turns.spend(piece.length);
+    await yields.spend(piece.length);
     if (badJson !== undefined) continue;
     badJson = failureOf(() => scanner.push(piece));
     if (badJson === undefined) await bytes.add(piece);
@@ -130,4 +138,160 @@ function isStreamFault(thrown: unknown): boolean {
 
 function brokenOff(cause: unknown): GatewayError {
   return new GatewayError('invalid_body', 'The body could not be decoded, or it broke off.', { cause });
+}
+
+export interface Decoding {
+  readonly encoding: Encoding;
+  /** Resolves when bytes may be decoded. The permit is given back when they are. */
+  readonly permit: () => Promise<Disposable>;
+  /** Reads what was decoded; no more is decoded than it reads. When it fails, it sees to it that `encoded` fails too. */
+  readonly read: (decoded: AsyncIterable<Buffer>) => Promise<JsonBody>;
+}
+
+/**
+ * Decodes bytes as they come. Throws what reading them throws, and something when they can't be decoded, when they end too early or
+ * when more follows their end.
+ */
+export async function decodeBody(
+  encoded: AsyncGenerator<Buffer>,
+  { encoding, permit, read }: Decoding,
+): Promise<JsonBody> {
+  const first = await encoded.next();
+  if (first.done === true) throw new GatewayError('invalid_body', 'The body is empty, which no encoding allows.');
+  async function* permitted(): AsyncGenerator<Buffer> {
+    for (let next: IteratorResult<Buffer> = first; next.done !== true; next = await encoded.next()) {
+      using _permit = await permit();
+      // Goes on when the decoder has taken all of it.
+      yield next.value;
+    }
+  }
+  try {
+    return await pipeline(permitted(), decoders[encoding](first.value[0] ?? 0), read);
+  } finally {
+    await encoded.return(undefined);
+  }
+}
+
+/** The decoder asks for the next bytes when it is through with those before. */
+const options = { chunkSize: 64 * 1024, writableHighWaterMark: 1 };
+const optionsOfOne = { ...options, rejectGarbageAfterEnd: true };
+
+/** A decoder for each encoding, given the first byte of what it will decode. Files of gzip and zstd may have several parts. */
+const decoders = {
+  gzip: () => createGunzip(options),
+  'x-gzip': () => createGunzip(options),
+  deflate: (firstByte: number) =>
+    hasZlibHeader(firstByte) ? createInflate(optionsOfOne) : createInflateRaw(optionsOfOne),
+  br: () => createBrotliDecompress(optionsOfOne),
+  zstd: () => createZstdDecompress(zstdOptions),
+} as const;
+
+/** A frame may ask for a window of 128 MiB; over HTTP 8 MiB is the most. @see https://www.rfc-editor.org/rfc/rfc9659 */
+const zstdOptions = { ...optionsOfOne, params: { [constants.ZSTD_d_windowLogMax]: 23 } };
+
+type Encoding = keyof typeof decoders;
+
+/** Clients mean either format by "deflate": with the header of zlib, whose first byte ends in 8, or without any. */
+function hasZlibHeader(firstByte: number): boolean {
+  return (firstByte & 0x0f) === 8;
+}
+
+const encodingNames = Object.keys(decoders);
+
+function isEncoding(name: string): name is Encoding {
+  return Object.hasOwn(decoders, name);
+}
+
+/** How fast a client must send its body. */
+export interface UploadPace {
+  /** Longest time without a byte. */
+  readonly idleMs: number;
+  /** Least bytes per second, on average over each `windowMs`. */
+  readonly leastBytesPerSecond: number;
+  readonly windowMs: number;
+}
+
+/**
+ * The bytes of a request as they come. Throws what breaks the upload: the client, an abort of `signal`, or with status 408 a pace
+ * below `pace`, which is measured only while a reader waits for bytes. The request itself is never destroyed: its connection still
+ * owes an answer.
+ */
+export async function* receiveUpload(
+  request: IncomingMessage,
+  pace: UploadPace,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const fault = faults.get(request);
+  if (fault !== undefined) throw fault;
+  // In place of the request, which takes its connection with it when it is destroyed or left by an iterator.
+  const upload = addAbortSignal(signal, request.pipe(new PassThrough()));
+  const stopWatching = finished(request, { writable: false }, (broken) => {
+    if (broken) upload.destroy(broken);
+  });
+  let waitingSinceMs: number | undefined;
+  using idleTimer = setTimeout(() => {
+    // What has come while this process was busy is read before the verdict.
+    setImmediate(() => {
+      if (waitingSinceMs === undefined || performance.now() - waitingSinceMs < pace.idleMs) return;
+      upload.destroy(new HttpFault(408, `No more of the body came for ${pace.idleMs / 1_000} seconds.`));
+    });
+  }, pace.idleMs + 1);
+  let windowMs = 0;
+  let windowBytes = 0;
+  try {
+    waitingSinceMs = performance.now();
+    for await (const chunk of upload) {
+      if (!(chunk instanceof Buffer)) throw new Error('the upload is read as text');
+      windowMs += performance.now() - waitingSinceMs;
+      windowBytes += chunk.length;
+      if (windowMs >= pace.windowMs) {
+        if (windowBytes < (pace.leastBytesPerSecond * windowMs) / 1_000) throw tooSlow(pace);
+        windowMs = 0;
+        windowBytes = 0;
+      }
+      waitingSinceMs = undefined;
+      yield chunk;
+      waitingSinceMs = performance.now();
+      idleTimer.refresh();
+    }
+  } finally {
+    stopWatching();
+    request.unpipe(upload);
+    upload.destroy();
+  }
+}
+
+function tooSlow({ leastBytesPerSecond }: UploadPace): HttpFault {
+  return new HttpFault(408, `The body came slower than ${leastBytesPerSecond} bytes per second.`);
+}
+
+/** Clients that wait for `100 Continue`, by their request. */
+const waiting = new WeakMap<IncomingMessage, ServerResponse>();
+const faults = new WeakMap<IncomingMessage, GatewayError>();
+
+/** The client sends its body only when it is asked to. @see https://www.rfc-editor.org/rfc/rfc9110#section-10.1.1 */
+export function deferUpload(request: IncomingMessage, response: ServerResponse): void {
+  waiting.set(request, response);
+}
+
+/** Asks a client that waits for it to send its body now. */
+export function inviteUpload(request: IncomingMessage): void {
+  waiting.get(request)?.writeContinue();
+  waiting.delete(request);
+}
+
+/** Has the whole request been received? */
+export function isReceived({ complete, headers }: IncomingMessage): boolean {
+  return complete || (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0);
+}
+
+/** Will more of the body come, as far as can be known? */
+export function isUploading(request: IncomingMessage): boolean {
+  return !isReceived(request) && !waiting.has(request) && !faults.has(request) && !request.destroyed;
+}
+
+/** Ends an upload whose connection can bring no more of it. Reading the body fails with `fault`, now or later. */
+export function breakUpload(request: IncomingMessage, fault: GatewayError): void {
+  faults.set(request, fault);
+  if (request.listenerCount('error') > 0) request.emit('error', fault);
 }

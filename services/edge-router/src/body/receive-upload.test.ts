@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
 import { describe, expect, it } from 'vitest';
-import { breakUpload, receiveUpload, type UploadPace } from './receive-upload.ts';
+import { breakUpload, receiveUpload, type UploadPace } from './read-body.ts';
 
 const patience: UploadPace = { idleMs: 10_000, leastBytesPerSecond: 4_096, windowMs: 60_000 };
 const never = new AbortController().signal;

@@ -1,20 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import type { Admission } from '../admission/admit.ts';
 import type { OutageTolerantLimiter } from '../admission/outage-tolerant-limiter.ts';
-import type { AttemptReporter } from '../attempts/attempt-reporter.ts';
-import type { LeaseRenewals } from '../attempts/lease-renewals.ts';
-import type { Principal } from '../authentication/principal.ts';
+import type { Leases } from '../attempts/leases.ts';
+import type { Principal } from '../authentication/authenticate.ts';
 import type { BodyRules } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Route } from '../routes.ts';
+import type { EdgeRouterPeers } from '../service.ts';
+import type { Outbox } from '../usage/outbox.ts';
 import type { RequestLogEntry } from '../usage/request-log.ts';
-import type { RecorderPeers } from '../usage/usage-recorder.ts';
 
 /** A request on its way through the edge. */
 export interface RequestContext {
@@ -38,16 +33,12 @@ export interface AdmittedRequest extends RequestContext {
 }
 
 /** What endpoints work with. */
-export interface EndpointPeers {
+export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapters' | 'usageQuery'> {
   readonly config: EdgeRouterConfig;
   readonly clock: Clock;
-  readonly limiter: Pick<OutageTolerantLimiter, 'peek'>;
-  readonly broker: Client<typeof PoolBrokerService>;
-  readonly reporter: AttemptReporter;
-  readonly renewals: LeaseRenewals;
-  readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
-  readonly usageQuery: Client<typeof UsageQueryService>;
-  readonly recording: RecorderPeers;
+  readonly limiter: OutageTolerantLimiter;
+  readonly leases: Leases;
+  readonly outbox: Outbox;
 }
 
 /** Answers a request, or throws a GatewayError for the server to render. */

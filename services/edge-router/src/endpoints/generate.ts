@@ -1,12 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { create } from '@bufbuild/protobuf';
-import type { GatewayError } from '@gateway/errors';
-import type { JsonBody } from '@gateway/json';
-import { Dialect, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AttemptResult, type Lease, type ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import type { BufferList, JsonBody } from '@gateway/json';
+import { Dialect, type ExecuteHead, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { requestFrames } from '../attempts/answer-frames.ts';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import {
   type AttemptPlan,
@@ -20,19 +18,13 @@ import { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 
 /** A request for an answer of a model, in whatever dialect. */
-export interface Generation {
+export interface Generation
+  extends Pick<AttemptPlan, 'model' | 'formats' | 'affinityKey' | 'allowCandidateFailover' | 'faultOf'> {
   readonly body: JsonBody;
-  readonly model: string;
   readonly dialect: Dialect;
-  /** Formats that the endpoint can speak. */
-  readonly formats: readonly ProviderFormat[];
-  readonly affinityKey: string;
-  readonly allowCandidateFailover: boolean;
   readonly forwardHeaders: Record<string, string>;
   /** The keys by which later requests will refer to an answer. Absent: they can't. */
-  readonly answerKeysOf?: ((answer: AnswerNames) => readonly string[]) | undefined;
-  /** @see AttemptPlan.faultOf */
-  readonly faultOf?: (() => GatewayError | undefined) | undefined;
+  readonly answerKeysOf?: (answer: AnswerNames) => readonly string[];
   /** Answers a request that no account answered, or throws. It refers to no body: it is kept while the answer streams. */
   readonly onFailed: (failed: AttemptsFailed, response: ServerResponse) => void;
 }
@@ -42,24 +34,13 @@ export interface Generation {
  * returns what it returns, so that a body is not in memory for as long as its answer streams.
  */
 export function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
-  const { requestId, principal, admission, route, trace } = request;
-  const { body, model, affinityKey, answerKeysOf, onFailed } = generation;
+  const { requestId, principal, admission, route, signal, trace } = request;
+  const { body, model, dialect, affinityKey, forwardHeaders, answerKeysOf, onFailed, ...plan } = generation;
   trace.onModel(model);
-  const bodyBytes = body.source.length;
   const recorder = new UsageRecorder(
-    { requestId, principal, admission, endpoint: route.path, bodyBytes },
-    peers.recording,
+    { requestId, principal, admission, endpoint: route.path, bodyBytes: body.source.length },
+    peers,
   );
-  const attempts = attemptUntilAnswering(planOf(request, peers, generation, recorder), peers);
-  return deliver(attempts, request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
-}
-
-function planOf(
-  { requestId, principal: { caller }, signal, trace }: AdmittedRequest,
-  peers: EndpointPeers,
-  { body, model, dialect, formats, affinityKey, allowCandidateFailover, forwardHeaders, faultOf }: Generation,
-  recorder: UsageRecorder,
-): AttemptPlan {
   // Adapters that splice the body need not look for its members again; a chat request is parsed as a whole anyway.
   const isPassedOn = dialect !== Dialect.CHAT_COMPLETIONS && body.members.length <= maxPassedOnMembers;
   const members = isPassedOn ? [...body.members] : [];
@@ -69,30 +50,26 @@ function planOf(
     const timeoutMs = Math.max(1, Math.ceil(peers.config.maxStreamMs - trace.elapsedMs));
     return adapterOf(lease, peers).execute(requestFrames(head, body.source), { signal: callSignal, timeoutMs });
   };
-  return {
-    requestId,
-    model,
-    formats,
-    affinityKey,
-    caller,
-    allowCandidateFailover,
-    faultOf,
-    signal,
-    execute,
-    recorder,
-    trace,
-  };
+  const { caller } = principal;
+  const attempts = attemptUntilAnswering(
+    { ...plan, requestId, model, affinityKey, caller, signal, execute, recorder, trace },
+    peers,
+  );
+  return deliver(attempts, request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
 }
 
 const maxPassedOnMembers = 100;
 
-type Delivery = Pick<Generation, 'affinityKey' | 'answerKeysOf' | 'onFailed'> & { readonly recorder: UsageRecorder };
+type Delivery = Pick<Generation, 'affinityKey' | 'onFailed'> & {
+  readonly answerKeysOf: Generation['answerKeysOf'] | undefined;
+  readonly recorder: UsageRecorder;
+};
 
 /** Relays the answer to the client, or answers that there is none, and settles. */
 async function deliver(
   attempts: Promise<AttemptsEnd>,
   { requestId, signal, response, route, bodyRules, trace }: AdmittedRequest,
-  { config, clock, reporter, renewals }: EndpointPeers,
+  { config, clock, leases }: EndpointPeers,
   { affinityKey, answerKeysOf, onFailed, recorder }: Delivery,
 ): Promise<void> {
   try {
@@ -119,7 +96,7 @@ async function deliver(
         const isGivenUp = outcome.result === AttemptResult.CANCELLED;
         trace.onAttemptEnded(outcome, isGivenUp ? givenUpBy(cause, signal) : AttemptGivenUp.UNSPECIFIED);
         const answerKeys = names === undefined ? [] : [...(answerKeysOf?.(names) ?? [])];
-        return reporter.report({ requestId, affinityKey, attempt: { lease: answer.lease, outcome }, answerKeys });
+        return leases.report({ requestId, affinityKey, attempt: { lease: answer.lease, outcome }, answerKeys });
       },
     });
   } catch (thrown) {
@@ -128,8 +105,8 @@ async function deliver(
     else await (thrown instanceof AnswerTooLongError ? recorder.end(Outcome.FAILED) : recorder.discard());
     throw thrown;
   } finally {
-    renewals.end(requestId);
-    if (recorder.booked !== undefined) trace.onBooked(recorder.booked);
+    leases.end(requestId);
+    if (recorder.recorded !== undefined) trace.onRecorded(recorder.recorded);
   }
 }
 
@@ -138,4 +115,28 @@ export function adapterOf(lease: Lease, { adapters }: EndpointPeers) {
   const adapter = adapters.get(lease.format);
   if (adapter === undefined) throw new Error(`the broker leased format ${lease.format}, which was not asked for`);
   return adapter;
+}
+
+/** A request in the frames that adapters take: mostly one. */
+export function requestFrames(head: ExecuteHead, body: BufferList): AsyncIterable<RequestFrame> {
+  const [first = nothing, ...others] = body.length > frameBytes ? body.chunks.flatMap(inFrames) : [body.whole()];
+  return released<RequestFrame>([{ head, body: first }, ...others.map((piece) => ({ body: piece }))]);
+}
+
+interface RequestFrame {
+  readonly head?: ExecuteHead;
+  readonly body: Uint8Array;
+}
+
+const nothing = new Uint8Array();
+const frameBytes = 256 * 1024;
+
+function inFrames(piece: Buffer): readonly Buffer[] {
+  const count = Math.ceil(piece.length / frameBytes);
+  return Array.from({ length: count }, (_, n) => piece.subarray(n * frameBytes, (n + 1) * frameBytes));
+}
+
+/** A call refers to its requests for as long as its answer lasts: a body must not stay in memory for that. */
+async function* released<T>(frames: T[]): AsyncGenerator<T> {
+  for (let frame = frames.shift(); frame !== undefined; frame = frames.shift()) yield frame;
 }

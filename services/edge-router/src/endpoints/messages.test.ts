@@ -3,8 +3,8 @@ import { GatewayError } from '@gateway/errors';
 import { readJsonBody } from '@gateway/json';
 import { AttemptOutcomeSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
-import { messagesError, messagesHeaders } from './messages-protocol.ts';
-import { type Affinity, threadAffinity } from './relay-affinity.ts';
+import { type Affinity, threadAffinity } from './affinity.ts';
+import { messagesError, messagesHeaders } from './messages.ts';
 
 describe('the version and beta headers of a Messages request', () => {
   const headersOf = (headersDistinct: Record<string, string[]>) => messagesHeaders({ headersDistinct });

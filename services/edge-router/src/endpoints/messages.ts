@@ -1,13 +1,22 @@
-import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import { affinityKey } from '../attempts/affinity-key.ts';
-import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
+import type { IncomingMessage } from 'node:http';
+import { create } from '@bufbuild/protobuf';
+import { GatewayError } from '@gateway/errors';
+import {
+  Dialect,
+  ExecuteHeadSchema,
+  type ExecuteResponse,
+  ExecuteResponseSchema,
+} from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult, type Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { RpcError } from '@gateway/rpc';
+import { mayBeShown } from '../attempts/attempt-errors.ts';
+import { type AttemptsFailed, attemptOutcome, attemptUntilAnswering } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
+import { sendJson } from '../http/respond.ts';
+import { affinityKey, relayAffinity, threadAffinity } from './affinity.ts';
 import { checkBoolean, requireArray, requiredModel, requireInteger } from './body-fields.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
-import { generate } from './generate.ts';
-import { messagesError, messagesHeaders } from './messages-protocol.ts';
-import { relayAffinity, threadAffinity } from './relay-affinity.ts';
+import { adapterOf, generate, requestFrames } from './generate.ts';
 
 /**
  * A Messages request, relayed to the Messages pool with only its model resolved. It moves to another account, never to
@@ -36,4 +45,98 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
 
 function giveUp(failed: AttemptsFailed): never {
   throw messagesError(failed);
+}
+
+/**
+ * The version and beta headers of a Messages request: `partner-…` and `anthropic-…` are two spellings of the same. Of two
+ * versions the partner's wins; betas are joined. No other header reaches the provider. @see spec "Versioning"
+ */
+export function messagesHeaders({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): Record<string, string> {
+  const inBothSpellings = (name: string) => [
+    ...(headersDistinct[`partner-${name}`] ?? []),
+    ...(headersDistinct[`anthropic-${name}`] ?? []),
+  ];
+  const version = inBothSpellings('version').find((value) => value !== '') ?? defaultVersion;
+  const betas = inBothSpellings('beta').flatMap((list) => list.split(',').map((each) => each.trim()));
+  // Each once, in the order in which they were named first.
+  const beta = [...new Set(betas)].filter(Boolean).join(',');
+  return { 'partner-version': version, ...(beta === '' ? {} : { 'partner-beta': beta }) };
+}
+
+const defaultVersion = '2023-06-01';
+
+/**
+ * What a Messages client gets when no account answered: the gateway's own refusals as they are; a provider's error by
+ * its status, with a generic text; a pool that gave no answer as unavailable. @see spec "Shapes"
+ */
+export function messagesError({ error, last }: AttemptsFailed): GatewayError {
+  if (error.isFinal) return error;
+  if (error.code === 'pool_exhausted' || last === undefined) return asSubscription(error);
+  const { upstreamStatus: status, result } = last.outcome;
+  // Something on the way forbade it, not the provider.
+  const isForeign = result === AttemptResult.NETWORK_ERROR && status === 403;
+  if (status < 400 || isForeign || !mayBeShown(last.outcome)) return asSubscription(error);
+  return new GatewayError('upstream_rejected', 'The model provider returned an error.', {
+    upstreamStatus: status,
+    upstreamCode: last.error.upstreamCode,
+    cause: last.error,
+  });
+}
+
+function asSubscription(error: GatewayError): GatewayError {
+  if (error.code !== 'providers_unavailable') return error;
+  return new GatewayError('subscription_unavailable', error.message, { cause: error });
+}
+
+/**
+ * The provider's own count of a Messages request's input tokens. Takes a slot of the minute, no tokens of the day, and is
+ * no request in the ledger. @see spec "POST /v1/messages/count_tokens"
+ */
+export async function countTokens(context: AdmittedRequest, peers: EndpointPeers): Promise<void> {
+  const { requestId, principal, request, response, signal, trace } = context;
+  const body = await readBody(request, context.bodyRules);
+  const model = requiredModel(body);
+  requireArray(body, 'messages', 'messages');
+  trace.onModel(model);
+  const forwardHeaders = messagesHeaders(request);
+
+  /** The count as an answer of one frame. */
+  async function* execute(lease: Lease, callSignal: AbortSignal): AsyncGenerator<ExecuteResponse> {
+    const head = create(ExecuteHeadSchema, { requestId, lease, dialect: Dialect.MESSAGES, forwardHeaders });
+    const frames = requestFrames(head, body.source);
+    const call = adapterOf(lease, peers).countTokens(frames, { signal: callSignal, timeoutMs: countTimeoutMs });
+    const { outcome, inputTokens } = await call.catch(rethrow);
+    const hasSucceeded = outcome?.attempt?.result === AttemptResult.SUCCEEDED;
+    const usage = { inputTokens };
+    yield create(ExecuteResponseSchema, { outcome: outcome ?? {}, ...(hasSucceeded ? { head: {}, usage } : {}) });
+  }
+  const answer = await attemptUntilAnswering(
+    {
+      requestId,
+      model,
+      formats: [ProviderFormat.MESSAGES],
+      affinityKey: affinityKey(principal.tokenId, request.headers, undefined),
+      caller: principal.caller,
+      allowCandidateFailover: false,
+      signal,
+      execute,
+      trace,
+    },
+    peers,
+  ).finally(() => peers.leases.end(requestId));
+  if (answer.kind === 'failed') throw messagesError(answer);
+  await answer.frames.return(undefined);
+  const outcome = attemptOutcome(AttemptResult.SUCCEEDED);
+  trace.onAttemptEnded(outcome);
+  // Without the session: counting says nothing of where a conversation's cache is.
+  await peers.leases.report({ requestId, affinityKey: '', attempt: { lease: answer.lease, outcome } });
+  sendJson(response, 200, { input_tokens: Number(answer.first.usage?.inputTokens ?? 0n) });
+}
+
+const countTimeoutMs = 60_000;
+
+/** A count that takes too long is a failure of its adapter: another pool may be asked. */
+function rethrow(thrown: unknown): never {
+  const isTooLate = thrown instanceof RpcError && thrown.status === 'deadline_exceeded';
+  throw isTooLate ? new RpcError('internal', thrown.message, { cause: thrown }) : thrown;
 }

@@ -1,15 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import { affinityKey } from '../attempts/affinity-key.ts';
 import { classNotTaken } from '../attempts/attempt-errors.ts';
 import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
 import { writeHead } from '../http/respond.ts';
+import { affinityKey, relayAffinity } from './affinity.ts';
 import { requireArray, requiredModel, textOf } from './body-fields.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 import { generate } from './generate.ts';
-import { relayAffinity } from './relay-affinity.ts';
 
 /**
  * A Responses request, relayed to the Responses pool. Its answer is always a stream; it moves to another account as long as

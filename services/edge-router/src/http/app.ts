@@ -1,14 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError, type GatewayErrorCode, toGatewayError } from '@gateway/errors';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
-import { type Admission, type AdmissionPeers, admit } from '../admission/admit.ts';
+import { type Admission, admit } from '../admission/admit.ts';
+import type { Principal } from '../authentication/authenticate.ts';
 import { authenticate } from '../authentication/authenticate.ts';
-import type { Principal } from '../authentication/principal.ts';
 import type { TokenCache } from '../authentication/token-cache.ts';
 import { type BodyAllocation, BodyMemory } from '../body/body-memory.ts';
 import type { EndpointPeers, RequestContext } from '../endpoints/endpoint.ts';
-import { HttpFault } from '../errors/http-fault.ts';
-import type { ErrorDialect } from '../errors/render-error.ts';
+import { type ErrorDialect, HttpFault } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
 import type { Route } from '../routes.ts';
 import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
@@ -22,10 +21,8 @@ import {
   sentOrLeft,
 } from './respond.ts';
 
-export interface AppPeers {
+export interface AppPeers extends EndpointPeers {
   readonly tokens: TokenCache;
-  readonly admission: AdmissionPeers;
-  readonly endpoints: EndpointPeers;
   readonly events: RequestEvents;
   readonly requestLog: RequestLog;
 }
@@ -48,7 +45,7 @@ type Step = RequestHandler<object, unknown, unknown, object, Locals>;
  */
 export function createApp(routes: readonly Route[], peers: AppPeers): Express {
   const bodies = new BodyMemory({
-    limitBytes: peers.endpoints.config.bodyMemoryMaxBytes,
+    limitBytes: peers.config.bodyMemoryMaxBytes,
     largestBodyBytes: Math.max(...routes.map(({ body }) => body.limitBytes)),
     waitMs: bodyWaitMs,
   });
@@ -68,7 +65,7 @@ export function createApp(routes: readonly Route[], peers: AppPeers): Express {
 /** How long a request waits for room for its body, in all. */
 const bodyWaitMs = 5_000;
 
-function begin(route: Route, { events, endpoints: { clock, config } }: AppPeers): Step {
+function begin(route: Route, { events, clock, config }: AppPeers): Step {
   return (request, response, next) => {
     if (route.errorDialect === 'messages') nameForMessages(response);
     events.requestStarted();
@@ -97,7 +94,7 @@ function identify({ tokens }: AppPeers): Step {
 }
 
 /** Before the body is read: a bad request takes a slot too. */
-function admitted({ admission: peers }: AppPeers): Step {
+function admitted(peers: AppPeers): Step {
   return async (_request, response, next) => {
     const { context, principal } = response.locals;
     const { requestId, route, trace } = context;
@@ -115,9 +112,9 @@ function answer(peers: AppPeers, bodies: BodyMemory): Step {
     const { context, principal, admission } = locals;
     const { route, signal } = context;
     locals.allocation = bodies.open(principal.tokenId, signal);
-    const pace = peers.endpoints.config.uploadPace;
+    const pace = peers.config.uploadPace;
     const bodyRules = { ...route.body, pace, allocation: locals.allocation };
-    await route.endpoint({ ...context, principal, admission, bodyRules }, peers.endpoints);
+    await route.endpoint({ ...context, principal, admission, bodyRules }, peers);
     await finish(locals, peers);
   };
 }
@@ -131,7 +128,7 @@ function renderFailure(peers: AppPeers): ErrorRequestHandler<object, unknown, un
     if (context !== undefined && error.code === 'internal_error' && !clientLeft) {
       peers.events.requestFaulted(context.requestId, context.route.path, error);
     }
-    sendError(request, response, { error, dialect, nowMs: peers.endpoints.clock.nowMs() });
+    sendError(request, response, { error, dialect, nowMs: peers.clock.nowMs() });
     if (context !== undefined) await finish(response.locals, peers, clientLeft ? undefined : error.code);
   };
 }

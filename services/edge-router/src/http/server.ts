@@ -10,10 +10,9 @@ import {
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { sharedPortOptions } from '@gateway/lifecycle/shared-port';
-import { breakUpload, deferUpload } from '../body/receive-upload.ts';
+import { breakUpload, deferUpload } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
-import { HttpFault, toHttpFault } from '../errors/http-fault.ts';
-import { renderError } from '../errors/render-error.ts';
+import { HttpFault, renderError, toHttpFault } from '../errors/render-error.ts';
 import { assignRequestId, requestIdHeader, sendError } from './respond.ts';
 import { StalledClients } from './stalled-clients.ts';
 

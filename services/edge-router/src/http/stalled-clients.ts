@@ -2,25 +2,20 @@ import { fstatSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 
-export interface StalledClientsOptions {
-  /** A client that takes nothing for so long, though there is something for it, is cut off. */
-  readonly stallMs: number;
-  readonly onStalled: () => void;
-}
-
 /**
- * Watches that clients take what is sent to them. It looks at connections, so that it holds for every answer of every endpoint.
- * A client that takes a little now and then is left alone.
+ * Watches that clients take what is sent to them, and cuts off those that take nothing for `stallMs`, though there is something for
+ * them. It looks at connections, so that it holds for every answer of every endpoint. A client that takes a little now and then is
+ * left alone.
  */
 export class StalledClients implements Disposable {
-  readonly #options: StalledClientsOptions;
-  readonly #watched = new Map<Socket, Watched>();
+  readonly #onStalled: () => void;
+  readonly #watched = new Map<Socket, { sample: string; unchanged: number }>();
   readonly #timer: NodeJS.Timeout;
   #isSampling = false;
 
-  constructor(options: StalledClientsOptions) {
-    this.#options = options;
-    this.#timer = setInterval(() => void this.#sample(), options.stallMs / samplesInAStall).unref();
+  constructor({ stallMs, onStalled }: { readonly stallMs: number; readonly onStalled: () => void }) {
+    this.#onStalled = onStalled;
+    this.#timer = setInterval(() => void this.#sample(), stallMs / samplesInAStall).unref();
   }
 
   watch(connection: Socket): void {
@@ -35,10 +30,8 @@ export class StalledClients implements Disposable {
   /** Counts samples, not time: a process that was stopped for a while must not take that for a stall of all its clients. */
   async #sample(): Promise<void> {
     if (this.#isSampling) return;
-    const waiting = [...this.#watched].filter(([connection, watched]) => {
-      if (connection.writableLength === 0) watched.unchanged = 0;
-      return connection.writableLength > 0;
-    });
+    for (const [{ writableLength }, watched] of this.#watched) if (writableLength === 0) watched.unchanged = 0;
+    const waiting = [...this.#watched].filter(([{ writableLength }]) => writableLength > 0);
     if (waiting.length === 0) return;
     this.#isSampling = true;
     const unacknowledged = await unacknowledgedByInode();
@@ -50,7 +43,7 @@ export class StalledClients implements Disposable {
       if (watched.unchanged < samplesInAStall || connection.destroyed) continue;
       stalled.add(connection);
       connection.resetAndDestroy();
-      this.#options.onStalled();
+      this.#onStalled();
     }
   }
 }
@@ -60,20 +53,15 @@ export function hasStalled(connection: Socket): boolean {
   return stalled.has(connection);
 }
 
-interface Watched {
-  sample: string;
-  unchanged: number;
-}
-
 const stalled = new WeakSet<Socket>();
 const samplesInAStall = 12;
 
 /** How far the connection's bytes have come: to the system, and from there to the client. */
 function sampleOf(connection: Socket, unacknowledged: ReadonlyMap<number, number>): string {
   const { bytesWritten, writableLength } = connection;
-  const inode = inodeOf(connection);
-  const untaken = inode === undefined ? 0 : unacknowledged.get(inode);
-  return [bytesWritten - writableLength, numberOf(connection, 'writeQueueSize'), untaken].join(' ');
+  // There is no documented way to these two.
+  const { writeQueueSize, fd }: { writeQueueSize?: number; fd?: number } = Reflect.get(connection, '_handle') ?? {};
+  return [bytesWritten - writableLength, writeQueueSize, unacknowledged.get(inodeOf(fd ?? -1))].join(' ');
 }
 
 /**
@@ -93,20 +81,11 @@ async function unacknowledgedByInode(): Promise<ReadonlyMap<number, number>> {
   );
 }
 
-/** The inode of a connection's socket; undefined for one that is closed. */
-function inodeOf(connection: Socket): number | undefined {
-  const descriptor = numberOf(connection, 'fd') ?? -1;
+/** The inode of a socket; -1 of one that is closed. */
+function inodeOf(descriptor: number): number {
   try {
-    return descriptor < 0 ? undefined : fstatSync(descriptor).ino;
+    return descriptor < 0 ? -1 : fstatSync(descriptor).ino;
   } catch {
-    return undefined;
+    return -1;
   }
-}
-
-/** Of Node's handle of the connection, which has no documented way to it. */
-function numberOf(connection: Socket, name: 'writeQueueSize' | 'fd'): number | undefined {
-  const handle: unknown = Reflect.get(connection, '_handle');
-  if (typeof handle !== 'object' || handle === null) return undefined;
-  const value: unknown = Reflect.get(handle, name);
-  return typeof value === 'number' ? value : undefined;
 }

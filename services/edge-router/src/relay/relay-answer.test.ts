@@ -7,7 +7,7 @@ import { RpcError } from '@gateway/rpc';
 import { systemClock } from '@gateway/time';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ScriptedCall, type ScriptedFrame } from '../attempts/__fixtures__/scripted-call.ts';
-import { answerFrames } from '../attempts/answer-frames.ts';
+import { answerFrames } from '../attempts/attempt-loop.ts';
 import { clientSignal } from '../http/respond.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { relayAnswer } from './relay-answer.ts';

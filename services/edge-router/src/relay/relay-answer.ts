@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
 import type { ExecuteOutcome, ExecuteResponse, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type AttemptOutcome, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
@@ -5,11 +7,18 @@ import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Clock } from '@gateway/time';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type Answering, attemptOutcome, cancelledOutcome } from '../attempts/attempt-loop.ts';
-import { renderStreamError } from '../errors/render-error.ts';
+import { type ErrorDialect, renderStreamError } from '../errors/render-error.ts';
+import { writeHead } from '../http/respond.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
-import { AnswerWriter, type AnswerWriterOptions } from './answer-writer.ts';
+import { ResponseProgress, type SeenResponse } from './response-progress.ts';
 
-export interface Relay extends Omit<AnswerWriterOptions, 'lease'> {
+export interface Relay {
+  readonly response: ServerResponse;
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
+  readonly dialect: ErrorDialect;
+  /** A comment is sent on an event stream that was silent for so long. */
+  readonly heartbeatMs: number;
   readonly answer: Answering;
   readonly recorder: Pick<UsageRecorder, 'onUsage' | 'end'>;
   readonly requestId: string;
@@ -34,7 +43,7 @@ export interface AnswerNames {
  */
 export async function relayAnswer(relay: Relay): Promise<void> {
   const { answer, recorder } = relay;
-  using writer = new AnswerWriter({ ...relay, lease: answer.lease });
+  using writer = new AnswerWriter(relay);
   try {
     let frame: ExecuteResponse | undefined = answer.first;
     for (; frame !== undefined; frame = (await answer.frames.next()).value) {
@@ -94,4 +103,84 @@ function endWithError(error: GatewayError, writer: AnswerWriter, relay: Relay): 
 
 function brokenOff(cause?: unknown): GatewayError {
   return new GatewayError('providers_unavailable', 'The answer broke off.', { cause });
+}
+
+/** Writes an answer's frames to its client, no faster than the client reads. */
+class AnswerWriter implements Disposable {
+  readonly #relay: Relay;
+  /** Undefined while it has not been written. */
+  head: ResponseHead | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  /** Only of a Responses stream. */
+  #progress: ResponseProgress | undefined;
+  /** The last bytes that were written. */
+  #tail = Buffer.alloc(0);
+
+  constructor(relay: Relay) {
+    this.#relay = relay;
+  }
+
+  /** True when an event may follow: in an event stream, and not within an event. */
+  get isBetweenEvents(): boolean {
+    const isEventStream = this.head?.headers['content-type']?.startsWith('text/event-stream') ?? false;
+    return isEventStream && (this.#tail.length === 0 || eventEnd.test(this.#tail.toString('latin1')));
+  }
+
+  /** What the client has of a Responses stream. */
+  get seenResponse(): SeenResponse | undefined {
+    const seen = this.#progress?.seen;
+    const { model } = this.#relay.answer.lease;
+    return seen && { ...seen, id: seen.id ?? (this.head?.answerId || undefined), model: seen.model ?? model };
+  }
+
+  /** Resolves when the client can take more. Throws when it leaves before. */
+  async write({ head, body }: ExecuteResponse): Promise<void> {
+    const { response, signal } = this.#relay;
+    if (head !== undefined) this.#begin(head);
+    if (body.length === 0) return;
+    this.#heartbeat?.refresh();
+    this.#progress?.onBytes(body);
+    this.#tail = Buffer.concat([this.#tail, body.subarray(-eventEndBytes)]).subarray(-eventEndBytes);
+    if (!response.write(body)) await once(response, 'drain', { signal });
+  }
+
+  /** Writes the last frame of a whole answer. One that is here in one piece is sent with its length. */
+  end({ head, body }: ExecuteResponse): void {
+    const { response } = this.#relay;
+    if (this.head === undefined) {
+      const headers = { 'content-length': body.length, ...this.#headersOf(head) };
+      writeHead(response, head?.status ?? 200, headers);
+    }
+    response.end(body);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#heartbeat);
+  }
+
+  #begin(head: ResponseHead): void {
+    const { response, dialect, heartbeatMs } = this.#relay;
+    writeHead(response, head.status, this.#headersOf(head));
+    this.head = head;
+    // Messages streams have pings of their own.
+    if (!this.isBetweenEvents || dialect === 'messages') return;
+    if (dialect === 'responses') this.#progress = new ResponseProgress();
+    this.#heartbeat = setInterval(() => {
+      if (this.isBetweenEvents && !response.writableNeedDrain) response.write(': keep-alive\n\n');
+    }, heartbeatMs).unref();
+  }
+
+  #headersOf(head: ResponseHead | undefined): Readonly<Record<string, string>> {
+    const { provider, model } = this.#relay.answer.lease;
+    return { 'x-gateway-provider': headerSafe(provider), 'x-gateway-model': headerSafe(model), ...head?.headers };
+  }
+}
+
+/** A blank line. */
+const eventEnd = /(?:\r\n\r\n|\n\n|\r\r)$/;
+const eventEndBytes = 4;
+
+/** Header values come from configuration and providers; what HTTP does not allow in them is left out. */
+function headerSafe(value: string): string {
+  return value.replace(/[^\x20-\x7e]/g, '');
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { addAbortListener } from 'node:events';
 import { constants } from 'node:fs';
 import { access, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,8 +7,7 @@ import { narrowMode } from '@gateway/config';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
-import { adoptAbandoned } from './adopt-abandoned.ts';
-import type { OutboxBacklog, OutboxEvents } from './outbox-events.ts';
+import type { OutboxEvents } from '../events.ts';
 import { isDamage, type OutboxBatch, type OutboxChange, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
 
 /** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
@@ -18,21 +17,24 @@ export interface UsageSink {
 }
 
 export interface OutboxOptions {
+  /** All processes of one edge keep their files there. */
   readonly folder: string;
   readonly sink: UsageSink;
   readonly events: OutboxEvents;
   readonly synchronous: OutboxSynchronous;
   /** Finished requests that wait in memory while the disk takes nothing; further ones are lost. */
   readonly memoryEvents: number;
-  /** How files are opened. Default: as OutboxFile does. */
+  /** The rest is set by tests. */
   readonly openFile?: typeof OutboxFile.open;
-  /** First pause after a failed delivery; doubled up to five seconds. Default: 100 ms. */
+  /** First pause after a failed delivery; doubled up to five seconds. */
   readonly retryMs?: number;
-  /** How long it goes on delivering when it is closed. Default: 1 s. */
+  /** How long it goes on delivering when it is closed. */
   readonly lastDeliveryMs?: number;
-  /** How often the files of dead processes are looked for, and a disk that failed is tried again. Default: 1 s. */
+  /** How often the files of dead processes are looked for, and a disk that failed is tried again. */
   readonly tendMs?: number;
 }
+
+const defaults = { openFile: OutboxFile.open, retryMs: 100, lastDeliveryMs: 1_000, tendMs: 1_000 };
 
 /** Rows of one delivery at most. */
 const batchRows = 500;
@@ -52,7 +54,7 @@ const sendTimeoutMs = 10_000;
  * folder, under the same request ids.
  */
 export class Outbox implements AsyncDisposable {
-  readonly #options: OutboxOptions;
+  readonly #options: Required<OutboxOptions>;
   readonly #stop = new AbortController();
   readonly #background: readonly Promise<void>[];
   /** What the file does not have yet, the latest of each request. */
@@ -61,15 +63,14 @@ export class Outbox implements AsyncDisposable {
   readonly #openInFile = new Set<string>();
   #file: OutboxFile;
   #flush: Promise<void> | undefined;
-  /** Ends of requests that wait for their delivery. */
-  #waiters: { readonly sequence: number; readonly resolve: () => void }[] = [];
   /** The sink has failed or is slow: no end of a request waits for it. */
   #isSinkLate = false;
   #isDiskFailing = false;
   #isClosed = false;
   /** Finals of the file up to this sequence number are confirmed, though their rows may still stand. */
   #confirmedUpTo = 0;
-  #arrival = Promise.withResolvers<void>();
+  /** Resolves when something has arrived, was confirmed or is late. */
+  #progress = Promise.withResolvers<void>();
   #retryPause = new AbortController();
 
   /** @throws when the folder can't be written: a mistake in the settings. */
@@ -81,8 +82,8 @@ export class Outbox implements AsyncDisposable {
   }
 
   private constructor(options: OutboxOptions) {
-    this.#options = options;
-    this.#file = newFile(options);
+    this.#options = { ...defaults, ...options };
+    this.#file = OutboxFile.create(this.#options);
     this.#background = [this.#deliver(), this.#tend()];
   }
 
@@ -93,7 +94,7 @@ export class Outbox implements AsyncDisposable {
 
   /** Notes that a request ended without usage. */
   close(requestId: string): void {
-    this.#note(requestId, { kind: 'closed' });
+    this.#note(requestId, { kind: 'closed', requestId });
   }
 
   /**
@@ -116,14 +117,11 @@ export class Outbox implements AsyncDisposable {
     this.#writePending();
     this.#announce();
     this.#retryPause.abort();
-    await Promise.race([
-      this.#untilDelivered(),
-      sleep(this.#options.lastDeliveryMs ?? 1_000, undefined, { ref: false }),
-    ]);
+    const tooLate = sleep(this.#options.lastDeliveryMs, undefined, { ref: false });
+    await Promise.race([this.#untilDelivered(), tooLate]);
     this.#stop.abort(new Error('the outbox is closed'));
-    this.#sinkIsLate();
     this.#retryPause.abort();
-    this.#announce();
+    this.#sinkIsLate();
     await Promise.all(this.#background);
     this.#writePending();
     this.#isClosed = true;
@@ -132,7 +130,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   async #untilDelivered(): Promise<void> {
-    while (this.#waitingRows > 0 && !this.#stop.signal.aborted) await this.#arrival.promise;
+    while (this.#waitingRows > 0 && !this.#stop.signal.aborted) await this.#progress.promise;
   }
 
   #note(requestId: string, change: OutboxChange): Promise<void> {
@@ -146,7 +144,7 @@ export class Outbox implements AsyncDisposable {
     return this.#isDiskFailing ? Promise.resolve() : this.#scheduleFlush();
   }
 
-  /** Everything of one turn of the event loop is one transaction. */
+  /** Everything of one round of the event loop is one transaction. */
   #scheduleFlush(): Promise<void> {
     this.#flush ??= nextTick().then(() => {
       this.#flush = undefined;
@@ -156,31 +154,24 @@ export class Outbox implements AsyncDisposable {
     return this.#flush;
   }
 
-  #untilConfirmed(sequence: number): Promise<void> | undefined {
-    const rows = sequence - this.#confirmedUpTo;
-    if (rows <= 0 || rows > batchRows || this.#isSinkLate || this.#isDiskFailing || this.#isClosed) return undefined;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiters.push({ sequence, resolve });
-    return promise;
-  }
-
-  /** Lets go those who wait for what is confirmed; all of them when the sink is late. */
-  #resolveWaiters(): void {
-    const isOver = ({ sequence }: { readonly sequence: number }) => this.#isSinkLate || sequence <= this.#confirmedUpTo;
-    for (const waiter of this.#waiters) if (isOver(waiter)) waiter.resolve();
-    this.#waiters = this.#waiters.filter((waiter) => !isOver(waiter));
+  /** A backlog is not waited for. */
+  async #untilConfirmed(sequence: number): Promise<void> {
+    if (sequence - this.#confirmedUpTo > batchRows) return;
+    while (sequence > this.#confirmedUpTo && !this.#isSinkLate && !this.#isDiskFailing && !this.#isClosed) {
+      await this.#progress.promise;
+    }
   }
 
   #sinkIsLate(): void {
     this.#isSinkLate = true;
-    this.#resolveWaiters();
+    this.#announce();
   }
 
   #writePending(): void {
     if (this.#isClosed) return;
     const hasUsage = this.#pending.values().some(({ kind }) => kind === 'final');
     try {
-      this.#file.write(this.#pending, this.#confirmedUpTo);
+      this.#file.write(this.#pending.values(), this.#confirmedUpTo);
       for (const [requestId, { kind }] of this.#pending) {
         if (kind === 'open') this.#openInFile.add(requestId);
         else this.#openInFile.delete(requestId);
@@ -199,26 +190,24 @@ export class Outbox implements AsyncDisposable {
   #replaceFile(): void {
     const { path } = this.#file;
     this.#file[Symbol.dispose]();
-    OutboxFile.setAside(path);
-    this.#options.events.damaged(path, undefined);
-    this.#file = newFile(this.#options);
+    this.#setAside(path);
+    this.#file = OutboxFile.create(this.#options);
     this.#confirmedUpTo = 0;
     this.#openInFile.clear();
     this.#sinkIsLate();
   }
 
-  /** Something may be there to be delivered. */
   #announce(): void {
-    this.#arrival.resolve();
-    this.#arrival = Promise.withResolvers();
+    this.#progress.resolve();
+    this.#progress = Promise.withResolvers();
   }
 
   /** Delivers finals in their order, a batch at a time, until it is stopped. */
   async #deliver(): Promise<void> {
-    const { retryMs = 100 } = this.#options;
+    const { retryMs, events } = this.#options;
     let pauseMs = retryMs;
     while (!this.#stop.signal.aborted) {
-      const arrival = this.#arrival.promise;
+      const arrival = this.#progress.promise;
       const batch = this.#nextBatch();
       if (batch === undefined) {
         await arrival;
@@ -234,7 +223,7 @@ export class Outbox implements AsyncDisposable {
       } catch (fault) {
         this.#sinkIsLate();
         if (this.#stop.signal.aborted) return;
-        this.#options.events.deliveryFailed(fault);
+        events.deliveryFailed(fault);
         this.#retryPause = new AbortController();
         await sleep(pauseMs, undefined, { signal: this.#retryPause.signal }).catch(() => undefined);
         pauseMs = Math.min(pauseMs * 2, maxRetryMs);
@@ -245,17 +234,11 @@ export class Outbox implements AsyncDisposable {
   /** A sink that ignores the signal delays neither the retry nor the end of the process. */
   async #send({ events, logs }: OutboxBatch): Promise<void> {
     if (events.length + logs.length === 0) return;
-    const late = setTimeout(() => this.#sinkIsLate(), lateMs);
+    using _late = setTimeout(() => this.#sinkIsLate(), lateMs);
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendTimeoutMs)]);
-    const given = Promise.withResolvers<never>();
-    const giveUp = () => given.reject(signal.reason);
-    signal.addEventListener('abort', giveUp, { once: true });
-    try {
-      await Promise.race([this.#options.sink.record({ events, logs }, signal), given.promise]);
-    } finally {
-      clearTimeout(late);
-      signal.removeEventListener('abort', giveUp);
-    }
+    const givenUp = Promise.withResolvers<never>();
+    using _givingUp = addAbortListener(signal, () => givenUp.reject(signal.reason));
+    await Promise.race([this.#options.sink.record({ events, logs }, signal), givenUp.promise]);
   }
 
   /** What the disk does not take is delivered from memory. */
@@ -268,26 +251,23 @@ export class Outbox implements AsyncDisposable {
       if (isDamage(fault)) this.#replaceFile();
     }
     const events = this.#isDiskFailing ? this.#pendingFinals().slice(0, batchRows) : [];
-    return events.length === 0 ? undefined : { events, logs: [], upTo: undefined, damaged: 0 };
+    return events.length === 0 ? undefined : { events, logs: [], upTo: 0, damaged: 0 };
   }
 
   #confirm({ events, upTo, damaged }: OutboxBatch): void {
-    if (upTo === undefined) {
-      for (const { requestId } of events) this.#confirmPending(requestId);
+    if (upTo === 0) {
+      for (const { requestId } of events) {
+        // Its row, should it have one, is of no use any more.
+        if (this.#openInFile.has(requestId)) this.#pending.set(requestId, { kind: 'closed', requestId });
+        else this.#pending.delete(requestId);
+      }
       return;
     }
     this.#confirmedUpTo = upTo;
     this.#isSinkLate = false;
-    this.#resolveWaiters();
     if (damaged > 0) this.#options.events.damaged(this.#file.path, damaged);
     if (!this.#isDiskFailing) void this.#scheduleFlush();
     this.#announce();
-  }
-
-  /** Its row, should it have one, is of no use any more. */
-  #confirmPending(requestId: string): void {
-    if (this.#openInFile.has(requestId)) this.#pending.set(requestId, { kind: 'closed' });
-    else this.#pending.delete(requestId);
   }
 
   #pendingFinals(): readonly UsageRecorded[] {
@@ -300,7 +280,7 @@ export class Outbox implements AsyncDisposable {
 
   async #tend(): Promise<void> {
     const { signal } = this.#stop;
-    const { events, tendMs = 1_000 } = this.#options;
+    const { events, tendMs } = this.#options;
     while (!signal.aborted) {
       if (this.#isDiskFailing) this.#writePending();
       this.#announce();
@@ -314,20 +294,45 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  #adoptAbandoned(): Promise<void> {
-    const { folder, synchronous, events, openFile = OutboxFile.open } = this.#options;
-    return adoptAbandoned({
-      folder,
-      own: () => this.#file,
-      open: (path) => openFile(path, synchronous),
-      batchRows,
-      events,
-      signal: this.#stop.signal,
-      onAdopted: () => this.#announce(),
-    });
+  /** Takes over what dead processes left in the folder. */
+  async #adoptAbandoned(): Promise<void> {
+    const { folder, events } = this.#options;
+    for (const name of await readdir(folder)) {
+      const path = join(folder, name);
+      if (!name.endsWith('.sqlite') || path === this.#file.path) continue;
+      try {
+        await this.#adopt(path);
+      } catch (fault) {
+        events.faulted(fault);
+        if (isDamage(fault)) this.#setAside(path);
+      }
+    }
   }
 
-  async #measureBacklog(): Promise<OutboxBacklog> {
+  /** Copies a file into this process' own and removes it. Cut short, it is done again: the ledger knows the ids. */
+  async #adopt(path: string): Promise<void> {
+    const { synchronous, events, openFile } = this.#options;
+    using abandoned = openFile(path, synchronous);
+    if (abandoned === undefined) return;
+    abandoned.closeAbandoned();
+    let batch = abandoned.finals(0, batchRows);
+    for (; batch !== undefined; batch = abandoned.finals(batch.upTo, batchRows)) {
+      if (this.#stop.signal.aborted) return;
+      const finals = batch.events.map((event) => ({ kind: 'final', event }) as const);
+      this.#file.write([...finals, ...batch.logs.map((log) => ({ kind: 'log', log }) as const)]);
+      if (batch.damaged > 0) events.damaged(path, batch.damaged);
+      this.#announce();
+      await nextTick();
+    }
+    abandoned.remove();
+  }
+
+  #setAside(path: string): void {
+    OutboxFile.setAside(path);
+    this.#options.events.damaged(path, undefined);
+  }
+
+  async #measureBacklog() {
     const oldestMs = this.#file.writtenAtMs(this.#confirmedUpTo);
     const files = (await readdir(this.#options.folder)).map((name) => stat(join(this.#options.folder, name)));
     const sizes = (await Promise.allSettled(files)).map((file) => (file.status === 'fulfilled' ? file.value.size : 0));
@@ -337,12 +342,4 @@ export class Outbox implements AsyncDisposable {
       bytes: sizes.reduce((sum, size) => sum + size, 0),
     };
   }
-}
-
-/** A file of this process alone. */
-function newFile({ folder, synchronous, openFile = OutboxFile.open }: OutboxOptions): OutboxFile {
-  let file: OutboxFile | undefined;
-  // Again, should another process take it for abandoned before it is locked.
-  while (file === undefined) file = openFile(join(folder, `${randomUUID()}.sqlite`), synchronous);
-  return file;
 }

@@ -1,8 +1,8 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { type TimestampSchema, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayErrorCode } from '@gateway/errors';
 import { type Usage, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { type AttemptOutcome, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import {
   AttemptGivenUp,
@@ -67,11 +67,7 @@ export interface LoggedRequest {
 }
 
 /** The broker learns more of an attempt's end. */
-export interface AttemptEnd {
-  readonly result?: AttemptResult;
-  readonly upstreamStatus?: number;
-  readonly retryAt?: MessageInitShape<typeof TimestampSchema> | undefined;
-}
+export type AttemptEnd = Partial<Pick<AttemptOutcome, 'result' | 'upstreamStatus' | 'retryAt'>>;
 
 export interface RequestEnd {
   /** The HTTP status that was sent, or would have been. */
@@ -169,7 +165,7 @@ export class RequestLogEntry {
     const attempt = this.#attempt;
     if (attempt === undefined || attempt.ended !== undefined) return;
     Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, givenUp });
-    if (retryAt !== undefined) attempt.retryAt = create(LoggedAttemptSchema, { retryAt }).retryAt;
+    if (retryAt !== undefined) attempt.retryAt = retryAt;
   }
 
   /** The client was cut off because it took nothing, whether or not the attempt had ended well. */
@@ -177,7 +173,7 @@ export class RequestLogEntry {
     if (this.#attempt !== undefined) this.#attempt.givenUp = AttemptGivenUp.CLIENT_STALLED;
   }
 
-  onBooked(usage: Omit<Usage, '$typeName'>): void {
+  onRecorded(usage: Omit<Usage, '$typeName'>): void {
     const { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated } = usage;
     this.message.usage = create(UsageSchema, { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated });
   }

@@ -3,8 +3,8 @@ import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
-import type { Principal } from '../authentication/principal.ts';
-import type { Charge } from './day-budget-charger.ts';
+import type { Charge } from '../admission/outage-tolerant-limiter.ts';
+import type { Principal } from '../authentication/authenticate.ts';
 import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
 
 const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt-5.5' });
@@ -24,7 +24,7 @@ function setUp(limits: Principal['limits'] = { requestsPerMinute: 1, tokensPerDa
         finals.push(event);
       },
     },
-    charger: {
+    limiter: {
       charge: async (charge: Charge) => {
         await new Promise((resolve) => setImmediate(resolve));
         lines.push(`charged ${charge.tokens}`);

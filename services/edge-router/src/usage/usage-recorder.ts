@@ -4,13 +4,13 @@ import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type Admission, limiterTerms } from '../admission/admit.ts';
-import type { Principal } from '../authentication/principal.ts';
-import type { DayBudgetCharger } from './day-budget-charger.ts';
+import type { OutageTolerantLimiter } from '../admission/outage-tolerant-limiter.ts';
+import type { Principal } from '../authentication/authenticate.ts';
 import type { Outbox } from './outbox.ts';
 
 export interface RecorderPeers {
   readonly outbox: Pick<Outbox, 'open' | 'close' | 'finish'>;
-  readonly charger: Pick<DayBudgetCharger, 'charge'>;
+  readonly limiter: Pick<OutageTolerantLimiter, 'charge'>;
 }
 
 export interface RecordedRequest {
@@ -44,7 +44,7 @@ export class UsageRecorder {
   /** The outbox gets the event again with so much output. */
   #nextCheckpoint = 0n;
   #ended: Promise<void> | undefined;
-  #isBooked = false;
+  #isRecorded = false;
 
   constructor(request: RecordedRequest, peers: RecorderPeers) {
     this.#request = request;
@@ -107,8 +107,8 @@ export class UsageRecorder {
   }
 
   /** What was recorded; undefined before the end, and when nothing was. */
-  get booked(): UsageRecorded | undefined {
-    return this.#isBooked ? this.#event : undefined;
+  get recorded(): UsageRecorded | undefined {
+    return this.#isRecorded ? this.#event : undefined;
   }
 
   /**
@@ -116,7 +116,7 @@ export class UsageRecorder {
    * twice. Should this process die meanwhile, the row has the last numbers. Neither step ever rejects.
    */
   async #record(event: UsageRecorded, outcome: Outcome): Promise<void> {
-    this.#isBooked = true;
+    this.#isRecorded = true;
     if (this.#request.principal.limits.tokensPerDay !== undefined) {
       this.#peers.outbox.open(event);
       await this.#settle(event);
@@ -133,7 +133,7 @@ export class UsageRecorder {
     const { principal, requestId, admission } = this.#request;
     const { key } = limiterTerms(principal);
     const tokens = Number(inputTokens + outputTokens);
-    await this.#peers.charger.charge({ key, requestId, localDay: admission.localDay, tokens });
+    await this.#peers.limiter.charge({ key, requestId, localDay: admission.localDay, tokens });
   }
 
   #take({ inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated }: Usage): UsageRecorded {

@@ -1,5 +1,5 @@
 import type { Environment } from '@gateway/config';
-import { affinityKey } from '@gateway/edge-router/attempts/affinity-key';
+import { affinityKey } from '@gateway/edge-router/endpoints/affinity';
 import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AccountExplanation } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { systemClock } from '@gateway/time';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type ExecuteResponse, ExecuteResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { RpcError } from '@gateway/rpc';
-import type { AdapterCall } from '../answer-frames.ts';
+import type { AdapterCall } from '../attempt-loop.ts';
 
 /** A frame, the end of all, a failure, or nothing more for as long as the call lasts. */
 export type ScriptedFrame = MessageInitShape<typeof ExecuteResponseSchema> | 'end' | 'hang' | Error;

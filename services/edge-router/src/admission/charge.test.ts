@@ -1,7 +1,9 @@
 import { LimiterService, type SettleRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
-import { describe, expect, it } from 'vitest';
-import { DayBudgetCharger } from './day-budget-charger.ts';
+import { systemClock } from '@gateway/time';
+import { describe, expect, it, vi } from 'vitest';
+import { FallbackLimiter } from './fallback-limiter.ts';
+import { OutageTolerantLimiter } from './outage-tolerant-limiter.ts';
 
 function setUp() {
   const settled: SettleRequest[] = [];
@@ -23,17 +25,27 @@ function setUp() {
     }),
   );
   const noted: unknown[] = [];
-  const totals = {
-    noteTotal: (...total: unknown[]) => noted.push(['used', ...total]),
-    noteUncharged: (...tokens: unknown[]) => noted.push(['waits', ...tokens]),
-  };
-  const charger = new DayBudgetCharger({ limiter, totals, timeoutMs: 1_000, onFault: () => undefined, retryMs: 5 });
+  const fallback = new FallbackLimiter(systemClock);
+  vi.spyOn(fallback, 'noteTotal').mockImplementation((...total) => void noted.push(['used', ...total]));
+  vi.spyOn(fallback, 'noteUncharged').mockImplementation((...tokens) => void noted.push(['waits', ...tokens]));
+  const ignore = () => undefined;
+  const events = { limiterAway: ignore, limiterBack: ignore, admittedLocally: ignore, faulted: ignore };
+  const charger = new OutageTolerantLimiter({
+    limiter,
+    fallback,
+    clock: systemClock,
+    events,
+    timeoutMs: 1_000,
+    failureMode: 'local',
+    localMaxMs: 1_000,
+    retryMs: 5,
+  });
   return { charger, settled, state, noted };
 }
 
 const charge = (requestId: string) => ({ key: 'token:t', requestId, localDay: '2026-11-20', tokens: 7 });
 
-describe('DayBudgetCharger', () => {
+describe('a charge to the day budget', () => {
   it('has charged when it resolves', async () => {
     const { charger, settled } = setUp();
     await charger.charge(charge('r1'));
@@ -41,7 +53,7 @@ describe('DayBudgetCharger', () => {
     await charger[Symbol.asyncDispose]();
   });
 
-  it('does not hold up the request while the limiter is away, and charges under the same id when it is back', async () => {
+  it('does not delay the request while the limiter is away, and charges under the same id when it is back', async () => {
     const { charger, settled, state, noted } = setUp();
     state.away = true;
     await charger.charge(charge('r1'));

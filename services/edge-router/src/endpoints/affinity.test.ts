@@ -1,9 +1,9 @@
 import { reasoningDigest } from '@gateway/encrypted-reasoning';
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { describe, expect, it } from 'vitest';
-import { type RelayedConversation, relayAffinity } from './relay-affinity.ts';
+import { type RelayedConversation, relayAffinity } from './affinity.ts';
 
-const seal = (letter: string) => `gAAAAA${letter.repeat(90)}`;
+const encrypted = (letter: string) => `gAAAAA${letter.repeat(90)}`;
 const affinityOf = (body: object, more: Partial<RelayedConversation> = {}) =>
   relayAffinity({
     tokenId: 'token',
@@ -19,26 +19,26 @@ function read(text: string): JsonBody {
   scanner.end();
   return new JsonBody(new BufferList([bytes]), scanner);
 }
-const turn = (letter: string) => ({ input: [{ type: 'reasoning', encrypted_content: seal(letter) }] });
-const answerWith = (letter: string) => ({ answerId: 'resp_1', sealedReasoning: reasoningDigest(seal(letter)) });
+const carrying = (letter: string) => ({ input: [{ type: 'reasoning', encrypted_content: encrypted(letter) }] });
+const answerWith = (letter: string) => ({ answerId: 'resp_1', sealedReasoning: reasoningDigest(encrypted(letter)) });
 
 describe('a relayed conversation', () => {
   it('that names a session is kept by it, whatever it brings along', async () => {
-    const affinity = await affinityOf(turn('a'), { sessionKey: 'session' });
+    const affinity = await affinityOf(carrying('a'), { sessionKey: 'session' });
     expect(affinity.affinityKey).toBe('session');
     expect(affinity.answerKeysOf(answerWith('b'))).toEqual([]);
   });
 
-  it('that names none goes where its last reasoning was sealed', async () => {
+  it('that names none goes where its last reasoning was encrypted', async () => {
     const [key] = (await affinityOf({ input: [] })).answerKeysOf(answerWith('a'));
     expect(key).toBeDefined();
-    expect((await affinityOf(turn('a'))).affinityKey).toBe(key);
-    expect((await affinityOf(turn('b'))).affinityKey).not.toBe(key);
+    expect((await affinityOf(carrying('a'))).affinityKey).toBe(key);
+    expect((await affinityOf(carrying('b'))).affinityKey).not.toBe(key);
   });
 
   it('is one of its token', async () => {
     const [key] = (await affinityOf({ input: [] })).answerKeysOf(answerWith('a'));
-    expect((await affinityOf(turn('a'), { tokenId: 'another' })).affinityKey).not.toBe(key);
+    expect((await affinityOf(carrying('a'), { tokenId: 'another' })).affinityKey).not.toBe(key);
   });
 
   it('without reasoning is free to go anywhere', async () => {
