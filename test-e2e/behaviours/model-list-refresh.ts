@@ -12,7 +12,8 @@ interface ConfiguredTopology extends Topology {
 
 /** `settings.model_list_refresh_seconds`, which is all that decides how often model lists are read. */
 export function modelListRefreshBehaviour(name: string, start: () => Promise<ConfiguredTopology>): void {
-  describe(`the model list of ${name}`, () => {
+  // Mostly waiting: the wirings wait together.
+  describe.concurrent(`the model list of ${name}`, () => {
     it('is read as often as gateway.yaml says, also when that changes, and never runs empty', async () => {
       await using gateway = await start();
       const { text } = await issueToken(gateway, { kind: 'personal' });

@@ -59,14 +59,15 @@ describe('the gateway as many processes on PgBouncer in transaction mode and a N
     await expect.poll(() => statusOf(token.text), { timeout: 10_000 }).toBe(401);
   });
 
-  it('records usage and reports it, whichever NATS server ends', { timeout: 180_000 }, async () => {
+  it('records usage and reports it, also when a NATS server ends', { timeout: 180_000 }, async () => {
     const token = await issueToken(gateway, { kind: 'personal' });
     let requests = 0;
     const ask = async () => {
       expect(await statusOf(token.text)).toBe(200);
       requests++;
     };
-    for (const server of natsServers) {
+    const killed = process.env.FAULTS === 'long' ? natsServers : natsServers.slice(0, 1);
+    for (const server of killed) {
       await ask();
       await server.kill();
       await ask();

@@ -40,9 +40,10 @@ export function startCommand(
   env: Readonly<Record<string, string>>,
   { detached = false, stopTimeoutMs = 10_000 }: CommandOptions = {},
 ): RunningCommand {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(program, args, {
     cwd: root,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached,
   });

@@ -169,7 +169,7 @@ describe('the consumer of the usage stream', () => {
     await world.ledgerHolds([event]);
   });
 
-  it('goes on with the others of a cluster whichever server ends', { timeout: 180_000 }, async () => {
+  it('goes on with the others of a cluster when a server ends', { timeout: 180_000 }, async () => {
     await using cluster = await startNatsCluster();
     await using world = await openWorld({ urls: cluster.servers.map(({ url }) => url), replicas: 3 });
     world.consume();
@@ -182,7 +182,8 @@ describe('the consumer of the usage stream', () => {
       sent.push(...batch);
     };
     await publish();
-    for (const server of cluster.servers) {
+    const killed = process.env.FAULTS === 'long' ? cluster.servers : cluster.servers.slice(0, 1);
+    for (const server of killed) {
       await server.kill();
       await publish();
       await expect.poll(() => ledgerTotals(world.database), patient).toEqual(expectedTotals(sent));

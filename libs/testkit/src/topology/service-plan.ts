@@ -42,7 +42,8 @@ export function servicePlan(name: ServiceName, addresses: TopologyAddresses, opt
 export const repositoryRoot = join(import.meta.dirname, '../../../..');
 
 export function environmentOfPrograms(): NodeJS.ProcessEnv {
-  return { PATH: process.env.PATH, HOME: process.env.HOME };
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, HOME, NODE_COMPILE_CACHE };
 }
 
 async function askReadiness(url: string): Promise<void> {
