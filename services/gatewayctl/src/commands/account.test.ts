@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '@gateway/config';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openStoredAccounts } from '../../control-plane/stored-accounts.ts';
+import { openStoredAccounts } from '../control-plane/stored-accounts.ts';
+import { changeAccount, enableAccount, listAccounts, removeAccount, rotateAccountKeys } from './account.ts';
 import { type AddFlags, addAccount } from './add-account.ts';
-import { changeAccount, enableAccount, listAccounts, removeAccount, rotateAccountKeys } from './manage-accounts.ts';
 
 const keyOf = (id: string) => `${id}:${Buffer.alloc(32, id).toString('base64')}`;
 
@@ -70,11 +70,11 @@ describe('gatewayctl account', () => {
   it('enables, drains, disables and removes it', async () => {
     await add('responses/b');
     const stateOfB = async () => (await rows()).find(({ account }) => account === 'b')?.state;
-    await changeAccount(env, 'responses/b', 'draining', terminal);
+    await changeAccount(env, 'responses/b', terminal, 'draining');
     expect(await stateOfB()).toBe('draining');
-    await changeAccount(env, 'responses/b', 'disabled', terminal);
+    await changeAccount(env, 'responses/b', terminal, 'disabled');
     expect(await stateOfB()).toBe('disabled');
-    await changeAccount(env, 'responses/b', 'active', terminal);
+    await changeAccount(env, 'responses/b', terminal, 'active');
     expect(await stateOfB()).toBe('available');
     await removeAccount(env, 'responses/b', terminal);
     expect(await stateOfB()).toBeUndefined();
@@ -136,7 +136,7 @@ describe('gatewayctl account', () => {
 
   it('enables an account of the database without a gateway, and says that none runs', async () => {
     await add('responses/b');
-    await changeAccount(env, 'responses/b', 'disabled', terminal);
+    await changeAccount(env, 'responses/b', terminal, 'disabled');
     noted = [];
     await enableAccount(env, 'responses/b', terminal);
     expect((await stored())[0]?.state).toBe('active');
@@ -145,11 +145,11 @@ describe('gatewayctl account', () => {
 
   it('changes no database of which it can only guess', async () => {
     const elsewhere = { GATEWAY_ADMIN_URL: 'http://127.0.0.1:1', ACCOUNT_KEYS: keyOf('k1') };
-    await expect(changeAccount(elsewhere, 'responses/b', 'disabled', terminal)).rejects.toThrow(/Set DATABASE_URL/);
+    await expect(changeAccount(elsewhere, 'responses/b', terminal, 'disabled')).rejects.toThrow(/Set DATABASE_URL/);
   });
 
   it('says that an account is none of the database', async () => {
-    await expect(changeAccount(env, 'responses/default', 'disabled', terminal)).rejects.toThrow(
+    await expect(changeAccount(env, 'responses/default', terminal, 'disabled')).rejects.toThrow(
       /One of gateway\.yaml is changed there/,
     );
     await expect(removeAccount(env, 'responses/default', terminal)).rejects.toThrow(/no account responses\/default/);

@@ -4,10 +4,10 @@ import { ConfigError, type Credential, type Environment, isTokenUrl, Secret } fr
 import { readRequiredKeys } from '@gateway/pool-broker/credentials/credential-config';
 import { toCredentialText } from '@gateway/pool-broker/credentials/credential-text';
 import { Encryption } from '@gateway/pool-broker/credentials/encryption';
-import { callOptions, openControlPlane } from '../../control-plane/control-plane.ts';
-import { openStoredAccounts } from '../../control-plane/stored-accounts.ts';
-import { servedBy } from '../../output/failures.ts';
-import type { Terminal } from '../../output/terminal.ts';
+import { callOptions, openControlPlane } from '../control-plane/control-plane.ts';
+import { openStoredAccounts } from '../control-plane/stored-accounts.ts';
+import { servedBy } from '../output/failures.ts';
+import type { Terminal } from '../output/terminal.ts';
 
 export const credentialKinds = ['bearer', 'api_key', 'oauth'] as const;
 
@@ -64,23 +64,24 @@ export async function addAccount(
 }
 
 function checkFlags({ kind, tokenUrl, clientId, clientSecretFile, scopes }: AddFlags): void {
-  const ofOAuth = Object.entries({
-    '--token-url': tokenUrl,
-    '--client-id': clientId,
-    '--client-secret-file': clientSecretFile,
-    '--scopes': scopes,
-  });
+  const required = { '--token-url': tokenUrl, '--client-id': clientId };
+  const ofOAuth = { ...required, '--client-secret-file': clientSecretFile, '--scopes': scopes };
   const problems =
     kind === 'oauth'
-      ? ofOAuth.slice(0, 2).flatMap(([flag, value]) => (value === undefined ? [`--kind oauth needs ${flag}.`] : []))
-      : ofOAuth.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} is for --kind oauth only.`]));
+      ? Object.entries(required).flatMap(([flag, value]) =>
+          value !== undefined ? [] : [`--kind oauth needs ${flag}.`],
+        )
+      : Object.entries(ofOAuth).flatMap(([flag, value]) =>
+          value === undefined ? [] : [`${flag} is for --kind oauth only.`],
+        );
   if (tokenUrl !== undefined && !isTokenUrl(tokenUrl)) {
     problems.push(
       '--token-url must start with https:// (http:// only at an address of this machine) and hold no user.',
     );
   }
-  if (clientSecretFile === '-')
+  if (clientSecretFile === '-') {
     problems.push('--client-secret-file must be a file: standard input has the refresh token.');
+  }
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
