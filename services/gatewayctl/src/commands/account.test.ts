@@ -28,7 +28,7 @@ const terminal = {
   print: async (text: string) => void printed.push(text),
   note: (line: string) => void noted.push(line),
 };
-const input = (text: string) => ({ isTerminal: false, read: async () => text });
+const input = (text: string) => async () => text;
 const add = (id: string, flags: Partial<AddFlags> = {}, secret = 'sk-canary\n') =>
   addAccount(env, id, { kind: 'bearer', ...flags }, input(secret), terminal);
 
@@ -107,8 +107,7 @@ describe('gatewayctl account', () => {
   });
 
   it('reads no secret from a terminal', async () => {
-    const typing = { isTerminal: true, read: async () => expect.fail('it was read') };
-    await expect(addAccount(env, 'responses/b', { kind: 'bearer' }, typing, terminal)).rejects.toThrow(/Pipe it in/);
+    await expect(addAccount(env, 'responses/b', { kind: 'bearer' }, undefined, terminal)).rejects.toThrow(/Pipe it in/);
   });
 
   it('adds none twice', async () => {
@@ -118,7 +117,7 @@ describe('gatewayctl account', () => {
 
   it('says what to do without a key, before a secret is read', async () => {
     env = { ...env, ACCOUNT_KEYS: '' };
-    const unread = { isTerminal: false, read: async () => expect.fail('it was read') };
+    const unread = async () => expect.fail('it was read');
     const adding = addAccount(env, 'responses/b', { kind: 'bearer' }, unread, terminal);
     await expect(adding).rejects.toThrow(/ACCOUNT_KEYS is not set.*openssl rand -base64 32/s);
   });

@@ -47,7 +47,7 @@ export function accountCommand(env: Environment): Command {
     .option('--client-id <id>', 'oauth: who asks')
     .option('--client-secret-file <path>', "oauth: read the client's secret from this file, if it has one")
     .option('--scopes <names>', 'oauth: scopes to ask for, with commas', commaList)
-    .action(async (id: string, flags: AddFlags) => addAccount(env, id, flags, standardInput, processTerminal()));
+    .action(async (id: string, flags: AddFlags) => addAccount(env, id, flags, standardInput(), processTerminal()));
   const changeCommand = (name: string, description: string, change: typeof removeAccount) =>
     account
       .command(name)

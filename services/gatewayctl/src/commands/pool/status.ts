@@ -30,27 +30,24 @@ export async function poolStatus(
   await terminal.print(texts.join(json ? '' : '\n'));
 }
 
-interface PoolState {
-  readonly pool: string;
-  readonly accounts: readonly Account[];
-  /** Of the quotas of whole accounts. */
-  readonly exhaustion: Exhaustion;
-  /** Of the quotas of single families of models. */
-  readonly families: readonly { readonly models: string; readonly exhaustion: Exhaustion }[];
-  /** Accounts in service that have reported no quota: there is more in the pool than the estimates know. */
-  readonly silentAccounts: number;
-}
+type PoolState = ReturnType<typeof toPoolState>;
 
-function toPoolState(pool: string, accounts: readonly Account[], nowMs: number): PoolState {
+function toPoolState(pool: string, accounts: readonly Account[], nowMs: number) {
   // Disabled and draining accounts take nothing, however much they have left.
-  const inService = accounts.filter(({ state }) => state !== AccountState.DISABLED && state !== AccountState.DRAINING);
-  const families = new Set(inService.flatMap(({ windows }) => windows.map(({ models }) => models)));
-  families.delete('');
+  const outOfService = [AccountState.DISABLED, AccountState.DRAINING];
+  const inService = accounts.filter(({ state }) => !outOfService.includes(state));
+  const models = new Set(inService.flatMap(({ windows }) => windows.map((window) => window.models)));
+  models.delete('');
   return {
     pool,
     accounts,
+    /** Of the quotas of whole accounts. */
     exhaustion: exhaustionOf(inService, '', nowMs),
-    families: [...families].sort().map((models) => ({ models, exhaustion: exhaustionOf(inService, models, nowMs) })),
+    /** Of the quotas of single families of models. */
+    families: [...models]
+      .sort()
+      .map((family) => ({ models: family, exhaustion: exhaustionOf(inService, family, nowMs) })),
+    /** Accounts in service that have reported no quota: there is more in the pool than the estimates know. */
     silentAccounts: inService.filter(({ windows }) => windows.length === 0).length,
   };
 }
@@ -80,9 +77,9 @@ function exhaustionText(exhaustion: Exhaustion, { silentAccounts }: PoolState, n
   const { atMs, window } = exhaustion;
   const silent =
     silentAccounts === 1
-      ? '; 1 more account has not reported its own'
-      : `; ${silentAccounts} more accounts have not reported theirs`;
-  const besides = silentAccounts === 0 ? '' : silent;
+      ? '1 more account has not reported its own'
+      : `${silentAccounts} more accounts have not reported theirs`;
+  const besides = silentAccounts === 0 ? '' : `; ${silent}`;
   if (window === '') return `no account can be used now${besides}`;
   if (atMs <= nowMs) return `the ${window} windows are used up now${besides}`;
   const when = `${new Date(atMs).toISOString()} (in ${durationText(atMs - nowMs)})`;
