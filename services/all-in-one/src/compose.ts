@@ -1,4 +1,4 @@
-import { type Environment, type GatewayConfig, simulatedGatewayConfig } from '@gateway/config';
+import { type Environment, simulatedGatewayConfig } from '@gateway/config';
 import { type GatewayDatabase, pendingMigrations } from '@gateway/database';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import { createIdentityService } from '@gateway/identity/service';
@@ -8,8 +8,9 @@ import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter
 import { createLimiterService } from '@gateway/limiter/service';
 import { openEmbeddedLimitStore } from '@gateway/limiter/store/open-embedded-limit-store';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
+import type { AccountTable } from '@gateway/pool-broker/credentials/account-table';
 import { readCredentialConfig } from '@gateway/pool-broker/credentials/credential-config';
-import { type CredentialStorage, credentialStorage } from '@gateway/pool-broker/credentials/credential-storage';
+import { credentialStorage } from '@gateway/pool-broker/credentials/credential-storage';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -46,6 +47,7 @@ export async function composeGateway(
   runtime: ServiceRuntime,
 ): Promise<ComposedGateway> {
   await using stack = new AsyncDisposableStack();
+  const wiring = { env, config, runtime, stack };
   const services: Service[] = [];
   const run = async <S extends Service>(service: S): Promise<S> => {
     services.push(stack.use(service));
@@ -57,9 +59,9 @@ export async function composeGateway(
   // Long enough for pages that change with every commit to be copied once for many of them.
   const { handle: database } = stack.use(await openGatewayDatabase(env, { checkpointMs: 5_000 }));
   const credentials = credentialStorage(readCredentialConfig(env), { database }, systemClock);
-  const { gateway, simulatorUrl } = await chooseProviders(env, config, credentials, database, stack);
-  const { limitStore, poolStore } = await openStores(env, config, runtime, stack);
-  const stream = config.natsUrls && (await openUsageStream(env, config.natsUrls, runtime, stack));
+  const { gateway, simulatorUrl } = await chooseProviders(wiring, database, credentials.table);
+  const { limitStore, poolStore } = await openStores(wiring);
+  const stream = await openUsageStream(wiring);
 
   const identity = await run(createIdentityService(await readIdentityKeys(env), { database }, runtime));
   const ingest = await run(
@@ -73,7 +75,7 @@ export async function composeGateway(
   const broker = await run(createPoolBrokerService({ gateway }, runtime, { store: poolStore, credentials }));
   const usage = stream === undefined ? ingest.routes : [stream.route];
   const routes = [identity, limiter, broker, query].flatMap((service) => service.routes).concat(usage);
-  const edge = await run(await createEdge(env, config, routes, runtime));
+  const edge = await run(await createEdge(wiring, routes));
 
   const running = stack.move();
   return {
@@ -88,30 +90,27 @@ export async function composeGateway(
   };
 }
 
+/** What every part of the wiring is made with. The stack closes what they open. */
+interface Wiring {
+  readonly env: Environment;
+  readonly config: AllInOneConfig;
+  readonly runtime: ServiceRuntime;
+  readonly stack: AsyncDisposableStack;
+}
+
 /** The configured accounts; without any, simulated ones, so that the first request is answered. */
-async function chooseProviders(
-  env: Environment,
-  { simulatorPort }: AllInOneConfig,
-  { table }: CredentialStorage,
-  database: GatewayDatabase,
-  stack: AsyncDisposableStack,
-): Promise<{ readonly gateway: GatewayConfig; readonly simulatorUrl: string | undefined }> {
+async function chooseProviders({ env, config, stack }: Wiring, database: GatewayDatabase, table?: AccountTable) {
   const gateway = readGatewayConfig(env);
   // Tables that were not made yet hold no accounts.
-  const hasStored = (await pendingMigrations(database)).length === 0 && ((await table?.list()) ?? []).length > 0;
-  if (gateway.accounts.length > 0 || hasStored) return { gateway, simulatorUrl: undefined };
+  const stored = (await pendingMigrations(database)).length > 0 ? [] : await table?.list();
+  if (gateway.accounts.length > 0 || stored?.length) return { gateway, simulatorUrl: undefined };
   const { startSimulator } = await import('@gateway/simulator');
-  const { url } = stack.use(await startSimulator({ port: simulatorPort }));
+  const { url } = stack.use(await startSimulator({ port: config.simulatorPort }));
   return { gateway: simulatedGatewayConfig(url), simulatorUrl: url };
 }
 
 /** In memory without a REDIS_URL. */
-async function openStores(
-  env: Environment,
-  { redisUrl }: AllInOneConfig,
-  runtime: ServiceRuntime,
-  stack: AsyncDisposableStack,
-) {
+async function openStores({ env, config: { redisUrl }, runtime, stack }: Wiring) {
   if (redisUrl === undefined) {
     const { admissionsFile: path } = await DataFolder.open(env);
     const limitStore = await openEmbeddedLimitStore({ config: readLimiterConfig(env), path, runtime }, stack);
@@ -123,19 +122,16 @@ async function openStores(
   return { limitStore, poolStore: stack.use(await openSharedPoolStore(redisUrl, runtime)) };
 }
 
-/** How usage reaches the ledger over JetStream. */
-async function openUsageStream(
-  env: Environment,
-  urls: readonly string[],
-  { logger, metrics }: ServiceRuntime,
-  stack: AsyncDisposableStack,
-) {
+/** How usage reaches the ledger over JetStream. Undefined without a NATS_URL. */
+async function openUsageStream({ env, config: { natsUrls: urls }, runtime, stack }: Wiring) {
+  if (urls === undefined) return undefined;
   const { LedgerProgress, UsagePublisher } = await import('@gateway/usage-stream');
   const { NatsUsageConsumer } = await import('@gateway/usage-ingest/consumer/nats-usage-consumer');
+  const { logger } = runtime;
   const publisher = stack.use(new UsagePublisher(urls, logger));
-  const config = { ...readUsageStreamConfig(env), urls, logger, metrics: createIngestMetrics(metrics) };
+  const metrics = createIngestMetrics(runtime.metrics);
   return {
-    ofIngest: { consumer: new NatsUsageConsumer(config) },
+    ofIngest: { consumer: new NatsUsageConsumer({ ...readUsageStreamConfig(env), urls, logger, metrics }) },
     ofQuery: { progress: stack.use(new LedgerProgress(urls, logger)) },
     /** In place of the ingest's own, which writes to the ledger at once. */
     route: serviceRoute(UsageIngestService, {
@@ -148,13 +144,11 @@ async function openUsageStream(
 }
 
 async function createEdge(
-  env: Environment,
-  { workers: count }: AllInOneConfig,
+  { env, config, runtime }: Wiring,
   routes: readonly ServiceRoute[],
-  runtime: ServiceRuntime,
 ): Promise<ListeningService> {
-  if (count === 1) return createFront(env, (service) => directClientOf(routes, service), runtime);
+  if (config.workers === 1) return createFront(env, (service) => directClientOf(routes, service), runtime);
   const { createFrontWorkers } = await import('./workers/front-workers.ts');
   const { host, port } = readEdgeRouterConfig(env);
-  return createFrontWorkers({ count, host, port }, routes, runtime);
+  return createFrontWorkers({ count: config.workers, host, port }, routes, runtime);
 }
