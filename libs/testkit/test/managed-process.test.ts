@@ -21,7 +21,8 @@ async function aProcess(changes: Partial<ProcessPlan> = {}) {
   const port = await freePort();
   const lines: string[] = [];
   const ends: string[] = [];
-  const ask = async () => (await fetch(`http://127.0.0.1:${port}`, { signal: AbortSignal.timeout(500) })).text();
+  const ask = async (withinMs = 2_000) =>
+    (await fetch(`http://127.0.0.1:${port}`, { signal: AbortSignal.timeout(withinMs) })).text();
   const plan: ProcessPlan = {
     name: 'the server',
     command: process.execPath,
@@ -65,7 +66,7 @@ describe('a managed process', () => {
     const { server, ask } = await aProcess();
     await server.restart();
     await server.pause();
-    await expect(ask()).rejects.toThrow();
+    await expect(ask(100)).rejects.toThrow();
     await server.resume();
     expect(await ask()).toBe(String(server.pid));
   });

@@ -63,7 +63,7 @@ describe('a server as a process', () => {
       answered = true;
       return rows;
     });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 100));
     expect(answered).toBe(false);
     await server.resume();
     expect(await answer).toEqual([{ one: 1 }]);
