@@ -217,7 +217,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * A shell that outlives this process by a moment: when this process has ended, in whatever way, it kills the process
+ * A shell that outlives this process for a short time: when this process has ended, in whatever way, it kills the process
  * that it watches and removes its folder. It learns of the end by the end of its own input, which no crash can prevent.
  */
 class Reaper {

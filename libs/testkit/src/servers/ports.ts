@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
  */
 const portRange = { from: 12_000, to: 32_000 };
 
-/** A TCP port of 127.0.0.1 that was free a moment ago. Another process may still take it: be ready to ask again. */
+/** A TCP port of 127.0.0.1 that was just now free. Another process may still take it: be ready to ask again. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = randomInt(portRange.from, portRange.to);

@@ -127,10 +127,10 @@ describe('gatewayctl account', () => {
     env = { ...env, GATEWAY_ADMIN_URL: url };
     await enableAccount(env, 'responses/of-the-file', terminal);
     expect(noted).toEqual(['responses/of-the-file is active']);
-    await expect(enableAccount(env, 'responses/nobody', terminal)).rejects.toThrow(
+    await expect(enableAccount(env, 'responses/unknown', terminal)).rejects.toThrow(
       /neither in the database nor in a running gateway/,
     );
-    expect(enabled).toEqual(['responses/of-the-file', 'responses/nobody']);
+    expect(enabled).toEqual(['responses/of-the-file', 'responses/unknown']);
   });
 
   it('enables an account of the database without a gateway, and says that none runs', async () => {

@@ -103,14 +103,14 @@ describe('when a pool will be used up', () => {
     fc.assert(
       fc.property(fc.array(anyQuota, { minLength: 1, maxLength: 8 }), (quotas) => {
         const accounts = quotas.map(({ used, hoursAgo }) => account(fiveHours(used, hoursAgo)));
-        const moment = (some: readonly Account[]) => {
+        const endMs = (some: readonly Account[]) => {
           const exhaustion = exhaustionOf(some, '', now);
           return exhaustion.kind === 'at' ? exhaustion.atMs : Number.POSITIVE_INFINITY;
         };
-        expect(moment(accounts)).toBeGreaterThanOrEqual(now);
+        expect(endMs(accounts)).toBeGreaterThanOrEqual(now);
         // One more that has not been used adds what it has, and no load.
-        const more = moment([...accounts, account(fiveHours(0, 2))]);
-        expect(more).toBeGreaterThanOrEqual(moment(accounts) - 100);
+        const more = endMs([...accounts, account(fiveHours(0, 2))]);
+        expect(more).toBeGreaterThanOrEqual(endMs(accounts) - 100);
       }),
     );
   });
