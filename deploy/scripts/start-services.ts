@@ -1,14 +1,25 @@
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { defaultGatewayConfig, type Environment, EnvReader, loadGatewayFile } from '@gateway/config';
 import { StopSignal, startFailureText } from '@gateway/lifecycle';
 import { IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { connectClient } from '@gateway/rpc/connect-client';
 import { startSimulator } from '@gateway/simulator';
-import { startBackends, startServices } from '@gateway/testkit';
-import { printEnd, printLine, printProgress, type Welcome, welcomeText } from './welcome.ts';
+import {
+  mapServices,
+  type ServiceOrder,
+  type ServiceReport,
+  type ServicesStarted,
+  startBackends,
+} from '@gateway/testkit';
+import { firstOfEach, type RunningServices, runServices } from './run-services.ts';
+import { printEnd, printLine, printProgress, welcomeText } from './welcome.ts';
 
 // Every service in a process of its own on this machine, for trying the gateway out as it runs in production. Servers
 // whose address is not given (REDIS_URL, NATS_URL, DATABASE_URL) are started, empty, and end with this process.
+//
+// For tests and the bench: `--replicas limiter=2` starts a service several times, `--set edge-router.NAME=value` is a setting
+// of one service alone. Through an IPC channel a program learns what runs, and kills, pauses and restarts processes.
 
 try {
   await runUntilStopped(process.env);
@@ -19,10 +30,13 @@ try {
 
 async function runUntilStopped(env: Environment): Promise<void> {
   const settings = readSettings(env);
+  // When the program that opened a channel to this one is gone, this one ends. Nothing waits for the channel.
+  process.once('disconnect', () => process.exit(1));
+  process.channel?.unref();
   using stop = new StopSignal();
   await using stack = new AsyncDisposableStack();
   try {
-    process.stdout.write(welcomeText(await start(env, settings, stack, stop.signal)));
+    process.stdout.write(await start(env, settings, stack, stop.signal));
   } catch (thrown) {
     if (!stop.signal.aborted) throw thrown;
   }
@@ -40,6 +54,8 @@ interface Settings {
   readonly dataFolder: string | undefined;
   /** DRAIN_TIMEOUT_SECONDS (10): how long running requests may go on after Ctrl-C. */
   readonly drainTimeoutSeconds: number;
+  readonly replicas: ReadonlyMap<string, number>;
+  readonly envOf: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
 
 /** @throws ConfigError with every problem found. */
@@ -58,39 +74,80 @@ function readSettings(env: Environment): Settings {
       : reader.optional('TOKEN_HASH_KEY'),
     dataFolder: reader.optional('GATEWAY_DATA') ?? (isDatabaseShared ? './data' : undefined),
     drainTimeoutSeconds: reader.integer('DRAIN_TIMEOUT_SECONDS', 10, { max: 86_400 }),
+    ...readFlags(),
   };
   reader.done();
   return settings;
 }
 
-/** Starts everything in the order in which it is needed; `stack` stops it. */
+function readFlags(): Pick<Settings, 'replicas' | 'envOf'> {
+  const { values } = parseArgs({
+    options: { replicas: { type: 'string', multiple: true }, set: { type: 'string', multiple: true } },
+  });
+  const counts = values.replicas?.map((text) => text.split('=')) ?? [];
+  const envOf = new Map<string, Record<string, string>>();
+  for (const text of values.set ?? []) {
+    const [, service = '', name = '', value = ''] = /^([\w-]+)\.(\w+)=(.*)$/s.exec(text) ?? [];
+    envOf.set(service, { ...envOf.get(service), [name]: value });
+  }
+  return { replicas: new Map(counts.map(([service = '', count]) => [service, Number(count)])), envOf };
+}
+
+/** Starts everything in the order in which it is needed; `stack` stops it. Gives the welcome. */
 async function start(
   env: Environment,
   settings: Settings,
   stack: AsyncDisposableStack,
   signal: AbortSignal,
-): Promise<Welcome> {
+): Promise<string> {
   const providers = await chooseProviders(env, stack);
   printProgress('starting Redis, NATS and Postgres, where no address of one is given');
   const { backends } = stack.use(await startBackends(env));
   signal.throwIfAborted();
   printProgress('starting the services');
-  const running = stack.use(
-    await startServices({
+  const services = await runServices(
+    {
       ...settings,
       backends,
       gatewayConfigFile: providers.gatewayConfigFile,
       env: { ...env, ...providers.env },
       onLine: printLine,
-      onUnexpectedEnd: printEnd,
-      signal,
-    }),
+      onUnexpectedEnd: (service, index, how) => {
+        printEnd(service, how);
+        report({ kind: 'ended', service, index, how });
+      },
+    },
+    stack,
+    signal,
   );
-  return {
-    ...running,
-    simulatorUrl: providers.simulatorUrl,
-    token: settings.isDatabaseShared ? undefined : await issueFirstToken(running.adminUrls.identity),
-  };
+  const first = firstOfEach(services);
+  const token = settings.isDatabaseShared ? undefined : await issueFirstToken(first.identity.adminUrl);
+  takeOrders(services);
+  return welcomeText({ services: first, simulatorUrl: providers.simulatorUrl, token });
+}
+
+/** Says to the program that started this one, if it opened a channel, what runs, and does what it says. */
+function takeOrders(services: RunningServices): void {
+  process.on('message', async ({ id, service, index, action }: ServiceOrder) => {
+    const control = services[service][index]?.process;
+    const problem = await control?.[action]().then(
+      () => undefined,
+      (thrown) => String(thrown),
+    );
+    report({ kind: 'done', id, ...pidOf(control), ...(problem !== undefined && { problem }) });
+  });
+  const replicas = mapServices((name) =>
+    services[name].map(({ process, ...address }) => ({ ...address, ...pidOf(process) })),
+  );
+  report({ kind: 'started', replicas });
+}
+
+function pidOf(process: { readonly pid: number | undefined } | undefined) {
+  return process?.pid === undefined ? {} : { pid: process.pid };
+}
+
+function report(message: ServicesStarted | ServiceReport): void {
+  process.send?.(message);
 }
 
 interface Providers {

@@ -1,6 +1,9 @@
-import { type RunningServices, type ServiceName, serviceNames } from '@gateway/testkit';
+import { type ServiceName, serviceNames } from '@gateway/testkit';
+import type { RunningService } from './run-services.ts';
 
-export interface Welcome extends Pick<RunningServices, 'baseUrl' | 'adminUrls' | 'grpcUrls' | 'services'> {
+export interface Welcome {
+  /** The first process of each. */
+  readonly services: Readonly<Record<ServiceName, RunningService>>;
   /** Absent on a shared database. */
   readonly token: string | undefined;
   /** Set when no provider account is configured. */
@@ -8,7 +11,8 @@ export interface Welcome extends Pick<RunningServices, 'baseUrl' | 'adminUrls' |
 }
 
 /** What a person sees once the services run: where they are, and a line to paste. */
-export function welcomeText({ baseUrl, adminUrls, token, simulatorUrl, ...addresses }: Welcome): string {
+export function welcomeText({ services, token, simulatorUrl }: Welcome): string {
+  const baseUrl = services['edge-router'].publicUrl;
   const body = JSON.stringify({
     model: 'gateway/sterk',
     stream: true,
@@ -25,10 +29,10 @@ export function welcomeText({ baseUrl, adminUrls, token, simulatorUrl, ...addres
         ]),
     ...(token === undefined ? [] : [`  Token                   ${token}`]),
     '  More tokens             ' +
-      `GATEWAY_ADMIN_URL=${adminUrls.identity} npm run gatewayctl -- token create --label my-first`,
+      `GATEWAY_ADMIN_URL=${services.identity.adminUrl} npm run gatewayctl -- token create --label my-first`,
     '',
     serviceLine('  Each service', 'operators (/livez /readyz /metrics)', 'gRPC', 'process'),
-    ...serviceNames.map((name) => lineOf(name, { adminUrls, ...addresses })),
+    ...serviceNames.map((name) => lineOf(name, services[name])),
     '',
     '  Try it:',
     '',
@@ -39,12 +43,10 @@ export function welcomeText({ baseUrl, adminUrls, token, simulatorUrl, ...addres
   return lines.join('\n');
 }
 
-type Addresses = Pick<Welcome, 'adminUrls' | 'grpcUrls' | 'services'>;
-
-function lineOf(name: ServiceName, { adminUrls, grpcUrls, services }: Addresses): string {
+function lineOf(name: ServiceName, { adminUrl, grpcUrl, process }: RunningService): string {
   // The edge serves no RPCs to other services.
-  const grpc = name === 'edge-router' ? '-' : new URL(grpcUrls[name]).host;
-  return serviceLine(`    ${name}`, adminUrls[name], grpc, String(services[name].pid ?? ''));
+  const grpc = name === 'edge-router' ? '-' : new URL(grpcUrl).host;
+  return serviceLine(`    ${name}`, adminUrl, grpc, String(process.pid ?? ''));
 }
 
 function serviceLine(name: string, operators: string, grpc: string, process: string): string {

@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startSimulator } from '@gateway/simulator';
-import { type RunningServices, startServices, type TestBackends } from '@gateway/testkit';
+import { freePort, type TestBackends } from '@gateway/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { issueToken } from '../client/tokens.ts';
 import { responsesModels, writeGatewayFile } from '../topologies/gateway-file.ts';
 import { ownBackends } from '../topologies/own-backends.ts';
+import { type RunningServices, startServices } from '../topologies/start-services.ts';
 import { suiteSettings } from '../topologies/topology.ts';
 import { openBalancer } from './limit-window-balancer.ts';
 import { type Answer, ask, runLoad } from './limit-window-load.ts';
@@ -36,12 +37,20 @@ describe('requests per minute, over many processes', () => {
     backends = await ownBackends(stack);
     running = stack.use(
       await startServices({
-        backends,
-        gatewayConfigFile: await writeGatewayFile(folder, simulator.url),
         replicas: { 'edge-router': 4, limiter: 2 },
-        env: { ...suiteSettings, LOG_LEVEL: 'error' },
+        env: {
+          ...suiteSettings,
+          LOG_LEVEL: 'error',
+          DRAIN_TIMEOUT_SECONDS: '3',
+          PORT: String(await freePort()),
+          GATEWAY_CONFIG: await writeGatewayFile(folder, simulator.url),
+          GATEWAY_DATA: join(folder, 'data'),
+          TOKEN_HASH_KEY: Buffer.alloc(32, 7).toString('base64'),
+          REDIS_URL: backends.redisUrl,
+          NATS_URL: backends.natsUrl,
+          DATABASE_URL: backends.postgresUrl,
+        },
         envOf: { 'edge-router': { LIMITER_URL: balancer.url } },
-        drainTimeoutSeconds: 3,
       }),
     );
     balancer.leadTo(running.replicas.limiter.map(({ grpcUrl }) => grpcUrl));

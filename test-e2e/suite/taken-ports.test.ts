@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePorts, serviceNames, servicePlan, type TopologyAddresses } from '@gateway/testkit';
+import { freePort, freePorts, serviceNames } from '@gateway/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FinishedCommand, gatewayctl, startCommand, startGatewayctl } from '../topologies/gateway-process.ts';
 import { ownBackends } from '../topologies/own-backends.ts';
@@ -14,24 +14,34 @@ const endsWithinMs = 45_000;
 describe('a process whose port is taken', () => {
   const stack = new AsyncDisposableStack();
   let folder = '';
-  let addresses: TopologyAddresses;
+  /** Of all services: each test starts one of them. */
+  let settings: Readonly<Record<string, string>>;
   let taken = 0;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gateway-taken-ports-'));
     stack.defer(() => rm(folder, { recursive: true, force: true }));
     const backends = await ownBackends(stack);
     expect((await gatewayctl(['migrate'], { DATABASE_URL: backends.postgresUrl })).exitCode).toBe(0);
-    const [edgePort = 0, ...ports] = await freePorts(1 + 2 * serviceNames.length);
-    const portsOf = (index: number) => ({ grpc: ports[2 * index] ?? 0, admin: ports[2 * index + 1] ?? 0 });
-    addresses = {
-      // Of all services: each test starts one of them.
-      ports: Object.fromEntries(
-        serviceNames.map((name, index) => [name, portsOf(index)]),
-      ) as TopologyAddresses['ports'],
-      edgePort,
-      backends,
-      dataFolder: join(folder, 'edge'),
-      tokenHashKey: Buffer.alloc(32, 7).toString('base64'),
+    const [port, grpcPort, adminPort] = await freePorts(3);
+    const peer = `http://127.0.0.1:${await freePort()}`;
+    settings = {
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      GRPC_PORT: String(grpcPort),
+      ADMIN_PORT: String(adminPort),
+      GATEWAY_DATA: join(folder, 'edge'),
+      TOKEN_HASH_KEY: Buffer.alloc(32, 7).toString('base64'),
+      REDIS_URL: backends.redisUrl,
+      NATS_URL: backends.natsUrl,
+      DATABASE_URL: backends.postgresUrl,
+      LIMITER_URL: peer,
+      POOL_BROKER_URL: peer,
+      RESPONSES_ADAPTER_URL: peer,
+      MESSAGES_ADAPTER_URL: peer,
+      IDENTITY_URL: peer,
+      USAGE_QUERY_URL: peer,
+      // Of the broker: without an account it does not start.
+      OPENAI_API_KEY: 'any',
     };
     const holder = createServer();
     stack.defer(() => void holder.close());
@@ -61,12 +71,8 @@ describe('a process whose port is taken', () => {
     { name: 'edge-router' as const, variable: 'ADMIN_PORT', more: { EDGE_WORKERS: '2' } },
     { name: 'edge-router' as const, variable: 'PORT', more: { EDGE_WORKERS: '2' } },
   ])('says so and ends: $name, $variable $more', async ({ name, variable, more }) => {
-    const { command, parameters, env } = servicePlan(name, addresses, { env: {} });
-    const settings = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    await using service = startCommand(command, parameters, {
-      ...Object.fromEntries(settings),
-      // Of the broker: without an account it does not start.
-      OPENAI_API_KEY: 'any',
+    await using service = startCommand(process.execPath, [`services/${name}/src/main.ts`], {
+      ...settings,
       ...more,
       [variable]: String(taken),
     });

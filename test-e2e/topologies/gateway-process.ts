@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -12,6 +13,7 @@ export interface FinishedCommand {
 /** A command that runs until it is stopped. */
 export interface RunningCommand extends AsyncDisposable {
   readonly pid: number;
+  readonly child: ChildProcess;
   stdout(): string;
   stderr(): string;
   /** Resolves when the command has ended by itself or by a signal. */
@@ -38,23 +40,25 @@ export function startCommand(
   program: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-  { detached = false, stopTimeoutMs = 10_000 }: CommandOptions = {},
+  { detached = false, ipc = false, stopTimeoutMs = 10_000, onStderrLine }: CommandOptions = {},
 ): RunningCommand {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(program, args, {
     cwd: root,
     env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
     detached,
   });
   const stdout = textOf(child, 'stdout');
   const stderr = textOf(child, 'stderr');
+  if (onStderrLine && child.stderr) createInterface({ input: child.stderr }).on('line', onStderrLine);
   const ended = new Promise<FinishedCommand>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (exitCode) => resolve({ exitCode, stdout: stdout(), stderr: stderr() }));
   });
   return {
     pid: child.pid ?? 0,
+    child,
     stdout,
     stderr,
     ended,
@@ -71,6 +75,9 @@ export function startCommand(
 interface CommandOptions {
   /** In a process group of its own. */
   readonly detached?: boolean;
+  /** With a channel for messages. */
+  readonly ipc?: boolean;
+  readonly onStderrLine?: (line: string) => void;
   readonly stopTimeoutMs?: number;
 }
 

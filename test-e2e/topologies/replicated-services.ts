@@ -1,18 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator';
-import {
-  type RunningServices,
-  type ServiceName,
-  type ServicesOptions,
-  startNats,
-  startPostgres,
-  startRedis,
-  startServices,
-  type TestBackends,
-  type TestServer,
-} from '@gateway/testkit';
+import { freePort, type ServiceName, startNats, startPostgres, startRedis, type TestServer } from '@gateway/testkit';
+import { type RunningServices, type StartOptions, startServices } from './start-services.ts';
 import { suiteSettings } from './topology.ts';
 
 /** All services as processes, some of them twice, on servers of their own that may be broken at will. */
@@ -28,7 +20,7 @@ export interface ReplicatedServices extends AsyncDisposable {
 }
 
 export interface ReplicatedServicesOptions {
-  readonly replicas: NonNullable<ServicesOptions['replicas']>;
+  readonly replicas: NonNullable<StartOptions['replicas']>;
   /** The pace of the providers' streams. */
   readonly eventDelayMs: number;
   readonly env: Readonly<Record<string, string>>;
@@ -36,8 +28,6 @@ export interface ReplicatedServicesOptions {
   readonly simulator?: SimulatorOptions;
   /** The text of gateway.yaml. Default: two accounts in each of two pools. */
   readonly gatewayFile?: (simulator: Simulator) => string;
-  /** Further settings of the brokers. */
-  readonly brokerEnv?: (backends: TestBackends) => Readonly<Record<string, string>>;
   /** Is given every line that a service logs. */
   readonly onLine?: (service: ServiceName, line: string) => void;
 }
@@ -51,20 +41,26 @@ export async function startReplicatedServices(options: ReplicatedServicesOptions
   );
   const [redis, nats, postgres] = await Promise.all([startRedis(), startNats(), startPostgres()]);
   for (const server of [redis, nats, postgres]) stack.use(server);
-  const backends = { redisUrl: redis.url, natsUrl: nats.url, postgresUrl: postgres.url };
-  const { gatewayFile = twoPools, brokerEnv = () => ({}), onLine } = options;
+  const { gatewayFile = twoPools, onLine } = options;
   const gatewayConfigFile = join(folder, 'gateway.yaml');
   await writeFile(gatewayConfigFile, gatewayFile(simulator));
   const lastWords = new LastWords();
   const unexpectedEnds: string[] = [];
   const running = stack.use(
     await startServices({
-      backends,
-      gatewayConfigFile,
       replicas: options.replicas,
-      env: { ...suiteSettings, ...options.env },
-      envOf: { 'pool-broker': brokerEnv(backends) },
-      drainTimeoutSeconds: 3,
+      env: {
+        ...suiteSettings,
+        DRAIN_TIMEOUT_SECONDS: '3',
+        ...options.env,
+        PORT: String(await freePort()),
+        GATEWAY_CONFIG: gatewayConfigFile,
+        GATEWAY_DATA: join(folder, 'data'),
+        TOKEN_HASH_KEY: randomBytes(32).toString('base64'),
+        REDIS_URL: redis.url,
+        NATS_URL: nats.url,
+        DATABASE_URL: postgres.url,
+      },
       onLine: (service, line) => {
         lastWords.note(service, line);
         onLine?.(service, line);

@@ -3,28 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
-import {
-  AdoptedProcess,
-  freePort,
-  type ProcessControl,
-  ProcessReaper,
-  type ServiceName,
-  type ServicesOptions,
-  serviceNames,
-  servicePlan,
-  type TestBackends,
-  type TopologyAddresses,
-} from '@gateway/testkit';
+import { freePort, type TestBackends } from '@gateway/testkit';
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
-import { runStartServices, type Started, welcomeOf } from './start-services.ts';
+import { type RunningServices, startServices } from './start-services.ts';
 import { suiteSettings, type Topology, uploadSettings } from './topology.ts';
 
 /** Every service a process, as `npm run start:services` starts them, on real Redis, NATS and Postgres. */
 export interface ServicesTopology extends Topology {
   /** What is restarted gets the addresses and settings that it had. */
-  readonly services: Readonly<Record<ServiceName, ProcessControl>>;
-  readonly adminUrls: Started['adminUrls'];
+  readonly services: RunningServices['services'];
+  readonly adminUrls: RunningServices['adminUrls'];
   readonly backends: TestBackends;
   /** `host:port` of the limiter's gRPC. */
   readonly limiterAddress: string;
@@ -51,30 +40,24 @@ export async function startServicesTopology(
   const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const simulator = stack.use(await startSimulator({ responsesModels }));
-  const common = {
-    backends: await openBackends(stack),
-    edgePort: await freePort(),
-    dataFolder: join(folder, 'data'),
-    tokenHashKey: randomBytes(32).toString('base64'),
-    gatewayConfigFile: await writeFile(folder, simulator.url),
-  };
-  const env = {
-    ...suiteSettings,
-    ...uploadSettings,
-    ...checked(further),
-    PORT: String(common.edgePort),
-    GATEWAY_CONFIG: common.gatewayConfigFile,
-    GATEWAY_DATA: common.dataFolder,
-    TOKEN_HASH_KEY: common.tokenHashKey,
-    REDIS_URL: common.backends.redisUrl,
-    NATS_URL: common.backends.natsUrl,
-    DATABASE_URL: common.backends.postgresUrl,
-  };
-  const command = stack.use(runStartServices(env));
-  const started = await welcomeOf(command);
-  const lines: string[] = [];
-  const onLine = (service: ServiceName, line: string) => void lines.push(`${service} | ${line}`);
-  const services = controlsOf(started, { ...common, ports: portsOf(started) }, { env, onLine }, stack);
+  const backends = await openBackends(stack);
+  const gatewayFile = await writeFile(folder, simulator.url);
+  const started = stack.use(
+    await startServices({
+      env: {
+        ...suiteSettings,
+        ...uploadSettings,
+        ...checked(further),
+        PORT: String(await freePort()),
+        GATEWAY_CONFIG: gatewayFile,
+        GATEWAY_DATA: join(folder, 'data'),
+        TOKEN_HASH_KEY: randomBytes(32).toString('base64'),
+        REDIS_URL: backends.redisUrl,
+        NATS_URL: backends.natsUrl,
+        DATABASE_URL: backends.postgresUrl,
+      },
+    }),
+  );
   const open = stack.move();
   return {
     name,
@@ -86,12 +69,12 @@ export async function startServicesTopology(
     ledgerAdminUrl: started.adminUrls['usage-ingest'],
     brokerAdminUrl: started.adminUrls['pool-broker'],
     simulator,
-    services,
-    gatewayFile: common.gatewayConfigFile,
+    services: started.services,
+    gatewayFile,
     adminUrls: started.adminUrls,
-    backends: common.backends,
-    limiterAddress: started.grpcAddresses.limiter,
-    logs: () => [command.stderr(), ...lines].join('\n'),
+    backends,
+    limiterAddress: new URL(started.grpcUrls.limiter).host,
+    logs: started.command.stderr,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
@@ -101,26 +84,4 @@ function checked(env: Readonly<Record<string, string>>): Readonly<Record<string,
   const chosen = Object.keys(env).find((name) => /^(GRPC_PORT|ADMIN_PORT|HOST|\w+_URL)$/.test(name));
   if (chosen !== undefined) throw new Error(`start:services chooses ${chosen} itself`);
   return env;
-}
-
-function portsOf({ adminUrls, grpcAddresses }: Started): TopologyAddresses['ports'] {
-  const portOf = (url: string) => (URL.canParse(url) ? Number(new URL(url).port) : 0);
-  return mapServices((name) => ({ admin: portOf(adminUrls[name]), grpc: portOf(`http://${grpcAddresses[name]}`) }));
-}
-
-function controlsOf(
-  { pids }: Started,
-  addresses: TopologyAddresses,
-  options: Pick<ServicesOptions, 'env' | 'onLine'>,
-  stack: AsyncDisposableStack,
-): ServicesTopology['services'] {
-  return mapServices((name) => {
-    const reaper = stack.adopt(new ProcessReaper(), (each) => each.dismiss());
-    return stack.use(new AdoptedProcess(pids[name], servicePlan(name, addresses, options), reaper));
-  });
-}
-
-function mapServices<T>(valueFor: (name: ServiceName) => T): Record<ServiceName, T> {
-  // Every name is there: the entries come from the list that the type is made of.
-  return Object.fromEntries(serviceNames.map((name) => [name, valueFor(name)])) as Record<ServiceName, T>;
 }

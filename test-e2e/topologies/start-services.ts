@@ -1,27 +1,141 @@
-import { ProcessReaper, type ServiceName, serviceNames } from '@gateway/testkit';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  mapServices,
+  type ProcessControl,
+  type ServiceAddress,
+  type ServiceName,
+  type ServiceOrder,
+  type ServiceReport,
+  type ServicesStarted,
+  serviceNames,
+} from '@gateway/testkit';
 import { type RunningCommand, startCommand } from './gateway-process.ts';
 
+export interface StartOptions {
+  /** Nothing but these: PORT and where all state is belong to them. */
+  readonly env: Readonly<Record<string, string>>;
+  /** How many processes of a service there are; one of each by default. */
+  readonly replicas?: Partial<Readonly<Record<ServiceName, number>>>;
+  /** Settings of single services, which win over all others: a peer behind a proxy, for example. */
+  readonly envOf?: Partial<Readonly<Record<ServiceName, Readonly<Record<string, string>>>>>;
+  /** Is given every line that a service logs. */
+  readonly onLine?: (service: ServiceName, line: string) => void;
+  /** Called when a service ends that was neither stopped nor killed here. It is not started again. */
+  readonly onUnexpectedEnd?: (service: ServiceName, how: string) => void;
+}
+
+/** One process of a service. Restarts keep its ports and its folder. */
+export interface ServiceReplica extends ProcessControl, ServiceAddress {}
+
+/** All services, each in processes of its own on loopback. Disposing stops them, callers before those they call. */
+export interface RunningServices extends AsyncDisposable {
+  readonly command: RunningCommand;
+  /** `http://127.0.0.1:<port>` of the public API. */
+  readonly baseUrl: string;
+  readonly adminUrls: Readonly<Record<ServiceName, string>>;
+  readonly grpcUrls: Readonly<Record<ServiceName, string>>;
+  /** The first process of each service. */
+  readonly services: Readonly<Record<ServiceName, ServiceReplica>>;
+  /** Every process of each service. The second of a service calls the second of its peers, if there is one. */
+  readonly replicas: Readonly<Record<ServiceName, readonly ServiceReplica[]>>;
+}
+
+/** Runs what `npm run start:services` runs, and resolves when all services are ready. @throws Error with what it printed. */
+export async function startServices(options: StartOptions): Promise<RunningServices> {
+  const replicas = Object.entries(options.replicas ?? {}).flatMap(([name, count]) => [
+    '--replicas',
+    `${name}=${count}`,
+  ]);
+  const settings = Object.entries(options.envOf ?? {}).flatMap(([service, env]) =>
+    Object.entries(env).flatMap(([name, value]) => ['--set', `${service}.${name}=${value}`]),
+  );
+  const command = runStartServices(options.env, [...replicas, ...settings], options.onLine);
+  const [started] = await Promise.race([
+    once(command.child, 'message') as Promise<[ServicesStarted]>,
+    command.ended.then(({ stderr }) => Promise.reject(new Error(`start:services did not start:\n${stderr}`))),
+  ]);
+  const controls = controlsOf(command.child, started.replicas, options.onUnexpectedEnd);
+  const services = mapServices((name) => firstOf(controls[name]));
+  return {
+    command,
+    baseUrl: services['edge-router'].publicUrl ?? '',
+    adminUrls: mapServices((name) => services[name].adminUrl),
+    grpcUrls: mapServices((name) => services[name].grpcUrl),
+    services,
+    replicas: controls,
+    [Symbol.asyncDispose]: () => command[Symbol.asyncDispose](),
+  };
+}
+
+/** Runs what `npm run start:services` runs. It and its services end with this process, even if this one crashes. */
+export function runStartServices(
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+  onLine?: StartOptions['onLine'],
+): RunningCommand {
+  const onStderrLine = (text: string) => {
+    const [, name = '', line = ''] = /^(\S+) +\| (.*)$/s.exec(text) ?? [];
+    const service = serviceNames.find((each) => each === name);
+    if (service !== undefined) onLine?.(service, line);
+  };
+  const options = { stopTimeoutMs: 60_000, ipc: true, ...(onLine === undefined ? {} : { onStderrLine }) };
+  return startCommand(process.execPath, ['deploy/scripts/start-services.ts', ...args], env, options);
+}
+
+function controlsOf(
+  child: ChildProcess,
+  started: ServicesStarted['replicas'],
+  onUnexpectedEnd: StartOptions['onUnexpectedEnd'],
+): RunningServices['replicas'] {
+  const pending = new Map<number, (report: Extract<ServiceReport, { kind: 'done' }>) => void>();
+  const pids = mapServices((name) => started[name].map(({ pid }) => pid));
+  let orders = 0;
+  child.on('message', (report: ServiceReport) => {
+    if (report.kind === 'done') return pending.get(report.id)?.(report);
+    pids[report.service][report.index] = undefined;
+    onUnexpectedEnd?.(report.service, report.how);
+  });
+  const carryOut = async (order: Omit<ServiceOrder, 'id'>) => {
+    const id = ++orders;
+    const done = Promise.withResolvers<Extract<ServiceReport, { kind: 'done' }>>();
+    pending.set(id, done.resolve);
+    child.send({ id, ...order });
+    const { pid, problem } = await done.promise;
+    pending.delete(id);
+    pids[order.service][order.index] = pid;
+    if (problem !== undefined) throw new Error(problem);
+  };
+  return mapServices((service) =>
+    started[service].map(
+      ({ pid: _first, ...address }, index): ServiceReplica => ({
+        ...address,
+        get pid() {
+          return pids[service][index];
+        },
+        stop: () => carryOut({ service, index, action: 'stop' }),
+        kill: () => carryOut({ service, index, action: 'kill' }),
+        pause: () => carryOut({ service, index, action: 'pause' }),
+        resume: () => carryOut({ service, index, action: 'resume' }),
+        restart: () => carryOut({ service, index, action: 'restart' }),
+      }),
+    ),
+  );
+}
+
+function firstOf(replicas: readonly ServiceReplica[]): ServiceReplica {
+  const [first] = replicas;
+  if (first === undefined) throw new Error('Every service has a process.');
+  return first;
+}
+
 /** What `npm run start:services` says once all services run. */
-export interface Started {
+export interface Welcome {
   readonly baseUrl: string;
   /** Undefined when the database is the operator's. */
   readonly token: string | undefined;
   readonly adminUrls: Readonly<Record<ServiceName, string>>;
-  /** `host:port`, or `-` for a service that has none. */
-  readonly grpcAddresses: Readonly<Record<ServiceName, string>>;
   readonly pids: Readonly<Record<ServiceName, number>>;
-}
-
-/** Runs what `npm run start:services` runs. It and its services end with this process, even if this one crashes. */
-export function runStartServices(env: Readonly<Record<string, string>>): RunningCommand {
-  const command = startCommand(process.execPath, ['deploy/scripts/start-services.ts'], env, { stopTimeoutMs: 60_000 });
-  const reaper = new ProcessReaper();
-  reaper.watch(command.pid);
-  const ended = command.ended.finally(async () => {
-    reaper.watch(undefined);
-    await reaper.dismiss();
-  });
-  return { ...command, ended };
 }
 
 /**
@@ -29,7 +143,7 @@ export function runStartServices(env: Readonly<Record<string, string>>): Running
  *
  * @throws Error with what it printed, when it ends before.
  */
-export async function welcomeOf(command: RunningCommand, timeoutMs = 120_000): Promise<Started> {
+export async function welcomeOf(command: RunningCommand, timeoutMs = 120_000): Promise<Welcome> {
   const hasEnded = command.ended.then(() => true);
   const giveUpAtMs = performance.now() + timeoutMs;
   while (!command.stdout().includes('\ncurl ')) {
@@ -37,32 +151,19 @@ export async function welcomeOf(command: RunningCommand, timeoutMs = 120_000): P
     const isOver = (await Promise.race([hasEnded, pause])) || performance.now() > giveUpAtMs;
     if (isOver) throw new Error(`start:services did not start:\n${command.stderr()}`);
   }
-  return parseWelcome(command.stdout());
-}
-
-function parseWelcome(text: string): Started {
-  const lines = new Map(serviceNames.map((name) => [name, lineOf(text, name)]));
-  const field = <T>(choose: (line: ServiceLine) => T) =>
-    // Every service has a line, or `lineOf` has thrown.
-    Object.fromEntries([...lines].map(([name, line]) => [name, choose(line)])) as Record<ServiceName, T>;
+  const text = command.stdout();
+  const lines = mapServices((name) => lineOf(text, name));
   return {
     baseUrl: /listens on +(http:\S+)/.exec(text)?.[1] ?? '',
     token: /^ +Token +(gw_\w+)$/m.exec(text)?.[1],
-    adminUrls: field(({ adminUrl }) => adminUrl),
-    grpcAddresses: field(({ grpcAddress }) => grpcAddress),
-    pids: field(({ pid }) => pid),
+    adminUrls: mapServices((name) => lines[name].adminUrl),
+    pids: mapServices((name) => lines[name].pid),
   };
 }
 
-interface ServiceLine {
-  readonly adminUrl: string;
-  readonly grpcAddress: string;
-  readonly pid: number;
-}
-
-function lineOf(text: string, name: ServiceName): ServiceLine {
-  const found = new RegExp(`^ +${name} +(http://\\S+) +(\\S+) +(\\d+)$`, 'm').exec(text);
+function lineOf(text: string, name: ServiceName): { readonly adminUrl: string; readonly pid: number } {
+  const found = new RegExp(`^ +${name} +(http://\\S+) +\\S+ +(\\d+)$`, 'm').exec(text);
   if (found === null) throw new Error(`the welcome has no line for ${name}:\n${text}`);
-  const [, adminUrl = '', grpcAddress = '', pid = ''] = found;
-  return { adminUrl, grpcAddress, pid: Number(pid) };
+  const [, adminUrl = '', pid = ''] = found;
+  return { adminUrl, pid: Number(pid) };
 }

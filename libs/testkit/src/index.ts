@@ -1,16 +1,15 @@
-export { AdoptedProcess } from './processes/adopted-process.ts';
-export type { ProcessControl } from './processes/managed-process.ts';
-export { ProcessReaper } from './processes/process-reaper.ts';
+export { ManagedProcess, type ProcessControl } from './managed-process.ts';
 export { freePort, freePorts } from './servers/ports.ts';
-export { startNats, startNatsCluster } from './servers/start-nats.ts';
-export { startPgBouncer } from './servers/start-pgbouncer.ts';
-export type { PostgresOptions } from './servers/start-postgres.ts';
-export { startPostgres } from './servers/start-postgres.ts';
-export { startRedis } from './servers/start-redis.ts';
-export type { TestServer } from './servers/test-server.ts';
-export type { TestBackends } from './test-backends.ts';
-export { createTestDatabase, startBackends, testBackends } from './test-backends.ts';
-export type { ServiceName, TopologyAddresses } from './topology/service-plan.ts';
-export { serviceNames, servicePlan } from './topology/service-plan.ts';
-export type { RunningServices, ServicesOptions } from './topology/start-services.ts';
-export { startServices } from './topology/start-services.ts';
+export type { TestServer } from './servers/run-server.ts';
+export { startNats, startNatsCluster, startPgBouncer, startPostgres, startRedis } from './servers/servers.ts';
+export {
+  mapServices,
+  type ServiceAddress,
+  type ServiceName,
+  type ServiceOrder,
+  type ServiceReport,
+  type ServicesStarted,
+  serviceGroups,
+  serviceNames,
+} from './service-processes.ts';
+export { createTestDatabase, startBackends, type TestBackends, testBackends } from './test-backends.ts';

@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { type BackendKind, backendKinds, urlVariable } from './programs/installed-programs.ts';
-import { startNats } from './servers/start-nats.ts';
-import { startPostgres } from './servers/start-postgres.ts';
-import { startRedis } from './servers/start-redis.ts';
-import type { TestServer } from './servers/test-server.ts';
+import type { TestServer } from './servers/run-server.ts';
+import { startNats, startPostgres, startRedis } from './servers/servers.ts';
 
 /** Addresses of real servers that every suite of a run shares: use keys, streams and databases of your own in them. */
 export interface TestBackends {
@@ -42,25 +39,17 @@ export async function testBackends(): Promise<TestBackends> {
 /** Takes each server from REDIS_URL, NATS_URL or DATABASE_URL; starts those that have no such variable. */
 export async function startBackends(env: NodeJS.ProcessEnv = process.env): Promise<StartedBackends> {
   await using stack = new AsyncDisposableStack();
-  const urlOf = async (kind: BackendKind) => env[urlVariable[kind]] || stack.use(await starters[kind]()).url;
-  const started = await Promise.allSettled(backendKinds.map(urlOf));
-  const [redisUrl = '', natsUrl = '', postgresUrl = ''] = started.map(valueOrThrow);
+  const urlOf = async (variable: string, start: () => Promise<TestServer>) =>
+    env[variable] || stack.use(await start()).url;
+  // All of them have settled before one is given up, so that what has started is stopped.
+  const urls = [urlOf('REDIS_URL', startRedis), urlOf('NATS_URL', startNats), urlOf('DATABASE_URL', startPostgres)];
+  await Promise.allSettled(urls);
+  const [redisUrl = '', natsUrl = '', postgresUrl = ''] = await Promise.all(urls);
   const servers = stack.move();
   return {
     backends: { redisUrl, natsUrl, postgresUrl },
     [Symbol.asyncDispose]: () => servers.disposeAsync(),
   };
-}
-
-const starters: Record<BackendKind, () => Promise<TestServer>> = {
-  redis: startRedis,
-  nats: startNats,
-  postgres: startPostgres,
-};
-
-function valueOrThrow(result: PromiseSettledResult<string>): string {
-  if (result.status === 'rejected') throw result.reason;
-  return result.value;
 }
 
 /** `inject` exists only inside a vitest worker; elsewhere there is no run to share with. */

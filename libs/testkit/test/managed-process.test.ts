@@ -1,8 +1,9 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ManagedProcess, type ProcessPlan } from '../src/processes/managed-process.ts';
-import { ProcessReaper } from '../src/processes/process-reaper.ts';
+import { ManagedProcess, type ProcessPlan } from '../src/managed-process.ts';
 import { freePort } from '../src/servers/ports.ts';
 
 const script = `
@@ -11,18 +12,17 @@ const script = `
   process.on('SIGTERM', () => { console.log('stopping'); process.exit(0); });
 `;
 
-const reapers: ProcessReaper[] = [];
+const servers: ManagedProcess[] = [];
 afterEach(async () => {
-  for (const reaper of reapers.splice(0)) await reaper.dismiss();
+  for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
 });
 
 async function aProcess(changes: Partial<ProcessPlan> = {}) {
   const port = await freePort();
   const lines: string[] = [];
   const ends: string[] = [];
-  const ask = async () => (await fetch(`http://127.0.0.1:${port}`, { signal: AbortSignal.timeout(500) })).text();
-  const reaper = new ProcessReaper();
-  reapers.push(reaper);
+  const ask = async (withinMs = 2_000) =>
+    (await fetch(`http://127.0.0.1:${port}`, { signal: AbortSignal.timeout(withinMs) })).text();
   const plan: ProcessPlan = {
     name: 'the server',
     command: process.execPath,
@@ -36,7 +36,9 @@ async function aProcess(changes: Partial<ProcessPlan> = {}) {
     onUnexpectedEnd: (how) => ends.push(how),
     ...changes,
   };
-  return { server: new ManagedProcess(plan, reaper), ask, lines, ends, reaper, port };
+  const server = new ManagedProcess(plan);
+  servers.push(server);
+  return { server, ask, lines, ends, port };
 }
 
 describe('a managed process', () => {
@@ -64,7 +66,7 @@ describe('a managed process', () => {
     const { server, ask } = await aProcess();
     await server.restart();
     await server.pause();
-    await expect(ask()).rejects.toThrow();
+    await expect(ask(100)).rejects.toThrow();
     await server.resume();
     expect(await ask()).toBe(String(server.pid));
   });
@@ -102,11 +104,27 @@ describe('a managed process', () => {
     occupant.close();
   });
 
-  it('ends when its reaper learns that this process has', async () => {
-    const { server, ask, reaper, ends } = await aProcess();
-    await server.restart();
-    await reaper.dismiss();
-    await expect.poll(() => ends).toEqual(['was ended by SIGKILL']);
-    await expect(ask()).rejects.toThrow();
+  it('ends with the process that started it, even if that one crashes', async () => {
+    const starter = spawn(process.execPath, ['--input-type=module-typescript', '-e', crashingStarter], {
+      cwd: import.meta.dirname,
+    });
+    const [line] = await once(starter.stdout, 'data');
+    const pid = Number(line);
+    // Empty for a process that has ended, even when nothing has noticed.
+    const command = () => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    expect(await command()).toContain('sleep');
+    starter.kill('SIGKILL');
+    await expect.poll(command, { timeout: 10_000 }).toBe('');
   });
 });
+
+const crashingStarter = `
+  import { ManagedProcess } from ${JSON.stringify(new URL('../src/managed-process.ts', import.meta.url).href)};
+  const server = new ManagedProcess({
+    name: 'sleep', command: 'sleep', parameters: ['1000'], env: process.env, cwd: '/',
+    stopSignal: 'SIGTERM', stopTimeoutMs: 1000, ping: async () => undefined,
+  });
+  await server.restart();
+  console.log(server.pid);
+  setInterval(() => undefined, 1000);
+`;

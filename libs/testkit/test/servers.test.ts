@@ -2,20 +2,17 @@ import { Redis } from 'ioredis';
 import { connect } from 'nats';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { findPrograms } from '../src/programs/find-programs.ts';
-import { natsProgram } from '../src/servers/start-nats.ts';
-import { postgresProgram } from '../src/servers/start-postgres.ts';
-import { redisProgram } from '../src/servers/start-redis.ts';
-import { startServerProcess } from '../src/servers/test-server.ts';
+import { startServerProcess } from '../src/servers/run-server.ts';
+import { nats, postgres, redis } from '../src/servers/servers.ts';
 
 describe('a server as a process', () => {
   it('is a Redis that answers, and forgets when it is killed', async () => {
-    await using server = await startServerProcess(redisProgram(), await findPrograms('redis'));
+    await using server = await startServerProcess(redis);
     await using clients = new AsyncDisposableStack();
     const open = () => {
-      const redis = new Redis(server.url, { retryStrategy: () => null });
-      redis.on('error', () => undefined);
-      return clients.adopt(redis, () => redis.disconnect());
+      const client = new Redis(server.url, { retryStrategy: () => null });
+      client.on('error', () => undefined);
+      return clients.adopt(client, () => client.disconnect());
     };
     expect(await open().set('key', 'value')).toBe('OK');
     await server.kill();
@@ -25,7 +22,7 @@ describe('a server as a process', () => {
   });
 
   it('is a NATS server whose streams outlive a kill', async () => {
-    await using server = await startServerProcess(natsProgram(), await findPrograms('nats'));
+    await using server = await startServerProcess(nats);
     const before = await connect({ servers: server.url });
     await (await before.jetstreamManager()).streams.add({ name: 'ORDERS', subjects: ['orders'] });
     expect((await before.jetstream().publish('orders', 'one')).seq).toBe(1);
@@ -38,7 +35,7 @@ describe('a server as a process', () => {
   });
 
   it('is a Postgres whose commits outlive a kill', async () => {
-    await using server = await startServerProcess(postgresProgram(), await findPrograms('postgres'));
+    await using server = await startServerProcess(postgres());
     const query = async (text: string) => {
       const client = new Client({ connectionString: server.url });
       client.on('error', () => undefined);
@@ -57,7 +54,7 @@ describe('a server as a process', () => {
   });
 
   it('says nothing while it is paused, and goes on afterwards', async () => {
-    await using server = await startServerProcess(postgresProgram(), await findPrograms('postgres'));
+    await using server = await startServerProcess(postgres());
     const client = new Client({ connectionString: server.url });
     await client.connect();
     await server.pause();
@@ -66,7 +63,7 @@ describe('a server as a process', () => {
       answered = true;
       return rows;
     });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 100));
     expect(answered).toBe(false);
     await server.resume();
     expect(await answer).toEqual([{ one: 1 }]);

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { expect, it } from 'vitest';
 import { createTestDatabase, testBackends } from '../src/index.ts';
-import { sendAndExpect } from '../src/servers/ports.ts';
+import { sendAndExpect } from '../src/servers/servers.ts';
 
 it('gives servers that answer', async () => {
   const { redisUrl, natsUrl, postgresUrl } = await testBackends();

@@ -1,35 +1,42 @@
-import type { Environment, GatewayConfig } from '@gateway/config';
+import { type Environment, simulatedGatewayConfig } from '@gateway/config';
+import { type GatewayDatabase, pendingMigrations } from '@gateway/database';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
-import type { EdgeRouterService } from '@gateway/edge-router/service';
-import type { UsageSink } from '@gateway/edge-router/usage/outbox';
 import { createIdentityService } from '@gateway/identity/service';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import { readLimiterConfig } from '@gateway/limiter/config';
+import type { ListeningService } from '@gateway/lifecycle/workers';
+import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
 import { createLimiterService } from '@gateway/limiter/service';
+import { openEmbeddedLimitStore } from '@gateway/limiter/store/open-embedded-limit-store';
+import { readGatewayConfig } from '@gateway/pool-broker/config';
+import type { AccountTable } from '@gateway/pool-broker/credentials/account-table';
 import { readCredentialConfig } from '@gateway/pool-broker/credentials/credential-config';
 import { credentialStorage } from '@gateway/pool-broker/credentials/credential-storage';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
+import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { type Client, directClientOf, type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import { systemClock } from '@gateway/time';
-import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
+import { readUsageIngestConfig, readUsageStreamConfig } from '@gateway/usage-ingest/config';
+import { createIngestMetrics } from '@gateway/usage-ingest/metrics';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
 import type { AllInOneConfig } from './config.ts';
-import { openStores, openUsageStream } from './drivers.ts';
-import { createFront, type FrontPeers, firstReason, ledgerSink } from './front.ts';
-import { migrateGatewayDatabase, openGatewayDatabase, readIdentityKeys } from './gateway-database.ts';
+import { DataFolder } from './data-folder.ts';
+import { createFront, firstReason } from './front.ts';
+import { migrateGatewayDatabase, openGatewayDatabase, readDatabaseUrl, readIdentityKeys } from './gateway-database.ts';
+
+// Client libraries of Redis, NATS and gRPC are loaded only where a setting asks for them.
 
 /** All services, wired and started: by direct calls in one process, or with the front in workers. Disposing it stops them in reverse order. */
 export interface ComposedGateway extends AsyncDisposable {
-  readonly edge: EdgeRouterService;
+  readonly edge: ListeningService;
   readonly identity: Client<typeof IdentityService>;
   /** What operators may call. Credentials are not among it. */
   readonly adminRoutes: readonly ServiceRoute[];
+  /** Set when no account is configured, and the providers are simulated. */
+  readonly simulatorUrl: string | undefined;
   /** Why requests can't be taken now; undefined when they can. */
   notReady(): Promise<string | undefined>;
 }
@@ -37,10 +44,10 @@ export interface ComposedGateway extends AsyncDisposable {
 export async function composeGateway(
   env: Environment,
   config: AllInOneConfig,
-  gateway: GatewayConfig,
   runtime: ServiceRuntime,
 ): Promise<ComposedGateway> {
   await using stack = new AsyncDisposableStack();
+  const wiring = { env, config, runtime, stack };
   const services: Service[] = [];
   const run = async <S extends Service>(service: S): Promise<S> => {
     services.push(stack.use(service));
@@ -48,59 +55,100 @@ export async function composeGateway(
     return service;
   };
 
-  if (config.databaseUrl === undefined || config.migrateAtStart) await migrateGatewayDatabase(env);
-  const database = stack.use(await openGatewayDatabase(env, 'requests')).handle;
-  const { limitStore, poolStore } = await openStores(env, config.redisUrl, runtime, stack);
-  const stream = config.natsUrls && (await openUsageStream(env, config.natsUrls, runtime, stack));
+  if (config.migrateAtStart || readDatabaseUrl(env) === undefined) await migrateGatewayDatabase(env);
+  // Long enough for pages that change with every commit to be copied once for many of them.
+  const { handle: database } = stack.use(await openGatewayDatabase(env, { checkpointMs: 5_000 }));
+  const credentials = credentialStorage(readCredentialConfig(env), { database }, systemClock);
+  const { gateway, simulatorUrl } = await chooseProviders(wiring, database, credentials.table);
+  const { limitStore, poolStore } = await openStores(wiring);
+  const stream = await openUsageStream(wiring);
 
   const identity = await run(createIdentityService(await readIdentityKeys(env), { database }, runtime));
-  const ingestPeers = { database, ...(stream && { consumer: stream.consumer }) };
-  const ingest = await run(createUsageIngestService(readUsageIngestConfig(env), ingestPeers, runtime));
-  const queryPeers = { database, ...(stream && { progress: stream.progress }) };
-  const query = await run(createUsageQueryService(readUsageQueryConfig(env), queryPeers, runtime));
+  const ingest = await run(
+    createUsageIngestService(readUsageIngestConfig(env), { database, ...stream?.ofIngest }, runtime),
+  );
+  const query = await run(
+    createUsageQueryService(readUsageQueryConfig(env), { database, ...stream?.ofQuery }, runtime),
+  );
   const limiterPeers = { usageQuery: directClientOf(query.routes, UsageQueryService) };
   const limiter = await run(createLimiterService(readLimiterConfig(env), limiterPeers, runtime, { store: limitStore }));
-  const credentials = credentialStorage(readCredentialConfig(env), { database }, systemClock);
   const broker = await run(createPoolBrokerService({ gateway }, runtime, { store: poolStore, credentials }));
-  const usageSink = stream?.sink ?? ledgerSink(directClientOf(ingest.routes, UsageIngestService));
-  const routes = [identity, limiter, broker, query].flatMap((service) => service.routes);
-  const createEdge = async () => {
-    if (config.workers === 1) return createFront(env, { ...peersOf(routes), usageSink }, runtime);
-    // One process without a network needs no gRPC.
-    const { createFrontWorkers } = await import('./workers/front-workers.ts');
-    const { host, port } = readEdgeRouterConfig(env);
-    return createFrontWorkers({ count: config.workers, host, port }, [...routes, sinkRoute(usageSink)], runtime);
-  };
-  const edge = await run(await createEdge());
+  const usage = stream === undefined ? ingest.routes : [stream.route];
+  const routes = [identity, limiter, broker, query].flatMap((service) => service.routes).concat(usage);
+  const edge = await run(await createEdge(wiring, routes));
 
   const running = stack.move();
   return {
     edge,
+    simulatorUrl,
     identity: directClientOf(identity.routes, IdentityService),
-    adminRoutes: [identity, query, ingest, limiter, broker, edge].flatMap(({ adminRoutes, routes }: Service) => [
-      ...(adminRoutes ?? routes),
+    adminRoutes: [identity, query, ingest, limiter, broker, edge].flatMap((service) => [
+      ...(service.adminRoutes ?? service.routes),
     ]),
     notReady: () => firstReason(services),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-function peersOf(routes: readonly ServiceRoute[]): Omit<FrontPeers, 'usageSink'> {
+/** What every part of the wiring is made with. The stack closes what they open. */
+interface Wiring {
+  readonly env: Environment;
+  readonly config: AllInOneConfig;
+  readonly runtime: ServiceRuntime;
+  readonly stack: AsyncDisposableStack;
+}
+
+/** The configured accounts; without any, simulated ones, so that the first request is answered. */
+async function chooseProviders({ env, config, stack }: Wiring, database: GatewayDatabase, table?: AccountTable) {
+  const gateway = readGatewayConfig(env);
+  // Tables that were not made yet hold no accounts.
+  const stored = (await pendingMigrations(database)).length > 0 ? [] : await table?.list();
+  if (gateway.accounts.length > 0 || stored?.length) return { gateway, simulatorUrl: undefined };
+  const { startSimulator } = await import('@gateway/simulator');
+  const { url } = stack.use(await startSimulator({ port: config.simulatorPort }));
+  return { gateway: simulatedGatewayConfig(url), simulatorUrl: url };
+}
+
+/** In memory without a REDIS_URL. */
+async function openStores({ env, config: { redisUrl }, runtime, stack }: Wiring) {
+  if (redisUrl === undefined) {
+    const { admissionsFile: path } = await DataFolder.open(env);
+    const limitStore = await openEmbeddedLimitStore({ config: readLimiterConfig(env), path, runtime }, stack);
+    return { limitStore, poolStore: new MemoryPoolStore(systemClock) };
+  }
+  const { openSharedLimitStore } = await import('@gateway/limiter/store/open-shared-limit-store');
+  const { openSharedPoolStore } = await import('@gateway/pool-broker/store/open-shared-pool-store');
+  const limitStore = openSharedLimitStore(readStandAloneLimiterConfig(env), runtime, stack);
+  return { limitStore, poolStore: stack.use(await openSharedPoolStore(redisUrl, runtime)) };
+}
+
+/** How usage reaches the ledger over JetStream. Undefined without a NATS_URL. */
+async function openUsageStream({ env, config: { natsUrls: urls }, runtime, stack }: Wiring) {
+  if (urls === undefined) return undefined;
+  const { LedgerProgress, UsagePublisher } = await import('@gateway/usage-stream');
+  const { NatsUsageConsumer } = await import('@gateway/usage-ingest/consumer/nats-usage-consumer');
+  const { logger } = runtime;
+  const publisher = stack.use(new UsagePublisher(urls, logger));
+  const metrics = createIngestMetrics(runtime.metrics);
   return {
-    identity: directClientOf(routes, IdentityService),
-    limiter: directClientOf(routes, LimiterService),
-    broker: directClientOf(routes, PoolBrokerService),
-    credentials: directClientOf(routes, CredentialService),
-    usageQuery: directClientOf(routes, UsageQueryService),
+    ofIngest: { consumer: new NatsUsageConsumer({ ...readUsageStreamConfig(env), urls, logger, metrics }) },
+    ofQuery: { progress: stack.use(new LedgerProgress(urls, logger)) },
+    /** In place of the ingest's own, which writes to the ledger at once. */
+    route: serviceRoute(UsageIngestService, {
+      record: async (batch, { signal }) => {
+        await publisher.publish(batch, signal);
+        return {};
+      },
+    }),
   };
 }
 
-/** What workers hand usage to. */
-function sinkRoute(sink: UsageSink): ServiceRoute {
-  return serviceRoute(UsageIngestService, {
-    record: async (batch, { signal }) => {
-      await sink.record(batch, signal);
-      return {};
-    },
-  });
+async function createEdge(
+  { env, config, runtime }: Wiring,
+  routes: readonly ServiceRoute[],
+): Promise<ListeningService> {
+  if (config.workers === 1) return createFront(env, (service) => directClientOf(routes, service), runtime);
+  const { createFrontWorkers } = await import('./workers/front-workers.ts');
+  const { host, port } = readEdgeRouterConfig(env);
+  return createFrontWorkers({ count: config.workers, host, port }, routes, runtime);
 }

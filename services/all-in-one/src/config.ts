@@ -3,10 +3,8 @@ import { type OwnConfig, readOwnConfig } from '@gateway/lifecycle';
 import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
 
-/** What the all-in-one needs besides the settings of the services in it. */
+/** What the all-in-one needs besides the settings of the services in it, and DATABASE_URL. */
 export interface AllInOneConfig extends OwnConfig {
-  /** DATABASE_URL: Postgres; without it SQLite in GATEWAY_DATA. */
-  readonly databaseUrl: string | undefined;
   /** MIGRATE_AT_START (false): bring the tables of DATABASE_URL up to date first. The embedded ones always are. */
   readonly migrateAtStart: boolean;
   /** REDIS_URL: shared limits and pool state; without it they are kept in memory. */
@@ -28,10 +26,6 @@ export function readAllInOneConfig(env: Environment): AllInOneConfig {
   const config: AllInOneConfig = {
     // The terminal belongs to the welcome text.
     ...readOwnConfig(reader, 'warn'),
-    databaseUrl: reader.optionalUrl('DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/gateway', [
-      'postgres',
-      'postgresql',
-    ]),
     migrateAtStart: reader.boolean('MIGRATE_AT_START', false),
     redisUrl: reader.optionalUrl('REDIS_URL', 'redis://127.0.0.1:6379', ['redis', 'rediss']),
     natsUrls: natsUrls.optional(reader),
@@ -39,5 +33,5 @@ export function readAllInOneConfig(env: Environment): AllInOneConfig {
     simulatorPort: reader.port('SIMULATOR_PORT', 0),
   };
   reader.done();
-  return Object.freeze(config);
+  return config;
 }

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readGatewayConfig } from '@gateway/pool-broker/config';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { startSimulator } from '@gateway/simulator';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -22,7 +21,7 @@ async function gatewayWith(firstAccounts: Readonly<Record<string, string>>) {
 
   const env = { GATEWAY_CONFIG: path, GATEWAY_DATA: join(folder, 'data'), PORT: '0' };
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const gateway = stack.use(await composeGateway(env, readAllInOneConfig(env), readGatewayConfig(env), runtime));
+  const gateway = stack.use(await composeGateway(env, readAllInOneConfig(env), runtime));
   const limits = { requestsPerMinute: 10_000, tokensPerDay: 1_000_000_000n };
   const { tokenText } = await gateway.identity.issue({ kind: TokenKind.SERVICE, label: 'test', limits });
   const ask = (content: string, stream = false) =>

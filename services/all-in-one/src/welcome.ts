@@ -35,38 +35,25 @@ curl -N ${baseUrl}/v1/chat/completions -H 'Authorization: Bearer ${token ?? '<to
 `;
 }
 
-const file = 'first-token';
-
 /**
- * A token for trying the gateway out on simulated providers, for every start. It is kept in the data folder, because the
- * database holds only digests. A new one is made when there is none, or when it was revoked.
+ * A token for a new gateway. On simulated providers it is shown at every start and kept in the data folder, because the database
+ * holds only digests; a new one is made when it was revoked. Where requests cost money it is shown once, at the first start on
+ * the data folder, and kept nowhere: undefined when there was one already.
  */
-export async function firstTokenForTrying(identity: Client<typeof IdentityService>, data: DataFolder): Promise<string> {
+export async function firstToken(
+  identity: Client<typeof IdentityService>,
+  data: DataFolder,
+  isSimulated: boolean,
+): Promise<string | undefined> {
+  const file = 'first-token';
   const kept = await data.read(file);
   if (kept !== undefined) {
+    if (!isSimulated) return undefined;
     const { token } = await identity.resolve({ tokenSha256: tokenSha256(kept) });
     if (token !== undefined) return kept;
   }
-  const tokenText = await issue(identity);
-  await data.write(file, tokenText);
-  return tokenText;
-}
-
-/**
- * A token for a gateway whose requests cost money: made and shown once, at the first start on the data folder, and kept
- * nowhere. Undefined when there was a first token already, whatever became of it.
- */
-export async function firstTokenOnce(
-  identity: Client<typeof IdentityService>,
-  data: DataFolder,
-): Promise<string | undefined> {
-  if ((await data.read(file)) !== undefined) return undefined;
-  const tokenText = await issue(identity);
-  await data.write(file, 'shown once, at the first start');
-  return tokenText;
-}
-
-async function issue(identity: Client<typeof IdentityService>): Promise<string> {
   const limits = { requestsPerMinute: 60, tokensPerDay: 1_000_000n };
-  return (await identity.issue({ kind: TokenKind.SERVICE, label: 'first token', limits })).tokenText;
+  const { tokenText } = await identity.issue({ kind: TokenKind.SERVICE, label: 'first token', limits });
+  await data.write(file, isSimulated ? tokenText : 'shown once, at the first start');
+  return tokenText;
 }

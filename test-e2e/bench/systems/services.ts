@@ -1,16 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  freePort,
   freePorts,
   type ServiceName,
   serviceNames,
   startNats,
   startPostgres,
   startRedis,
-  startServices,
   type TestServer,
 } from '@gateway/testkit';
+import { startServices } from '../../topologies/start-services.ts';
 import type { WatchedProcess } from '../measure/processor-time.ts';
 import { writeGatewayFile } from './gateway-file.ts';
 import { issueTokens } from './gateway-tokens.ts';
@@ -39,9 +41,16 @@ export async function startServicesSystem(
   const inspectorPorts = inspect ? await inspectorPortPerService() : new Map<ServiceName, number>();
   const services = stack.use(
     await startServices({
-      backends: { redisUrl: redis.url, natsUrl: nats.url, postgresUrl: postgres.url },
-      gatewayConfigFile: await writeGatewayFile(folder, providerPort),
-      drainTimeoutSeconds: 5,
+      env: {
+        PORT: String(await freePort()),
+        GATEWAY_CONFIG: await writeGatewayFile(folder, providerPort),
+        GATEWAY_DATA: join(folder, 'data'),
+        TOKEN_HASH_KEY: randomBytes(32).toString('base64'),
+        REDIS_URL: redis.url,
+        NATS_URL: nats.url,
+        DATABASE_URL: postgres.url,
+        DRAIN_TIMEOUT_SECONDS: '5',
+      },
       envOf: Object.fromEntries(
         [...inspectorPorts].map(([name, port]) => [name, { NODE_OPTIONS: `--inspect=127.0.0.1:${port}` }]),
       ),

@@ -41,6 +41,6 @@ async function lookAround({ gateway, stream, ledger, deeds }: Battlefield) {
   return { restless, rows: rows.length };
 }
 
-export function dataFoldersOf(edges: readonly { readonly dataFolder: string | undefined }[]): readonly string[] {
+export function dataFoldersOf(edges: readonly { readonly dataFolder?: string }[]): readonly string[] {
   return edges.flatMap(({ dataFolder }) => dataFolder ?? []);
 }

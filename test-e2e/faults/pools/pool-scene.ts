@@ -77,10 +77,10 @@ export class PoolScene implements AsyncDisposable {
           UPSTREAM_IDLE_TIMEOUT_SECONDS: String(idleTimeoutMs / 1_000),
           RPC_TIMEOUT_MS: String(rpcTimeoutMs),
           OAUTH_TIMEOUT_SECONDS: String(oauthTimeoutMs / 1_000),
+          ACCOUNT_KEYS: `k1:${'ab'.repeat(32)}`,
         },
         simulator: { responsesModels },
         gatewayFile: poolsGatewayFile,
-        brokerEnv: ({ postgresUrl }) => ({ DATABASE_URL: postgresUrl, ACCOUNT_KEYS: `k1:${'ab'.repeat(32)}` }),
         onLine: (service, line) => logs.push(`${service} ${line}`),
       }),
     );

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 
 /**
  * Ports below those that systems hand out to outgoing connections. A client that keeps trying a port of that range
@@ -7,7 +7,7 @@ import { connect, createServer } from 'node:net';
  */
 const portRange = { from: 12_000, to: 32_000 };
 
-/** A TCP port of 127.0.0.1 that was free a moment ago. Another process may still take it: be ready to ask again. */
+/** A TCP port of 127.0.0.1 that was just now free. Another process may still take it: be ready to ask again. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = randomInt(portRange.from, portRange.to);
@@ -29,21 +29,4 @@ function canListenOn(port: number): Promise<boolean> {
     server.once('error', () => resolve(false));
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
-}
-
-/** Sends a line to a server and resolves when the expected text comes back; throws when it doesn't within 5 s. */
-export function sendAndExpect(host: string, port: number, line: string, expected: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const socket = connect({ host, port, timeout: 5_000 });
-  let received = '';
-  socket.setEncoding('utf8');
-  socket.on('connect', () => socket.write(line));
-  socket.on('data', (text) => {
-    received += text;
-    if (received.includes(expected)) resolve();
-  });
-  socket.on('timeout', () => reject(new Error(`${host}:${port} gave no answer within 5 s`)));
-  socket.on('error', reject);
-  socket.on('close', () => reject(new Error(`${host}:${port} closed the connection`)));
-  return promise.finally(() => socket.destroy());
 }

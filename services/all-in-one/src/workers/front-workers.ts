@@ -1,10 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { EdgeRouterService } from '@gateway/edge-router/service';
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import { createWorkerPool } from '@gateway/lifecycle/workers';
+import { createWorkerPool, type ListeningService } from '@gateway/lifecycle/workers';
 import type { ServiceRoute } from '@gateway/rpc';
 import { GrpcServer } from '@gateway/rpc/grpc';
 
@@ -16,20 +14,17 @@ export async function createFrontWorkers(
   listen: { readonly count: number; readonly host: string; readonly port: number },
   routes: readonly ServiceRoute[],
   runtime: ServiceRuntime,
-): Promise<EdgeRouterService> {
+): Promise<ListeningService> {
   await using stack = new AsyncDisposableStack();
   // mkdtemp makes folders for this user alone.
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const address = `unix:${join(folder, 'primary')}`;
-  const server = await GrpcServer.listen({
-    host: address,
-    port: 0,
-    routes,
-    onFault: (method, fault) => runtime.logger.error({ method, err: fault }, 'a call failed by a fault of ours'),
-  });
+  const onFault = (method: string, fault: unknown) =>
+    runtime.logger.error({ method, err: fault }, 'a call failed by a fault of ours');
+  const server = await GrpcServer.listen({ host: address, port: 0, routes, onFault });
   stack.defer(() => server.stop(0));
-  const program = fileURLToPath(new URL('./main.ts', import.meta.url));
+  const program = join(import.meta.dirname, 'main.ts');
   const edge = stack.use(createWorkerPool({ program, args: [address], ...listen }, runtime));
   const open = stack.move();
   return {

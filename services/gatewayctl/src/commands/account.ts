@@ -1,15 +1,19 @@
-import type { Environment } from '@gateway/config';
+import { create } from '@bufbuild/protobuf';
+import { ConfigError, type Environment } from '@gateway/config';
+import type { StoredAccountState } from '@gateway/database';
+import { readRequiredKeys } from '@gateway/pool-broker/credentials/credential-config';
+import { Encryption } from '@gateway/pool-broker/credentials/encryption';
+import { type RotationProgress, rotateKeys } from '@gateway/pool-broker/credentials/rotate-keys';
+import { type Account, AccountSchema, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { connectClient } from '@gateway/rpc/connect-client';
 import { Command, Option } from 'commander';
-import { processTerminal } from '../output/terminal.ts';
-import { type AddFlags, addAccount, credentialKinds, standardInput } from './account/add-account.ts';
-import {
-  changeAccount,
-  enableAccount,
-  type ListFlags,
-  listAccounts,
-  removeAccount,
-  rotateAccountKeys,
-} from './account/manage-accounts.ts';
+import { callOptions, findGateway, openControlPlane } from '../control-plane/control-plane.ts';
+import { knowsTheDatabase, openStoredAccounts } from '../control-plane/stored-accounts.ts';
+import { type Columns, formatRecords } from '../output/table.ts';
+import { processTerminal, type Terminal } from '../output/terminal.ts';
+import { enumWord, timeText } from '../output/words.ts';
+import { type AddFlags, addAccount, credentialKinds, standardInput } from './add-account.ts';
 import { accountId, commaList, wholeNumber } from './flags.ts';
 
 /** `gatewayctl account …` */
@@ -43,14 +47,23 @@ export function accountCommand(env: Environment): Command {
     .option('--client-id <id>', 'oauth: who asks')
     .option('--client-secret-file <path>', "oauth: read the client's secret from this file, if it has one")
     .option('--scopes <names>', 'oauth: scopes to ask for, with commas', commaList)
-    .action(async (id: string, flags: AddFlags) => addAccount(env, id, flags, standardInput, processTerminal()));
-  for (const { name, description, act } of changes) {
+    .action(async (id: string, flags: AddFlags) => addAccount(env, id, flags, standardInput(), processTerminal()));
+  const changeCommand = (name: string, description: string, change: typeof removeAccount) =>
     account
       .command(name)
       .description(description)
       .argument('<pool/name>', 'as in the list', accountId)
-      .action(async (id: string) => act(env, id, processTerminal()));
-  }
+      .action(async (id: string) => change(env, id, processTerminal()));
+  changeCommand('remove', 'Forget an account and its tokens. What runs with it ends as it would have.', removeAccount);
+  changeCommand(
+    'enable',
+    'Use an account again, one of gateway.yaml too, that a provider or a person took out of service. A refresh token that was refused is tried once more.',
+    enableAccount,
+  );
+  changeCommand('drain', 'Give an account nothing new. What runs with it ends as it would have.', (...args) =>
+    changeAccount(...args, 'draining'),
+  );
+  changeCommand('disable', 'Use an account no more.', (...args) => changeAccount(...args, 'disabled'));
   account
     .command('rotate-keys')
     .description(
@@ -63,28 +76,101 @@ export function accountCommand(env: Environment): Command {
   return account;
 }
 
-/** What can be done to one account. */
-const changes: readonly { readonly name: string; readonly description: string; readonly act: typeof enableAccount }[] =
-  [
-    {
-      name: 'remove',
-      description: 'Forget an account and its tokens. What runs with it ends as it would have.',
-      act: removeAccount,
-    },
-    {
-      name: 'enable',
-      description:
-        'Use an account again, one of gateway.yaml too, that a provider or a person took out of service. A refresh token that was refused is tried once more.',
-      act: enableAccount,
-    },
-    {
-      name: 'drain',
-      description: 'Give an account nothing new. What runs with it ends as it would have.',
-      act: (env, id, terminal) => changeAccount(env, id, 'draining', terminal),
-    },
-    {
-      name: 'disable',
-      description: 'Use an account no more.',
-      act: (env, id, terminal) => changeAccount(env, id, 'disabled', terminal),
-    },
-  ];
+interface ListFlags {
+  readonly pool?: string;
+  readonly json?: boolean;
+}
+
+/** Prints what the gateway knows of its accounts, and which accounts of the database it does not use. */
+export async function listAccounts(
+  env: Environment,
+  { pool = '', json = false }: ListFlags,
+  terminal: Pick<Terminal, 'print'>,
+): Promise<void> {
+  await using plane = await openControlPlane(env);
+  const { accounts } = await plane.broker.listAccounts({ pool }, callOptions);
+  const known = new Set(accounts.map(({ id }) => id));
+  const unused = (await readStored(env))
+    .filter((stored) => (pool === '' || stored.pool === pool) && !known.has(stored.id))
+    .map((stored) => {
+      const note = `in the database, encrypted with ${stored.credential.keyId}, but not in use: just added, no such pool, or it can't be decrypted`;
+      return create(AccountSchema, { pool: stored.pool, name: stored.name, note });
+    });
+  await terminal.print(formatRecords(columns, [...accounts, ...unused], json));
+}
+
+const columns: Columns<Account> = {
+  pool: ({ pool }) => pool,
+  account: ({ name }) => name,
+  state: ({ state }) => (state === AccountState.UNSPECIFIED ? 'not used' : enumWord(AccountState, state)),
+  inFlight: ({ inFlight }) => String(inFlight),
+  cooldowns: ({ cooldowns }) => {
+    const texts = cooldowns.map(({ until, model, reason }) => {
+      const end = timeText(until, 'further notice');
+      return `${model || 'all models'} until ${end} (${enumWord(AttemptResult, reason)})`;
+    });
+    return texts.join('; ');
+  },
+  note: ({ note }) => note,
+};
+
+async function readStored(env: Environment) {
+  if (!knowsTheDatabase(env)) return [];
+  await using stored = await openStoredAccounts(env);
+  return await stored.table.list();
+}
+
+type Notes = Pick<Terminal, 'note'>;
+
+/** What a provider or a token endpoint said of the account is forgotten too: a running gateway tries it with its next requests. */
+export async function enableAccount(env: Environment, id: string, terminal: Notes): Promise<void> {
+  const isStored = knowsTheDatabase(env) && (await setStoredState(env, id, 'active'));
+  const url = await findGateway(env);
+  const gateway = url === undefined ? undefined : connectClient(PoolBrokerService, url);
+  const isKnown = (await gateway?.enableAccount({ accountId: id }, callOptions))?.known ?? false;
+  if (!isStored && !isKnown) {
+    throw new ConfigError([`There is no account ${id}, neither in the database nor in a running gateway.`]);
+  }
+  terminal.note(`${id} is active`);
+  if (gateway === undefined) terminal.note('No gateway runs here: one that starts now knows nothing of it.');
+}
+
+export async function changeAccount(
+  env: Environment,
+  id: string,
+  terminal: Notes,
+  state: StoredAccountState,
+): Promise<void> {
+  if (!(await setStoredState(env, id, state))) throw notStored(id);
+  terminal.note(`${id} is ${state}`);
+}
+
+async function setStoredState(env: Environment, id: string, state: StoredAccountState): Promise<boolean> {
+  await using stored = await openStoredAccounts(env);
+  return await stored.table.setState(id, state);
+}
+
+export async function removeAccount(env: Environment, id: string, terminal: Notes): Promise<void> {
+  await using stored = await openStoredAccounts(env);
+  if (!(await stored.table.remove(id))) throw notStored(id);
+  terminal.note(`removed ${id}`);
+}
+
+function notStored(id: string): ConfigError {
+  return new ConfigError([`There is no account ${id} in the database. One of gateway.yaml is changed there.`]);
+}
+
+/** Encrypts everything with the current key, and says how far it is: first, last, and now and then between them. */
+export async function rotateAccountKeys(env: Environment, terminal: Notes): Promise<RotationProgress> {
+  const encryption = new Encryption(readRequiredKeys(env));
+  await using stored = await openStoredAccounts(env);
+  let progress: RotationProgress = { total: 0, done: 0, refused: [] };
+  for await (progress of rotateKeys(stored.database, encryption)) {
+    const { total, done, refused } = progress;
+    const seen = done + refused.length;
+    if (seen % 100 !== 0 && seen !== total) continue;
+    terminal.note(`${done} of ${total} are encrypted with ${encryption.currentKeyId}`);
+  }
+  for (const place of progress.refused) terminal.note(`can't be decrypted with any of ACCOUNT_KEYS: ${place}`);
+  return progress;
+}

@@ -27,7 +27,7 @@ export function requestCommand(env: Environment): Command {
       "the request's id, the x-request-id of its answer; or a text with it in it, such as the id of a chat completion",
     )
     .option('--json', 'as one JSON object')
-    .action(async (id: string, flags: ShowFlags) => {
+    .action(async (id: string, flags: { readonly json?: boolean }) => {
       await using plane = await openUsagePlane(env);
       if (!(await showRequest(plane.report, id, flags, processTerminal()))) process.exitCode = 1;
     });
@@ -46,10 +46,6 @@ export function requestCommand(env: Environment): Command {
   return request;
 }
 
-interface ShowFlags {
-  readonly json?: boolean;
-}
-
 /**
  * Prints what became of a request, as the request log has it; when it does not, what the ledger has.
  *
@@ -59,7 +55,7 @@ interface ShowFlags {
 export async function showRequest(
   report: Pick<Client<typeof UsageReportService>, 'findRequest'>,
   named: string,
-  { json = false }: ShowFlags,
+  { json = false }: { readonly json?: boolean },
   terminal: Terminal,
 ): Promise<boolean> {
   const { log, request } = await report.findRequest({ requestId: requestIdIn(named) }, callOptions);

@@ -8,16 +8,6 @@ import { type Columns, formatRecords } from '../output/table.ts';
 import { timeText } from '../output/words.ts';
 import { wholeNumber } from './flags.ts';
 
-interface LimitFlags {
-  readonly rpm?: number;
-  readonly tpd?: number;
-}
-
-interface CreateFlags extends LimitFlags {
-  readonly kind: 'service' | 'personal';
-  readonly label: string;
-}
-
 /** `gatewayctl token …` */
 export function tokenCommand(env: Environment): Command {
   const token = new Command('token').description('Create, list and revoke tokens, and set their limits.');
@@ -25,16 +15,16 @@ export function tokenCommand(env: Environment): Command {
     .description('Create a token and print it: once, on standard output, and nothing else there.')
     .addOption(
       new Option('--kind <kind>', 'service tokens have limits, personal ones none')
-        .choices(['service', 'personal'])
+        .choices(Object.keys(kinds))
         .default('service'),
     )
-    .requiredOption('--label <text>', 'shown to the holder in /v1/usage: 1 to 100 characters on one line', label)
-    .action(async (flags: CreateFlags) => {
+    .requiredOption('--label <text>', 'shown to the holder in /v1/usage: 1 to 100 characters on one line', labelText)
+    .action(async ({ kind, label, ...limits }: LimitFlags & { kind: keyof typeof kinds; label: string }) => {
       await using plane = await openControlPlane(env);
-      const kind = flags.kind === 'service' ? TokenKind.SERVICE : TokenKind.PERSONAL;
-      const issued = await plane.identity.issue({ kind, label: flags.label, limits: limitsOf(flags) }, callOptions);
-      process.stdout.write(`${issued.tokenText}\n`);
-      noteChange(plane, `created ${issued.token?.tokenId} (${flags.label}); the token is not shown again`);
+      const request = { kind: kinds[kind], label, limits: limitsOf(limits) };
+      const { tokenText, token: issued } = await plane.identity.issue(request, callOptions);
+      process.stdout.write(`${tokenText}\n`);
+      noteChange(plane, `created ${issued?.tokenId} (${label}); the token is not shown again`);
     });
   token
     .command('list')
@@ -66,10 +56,17 @@ export function tokenCommand(env: Environment): Command {
   return token;
 }
 
+const kinds = { service: TokenKind.SERVICE, personal: TokenKind.PERSONAL };
+
 /** Says where the change is, too: a gateway that works on another database, or runs at another address, does not know of it. */
 function noteChange({ database }: ControlPlane, change: string): void {
   process.stderr.write(`${change}\n`);
   if (database !== undefined) process.stderr.write(`no gateway answered: this was written to ${database}\n`);
+}
+
+interface LimitFlags {
+  readonly rpm?: number;
+  readonly tpd?: number;
 }
 
 function withLimitFlags(command: Command): Command {
@@ -79,7 +76,7 @@ function withLimitFlags(command: Command): Command {
 }
 
 /** The same rule as identity's, before anything is opened or sent. */
-function label(text: string): string {
+function labelText(text: string): string {
   try {
     return checkLabel(text);
   } catch (thrown) {

@@ -7,7 +7,7 @@ import { processTerminal } from '../output/terminal.ts';
 import { localDay } from './flags.ts';
 import { type ReconcileFlags, reconcileUsage } from './usage/reconcile.ts';
 import { replayDeadLetters } from './usage/replay-dead-letters.ts';
-import { groupingNames, type ReportFlags, reportUsage } from './usage/report.ts';
+import { groupings, type ReportFlags, reportUsage } from './usage/report.ts';
 
 /** `gatewayctl usage …` */
 export function usageCommand(env: Environment): Command {
@@ -22,7 +22,7 @@ export function usageCommand(env: Environment): Command {
     .requiredOption('--from <day>', 'first day, such as 2026-11-01', localDay)
     .requiredOption('--to <day>', 'last day', localDay)
     .option('--token <id>', 'only this token')
-    .addOption(new Option('--by <key>', 'what a row sums up').choices(groupingNames).default('day'))
+    .addOption(new Option('--by <key>', 'what a row sums up').choices(Object.keys(groupings)).default('day'))
     .addOption(new Option('--format <format>', 'json is one object a line').choices([...formatNames]).default('table'))
     .action(async (flags: ReportFlags) => {
       await using plane = await openUsagePlane(env);

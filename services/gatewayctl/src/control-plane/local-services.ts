@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { checkDatabaseSettings, checkIdentityKeys, readIdentityKeys } from '@gateway/all-in-one/gateway-database';
+import { checkIdentityKeys, readDatabaseUrl, readIdentityKeys } from '@gateway/all-in-one/gateway-database';
 import { checkAll, type Environment } from '@gateway/config';
 import { hashKeyOf } from '@gateway/identity/hashing/hash-key';
 import { createIdentityService } from '@gateway/identity/service';
@@ -30,7 +30,7 @@ export async function openLocalGateway(env: Environment): Promise<ControlPlane> 
     () => checkIdentityKeys(env),
     () => readCredentialConfig(env),
     () => readGatewayConfig(env),
-    () => checkDatabaseSettings(env),
+    () => readDatabaseUrl(env),
   ]);
   await using stack = new AsyncDisposableStack();
   const runtime = newRuntime();

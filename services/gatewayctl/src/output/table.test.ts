@@ -16,7 +16,7 @@ describe('formatTable', () => {
 });
 
 const columns: readonly Column[] = [
-  { name: 'model', width: 6, kind: 'text' },
+  { name: 'model', width: 6 },
   { name: 'requests', width: 10, kind: 'number' },
 ];
 

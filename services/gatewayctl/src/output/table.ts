@@ -13,7 +13,7 @@ export function formatTable(headings: readonly string[], rows: readonly (readonl
   const all = [headings, ...rows];
   const columns = headings.map((name, index) => {
     const width = Math.max(...all.map((row) => row[index]?.length ?? 0));
-    return { name, width, kind: 'text' } as const;
+    return { name, width };
   });
   return all.map((row) => alignedLine(columns, row)).join('');
 }
@@ -23,20 +23,20 @@ export interface Column {
   readonly name: string;
   /** How wide a table makes it. A wider cell moves those behind it. */
   readonly width: number;
-  /** Numbers are aligned to the right, and are numbers in JSON. */
-  readonly kind: 'text' | 'number';
+  /** Numbers are aligned to the right. */
+  readonly kind?: 'number';
 }
-
-export type Cell = string | number;
 
 export const formatNames = ['table', 'csv', 'json'] as const;
 export type FormatName = (typeof formatNames)[number];
 
+type Cells = readonly (string | number)[];
+
 /** How such rows become text, one by one. */
 export function rowFormat(format: FormatName, columns: readonly Column[]) {
   const names = columns.map(({ name }) => name);
-  if (format === 'json') return { head: '', row: (cells: readonly Cell[]) => jsonLine(objectOf(names, cells)) };
-  const row = format === 'csv' ? csvLine : (cells: readonly Cell[]) => alignedLine(columns, cells);
+  if (format === 'json') return { head: '', row: (cells: Cells) => jsonLine(objectOf(names, cells)) };
+  const row = format === 'csv' ? csvLine : (cells: Cells) => alignedLine(columns, cells);
   return { head: row(names), row };
 }
 
@@ -44,11 +44,11 @@ export function jsonLine(value: unknown): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-function objectOf(names: readonly string[], cells: readonly Cell[]) {
+function objectOf(names: readonly string[], cells: Cells) {
   return Object.fromEntries(names.map((name, index) => [name, cells[index]]));
 }
 
-function alignedLine(columns: readonly Column[], cells: readonly Cell[]): string {
+function alignedLine(columns: readonly Column[], cells: Cells): string {
   const padded = columns.map(({ width, kind }, index) => {
     const text = String(cells[index] ?? '');
     return kind === 'number' ? text.padStart(width) : text.padEnd(width);
@@ -57,10 +57,7 @@ function alignedLine(columns: readonly Column[], cells: readonly Cell[]): string
 }
 
 /** @see RFC 4180 */
-function csvLine(cells: readonly Cell[]): string {
-  const quoted = cells.map((cell) => {
-    const text = String(cell);
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  });
+function csvLine(cells: Cells): string {
+  const quoted = cells.map(String).map((text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text));
   return `${quoted.join(',')}\r\n`;
 }

@@ -8,7 +8,9 @@ export interface Terminal {
 
 /** The process's own output. A reader that has seen enough (`| head`) ends the command without an error. */
 export function processTerminal(): Terminal {
-  process.stdout.on('error', endQuietly);
+  process.stdout.on('error', (failure) => {
+    if ('code' in failure && failure.code === 'EPIPE') process.exit(0);
+  });
   return {
     print: (text) =>
       new Promise((resolve, reject) => {
@@ -18,8 +20,4 @@ export function processTerminal(): Terminal {
       process.stderr.write(`${line}\n`);
     },
   };
-}
-
-function endQuietly(failure: Error): void {
-  if ('code' in failure && failure.code === 'EPIPE') process.exit(0);
 }

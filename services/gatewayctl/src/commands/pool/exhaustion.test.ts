@@ -1,21 +1,29 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { type Account, AccountSchema, type QuotaWindow, QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AccountQuotas, exhaustionOf, type QuotaUse } from './exhaustion.ts';
+import { exhaustionOf } from './exhaustion.ts';
 
 const hour = 3_600_000;
 const now = Date.parse('2026-11-21T12:00:00Z');
 
 /** A window of five hours that began so many hours ago. */
-const fiveHours = (usedFraction: number, hoursAgo: number, more: Partial<QuotaUse> = {}): QuotaUse => ({
-  name: '5h',
-  models: '',
-  usedFraction,
-  resetsAtMs: now + (5 - hoursAgo) * hour,
-  lengthMs: 5 * hour,
-  ...more,
-});
-const account = (...quotas: QuotaUse[]): AccountQuotas => ({ usableFromMs: 0, quotas });
-const hoursUntil = (accounts: readonly AccountQuotas[], models = '') => {
+const fiveHours = (usedFraction: number, hoursAgo: number, more: { name?: string; models?: string } = {}) =>
+  window(usedFraction, 5, 5 - hoursAgo, { name: '5h', ...more });
+const window = (usedFraction: number, lengthHours: number, resetsInHours: number, more: object = {}) =>
+  create(QuotaWindowSchema, {
+    name: '7d',
+    usedFraction,
+    resetsAt: timestampFromMs(Math.round(now + resetsInHours * hour)),
+    lengthSeconds: lengthHours * 3_600,
+    ...more,
+  });
+const account = (...windows: QuotaWindow[]) => create(AccountSchema, { windows });
+/** An account that takes nothing for so many hours. */
+const cooling = (hours: number, ...windows: QuotaWindow[]) =>
+  create(AccountSchema, { windows, cooldowns: [{ until: timestampFromMs(now + hours * hour) }] });
+const hoursUntil = (accounts: readonly Account[], models = '') => {
   const exhaustion = exhaustionOf(accounts, models, now);
   return exhaustion.kind === 'at' ? (exhaustion.atMs - now) / hour : exhaustion.kind;
 };
@@ -24,8 +32,10 @@ describe('when a pool will be used up', () => {
   it('is unknown as long as no quota has a length and an end', () => {
     expect(hoursUntil([])).toBe('unknown');
     expect(hoursUntil([account()])).toBe('unknown');
-    expect(hoursUntil([account(fiveHours(0.9, 1, { lengthMs: undefined }))])).toBe('unknown');
-    expect(hoursUntil([account(fiveHours(0.9, 1, { resetsAtMs: undefined }))])).toBe('unknown');
+    expect(hoursUntil([account(window(0.9, 0, 4))])).toBe('unknown');
+    expect(
+      hoursUntil([account(create(QuotaWindowSchema, { name: '5h', usedFraction: 0.9, lengthSeconds: 18_000 }))]),
+    ).toBe('unknown');
   });
 
   it('is what is left at the speed at which the window was used so far', () => {
@@ -53,18 +63,10 @@ describe('when a pool will be used up', () => {
   });
 
   it('does not count on accounts before they are back', () => {
-    const cooling = { ...account(fiveHours(0, 2)), usableFromMs: now + 4 * hour };
-    expect(hoursUntil([account(fiveHours(0.5, 2)), cooling])).toBeCloseTo(2);
-    const spentForTheWeek = account(fiveHours(0, 2), {
-      name: '7d',
-      models: '',
-      usedFraction: 1,
-      resetsAtMs: now + 20 * hour,
-      lengthMs: 168 * hour,
-    });
+    expect(hoursUntil([account(fiveHours(0.5, 2)), cooling(4, fiveHours(0, 2))])).toBeCloseTo(2);
+    const spentForTheWeek = account(fiveHours(0, 2), window(1, 168, 20));
     expect(hoursUntil([account(fiveHours(0.5, 2)), spentForTheWeek])).toBeCloseTo(2);
-    const coolingAlone = { ...account(fiveHours(0.1, 2)), usableFromMs: now + hour };
-    expect(exhaustionOf([coolingAlone], '', now)).toEqual({ kind: 'at', atMs: now, window: '' });
+    expect(exhaustionOf([cooling(1, fiveHours(0.1, 2))], '', now)).toEqual({ kind: 'at', atMs: now, window: '' });
   });
 
   it('is now when nothing is left', () => {
@@ -72,13 +74,13 @@ describe('when a pool will be used up', () => {
   });
 
   it('is of the window that is used up first', () => {
-    const week = { name: '7d', models: '', usedFraction: 0.9, resetsAtMs: now + 84 * hour, lengthMs: 168 * hour };
+    const week = window(0.9, 168, 84);
     expect(exhaustionOf([account(fiveHours(0.2, 4), week)], '', now)).toMatchObject({ kind: 'at', window: '7d' });
     expect(exhaustionOf([account(fiveHours(0.9, 4), week)], '', now)).toMatchObject({ kind: 'at', window: '5h' });
   });
 
   it('takes a window that only some accounts have for a limit of these alone', () => {
-    const week = { name: '7d', models: '', usedFraction: 1, resetsAtMs: now + 84 * hour, lengthMs: 168 * hour };
+    const week = window(1, 168, 84);
     expect(exhaustionOf([account(fiveHours(0.1, 4)), account(week)], '', now)).toEqual({ kind: 'never' });
   });
 
@@ -101,14 +103,14 @@ describe('when a pool will be used up', () => {
     fc.assert(
       fc.property(fc.array(anyQuota, { minLength: 1, maxLength: 8 }), (quotas) => {
         const accounts = quotas.map(({ used, hoursAgo }) => account(fiveHours(used, hoursAgo)));
-        const moment = (some: readonly AccountQuotas[]) => {
+        const endMs = (some: readonly Account[]) => {
           const exhaustion = exhaustionOf(some, '', now);
           return exhaustion.kind === 'at' ? exhaustion.atMs : Number.POSITIVE_INFINITY;
         };
-        expect(moment(accounts)).toBeGreaterThanOrEqual(now);
+        expect(endMs(accounts)).toBeGreaterThanOrEqual(now);
         // One more that has not been used adds what it has, and no load.
-        const more = moment([...accounts, account(fiveHours(0, 2))]);
-        expect(more).toBeGreaterThanOrEqual(moment(accounts) - 100);
+        const more = endMs([...accounts, account(fiveHours(0, 2))]);
+        expect(more).toBeGreaterThanOrEqual(endMs(accounts) - 100);
       }),
     );
   });

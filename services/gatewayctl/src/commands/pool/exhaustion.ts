@@ -1,20 +1,5 @@
-/** A quota of an account, as its provider reported it. */
-export interface QuotaUse {
-  readonly name: string;
-  /** The models it holds for, as a pattern. Empty: the whole account. */
-  readonly models: string;
-  /** 0 to 1, or more. */
-  readonly usedFraction: number;
-  readonly resetsAtMs: number | undefined;
-  readonly lengthMs: number | undefined;
-}
-
-/** An account of a pool that serves requests, now or later. */
-export interface AccountQuotas {
-  /** From when on it takes requests. In the past: now. */
-  readonly usableFromMs: number;
-  readonly quotas: readonly QuotaUse[];
-}
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { Account } from '@gateway/proto/pool/v1/account_pb.js';
 
 /** When a pool will have used up its quotas, if it goes on as it did since they began. */
 export type Exhaustion =
@@ -28,12 +13,41 @@ export type Exhaustion =
 /**
  * The estimate for requests that fall under quotas of whole accounts and those of `models`, the pattern of a family; empty for
  * requests of no family. Accounts that reported no such quota are left out: what they have is unknown.
+ *
+ * It lets the load go on, from one change to the next: accounts come back, windows begin anew, windows are used up. A pool that
+ * lasts until each window has begun anew lasts for ever.
  */
-export function exhaustionOf(accounts: readonly AccountQuotas[], models: string, nowMs: number): Exhaustion {
+export function exhaustionOf(accounts: readonly Account[], models: string, nowMs: number): Exhaustion {
   const supplies = accounts.map((account) => toSupply(account, models)).filter(({ windows }) => windows.length > 0);
   if (supplies.length === 0) return { kind: 'unknown' };
-  return whenEmpty(supplies, loadsOf(supplies, nowMs), nowMs) ?? { kind: 'never' };
+  const loads = loadsOf(supplies, nowMs);
+  const lastMs = nowMs + Math.max(...supplies.flatMap(({ windows }) => windows.map(({ lengthMs }) => lengthMs)));
+  let now = nowMs;
+  for (let step = 0; step < mostSteps; step++) {
+    const shares = sharesOf(supplies, now);
+    if (shares.every((share) => share === 0)) return { kind: 'at', atMs: now, window: mostSpent(supplies) };
+    const running = supplies.flatMap(({ windows }, index) =>
+      windows.map((window) => ({ window, speed: (shares[index] ?? 0) * (loads.get(window.name) ?? 0) })),
+    );
+    const changes = [
+      ...supplies.map(({ usableFromMs }) => usableFromMs),
+      ...running.map(({ window }) => window.resetsAtMs),
+      ...running.flatMap(({ window, speed }) => (speed === 0 ? [] : [now + window.left / speed])),
+    ];
+    const next = Math.max(now + 1, Math.min(...changes.filter((atMs) => atMs > now)));
+    if (next > lastMs) break;
+    for (const { window, speed } of running) {
+      const isRenewed = window.resetsAtMs <= next;
+      window.left = isRenewed ? 1 : Math.max(0, window.left - speed * (next - now));
+      if (isRenewed) window.resetsAtMs += window.lengthMs;
+    }
+    now = next;
+  }
+  return { kind: 'never' };
 }
+
+/** More changes than any pool sees before each of its windows has begun anew. */
+const mostSteps = 50_000;
 
 /** What one account has left. The estimate moves it on in time. */
 interface Supply {
@@ -49,26 +63,26 @@ interface RunningWindow {
   readonly lengthMs: number;
 }
 
-function toSupply({ usableFromMs, quotas }: AccountQuotas, models: string): Supply {
-  const windows = quotas
-    .filter((quota) => quota.models === '' || quota.models === models)
-    .flatMap(({ name, usedFraction, resetsAtMs, lengthMs }) => {
-      if (resetsAtMs === undefined || lengthMs === undefined || lengthMs <= 0) return [];
-      return [{ name, left: Math.min(1, Math.max(0, 1 - usedFraction)), resetsAtMs, lengthMs }];
+function toSupply({ cooldowns, windows }: Account, models: string): Supply {
+  // Only cooldowns of the whole account keep it.
+  const ends = cooldowns.flatMap(({ model, until }) => (model === '' && until ? [timestampMs(until)] : []));
+  const running = windows
+    .filter((window) => window.models === '' || window.models === models)
+    .flatMap(({ name, usedFraction, resetsAt, lengthSeconds }) => {
+      if (resetsAt === undefined || lengthSeconds === 0) return [];
+      const left = Math.min(1, Math.max(0, 1 - usedFraction));
+      return [{ name, left, resetsAtMs: timestampMs(resetsAt), lengthMs: lengthSeconds * 1_000 }];
     });
-  return { usableFromMs, windows };
+  return { usableFromMs: Math.max(0, ...ends), windows: running };
 }
 
-/** For each kind of window, how much of one goes in a millisecond when a single account carries all of the load. */
-type Loads = ReadonlyMap<string, number>;
-
-/** As all accounts together have used their windows since these began, on average. */
-function loadsOf(supplies: readonly Supply[], nowMs: number): Loads {
-  const windows = Map.groupBy(
-    supplies.flatMap((supply) => supply.windows),
-    ({ name }) => name,
-  );
-  const loads = [...windows].map(([name, ofName]) => {
+/**
+ * For each kind of window, how much of one goes in a millisecond when a single account carries all of the load: as all accounts
+ * together have used their windows since these began, on average.
+ */
+function loadsOf(supplies: readonly Supply[], nowMs: number): ReadonlyMap<string, number> {
+  const all = supplies.flatMap(({ windows }) => windows);
+  const loads = [...Map.groupBy(all, ({ name }) => name)].map(([name, ofName]) => {
     const used = ofName.reduce((sum, window) => sum + speedOf(window, nowMs), 0);
     // Accounts without such a window carry load as well, which others would feel in theirs.
     return [name, (used * supplies.length) / ofName.length] as const;
@@ -78,42 +92,8 @@ function loadsOf(supplies: readonly Supply[], nowMs: number): Loads {
 
 function speedOf({ left, resetsAtMs, lengthMs }: RunningWindow, nowMs: number): number {
   const elapsedMs = nowMs - (resetsAtMs - lengthMs);
-  return elapsedMs < shortestMs ? 0 : (1 - left) / elapsedMs;
-}
-
-/** In less time a window says nothing of a speed. */
-const shortestMs = 60_000;
-/** More changes than any pool sees before each of its windows has begun anew. */
-const mostSteps = 50_000;
-
-/**
- * Lets the load go on, from one change to the next: accounts come back, windows begin anew, windows are used up. Undefined
- * when the pool lasts until each window has begun anew: then it does for ever.
- */
-function whenEmpty(supplies: readonly Supply[], loads: Loads, startMs: number): Exhaustion | undefined {
-  const lastMs = startMs + Math.max(...supplies.flatMap(({ windows }) => windows.map(({ lengthMs }) => lengthMs)));
-  let now = startMs;
-  for (let step = 0; step < mostSteps; step++) {
-    const shares = sharesOf(supplies, now);
-    if (shares.every((share) => share === 0)) return { kind: 'at', atMs: now, window: mostSpent(supplies) };
-    const running = supplies.flatMap(({ windows }, index) =>
-      windows.map((window) => ({ window, speed: (shares[index] ?? 0) * (loads.get(window.name) ?? 0) })),
-    );
-    const changes = [
-      ...supplies.map(({ usableFromMs }) => usableFromMs),
-      ...running.map(({ window }) => window.resetsAtMs),
-      ...running.flatMap(({ window, speed }) => (speed === 0 ? [] : [now + window.left / speed])),
-    ];
-    const next = Math.max(now + 1, Math.min(...changes.filter((atMs) => atMs > now)));
-    if (next > lastMs) return undefined;
-    for (const { window, speed } of running) {
-      if (window.resetsAtMs <= next)
-        Object.assign(window, { left: 1, resetsAtMs: window.resetsAtMs + window.lengthMs });
-      else window.left = Math.max(0, window.left - speed * (next - now));
-    }
-    now = next;
-  }
-  return undefined;
+  // In less time a window says nothing of a speed.
+  return elapsedMs < 60_000 ? 0 : (1 - left) / elapsedMs;
 }
 
 /** How much of the load each account takes: load goes where something is left. 0 for one that can't be used. */

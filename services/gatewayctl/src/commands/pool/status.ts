@@ -1,12 +1,17 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { AccountState, AttemptResult, type Cooldown } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  type Account,
+  AccountState,
+  AttemptResult,
+  type Cooldown,
+  type QuotaWindow,
+} from '@gateway/proto/pool/v1/account_pb.js';
 import type { Clock } from '@gateway/time';
 import { type ControlPlane, callOptions } from '../../control-plane/control-plane.ts';
 import { type Columns, formatRecords, jsonLine } from '../../output/table.ts';
 import type { Terminal } from '../../output/terminal.ts';
 import { durationText, enumWord, timeText } from '../../output/words.ts';
-import type { Exhaustion, QuotaUse } from './exhaustion.ts';
-import { type AccountStanding, type PoolState, poolStates } from './pool-state.ts';
+import { type Exhaustion, exhaustionOf } from './exhaustion.ts';
 
 /** Prints how accounts stand, and how long pools will last. @param pool Undefined: all. */
 export async function poolStatus(
@@ -18,14 +23,44 @@ export async function poolStatus(
   const { accounts } = await broker.listAccounts({ pool: pool ?? '' }, callOptions);
   if (pool !== undefined && accounts.length === 0) throw new Error(`there is no pool ${pool}, or no account in it`);
   const nowMs = clock.nowMs();
-  const states = poolStates(accounts, nowMs);
+  const states = [...Map.groupBy(accounts, (account) => account.pool)]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, ofPool]) => toPoolState(name, ofPool, nowMs));
   const texts = states.map((state) => (json ? jsonLine(poolFields(state)) : poolText(state, nowMs)));
   await terminal.print(texts.join(json ? '' : '\n'));
 }
 
+type PoolState = ReturnType<typeof toPoolState>;
+
+function toPoolState(pool: string, accounts: readonly Account[], nowMs: number) {
+  // Disabled and draining accounts take nothing, however much they have left.
+  const outOfService = [AccountState.DISABLED, AccountState.DRAINING];
+  const inService = accounts.filter(({ state }) => !outOfService.includes(state));
+  const models = new Set(inService.flatMap(({ windows }) => windows.map((window) => window.models)));
+  models.delete('');
+  return {
+    pool,
+    accounts,
+    /** Of the quotas of whole accounts. */
+    exhaustion: exhaustionOf(inService, '', nowMs),
+    /** Of the quotas of single families of models. */
+    families: [...models]
+      .sort()
+      .map((family) => ({ models: family, exhaustion: exhaustionOf(inService, family, nowMs) })),
+    /** Accounts in service that have reported no quota: there is more in the pool than the estimates know. */
+    silentAccounts: inService.filter(({ windows }) => windows.length === 0).length,
+  };
+}
+
+/** What is left of the tightest quota of the whole account, 0 to 1. Undefined when none is known. */
+function headroomOf({ windows }: Account): number | undefined {
+  const left = windows.filter(({ models }) => models === '').map(({ usedFraction }) => Math.max(0, 1 - usedFraction));
+  return left.length === 0 ? undefined : Math.min(...left);
+}
+
 function poolText(state: PoolState, nowMs: number): string {
   const { pool, accounts, exhaustion, families } = state;
-  const available = accounts.filter(({ account }) => account.state === AccountState.AVAILABLE).length;
+  const available = accounts.filter((account) => account.state === AccountState.AVAILABLE).length;
   const lines = [
     `pool ${pool}: ${available} of ${accounts.length} accounts available`,
     `  quotas: ${exhaustionText(exhaustion, state, nowMs)}`,
@@ -36,38 +71,41 @@ function poolText(state: PoolState, nowMs: number): string {
 
 function exhaustionText(exhaustion: Exhaustion, { silentAccounts }: PoolState, nowMs: number): string {
   if (exhaustion.kind === 'never') return 'they last at the present rate';
-  if (exhaustion.kind === 'unknown')
+  if (exhaustion.kind === 'unknown') {
     return 'how long they last is not known: no account has reported a quota with a length and an end';
+  }
   const { atMs, window } = exhaustion;
   const silent =
     silentAccounts === 1
-      ? '; 1 more account has not reported its own'
-      : `; ${silentAccounts} more accounts have not reported theirs`;
-  const besides = silentAccounts === 0 ? '' : silent;
+      ? '1 more account has not reported its own'
+      : `${silentAccounts} more accounts have not reported theirs`;
+  const besides = silentAccounts === 0 ? '' : `; ${silent}`;
   if (window === '') return `no account can be used now${besides}`;
   if (atMs <= nowMs) return `the ${window} windows are used up now${besides}`;
   const when = `${new Date(atMs).toISOString()} (in ${durationText(atMs - nowMs)})`;
   return `the ${window} windows are used up at ${when} at the present rate${besides}`;
 }
 
-function columnsAt(nowMs: number): Columns<AccountStanding> {
+function columnsAt(nowMs: number): Columns<Account> {
   return {
-    account: ({ account }) => account.name,
-    state: ({ account }) => enumWord(AccountState, account.state),
-    'in flight': ({ account: { inFlight, maxInFlight } }) =>
-      maxInFlight === 0 ? String(inFlight) : `${inFlight}/${maxInFlight}`,
-    headroom: ({ headroom }) => (headroom === undefined ? '–' : percent(headroom)),
-    'quotas used': ({ quotas }) => quotas.map((quota) => quotaText(quota, nowMs)).join('; '),
-    reason: ({ account: { cooldowns, note } }) => {
+    account: ({ name }) => name,
+    state: ({ state }) => enumWord(AccountState, state),
+    'in flight': ({ inFlight, maxInFlight }) => (maxInFlight === 0 ? `${inFlight}` : `${inFlight}/${maxInFlight}`),
+    headroom: (account) => {
+      const headroom = headroomOf(account);
+      return headroom === undefined ? '–' : percent(headroom);
+    },
+    'quotas used': ({ windows }) => windows.map((window) => quotaText(window, nowMs)).join('; '),
+    reason: ({ cooldowns, note }) => {
       const running = cooldowns.filter(({ until }) => until === undefined || timestampMs(until) > nowMs);
       return [...running.map(cooldownText), ...(note === '' ? [] : [note])].join('; ');
     },
   };
 }
 
-function quotaText({ name, models, usedFraction, resetsAtMs }: QuotaUse, nowMs: number): string {
+function quotaText({ name, models, usedFraction, resetsAt }: QuotaWindow, nowMs: number): string {
   const of = models === '' ? '' : ` of ${models}`;
-  const reset = resetsAtMs === undefined ? '' : `, anew in ${durationText(Math.max(0, resetsAtMs - nowMs))}`;
+  const reset = resetsAt === undefined ? '' : `, anew in ${durationText(Math.max(0, timestampMs(resetsAt) - nowMs))}`;
   return `${name}${of} ${percent(usedFraction)}${reset}`;
 }
 
@@ -97,21 +135,23 @@ function exhaustionFields(exhaustion: Exhaustion) {
   return { estimate: 'at', at: new Date(exhaustion.atMs).toISOString(), window: exhaustion.window };
 }
 
-function accountFields({ account, quotas, headroom }: AccountStanding) {
+function accountFields(account: Account) {
   return {
     account: account.name,
     state: enumWord(AccountState, account.state),
     inFlight: account.inFlight,
     maxInFlight: account.maxInFlight === 0 ? null : account.maxInFlight,
-    headroom: headroom ?? null,
-    windows: quotas.map(({ resetsAtMs, lengthMs, ...quota }) => ({
-      ...quota,
-      resetsAt: resetsAtMs === undefined ? null : new Date(resetsAtMs).toISOString(),
-      lengthSeconds: lengthMs === undefined ? null : lengthMs / 1_000,
+    headroom: headroomOf(account) ?? null,
+    windows: account.windows.map(({ name, models, usedFraction, resetsAt, lengthSeconds }) => ({
+      name,
+      models,
+      usedFraction,
+      resetsAt: timeText(resetsAt) || null,
+      lengthSeconds: lengthSeconds || null,
     })),
     cooldowns: account.cooldowns.map(({ until, model, reason, givenByProvider }) => ({
       models: model,
-      until: until === undefined ? null : timeText(until),
+      until: timeText(until) || null,
       reason: enumWord(AttemptResult, reason),
       givenByProvider,
     })),

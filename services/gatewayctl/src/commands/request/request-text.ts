@@ -1,5 +1,6 @@
-import type { SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptResult, type SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import {
+  AttemptGivenUp,
   type LoggedAttempt,
   type NoAccount,
   NoAccountCause,
@@ -9,7 +10,6 @@ import {
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type Columns, formatRecords, formatTable } from '../../output/table.ts';
 import { durationText, enumWord, timeText } from '../../output/words.ts';
-import { attemptResultText, attemptWord } from './attempt-text.ts';
 
 /** A request for a person: what it was, how it went from account to account, and why. */
 export function requestText(request: RequestLogged): string {
@@ -18,17 +18,6 @@ export function requestText(request: RequestLogged): string {
   if (noAccount !== undefined) sentences.push(`${noAccountSentence(noAccount, attempts.length)}\n`);
   const table = attempts.length === 0 ? '' : formatRecords(attemptColumns, [...attempts.entries()]);
   return [headText(request), table, sentences.join('')].filter((part) => part !== '').join('\n');
-}
-
-/** How a request ended, in a few words: "failed with 429 pool_exhausted". */
-export function endingText({ ending, status, errorCode, moved, slow }: RequestLogged): string {
-  const traits = [...(moved ? ['moved'] : []), ...(slow ? ['slow'] : [])].join(', ');
-  return `${endingWords[ending]} with ${status}${errorCode === '' ? '' : ` ${errorCode}`}${traits === '' ? '' : ` (${traits})`}`;
-}
-
-/** How long after its beginning something came; a dash when it did not. */
-export function afterText(ms: number | undefined, beginMs = 0): string {
-  return ms === undefined ? '–' : durationText(ms - beginMs);
 }
 
 /** What the ledger has of a request, which is less than the log had. */
@@ -45,6 +34,17 @@ export function ledgerText(request: UsageRecorded): string {
       ['tokens', tokensText(request)],
     ],
   );
+}
+
+/** How a request ended, in a few words: "failed with 429 pool_exhausted". */
+export function endingText({ ending, status, errorCode, moved, slow }: RequestLogged): string {
+  const traits = [...(moved ? ['moved'] : []), ...(slow ? ['slow'] : [])].join(', ');
+  return `${endingWords[ending]} with ${status}${errorCode && ` ${errorCode}`}${traits && ` (${traits})`}`;
+}
+
+/** How long after its beginning something came; a dash when it did not. */
+export function afterText(ms: number | undefined, beginMs = 0): string {
+  return ms === undefined ? '–' : durationText(ms - beginMs);
 }
 
 const endingWords: Readonly<Record<RequestEnding, string>> = {
@@ -64,7 +64,7 @@ function headText(request: RequestLogged): string {
       ['received', timeText(receivedAt, 'unknown')],
       ['token', tokenId],
       ['endpoint', endpoint],
-      ['model', model === '' ? 'not known: the body was not read' : model],
+      ['model', model || 'not known: the body was not read'],
       ['ended', endingText(request)],
       ['tokens', usage === undefined ? 'none recorded' : tokensText(usage)],
       ['times', timesText(request)],
@@ -83,14 +83,10 @@ function tokensText(usage: Omit<NonNullable<RequestLogged['usage']>, `$${string}
 function timesText({ moments }: RequestLogged): string {
   if (moments === undefined) return '';
   const { admitted, bodyRead, waitedForRoom, firstAttempt, firstByte, ended } = moments;
-  const times = Object.entries({
-    admitted,
-    'body read': bodyRead,
-    'first attempt': firstAttempt,
-    'first byte': firstByte,
-    ended,
-  });
-  const known = times.flatMap(([what, ms]) => (ms === undefined ? [] : [`${what} after ${durationText(ms)}`]));
+  const times = { admitted, 'body read': bodyRead, 'first attempt': firstAttempt, 'first byte': firstByte, ended };
+  const known = Object.entries(times).flatMap(([what, ms]) =>
+    ms === undefined ? [] : [`${what} after ${durationText(ms)}`],
+  );
   const waited = waitedForRoom < 1 ? [] : [`waited ${durationText(waitedForRoom)} for room for its body`];
   return [...known, ...waited].join(', ');
 }
@@ -106,21 +102,55 @@ const attemptColumns: Columns<readonly [number, LoggedAttempt]> = {
   took: ([, { ended, acquired }]) => afterText(ended, acquired),
 };
 
-function attemptSentence(attempt: LoggedAttempt): string {
-  const { accountId, reason, amended, asked, acquired, skipped } = attempt;
-  const why = reason === '' ? '' : ` (${reason})`;
-  const waitedMs = acquired - asked;
-  const waited = waitedMs < slowAcquireMs ? '' : `, for which the broker took ${durationText(waitedMs)}`;
-  const amendment = amended === '' ? '' : ` It was sent again without what the provider refused (${amended}).`;
-  return `It went to ${accountId}${why}${waited}. ${attemptResultText(attempt)}${amendment}${skippedText(skipped)}`;
+function attemptWord({ result, givenUp }: LoggedAttempt): string {
+  if (result === AttemptResult.UNSPECIFIED) return 'not_ended';
+  return givenUp === AttemptGivenUp.UNSPECIFIED ? enumWord(AttemptResult, result) : enumWord(AttemptGivenUp, givenUp);
 }
 
-/** An answer of the broker takes a millisecond or two. */
-const slowAcquireMs = 50;
+function attemptSentence(attempt: LoggedAttempt): string {
+  const { accountId, reason, amended, asked, acquired, skipped } = attempt;
+  // An answer of the broker takes a millisecond or two.
+  const waited = acquired - asked < 50 ? '' : `, for which the broker took ${durationText(acquired - asked)}`;
+  const amendment = amended && ` It was sent again without what the provider refused (${amended}).`;
+  return `It went to ${accountId}${reason && ` (${reason})`}${waited}. ${resultText(attempt)}${amendment}${skippedText(skipped)}`;
+}
+
+/** How an attempt ended, in a sentence. */
+function resultText({ result, givenUp, upstreamStatus, retryAt, firstByte }: LoggedAttempt): string {
+  if (givenUp !== AttemptGivenUp.UNSPECIFIED) return givenUpTexts[givenUp];
+  const isFailure = result !== AttemptResult.SUCCEEDED && result !== AttemptResult.UNSPECIFIED;
+  const status = upstreamStatus === 0 || result === AttemptResult.SUCCEEDED ? '' : ` (${upstreamStatus})`;
+  const broken = firstByte !== undefined && isFailure ? ' in the middle of the answer' : '';
+  const until = retryAt === undefined ? '' : `; the account is free again at ${timeText(retryAt)}`;
+  return `${resultTexts[result]}${status}${broken}${until}.`;
+}
+
+const givenUpTexts: Readonly<Record<AttemptGivenUp, string>> = {
+  [AttemptGivenUp.UNSPECIFIED]: '',
+  [AttemptGivenUp.CLIENT_LEFT]: 'The client left.',
+  [AttemptGivenUp.ADAPTER_AWAY]: 'The adapter of its format could not be reached, or was lost.',
+  [AttemptGivenUp.NOT_EXPRESSIBLE]: "The pool's format can't carry what the request asks.",
+  [AttemptGivenUp.CLIENT_STALLED]: 'The client took nothing of the answer for too long, and was cut off.',
+  [AttemptGivenUp.TOO_LONG]: 'The answer lasted longer than the edge lets answers last.',
+};
+
+const resultTexts: Readonly<Record<AttemptResult, string>> = {
+  [AttemptResult.UNSPECIFIED]: 'It had not ended',
+  [AttemptResult.SUCCEEDED]: 'The provider answered',
+  [AttemptResult.RATE_LIMITED]: 'The provider said that the account is limited',
+  [AttemptResult.UNAUTHORIZED]: 'The provider refused the account',
+  [AttemptResult.OVERLOADED]: 'The provider is overloaded',
+  [AttemptResult.SERVER_ERROR]: 'The provider failed',
+  [AttemptResult.NETWORK_ERROR]: 'The provider could not be reached, or the connection broke',
+  [AttemptResult.TIMEOUT]: 'The provider did not answer in time',
+  [AttemptResult.REJECTED]: 'The provider refused the request itself',
+  [AttemptResult.CANCELLED]: 'The attempt was stopped',
+  [AttemptResult.ANSWER_TOO_LARGE]: 'The answer was too large to be put together',
+};
 
 function noAccountSentence(noAccount: NoAccount, attempts: number): string {
-  const who = attempts === 0 ? 'No account took it' : 'No other account took it';
-  return `${who}: ${noAccountReason(noAccount)}.${skippedText(noAccount.skipped)}`;
+  const which = attempts === 0 ? 'No account took it' : 'No other account took it';
+  return `${which}: ${noAccountReason(noAccount)}.${skippedText(noAccount.skipped)}`;
 }
 
 function noAccountReason({ cause, retryAt, reason, asked, answered }: NoAccount): string {
@@ -132,7 +162,7 @@ function noAccountReason({ cause, retryAt, reason, asked, answered }: NoAccount)
     case NoAccountCause.BROKER_AWAY:
       return `the broker did not answer within ${durationText(answered - asked)}`;
     default:
-      return reason === '' ? 'none that could is available, for other reasons than limits' : reason;
+      return reason || 'none that could is available, for other reasons than limits';
   }
 }
 

@@ -1,10 +1,16 @@
-import type { ReconcileDayResponse, SumDifference } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayError } from '@gateway/errors';
+import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import {
+  type ReconcileDayResponse,
+  type SumDifference,
+  UsageGrouping,
+} from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { RpcError } from '@gateway/rpc';
 import { addLocalDays, type Clock, type LocalDay, localDayOf } from '@gateway/time';
-import type { UsagePlane } from '../../control-plane/control-plane.ts';
-import { servedBy } from '../../output/failures.ts';
+import { callOptions, pagesOf, type UsagePlane } from '../../control-plane/control-plane.ts';
+import { isUnimplemented, servedBy } from '../../output/failures.ts';
 import type { Terminal } from '../../output/terminal.ts';
-import { reconcileCounters } from './reconcile-counters.ts';
 
 export interface ReconcileFlags {
   readonly from?: string;
@@ -19,45 +25,42 @@ export interface Reconciled {
   readonly notCompared: boolean;
 }
 
-/** Counting a day of many millions of events takes minutes. */
-const callOptions = { timeoutMs: 1_800_000 };
-
-/** Long enough for a counter that something keeps making wrong to be wrong again. */
-const againAfterMs = 2_000;
-
 /** Checks the ledger day by day, and then the limiter against it. Prints what differs; notes its progress on the side. */
 export async function reconcileUsage(
   plane: UsagePlane,
-  flags: ReconcileFlags,
+  { from, to, repair = false }: ReconcileFlags,
   terminal: Terminal,
   clock: Clock,
-  pauseMs = againAfterMs,
+  // Long enough for a counter that something keeps making wrong to be wrong again.
+  againAfterMs = 2_000,
 ): Promise<Reconciled> {
   const today = localDayOf(clock.nowMs());
-  const last = flags.to ?? today;
-  const days = daysBetween(flags.from ?? addLocalDays(last, -6), last);
-  const found: Findings = { compared: 0, notKept: 0, wrong: 0 };
-  for (const [index, day] of days.entries()) {
-    terminal.note(`${day} (day ${index + 1} of ${days.length})`);
-    const request = { localDay: day, repair: flags.repair ?? false };
-    const answer = await servedBy('usage-ingest', plane.ledger.reconcileDay(request, callOptions));
-    found.compared += answer.eventsKept ? 1 : 0;
-    found.notKept += answer.eventsKept ? 0 : 1;
-    found.wrong += answer.differenceCount;
-    await terminal.print(dayText(day, answer));
+  const last = to ?? today;
+  const days = daysBetween(from ?? addLocalDays(last, -6), last);
+  let compared = 0;
+  let wrong = 0;
+  for (const [index, localDay] of days.entries()) {
+    terminal.note(`${localDay} (day ${index + 1} of ${days.length})`);
+    // Counting a day of many millions of events takes minutes.
+    const call = plane.ledger.reconcileDay({ localDay, repair }, { timeoutMs: 1_800_000 });
+    const answer = await servedBy('usage-ingest', call);
+    compared += answer.eventsKept ? 1 : 0;
+    wrong += answer.differenceCount;
+    await terminal.print(dayText(localDay, answer));
   }
-  const counters = await reconcileCounters(plane, { today, days, againAfterMs: pauseMs }, terminal);
-  await terminal.print(`${ledgerSummary(found, flags.repair ?? false)} ${counters.summary}\n`);
+  // Today first: it is the day that limits. The limiter counts today, and yesterday for some hours.
+  const counted = [today, addLocalDays(today, -1)].filter((day) => days.includes(day));
+  const counters = await reconcileCounters(plane, counted, today, againAfterMs, terminal);
+  const notKept = days.length - compared;
+  const kept = notKept === 0 ? '' : ` (${notKept} more are older than their events are kept)`;
+  const found = repair ? `${wrong} sums mended` : `${wrong} sums differ: mend them with --repair`;
+  await terminal.print(
+    `Ledger: ${compared} days compared${kept}, ${wrong === 0 ? 'no differences' : found}. Limiter: ${counters.summary}\n`,
+  );
   return {
-    differencesLeft: (found.wrong > 0 && flags.repair !== true) || counters.differencesLeft,
-    notCompared: found.compared === 0 || counters.notCompared,
+    differencesLeft: (wrong > 0 && !repair) || counters.differencesLeft,
+    notCompared: compared === 0 || counters.notCompared,
   };
-}
-
-interface Findings {
-  compared: number;
-  notKept: number;
-  wrong: number;
 }
 
 function daysBetween(first: LocalDay, last: LocalDay): readonly LocalDay[] {
@@ -74,23 +77,133 @@ function dayText(day: LocalDay, { differences, differenceCount }: ReconcileDayRe
 }
 
 function differenceText({ tokenId, provider, model, recorded, counted }: SumDifference): string {
-  const changes = fields.flatMap(([name, field]) => {
+  const changes = sums.flatMap(([name, field]) => {
     const [was, is] = [recorded?.[field] ?? 0n, counted?.[field] ?? 0n];
     return was === is ? [] : [`${name} ${was} instead of ${is}`];
   });
   return `token ${tokenId}, ${provider || '(no provider)'} ${model || '(no model)'}: ${changes.join(', ')}`;
 }
 
-const fields: readonly (readonly [string, Exclude<keyof UsageTotals, `$${string}`>])[] = [
+const sums = [
   ['requests', 'requests'],
   ['input', 'inputTokens'],
   ['cached', 'cachedTokens'],
   ['output', 'outputTokens'],
-];
+] as const;
 
-function ledgerSummary({ compared, notKept, wrong }: Findings, repair: boolean): string {
-  const kept = notKept === 0 ? '' : ` (${notKept} more are older than their events are kept)`;
-  const days = `Ledger: ${compared} days compared${kept}`;
-  if (wrong === 0) return `${days}, no differences.`;
-  return repair ? `${days}, ${wrong} sums mended.` : `${days}, ${wrong} sums differ: mend them with --repair.`;
+interface CountersReconciled extends Reconciled {
+  readonly summary: string;
+}
+
+/**
+ * Has the limiter compare its counters with the ledger, and prints those that were wrong. The limiter knows which usage is still on
+ * its way to the ledger and counts that in; it mends a counter with the comparison.
+ */
+async function reconcileCounters(
+  plane: UsagePlane,
+  days: readonly LocalDay[],
+  today: LocalDay,
+  againAfterMs: number,
+  terminal: Terminal,
+): Promise<CountersReconciled> {
+  if (days.length === 0) return fine('not asked, it counts today and yesterday only.');
+  const { limiter } = plane;
+  if (limiter === undefined) {
+    return plane.countersMayExist
+      ? notCompared('none is known. Name its admin address with --limiter.')
+      : fine('not asked, no gateway runs on this database, so that there are no counters.');
+  }
+  try {
+    const tokenIds = await limitedTokens(plane, today);
+    if (tokenIds === undefined) {
+      return notCompared(
+        "the process at GATEWAY_ADMIN_URL can not list tokens. Name identity's admin address with --identity; or unset GATEWAY_ADMIN_URL and set DATABASE_URL.",
+      );
+    }
+    const findings: string[] = [];
+    const wrong: Counter[] = [];
+    for (const day of days) {
+      terminal.note(`${day}: asking the limiter for ${tokenIds.length} tokens`);
+      const counters = tokenIds.map((tokenId) => ({ day, tokenId }));
+      try {
+        wrong.push(...(await wrongAmong(counters, limiter, terminal)));
+        findings.push(`${tokenIds.length} counters of ${day} compared`);
+      } catch (thrown) {
+        // The limiter forgets yesterday in the morning, and says so.
+        const isForgotten = thrown instanceof GatewayError && thrown.code === 'invalid_request' && day !== today;
+        if (!isForgotten) throw thrown;
+        findings.push(`${day} is no longer counted`);
+      }
+    }
+    if (wrong.length === 0) return fine(`${findings.join(', ')}, no differences.`);
+    // What is wrong once can have been lost; what is wrong again is being made wrong.
+    await sleep(againAfterMs);
+    const again = (await wrongAmong(wrong, limiter, terminal)).length;
+    const wrongAgain = again === 0 ? '' : `, of which ${again} differed again soon after: look for the cause`;
+    const summary = `${findings.join(', ')}, ${wrong.length} mended by itself${wrongAgain}.`;
+    return { summary, differencesLeft: again > 0, notCompared: false };
+  } catch (thrown) {
+    if (isUnimplemented(thrown)) {
+      return notCompared('that address does not serve it. Name its admin address with --limiter.');
+    }
+    if (!(thrown instanceof RpcError || thrown instanceof GatewayError)) throw thrown;
+    return notCompared(`it was not asked to the end (${thrown.message}). Run this again when it answers.`);
+  }
+}
+
+function fine(summary: string): CountersReconciled {
+  return { summary, differencesLeft: false, notCompared: false };
+}
+
+function notCompared(why: string): CountersReconciled {
+  return { summary: `NOT compared: ${why}`, differencesLeft: false, notCompared: true };
+}
+
+interface Counter {
+  readonly day: LocalDay;
+  readonly tokenId: string;
+}
+
+async function wrongAmong(
+  counters: readonly Counter[],
+  limiter: NonNullable<UsagePlane['limiter']>,
+  terminal: Terminal,
+): Promise<readonly Counter[]> {
+  const wrong: Counter[] = [];
+  for (const { day, tokenId } of counters) {
+    const answer = await limiter.reconcileDay({ key: `token:${tokenId}`, localDay: day }, callOptions);
+    const { usedTokensBefore, usedTokensAfter, pendingTokens } = answer;
+    // A counter that was forgotten is loaded when it is needed.
+    if (usedTokensBefore === undefined || usedTokensBefore === usedTokensAfter) continue;
+    wrong.push({ day, tokenId });
+    await terminal.print(
+      `${day}  token ${tokenId}: the limiter had counted ${usedTokensBefore} tokens instead of ${usedTokensAfter}, ${pendingTokens} of them still on their way to the ledger\n`,
+    );
+  }
+  return wrong;
+}
+
+/** Tokens that can have a limit; where that is not known, those that used something; undefined when that is not known either. */
+async function limitedTokens({ identity, report }: UsagePlane, day: LocalDay): Promise<readonly string[] | undefined> {
+  const listed = await ifImplemented(identity.list({ includeRevoked: false }, callOptions));
+  if (listed === undefined) return ifImplemented(tokensWithUsage(report, day));
+  return listed.tokens.filter(({ kind }) => kind === TokenKind.SERVICE).map(({ tokenId }) => tokenId);
+}
+
+async function ifImplemented<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (thrown) {
+    if (!isUnimplemented(thrown)) throw thrown;
+    return undefined;
+  }
+}
+
+/** Of that day and the one before. */
+async function tokensWithUsage(report: UsagePlane['report'], day: LocalDay): Promise<readonly string[]> {
+  const tokenIds = new Set<string>();
+  const request = { firstDay: addLocalDays(day, -1), lastDay: day, grouping: UsageGrouping.TOKEN };
+  const pages = pagesOf((pageToken) => report.reportUsage({ ...request, pageToken }, callOptions));
+  for await (const { rows } of pages) for (const { tokenId } of rows) tokenIds.add(tokenId);
+  return [...tokenIds];
 }

@@ -3,8 +3,6 @@ import { servedBy } from '../../output/failures.ts';
 import type { Terminal } from '../../output/terminal.ts';
 import { timeText } from '../../output/words.ts';
 
-const callOptions = { timeoutMs: 60_000 };
-
 /** Has the ledger read its dead letters again, prints those that stay, and sums up in the last line. */
 export async function replayDeadLetters(
   { ledger }: Pick<UsagePlane, 'ledger'>,
@@ -13,21 +11,20 @@ export async function replayDeadLetters(
 ): Promise<void> {
   const totals = { replayed: 0, duplicates: 0, stillDead: 0 };
   const pages = pagesOf((pageToken) =>
-    servedBy('usage-ingest', ledger.replayDeadLetters({ dryRun, pageToken }, callOptions)),
+    servedBy('usage-ingest', ledger.replayDeadLetters({ dryRun, pageToken }, { timeoutMs: 60_000 })),
   );
-  for await (const page of pages) {
-    totals.replayed += page.replayed;
-    totals.duplicates += page.duplicates;
-    totals.stillDead += page.stillDead.length;
-    const letters = page.stillDead.map(
-      ({ deadLetterId, receivedAt, reason }) => `${deadLetterId}  ${timeText(receivedAt)}  ${reason}\n`,
-    );
-    await terminal.print(letters.join(''));
-    if (page.nextPageToken !== '')
-      terminal.note(`${totals.replayed + totals.duplicates + totals.stillDead} letters read`);
+  for await (const { replayed, duplicates, stillDead, nextPageToken } of pages) {
+    totals.replayed += replayed;
+    totals.duplicates += duplicates;
+    totals.stillDead += stillDead.length;
+    for (const { deadLetterId, receivedAt, reason } of stillDead) {
+      await terminal.print(`${deadLetterId}  ${timeText(receivedAt)}  ${reason}\n`);
+    }
+    const read = totals.replayed + totals.duplicates + totals.stillDead;
+    if (nextPageToken !== '') terminal.note(`${read} letters read`);
   }
-  const [replayed, deleted] = dryRun ? ['would be recorded', 'would be deleted'] : ['recorded', 'deleted'];
+  const [recorded, deleted] = dryRun ? ['would be recorded', 'would be deleted'] : ['recorded', 'deleted'];
   await terminal.print(
-    `${totals.replayed} ${replayed}, ${totals.duplicates} in the ledger already and ${deleted}, ${totals.stillDead} still dead.\n`,
+    `${totals.replayed} ${recorded}, ${totals.duplicates} in the ledger already and ${deleted}, ${totals.stillDead} still dead.\n`,
   );
 }

@@ -4,13 +4,22 @@ import { servedBy } from '../../output/failures.ts';
 import { type Column, type FormatName, rowFormat } from '../../output/table.ts';
 import type { Terminal } from '../../output/terminal.ts';
 
-export const groupingNames = ['day', 'token', 'model'] as const;
+/** What a row sums up, and the columns that name it. */
+export const groupings = {
+  day: { grouping: UsageGrouping.DAY, keys: { day: 10 }, keyOf: (row: UsageReportRow) => [row.localDay] },
+  token: { grouping: UsageGrouping.TOKEN, keys: { token: 36 }, keyOf: (row: UsageReportRow) => [row.tokenId] },
+  model: {
+    grouping: UsageGrouping.MODEL,
+    keys: { provider: 12, model: 32 },
+    keyOf: (row: UsageReportRow) => [row.provider, row.model],
+  },
+};
 
 export interface ReportFlags {
   readonly from: string;
   readonly to: string;
   readonly token?: string;
-  readonly by: (typeof groupingNames)[number];
+  readonly by: keyof typeof groupings;
   readonly format: FormatName;
 }
 
@@ -25,9 +34,10 @@ export async function reportUsage(
 ): Promise<void> {
   if (to < from) throw new Error('--to is before --from.');
   const { keys, grouping, keyOf } = groupings[by];
-  const { head, row } = rowFormat(format, [...keys, ...totalsColumns]);
+  const keyColumns = Object.entries(keys).map(([name, width]): Column => ({ name, width }));
+  const { head, row } = rowFormat(format, [...keyColumns, ...sumColumns]);
   await terminal.print(head);
-  const total = totalsColumns.map(() => 0);
+  const total = sumColumns.map(() => 0);
   const request = { firstDay: from, lastDay: to, tokenId: token ?? '', grouping };
   const pages = pagesOf((pageToken) =>
     servedBy('usage-query', report.reportUsage({ ...request, pageToken }, callOptions)),
@@ -41,29 +51,10 @@ export async function reportUsage(
     await terminal.print(lines.join(''));
   }
   // Programs add up for themselves: a row of another kind would be in their way.
-  if (format === 'table') await terminal.print(row(['total', ...keys.slice(1).map(() => ''), ...total]));
+  if (format === 'table') await terminal.print(row(['total', ...keyColumns.slice(1).map(() => ''), ...total]));
 }
 
-/** What a row sums up, and the columns that name it. */
-const groupings = {
-  day: { grouping: UsageGrouping.DAY, keys: [text('day', 10)], keyOf: ({ localDay }: UsageReportRow) => [localDay] },
-  token: {
-    grouping: UsageGrouping.TOKEN,
-    keys: [text('token', 36)],
-    keyOf: ({ tokenId }: UsageReportRow) => [tokenId],
-  },
-  model: {
-    grouping: UsageGrouping.MODEL,
-    keys: [text('provider', 12), text('model', 32)],
-    keyOf: ({ provider, model }: UsageReportRow) => [provider, model],
-  },
-};
-
-function text(name: string, width: number): Column {
-  return { name, width, kind: 'text' };
-}
-
-const totalsColumns: readonly Column[] = [
+const sumColumns: readonly Column[] = [
   { name: 'requests', width: 12, kind: 'number' },
   { name: 'inputTokens', width: 16, kind: 'number' },
   { name: 'cachedTokens', width: 16, kind: 'number' },

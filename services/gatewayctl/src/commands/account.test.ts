@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '@gateway/config';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openStoredAccounts } from '../../control-plane/stored-accounts.ts';
+import { openStoredAccounts } from '../control-plane/stored-accounts.ts';
+import { changeAccount, enableAccount, listAccounts, removeAccount, rotateAccountKeys } from './account.ts';
 import { type AddFlags, addAccount } from './add-account.ts';
-import { changeAccount, enableAccount, listAccounts, removeAccount, rotateAccountKeys } from './manage-accounts.ts';
 
 const keyOf = (id: string) => `${id}:${Buffer.alloc(32, id).toString('base64')}`;
 
@@ -28,7 +28,7 @@ const terminal = {
   print: async (text: string) => void printed.push(text),
   note: (line: string) => void noted.push(line),
 };
-const input = (text: string) => ({ isTerminal: false, read: async () => text });
+const input = (text: string) => async () => text;
 const add = (id: string, flags: Partial<AddFlags> = {}, secret = 'sk-canary\n') =>
   addAccount(env, id, { kind: 'bearer', ...flags }, input(secret), terminal);
 
@@ -70,11 +70,11 @@ describe('gatewayctl account', () => {
   it('enables, drains, disables and removes it', async () => {
     await add('responses/b');
     const stateOfB = async () => (await rows()).find(({ account }) => account === 'b')?.state;
-    await changeAccount(env, 'responses/b', 'draining', terminal);
+    await changeAccount(env, 'responses/b', terminal, 'draining');
     expect(await stateOfB()).toBe('draining');
-    await changeAccount(env, 'responses/b', 'disabled', terminal);
+    await changeAccount(env, 'responses/b', terminal, 'disabled');
     expect(await stateOfB()).toBe('disabled');
-    await changeAccount(env, 'responses/b', 'active', terminal);
+    await changeAccount(env, 'responses/b', terminal, 'active');
     expect(await stateOfB()).toBe('available');
     await removeAccount(env, 'responses/b', terminal);
     expect(await stateOfB()).toBeUndefined();
@@ -107,8 +107,7 @@ describe('gatewayctl account', () => {
   });
 
   it('reads no secret from a terminal', async () => {
-    const typing = { isTerminal: true, read: async () => expect.fail('it was read') };
-    await expect(addAccount(env, 'responses/b', { kind: 'bearer' }, typing, terminal)).rejects.toThrow(/Pipe it in/);
+    await expect(addAccount(env, 'responses/b', { kind: 'bearer' }, undefined, terminal)).rejects.toThrow(/Pipe it in/);
   });
 
   it('adds none twice', async () => {
@@ -118,7 +117,7 @@ describe('gatewayctl account', () => {
 
   it('says what to do without a key, before a secret is read', async () => {
     env = { ...env, ACCOUNT_KEYS: '' };
-    const unread = { isTerminal: false, read: async () => expect.fail('it was read') };
+    const unread = async () => expect.fail('it was read');
     const adding = addAccount(env, 'responses/b', { kind: 'bearer' }, unread, terminal);
     await expect(adding).rejects.toThrow(/ACCOUNT_KEYS is not set.*openssl rand -base64 32/s);
   });
@@ -128,15 +127,15 @@ describe('gatewayctl account', () => {
     env = { ...env, GATEWAY_ADMIN_URL: url };
     await enableAccount(env, 'responses/of-the-file', terminal);
     expect(noted).toEqual(['responses/of-the-file is active']);
-    await expect(enableAccount(env, 'responses/nobody', terminal)).rejects.toThrow(
+    await expect(enableAccount(env, 'responses/unknown', terminal)).rejects.toThrow(
       /neither in the database nor in a running gateway/,
     );
-    expect(enabled).toEqual(['responses/of-the-file', 'responses/nobody']);
+    expect(enabled).toEqual(['responses/of-the-file', 'responses/unknown']);
   });
 
   it('enables an account of the database without a gateway, and says that none runs', async () => {
     await add('responses/b');
-    await changeAccount(env, 'responses/b', 'disabled', terminal);
+    await changeAccount(env, 'responses/b', terminal, 'disabled');
     noted = [];
     await enableAccount(env, 'responses/b', terminal);
     expect((await stored())[0]?.state).toBe('active');
@@ -145,11 +144,11 @@ describe('gatewayctl account', () => {
 
   it('changes no database of which it can only guess', async () => {
     const elsewhere = { GATEWAY_ADMIN_URL: 'http://127.0.0.1:1', ACCOUNT_KEYS: keyOf('k1') };
-    await expect(changeAccount(elsewhere, 'responses/b', 'disabled', terminal)).rejects.toThrow(/Set DATABASE_URL/);
+    await expect(changeAccount(elsewhere, 'responses/b', terminal, 'disabled')).rejects.toThrow(/Set DATABASE_URL/);
   });
 
   it('says that an account is none of the database', async () => {
-    await expect(changeAccount(env, 'responses/default', 'disabled', terminal)).rejects.toThrow(
+    await expect(changeAccount(env, 'responses/default', terminal, 'disabled')).rejects.toThrow(
       /One of gateway\.yaml is changed there/,
     );
     await expect(removeAccount(env, 'responses/default', terminal)).rejects.toThrow(/no account responses\/default/);

@@ -4,10 +4,10 @@ import { ConfigError, type Credential, type Environment, isTokenUrl, Secret } fr
 import { readRequiredKeys } from '@gateway/pool-broker/credentials/credential-config';
 import { toCredentialText } from '@gateway/pool-broker/credentials/credential-text';
 import { Encryption } from '@gateway/pool-broker/credentials/encryption';
-import { callOptions, openControlPlane } from '../../control-plane/control-plane.ts';
-import { openStoredAccounts } from '../../control-plane/stored-accounts.ts';
-import { servedBy } from '../../output/failures.ts';
-import type { Terminal } from '../../output/terminal.ts';
+import { callOptions, openControlPlane } from '../control-plane/control-plane.ts';
+import { openStoredAccounts } from '../control-plane/stored-accounts.ts';
+import { servedBy } from '../output/failures.ts';
+import type { Terminal } from '../output/terminal.ts';
 
 export const credentialKinds = ['bearer', 'api_key', 'oauth'] as const;
 
@@ -22,18 +22,12 @@ export interface AddFlags {
   readonly scopes?: readonly string[];
 }
 
-/** Where a secret is read from when no file is named. */
-export interface SecretInput {
-  readonly isTerminal: boolean;
-  read(): Promise<string>;
-}
+/** Reads a secret when no file is named. Undefined: standard input is a terminal, which would show it. */
+export type SecretInput = (() => Promise<string>) | undefined;
 
-export const standardInput: SecretInput = {
-  get isTerminal() {
-    return process.stdin.isTTY === true;
-  },
-  read: () => text(process.stdin),
-};
+export function standardInput(): SecretInput {
+  return process.stdin.isTTY ? undefined : () => text(process.stdin);
+}
 
 /** Encrypts a credential and keeps it with its account. @throws ConfigError that says what is wrong, before anything is changed. */
 export async function addAccount(
@@ -64,23 +58,22 @@ export async function addAccount(
 }
 
 function checkFlags({ kind, tokenUrl, clientId, clientSecretFile, scopes }: AddFlags): void {
-  const ofOAuth = Object.entries({
-    '--token-url': tokenUrl,
-    '--client-id': clientId,
-    '--client-secret-file': clientSecretFile,
-    '--scopes': scopes,
-  });
+  const required = { '--token-url': tokenUrl, '--client-id': clientId };
+  const ofOAuth = { ...required, '--client-secret-file': clientSecretFile, '--scopes': scopes };
+  const missing = Object.entries(required).filter(([, value]) => value === undefined);
+  const given = Object.entries(ofOAuth).filter(([, value]) => value !== undefined);
   const problems =
     kind === 'oauth'
-      ? ofOAuth.slice(0, 2).flatMap(([flag, value]) => (value === undefined ? [`--kind oauth needs ${flag}.`] : []))
-      : ofOAuth.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} is for --kind oauth only.`]));
+      ? missing.map(([flag]) => `--kind oauth needs ${flag}.`)
+      : given.map(([flag]) => `${flag} is for --kind oauth only.`);
   if (tokenUrl !== undefined && !isTokenUrl(tokenUrl)) {
     problems.push(
       '--token-url must start with https:// (http:// only at an address of this machine) and hold no user.',
     );
   }
-  if (clientSecretFile === '-')
+  if (clientSecretFile === '-') {
     problems.push('--client-secret-file must be a file: standard input has the refresh token.');
+  }
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
@@ -121,8 +114,7 @@ async function readSecret(path: string | undefined, input: SecretInput): Promise
 
 async function readText(path: string | undefined, input: SecretInput): Promise<string> {
   if (path === undefined || path === '-') {
-    if (!input.isTerminal) return input.read();
-    // A terminal would show it, and keep it in its scrollback.
+    if (input !== undefined) return input();
     throw new ConfigError([
       'The secret is read from standard input, which is a terminal that would show it. Pipe it in (pass show … | gatewayctl account add …) or use --secret-file.',
     ]);

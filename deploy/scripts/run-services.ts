@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  ManagedProcess,
+  mapServices,
+  type ServiceAddress,
+  type ServiceName,
+  serviceGroups,
+  serviceNames,
+} from '@gateway/testkit';
+import { migrate, type PlannedService, planServices, repositoryRoot, type ServicesSettings } from './service-plan.ts';
+
+export interface RunOptions extends ServicesSettings {
+  /** How long running requests may go on after a stop. */
+  readonly drainTimeoutSeconds: number;
+  /** Is given every line that a service logs. */
+  readonly onLine: (service: ServiceName, line: string) => void;
+  /** Called when a service ends that was neither stopped nor killed here. It is not started again. */
+  readonly onUnexpectedEnd: (service: ServiceName, index: number, how: string) => void;
+}
+
+export interface RunningService extends ServiceAddress {
+  readonly process: ManagedProcess;
+}
+
+/** Every process of each service. */
+export type RunningServices = Readonly<Record<ServiceName, readonly RunningService[]>>;
+
+/**
+ * Migrates the database and starts every service; resolves when all are ready. `stack` stops them, callers before those they
+ * call.
+ *
+ * @throws Error with the last lines of the service that could not start; the signal's reason once it is aborted.
+ */
+export async function runServices(
+  options: RunOptions,
+  stack: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<RunningServices> {
+  const planned = await planServices(options, stack);
+  await migrate(options.backends.postgresUrl);
+  const services = mapServices((name) =>
+    planned[name].map((plan, index) => ({
+      ...plan.address,
+      process: stack.use(new ManagedProcess(processPlan(name, index, plan, options))),
+    })),
+  );
+  stack.defer(() => stopInOrder(services));
+  signal.throwIfAborted();
+  const all = serviceNames.flatMap((name) => services[name]);
+  await allStarted(
+    all.map(({ process }) => process.restart()),
+    signal,
+  );
+  return services;
+}
+
+export function firstOfEach(services: RunningServices): Readonly<Record<ServiceName, RunningService>> {
+  return mapServices((name) => {
+    const [first] = services[name];
+    if (first === undefined) throw new Error(`There is no process of ${name}.`);
+    return first;
+  });
+}
+
+function processPlan(name: ServiceName, index: number, { program, env, address }: PlannedService, options: RunOptions) {
+  return {
+    name,
+    command: process.execPath,
+    parameters: [program],
+    env: { DRAIN_TIMEOUT_SECONDS: String(options.drainTimeoutSeconds), ...env },
+    cwd: repositoryRoot,
+    stopSignal: 'SIGTERM',
+    stopTimeoutMs: (options.drainTimeoutSeconds + 5) * 1_000,
+    ping: () => askReadiness(address.adminUrl),
+    onLine: (line: string) => options.onLine(name, line),
+    onUnexpectedEnd: (how: string) => options.onUnexpectedEnd(name, index, how),
+  } as const;
+}
+
+async function askReadiness(url: string): Promise<void> {
+  const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text.trim());
+}
+
+/** Does not wait for the others once one has failed, but for a little while: what is wrong with one is often wrong with several. */
+async function allStarted(starts: readonly Promise<void>[], signal: AbortSignal): Promise<void> {
+  const failures: Error[] = [];
+  for (const start of starts) {
+    start.catch((thrown) => failures.push(thrown instanceof Error ? thrown : new Error(String(thrown))));
+  }
+  try {
+    await Promise.race([Promise.all(starts), once(signal, 'abort')]);
+    signal.throwIfAborted();
+  } catch {
+    signal.throwIfAborted();
+    await Promise.race([Promise.allSettled(starts), sleep(furtherFailuresMs)]);
+    throw new AggregateError(failures, failures.map(({ message }) => message).join('\n'));
+  }
+}
+
+const furtherFailuresMs = 2_000;
+
+async function stopInOrder(services: RunningServices): Promise<void> {
+  for (const group of serviceGroups) {
+    await Promise.all(group.flatMap((name) => services[name].map(({ process }) => process.stop())));
+  }
+}

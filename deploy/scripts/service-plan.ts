@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePorts, mapServices, type ServiceAddress, type ServiceName, serviceNames } from '@gateway/testkit';
+
+/** What the settings of the services are made of, besides their addresses. */
+export interface ServicesSettings {
+  /** Redis, NATS and Postgres. The database must be the services' own: it is migrated. */
+  readonly backends: { readonly redisUrl: string; readonly natsUrl: string; readonly postgresUrl: string };
+  /** Undefined: the services use their default configuration. */
+  readonly gatewayConfigFile: string | undefined;
+  /** The public HTTP port of the first edge. */
+  readonly port: number;
+  /** Where the first edge keeps its files. Undefined: a temporary folder, as all others do. */
+  readonly dataFolder: string | undefined;
+  /** Undefined: a random one, which makes tokens of earlier runs unknown. */
+  readonly tokenHashKey: string | undefined;
+  /** How many processes of a service there are; one unless given. */
+  readonly replicas: ReadonlyMap<string, number>;
+  /** Settings of all services. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Settings of single services, which win over all others. */
+  readonly envOf: ReadonlyMap<string, Readonly<Record<string, string>>>;
+}
+
+/** Where a process is, and what it is started with. */
+export interface PlannedService {
+  readonly address: ServiceAddress;
+  readonly program: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+type PlannedServices = Readonly<Record<ServiceName, readonly PlannedService[]>>;
+
+/** Chooses free ports and folders for every process; the n-th of a service calls the n-th of its peers, if there are so many. */
+export async function planServices(settings: ServicesSettings, stack: AsyncDisposableStack): Promise<PlannedServices> {
+  const tokenHashKey = settings.tokenHashKey ?? randomBytes(32).toString('base64');
+  const counts = mapServices((name) => settings.replicas.get(name) ?? 1);
+  const all = serviceNames.reduce((sum, name) => sum + counts[name], 0);
+  const ports = [...(await freePorts(3 * all))].filter((port) => port !== settings.port);
+  const freeUrl = () => `http://127.0.0.1:${ports.pop()}`;
+  const edges = await Promise.all(
+    Array.from({ length: counts['edge-router'] }, async (_, index) => ({
+      publicUrl: index === 0 ? `http://127.0.0.1:${settings.port}` : freeUrl(),
+      dataFolder: (index === 0 ? settings.dataFolder : undefined) ?? (await temporaryFolder(stack)),
+    })),
+  );
+  const addresses = mapServices((name) =>
+    Array.from({ length: counts[name] }, (_, index): ServiceAddress => {
+      const own = { adminUrl: freeUrl(), grpcUrl: freeUrl() };
+      return name === 'edge-router' ? { ...own, ...edges[index] } : own;
+    }),
+  );
+  const peerUrl = (index: number) => (name: ServiceName) => addresses[name][index % counts[name]]?.grpcUrl ?? '';
+  return mapServices((name) =>
+    addresses[name].map((address, index) => ({
+      address,
+      program: join(repositoryRoot, 'services', name, 'src/main.ts'),
+      env: {
+        ...environmentOfPrograms,
+        ...settings.env,
+        HOST: '127.0.0.1',
+        GRPC_PORT: new URL(address.grpcUrl).port,
+        ADMIN_PORT: new URL(address.adminUrl).port,
+        ...addressSettings[name]({ ...settings, tokenHashKey, address, urlOf: peerUrl(index) }),
+        ...settings.envOf.get(name),
+      },
+    })),
+  );
+}
+
+/** Brings the tables of the services up to date. */
+export async function migrate(postgresUrl: string): Promise<void> {
+  await promisify(execFile)(process.execPath, [join(repositoryRoot, 'services/gatewayctl/src/main.ts'), 'migrate'], {
+    cwd: repositoryRoot,
+    timeout: 120_000,
+    env: { ...environmentOfPrograms, DATABASE_URL: postgresUrl },
+  });
+}
+
+export const repositoryRoot = join(import.meta.dirname, '../..');
+
+const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+const environmentOfPrograms = { PATH, HOME, NODE_COMPILE_CACHE };
+
+interface Known extends ServicesSettings {
+  readonly address: ServiceAddress;
+  readonly urlOf: (peer: ServiceName) => string;
+  readonly tokenHashKey: string;
+}
+
+type AddressSettings = (known: Known) => Readonly<Record<string, string>>;
+
+const adapterSettings: AddressSettings = ({ urlOf }) => ({ POOL_BROKER_URL: urlOf('pool-broker') });
+
+const ledgerSettings: AddressSettings = ({ backends }) => ({
+  DATABASE_URL: backends.postgresUrl,
+  NATS_URL: backends.natsUrl,
+});
+
+/** The addresses and secrets that each service needs. */
+const addressSettings: Readonly<Record<ServiceName, AddressSettings>> = {
+  'edge-router': ({ urlOf, address, backends }) => ({
+    PORT: new URL(address.publicUrl ?? '').port,
+    LIMITER_URL: urlOf('limiter'),
+    POOL_BROKER_URL: urlOf('pool-broker'),
+    RESPONSES_ADAPTER_URL: urlOf('responses-adapter'),
+    MESSAGES_ADAPTER_URL: urlOf('messages-adapter'),
+    IDENTITY_URL: urlOf('identity'),
+    USAGE_QUERY_URL: urlOf('usage-query'),
+    NATS_URL: backends.natsUrl,
+    GATEWAY_DATA: address.dataFolder ?? '',
+  }),
+  'responses-adapter': adapterSettings,
+  'messages-adapter': adapterSettings,
+  limiter: ({ urlOf, backends }) => ({ REDIS_URL: backends.redisUrl, USAGE_QUERY_URL: urlOf('usage-query') }),
+  'pool-broker': ({ backends, gatewayConfigFile }) => ({
+    REDIS_URL: backends.redisUrl,
+    ...(gatewayConfigFile === undefined ? {} : { GATEWAY_CONFIG: gatewayConfigFile }),
+  }),
+  identity: ({ backends, tokenHashKey }) => ({ DATABASE_URL: backends.postgresUrl, TOKEN_HASH_KEY: tokenHashKey }),
+  'usage-ingest': ledgerSettings,
+  'usage-query': ledgerSettings,
+};
+
+async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-services-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}

@@ -1,0 +1,256 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+/** How a process is started, known to be ready, and stopped. */
+export interface ProcessPlan {
+  readonly name: string;
+  readonly command: string;
+  readonly parameters: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  /** User and group to run as; undefined means this process' own. */
+  readonly uid?: number | undefined;
+  /** Asks it to end in an orderly way. */
+  readonly stopSignal: NodeJS.Signals;
+  /** It is killed when it has not ended so long after that signal. */
+  readonly stopTimeoutMs: number;
+  /** Resolves when it answers; throws as long as it doesn't. */
+  readonly ping: () => Promise<void>;
+  /** Is given every line that it prints. */
+  readonly onLine?: (line: string) => void;
+  /** Called after an unexpected end, with text such as "ended with code 1". */
+  readonly onUnexpectedEnd?: (how: string) => void;
+}
+
+/** What can be done to a process from outside. */
+export interface ProcessControl {
+  /** Undefined while it doesn't run. */
+  readonly pid: number | undefined;
+  /** Ends it in an orderly way. What it has on disk stays. */
+  stop(): Promise<void>;
+  /** Ends it as a crash would. */
+  kill(): Promise<void>;
+  /** Freezes it: connections stay open, nothing answers. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** Starts it again as it was started first; stops it before, if it runs. Resolves when it is ready. */
+  restart(): Promise<void>;
+}
+
+/**
+ * A child process that ends with this one, even if this one crashes. It doesn't run until `restart()`. Disposing it stops it, and
+ * removes the folder that was given.
+ */
+export class ManagedProcess implements ProcessControl, AsyncDisposable {
+  readonly #plan: ProcessPlan;
+  readonly #reaper: Reaper;
+  #child: ChildProcess | undefined;
+  #isEndExpected = false;
+
+  constructor(plan: ProcessPlan, folder?: string) {
+    this.#plan = plan;
+    this.#reaper = new Reaper(folder);
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    // An end at the start rejects the start; later ends call `onUnexpectedEnd`.
+    this.#isEndExpected = true;
+    const { name, ping, onLine } = this.#plan;
+    const latestLines: string[] = [];
+    const child = await this.#spawn((line) => {
+      latestLines.push(line);
+      if (latestLines.length > keptLines) latestLines.shift();
+      onLine?.(line);
+    });
+    const startFailed = once(child, 'close').then(() => {
+      throw new Error(`${name} ended at its start:\n${latestLines.join('\n')}`);
+    });
+    try {
+      await untilReady(name, ping, startFailed, 60_000);
+    } catch (thrown) {
+      await this.kill();
+      throw thrown;
+    }
+    this.#isEndExpected = false;
+    startFailed.catch(() => undefined);
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    this.#isEndExpected = true;
+    await signalTree(child.pid, 'SIGCONT');
+    child.kill(this.#plan.stopSignal);
+    if (!(await this.#endsWithin(child, this.#plan.stopTimeoutMs))) await this.kill();
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    this.#isEndExpected = true;
+    await signalTree(child.pid, 'SIGKILL');
+    if (!(await this.#endsWithin(child, killedWithinMs))) throw new Error(`${this.#plan.name} does not end.`);
+  }
+
+  async pause(): Promise<void> {
+    await signalTree(this.#runningPid(), 'SIGSTOP');
+  }
+
+  async resume(): Promise<void> {
+    await signalTree(this.#runningPid(), 'SIGCONT');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await this.#reaper.dismiss();
+  }
+
+  async #spawn(onLine: (line: string) => void): Promise<ChildProcess> {
+    const { command, parameters, cwd, env, uid } = this.#plan;
+    const child = spawn(command, [...parameters], {
+      cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // Ctrl-C in a terminal is for this process, which stops the others in their order.
+      detached: true,
+      ...(uid === undefined ? {} : { uid, gid: uid }),
+    });
+    await once(child, 'spawn');
+    child.unref();
+    readLines(child, onLine);
+    this.#child = child;
+    this.#reaper.watch(child.pid);
+    child.once('exit', (code, signal) => {
+      this.#child = undefined;
+      this.#reaper.watch(undefined);
+      const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
+      if (!this.#isEndExpected) this.#plan.onUnexpectedEnd?.(how);
+    });
+    return child;
+  }
+
+  /** Keeps this process alive until then: a child by itself doesn't. */
+  async #endsWithin(child: ChildProcess, timeoutMs: number): Promise<boolean> {
+    if (this.#child !== child) return true;
+    child.ref();
+    return once(child, 'exit', { signal: AbortSignal.timeout(timeoutMs) }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  #runningPid(): number {
+    if (this.pid === undefined) throw new Error(`${this.#plan.name} doesn't run.`);
+    return this.pid;
+  }
+}
+
+const killedWithinMs = 10_000;
+
+/** Of what a process printed, these many lines are in the error of a failed start. */
+const keptLines = 60;
+
+/** Asks again and again until `ping` resolves. `failed` rejects when there is nothing left to wait for. */
+export async function untilReady(
+  name: string,
+  ping: () => Promise<void>,
+  failed: Promise<never>,
+  timeoutMs: number,
+): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs;
+  for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 200)) {
+    try {
+      return await Promise.race([ping(), failed]);
+    } catch (thrown) {
+      await Promise.race([sleep(pauseMs), failed]);
+      if (performance.now() > deadlineMs) {
+        const reason = thrown instanceof Error ? thrown.message : String(thrown);
+        throw new Error(`${name} was not ready within ${timeoutMs / 1_000} s: ${reason}`, { cause: thrown });
+      }
+    }
+  }
+}
+
+/** Reads both outputs of a child line by line, without keeping this process alive for it. */
+function readLines(child: ChildProcess, onLine: (line: string) => void): void {
+  for (const output of [child.stdout, child.stderr]) {
+    if (output === null) continue;
+    createInterface({ input: output, crlfDelay: Number.POSITIVE_INFINITY }).on('line', onLine);
+    if (output instanceof Socket) output.unref();
+  }
+}
+
+/** Sends a signal to a process and its children. It is frozen first, so that none is born meanwhile. */
+async function signalTree(pid: number | undefined, signal: NodeJS.Signals): Promise<void> {
+  if (pid === undefined) return;
+  sendSignal(pid, 'SIGSTOP');
+  for (const member of [...(await childrenOf(pid)), pid]) sendSignal(member, signal);
+}
+
+async function childrenOf(pid: number): Promise<readonly number[]> {
+  const list = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() =>
+    // Systems without /proc; pgrep fails when there are no children.
+    promisify(execFile)('pgrep', ['-P', String(pid)]).then(
+      ({ stdout }) => stdout,
+      () => '',
+    ),
+  );
+  return list.split(/\s+/).filter(Boolean).map(Number);
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (thrown) {
+    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown;
+  }
+}
+
+/**
+ * A shell that outlives this process for a short time: when this process has ended, in whatever way, it kills the process
+ * that it watches and removes its folder. It learns of the end by the end of its own input, which no crash can prevent.
+ */
+class Reaper {
+  readonly #shell: ChildProcess;
+
+  constructor(folder?: string) {
+    this.#shell = spawn('sh', ['-c', reaperScript, 'testkit-reaper', ...(folder === undefined ? [] : [folder])], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      // Ctrl-C in a terminal reaches the whole group of processes in front: this one must live on.
+      detached: true,
+    });
+    this.#shell.stdin?.on('error', () => undefined);
+    this.#shell.unref();
+  }
+
+  /** Names the process to kill; undefined when there is none. */
+  watch(pid: number | undefined): void {
+    this.#shell.stdin?.write(`${pid ?? ''}\n`);
+  }
+
+  /** Does its work now. */
+  async dismiss(): Promise<void> {
+    this.#shell.ref();
+    const ended = once(this.#shell, 'exit');
+    this.#shell.stdin?.end();
+    if (this.#shell.exitCode === null && this.#shell.signalCode === null) await ended;
+  }
+}
+
+/** Children are named too: a Postgres backend that is frozen doesn't notice that its server is gone. */
+const reaperScript = `
+pid=
+while read -r line; do pid=$line; done
+if [ -n "$pid" ]; then kill -KILL "$pid" $(cat "/proc/$pid/task/$pid/children"); fi
+if [ -n "$1" ]; then rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }; fi
+`;

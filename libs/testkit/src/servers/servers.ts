@@ -1,0 +1,203 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { type Programs, reportProgress } from './find-programs.ts';
+import { freePorts } from './ports.ts';
+import { type Server, serverEnvironment, startServer, startServerProcess, type TestServer } from './run-server.ts';
+
+export interface ServerOptions {
+  /** A port of 127.0.0.1. Default: a free one. */
+  readonly port?: number | undefined;
+}
+
+const redisSettings = ['--save', '', '--appendonly', 'no', '--protected-mode', 'no'];
+
+export const redis: Server = {
+  name: 'redis',
+  programs: ['redis-server'],
+  packages: ['redis-server', 'redis-tools'],
+  urlVariable: 'REDIS_URL',
+  stopSignal: 'SIGTERM',
+  image: { name: 'redis:8', port: 6379, command: ['redis-server', ...redisSettings] },
+  parameters: (port, dataDir) => ['--bind', '127.0.0.1', '--port', String(port), '--dir', dataDir, ...redisSettings],
+  url: (host, port) => `redis://${host}:${port}`,
+  ping: (host, port) => sendAndExpect(host, port, 'PING\r\n', '+PONG'),
+};
+
+/** Starts a Redis of the caller's own. @param cluster makes it a node of a cluster, which has no slots yet. */
+export function startRedis({ port, cluster = false }: ServerOptions & { cluster?: boolean } = {}): Promise<TestServer> {
+  return startServer(cluster ? redisClusterNode : redis, port);
+}
+
+const redisClusterNode: Server = {
+  ...redis,
+  parameters: (port, dataDir) => {
+    // Nodes talk to each other on a port of their own, which would be beyond the last one for many a free port.
+    const busPort = port > 45_000 ? port - 10_000 : port + 10_000;
+    const settings = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', '--cluster-port'];
+    return [...redis.parameters(port, dataDir), ...settings, String(busPort)];
+  },
+};
+
+export const nats: Server = {
+  name: 'nats',
+  programs: ['nats-server'],
+  packages: ['nats-server'],
+  urlVariable: 'NATS_URL',
+  stopSignal: 'SIGTERM',
+  image: { name: 'nats:2', port: 4222, command: ['-js', '-sd', '/data'] },
+  parameters: (port, dataDir) => ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', dataDir],
+  url: (host, port) => `nats://${host}:${port}`,
+  ping: (host, port) => sendAndExpect(host, port, 'PING\r\n', 'PONG'),
+};
+
+/** Starts a NATS server with JetStream of the caller's own. */
+export function startNats({ port }: ServerOptions = {}): Promise<TestServer> {
+  return startServer(nats, port);
+}
+
+/** Servers of a NATS cluster with JetStream. It takes a while until they have agreed who leads. */
+export interface NatsCluster extends AsyncDisposable {
+  readonly servers: readonly TestServer[];
+}
+
+/** Starts three NATS servers that know of each other. */
+export async function startNatsCluster(): Promise<NatsCluster> {
+  await using stack = new AsyncDisposableStack();
+  const routes = (await freePorts(3)).map((port) => `nats://127.0.0.1:${port}`);
+  const name = `cluster-${randomUUID()}`;
+  const starts = routes.map(async (own, index) => {
+    const ofCluster = ['--cluster_name', name, '--cluster', own, '--routes', routes.join(',')];
+    const parameters: Server['parameters'] = (port, dataDir) => [
+      ...nats.parameters(port, dataDir),
+      ...['--server_name', `${name}-${index}`, ...ofCluster],
+    ];
+    return stack.use(await startServerProcess({ ...nats, parameters }));
+  });
+  const servers = await Promise.all(starts);
+  const open = stack.move();
+  return { servers, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
+
+/** Postgres and PgBouncer refuse to run as root. The number of "nobody" is free of rights on every system. */
+const unprivilegedUid = process.getuid?.() === 0 ? 65_534 : undefined;
+
+/** Every suite of a run shares one server. */
+const postgresSettings = settings('max_connections=300', 'jit=off');
+/** Commits still reach the operating system before they are answered: a killed server has them when it comes back. */
+const fastSettings = settings('fsync=off', 'full_page_writes=off');
+const processSettings = settings('listen_addresses=127.0.0.1', 'unix_socket_directories=');
+
+function settings(...all: readonly string[]): readonly string[] {
+  return all.flatMap((setting) => ['-c', setting]);
+}
+
+/** @param durable Whether commits survive a crash of the machine; they survive a killed server either way. */
+export function postgres(durable = false): Server {
+  const chosen = [...postgresSettings, ...(durable ? [] : fastSettings)];
+  return {
+    name: 'postgres',
+    programs: ['postgres', 'initdb'],
+    packages: ['postgresql'],
+    urlVariable: 'DATABASE_URL',
+    // "Fast" shutdown. SIGTERM would wait until every client has left.
+    stopSignal: 'SIGINT',
+    uid: unprivilegedUid,
+    image: {
+      name: 'postgres:17',
+      port: 5432,
+      command: ['postgres', ...chosen],
+      environment: { POSTGRES_HOST_AUTH_METHOD: 'trust' },
+    },
+    prepare: initialisePostgres,
+    parameters: (port, dataDir) => ['-D', dataDir, '-p', String(port), ...processSettings, ...chosen],
+    url: (host, port) => `postgresql://postgres@${host}:${port}/postgres`,
+    ping: selectOne,
+  };
+}
+
+async function initialisePostgres(programs: Programs, dataDir: string): Promise<void> {
+  reportProgress('initialising a Postgres data folder (initdb)');
+  const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-sync'];
+  await promisify(execFile)(join(programs.folder, 'initdb'), [...options, '--no-instructions', dataDir], {
+    timeout: 120_000,
+    cwd: dataDir,
+    env: serverEnvironment(programs),
+    ...(unprivilegedUid === undefined ? {} : { uid: unprivilegedUid, gid: unprivilegedUid }),
+  });
+}
+
+/** Starts a Postgres of the caller's own. Its `url` is a superuser's. */
+export function startPostgres({ port, durable }: ServerOptions & { durable?: boolean } = {}): Promise<TestServer> {
+  return startServer(postgres(durable), port);
+}
+
+export interface PgBouncerOptions {
+  /** The Postgres behind it. Its databases have the same names here. */
+  readonly postgresUrl: string;
+  /** Connections that it opens to a database at most. Default: 10. */
+  readonly serverConnections?: number | undefined;
+}
+
+/** Starts a PgBouncer in transaction mode, with its own settings for all else: among them, which startup parameters it refuses. */
+export function startPgBouncer({ postgresUrl, serverConnections = 10 }: PgBouncerOptions): Promise<TestServer> {
+  const { hostname, port: postgresPort, username, password } = new URL(postgresUrl);
+  const behind = [`host=${hostname}`, `port=${postgresPort || 5432}`, `user=${decodeURIComponent(username)}`];
+  if (password !== '') behind.push(`password=${decodeURIComponent(password)}`);
+  const lines = [
+    '[databases]',
+    `* = ${behind.join(' ')}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    'unix_socket_dir =',
+    'auth_type = any',
+    'pool_mode = transaction',
+    `default_pool_size = ${serverConnections}`,
+    'max_client_conn = 200',
+  ];
+  return startServer({
+    name: 'pgbouncer',
+    programs: ['pgbouncer'],
+    packages: ['pgbouncer'],
+    stopSignal: 'SIGINT',
+    uid: unprivilegedUid,
+    prepare: (_programs, dataDir, port) =>
+      writeFile(join(dataDir, 'pgbouncer.ini'), [...lines, `listen_port = ${port}`, ''].join('\n')),
+    parameters: (_port, dataDir) => [join(dataDir, 'pgbouncer.ini')],
+    url: (host, port) => `postgresql://postgres@${host}:${port}/postgres`,
+    ping: selectOne,
+  });
+}
+
+/** Resolves when a Postgres, or what stands in front of one, answers a query. */
+async function selectOne(host: string, port: number): Promise<void> {
+  const client = new Client({ host, port, user: 'postgres', database: 'postgres', connectionTimeoutMillis: 5_000 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('SELECT 1');
+  } finally {
+    await client.end();
+  }
+}
+
+/** Sends a line to a server and resolves when the expected text comes back; throws when it doesn't within 5 s. */
+export function sendAndExpect(host: string, port: number, line: string, expected: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const socket = connect({ host, port, timeout: 5_000 });
+  let received = '';
+  socket.setEncoding('utf8');
+  socket.on('connect', () => socket.write(line));
+  socket.on('data', (text) => {
+    received += text;
+    if (received.includes(expected)) resolve();
+  });
+  socket.on('timeout', () => reject(new Error(`${host}:${port} gave no answer within 5 s`)));
+  socket.on('error', reject);
+  socket.on('close', () => reject(new Error(`${host}:${port} closed the connection`)));
+  return promise.finally(() => socket.destroy());
+}
