@@ -33,7 +33,7 @@ export async function openStores(
     return { limitStore, poolStore: new MemoryPoolStore(systemClock) };
   }
   const { openSharedLimitStore } = await import('@gateway/limiter/store/open-shared-limit-store');
-  const { openSharedPoolStore } = await import('@gateway/pool-broker/store/open-shared-pool-store');
+  const { openSharedPoolStore } = await import('@gateway/pool-broker/store/fallback-pool-store');
   const limitStore = openSharedLimitStore(readStandAloneLimiterConfig(env), runtime, stack);
   return { limitStore, poolStore: stack.use(await openSharedPoolStore(redisUrl, runtime)) };
 }

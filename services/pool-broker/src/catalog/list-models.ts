@@ -1,23 +1,27 @@
 import type { ClassConfig, PoolConfig, PoolFormat } from '@gateway/config';
+import { z } from 'zod';
 
-/** A model as its provider lists it. */
-export interface ProviderModel {
-  readonly id: string;
+const providerModelSchema = z.object({
+  id: z.string(),
   /** Empty when the provider has no name for it. */
-  readonly displayName: string;
-}
+  displayName: z.string(),
+});
 
 /** The last report on a pool's model list. */
-export interface ModelReport {
-  readonly pool: string;
-  readonly reportedAtMs: number;
+export const modelReportSchema = z.object({
+  pool: z.string(),
+  reportedAtMs: z.number(),
   /** False: the list could not be read at that time. */
-  readonly reachable: boolean;
+  reachable: z.boolean(),
   /** How often reports were to come when it came, or since then if that was longer. Undefined: not known. */
-  readonly refreshMs?: number | undefined;
+  refreshMs: z.number().optional(),
   /** The last list that could be read. Undefined: none ever. */
-  readonly models: readonly ProviderModel[] | undefined;
-}
+  models: z.array(providerModelSchema).readonly().optional(),
+});
+
+export type ModelReport = Readonly<z.infer<typeof modelReportSchema>>;
+/** A model as its provider lists it. */
+export type ProviderModel = Readonly<z.infer<typeof providerModelSchema>>;
 
 /** A pool with what is known of its models now. */
 export interface PoolModels {

@@ -101,6 +101,18 @@ export function forgottenProblemAtMs({ sinceMs }: AccountProblem): number {
   return sinceMs + 30 * 86_400_000;
 }
 
+/** When nothing of a health means anything any more. */
+export function healthForgottenAtMs({ windows, cooldowns, errorsAtMs, problem }: AccountHealth): number {
+  return Math.max(
+    errorsAtMs + hourMs,
+    ...cooldowns.map(forgottenAtMs),
+    ...windows.map(({ resetsAtMs, seenAtMs }) => resetsAtMs ?? seenAtMs + hourMs),
+    problem === undefined ? 0 : forgottenProblemAtMs(problem),
+  );
+}
+
+const hourMs = 3_600_000;
+
 /** When a cooldown means nothing any more: at its end if the provider named it, else an hour after it. */
 export function forgottenAtMs({ untilMs, givenByProvider }: Cooldown): number {
   return givenByProvider ? untilMs : untilMs + 3_600_000;

@@ -24,7 +24,7 @@ export async function settleAttempt(
   const account = configuration.accounts.byId(accountId);
   if (account === undefined) return;
   const settlement = await store.settleLease(accountId, { pool, model, caller: callerOfLease(leaseId), leaseId });
-  if (settlement.kind === 'settled_before') return;
+  if (settlement === undefined) return;
   metrics.attempts.inc({ pool, result: outcome.result });
   const { leasedAtMs, health, poolHealth } = settlement;
   const { credentialId } = account;

@@ -1,26 +1,24 @@
 import type { Clock } from '@gateway/time';
 import type { Redis } from 'ioredis';
-import type { ModelReport } from '../catalog/list-models.ts';
-import type { PoolHealth } from '../health/pool-health.ts';
+import type { z } from 'zod';
+import { type ModelReport, modelReportSchema } from '../catalog/list-models.ts';
+import { type AccountHealth, accountHealthSchema, healthForgottenAtMs, healthy } from '../health/account-health.ts';
+import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema } from '../health/pool-health.ts';
 import {
   type AccountRecord,
   type CallerShare,
-  type EndedRequest,
-  type HealthChange,
+  type Change,
   type LeaseRenewal,
-  type LeaseSettlement,
   maxCallers,
   type NewLease,
-  type PoolHealthChange,
   type PoolRequest,
   type PoolStore,
+  type Settlement,
   type ShareQuestion,
   type SinceQuestion,
-  settledMemoryMs,
 } from './pool-store.ts';
 import { openRedisConnection } from './redis-connection.ts';
 import { type PoolRedis, withScripts } from './redis-scripts.ts';
-import { fromStoredReport, type StoredValue, storedHealth, storedPoolHealth, toStoredReport } from './stored-values.ts';
 
 export interface RedisPoolStoreOptions {
   readonly url: string;
@@ -57,15 +55,14 @@ export class RedisPoolStore implements PoolStore {
       const keys = ids.map((id) => this.#accountKeys(id)).flatMap(({ health, leases }) => [health, leases]);
       const found = await this.#redis.poolReadAccounts(keys.length, ...keys, `(${this.#clock.nowMs() - leaseTtlMs}`);
       ids.forEach((id, at) => {
-        const [health, inFlight] = [found[2 * at], found[2 * at + 1]];
-        records.set(id, { health: storedHealth.read(health?.toString() ?? null), inFlight: Number(inFlight) });
+        records.set(id, { health: storedHealth.read(found[2 * at]), inFlight: Number(found[2 * at + 1]) });
       });
     };
     await Promise.all(Map.groupBy(accountIds, poolOf).values().map(read));
     return accountIds.map((id) => records.get(id)).filter((record) => record !== undefined);
   }
 
-  async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
+  changeHealth(accountId: string, change: Change<AccountHealth>): Promise<boolean> {
     return this.#change(this.#accountKeys(accountId).health, change, storedHealth);
   }
 
@@ -73,7 +70,7 @@ export class RedisPoolStore implements PoolStore {
     return storedPoolHealth.read(await this.#redis.get(this.#poolKeys(pool).health));
   }
 
-  async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
+  changePoolHealth(pool: string, change: Change<PoolHealth>): Promise<boolean> {
     return this.#change(this.#poolKeys(pool).health, change, storedPoolHealth);
   }
 
@@ -91,17 +88,16 @@ export class RedisPoolStore implements PoolStore {
     await this.#redis.poolRenewLease(keys.length, ...keys, leaseId, this.#clock.nowMs(), leaseTtlMs);
   }
 
-  async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
+  async settleLease(accountId: string, request: PoolRequest): Promise<Settlement | undefined> {
     const { leases, settled, health } = this.#accountKeys(accountId);
     const keys = [settled, health, this.#poolKeys(request.pool).health, leases, ...this.#requestSets(request)];
     const parameters = [request.leaseId, this.#clock.nowMs(), settledMemoryMs];
     const [leasedAt, ...healths] = await this.#redis.poolSettleLease(keys.length, ...keys, ...parameters);
-    if (leasedAt === undefined) return { kind: 'settled_before' };
+    if (leasedAt === undefined) return undefined;
     return {
-      kind: 'settled',
       leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt),
-      health: storedHealth.read(healths[0] ?? null),
-      poolHealth: storedPoolHealth.read(healths[1] ?? null),
+      health: storedHealth.read(healths[0]),
+      poolHealth: storedPoolHealth.read(healths[1]),
     };
   }
 
@@ -132,13 +128,13 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async saveModelReport(report: ModelReport): Promise<void> {
-    const key = this.#poolKeys(report.pool).models;
-    await this.#redis.multi().hset(key, toStoredReport(report)).pexpire(key, modelReportTtlMs).exec();
+    const change = (known?: ModelReport) => ({ ...report, models: report.models ?? known?.models });
+    await this.#change(this.#poolKeys(report.pool).report, change, storedReport);
   }
 
   async readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
-    const read = async (pool: string) => fromStoredReport(pool, await this.#redis.hgetall(this.#poolKeys(pool).models));
-    return (await Promise.all(pools.map(read))).filter((report) => report !== undefined);
+    const texts = await Promise.all(pools.map((pool) => this.#redis.get(this.#poolKeys(pool).report)));
+    return texts.map(storedReport.read).filter((report) => report !== undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -166,7 +162,7 @@ export class RedisPoolStore implements PoolStore {
       const ttlMs = Math.max(1, Math.ceil(stored.endsAtMs(next) - this.#clock.nowMs()));
       if ((await this.#redis.poolReplace(1, key, text ?? '', JSON.stringify(next), ttlMs)) === 1) return true;
     }
-    throw new Error('A health changed too often to be changed.');
+    throw new Error('A value changed too often to be changed.');
   }
 
   /** The sets that a request is in while it goes on. */
@@ -188,7 +184,7 @@ export class RedisPoolStore implements PoolStore {
       health: `${start}:health`,
       callers: `${start}:callers`,
       requests: `${start}:requests`,
-      models: `${start}:models`,
+      report: `${start}:report`,
       model: (model: string) => `${start}:model:${model}`,
       caller: (caller: string) => `${start}:caller:${caller}`,
     };
@@ -207,5 +203,40 @@ function poolOf(accountId: string): string {
 // Each try loses only to another replica that has just changed the same value.
 const maxTries = 30;
 
-/** How long a model list is kept on which there are no more reports. */
-const modelReportTtlMs = 7 * 86_400_000;
+/** How long at least a settled lease is remembered, so that a repeated report is recognized. */
+const settledMemoryMs = 120_000;
+
+/** How a value is kept as JSON text. */
+interface StoredValue<T> {
+  /** Text that can't be read, or none, is the value without any faults: the next failures will show. */
+  readonly read: (text: unknown) => T;
+  /** When it means nothing any more. */
+  readonly endsAtMs: (value: T) => number;
+}
+
+const storedHealth: StoredValue<AccountHealth> = {
+  read: jsonReader(accountHealthSchema, healthy),
+  endsAtMs: healthForgottenAtMs,
+};
+
+const storedPoolHealth: StoredValue<PoolHealth> = {
+  read: jsonReader(poolHealthSchema, noIncidents),
+  endsAtMs: ({ incidents }) => Math.max(0, ...incidents.map(forgottenIncidentAtMs)),
+};
+
+/** A model list on which there are no more reports is kept for a week. */
+const storedReport: StoredValue<ModelReport | undefined> = {
+  read: jsonReader(modelReportSchema, undefined),
+  endsAtMs: (report) => (report?.reportedAtMs ?? 0) + 7 * 86_400_000,
+};
+
+function jsonReader<T, E>(schema: z.ZodType<T>, empty: E): (text: unknown) => T | E {
+  return (text) => {
+    if (typeof text !== 'string' || text === '') return empty;
+    try {
+      return schema.parse(JSON.parse(text));
+    } catch {
+      return empty;
+    }
+  };
+}
