@@ -120,9 +120,8 @@ export function forgottenAtMs({ untilMs, givenByProvider }: Cooldown): number {
 
 /** The health without all that its account was refused with. The same value when there was nothing. */
 export function withoutRefusals(health: AccountHealth): AccountHealth {
-  const cooldowns = health.cooldowns.filter((cooldown: Cooldown) => causeOf(cooldown) !== 'refusal');
-  if (cooldowns.length === health.cooldowns.length && health.problem === undefined) return health;
-  return { ...health, cooldowns, problem: undefined };
+  const rest = changeCooldowns(health, (cooldown) => (causeOf(cooldown) === 'refusal' ? undefined : cooldown));
+  return rest.problem === undefined ? rest : { ...rest, problem: undefined };
 }
 
 /**
@@ -133,11 +132,20 @@ export function afterRenewal(
   health: AccountHealth,
   { issuedAtMs, nowMs }: { readonly issuedAtMs: number; readonly nowMs: number },
 ): AccountHealth {
-  const isOver = (cooldown: Cooldown) =>
-    causeOf(cooldown) === 'refusal' && cooldown.sinceMs <= issuedAtMs && cooldown.untilMs > nowMs;
-  if (!health.cooldowns.some(isOver)) return health;
-  const cooldowns = health.cooldowns.map((cooldown) => (isOver(cooldown) ? { ...cooldown, untilMs: nowMs } : cooldown));
-  return { ...health, cooldowns };
+  return changeCooldowns(health, (cooldown) => {
+    const isEnding = causeOf(cooldown) === 'refusal' && cooldown.sinceMs <= issuedAtMs && cooldown.untilMs > nowMs;
+    return isEnding ? { ...cooldown, untilMs: nowMs } : cooldown;
+  });
+}
+
+/** Undefined takes a cooldown away. The same health when none has changed. */
+export function changeCooldowns(
+  health: AccountHealth,
+  change: (cooldown: Cooldown) => Cooldown | undefined,
+): AccountHealth {
+  const cooldowns = health.cooldowns.map(change);
+  if (cooldowns.every((cooldown, index) => cooldown === health.cooldowns[index])) return health;
+  return { ...health, cooldowns: cooldowns.filter((cooldown) => cooldown !== undefined) };
 }
 
 /** The sum of what two stores know of one account: of each scope and cause the cooldown that ends later, of each quota what was said last. */
@@ -152,13 +160,9 @@ export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHe
     (window: SeenWindow) => `${window.name} ${window.models}`,
     (window) => window.seenAtMs,
   );
-  const problem = latestProblem(one, other);
+  const problem = (one.problem?.sinceMs ?? 0) >= (other.problem?.sinceMs ?? 0) ? one.problem : other.problem;
   const { errorAverage, errorsAtMs } = one.errorsAtMs >= other.errorsAtMs ? one : other;
   return { cooldowns, windows, errorAverage, errorsAtMs, problem };
-}
-
-function latestProblem({ problem: one }: AccountHealth, { problem: other }: AccountHealth): AccountProblem | undefined {
-  return (one?.sinceMs ?? 0) >= (other?.sinceMs ?? 0) ? one : other;
 }
 
 /** Of each kind the item that is worth most; the first of equals. */

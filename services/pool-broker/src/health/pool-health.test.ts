@@ -2,14 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
-import {
-  applyToPool,
-  noIncidents,
-  type PoolAttempt,
-  type PoolHealth,
-  poolAvailabilityOf,
-  startPoolProbe,
-} from './pool-health.ts';
+import { poolAvailabilityOf } from './eligibility.ts';
+import { applyToPool, noIncidents, type PoolAttempt, type PoolHealth, startPoolProbe } from './pool-health.ts';
 
 const startMs = 1_000_000;
 const settings = { ...sampleSettings, cooldownJitter: 0 };
@@ -95,7 +89,7 @@ describe('an overloaded provider', () => {
 
   const overMs = startMs + confirmMs + settings.poolPauseMs;
   const probing = (health: PoolHealth, nowMs: number) =>
-    startPoolProbe(health, 'm', { leaseId: 'probe', expiresAtMs: nowMs + settings.poolProbeQuietMs }, nowMs);
+    startPoolProbe(health, { leaseId: 'probe', model: 'm', nowMs }, settings);
 
   it('is found out about by one request after the pause', () => {
     const health = failing('overloaded', confirmMs);

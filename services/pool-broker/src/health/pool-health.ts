@@ -1,8 +1,10 @@
+import type { PoolSettings } from '@gateway/config';
 import { z } from 'zod';
 import { isFaultOfPool } from '../accounts/attempt.ts';
-import { type Probe, probeSchema } from './account-health.ts';
+import { probeSchema } from './account-health.ts';
 import type { EndedAttempt } from './apply-outcome.ts';
 import { guessedMs, type HealthRules } from './cooldown.ts';
+import { isAboutModel, isPausing, pauseMemoryMs, poolAvailabilityOf } from './eligibility.ts';
 
 const pauseSchema = z.object({
   sinceMs: z.number(),
@@ -33,29 +35,9 @@ export const poolHealthSchema = z.object({ incidents: z.array(incidentSchema).re
 export type PoolHealth = Readonly<z.infer<typeof poolHealthSchema>>;
 export type PoolIncident = Readonly<z.infer<typeof incidentSchema>>;
 export type IncidentCause = PoolIncident['cause'];
-type PoolPause = Readonly<z.infer<typeof pauseSchema>>;
+export type PoolPause = Readonly<z.infer<typeof pauseSchema>>;
 
 export const noIncidents: PoolHealth = Object.freeze({ incidents: Object.freeze([]) });
-
-/** Whether a pool may be asked for a model now. */
-export type PoolAvailability =
-  | { readonly kind: 'open' }
-  | { readonly kind: 'paused'; readonly cause: IncidentCause; readonly untilMs: number }
-  /** A pause has run out: one request may find out. */
-  | { readonly kind: 'probe_due' }
-  /** That request is under way; others need not wait for it any more after `untilMs`. */
-  | { readonly kind: 'probing'; readonly cause: IncidentCause; readonly untilMs: number };
-
-export function poolAvailabilityOf(health: PoolHealth, model: string, nowMs: number): PoolAvailability {
-  const pauses = health.incidents
-    .filter((incident) => isAboutModel(incident, model))
-    .flatMap(({ cause, pause }) => (pause === undefined || isPauseOver(pause, nowMs) ? [] : [{ cause, ...pause }]));
-  const running = pauses.find(({ untilMs }) => nowMs < untilMs);
-  if (running !== undefined) return { kind: 'paused', cause: running.cause, untilMs: running.untilMs };
-  const probed = pauses.find(({ probe }) => probe !== undefined);
-  if (probed?.probe !== undefined) return { kind: 'probing', cause: probed.cause, untilMs: probed.probe.expiresAtMs };
-  return pauses.length === 0 ? { kind: 'open' } : { kind: 'probe_due' };
-}
 
 /** An attempt that has ended, as its pool's health needs to know it. */
 export interface PoolAttempt extends EndedAttempt {
@@ -70,13 +52,13 @@ export interface PoolAttempt extends EndedAttempt {
 export function incidentSinceMs(
   health: PoolHealth,
   { cause, model, nowMs }: { readonly cause: IncidentCause; readonly model: string; readonly nowMs: number },
-  rules: HealthRules,
+  { settings }: HealthRules,
 ): number {
   const known = knownIncident(health, cause, model);
   const last = known?.failures.at(-1);
   if (known === undefined || last === undefined) return nowMs;
-  const { poolTroubleWindowMs } = rules.settings;
-  return nowMs - Math.max(last.atMs, known.pause?.untilMs ?? 0) < poolTroubleWindowMs ? known.sinceMs : nowMs;
+  const quietMs = nowMs - Math.max(last.atMs, known.pause?.untilMs ?? 0);
+  return quietMs < settings.poolTroubleWindowMs ? known.sinceMs : nowMs;
 }
 
 /** A pool's health after one more attempt; the same value when the attempt says nothing new. Pure but for `random`. */
@@ -89,14 +71,16 @@ export function applyToPool(health: PoolHealth, attempt: PoolAttempt, rules: Hea
 }
 
 /** Takes the right to find out. Undefined when nothing is to be found out, or another request has it. */
-export function startPoolProbe(health: PoolHealth, model: string, probe: Probe, nowMs: number): PoolHealth | undefined {
+export function startPoolProbe(
+  health: PoolHealth,
+  { leaseId, model, nowMs }: { readonly leaseId: string; readonly model: string; readonly nowMs: number },
+  { poolProbeQuietMs }: PoolSettings,
+): PoolHealth | undefined {
   if (poolAvailabilityOf(health, model, nowMs).kind !== 'probe_due') return undefined;
-  const incidents = health.incidents.map((incident) => {
-    const { pause } = incident;
-    if (pause === undefined || !isAboutModel(incident, model) || isPauseOver(pause, nowMs)) return incident;
-    return { ...incident, pause: { ...pause, probe } };
-  });
-  return { incidents };
+  const probe = { leaseId, expiresAtMs: nowMs + poolProbeQuietMs };
+  return changeIncidents(health, (incident) =>
+    isPausing(incident, model, nowMs) ? { ...incident, pause: { ...incident.pause, probe } } : incident,
+  );
 }
 
 /** The provider answered: the way to it is open, and after a success it has room. A request that was sent earlier proves nothing. */
@@ -124,18 +108,12 @@ function withoutProbe(incident: PoolIncident, { leaseId }: PoolAttempt): PoolInc
 }
 
 function afterFault(health: PoolHealth, attempt: PoolAttempt, cause: IncidentCause, rules: HealthRules): PoolHealth {
-  const { nowMs, accountId } = attempt;
-  const known = knownIncident(health, cause, attempt.model);
-  const sinceMs = incidentSinceMs(health, { cause, model: attempt.model, nowMs }, rules);
-  const run = sinceMs === known?.sinceMs ? known.failures : [];
-  const failures = [...run, { accountId, atMs: nowMs }].slice(-manyFailures);
-  const incident: PoolIncident = {
-    cause,
-    model: scopeOf(cause, attempt.model),
-    sinceMs,
-    failures,
-    pause: known?.pause,
-  };
+  const { nowMs, accountId, model } = attempt;
+  const known = knownIncident(health, cause, model);
+  const sinceMs = incidentSinceMs(health, { cause, model, nowMs }, rules);
+  const earlier = sinceMs === known?.sinceMs ? known.failures : [];
+  const failures = [...earlier, { accountId, atMs: nowMs }].slice(-manyFailures);
+  const incident: PoolIncident = { cause, model: scopeOf(cause, model), sinceMs, failures, pause: known?.pause };
   const others = health.incidents.filter((other) => other !== known && nowMs < forgottenIncidentAtMs(other));
   return { incidents: [...others, withPause(incident, attempt, rules)].slice(-maxIncidents) };
 }
@@ -187,18 +165,7 @@ function changeIncidents(health: PoolHealth, change: (incident: PoolIncident) =>
   return { incidents: incidents.filter((incident) => incident !== undefined) };
 }
 
-function isAboutModel(incident: PoolIncident, model: string): boolean {
-  return incident.model === '' || incident.model === model;
-}
-
 /** When an incident means nothing any more: long after its pause, so that one that comes back pauses for longer. */
 export function forgottenIncidentAtMs({ pause, failures }: PoolIncident): number {
-  return (pause?.untilMs ?? failures.at(-1)?.atMs ?? 0) + rememberedMs;
-}
-
-const rememberedMs = 300_000;
-
-/** True once a probe has not failed in its time, and when there was none for long. */
-function isPauseOver({ probe, untilMs }: PoolPause, nowMs: number): boolean {
-  return nowMs >= untilMs + rememberedMs || (probe !== undefined && nowMs >= probe.expiresAtMs);
+  return (pause?.untilMs ?? failures.at(-1)?.atMs ?? 0) + pauseMemoryMs;
 }

@@ -3,10 +3,9 @@ import { GatewayError } from '@gateway/errors';
 import type { CredentialService, GetCredentialRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { Account } from '../accounts/account.ts';
-import { availabilityOf } from '../health/availability.ts';
+import { type AccountView, availabilityOf } from '../health/eligibility.ts';
 import type { Broker } from '../selection/broker.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
-import type { AccountView } from '../selection/selection.ts';
 
 /** How to reach an account's provider and what to authenticate with. */
 export function credentialHandlers(broker: Broker): Handlers<typeof CredentialService> {

@@ -5,22 +5,17 @@ import { type Account, servesModel } from '../accounts/account.ts';
 /** So many accounts are all looked at, so that the choice among them is exact. */
 export const sampleSize = 8;
 
-/** Draws the accounts of a large pool that a request looks at, so that the cost of a choice does not grow with the pool. */
+/** Draws the accounts of a large pool that a request looks at, so that no request reads more of them than of a small one. */
 export class AccountSampler {
   readonly #ofPool = new WeakMap<readonly Account[], LRUCache<string, ModelAccounts>>();
 
   /** `accounts`: all of a pool, as one list for as long as they stay the same. */
   ofModel(accounts: readonly Account[], model: string): ModelAccounts {
-    const ofPool = this.#ofPool.get(accounts) ?? new LRUCache<string, ModelAccounts>({ max: maxModels });
-    this.#ofPool.set(accounts, ofPool);
-    const known = ofPool.get(model) ?? new ModelAccounts(accounts, model);
-    ofPool.set(model, known);
-    return known;
+    const memoMethod = (of: string) => new ModelAccounts(accounts, of);
+    // Clients may make up the names of models.
+    return this.#ofPool.getOrInsertComputed(accounts, () => new LRUCache({ max: 100, memoMethod })).memo(model);
   }
 }
-
-/** Clients may make up the names of models. */
-const maxModels = 100;
 
 /**
  * The accounts that may serve a model. One that was found limited is not drawn for a second; then one request looks at it again.
@@ -30,9 +25,8 @@ export class ModelAccounts {
   readonly serving: readonly Account[];
   /** The sum of the weights up to each. */
   readonly #sums: readonly number[];
-  /** When to look again at accounts that were found limited. */
+  /** When to look again at accounts that were found limited, in that order. */
   readonly #limited = new Map<Account, number>();
-  #nextLookMs = Number.POSITIVE_INFINITY;
 
   constructor(accounts: readonly Account[], model: string) {
     this.serving = accounts.filter((account) => account.state === 'active' && servesModel(account, model));
@@ -48,23 +42,28 @@ export class ModelAccounts {
   /** By weight: at random, or the same ones for each request of a session. All of them if they are few. */
   draw(affinityKey: string, nowMs: number, random: () => number): readonly Account[] {
     if (this.serving.length <= sampleSize) return this.serving;
-    const again = this.#dueAt(nowMs);
-    const usable = new Set<Account>();
+    const due = [...this.#limited].filter(([, atMs]) => atMs <= nowMs).map(([account]) => account);
+    // Requests that come meanwhile need not look at them as well.
+    for (const account of due) this.note(account, true, nowMs);
     const next = affinityKey === '' ? random : numbersOf(affinityKey);
+    const usable = new Set<Account>();
     for (let draws = 0; draws < maxDraws && usable.size < sampleSize; draws++) {
       const account = this.#at(next());
       if (account !== undefined && !this.#limited.has(account)) usable.add(account);
     }
-    return [...again, ...(usable.size > 0 ? usable : this.#someUsable(next()))];
+    return [...due, ...(usable.size > 0 ? usable : this.#someUsable(next()))];
   }
 
   /** What a look at an account showed. */
-  note(account: Account | undefined, isLimited: boolean, nowMs: number): void {
-    if (account === undefined) return;
+  note(account: Account, isLimited: boolean, nowMs: number): void {
     this.#limited.delete(account);
-    if (!isLimited) return;
-    this.#limited.set(account, nowMs + lookAgainMs);
-    this.#nextLookMs = Math.min(this.#nextLookMs, nowMs + lookAgainMs);
+    if (isLimited) this.#limited.set(account, nowMs + lookAgainMs);
+  }
+
+  /** The account at a place from 0 to below 1, of which each has its share by weight. */
+  #at(place: number): Account | undefined {
+    const sought = place * (this.#sums.at(-1) ?? 0);
+    return this.serving[this.#sums.findIndex((sum) => sum > sought)];
   }
 
   /** Where most accounts are limited the draws may all miss the others. */
@@ -72,28 +71,6 @@ export class ModelAccounts {
     const usable = this.serving.filter((account) => !this.#limited.has(account));
     const from = Math.floor(place * usable.length);
     return usable.slice(from, from + sampleSize);
-  }
-
-  /** The limited ones that no request has looked at for a second. */
-  #dueAt(nowMs: number): readonly Account[] {
-    if (nowMs < this.#nextLookMs) return [];
-    const due = [...this.#limited].filter(([, atMs]) => atMs <= nowMs).map(([account]) => account);
-    // Requests that come meanwhile need not look at them as well.
-    for (const account of due) this.#limited.set(account, nowMs + lookAgainMs);
-    this.#nextLookMs = Math.min(...this.#limited.values());
-    return due;
-  }
-
-  /** The account at a place from 0 to below 1, of which each has its share by weight. */
-  #at(place: number): Account | undefined {
-    const sought = place * (this.#sums.at(-1) ?? 0);
-    let [from, to] = [0, this.#sums.length - 1];
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      if ((this.#sums[middle] ?? 0) > sought) to = middle;
-      else from = middle + 1;
-    }
-    return this.serving[from];
   }
 }
 

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Account } from '../accounts/account.ts';
 import type { Candidate } from '../catalog/catalog.ts';
-import { asInService, availabilityOf } from '../health/availability.ts';
+import { type AccountView, asInService, eligibilityOf } from '../health/eligibility.ts';
 import { sampleSize } from './account-sampler.ts';
 import type { Broker } from './broker.ts';
-import type { AccountView, CandidateView } from './selection.ts';
+import type { CandidateView } from './select-account.ts';
 
 /** Who asks, as far as it decides what they may have. Empty texts: no session, no share is counted. */
 export interface Asking {
@@ -13,51 +13,39 @@ export interface Asking {
 }
 
 /**
- * The candidates with what is known now of their pools, of the session's bindings, of the caller's shares and of the accounts:
- * of all of them, or in a large pool of a sample.
+ * A candidate with what is known now of its pool, of the session's binding, of the caller's share and of the accounts: of all
+ * of them, or in a large pool of a sample.
  */
-export function readCandidates(
-  broker: Broker,
-  candidates: readonly Candidate[],
-  asking: Asking,
-  which: 'all' | 'sample',
-): Promise<readonly CandidateView[]> {
-  return Promise.all(candidates.map((candidate) => readCandidate(broker, candidate, asking, which)));
-}
-
-async function readCandidate(
+export async function readCandidate(
   broker: Broker,
   candidate: Candidate,
   { affinityKey, caller }: Asking,
   which: 'all' | 'sample',
 ): Promise<CandidateView> {
   const { store, configuration, sampler, clock, random } = broker;
-  const { leaseTtlMs, callerMemoryMs } = configuration.settings;
+  const { settings: rules, accounts } = configuration;
   const pool = candidate.pool.name;
-  const all = configuration.accounts.ofPool(pool);
-  const model = which === 'all' || all.length <= sampleSize ? undefined : sampler.ofModel(all, candidate.model);
-  const drawn = model === undefined ? all : model.draw(affinityKey, clock.nowMs(), random);
+  const all = accounts.ofPool(pool);
+  const sample = which === 'all' || all.length <= sampleSize ? undefined : sampler.ofModel(all, candidate.model);
+  const drawn = sample === undefined ? all : sample.draw(affinityKey, clock.nowMs(), random);
   const [views, poolHealth, boundAccountId, callerShare] = await Promise.all([
     readAccounts(broker, drawn),
     store.readPool(pool),
     affinityKey === '' ? undefined : store.boundAccount(affinityIdOf(pool, affinityKey)),
-    caller === '' ? undefined : store.shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }),
+    caller === '' ? undefined : store.shareOf({ pool, caller, ...rules }),
   ]);
   const known = { candidate, poolHealth, boundAccountId, callerShare };
-  if (model === undefined) return { ...known, accounts: views };
+  if (sample === undefined) return { ...known, accounts: views };
+  const nowMs = clock.nowMs();
   views.forEach((view, at) => {
-    model.note(drawn[at], isLimited(view, candidate.model, clock.nowMs()), clock.nowMs());
+    const { obstacle } = eligibilityOf(view, candidate.model, { nowMs, rules });
+    const isLimited = obstacle?.kind === 'disabled' || obstacle?.kind === 'cooling' || obstacle?.kind === 'probing';
+    sample.note(drawn[at] ?? view.account, isLimited, nowMs);
   });
   const bound = all.filter((account) => account.id === boundAccountId && !drawn.includes(account));
-  const accounts = bound.length === 0 ? views : [...views, ...(await readAccounts(broker, bound))];
-  const isWhole = drawn.length === model.serving.length;
-  return isWhole ? { ...known, accounts } : { ...known, accounts, sampled: { usableShare: model.usableShare } };
-}
-
-/** Of the account itself: it cools, is probed, or is out of service. */
-function isLimited({ account, health }: AccountView, model: string, nowMs: number): boolean {
-  const { kind } = availabilityOf(health, model, nowMs);
-  return account.state === 'disabled' || kind === 'cooling' || kind === 'probing';
+  const seen = bound.length === 0 ? views : [...views, ...(await readAccounts(broker, bound))];
+  if (drawn.length === sample.serving.length) return { ...known, accounts: seen };
+  return { ...known, accounts: seen, sampled: { usableShare: sample.usableShare } };
 }
 
 /** Accounts with their health and requests in flight. */

@@ -1,7 +1,7 @@
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
-import { availabilityOf } from '../health/availability.ts';
+import { availabilityOf } from '../health/eligibility.ts';
 import { FallbackPoolStore } from './fallback-pool-store.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
 
