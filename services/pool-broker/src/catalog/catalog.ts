@@ -2,22 +2,13 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
-import {
-  LeastThinking,
-  type ModelTraitsSchema,
-  ProviderFormat,
-  ThinkingMode,
-} from '@gateway/proto/pool/v1/account_pb.js';
+import type { ModelTraitsSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Clock } from '@gateway/time';
 import { neededAt, type Removed } from '../accounts/account.ts';
 import type { PoolStore } from '../store/pool-store.ts';
-import {
-  type ListedModel,
-  listModels,
-  type ModelReport,
-  type ProviderModel,
-  splitSnapshotDate,
-} from './list-models.ts';
+import type { ListedModel, ModelReport, ProviderModel } from './list-models.ts';
+import { listModels, splitSnapshotDate } from './list-models.ts';
 import { matchesAnyPattern } from './model-pattern.ts';
 
 /** One provider model that may answer a request. */

@@ -1,19 +1,7 @@
-import {
-  type Attempt,
-  type AttemptOutcome,
-  type AttemptResult,
-  holdsForModel,
-  isSpent,
-  type QuotaWindow,
-} from '../accounts/attempt.ts';
-import {
-  type AccountHealth,
-  type Cooldown,
-  causeOf,
-  changeCooldowns,
-  concernsModel,
-  type SeenWindow,
-} from './account-health.ts';
+import type { Attempt, AttemptOutcome, AttemptResult, QuotaWindow } from '../accounts/attempt.ts';
+import { holdsForModel, isSpent } from '../accounts/attempt.ts';
+import type { AccountHealth, Cooldown, SeenWindow } from './account-health.ts';
+import { causeOf, concernsModel } from './account-health.ts';
 import { endProbe, type HealthRules, isProbedBy, withCooldown, withGuess } from './cooldown.ts';
 import { errorAverageAt, isOver } from './eligibility.ts';
 
@@ -30,11 +18,11 @@ export interface EndedAttempt extends Pick<Attempt, 'leaseId' | 'model' | 'outco
 export function applyOutcome(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
   const { result, windows } = attempt.outcome;
   const seen = withWindows(health, windows, attempt.nowMs);
-  return afterResult[result](withoutRefutedByWindows(seen, attempt), attempt, rules);
+  return afterResult[result](withoutRefuted(seen, attempt), attempt, rules);
 }
 
 const afterResult: Readonly<Record<AttemptResult, typeof applyOutcome>> = {
-  succeeded: afterSuccess,
+  succeeded: (health, { nowMs }) => withAttemptCounted(health, false, nowMs),
   rate_limited: afterRateLimit,
   unauthorized: afterRefusal,
   server_error: afterError,
@@ -46,21 +34,21 @@ const afterResult: Readonly<Record<AttemptResult, typeof applyOutcome>> = {
   cancelled: endProbe,
 };
 
-/** What the provider granted after a cooldown had begun ends it, even one that the provider had named the end of. */
-function afterSuccess(health: AccountHealth, attempt: EndedAttempt): AccountHealth {
-  const isRefuted = (cooldown: Cooldown) => concernsModel(cooldown, attempt.model) && isNewsOn(cooldown, attempt);
-  const rest = changeCooldowns(health, (cooldown) => (isRefuted(cooldown) ? undefined : cooldown));
-  const isBack = health.cooldowns.some((cooldown) => isRefuted(cooldown) && causeOf(cooldown) === 'errors');
-  return isBack ? { ...rest, errorAverage: 0 } : withAttemptCounted(rest, false, attempt.nowMs);
-}
-
-/** A window that has room again is no reason to wait, whichever model the answer that says so was for. */
-function withoutRefutedByWindows(health: AccountHealth, attempt: EndedAttempt): AccountHealth {
-  const open = attempt.outcome.windows.filter((window) => !isSpent(window));
-  const isRefuted = (cooldown: Cooldown) =>
-    isNewsOn(cooldown, attempt) &&
-    open.some(({ name, models }) => name === cooldown.window && models === cooldown.model);
-  return changeCooldowns(health, (cooldown) => (isRefuted(cooldown) ? undefined : cooldown));
+/**
+ * What the provider granted after a cooldown had begun ends it, even one that the provider had named the end of; so does a window
+ * that has room again, whichever model the answer that says so was for.
+ */
+function withoutRefuted(health: AccountHealth, attempt: EndedAttempt): AccountHealth {
+  const { result, windows } = attempt.outcome;
+  const hasRoom = ({ window, model }: Cooldown) =>
+    windows.some((each) => !isSpent(each) && each.name === window && each.models === model);
+  const isServed = (cooldown: Cooldown) => result === 'succeeded' && concernsModel(cooldown, attempt.model);
+  const isRefuted = (cooldown: Cooldown) => isNewsOn(cooldown, attempt) && (isServed(cooldown) || hasRoom(cooldown));
+  const refuted = health.cooldowns.filter(isRefuted);
+  if (refuted.length === 0) return health;
+  const cooldowns = health.cooldowns.filter((cooldown) => !refuted.includes(cooldown));
+  const errorAverage = refuted.some((cooldown) => causeOf(cooldown) === 'errors') ? 0 : health.errorAverage;
+  return { ...health, cooldowns, errorAverage };
 }
 
 /** An answer to a request that was sent before the cooldown began may have begun before it too. */

@@ -1,14 +1,6 @@
 import type { PoolSettings } from '@gateway/config';
-import {
-  type AccountHealth,
-  type Cooldown,
-  causeOf,
-  changeCooldowns,
-  concernsModel,
-  forgottenAtMs,
-  isHalfOpen,
-  isRunning,
-} from './account-health.ts';
+import type { AccountHealth, Cooldown } from './account-health.ts';
+import { causeOf, changeCooldowns, concernsModel, forgottenAtMs, isHalfOpen, isRunning } from './account-health.ts';
 import { availabilityOf } from './eligibility.ts';
 
 export interface HealthRules {

@@ -1,22 +1,15 @@
 import type { PoolSettings } from '@gateway/config';
 import { type Account, servesModel } from '../accounts/account.ts';
+import type { Attempt, AttemptResult, ProblemKind, QuotaWindow } from '../accounts/attempt.ts';
+import { holdsForModel } from '../accounts/attempt.ts';
+import type { AccountHealth, Cooldown, SeenWindow } from './account-health.ts';
 import {
-  type Attempt,
-  type AttemptResult,
-  holdsForModel,
-  type ProblemKind,
-  type QuotaWindow,
-} from '../accounts/attempt.ts';
-import {
-  type AccountHealth,
-  type Cooldown,
   causeOf,
   concernsModel,
   forgottenProblemAtMs,
   hasPassedProbe,
   isHalfOpen,
   isRunning,
-  type SeenWindow,
 } from './account-health.ts';
 import type { IncidentCause, PoolHealth, PoolIncident, PoolPause } from './pool-health.ts';
 

@@ -1,12 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { PoolSettings } from '@gateway/config';
-import {
-  type AccountSchema,
-  AccountState,
-  AttemptResult,
-  type QuotaWindowSchema,
-} from '@gateway/proto/pool/v1/account_pb.js';
+import type { AccountSchema, QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { FailureResult, QuotaWindow } from '../accounts/attempt.ts';

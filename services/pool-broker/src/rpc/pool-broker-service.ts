@@ -1,24 +1,16 @@
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { PoolFormat } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
-import {
-  AccountProblem,
-  type Attempt as AttemptMessage,
-  type AttemptOutcome as OutcomeMessage,
-  ProviderFormat,
-  AttemptResult as Result,
-  type QuotaWindow as WindowMessage,
+import type {
+  Attempt as AttemptMessage,
+  AttemptOutcome as OutcomeMessage,
+  QuotaWindow as WindowMessage,
 } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountProblem, ProviderFormat, AttemptResult as Result } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import {
-  type Attempt,
-  type AttemptOutcome,
-  type AttemptResult,
-  callerOfLease,
-  type ProblemKind,
-  type QuotaWindow,
-} from '../accounts/attempt.ts';
+import type { Attempt, AttemptOutcome, AttemptResult, ProblemKind, QuotaWindow } from '../accounts/attempt.ts';
+import { callerOfLease } from '../accounts/attempt.ts';
 import { providerFormats } from '../catalog/catalog.ts';
 import { acquireLease } from '../selection/acquire-lease.ts';
 import type { Broker } from '../selection/broker.ts';

@@ -1,6 +1,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { PoolFormat, PoolSettings } from '@gateway/config';
 import type { AcquireRequest, AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { Clock } from '@gateway/time';
 import { type Attempt, isError, newLeaseId, toCallerId } from '../accounts/attempt.ts';
 import { type Candidate, providerFormats, traitsOfModel } from '../catalog/catalog.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
@@ -181,3 +182,52 @@ async function dropStaleBinding({ store }: Broker, { candidate, view }: Chosen, 
   if (bound !== undefined && bound.inFlight >= bound.account.maxConcurrency) return;
   await store.unbind(affinityIdOf(candidate.candidate.pool.name, affinityKey), boundAccountId);
 }
+
+export interface RetryBudgetRules {
+  /** Share of requests, 0 to 1, that may be spent on further attempts. */
+  readonly share: number;
+  /** Allowed in any case. */
+  readonly floorPerSecond: number;
+}
+
+/**
+ * Keeps further attempts after errors to a share of the load of the last ten seconds, so that a provider in trouble is not asked
+ * several times as much. Where each of several replicas keeps to its share of what it has seen itself, all of them together keep
+ * to that share of all.
+ */
+export class RetryBudget {
+  readonly #rules: RetryBudgetRules;
+  readonly #clock: Clock;
+  readonly #seconds: { second: number; requests: number; retries: number }[] = [];
+
+  constructor(rules: RetryBudgetRules, clock: Clock) {
+    this.#rules = rules;
+    this.#clock = clock;
+  }
+
+  noteRequest(): void {
+    this.#current().requests += 1;
+  }
+
+  /** Spends a retry. False: there is none to spend. */
+  takeRetry(): boolean {
+    const current = this.#current();
+    const sumOf = (kind: 'requests' | 'retries') => this.#seconds.reduce((sum, second) => sum + second[kind], 0);
+    const { share, floorPerSecond } = this.#rules;
+    if (sumOf('retries') + 1 > Math.max(floorPerSecond * windowSeconds, share * sumOf('requests'))) return false;
+    current.retries += 1;
+    return true;
+  }
+
+  #current() {
+    const second = Math.floor(this.#clock.nowMs() / 1_000);
+    while ((this.#seconds[0]?.second ?? second) <= second - windowSeconds) this.#seconds.shift();
+    const last = this.#seconds.at(-1);
+    if (last !== undefined && last.second >= second) return last;
+    const current = { second, requests: 0, retries: 0 };
+    this.#seconds.push(current);
+    return current;
+  }
+}
+
+const windowSeconds = 10;

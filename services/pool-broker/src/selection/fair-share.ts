@@ -1,5 +1,6 @@
 import { servesModel } from '../accounts/account.ts';
 import { availabilityOf, headroomOf } from '../health/eligibility.ts';
+import type { CallerShare } from '../store/pool-store.ts';
 import type { CandidateView, SelectionRequest } from './select-account.ts';
 
 /**
@@ -7,11 +8,10 @@ import type { CandidateView, SelectionRequest } from './select-account.ts';
  * accounts. As long as there is plenty no caller is kept back. Undecided when a sample of the accounts does not show plenty.
  */
 export function shareIsUsedUp(
-  { accounts, candidate: { model }, sampled, callerShare }: CandidateView,
+  callerShare: CallerShare,
+  { accounts, candidate: { model }, sampled }: CandidateView,
   { nowMs, rules: { callerReserve } }: SelectionRequest,
 ): boolean | 'undecided' {
-  // A caller that is alone may use the pool up, and each may have one request in flight.
-  if (callerShare === undefined || callerShare.callers < 2 || callerShare.inFlight === 0) return false;
   const { capacity, free, quota, inFlight, serving } = supplyOf(accounts, model, nowMs);
   if (sampled !== undefined) {
     const hasPlaces = capacity === Number.POSITIVE_INFINITY || free > 2 * callerReserve * capacity;

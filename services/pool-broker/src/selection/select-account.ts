@@ -2,16 +2,12 @@ import { hash } from 'node:crypto';
 import type { PoolSettings } from '@gateway/config';
 import type { Attempt } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
+import type { AccountView, EarlyProbe, Eligibility, Obstacle, PoolAvailability } from '../health/eligibility.ts';
 import {
-  type AccountView,
   anyTime,
-  type EarlyProbe,
-  type Eligibility,
   eligibilityOf,
   errorAverageAt,
   headroomOf,
-  type Obstacle,
-  type PoolAvailability,
   paceOf,
   poolAvailabilityOf,
 } from '../health/eligibility.ts';
@@ -110,7 +106,10 @@ function poolObstacle(
   request: SelectionRequest,
 ): Obstacle | 'undecided' | undefined {
   if (pool.kind === 'paused' || pool.kind === 'probing') return { ...pool, kind: 'pool_paused' };
-  const isUsedUp = shareIsUsedUp(candidate, request);
+  const { callerShare } = candidate;
+  // A caller that is alone may use the pool up, and each may have one request in flight.
+  if (callerShare === undefined || callerShare.callers < 2 || callerShare.inFlight === 0) return undefined;
+  const isUsedUp = shareIsUsedUp(callerShare, candidate, request);
   if (isUsedUp === 'undecided') return 'undecided';
   return isUsedUp ? { kind: 'share_used_up', retryAtMs: anyTime } : undefined;
 }

@@ -1,18 +1,9 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { type AccountHealth, mergeHealth } from '../health/account-health.ts';
-import type { PoolHealth } from '../health/pool-health.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
-import {
-  type AccountRecord,
-  type Change,
-  defaultRedisCommandTimeoutMs,
-  type LeaseRenewal,
-  type NewLease,
-  type PoolRequest,
-  type PoolStore,
-  type Settlement,
-} from './pool-store.ts';
+import type { Change, LeaseRenewal, NewLease, PoolRequest, PoolStore } from './pool-store.ts';
+import { defaultRedisCommandTimeoutMs } from './pool-store.ts';
 import { RedisPoolStore } from './redis-pool-store.ts';
 
 /** The store that replicas share, with a snapshot in this process to fall back on. The caller disposes of it. */
@@ -53,7 +44,7 @@ export class FallbackPoolStore implements PoolStore {
     this.#onFallback = onFallback;
   }
 
-  readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
+  readAccounts(accountIds: readonly string[], leaseTtlMs: number) {
     const read = async () => {
       await this.#shareChanges();
       const records = await this.#shared.readAccounts(accountIds, leaseTtlMs);
@@ -65,7 +56,7 @@ export class FallbackPoolStore implements PoolStore {
     return this.#sharedOr(read, () => this.#snapshot.readAccounts(accountIds, leaseTtlMs));
   }
 
-  async changeHealth(accountId: string, change: Change<AccountHealth>): Promise<boolean> {
+  async changeHealth(accountId: string, change: Change<AccountHealth>) {
     const changedHere = await this.#snapshot.changeHealth(accountId, change);
     const changeAlone = () => {
       if (changedHere) this.#unshared.add(accountId);
@@ -74,7 +65,7 @@ export class FallbackPoolStore implements PoolStore {
     return this.#sharedOr(() => this.#shared.changeHealth(accountId, change), changeAlone);
   }
 
-  readPool(pool: string): Promise<PoolHealth> {
+  readPool(pool: string) {
     const read = async () => {
       const health = await this.#shared.readPool(pool);
       await this.#snapshot.changePoolHealth(pool, () => health);
@@ -83,7 +74,7 @@ export class FallbackPoolStore implements PoolStore {
     return this.#sharedOr(read, () => this.#snapshot.readPool(pool));
   }
 
-  takeLease(lease: NewLease): Promise<boolean> {
+  takeLease(lease: NewLease) {
     const take = async () => {
       const isTaken = await this.#shared.takeLease(lease);
       if (isTaken) await this.#snapshot.takeLease({ ...lease, maxConcurrency: Number.POSITIVE_INFINITY });
@@ -93,19 +84,17 @@ export class FallbackPoolStore implements PoolStore {
   }
 
   /** While the shared store answers, it alone counts what other replicas leased. */
-  async renewLease(renewal: LeaseRenewal): Promise<void> {
+  async renewLease(renewal: LeaseRenewal) {
     const renewHere = () => this.#snapshot.renewLease(renewal);
     if (this.#snapshot.hasLease(renewal.leaseId)) await renewHere();
     await this.#sharedOr(() => this.#shared.renewLease(renewal), renewHere);
   }
 
-  async settleLease(accountId: string, request: PoolRequest): Promise<Settlement | undefined> {
+  async settleLease(accountId: string, request: PoolRequest) {
     const settlement = await this.#snapshot.settleLease(accountId, request);
     if (settlement === undefined) return undefined;
-    return this.#sharedOr(
-      () => this.#shared.settleLease(accountId, request),
-      () => settlement,
-    );
+    const settleShared = () => this.#shared.settleLease(accountId, request);
+    return this.#sharedOr(settleShared, () => settlement);
   }
 
   /** A pool's faults last seconds: what a replica learns of them alone is not merged later. */
@@ -122,17 +111,15 @@ export class FallbackPoolStore implements PoolStore {
   readonly readModelReports: PoolStore['readModelReports'] = (pools) =>
     this.#both((store) => store.readModelReports(pools));
 
-  [Symbol.asyncDispose](): PromiseLike<void> {
+  [Symbol.asyncDispose]() {
     return this.#shared[Symbol.asyncDispose]();
   }
 
   /** Keeps the snapshot up to date, and gives the answer of the shared store where that has one. */
   async #both<T>(call: (store: PoolStore) => Promise<T>): Promise<T> {
     const answer = await call(this.#snapshot);
-    return this.#sharedOr(
-      () => call(this.#shared),
-      () => answer,
-    );
+    const shared = () => call(this.#shared);
+    return this.#sharedOr(shared, () => answer);
   }
 
   async #sharedOr<T>(shared: () => Promise<T>, alone: () => T | Promise<T>): Promise<T> {

@@ -3,19 +3,16 @@ import { LRUCache } from 'lru-cache';
 import type { ModelReport } from '../catalog/list-models.ts';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
 import { noIncidents, type PoolHealth } from '../health/pool-health.ts';
-import {
-  type AccountRecord,
-  type CallerShare,
-  type Change,
-  type LeaseRenewal,
-  maxCallers,
-  type NewLease,
-  type PoolRequest,
-  type PoolStore,
-  type Settlement,
-  type ShareQuestion,
-  type SinceQuestion,
+import type {
+  Change,
+  LeaseRenewal,
+  NewLease,
+  PoolRequest,
+  PoolStore,
+  ShareQuestion,
+  SinceQuestion,
 } from './pool-store.ts';
+import { maxCallers } from './pool-store.ts';
 
 /** The pool store of a single process. */
 export class MemoryPoolStore implements PoolStore {
@@ -39,27 +36,25 @@ export class MemoryPoolStore implements PoolStore {
     this.#bindings = new LRUCache({ max: 100_000, ttlResolution: 0, perf: { now: () => clock.nowMs() } });
   }
 
-  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
+  async readAccounts(accountIds: readonly string[], leaseTtlMs: number) {
     this.#expireLeases(leaseTtlMs);
-    return accountIds.map((id) => ({
-      health: this.#accounts.get(id) ?? healthy,
-      inFlight: this.#inFlight.get(id) ?? 0,
-    }));
+    const inFlight = (id: string) => this.#inFlight.get(id) ?? 0;
+    return accountIds.map((id) => ({ health: this.#accounts.get(id) ?? healthy, inFlight: inFlight(id) }));
   }
 
-  async changeHealth(accountId: string, change: Change<AccountHealth>): Promise<boolean> {
+  async changeHealth(accountId: string, change: Change<AccountHealth>) {
     return changeIn(this.#accounts, accountId, healthy, change);
   }
 
-  async readPool(pool: string): Promise<PoolHealth> {
+  async readPool(pool: string) {
     return this.#pools.get(pool) ?? noIncidents;
   }
 
-  async changePoolHealth(pool: string, change: Change<PoolHealth>): Promise<boolean> {
+  async changePoolHealth(pool: string, change: Change<PoolHealth>) {
     return changeIn(this.#pools, pool, noIncidents, change);
   }
 
-  async takeLease(lease: NewLease): Promise<boolean> {
+  async takeLease(lease: NewLease) {
     this.#expireLeases(lease.leaseTtlMs);
     if (this.hasLease(lease.leaseId)) return true;
     if ((this.#inFlight.get(lease.accountId) ?? 0) >= lease.maxConcurrency) return false;
@@ -71,7 +66,7 @@ export class MemoryPoolStore implements PoolStore {
     return this.#leases.has(leaseId);
   }
 
-  async renewLease(renewal: LeaseRenewal): Promise<void> {
+  async renewLease(renewal: LeaseRenewal) {
     const { leaseId, leaseTtlMs } = renewal;
     this.#expireLeases(leaseTtlMs);
     if (this.#settled.has(leaseId)) return;
@@ -81,7 +76,7 @@ export class MemoryPoolStore implements PoolStore {
     this.#begin(renewal, known?.takenAtMs ?? this.#clock.nowMs() - leaseTtlMs);
   }
 
-  async settleLease(accountId: string, { leaseId, pool }: PoolRequest): Promise<Settlement | undefined> {
+  async settleLease(accountId: string, { leaseId, pool }: PoolRequest) {
     if (this.#settled.has(leaseId)) return undefined;
     this.#settled.set(leaseId, true);
     const lease = this.#leases.get(leaseId);
@@ -90,7 +85,7 @@ export class MemoryPoolStore implements PoolStore {
     return { leasedAtMs: lease?.takenAtMs, health, poolHealth: this.#pools.get(pool) ?? noIncidents };
   }
 
-  async oldestRequest({ pool, model, sinceMs }: SinceQuestion): Promise<number | undefined> {
+  async oldestRequest({ pool, model, sinceMs }: SinceQuestion) {
     const times = this.#leases
       .values()
       .filter((lease) => lease.pool === pool && (model === '' || lease.model === model) && lease.takenAtMs >= sinceMs)
@@ -99,7 +94,7 @@ export class MemoryPoolStore implements PoolStore {
     return Number.isFinite(oldestMs) ? oldestMs : undefined;
   }
 
-  async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion): Promise<CallerShare> {
+  async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion) {
     this.#expireLeases(leaseTtlMs);
     const callers = this.#callers.getOrInsertComputed(pool, () => new Map());
     const nowMs = this.#clock.nowMs();
@@ -112,29 +107,29 @@ export class MemoryPoolStore implements PoolStore {
     return { inFlight: this.#inFlight.get(callerKey(pool, caller)) ?? 0, callers: callers.size };
   }
 
-  async boundAccount(affinityId: string): Promise<string | undefined> {
+  async boundAccount(affinityId: string) {
     return this.#bindings.get(affinityId);
   }
 
-  async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
+  async bind(affinityId: string, accountId: string, ttlMs: number) {
     const bound = this.#bindings.get(affinityId) ?? accountId;
     // The cache keeps an entry until its TTL is exceeded.
     if (bound === accountId) this.#bindings.set(affinityId, accountId, { ttl: ttlMs - 1 });
   }
 
-  async unbind(affinityId: string, accountId: string): Promise<void> {
+  async unbind(affinityId: string, accountId: string) {
     if (this.#bindings.get(affinityId) === accountId) this.#bindings.delete(affinityId);
   }
 
-  async saveModelReport(report: ModelReport): Promise<void> {
+  async saveModelReport(report: ModelReport) {
     this.#reports.set(report.pool, { ...report, models: report.models ?? this.#reports.get(report.pool)?.models });
   }
 
-  async readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
+  async readModelReports(pools: readonly string[]) {
     return pools.map((pool) => this.#reports.get(pool)).filter((report) => report !== undefined);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {}
+  async [Symbol.asyncDispose]() {}
 
   #begin({ leaseId, accountId, pool, model, caller }: LeaseRenewal, takenAtMs: number): void {
     const lease = { leaseId, accountId, pool, model, caller, takenAtMs, seenAtMs: this.#clock.nowMs() };

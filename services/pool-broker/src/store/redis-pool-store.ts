@@ -4,19 +4,16 @@ import type { z } from 'zod';
 import { type ModelReport, modelReportSchema } from '../catalog/list-models.ts';
 import { type AccountHealth, accountHealthSchema, healthForgottenAtMs, healthy } from '../health/account-health.ts';
 import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema } from '../health/pool-health.ts';
-import {
-  type AccountRecord,
-  type CallerShare,
-  type Change,
-  type LeaseRenewal,
-  maxCallers,
-  type NewLease,
-  type PoolRequest,
-  type PoolStore,
-  type Settlement,
-  type ShareQuestion,
-  type SinceQuestion,
+import type {
+  Change,
+  LeaseRenewal,
+  NewLease,
+  PoolRequest,
+  PoolStore,
+  ShareQuestion,
+  SinceQuestion,
 } from './pool-store.ts';
+import { maxCallers } from './pool-store.ts';
 import { openRedisConnection } from './redis-connection.ts';
 import { type PoolRedis, withScripts } from './redis-scripts.ts';
 
@@ -49,8 +46,8 @@ export class RedisPoolStore implements PoolStore {
   }
 
   /** With one script per pool. */
-  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
-    const records = new Map<string, AccountRecord>();
+  async readAccounts(accountIds: readonly string[], leaseTtlMs: number) {
+    const records = new Map<string, { health: AccountHealth; inFlight: number }>();
     const read = async (ids: readonly string[]) => {
       const keys = ids.map((id) => this.#accountKeys(id)).flatMap(({ health, leases }) => [health, leases]);
       const found = await this.#redis.poolReadAccounts(keys.length, ...keys, `(${this.#clock.nowMs() - leaseTtlMs}`);
@@ -62,19 +59,19 @@ export class RedisPoolStore implements PoolStore {
     return accountIds.map((id) => records.get(id)).filter((record) => record !== undefined);
   }
 
-  changeHealth(accountId: string, change: Change<AccountHealth>): Promise<boolean> {
+  changeHealth(accountId: string, change: Change<AccountHealth>) {
     return this.#change(this.#accountKeys(accountId).health, change, storedHealth);
   }
 
-  async readPool(pool: string): Promise<PoolHealth> {
+  async readPool(pool: string) {
     return storedPoolHealth.read(await this.#redis.get(this.#poolKeys(pool).health));
   }
 
-  changePoolHealth(pool: string, change: Change<PoolHealth>): Promise<boolean> {
+  changePoolHealth(pool: string, change: Change<PoolHealth>) {
     return this.#change(this.#poolKeys(pool).health, change, storedPoolHealth);
   }
 
-  async takeLease(lease: NewLease): Promise<boolean> {
+  async takeLease(lease: NewLease) {
     const { leaseId, accountId, maxConcurrency, leaseTtlMs } = lease;
     const keys = [this.#accountKeys(accountId).leases, ...this.#requestSets(lease)];
     const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
@@ -82,13 +79,13 @@ export class RedisPoolStore implements PoolStore {
     return (await this.#redis.poolTakeLease(keys.length, ...keys, ...parameters)) === 1;
   }
 
-  async renewLease({ accountId, pool, caller, leaseId, leaseTtlMs }: LeaseRenewal): Promise<void> {
+  async renewLease({ accountId, pool, caller, leaseId, leaseTtlMs }: LeaseRenewal) {
     const { leases, settled } = this.#accountKeys(accountId);
     const keys = [settled, leases, ...(caller === '' ? [] : [this.#poolKeys(pool).caller(caller)])];
     await this.#redis.poolRenewLease(keys.length, ...keys, leaseId, this.#clock.nowMs(), leaseTtlMs);
   }
 
-  async settleLease(accountId: string, request: PoolRequest): Promise<Settlement | undefined> {
+  async settleLease(accountId: string, request: PoolRequest) {
     const { leases, settled, health } = this.#accountKeys(accountId);
     const keys = [settled, health, this.#poolKeys(request.pool).health, leases, ...this.#requestSets(request)];
     const parameters = [request.leaseId, this.#clock.nowMs(), settledMemoryMs];
@@ -101,48 +98,48 @@ export class RedisPoolStore implements PoolStore {
     };
   }
 
-  async oldestRequest({ pool, model, sinceMs }: SinceQuestion): Promise<number | undefined> {
+  async oldestRequest({ pool, model, sinceMs }: SinceQuestion) {
     const keys = this.#poolKeys(pool);
     const key = model === '' ? keys.requests : keys.model(model);
     const [, timeMs] = await this.#redis.zrangebyscore(key, sinceMs, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
     return timeMs === undefined ? undefined : Number(timeMs);
   }
 
-  async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion): Promise<CallerShare> {
+  async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion) {
     const keys = this.#poolKeys(pool);
     const parameters = [caller, this.#clock.nowMs(), callerMemoryMs, leaseTtlMs, maxCallers];
     const [inFlight, callers] = await this.#redis.poolShareOf(2, keys.callers, keys.caller(caller), ...parameters);
     return { inFlight, callers };
   }
 
-  async boundAccount(affinityId: string): Promise<string | undefined> {
+  async boundAccount(affinityId: string) {
     return (await this.#redis.get(this.#bindingKey(affinityId))) ?? undefined;
   }
 
-  async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
+  async bind(affinityId: string, accountId: string, ttlMs: number) {
     await this.#redis.poolBind(1, this.#bindingKey(affinityId), accountId, ttlMs);
   }
 
-  async unbind(affinityId: string, accountId: string): Promise<void> {
+  async unbind(affinityId: string, accountId: string) {
     await this.#redis.poolUnbind(1, this.#bindingKey(affinityId), accountId);
   }
 
-  async saveModelReport(report: ModelReport): Promise<void> {
+  async saveModelReport(report: ModelReport) {
     const change = (known?: ModelReport) => ({ ...report, models: report.models ?? known?.models });
     await this.#change(this.#poolKeys(report.pool).report, change, storedReport);
   }
 
-  async readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
+  async readModelReports(pools: readonly string[]) {
     const texts = await Promise.all(pools.map((pool) => this.#redis.get(this.#poolKeys(pool).report)));
     return texts.map(storedReport.read).filter((report) => report !== undefined);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async [Symbol.asyncDispose]() {
     this.#redis.disconnect();
   }
 
   /** Changes of this process follow each other, so that a change has to be repeated only after one of another replica. */
-  async #change<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
+  async #change<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>) {
     const before = this.#changes.get(key)?.catch(() => false);
     const changing = Promise.resolve(before).then(() => this.#replace(key, change, stored));
     this.#changes.set(key, changing);
@@ -153,7 +150,7 @@ export class RedisPoolStore implements PoolStore {
     }
   }
 
-  async #replace<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
+  async #replace<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>) {
     for (let tries = 0; tries < maxTries; tries++) {
       const text = await this.#redis.get(key);
       const value = stored.read(text);
