@@ -305,7 +305,10 @@ describe.each([
           model: 'm',
           sinceMs: atMs,
           failures: [...(health.incidents[0]?.failures ?? []), { accountId: `p/${n}`, atMs }],
-          pause: { sinceMs: atMs, untilMs: atMs + 1, repeats: 2, probe: { leaseId: 'l', expiresAtMs: atMs + 2 } },
+          pause: {
+            ...{ model: 'm', reason: 'overloaded' as const, sinceMs: atMs, untilMs: atMs + 1 },
+            ...{ givenByProvider: false, repeats: 2, probe: { leaseId: 'l', expiresAtMs: atMs + 2 } },
+          },
         },
       ],
     });

@@ -68,7 +68,7 @@ function isSameKind(one: CooldownKind, other: CooldownKind): boolean {
   return one.model === other.model && causeOf(one) === causeOf(other);
 }
 
-interface ProbeRequest {
+export interface ProbeRequest {
   readonly leaseId: string;
   readonly model: string;
   readonly nowMs: number;
@@ -89,10 +89,11 @@ export function startProbe(
 }
 
 /** Whether an early probe succeeds or not, the next one waits as long: the provider is not to be asked again and again. */
-function withProbe(cooldown: Cooldown, { leaseId, nowMs }: ProbeRequest, rules: HealthRules): Cooldown {
+export function withProbe(cooldown: Cooldown, { leaseId, nowMs }: ProbeRequest, rules: HealthRules): Cooldown {
   if (!isRunning(cooldown, nowMs) && !isHalfOpen(cooldown, nowMs)) return cooldown;
-  const { probeTimeoutMs, limitProbeQuietMs } = rules.settings;
-  const waitMs = causeOf(cooldown) === 'limit' ? Math.min(limitProbeQuietMs, probeTimeoutMs) : probeTimeoutMs;
+  const { probeTimeoutMs, limitProbeQuietMs, poolProbeQuietMs } = rules.settings;
+  const waits = { limit: Math.min(limitProbeQuietMs, probeTimeoutMs), provider: poolProbeQuietMs };
+  const waitMs = { refusal: probeTimeoutMs, errors: probeTimeoutMs, ...waits }[causeOf(cooldown)];
   const probed = { ...cooldown, probe: { leaseId, expiresAtMs: nowMs + waitMs } };
   return isRunning(cooldown, nowMs) ? { ...probed, probeFromMs: earlyProbeFromMs(cooldown, nowMs, rules) } : probed;
 }

@@ -11,7 +11,7 @@ import {
   isHalfOpen,
   isRunning,
 } from './account-health.ts';
-import type { IncidentCause, PoolHealth, PoolIncident, PoolPause } from './pool-health.ts';
+import type { PoolHealth } from './pool-health.ts';
 
 /** An account with what is known of it at the time of choice. */
 export interface AccountView {
@@ -35,7 +35,7 @@ export type Obstacle = { readonly retryAtMs?: number | undefined } & (
   | { readonly kind: 'disabled'; readonly note: string }
   | { readonly kind: 'draining' | 'model_not_served' | 'busy' | 'share_used_up' }
   | { readonly kind: 'cooling' | 'probing'; readonly cooldown: Cooldown }
-  | { readonly kind: 'pool_paused'; readonly cause: IncidentCause; readonly untilMs: number }
+  | { readonly kind: 'pool_paused'; readonly cooldown: Cooldown; readonly untilMs: number }
   | { readonly kind: 'tried'; readonly result: AttemptResult }
 );
 
@@ -97,7 +97,7 @@ const problemTexts: Readonly<Record<ProblemKind, string>> = {
     'The provider says that the account, or its organization, is disabled. Settle it with the provider, then enable it.',
 };
 
-/** What an account's cooldowns mean for a model. */
+/** What cooldowns mean for a model. */
 export type Availability =
   | { readonly kind: 'available' }
   /** `cooldown` is the one that ends last. `limitOnly`: nothing but rate limits keeps it. */
@@ -119,9 +119,13 @@ export type Availability =
 export type EarlyProbe = 'due' | 'last_resort';
 
 /** `model` as in `eligibilityOf`. */
-export function availabilityOf(health: AccountHealth, model: string, nowMs: number): Availability {
-  if (health.cooldowns.length === 0) return { kind: 'available' };
-  const concerning = health.cooldowns.filter((cooldown) => concernsModel(cooldown, model));
+export function availabilityOf(
+  { cooldowns }: Pick<AccountHealth, 'cooldowns'>,
+  model: string,
+  nowMs: number,
+): Availability {
+  if (cooldowns.length === 0) return { kind: 'available' };
+  const concerning = cooldowns.filter((cooldown) => concernsModel(cooldown, model));
   const running = concerning.filter((cooldown) => isRunning(cooldown, nowMs));
   const [last] = running.toSorted((one, other) => other.untilMs - one.untilMs);
   if (last !== undefined) {
@@ -146,42 +150,10 @@ function isLimit(cooldown: Cooldown): boolean {
 }
 
 /** Whether a pool may be asked for a model now. */
-export type PoolAvailability =
-  | { readonly kind: 'open' }
-  | { readonly kind: 'paused'; readonly cause: IncidentCause; readonly untilMs: number }
-  /** A pause has run out: one request may find out. */
-  | { readonly kind: 'probe_due' }
-  /** That request is under way; others need not wait for it any more after `untilMs`. */
-  | { readonly kind: 'probing'; readonly cause: IncidentCause; readonly untilMs: number };
-
-export function poolAvailabilityOf(health: PoolHealth, model: string, nowMs: number): PoolAvailability {
-  const pausing = health.incidents.filter((incident) => isPausing(incident, model, nowMs));
-  const running = pausing.find(({ pause }) => nowMs < pause.untilMs);
-  if (running !== undefined) return { kind: 'paused', cause: running.cause, untilMs: running.pause.untilMs };
-  for (const { cause, pause } of pausing) {
-    if (pause.probe !== undefined) return { kind: 'probing', cause, untilMs: pause.probe.expiresAtMs };
-  }
-  return { kind: pausing.length === 0 ? 'open' : 'probe_due' };
+export function poolAvailabilityOf({ incidents }: PoolHealth, model: string, nowMs: number): Availability {
+  const cooldowns = incidents.map(({ pause }) => pause).filter((pause) => pause !== undefined);
+  return availabilityOf({ cooldowns }, model, nowMs);
 }
-
-/** True for a pause that concerns a model, until a probe has not failed in its time, or there was none for long. */
-export function isPausing(
-  incident: PoolIncident,
-  model: string,
-  nowMs: number,
-): incident is PoolIncident & { readonly pause: PoolPause } {
-  const { pause } = incident;
-  if (pause === undefined || !isAboutModel(incident, model)) return false;
-  const hasPassed = pause.probe !== undefined && nowMs >= pause.probe.expiresAtMs;
-  return !hasPassed && nowMs < pause.untilMs + pauseMemoryMs;
-}
-
-export function isAboutModel({ model: of }: PoolIncident, model: string): boolean {
-  return of === '' || of === model;
-}
-
-/** How long a pause is remembered, so that an incident that comes back pauses for longer. */
-export const pauseMemoryMs = 300_000;
 
 /** The account's share of failed attempts as it stands now: half of it is forgotten every minute. */
 export function errorAverageAt({ errorAverage, errorsAtMs }: AccountHealth, nowMs: number): number {

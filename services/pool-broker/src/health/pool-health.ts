@@ -1,19 +1,9 @@
-import type { PoolSettings } from '@gateway/config';
 import { z } from 'zod';
 import { isFaultOfPool } from '../accounts/attempt.ts';
-import { probeSchema } from './account-health.ts';
+import { concernsModel, cooldownSchema, forgottenAtMs, hasPassedProbe } from './account-health.ts';
 import type { EndedAttempt } from './apply-outcome.ts';
-import { guessedMs, type HealthRules } from './cooldown.ts';
-import { isAboutModel, isPausing, pauseMemoryMs, poolAvailabilityOf } from './eligibility.ts';
-
-const pauseSchema = z.object({
-  sinceMs: z.number(),
-  untilMs: z.number(),
-  /** How many times in a row it had to be made. */
-  repeats: z.number(),
-  /** The one request that finds out whether it is over. */
-  probe: probeSchema.optional(),
-});
+import { guessedMs, type HealthRules, isProbedBy, type ProbeRequest, withProbe } from './cooldown.ts';
+import { poolAvailabilityOf } from './eligibility.ts';
 
 const incidentSchema = z.object({
   /** `overloaded`: the provider says that it is. `network_error`: there is no way to it. */
@@ -25,7 +15,7 @@ const incidentSchema = z.object({
   /** The last failures since then, oldest first. */
   failures: z.array(z.object({ accountId: z.string(), atMs: z.number() })).readonly(),
   /** The pool's pause. Undefined while too few accounts have met the incident. */
-  pause: pauseSchema.optional(),
+  pause: cooldownSchema.optional(),
 });
 
 /** At most one incident for each cause and model. */
@@ -35,7 +25,6 @@ export const poolHealthSchema = z.object({ incidents: z.array(incidentSchema).re
 export type PoolHealth = Readonly<z.infer<typeof poolHealthSchema>>;
 export type PoolIncident = Readonly<z.infer<typeof incidentSchema>>;
 export type IncidentCause = PoolIncident['cause'];
-export type PoolPause = Readonly<z.infer<typeof pauseSchema>>;
 
 export const noIncidents: PoolHealth = Object.freeze({ incidents: Object.freeze([]) });
 
@@ -71,40 +60,39 @@ export function applyToPool(health: PoolHealth, attempt: PoolAttempt, rules: Hea
 }
 
 /** Takes the right to find out. Undefined when nothing is to be found out, or another request has it. */
-export function startPoolProbe(
-  health: PoolHealth,
-  { leaseId, model, nowMs }: { readonly leaseId: string; readonly model: string; readonly nowMs: number },
-  { poolProbeQuietMs }: PoolSettings,
-): PoolHealth | undefined {
+export function startPoolProbe(health: PoolHealth, request: ProbeRequest, rules: HealthRules): PoolHealth | undefined {
+  const { model, nowMs } = request;
   if (poolAvailabilityOf(health, model, nowMs).kind !== 'probe_due') return undefined;
-  const probe = { leaseId, expiresAtMs: nowMs + poolProbeQuietMs };
-  return changeIncidents(health, (incident) =>
-    isPausing(incident, model, nowMs) ? { ...incident, pause: { ...incident.pause, probe } } : incident,
-  );
+  return changeIncidents(health, (incident) => {
+    const { pause } = incident;
+    if (pause === undefined || !concernsModel(pause, model) || hasPassedProbe(pause, nowMs)) return incident;
+    return { ...incident, pause: withProbe(pause, request, rules) };
+  });
 }
 
 /** The provider answered: the way to it is open, and after a success it has room. A request that was sent earlier proves nothing. */
 function afterAnswer(health: PoolHealth, attempt: PoolAttempt): PoolHealth {
   const { model, outcome } = attempt;
   return changeIncidents(health, (incident) => {
-    if (!isAboutModel(incident, model)) return incident;
+    if (!concernsModel(incident, model)) return incident;
     if (incident.cause === 'overloaded' && outcome.result !== 'succeeded') return withoutProbe(incident, attempt);
     return refutedBy(incident, attempt);
   });
 }
 
-function refutedBy(incident: PoolIncident, { leaseId, leasedAtMs }: PoolAttempt): PoolIncident | undefined {
+function refutedBy(incident: PoolIncident, attempt: PoolAttempt): PoolIncident | undefined {
   const { pause, failures, sinceMs } = incident;
-  const sentAtMs = leasedAtMs ?? Number.NEGATIVE_INFINITY;
-  if (pause?.probe?.leaseId === leaseId || (pause !== undefined && sentAtMs > pause.sinceMs)) return undefined;
+  const sentAtMs = attempt.leasedAtMs ?? Number.NEGATIVE_INFINITY;
+  if (pause !== undefined && (isProbedBy(pause, attempt) || sentAtMs > pause.sinceMs)) return undefined;
   if (sentAtMs <= sinceMs) return incident;
   const later = failures.filter(({ atMs }) => atMs >= sentAtMs);
   return later.length === 0 && pause === undefined ? undefined : { ...incident, sinceMs: sentAtMs, failures: later };
 }
 
-function withoutProbe(incident: PoolIncident, { leaseId }: PoolAttempt): PoolIncident {
+function withoutProbe(incident: PoolIncident, attempt: PoolAttempt): PoolIncident {
   const { pause } = incident;
-  return pause?.probe?.leaseId === leaseId ? { ...incident, pause: { ...pause, probe: undefined } } : incident;
+  if (pause === undefined || !isProbedBy(pause, attempt)) return incident;
+  return { ...incident, pause: { ...pause, probe: undefined } };
 }
 
 function afterFault(health: PoolHealth, attempt: PoolAttempt, cause: IncidentCause, rules: HealthRules): PoolHealth {
@@ -119,17 +107,17 @@ function afterFault(health: PoolHealth, attempt: PoolAttempt, cause: IncidentCau
 }
 
 function withPause(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRules): PoolIncident {
-  const { pause } = incident;
-  const { nowMs, leaseId, leasedAtMs = nowMs } = attempt;
-  const wasProbe = pause?.probe?.leaseId === leaseId;
+  const { pause, cause: reason, model } = incident;
+  const { nowMs, leasedAtMs = nowMs } = attempt;
+  const wasProbe = pause !== undefined && isProbedBy(pause, attempt);
   // Requests that were under way when the pause began fail together: that is one event.
   if (pause !== undefined && !wasProbe && leasedAtMs <= pause.sinceMs) return incident;
   if (!wasProbe && !isOfPool(incident, attempt, rules)) return incident;
   const repeats = (pause?.repeats ?? 0) + 1;
   const { poolPauseMs: firstMs, poolPauseMaxMs: maxMs } = rules.settings;
   const guessMs = guessedMs(repeats, { firstMs, maxMs }, rules);
-  const givenMs = Math.min(maxMs, (attempt.outcome.retryAtMs ?? nowMs) - nowMs);
-  return { ...incident, pause: { sinceMs: nowMs, untilMs: nowMs + Math.max(guessMs, givenMs), repeats } };
+  const untilMs = nowMs + Math.max(guessMs, Math.min(maxMs, (attempt.outcome.retryAtMs ?? nowMs) - nowMs));
+  return { ...incident, pause: { model, reason, sinceMs: nowMs, untilMs, givenByProvider: false, repeats } };
 }
 
 /** True when so many accounts have met the incident, or so many requests, that it is none of theirs, and nothing gets through. */
@@ -167,5 +155,5 @@ function changeIncidents(health: PoolHealth, change: (incident: PoolIncident) =>
 
 /** When an incident means nothing any more: long after its pause, so that one that comes back pauses for longer. */
 export function forgottenIncidentAtMs({ pause, failures }: PoolIncident): number {
-  return (pause?.untilMs ?? failures.at(-1)?.atMs ?? 0) + pauseMemoryMs;
+  return pause === undefined ? (failures.at(-1)?.atMs ?? 0) + 300_000 : forgottenAtMs(pause);
 }

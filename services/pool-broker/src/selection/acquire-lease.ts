@@ -160,15 +160,15 @@ async function takeLease(broker: Broker, chosen: Chosen, leaseId: string, caller
 /** The right to probe the account and the pool, where the request would: both or none. */
 async function takeProbes(broker: Broker, { candidate, view, probe, poolProbe }: Chosen, leaseId: string) {
   const { store, clock, random } = broker;
-  const { settings } = broker.configuration;
+  const rules = { settings: broker.configuration.settings, random };
   const { pool, model } = candidate.candidate;
   const { id } = view.account;
   const start = { leaseId, model, nowMs: clock.nowMs() };
-  if (probe && !(await store.changeHealth(id, (health) => startProbe(health, start, { settings, random })))) {
+  if (probe && !(await store.changeHealth(id, (health) => startProbe(health, start, rules)))) {
     return false;
   }
   if (!poolProbe) return true;
-  if (await store.changePoolHealth(pool.name, (health) => startPoolProbe(health, start, settings))) return true;
+  if (await store.changePoolHealth(pool.name, (health) => startPoolProbe(health, start, rules))) return true;
   if (probe) await store.changeHealth(id, (health) => endProbe(health, { leaseId }));
   return false;
 }

@@ -181,7 +181,10 @@ describe('a pool that pauses', () => {
         model: 'm',
         sinceMs: 0,
         failures: [],
-        pause: { sinceMs: nowMs - 1, repeats: 1, ...pause },
+        pause: {
+          ...{ model: 'm', reason: 'overloaded', sinceMs: nowMs - 1, givenByProvider: false, repeats: 1 },
+          ...pause,
+        },
       },
     ],
   });

@@ -52,7 +52,7 @@ export function obstacleText(obstacle: Obstacle, withTimes: boolean): string {
       return `probing${detail} ${afterText(obstacle.cooldown)}`;
     }
     case 'pool_paused':
-      return `the whole pool pauses${until(obstacle.untilMs)} after ${failureWords[obstacle.cause]}`;
+      return `the whole pool pauses${until(obstacle.untilMs)} after ${failureWords[obstacle.cooldown.reason]}`;
     case 'tried':
       return `tried already in this request: ${isFailure(obstacle.result) ? failureWords[obstacle.result] : obstacle.result}`;
     case 'disabled':

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { PoolSettings } from '@gateway/config';
 import type { Attempt } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
-import type { AccountView, EarlyProbe, Eligibility, Obstacle, PoolAvailability } from '../health/eligibility.ts';
+import type { AccountView, Availability, EarlyProbe, Eligibility, Obstacle } from '../health/eligibility.ts';
 import {
   anyTime,
   eligibilityOf,
@@ -102,10 +102,11 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
 /** What keeps the request from every account of the pool. */
 function poolObstacle(
   candidate: CandidateView,
-  pool: PoolAvailability,
+  pool: Availability,
   request: SelectionRequest,
 ): Obstacle | 'undecided' | undefined {
-  if (pool.kind === 'paused' || pool.kind === 'probing') return { ...pool, kind: 'pool_paused' };
+  if (pool.kind === 'cooling') return { kind: 'pool_paused', cooldown: pool.cooldown, untilMs: pool.cooldown.untilMs };
+  if (pool.kind === 'probing') return { kind: 'pool_paused', cooldown: pool.cooldown, untilMs: pool.freeAtMs };
   const { callerShare } = candidate;
   // A caller that is alone may use the pool up, and each may have one request in flight.
   if (callerShare === undefined || callerShare.callers < 2 || callerShare.inFlight === 0) return undefined;

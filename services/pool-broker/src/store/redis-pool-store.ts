@@ -32,7 +32,7 @@ export class RedisPoolStore implements PoolStore {
   readonly #clock: Clock;
   readonly #prefix: string;
   /** The last change that this process makes of each value. */
-  readonly #changes = new Map<string, Promise<boolean>>();
+  readonly #changes = new Map<string, Promise<unknown>>();
 
   /** Opens the store whether Redis is there or not; while it is away calls reject within the command timeout. */
   static async open({ url, commandTimeoutMs, clock, keyPrefix = 'pool:' }: RedisPoolStoreOptions) {
@@ -140,8 +140,8 @@ export class RedisPoolStore implements PoolStore {
 
   /** Changes of this process follow each other, so that a change has to be repeated only after one of another replica. */
   async #change<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>) {
-    const before = this.#changes.get(key)?.catch(() => false);
-    const changing = Promise.resolve(before).then(() => this.#replace(key, change, stored));
+    const before = this.#changes.get(key) ?? Promise.resolve();
+    const changing = before.catch(() => undefined).then(() => this.#replace(key, change, stored));
     this.#changes.set(key, changing);
     try {
       return await changing;
@@ -211,24 +211,21 @@ interface StoredValue<T> {
   readonly endsAtMs: (value: T) => number;
 }
 
-const storedHealth: StoredValue<AccountHealth> = {
-  read: jsonReader(accountHealthSchema, healthy),
-  endsAtMs: healthForgottenAtMs,
-};
+const storedHealth = { read: jsonReader(accountHealthSchema, healthy), endsAtMs: healthForgottenAtMs };
 
-const storedPoolHealth: StoredValue<PoolHealth> = {
+const storedPoolHealth = {
   read: jsonReader(poolHealthSchema, noIncidents),
-  endsAtMs: ({ incidents }) => Math.max(0, ...incidents.map(forgottenIncidentAtMs)),
+  endsAtMs: ({ incidents }: PoolHealth) => Math.max(0, ...incidents.map(forgottenIncidentAtMs)),
 };
 
 /** A model list on which there are no more reports is kept for a week. */
-const storedReport: StoredValue<ModelReport | undefined> = {
+const storedReport = {
   read: jsonReader(modelReportSchema, undefined),
-  endsAtMs: (report) => (report?.reportedAtMs ?? 0) + 7 * 86_400_000,
+  endsAtMs: (report: ModelReport | undefined) => (report?.reportedAtMs ?? 0) + 7 * 86_400_000,
 };
 
-function jsonReader<T, E>(schema: z.ZodType<T>, empty: E): (text: unknown) => T | E {
-  return (text) => {
+function jsonReader<T, E>(schema: z.ZodType<T>, empty: E) {
+  return (text: unknown): T | E => {
     if (typeof text !== 'string' || text === '') return empty;
     try {
       return schema.parse(JSON.parse(text));
