@@ -15,8 +15,8 @@ import { type CredentialStorage, credentialStorage } from './credentials/credent
 import { type AccountHealth, afterRenewal } from './health/account-health.ts';
 import { brokerMetrics } from './metrics.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
-import { AccountSampler } from './selection/account-sampler.ts';
 import type { Broker } from './selection/broker.ts';
+import { AccountSampler } from './selection/read-candidates.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
 /** What a broker works with. The caller that opened the store closes it. */

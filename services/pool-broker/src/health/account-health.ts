@@ -161,12 +161,12 @@ export function changeCooldowns(
 export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHealth {
   const cooldowns = mergeBy(
     [...one.cooldowns, ...other.cooldowns],
-    (cooldown: Cooldown) => `${causeOf(cooldown)} ${cooldown.model}`,
+    (cooldown) => `${causeOf(cooldown)} ${cooldown.model}`,
     (cooldown) => cooldown.untilMs,
   );
   const windows = mergeBy(
     [...one.windows, ...other.windows],
-    (window: SeenWindow) => `${window.name} ${window.models}`,
+    (window) => `${window.name} ${window.models}`,
     (window) => window.seenAtMs,
   );
   const problem = (one.problem?.sinceMs ?? 0) >= (other.problem?.sinceMs ?? 0) ? one.problem : other.problem;
@@ -176,10 +176,6 @@ export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHe
 
 /** Of each kind the item that is worth most; the first of equals. */
 function mergeBy<T>(items: readonly T[], kindOf: (item: T) => string, worthOf: (item: T) => number): readonly T[] {
-  const merged = new Map<string, T>();
-  for (const item of items) {
-    const kept = merged.get(kindOf(item));
-    if (kept === undefined || worthOf(item) > worthOf(kept)) merged.set(kindOf(item), item);
-  }
-  return [...merged.values()];
+  const better = (one: T, other: T) => (worthOf(other) > worthOf(one) ? other : one);
+  return [...Map.groupBy(items, kindOf).values()].map((group) => group.reduce(better));
 }

@@ -42,7 +42,8 @@ export type Obstacle = { readonly retryAtMs?: number | undefined } & (
 /** The place of a busy account may be free at any time. */
 export const anyTime = Number.NEGATIVE_INFINITY;
 
-interface Asked {
+/** The request that asks, as far as it decides on an account. */
+export interface Asked {
   readonly nowMs: number;
   readonly rules: PoolSettings;
   /** The request's attempts so far, oldest first. */

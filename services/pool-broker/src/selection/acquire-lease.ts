@@ -9,7 +9,8 @@ import { startPoolProbe } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
 import { obstacleText } from './explain-model.ts';
 import { type Asking, affinityIdOf, readCandidate } from './read-candidates.ts';
-import { type Chosen, type Examination, type Selection, selectAccount } from './select-account.ts';
+import type { Chosen, Examination, Selection, SelectionRequest } from './select-account.ts';
+import { selectAccount } from './select-account.ts';
 import { settleAttempt } from './settle-attempt.ts';
 
 export interface LeaseRequest
@@ -88,17 +89,14 @@ function leaseOf({ candidate, view }: Chosen, leaseId: string, { leaseTtlMs }: P
 /** The accounts that were looked at and could not take the request, counted by candidate and reason. */
 function skippedAccounts(examinations: readonly Examination[]) {
   return examinations.flatMap(({ candidate: { candidate }, examined }) => {
-    const reasons = examined.flatMap(({ obstacle }) => (obstacle === undefined ? [] : [obstacleText(obstacle, false)]));
-    const groups = Map.groupBy(reasons, (reason) => reason);
+    const skipped = examined.map(({ obstacle }) => obstacle).filter((obstacle) => obstacle !== undefined);
+    const byReason = Map.groupBy(skipped, (obstacle) => obstacleText(obstacle, false));
     const { pool, model } = candidate;
-    return [...groups].map(([reason, { length: count }]) => ({ pool: pool.name, model, reason, count }));
+    return [...byReason].map(([reason, { length: count }]) => ({ pool: pool.name, model, reason, count }));
   });
 }
 
-interface Question extends Asking {
-  readonly attempts: readonly Attempt[];
-  readonly overtakenAt: readonly string[];
-}
+type Question = Asking & Pick<SelectionRequest, 'attempts' | 'overtakenAt'>;
 
 /** By a sample of the accounts where that decides, else by all of them. */
 async function selectOneOf(broker: Broker, candidates: readonly Candidate[], asked: Question): Promise<Selection> {
@@ -160,13 +158,11 @@ async function takeLease(broker: Broker, chosen: Chosen, leaseId: string, caller
 /** The right to probe the account and the pool, where the request would: both or none. */
 async function takeProbes(broker: Broker, { candidate, view, probe, poolProbe }: Chosen, leaseId: string) {
   const { store, clock, random } = broker;
-  const rules = { settings: broker.configuration.settings, random };
   const { pool, model } = candidate.candidate;
   const { id } = view.account;
+  const rules = { settings: broker.configuration.settings, random };
   const start = { leaseId, model, nowMs: clock.nowMs() };
-  if (probe && !(await store.changeHealth(id, (health) => startProbe(health, start, rules)))) {
-    return false;
-  }
+  if (probe && !(await store.changeHealth(id, (health) => startProbe(health, start, rules)))) return false;
   if (!poolProbe) return true;
   if (await store.changePoolHealth(pool.name, (health) => startPoolProbe(health, start, rules))) return true;
   if (probe) await store.changeHealth(id, (health) => endProbe(health, { leaseId }));

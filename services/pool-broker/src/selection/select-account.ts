@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto';
-import type { PoolSettings } from '@gateway/config';
-import type { Attempt } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
-import type { AccountView, Availability, EarlyProbe, Eligibility, Obstacle } from '../health/eligibility.ts';
+import type { AccountView, Asked, Availability, EarlyProbe, Eligibility, Obstacle } from '../health/eligibility.ts';
 import {
   anyTime,
   eligibilityOf,
@@ -28,17 +26,11 @@ export interface CandidateView {
   readonly callerShare: CallerShare | undefined;
 }
 
-export interface SelectionRequest {
+export interface SelectionRequest extends Required<Asked> {
   /** In order of preference; only those that the request may use. */
   readonly candidates: readonly CandidateView[];
   /** Empty: no affinity. */
   readonly affinityKey: string;
-  /** The request's attempts so far, oldest first. */
-  readonly attempts: readonly Attempt[];
-  /** Accounts whose last place went to another request. */
-  readonly overtakenAt: readonly string[];
-  readonly rules: PoolSettings;
-  readonly nowMs: number;
   /** From 0 to below 1. */
   readonly random: () => number;
 }
@@ -105,8 +97,10 @@ function poolObstacle(
   pool: Availability,
   request: SelectionRequest,
 ): Obstacle | 'undecided' | undefined {
-  if (pool.kind === 'cooling') return { kind: 'pool_paused', cooldown: pool.cooldown, untilMs: pool.cooldown.untilMs };
-  if (pool.kind === 'probing') return { kind: 'pool_paused', cooldown: pool.cooldown, untilMs: pool.freeAtMs };
+  if (pool.kind === 'cooling' || pool.kind === 'probing') {
+    const { cooldown } = pool;
+    return { kind: 'pool_paused', cooldown, untilMs: pool.kind === 'cooling' ? cooldown.untilMs : pool.freeAtMs };
+  }
   const { callerShare } = candidate;
   // A caller that is alone may use the pool up, and each may have one request in flight.
   if (callerShare === undefined || callerShare.callers < 2 || callerShare.inFlight === 0) return undefined;
@@ -128,11 +122,7 @@ function examine(view: AccountView, model: string, closed: Obstacle | undefined,
  * should be asked whether its far reset came early; else the best of those that are fit; and where there is none, one that may
  * be asked whether a guessed cooldown is over. Undefined when none may be asked for anything.
  */
-function chooseAccount(
-  examined: readonly Examined[],
-  candidate: CandidateView,
-  request: SelectionRequest,
-): Choice | undefined {
+function chooseAccount(examined: readonly Examined[], candidate: CandidateView, request: SelectionRequest) {
   const { boundAccountId, sampled } = candidate;
   const { attempts, affinityKey } = request;
   const fit = examined.filter(({ obstacle }) => obstacle === undefined);
@@ -152,15 +142,10 @@ function chooseAccount(
   return drawEarly(examined, 'last_resort', request) ?? drawEarly(examined, 'due', request);
 }
 
-interface Choice {
-  readonly account: Examined;
-  readonly reason: string;
-}
-
 /** A request that is to be refused may take so many attempts to find an account that is back already. */
 const mostLastResorts = 3;
 
-function drawEarly(examined: readonly Examined[], kind: EarlyProbe, { random }: SelectionRequest): Choice | undefined {
+function drawEarly(examined: readonly Examined[], kind: EarlyProbe, { random }: SelectionRequest) {
   const due = examined.filter(({ early }) => early === kind);
   const account = due[Math.floor(random() * due.length)];
   return account && { account, reason: '' };
@@ -170,11 +155,8 @@ function drawEarly(examined: readonly Examined[], kind: EarlyProbe, { random }: 
  * By the session's key among those that are about as busy as the least busy one, or else at random among the least busy. One
  * that a wish speaks against is taken only if all accounts were looked at.
  */
-function bestOf(
-  fit: readonly Examined[],
-  { candidate: { model }, sampled }: CandidateView,
-  request: SelectionRequest,
-): Examined | undefined {
+function bestOf(fit: readonly Examined[], { candidate, sampled }: CandidateView, request: SelectionRequest) {
+  const { model } = candidate;
   const { affinityKey, rules, nowMs } = request;
   const errorsOf = ({ view }: Examined) => errorAverageAt(view.health, nowMs);
   const isReliable = (each: Examined) => errorsOf(each) < rules.errorThreshold;
