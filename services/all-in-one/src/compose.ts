@@ -117,7 +117,7 @@ async function openStores({ env, config: { redisUrl }, runtime, stack }: Wiring)
     return { limitStore, poolStore: new MemoryPoolStore(systemClock) };
   }
   const { openSharedLimitStore } = await import('@gateway/limiter/store/open-shared-limit-store');
-  const { openSharedPoolStore } = await import('@gateway/pool-broker/store/open-shared-pool-store');
+  const { openSharedPoolStore } = await import('@gateway/pool-broker/store/fallback-pool-store');
   const limitStore = openSharedLimitStore(readStandAloneLimiterConfig(env), runtime, stack);
   return { limitStore, poolStore: stack.use(await openSharedPoolStore(redisUrl, runtime)) };
 }

@@ -15,8 +15,8 @@ import { type CredentialStorage, credentialStorage } from './credentials/credent
 import { type AccountHealth, afterRenewal } from './health/account-health.ts';
 import { brokerMetrics } from './metrics.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
-import { AccountSampler } from './selection/account-sampler.ts';
 import type { Broker } from './selection/broker.ts';
+import { AccountSampler } from './selection/read-candidates.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
 /** What a broker works with. The caller that opened the store closes it. */
@@ -107,7 +107,7 @@ export function createPoolBrokerService(
 /** The broker as a process of its own, on Redis. Throws ConfigError when it can't be. */
 export async function createPoolBrokerFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readPoolBrokerConfig(env);
-  const { openSharedPoolStore } = await import('./store/open-shared-pool-store.ts');
+  const { openSharedPoolStore } = await import('./store/fallback-pool-store.ts');
   await using stack = new AsyncDisposableStack();
   const store = stack.use(await openSharedPoolStore(config.redisUrl, runtime, config.redisCommandTimeoutMs));
   const database = config.databaseUrl && stack.adopt(await open(config.databaseUrl), (opened) => opened.destroy());

@@ -126,8 +126,8 @@ describe.each([
     const leasedAtMs = clock.nowMs();
     await store.takeLease(leaseOf('p/a', 'lease', 1));
     clock.advanceMs(5_000);
-    expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({ kind: 'settled', leasedAtMs, ...settledWith });
-    expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({ kind: 'settled_before' });
+    expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({ leasedAtMs, ...settledWith });
+    expect(await store.settleLease('p/a', ofLease('lease'))).toBeUndefined();
     expect(await store.takeLease(leaseOf('p/a', 'next', 1))).toBe(true);
   });
 
@@ -155,11 +155,10 @@ describe.each([
   it('settles a lease it does not know, once', async () => {
     const { store } = await subject();
     expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({
-      kind: 'settled',
       leasedAtMs: undefined,
       ...settledWith,
     });
-    expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({ kind: 'settled_before' });
+    expect(await store.settleLease('p/a', ofLease('lease'))).toBeUndefined();
   });
 
   it('stops counting leases without a report', async () => {
@@ -196,7 +195,7 @@ describe.each([
     await store.takeLease(leaseOf('p/a', 'lease'));
     clock.advanceMs(leaseTtlMs / 3);
     await store.renewLease(leaseOf('p/a', 'lease'));
-    expect(await store.settleLease('p/a', ofLease('lease'))).toMatchObject({ kind: 'settled', leasedAtMs });
+    expect(await store.settleLease('p/a', ofLease('lease'))).toMatchObject({ leasedAtMs });
   });
 
   it('does not count a lease again that was settled', async () => {
@@ -216,8 +215,8 @@ describe.each([
     for (const leaseId of leaseIds) await store.renewLease(leaseOf('p/a', leaseId));
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(2);
     for (const leaseId of leaseIds) {
-      expect((await store.settleLease('p/a', ofLease(leaseId))).kind).toBe('settled');
-      expect((await store.settleLease('p/a', ofLease(leaseId))).kind).toBe('settled_before');
+      expect(await store.settleLease('p/a', ofLease(leaseId))).toBeDefined();
+      expect(await store.settleLease('p/a', ofLease(leaseId))).toBeUndefined();
     }
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(0);
   });
@@ -243,15 +242,16 @@ describe.each([
   });
 
   it('keeps the last list of a pool whose list can not be read any more', async () => {
-    const { store } = await subject();
+    const { store, clock } = await subject();
+    const atMs = clock.nowMs();
     expect(await store.readModelReports(['p', 'q'])).toEqual([]);
     const models = [{ id: 'm-1', displayName: 'M "1" é' }];
-    await store.saveModelReport({ pool: 'p', reportedAtMs: 1, reachable: true, models });
-    await store.saveModelReport({ pool: 'p', reportedAtMs: 2, reachable: false, models: undefined });
-    await store.saveModelReport({ pool: 'q', reportedAtMs: 3, reachable: false, models: undefined });
+    await store.saveModelReport({ pool: 'p', reportedAtMs: atMs + 1, reachable: true, models });
+    await store.saveModelReport({ pool: 'p', reportedAtMs: atMs + 2, reachable: false, models: undefined });
+    await store.saveModelReport({ pool: 'q', reportedAtMs: atMs + 3, reachable: false, models: undefined });
     expect(await store.readModelReports(['p', 'q'])).toEqual([
-      { pool: 'p', reportedAtMs: 2, reachable: false, models },
-      { pool: 'q', reportedAtMs: 3, reachable: false, models: undefined },
+      { pool: 'p', reportedAtMs: atMs + 2, reachable: false, models },
+      { pool: 'q', reportedAtMs: atMs + 3, reachable: false, models: undefined },
     ]);
   });
 });
@@ -305,7 +305,10 @@ describe.each([
           model: 'm',
           sinceMs: atMs,
           failures: [...(health.incidents[0]?.failures ?? []), { accountId: `p/${n}`, atMs }],
-          pause: { sinceMs: atMs, untilMs: atMs + 1, repeats: 2, probe: { leaseId: 'l', expiresAtMs: atMs + 2 } },
+          pause: {
+            ...{ model: 'm', reason: 'overloaded' as const, sinceMs: atMs, untilMs: atMs + 1 },
+            ...{ givenByProvider: false, repeats: 2, probe: { leaseId: 'l', expiresAtMs: atMs + 2 } },
+          },
         },
       ],
     });
@@ -325,7 +328,7 @@ describe('a pool store in Redis', () => {
     await one.takeLease(leaseOf('p/a', 'lease', 1));
     expect(await other.takeLease(leaseOf('p/a', 'second', 1))).toBe(false);
     await other.settleLease('p/a', ofLease('lease'));
-    expect(await one.settleLease('p/a', ofLease('lease'))).toEqual({ kind: 'settled_before' });
+    expect(await one.settleLease('p/a', ofLease('lease'))).toBeUndefined();
   });
 
   it('goes on when Redis has forgotten its scripts', async () => {
@@ -355,7 +358,7 @@ describe('a pool store in Redis', () => {
     const failures = [{ accountId: 'p/a', atMs: clock.nowMs() }];
     const incident = { cause: 'overloaded', model: 'm', sinceMs: clock.nowMs(), failures } as const;
     await store.changePoolHealth('p', () => ({ incidents: [incident] }));
-    await store.saveModelReport({ pool: 'p', reportedAtMs: 1, reachable: true, models: [] });
+    await store.saveModelReport({ pool: 'p', reportedAtMs: clock.nowMs(), reachable: true, models: [] });
 
     const redis = new Redis(redisUrl);
     onTestFinished(() => redis.disconnect());
@@ -369,7 +372,7 @@ describe('a pool store in Redis', () => {
       '{p}:callers',
       '{p}:health',
       '{p}:model:m',
-      '{p}:models',
+      '{p}:report',
       '{p}:requests',
     ]);
     for (const key of keys) expect(await redis.pttl(prefix + key)).toBeGreaterThan(0);
@@ -382,7 +385,7 @@ describe('a pool store in Redis', () => {
     const redis = new Redis(redisUrl);
     onTestFinished(() => redis.disconnect());
     await redis.set(`${prefix}{p}:account:p/a:health`, '{"cooldowns": [', 'PX', 60_000);
-    await redis.hset(`${prefix}{p}:models`, { reachable: 'perhaps', models: '[' });
+    await redis.set(`${prefix}{p}:report`, '{"reachable": "perhaps"}', 'PX', 60_000);
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.health).toEqual(healthy);
     expect(await store.readModelReports(['p'])).toEqual([]);
     const health = limitedUntil(Date.now() + 60_000);

@@ -5,7 +5,7 @@ import { startRedis, type TestServer } from '@gateway/testkit';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { sampleGateway } from '../src/__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../src/service.ts';
-import { openSharedPoolStore } from '../src/store/open-shared-pool-store.ts';
+import { openSharedPoolStore } from '../src/store/fallback-pool-store.ts';
 
 let redis: TestServer;
 beforeEach(async () => {

@@ -1,11 +1,14 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClassConfig, GatewayConfig, ModelTraits, PoolConfig, PoolFormat } from '@gateway/config';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
+import type { ModelTraitsSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Clock } from '@gateway/time';
 import { neededAt, type Removed } from '../accounts/account.ts';
 import type { PoolStore } from '../store/pool-store.ts';
-import type { ModelReport, ProviderModel } from './list-models.ts';
-import { type ListedModel, listModels, type PoolModels, splitSnapshotDate } from './list-models.ts';
+import type { ListedModel, ModelReport, ProviderModel } from './list-models.ts';
+import { listModels, splitSnapshotDate } from './list-models.ts';
 import { matchesAnyPattern } from './model-pattern.ts';
 
 /** One provider model that may answer a request. */
@@ -19,17 +22,16 @@ export interface Candidate {
 
 /** What model ids mean now. Answers from memory; reports of other replicas come in by `refresh`. */
 export class Catalog {
-  #pools: readonly PoolConfig[] = [];
-  #removedPools: readonly Removed<PoolConfig>[] = [];
+  #gateway: GatewayConfig;
   #poolsWithAccounts: readonly PoolConfig[] = [];
-  #classes: readonly ClassConfig[] = [];
-  #refreshMs = 0;
+  #removedPools: readonly Removed<PoolConfig>[] = [];
   readonly #store: PoolStore;
   readonly #clock: Clock;
   readonly #reports = new Map<string, KnownReport>();
   readonly #changes = new EventEmitter().setMaxListeners(0);
 
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
+    this.#gateway = gateway;
     this.#store = store;
     this.#clock = clock;
     this.configure(gateway);
@@ -38,29 +40,27 @@ export class Catalog {
   /** Goes over to another configuration. `removedPools` are those that leases may still be out for. */
   configure(gateway: GatewayConfig, removedPools: readonly Removed<PoolConfig>[] = []): void {
     const used = new Set(gateway.accounts.map(({ pool }) => pool));
-    this.#pools = gateway.pools;
-    this.#removedPools = removedPools;
     this.#poolsWithAccounts = gateway.pools.filter(({ name }) => used.has(name));
-    this.#classes = gateway.classes;
-    const names = new Set(this.pools.map(({ name }) => name));
+    this.#removedPools = removedPools;
+    const names = new Set([...gateway.pools, ...removedPools.map(({ value }) => value)].map(({ name }) => name));
     for (const [pool, report] of this.#reports) {
       if (names.has(pool)) this.#reports.set(pool, withRefresh(report, this.#refreshMs));
       else this.#reports.delete(pool);
     }
-    this.#refreshMs = gateway.settings.modelListRefreshMs;
+    this.#gateway = gateway;
     this.#changes.emit('change');
   }
 
   /** All configured pools, and those that were removed a while ago: requests that began with them still need their address. */
   get pools(): readonly PoolConfig[] {
     const removed = neededAt(this.#removedPools, this.#clock.nowMs());
-    return [...this.#pools, ...removed.map(({ value }) => value)];
+    return [...this.#gateway.pools, ...removed.map(({ value }) => value)];
   }
 
   /** The candidates of a model id, in order of preference. `formats` is what the endpoint can speak; empty: any. */
   resolve(model: string, formats: ReadonlySet<PoolFormat>): readonly Candidate[] {
     const pools = this.#poolsWithAccounts.filter(({ format }) => formats.size === 0 || formats.has(format));
-    const modelClass = this.#classes.find(({ id }) => id === model);
+    const modelClass = this.#gateway.classes.find(({ id }) => id === model);
     if (modelClass === undefined) {
       const pool = this.#poolOf(model, pools);
       return pool === undefined ? [] : [{ pool, model, defaultEffort: '' }];
@@ -72,10 +72,12 @@ export class Catalog {
   }
 
   listing(): readonly ListedModel[] {
-    return listModels(
-      this.#classes,
-      this.#poolsWithAccounts.map((pool) => this.#modelsOf(pool)),
-    );
+    const pools = this.#poolsWithAccounts.map((pool) => ({
+      pool,
+      reachable: this.#isCurrent(pool.name),
+      models: this.#reports.get(pool.name)?.models ?? [],
+    }));
+    return listModels(this.#gateway.classes, pools);
   }
 
   /** When a pool's models were last reported on, in epoch milliseconds. Undefined: never. */
@@ -113,6 +115,10 @@ export class Catalog {
     }
   }
 
+  get #refreshMs(): number {
+    return this.#gateway.settings.modelListRefreshMs;
+  }
+
   /** A report that could not read the list keeps the list that we know. */
   #take(report: ModelReport): void {
     const known = this.#reports.get(report.pool);
@@ -125,21 +131,18 @@ export class Catalog {
 
   /** A current list is believed first, then the configuration, then what we knew or may guess of pools whose list is not current. */
   #poolOf(model: string, pools: readonly PoolConfig[]): PoolConfig | undefined {
-    const isUsed = (pool: PoolConfig) =>
-      this.#classes.some(({ candidates }) =>
-        candidates.some((candidate) => candidate.pool === pool.name && candidate.model === model),
+    const lists = ({ name }: PoolConfig) => this.#reports.get(name)?.ids.has(model);
+    const isUsed = ({ name }: PoolConfig) =>
+      this.#gateway.classes.some(({ candidates }) =>
+        candidates.some((candidate) => candidate.pool === name && candidate.model === model),
       );
     const outOfDate = pools.filter(({ name }) => !this.#isCurrent(name));
     return (
-      pools.find(({ name }) => this.#isCurrent(name) && this.#reports.get(name)?.ids.has(model)) ??
+      pools.find((pool) => lists(pool) && !outOfDate.includes(pool)) ??
       pools.find(isUsed) ??
-      outOfDate.find(({ name }) => this.#reports.get(name)?.ids.has(model)) ??
+      outOfDate.find(lists) ??
       outOfDate.find(({ modelPatterns }) => matchesAnyPattern(model, modelPatterns))
     );
-  }
-
-  #modelsOf(pool: PoolConfig): PoolModels {
-    return { pool, reachable: this.#isCurrent(pool.name), models: this.#reports.get(pool.name)?.models ?? [] };
   }
 
   /**
@@ -164,9 +167,30 @@ function withRefresh(report: KnownReport, refreshMs: number): KnownReport {
 }
 
 /** What the configuration says of a pool's model: of several patterns that fit, the first one counts. */
-export function traitsOfModel({ modelTraits }: PoolConfig, model: string): ModelTraits | undefined {
-  return modelTraits.find(({ pattern }) => matchesAnyPattern(model, [pattern]))?.traits;
+export function traitsOfModel(
+  { modelTraits }: PoolConfig,
+  model: string,
+): MessageInitShape<typeof ModelTraitsSchema> | undefined {
+  const traits = modelTraits.find(({ pattern }) => matchesAnyPattern(model, [pattern]))?.traits;
+  if (traits === undefined) return undefined;
+  const { efforts, thinking, leastThinking, ...others } = traits;
+  return {
+    ...others,
+    efforts: efforts && { levels: [...efforts] },
+    thinking: thinking && thinkingModes[thinking],
+    leastThinking: leastThinking && leastThinkings[leastThinking],
+  };
 }
+
+const thinkingModes = { none: ThinkingMode.NONE, budget: ThinkingMode.BUDGET, adaptive: ThinkingMode.ADAPTIVE };
+
+const leastThinkings = {
+  disabled: LeastThinking.DISABLED,
+  between_tools: LeastThinking.BETWEEN_TOOLS,
+  low_effort: LeastThinking.LOW_EFFORT,
+};
+
+export const providerFormats = { responses: ProviderFormat.RESPONSES, messages: ProviderFormat.MESSAGES };
 
 /** Keeps a catalog up to date with what other replicas were sent, until the signal is aborted. */
 export async function followReports(

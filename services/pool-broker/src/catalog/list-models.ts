@@ -1,23 +1,27 @@
 import type { ClassConfig, PoolConfig, PoolFormat } from '@gateway/config';
+import { z } from 'zod';
 
-/** A model as its provider lists it. */
-export interface ProviderModel {
-  readonly id: string;
+const providerModelSchema = z.object({
+  id: z.string(),
   /** Empty when the provider has no name for it. */
-  readonly displayName: string;
-}
+  displayName: z.string(),
+});
 
 /** The last report on a pool's model list. */
-export interface ModelReport {
-  readonly pool: string;
-  readonly reportedAtMs: number;
+export const modelReportSchema = z.object({
+  pool: z.string(),
+  reportedAtMs: z.number(),
   /** False: the list could not be read at that time. */
-  readonly reachable: boolean;
+  reachable: z.boolean(),
   /** How often reports were to come when it came, or since then if that was longer. Undefined: not known. */
-  readonly refreshMs?: number | undefined;
+  refreshMs: z.number().optional(),
   /** The last list that could be read. Undefined: none ever. */
-  readonly models: readonly ProviderModel[] | undefined;
-}
+  models: z.array(providerModelSchema).readonly().optional(),
+});
+
+export type ModelReport = Readonly<z.infer<typeof modelReportSchema>>;
+/** A model as its provider lists it. */
+export type ProviderModel = Readonly<z.infer<typeof providerModelSchema>>;
 
 /** A pool with what is known of its models now. */
 export interface PoolModels {
@@ -45,47 +49,31 @@ export function listModels(classes: readonly ClassConfig[], pools: readonly Pool
   const offered = classes.filter(({ candidates }) =>
     candidates.some((candidate) => pools.some(({ pool }) => pool.name === candidate.pool)),
   );
-  const direct = withoutRepeats([
-    ...ofFormat(pools, 'responses').flatMap((pool) => owned(pool, responsesModels(pool, classes))),
-    ...ofFormat(pools, 'messages').flatMap((pool) => owned(pool, pool.reachable ? pool.models : [])),
-  ]);
+  const direct = [...ownedModels('responses', classes, pools), ...ownedModels('messages', classes, pools)];
+  const seen = new Set<string>();
+  const once = direct.filter(({ id }) => !seen.has(id) && seen.add(id));
   const names = readableNames(
-    direct,
+    once,
     offered.map(({ name }) => name),
   );
   return [
     ...offered.map(({ id, name }) => ({ id, ownedBy: 'gateway', name })),
-    ...direct.map(({ id, ownedBy }, index) => ({ id, ownedBy, name: names[index] ?? id })),
+    ...once.map(({ id, ownedBy }, index) => ({ id, ownedBy, name: names[index] ?? id })),
   ];
 }
 
-interface OwnedModel extends ProviderModel {
-  readonly ownedBy: string;
+function ownedModels(format: PoolFormat, classes: readonly ClassConfig[], pools: readonly PoolModels[]) {
+  return pools
+    .filter(({ pool }) => pool.format === format)
+    .flatMap((each) => offeredBy(each, classes).map((model) => ({ ...model, ownedBy: each.pool.ownedBy })));
 }
 
-function ofFormat(pools: readonly PoolModels[], format: PoolFormat): readonly PoolModels[] {
-  return pools.filter(({ pool }) => pool.format === format);
-}
-
-function owned({ pool }: PoolModels, models: readonly ProviderModel[]): readonly OwnedModel[] {
-  return models.map((model) => ({ ...model, ownedBy: pool.ownedBy }));
-}
-
-/** While the list can't be read, only what the classes use is sure to be there. */
-function responsesModels(
-  { pool, reachable, models }: PoolModels,
-  classes: readonly ClassConfig[],
-): readonly ProviderModel[] {
+/** While the list can't be read, only what the classes use of a Responses pool is sure to be there. */
+function offeredBy({ pool, reachable, models }: PoolModels, classes: readonly ClassConfig[]): readonly ProviderModel[] {
   if (reachable) return models;
-  return classes
-    .flatMap(({ candidates }) => candidates)
-    .filter((candidate) => candidate.pool === pool.name)
-    .map(({ model }) => models.find(({ id }) => id === model) ?? { id: model, displayName: '' });
-}
-
-function withoutRepeats(models: readonly OwnedModel[]): readonly OwnedModel[] {
-  const seen = new Set<string>();
-  return models.filter(({ id }) => !seen.has(id) && seen.add(id));
+  if (pool.format !== 'responses') return [];
+  const used = classes.flatMap(({ candidates }) => candidates).filter((candidate) => candidate.pool === pool.name);
+  return used.map(({ model }) => models.find(({ id }) => id === model) ?? { id: model, displayName: '' });
 }
 
 /**
@@ -96,11 +84,10 @@ function withoutRepeats(models: readonly OwnedModel[]): readonly OwnedModel[] {
  */
 export function readableNames(models: readonly ProviderModel[], taken: readonly string[] = []): string[] {
   const names = models.map(nameWithoutDate);
-  const uses = new Map<string, number>();
-  for (const name of [...taken, ...names]) uses.set(name, (uses.get(name) ?? 0) + 1);
+  const uses = Map.groupBy([...taken, ...names], (name) => name);
   return names.map((name, index) => {
     const { date } = splitSnapshotDate(models[index]?.id ?? '');
-    return date !== undefined && (uses.get(name) ?? 0) > 1 ? `${name} (${date})` : name;
+    return date !== undefined && (uses.get(name)?.length ?? 0) > 1 ? `${name} (${date})` : name;
   });
 }
 

@@ -2,7 +2,7 @@ import type { AccountConfig, GatewayConfig, PoolConfig, PoolSettings } from '@ga
 import type { Clock } from '@gateway/time';
 import { Accounts, accountIdOf, neededAt, type Removed } from '../accounts/account.ts';
 import { Catalog } from '../catalog/catalog.ts';
-import { RetryBudget, type RetryBudgetRules } from '../selection/retry-budget.ts';
+import { RetryBudget, type RetryBudgetRules } from '../selection/acquire-lease.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 
 /** What is configured now. It is replaced as a whole; requests that run keep the lease they have. */

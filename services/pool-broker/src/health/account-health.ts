@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { holdsForModel } from '../accounts/attempt.ts';
 
-export const probeSchema = z.object({
+const probeSchema = z.object({
   leaseId: z.string(),
   /** When others need not wait for it any more, should its end not be reported. */
   expiresAtMs: z.number(),
 });
 
-const cooldownSchema = z.object({
+export const cooldownSchema = z.object({
   /** The models it is confined to: an id or, for a family, a pattern. Empty: the whole account. */
   model: z.string(),
   reason: z.enum(['rate_limited', 'unauthorized', 'overloaded', 'server_error', 'network_error', 'timeout']),
@@ -59,11 +59,10 @@ export type AccountHealth = Readonly<z.infer<typeof accountHealthSchema>>;
 export type AccountProblem = Readonly<z.infer<typeof problemSchema>>;
 /** Time during which an account, or some models of it, takes no requests. At most one for each scope and cause. */
 export type Cooldown = Readonly<z.infer<typeof cooldownSchema>>;
-export type Probe = Readonly<z.infer<typeof probeSchema>>;
 export type SeenWindow = Readonly<z.infer<typeof windowSchema>>;
 
 /** Why an account cools down: kept apart, so that being refused does not hide behind a longer limit. */
-export type CooldownCause = 'limit' | 'refusal' | 'errors';
+export type CooldownCause = 'limit' | 'refusal' | 'errors' | 'provider';
 
 export const healthy: AccountHealth = Object.freeze({
   cooldowns: Object.freeze([]),
@@ -73,11 +72,19 @@ export const healthy: AccountHealth = Object.freeze({
 });
 
 export function causeOf({ reason }: Pick<Cooldown, 'reason'>): CooldownCause {
-  if (reason === 'rate_limited') return 'limit';
-  return reason === 'unauthorized' ? 'refusal' : 'errors';
+  return causes[reason];
 }
 
-export function concernsModel(cooldown: Cooldown, model: string): boolean {
+const causes: Readonly<Record<Cooldown['reason'], CooldownCause>> = {
+  rate_limited: 'limit',
+  unauthorized: 'refusal',
+  server_error: 'errors',
+  timeout: 'errors',
+  overloaded: 'provider',
+  network_error: 'provider',
+};
+
+export function concernsModel(cooldown: Pick<Cooldown, 'model'>, model: string): boolean {
   return holdsForModel(cooldown.model, model);
 }
 
@@ -91,9 +98,10 @@ export function isHalfOpen(cooldown: Cooldown, nowMs: number): boolean {
   return !cooldown.givenByProvider && !isRunning(cooldown, nowMs) && nowMs < forgottenAtMs(cooldown);
 }
 
-/** True when the probe of a limit has not failed in time. A limit is answered at once, so that it is as good as over. */
+/** True when a probe has not failed in time. Limits and a provider's faults are answered at once, so that they are as good as over. */
 export function hasPassedProbe(cooldown: Cooldown, nowMs: number): boolean {
-  return causeOf(cooldown) === 'limit' && cooldown.probe !== undefined && nowMs >= cooldown.probe.expiresAtMs;
+  const isAnsweredAtOnce = causeOf(cooldown) === 'limit' || causeOf(cooldown) === 'provider';
+  return isAnsweredAtOnce && cooldown.probe !== undefined && nowMs >= cooldown.probe.expiresAtMs;
 }
 
 /** When a problem that no person has solved is forgotten: one request finds out then whether it is still there. */
@@ -101,16 +109,28 @@ export function forgottenProblemAtMs({ sinceMs }: AccountProblem): number {
   return sinceMs + 30 * 86_400_000;
 }
 
-/** When a cooldown means nothing any more: at its end if the provider named it, else an hour after it. */
-export function forgottenAtMs({ untilMs, givenByProvider }: Cooldown): number {
-  return givenByProvider ? untilMs : untilMs + 3_600_000;
+/** When nothing of a health means anything any more. */
+export function healthForgottenAtMs({ windows, cooldowns, errorsAtMs, problem }: AccountHealth): number {
+  return Math.max(
+    errorsAtMs + hourMs,
+    ...cooldowns.map(forgottenAtMs),
+    ...windows.map(({ resetsAtMs, seenAtMs }) => resetsAtMs ?? seenAtMs + hourMs),
+    problem === undefined ? 0 : forgottenProblemAtMs(problem),
+  );
+}
+
+const hourMs = 3_600_000;
+
+/** When a cooldown means nothing any more: at its end if the provider named it, else a while after it. */
+export function forgottenAtMs(cooldown: Cooldown): number {
+  if (cooldown.givenByProvider) return cooldown.untilMs;
+  return cooldown.untilMs + (causeOf(cooldown) === 'provider' ? 300_000 : hourMs);
 }
 
 /** The health without all that its account was refused with. The same value when there was nothing. */
 export function withoutRefusals(health: AccountHealth): AccountHealth {
-  const cooldowns = health.cooldowns.filter((cooldown: Cooldown) => causeOf(cooldown) !== 'refusal');
-  if (cooldowns.length === health.cooldowns.length && health.problem === undefined) return health;
-  return { ...health, cooldowns, problem: undefined };
+  const rest = changeCooldowns(health, (cooldown) => (causeOf(cooldown) === 'refusal' ? undefined : cooldown));
+  return rest.problem === undefined ? rest : { ...rest, problem: undefined };
 }
 
 /**
@@ -121,40 +141,41 @@ export function afterRenewal(
   health: AccountHealth,
   { issuedAtMs, nowMs }: { readonly issuedAtMs: number; readonly nowMs: number },
 ): AccountHealth {
-  const isOver = (cooldown: Cooldown) =>
-    causeOf(cooldown) === 'refusal' && cooldown.sinceMs <= issuedAtMs && cooldown.untilMs > nowMs;
-  if (!health.cooldowns.some(isOver)) return health;
-  const cooldowns = health.cooldowns.map((cooldown) => (isOver(cooldown) ? { ...cooldown, untilMs: nowMs } : cooldown));
-  return { ...health, cooldowns };
+  return changeCooldowns(health, (cooldown) => {
+    const isEnding = causeOf(cooldown) === 'refusal' && cooldown.sinceMs <= issuedAtMs && cooldown.untilMs > nowMs;
+    return isEnding ? { ...cooldown, untilMs: nowMs } : cooldown;
+  });
+}
+
+/** Undefined takes a cooldown away. The same health when none has changed. */
+export function changeCooldowns(
+  health: AccountHealth,
+  change: (cooldown: Cooldown) => Cooldown | undefined,
+): AccountHealth {
+  const cooldowns = health.cooldowns.map(change);
+  if (cooldowns.every((cooldown, index) => cooldown === health.cooldowns[index])) return health;
+  return { ...health, cooldowns: cooldowns.filter((cooldown) => cooldown !== undefined) };
 }
 
 /** The sum of what two stores know of one account: of each scope and cause the cooldown that ends later, of each quota what was said last. */
 export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHealth {
   const cooldowns = mergeBy(
     [...one.cooldowns, ...other.cooldowns],
-    (cooldown: Cooldown) => `${causeOf(cooldown)} ${cooldown.model}`,
+    (cooldown) => `${causeOf(cooldown)} ${cooldown.model}`,
     (cooldown) => cooldown.untilMs,
   );
   const windows = mergeBy(
     [...one.windows, ...other.windows],
-    (window: SeenWindow) => `${window.name} ${window.models}`,
+    (window) => `${window.name} ${window.models}`,
     (window) => window.seenAtMs,
   );
-  const problem = latestProblem(one, other);
+  const problem = (one.problem?.sinceMs ?? 0) >= (other.problem?.sinceMs ?? 0) ? one.problem : other.problem;
   const { errorAverage, errorsAtMs } = one.errorsAtMs >= other.errorsAtMs ? one : other;
   return { cooldowns, windows, errorAverage, errorsAtMs, problem };
 }
 
-function latestProblem({ problem: one }: AccountHealth, { problem: other }: AccountHealth): AccountProblem | undefined {
-  return (one?.sinceMs ?? 0) >= (other?.sinceMs ?? 0) ? one : other;
-}
-
 /** Of each kind the item that is worth most; the first of equals. */
 function mergeBy<T>(items: readonly T[], kindOf: (item: T) => string, worthOf: (item: T) => number): readonly T[] {
-  const merged = new Map<string, T>();
-  for (const item of items) {
-    const kept = merged.get(kindOf(item));
-    if (kept === undefined || worthOf(item) > worthOf(kept)) merged.set(kindOf(item), item);
-  }
-  return [...merged.values()];
+  const better = (one: T, other: T) => (worthOf(other) > worthOf(one) ? other : one);
+  return [...Map.groupBy(items, kindOf).values()].map((group) => group.reduce(better));
 }

@@ -4,8 +4,8 @@ import { sampleSettings as settings } from '../__fixtures__/sample-gateway.ts';
 import type { AttemptOutcome, AttemptResult } from '../accounts/attempt.ts';
 import { type AccountHealth, healthy, mergeHealth } from './account-health.ts';
 import { applyOutcome } from './apply-outcome.ts';
-import { availabilityOf } from './availability.ts';
 import { startProbe } from './cooldown.ts';
+import { availabilityOf } from './eligibility.ts';
 
 const startMs = 1_000_000;
 const rules = { settings: { ...settings, cooldownJitter: 0 }, random: () => 0.5 };

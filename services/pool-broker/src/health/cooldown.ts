@@ -1,15 +1,7 @@
 import type { PoolSettings } from '@gateway/config';
-import type { FailureResult } from '../accounts/attempt.ts';
-import {
-  type AccountHealth,
-  type Cooldown,
-  causeOf,
-  concernsModel,
-  forgottenAtMs,
-  isHalfOpen,
-  isRunning,
-} from './account-health.ts';
-import { availabilityOf } from './availability.ts';
+import type { AccountHealth, Cooldown } from './account-health.ts';
+import { causeOf, changeCooldowns, concernsModel, forgottenAtMs, isHalfOpen, isRunning } from './account-health.ts';
+import { availabilityOf } from './eligibility.ts';
 
 export interface HealthRules {
   readonly settings: PoolSettings;
@@ -17,27 +9,25 @@ export interface HealthRules {
   readonly random: () => number;
 }
 
-interface Guess {
-  /** See `Cooldown.model`. */
-  readonly scope: string;
-  readonly reason: FailureResult;
+interface Guess extends CooldownKind {
   readonly firstMs: number;
   readonly maxMs: number;
 }
 
+type CooldownKind = Pick<Cooldown, 'model' | 'reason'>;
+
 /** A cooldown of a duration that we make up: it doubles while it proves too short, and is stretched at random. */
 export function withGuess(
   health: AccountHealth,
-  guess: Guess,
+  { model, reason, firstMs, maxMs }: Guess,
   { leasedAtMs, nowMs }: { readonly leasedAtMs: number | undefined; readonly nowMs: number },
   rules: HealthRules,
 ): AccountHealth {
-  const { scope: model, reason } = guess;
   const previous = health.cooldowns.find((cooldown) => isSameKind(cooldown, { model, reason }));
   // Requests that were under way together fail together: that is one event, not many.
   if (previous !== undefined && isRunning(previous, nowMs) && (leasedAtMs ?? nowMs) <= previous.sinceMs) return health;
   const repeats = previous === undefined || nowMs >= forgottenAtMs(previous) ? 1 : previous.repeats + 1;
-  const untilMs = nowMs + guessedMs(repeats, guess, rules);
+  const untilMs = nowMs + guessedMs(repeats, { firstMs, maxMs }, rules);
   return withCooldown(health, { model, reason, sinceMs: nowMs, untilMs, givenByProvider: false, repeats }, rules);
 }
 
@@ -48,12 +38,6 @@ export function guessedMs(
   rules: HealthRules,
 ): number {
   return stretchedMs(Math.min(firstMs * 2 ** Math.min(repeats - 1, 30), Math.max(firstMs, maxMs)), rules);
-}
-
-/** When a cooldown that begins or was probed now may be probed ahead of its end. */
-function earlyProbeFromMs({ givenByProvider }: Cooldown, nowMs: number, rules: HealthRules): number {
-  const { earlyProbeIntervalMs, lastResortProbeIntervalMs } = rules.settings;
-  return nowMs + stretchedMs(givenByProvider ? earlyProbeIntervalMs : lastResortProbeIntervalMs, rules);
 }
 
 function stretchedMs(durationMs: number, { settings, random }: HealthRules): number {
@@ -68,8 +52,7 @@ export function withCooldown(health: AccountHealth, cooldown: Cooldown, rules: H
   const { sinceMs: nowMs } = cooldown;
   const previous = health.cooldowns.find((other) => isSameKind(other, cooldown));
   if (previous !== undefined && isRunning(previous, nowMs) && outlasts(previous, cooldown)) {
-    const confirmed = { ...previous, sinceMs: nowMs };
-    return { ...health, cooldowns: health.cooldowns.map((other) => (other === previous ? confirmed : other)) };
+    return changeCooldowns(health, (other) => (other === previous ? { ...previous, sinceMs: nowMs } : other));
   }
   const others = health.cooldowns.filter((other) => other !== previous && nowMs < forgottenAtMs(other));
   const probeFromMs = earlyProbeFromMs(cooldown, nowMs, rules);
@@ -85,9 +68,7 @@ function isSameKind(one: CooldownKind, other: CooldownKind): boolean {
   return one.model === other.model && causeOf(one) === causeOf(other);
 }
 
-type CooldownKind = Pick<Cooldown, 'model' | 'reason'>;
-
-interface ProbeRequest {
+export interface ProbeRequest {
   readonly leaseId: string;
   readonly model: string;
   readonly nowMs: number;
@@ -102,30 +83,34 @@ export function startProbe(
   const availability = availabilityOf(health, request.model, request.nowMs);
   const isEarly = availability.kind === 'cooling' && availability.early !== 'not_yet';
   if (availability.kind !== 'probe_due' && !isEarly) return undefined;
-  const cooldowns = health.cooldowns.map((cooldown) =>
+  return changeCooldowns(health, (cooldown) =>
     concernsModel(cooldown, request.model) ? withProbe(cooldown, request, rules) : cooldown,
   );
-  return { ...health, cooldowns };
-}
-
-/** Gives the right back, for the next request to probe. The same value when the lease had none. */
-export function endProbe(health: AccountHealth, leaseId: string): AccountHealth {
-  if (!health.cooldowns.some((cooldown) => isProbedBy(cooldown, leaseId))) return health;
-  const cooldowns = health.cooldowns.map((cooldown) =>
-    isProbedBy(cooldown, leaseId) ? { ...cooldown, probe: undefined } : cooldown,
-  );
-  return { ...health, cooldowns };
-}
-
-export function isProbedBy({ probe }: Cooldown, leaseId: string): boolean {
-  return probe?.leaseId === leaseId;
 }
 
 /** Whether an early probe succeeds or not, the next one waits as long: the provider is not to be asked again and again. */
-function withProbe(cooldown: Cooldown, { leaseId, nowMs }: ProbeRequest, rules: HealthRules): Cooldown {
+export function withProbe(cooldown: Cooldown, { leaseId, nowMs }: ProbeRequest, rules: HealthRules): Cooldown {
   if (!isRunning(cooldown, nowMs) && !isHalfOpen(cooldown, nowMs)) return cooldown;
-  const { probeTimeoutMs, limitProbeQuietMs } = rules.settings;
-  const waitMs = causeOf(cooldown) === 'limit' ? Math.min(limitProbeQuietMs, probeTimeoutMs) : probeTimeoutMs;
+  const { probeTimeoutMs, limitProbeQuietMs, poolProbeQuietMs } = rules.settings;
+  const waits = { limit: Math.min(limitProbeQuietMs, probeTimeoutMs), provider: poolProbeQuietMs };
+  const waitMs = { refusal: probeTimeoutMs, errors: probeTimeoutMs, ...waits }[causeOf(cooldown)];
   const probed = { ...cooldown, probe: { leaseId, expiresAtMs: nowMs + waitMs } };
   return isRunning(cooldown, nowMs) ? { ...probed, probeFromMs: earlyProbeFromMs(cooldown, nowMs, rules) } : probed;
+}
+
+/** When a cooldown that begins or was probed now may be probed ahead of its end. */
+function earlyProbeFromMs({ givenByProvider }: Cooldown, nowMs: number, rules: HealthRules): number {
+  const { earlyProbeIntervalMs, lastResortProbeIntervalMs } = rules.settings;
+  return nowMs + stretchedMs(givenByProvider ? earlyProbeIntervalMs : lastResortProbeIntervalMs, rules);
+}
+
+/** Gives the right back, for the next request to probe. The same value when the lease had none. */
+export function endProbe(health: AccountHealth, lease: Pick<ProbeRequest, 'leaseId'>): AccountHealth {
+  return changeCooldowns(health, (cooldown) =>
+    isProbedBy(cooldown, lease) ? { ...cooldown, probe: undefined } : cooldown,
+  );
+}
+
+export function isProbedBy({ probe }: Cooldown, { leaseId }: Pick<ProbeRequest, 'leaseId'>): boolean {
+  return probe?.leaseId === leaseId;
 }

@@ -4,8 +4,8 @@ import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import type { AttemptOutcome, QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, healthy } from './account-health.ts';
 import { applyOutcome, type EndedAttempt } from './apply-outcome.ts';
-import { availabilityOf } from './availability.ts';
 import { startProbe } from './cooldown.ts';
+import { availabilityOf } from './eligibility.ts';
 
 const startMs = 1_000_000;
 const settings = { ...sampleSettings, cooldownJitter: 0 };

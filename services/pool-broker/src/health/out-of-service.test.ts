@@ -5,7 +5,7 @@ import { toAccount } from '../accounts/account.ts';
 import type { ProblemKind } from '../accounts/attempt.ts';
 import { type AccountHealth, afterRenewal, healthy, mergeHealth, withoutRefusals } from './account-health.ts';
 import { applyOutcome } from './apply-outcome.ts';
-import { asInService, availabilityOf } from './availability.ts';
+import { asInService, availabilityOf } from './eligibility.ts';
 
 const startMs = 1_000_000;
 const account = toAccount(sampleAccount('responses', 'a'));

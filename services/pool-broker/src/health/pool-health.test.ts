@@ -2,14 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
-import {
-  applyToPool,
-  noIncidents,
-  type PoolAttempt,
-  type PoolHealth,
-  poolAvailabilityOf,
-  startPoolProbe,
-} from './pool-health.ts';
+import { poolAvailabilityOf } from './eligibility.ts';
+import { applyToPool, noIncidents, type PoolAttempt, type PoolHealth, startPoolProbe } from './pool-health.ts';
 
 const startMs = 1_000_000;
 const settings = { ...sampleSettings, cooldownJitter: 0 };
@@ -45,48 +39,48 @@ function failing(result: AttemptResult, forMs: number, rest: Partial<Happening> 
 }
 
 const stateAt = (health: PoolHealth, nowMs: number, model = 'm') => poolAvailabilityOf(health, model, nowMs).kind;
+const pausedUntil = (health: PoolHealth, nowMs: number) => {
+  const state = poolAvailabilityOf(health, 'm', nowMs);
+  return state.kind === 'cooling' ? state.cooldown.untilMs : undefined;
+};
 
 describe('an overloaded provider', () => {
   it('pauses the pool shortly when every account has met it for a short time', () => {
-    expect(stateAt(failing('overloaded', confirmMs - 100), startMs + confirmMs)).toBe('open');
+    expect(stateAt(failing('overloaded', confirmMs - 100), startMs + confirmMs)).toBe('available');
     const health = failing('overloaded', confirmMs);
-    expect(poolAvailabilityOf(health, 'm', startMs + confirmMs)).toEqual({
-      kind: 'paused',
-      cause: 'overloaded',
-      untilMs: startMs + confirmMs + settings.poolPauseMs,
-    });
+    expect(pausedUntil(health, startMs + confirmMs)).toBe(startMs + confirmMs + settings.poolPauseMs);
   });
 
   it('does not for another model, and not while requests get through', () => {
     const nowMs = startMs + confirmMs;
-    expect(stateAt(failing('overloaded', confirmMs), nowMs, 'other')).toBe('open');
+    expect(stateAt(failing('overloaded', confirmMs), nowMs, 'other')).toBe('available');
     const underWay = failing('overloaded', confirmMs, { oldestUnderWayMs: startMs });
-    expect(stateAt(underWay, nowMs)).toBe('open');
+    expect(stateAt(underWay, nowMs)).toBe('available');
     const served = after(failing('overloaded', confirmMs - 100), 'succeeded', { nowMs, leasedAtMs: nowMs - 50 });
-    expect(stateAt(after(served, 'overloaded', { nowMs: nowMs + 1 }), nowMs + 1)).toBe('open');
+    expect(stateAt(after(served, 'overloaded', { nowMs: nowMs + 1 }), nowMs + 1)).toBe('available');
   });
 
   it('does not for what may be bad luck: few failures, or few accounts unless it is very often', () => {
     const nowMs = startMs + confirmMs;
     let rare = noIncidents;
     for (let n = 0; n < 7; n++) rare = after(rare, 'overloaded', { nowMs: startMs + n * 900, accountId: `p/${n}` });
-    expect(stateAt(rare, startMs + 6_300)).toBe('open');
+    expect(stateAt(rare, startMs + 6_300)).toBe('available');
     const oneOfThree = { accountsMet: 1, accounts: 3 };
-    expect(stateAt(failing('overloaded', confirmMs, oneOfThree), nowMs)).toBe('open');
-    expect(stateAt(failing('overloaded', confirmMs + 100, oneOfThree), nowMs + 100)).toBe('paused');
+    expect(stateAt(failing('overloaded', confirmMs, oneOfThree), nowMs)).toBe('available');
+    expect(stateAt(failing('overloaded', confirmMs + 100, oneOfThree), nowMs + 100)).toBe('cooling');
   });
 
   it('is taken for a new one after a while without failures', () => {
     const health = failing('overloaded', confirmMs - 100);
     const laterMs = startMs + confirmMs + settings.poolTroubleWindowMs;
-    expect(stateAt(after(health, 'overloaded', { nowMs: laterMs }), laterMs)).toBe('open');
+    expect(stateAt(after(health, 'overloaded', { nowMs: laterMs }), laterMs)).toBe('available');
   });
 
   it('pauses as long as it asks for, within bounds', () => {
     const pausedFor = (retryInMs: number) => {
       const retryAtMs = startMs + confirmMs + retryInMs;
-      const state = poolAvailabilityOf(failing('overloaded', confirmMs, { retryAtMs }), 'm', startMs + confirmMs);
-      return state.kind === 'paused' ? state.untilMs - startMs - confirmMs : 0;
+      const nowMs = startMs + confirmMs;
+      return (pausedUntil(failing('overloaded', confirmMs, { retryAtMs }), nowMs) ?? nowMs) - nowMs;
     };
     expect(pausedFor(100)).toBe(settings.poolPauseMs);
     expect(pausedFor(7_000)).toBe(7_000);
@@ -95,7 +89,7 @@ describe('an overloaded provider', () => {
 
   const overMs = startMs + confirmMs + settings.poolPauseMs;
   const probing = (health: PoolHealth, nowMs: number) =>
-    startPoolProbe(health, 'm', { leaseId: 'probe', expiresAtMs: nowMs + settings.poolProbeQuietMs }, nowMs);
+    startPoolProbe(health, { leaseId: 'probe', model: 'm', nowMs }, rules);
 
   it('is found out about by one request after the pause', () => {
     const health = failing('overloaded', confirmMs);
@@ -106,9 +100,9 @@ describe('an overloaded provider', () => {
     const ended = (result: AttemptResult) =>
       stateAt(after(probed, result, { nowMs: overMs + 100, leasedAtMs: overMs, leaseId: 'probe' }), overMs + 100);
     expect(['succeeded', 'overloaded', 'cancelled', 'timeout'].map((result) => ended(result as AttemptResult))).toEqual(
-      ['open', 'paused', 'probe_due', 'probe_due'],
+      ['available', 'cooling', 'probe_due', 'probe_due'],
     );
-    expect(stateAt(probed, overMs + settings.poolProbeQuietMs)).toBe('open');
+    expect(stateAt(probed, overMs + settings.poolProbeQuietMs)).toBe('available');
   });
 
   it('pauses twice as long each time, up to half a minute', () => {
@@ -117,8 +111,7 @@ describe('an overloaded provider', () => {
     const pauses = Array.from({ length: 6 }, () => {
       health = probing(health, nowMs) ?? expect.fail('no probe is due');
       health = after(health, 'overloaded', { nowMs, leasedAtMs: nowMs, leaseId: 'probe' });
-      const state = poolAvailabilityOf(health, 'm', nowMs);
-      const pauseMs = state.kind === 'paused' ? state.untilMs - nowMs : 0;
+      const pauseMs = (pausedUntil(health, nowMs) ?? nowMs) - nowMs;
       nowMs += pauseMs;
       return pauseMs / 1_000;
     });
@@ -128,19 +121,19 @@ describe('an overloaded provider', () => {
   it('is one event for requests that were under way together', () => {
     const health = failing('overloaded', confirmMs);
     const late = after(health, 'overloaded', { nowMs: overMs - 1, leasedAtMs: startMs });
-    expect(poolAvailabilityOf(late, 'm', overMs - 1)).toMatchObject({ kind: 'paused', untilMs: overMs });
+    expect(pausedUntil(late, overMs - 1)).toBe(overMs);
   });
 });
 
 describe('a network that is down', () => {
   it('pauses the pool for every model, once it has lasted, and any answer ends it', () => {
-    expect(stateAt(failing('network_error', 2_000), startMs + 2_000)).toBe('open');
+    expect(stateAt(failing('network_error', 2_000), startMs + 2_000)).toBe('available');
     const nowMs = startMs + settings.networkConfirmMs;
     const health = failing('network_error', settings.networkConfirmMs);
-    expect(['m', 'other'].map((model) => stateAt(health, nowMs, model))).toEqual(['paused', 'paused']);
+    expect(['m', 'other'].map((model) => stateAt(health, nowMs, model))).toEqual(['cooling', 'cooling']);
     for (const result of ['succeeded', 'rate_limited', 'unauthorized', 'rejected', 'server_error'] as const) {
-      expect(stateAt(after(health, result, { nowMs: nowMs + 9, leasedAtMs: nowMs + 1 }), nowMs + 9)).toBe('open');
-      expect(stateAt(after(health, result, { nowMs: nowMs + 9, leasedAtMs: nowMs - 1 }), nowMs + 9)).toBe('paused');
+      expect(stateAt(after(health, result, { nowMs: nowMs + 9, leasedAtMs: nowMs + 1 }), nowMs + 9)).toBe('available');
+      expect(stateAt(after(health, result, { nowMs: nowMs + 9, leasedAtMs: nowMs - 1 }), nowMs + 9)).toBe('cooling');
     }
   });
 });
@@ -164,7 +157,8 @@ describe('any history of a pool', () => {
           const times = { nowMs, leasedAtMs: nowMs - ageMs, retryAtMs: nowMs + retryInMs };
           health = after(health, result, { ...times, model, accountId });
           const state = poolAvailabilityOf(health, model, nowMs);
-          if (state.kind === 'paused') expect(state.untilMs - nowMs).toBeLessThanOrEqual(settings.poolPauseMaxMs);
+          if (state.kind === 'cooling')
+            expect(state.cooldown.untilMs - nowMs).toBeLessThanOrEqual(settings.poolPauseMaxMs);
           if (result !== 'overloaded' && result !== 'network_error') expect(health.incidents.length).toBeLessThan(17);
         }
         expect(health.incidents.every(({ failures }) => failures.length <= 12)).toBe(true);

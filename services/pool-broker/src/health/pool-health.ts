@@ -1,17 +1,9 @@
 import { z } from 'zod';
 import { isFaultOfPool } from '../accounts/attempt.ts';
-import { type Probe, probeSchema } from './account-health.ts';
+import { concernsModel, cooldownSchema, forgottenAtMs, hasPassedProbe } from './account-health.ts';
 import type { EndedAttempt } from './apply-outcome.ts';
-import { guessedMs, type HealthRules } from './cooldown.ts';
-
-const pauseSchema = z.object({
-  sinceMs: z.number(),
-  untilMs: z.number(),
-  /** How many times in a row it had to be made. */
-  repeats: z.number(),
-  /** The one request that finds out whether it is over. */
-  probe: probeSchema.optional(),
-});
+import { guessedMs, type HealthRules, isProbedBy, type ProbeRequest, withProbe } from './cooldown.ts';
+import { poolAvailabilityOf } from './eligibility.ts';
 
 const incidentSchema = z.object({
   /** `overloaded`: the provider says that it is. `network_error`: there is no way to it. */
@@ -23,7 +15,7 @@ const incidentSchema = z.object({
   /** The last failures since then, oldest first. */
   failures: z.array(z.object({ accountId: z.string(), atMs: z.number() })).readonly(),
   /** The pool's pause. Undefined while too few accounts have met the incident. */
-  pause: pauseSchema.optional(),
+  pause: cooldownSchema.optional(),
 });
 
 /** At most one incident for each cause and model. */
@@ -33,29 +25,8 @@ export const poolHealthSchema = z.object({ incidents: z.array(incidentSchema).re
 export type PoolHealth = Readonly<z.infer<typeof poolHealthSchema>>;
 export type PoolIncident = Readonly<z.infer<typeof incidentSchema>>;
 export type IncidentCause = PoolIncident['cause'];
-type PoolPause = Readonly<z.infer<typeof pauseSchema>>;
 
 export const noIncidents: PoolHealth = Object.freeze({ incidents: Object.freeze([]) });
-
-/** Whether a pool may be asked for a model now. */
-export type PoolAvailability =
-  | { readonly kind: 'open' }
-  | { readonly kind: 'paused'; readonly cause: IncidentCause; readonly untilMs: number }
-  /** A pause has run out: one request may find out. */
-  | { readonly kind: 'probe_due' }
-  /** That request is under way; others need not wait for it any more after `untilMs`. */
-  | { readonly kind: 'probing'; readonly cause: IncidentCause; readonly untilMs: number };
-
-export function poolAvailabilityOf(health: PoolHealth, model: string, nowMs: number): PoolAvailability {
-  const pauses = health.incidents
-    .filter((incident) => isAboutModel(incident, model))
-    .flatMap(({ cause, pause }) => (pause === undefined || isPauseOver(pause, nowMs) ? [] : [{ cause, ...pause }]));
-  const running = pauses.find(({ untilMs }) => nowMs < untilMs);
-  if (running !== undefined) return { kind: 'paused', cause: running.cause, untilMs: running.untilMs };
-  const probed = pauses.find(({ probe }) => probe !== undefined);
-  if (probed?.probe !== undefined) return { kind: 'probing', cause: probed.cause, untilMs: probed.probe.expiresAtMs };
-  return pauses.length === 0 ? { kind: 'open' } : { kind: 'probe_due' };
-}
 
 /** An attempt that has ended, as its pool's health needs to know it. */
 export interface PoolAttempt extends EndedAttempt {
@@ -70,13 +41,13 @@ export interface PoolAttempt extends EndedAttempt {
 export function incidentSinceMs(
   health: PoolHealth,
   { cause, model, nowMs }: { readonly cause: IncidentCause; readonly model: string; readonly nowMs: number },
-  rules: HealthRules,
+  { settings }: HealthRules,
 ): number {
   const known = knownIncident(health, cause, model);
   const last = known?.failures.at(-1);
   if (known === undefined || last === undefined) return nowMs;
-  const { poolTroubleWindowMs } = rules.settings;
-  return nowMs - Math.max(last.atMs, known.pause?.untilMs ?? 0) < poolTroubleWindowMs ? known.sinceMs : nowMs;
+  const quietMs = nowMs - Math.max(last.atMs, known.pause?.untilMs ?? 0);
+  return quietMs < settings.poolTroubleWindowMs ? known.sinceMs : nowMs;
 }
 
 /** A pool's health after one more attempt; the same value when the attempt says nothing new. Pure but for `random`. */
@@ -89,69 +60,64 @@ export function applyToPool(health: PoolHealth, attempt: PoolAttempt, rules: Hea
 }
 
 /** Takes the right to find out. Undefined when nothing is to be found out, or another request has it. */
-export function startPoolProbe(health: PoolHealth, model: string, probe: Probe, nowMs: number): PoolHealth | undefined {
+export function startPoolProbe(health: PoolHealth, request: ProbeRequest, rules: HealthRules): PoolHealth | undefined {
+  const { model, nowMs } = request;
   if (poolAvailabilityOf(health, model, nowMs).kind !== 'probe_due') return undefined;
-  const incidents = health.incidents.map((incident) => {
+  return changeIncidents(health, (incident) => {
     const { pause } = incident;
-    if (pause === undefined || !isAboutModel(incident, model) || isPauseOver(pause, nowMs)) return incident;
-    return { ...incident, pause: { ...pause, probe } };
+    if (pause === undefined || !concernsModel(pause, model) || hasPassedProbe(pause, nowMs)) return incident;
+    return { ...incident, pause: withProbe(pause, request, rules) };
   });
-  return { incidents };
 }
 
 /** The provider answered: the way to it is open, and after a success it has room. A request that was sent earlier proves nothing. */
 function afterAnswer(health: PoolHealth, attempt: PoolAttempt): PoolHealth {
   const { model, outcome } = attempt;
   return changeIncidents(health, (incident) => {
-    if (!isAboutModel(incident, model)) return incident;
+    if (!concernsModel(incident, model)) return incident;
     if (incident.cause === 'overloaded' && outcome.result !== 'succeeded') return withoutProbe(incident, attempt);
     return refutedBy(incident, attempt);
   });
 }
 
-function refutedBy(incident: PoolIncident, { leaseId, leasedAtMs }: PoolAttempt): PoolIncident | undefined {
+function refutedBy(incident: PoolIncident, attempt: PoolAttempt): PoolIncident | undefined {
   const { pause, failures, sinceMs } = incident;
-  const sentAtMs = leasedAtMs ?? Number.NEGATIVE_INFINITY;
-  if (pause?.probe?.leaseId === leaseId || (pause !== undefined && sentAtMs > pause.sinceMs)) return undefined;
+  const sentAtMs = attempt.leasedAtMs ?? Number.NEGATIVE_INFINITY;
+  if (pause !== undefined && (isProbedBy(pause, attempt) || sentAtMs > pause.sinceMs)) return undefined;
   if (sentAtMs <= sinceMs) return incident;
   const later = failures.filter(({ atMs }) => atMs >= sentAtMs);
   return later.length === 0 && pause === undefined ? undefined : { ...incident, sinceMs: sentAtMs, failures: later };
 }
 
-function withoutProbe(incident: PoolIncident, { leaseId }: PoolAttempt): PoolIncident {
+function withoutProbe(incident: PoolIncident, attempt: PoolAttempt): PoolIncident {
   const { pause } = incident;
-  return pause?.probe?.leaseId === leaseId ? { ...incident, pause: { ...pause, probe: undefined } } : incident;
+  if (pause === undefined || !isProbedBy(pause, attempt)) return incident;
+  return { ...incident, pause: { ...pause, probe: undefined } };
 }
 
 function afterFault(health: PoolHealth, attempt: PoolAttempt, cause: IncidentCause, rules: HealthRules): PoolHealth {
-  const { nowMs, accountId } = attempt;
-  const known = knownIncident(health, cause, attempt.model);
-  const sinceMs = incidentSinceMs(health, { cause, model: attempt.model, nowMs }, rules);
-  const run = sinceMs === known?.sinceMs ? known.failures : [];
-  const failures = [...run, { accountId, atMs: nowMs }].slice(-manyFailures);
-  const incident: PoolIncident = {
-    cause,
-    model: scopeOf(cause, attempt.model),
-    sinceMs,
-    failures,
-    pause: known?.pause,
-  };
+  const { nowMs, accountId, model } = attempt;
+  const known = knownIncident(health, cause, model);
+  const sinceMs = incidentSinceMs(health, { cause, model, nowMs }, rules);
+  const earlier = sinceMs === known?.sinceMs ? known.failures : [];
+  const failures = [...earlier, { accountId, atMs: nowMs }].slice(-manyFailures);
+  const incident: PoolIncident = { cause, model: scopeOf(cause, model), sinceMs, failures, pause: known?.pause };
   const others = health.incidents.filter((other) => other !== known && nowMs < forgottenIncidentAtMs(other));
   return { incidents: [...others, withPause(incident, attempt, rules)].slice(-maxIncidents) };
 }
 
 function withPause(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRules): PoolIncident {
-  const { pause } = incident;
-  const { nowMs, leaseId, leasedAtMs = nowMs } = attempt;
-  const wasProbe = pause?.probe?.leaseId === leaseId;
+  const { pause, cause: reason, model } = incident;
+  const { nowMs, leasedAtMs = nowMs } = attempt;
+  const wasProbe = pause !== undefined && isProbedBy(pause, attempt);
   // Requests that were under way when the pause began fail together: that is one event.
   if (pause !== undefined && !wasProbe && leasedAtMs <= pause.sinceMs) return incident;
   if (!wasProbe && !isOfPool(incident, attempt, rules)) return incident;
   const repeats = (pause?.repeats ?? 0) + 1;
   const { poolPauseMs: firstMs, poolPauseMaxMs: maxMs } = rules.settings;
   const guessMs = guessedMs(repeats, { firstMs, maxMs }, rules);
-  const givenMs = Math.min(maxMs, (attempt.outcome.retryAtMs ?? nowMs) - nowMs);
-  return { ...incident, pause: { sinceMs: nowMs, untilMs: nowMs + Math.max(guessMs, givenMs), repeats } };
+  const untilMs = nowMs + Math.max(guessMs, Math.min(maxMs, (attempt.outcome.retryAtMs ?? nowMs) - nowMs));
+  return { ...incident, pause: { model, reason, sinceMs: nowMs, untilMs, givenByProvider: false, repeats } };
 }
 
 /** True when so many accounts have met the incident, or so many requests, that it is none of theirs, and nothing gets through. */
@@ -187,18 +153,7 @@ function changeIncidents(health: PoolHealth, change: (incident: PoolIncident) =>
   return { incidents: incidents.filter((incident) => incident !== undefined) };
 }
 
-function isAboutModel(incident: PoolIncident, model: string): boolean {
-  return incident.model === '' || incident.model === model;
-}
-
 /** When an incident means nothing any more: long after its pause, so that one that comes back pauses for longer. */
 export function forgottenIncidentAtMs({ pause, failures }: PoolIncident): number {
-  return (pause?.untilMs ?? failures.at(-1)?.atMs ?? 0) + rememberedMs;
-}
-
-const rememberedMs = 300_000;
-
-/** True once a probe has not failed in its time, and when there was none for long. */
-function isPauseOver({ probe, untilMs }: PoolPause, nowMs: number): boolean {
-  return nowMs >= untilMs + rememberedMs || (probe !== undefined && nowMs >= probe.expiresAtMs);
+  return pause === undefined ? (failures.at(-1)?.atMs ?? 0) + 300_000 : forgottenAtMs(pause);
 }

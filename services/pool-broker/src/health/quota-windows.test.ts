@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { QuotaWindow } from '../accounts/attempt.ts';
 import { healthy } from './account-health.ts';
 import { withWindows } from './apply-outcome.ts';
-import { headroomOf, paceOf, windowsAt } from './availability.ts';
+import { headroomOf, paceOf, windowsAt } from './eligibility.ts';
 
 const nowMs = 1_000_000;
 const hourMs = 3_600_000;

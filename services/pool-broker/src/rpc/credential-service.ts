@@ -3,10 +3,9 @@ import { GatewayError } from '@gateway/errors';
 import type { CredentialService, GetCredentialRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { Account } from '../accounts/account.ts';
-import { availabilityOf } from '../health/availability.ts';
+import { type AccountView, availabilityOf } from '../health/eligibility.ts';
 import type { Broker } from '../selection/broker.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
-import type { AccountView } from '../selection/selection.ts';
 
 /** How to reach an account's provider and what to authenticate with. */
 export function credentialHandlers(broker: Broker): Handlers<typeof CredentialService> {
@@ -41,14 +40,12 @@ async function accountOf(broker: Broker, target: GetCredentialRequest['target'])
 async function usableAccount(broker: Broker, pool: string): Promise<Account | undefined> {
   const views = await readAccounts(broker, broker.configuration.accounts.ofPool(pool));
   const nowMs = broker.clock.nowMs();
+  const reluctance = ({ account, health }: AccountView) => {
+    const availability = availabilityOf(health, '', nowMs);
+    const byHealth = { available: 0, probe_due: 2, cooling: 6, probing: 6 }[availability.kind];
+    const isLimited = 'limitOnly' in availability && availability.limitOnly;
+    return byHealth - (isLimited ? 2 : 0) + (account.state === 'draining' ? 1 : 0);
+  };
   const usable = views.filter(({ account }) => account.state !== 'disabled');
-  return usable.toSorted((one, other) => reluctance(one, nowMs) - reluctance(other, nowMs))[0]?.account;
-}
-
-function reluctance({ account, health }: AccountView, nowMs: number): number {
-  const availability = availabilityOf(health, '', nowMs);
-  const draining = account.state === 'draining' ? 1 : 0;
-  if (availability.kind === 'available') return draining;
-  if (availability.kind === 'probe_due') return 2 + draining;
-  return (availability.limitOnly ? 4 : 6) + draining;
+  return usable.toSorted((one, other) => reluctance(one) - reluctance(other))[0]?.account;
 }

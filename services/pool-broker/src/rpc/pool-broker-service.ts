@@ -1,41 +1,44 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { PoolFormat } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
-import type { AcquireResponseSchema, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type {
+  Attempt as AttemptMessage,
+  AttemptOutcome as OutcomeMessage,
+  QuotaWindow as WindowMessage,
+} from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountProblem, ProviderFormat, AttemptResult as Result } from '@gateway/proto/pool/v1/account_pb.js';
+import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
+import type { Attempt, AttemptOutcome, AttemptResult, ProblemKind, QuotaWindow } from '../accounts/attempt.ts';
 import { callerOfLease } from '../accounts/attempt.ts';
-import { withoutRefusals } from '../health/account-health.ts';
-import { acquireLease, type Lease, type LeaseResult } from '../selection/acquire-lease.ts';
+import { providerFormats } from '../catalog/catalog.ts';
+import { acquireLease } from '../selection/acquire-lease.ts';
 import type { Broker } from '../selection/broker.ts';
-import { explainModel } from '../selection/explain-model.ts';
-import { readAccounts } from '../selection/read-candidates.ts';
 import { settleAttempt } from '../selection/settle-attempt.ts';
-import {
-  fromAttemptMessage,
-  fromProviderFormat,
-  toAccountMessage,
-  toLeaseMessage,
-  toProviderFormat,
-  toTimestamp,
-} from './messages.ts';
+import { operatorHandlers } from './operators.ts';
 
 /** What `gateway.pool.v1.PoolBrokerService` answers. See the contract for what each call is for. */
 export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerService> {
-  const { configuration, store, credentials, clock, draining } = broker;
+  const { configuration, store, draining } = broker;
   return {
+    ...operatorHandlers(broker),
+
     async acquire({ model, formats, affinityKey, attempts, allowCandidateFailover, caller }, { signal }) {
-      const result = await acquireLease(broker, {
+      const answer = await acquireLease(broker, {
         ...{ model, affinityKey, allowCandidateFailover, caller },
-        formats: new Set(formats.map(fromProviderFormat).filter((format) => format !== undefined)),
-        attempts: attempts.map(fromAttemptMessage).filter((attempt) => attempt !== undefined),
+        formats: new Set(formats.flatMap(fromProviderFormat)),
+        attempts: attempts.flatMap(fromAttemptMessage),
       });
       // A caller that has gone would never report on its lease, whose place would be lost until it expires.
-      if (result.kind === 'leased' && signal.aborted) await takeBack(broker, result.lease);
-      return { result: toResult(result, broker), reason: result.reason, skipped: result.skipped };
+      if (signal.aborted && answer.result.case === 'lease') {
+        await settleAttempt(broker, { ...answer.result.value, outcome: fromOutcomeMessage(undefined) }, '');
+      }
+      return answer;
     },
 
-    async report({ attempt: message, affinityKey, answerKeys }) {
-      const attempt = message === undefined ? undefined : fromAttemptMessage(message);
-      if (attempt !== undefined) await settleAttempt(broker, attempt, affinityKey, answerKeys);
+    async report({ attempt, affinityKey, answerKeys }) {
+      const [ended] = attempt === undefined ? [] : fromAttemptMessage(attempt);
+      if (ended !== undefined) await settleAttempt(broker, ended, affinityKey, answerKeys);
       return {};
     },
 
@@ -58,16 +61,17 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       for await (const listing of configuration.catalog.watch(until)) yield { models: [...listing] };
     },
 
-    listPools({ format }) {
+    listPools({ format: wanted }) {
       const { catalog, settings } = configuration;
-      const wanted = fromProviderFormat(format);
-      const pools = catalog.pools.filter((pool) => wanted === undefined || pool.format === wanted);
+      const isAny = fromProviderFormat(wanted).length === 0;
+      const pools = catalog.pools.map(({ name, ownedBy, format }) => {
+        const reportedAtMs = catalog.reportedAtMs(name);
+        const modelsReportedAt = reportedAtMs === undefined ? undefined : timestampFromMs(reportedAtMs);
+        return { name, ownedBy, format: providerFormats[format], modelsReportedAt };
+      });
       return {
         modelListRefreshSeconds: settings.modelListRefreshMs / 1_000,
-        pools: pools.map((pool) => ({
-          ...{ name: pool.name, ownedBy: pool.ownedBy, format: toProviderFormat(pool.format) },
-          modelsReportedAt: toTimestamp(catalog.reportedAtMs(pool.name)),
-        })),
+        pools: pools.filter(({ format }) => isAny || format === wanted),
       };
     },
 
@@ -79,56 +83,67 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       await catalog.report(pool, reachable ? models.map(({ id, displayName }) => ({ id, displayName })) : undefined);
       return {};
     },
-
-    async listAccounts({ pool }) {
-      const { accounts } = configuration;
-      const views = await readAccounts(broker, pool === '' ? accounts.all : accounts.ofPool(pool));
-      const nowMs = clock.nowMs();
-      return { accounts: views.map((view) => toAccountMessage(view, nowMs)) };
-    },
-
-    async enableAccount({ accountId }) {
-      const account = configuration.accounts.byId(accountId);
-      if (account === undefined) return { known: false };
-      await credentials.forgetProblem(account);
-      await store.changeHealth(accountId, withoutRefusals);
-      return { known: true };
-    },
-
-    async explain({ model, affinityKey }) {
-      const explained = await explainModel(broker, model, affinityKey);
-      const nowMs = clock.nowMs();
-      return {
-        candidates: explained.map(({ candidate, accounts }) => ({
-          pool: candidate.pool.name,
-          model: candidate.model,
-          accounts: accounts.map(({ view, ...choice }) => ({ account: toAccountMessage(view, nowMs), ...choice })),
-        })),
-      };
-    },
   };
 }
 
-async function takeBack(broker: Broker, { leaseId, accountId, candidate: { pool, model } }: Lease): Promise<void> {
-  await settleAttempt(broker, { leaseId, accountId, pool: pool.name, model, outcome: unused }, '');
+/** Nothing for unspecified, and for formats of a newer contract. */
+function fromProviderFormat(format: ProviderFormat): PoolFormat[] {
+  if (format === ProviderFormat.RESPONSES) return ['responses'];
+  return format === ProviderFormat.MESSAGES ? ['messages'] : [];
 }
 
-const unused = { result: 'cancelled', retryAtMs: undefined, modelScoped: false, windows: [] } as const;
-
-function toResult(
-  result: LeaseResult,
-  { configuration: { settings } }: Broker,
-): MessageInitShape<typeof AcquireResponseSchema>['result'] {
-  switch (result.kind) {
-    case 'leased':
-      return { case: 'lease', value: toLeaseMessage(result.lease, settings.leaseTtlMs) };
-    case 'exhausted':
-      return { case: 'exhausted', value: { retryAt: toTimestamp(result.retryAtMs) } };
-    case 'unavailable':
-      return { case: 'unavailable', value: {} };
-    case 'unknown_model':
-      return { case: 'unknownModel', value: { otherFormatsOnly: result.otherFormatsOnly } };
-    default:
-      return result satisfies never;
-  }
+/** Nothing for an attempt without a lease, which belongs to no account. */
+function fromAttemptMessage({ lease, outcome }: AttemptMessage): Attempt[] {
+  if (lease === undefined || lease.leaseId === '') return [];
+  const { leaseId, accountId, pool, model } = lease;
+  return [{ leaseId, accountId, pool, model, outcome: fromOutcomeMessage(outcome) }];
 }
+
+function fromOutcomeMessage(outcome: OutcomeMessage | undefined): AttemptOutcome {
+  return {
+    // A result that is missing, or that only a newer caller knows, says nothing of the account.
+    result: results.get(outcome?.result ?? Result.UNSPECIFIED) ?? 'cancelled',
+    retryAtMs: toMs(outcome?.retryAt),
+    modelScoped: outcome?.modelScoped ?? false,
+    windows: fromWindowMessages(outcome?.windows ?? []),
+    answerBegan: outcome?.answerBegan ?? false,
+    problem: problems.get(outcome?.problem ?? AccountProblem.UNSPECIFIED),
+  };
+}
+
+/** The quotas that an answer reported. What has no name or no sensible amount reports nothing. */
+export function fromWindowMessages(messages: readonly WindowMessage[]): readonly QuotaWindow[] {
+  return messages
+    .filter(({ name, usedFraction }) => name !== '' && Number.isFinite(usedFraction) && usedFraction >= 0)
+    .slice(0, maxWindows)
+    .map(({ name, models, usedFraction, resetsAt, lengthSeconds }) => ({
+      ...{ name, models, usedFraction },
+      resetsAtMs: toMs(resetsAt),
+      lengthMs: lengthSeconds === 0 ? undefined : lengthSeconds * 1_000,
+    }));
+}
+
+/** More than any provider reports in one answer. */
+const maxWindows = 16;
+
+function toMs(time: Timestamp | undefined): number | undefined {
+  return time === undefined ? undefined : timestampMs(time);
+}
+
+const results: ReadonlyMap<Result, AttemptResult> = new Map<Result, AttemptResult>([
+  [Result.SUCCEEDED, 'succeeded'],
+  [Result.RATE_LIMITED, 'rate_limited'],
+  [Result.UNAUTHORIZED, 'unauthorized'],
+  [Result.OVERLOADED, 'overloaded'],
+  [Result.SERVER_ERROR, 'server_error'],
+  [Result.NETWORK_ERROR, 'network_error'],
+  [Result.TIMEOUT, 'timeout'],
+  [Result.REJECTED, 'rejected'],
+  // As after a rejected request: the account is fine, and no other would do better.
+  [Result.ANSWER_TOO_LARGE, 'rejected'],
+]);
+
+const problems: ReadonlyMap<AccountProblem, ProblemKind> = new Map<AccountProblem, ProblemKind>([
+  [AccountProblem.CREDENTIAL_REVOKED, 'credential_revoked'],
+  [AccountProblem.ACCOUNT_DISABLED, 'account_disabled'],
+]);

@@ -1,86 +1,72 @@
-import type { PoolFormat } from '@gateway/config';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { PoolFormat, PoolSettings } from '@gateway/config';
+import type { AcquireRequest, AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { Clock } from '@gateway/time';
 import { type Attempt, isError, newLeaseId, toCallerId } from '../accounts/attempt.ts';
-import type { Candidate } from '../catalog/catalog.ts';
+import { type Candidate, providerFormats, traitsOfModel } from '../catalog/catalog.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
 import { startPoolProbe } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
 import { obstacleText } from './explain-model.ts';
-import { affinityIdOf, readCandidates } from './read-candidates.ts';
+import { type Asking, affinityIdOf, readCandidate } from './read-candidates.ts';
+import type { Chosen, Examination, Selection, SelectionRequest } from './select-account.ts';
 import { selectAccount } from './select-account.ts';
-import type { CandidateView, Chosen, Examination, Selection } from './selection.ts';
 import { settleAttempt } from './settle-attempt.ts';
 
-export interface LeaseRequest {
-  readonly model: string;
+export interface LeaseRequest
+  extends Pick<AcquireRequest, 'model' | 'affinityKey' | 'allowCandidateFailover' | 'caller'> {
   /** Empty: any. */
   readonly formats: ReadonlySet<PoolFormat>;
-  /** Empty: no affinity. */
-  readonly affinityKey: string;
   /** Oldest first. */
   readonly attempts: readonly Attempt[];
-  readonly allowCandidateFailover: boolean;
-  /** Who asks, as an opaque key. Empty: no share is counted. */
-  readonly caller: string;
 }
-
-/** The right to send one request with one account. */
-export interface Lease {
-  readonly leaseId: string;
-  readonly accountId: string;
-  readonly candidate: Candidate;
-}
-
-/** `reason` and `skipped` say why it is this account, or none, for operators. `reason` is empty when `skipped` says it all. */
-export type LeaseResult = { readonly reason: string; readonly skipped: ReturnType<typeof skippedGroups> } & (
-  | { readonly kind: 'leased'; readonly lease: Lease }
-  | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
-  | { readonly kind: 'unavailable' }
-  /** `otherFormatsOnly`: the id is known, but not for the formats that were asked for. */
-  | { readonly kind: 'unknown_model'; readonly otherFormatsOnly: boolean }
-);
 
 /** Settles the request's last attempt and leases the account for the next one, or says why there is none. */
-export async function acquireLease(broker: Broker, request: LeaseRequest): Promise<LeaseResult> {
+export async function acquireLease(broker: Broker, request: LeaseRequest) {
   const last = request.attempts.at(-1);
   if (last === undefined) broker.configuration.retryBudget.noteRequest();
   else await settleAttempt(broker, last, request.affinityKey);
-  const result = await leaseNext(broker, request);
-  broker.metrics.acquires.inc({ result: result.kind });
-  return result;
+  const answer = await leaseNext(broker, request);
+  broker.metrics.acquires.inc({ result: resultNames[answer.result.case] });
+  return answer;
 }
 
-async function leaseNext(broker: Broker, request: LeaseRequest): Promise<LeaseResult> {
-  const { catalog } = broker.configuration;
-  const { model, formats, attempts } = request;
-  const candidates = catalog.resolve(model, formats);
-  if (candidates.length === 0) {
+const resultNames = {
+  lease: 'leased',
+  exhausted: 'exhausted',
+  unavailable: 'unavailable',
+  unknownModel: 'unknown_model',
+} as const satisfies Record<NonNullable<AcquireResponse['result']['case']>, string>;
+
+/** Ends, because a request is overtaken at an account only once and there are only so many. */
+async function leaseNext(broker: Broker, request: LeaseRequest) {
+  const { catalog, settings } = broker.configuration;
+  const { model, formats, attempts, affinityKey } = request;
+  const resolved = catalog.resolve(model, formats);
+  if (resolved.length === 0) {
     const otherFormatsOnly = catalog.resolve(model, new Set()).length > 0;
-    return { kind: 'unknown_model', otherFormatsOnly, reason: '', skipped: [] };
+    return { result: { case: 'unknownModel' as const, value: { otherFormatsOnly } } };
   }
-  const allowed = request.allowCandidateFailover ? inOrder(candidates, attempts, broker) : candidates.slice(0, 1);
-  return leaseOneOf(broker, allowed, request);
-}
-
-/** Chooses and takes. Ends, because a request is overtaken at an account only once and there are only so many. */
-async function leaseOneOf(
-  broker: Broker,
-  candidates: readonly Candidate[],
-  request: LeaseRequest,
-): Promise<LeaseResult> {
+  const candidates = request.allowCandidateFailover ? inOrder(resolved, attempts, settings) : resolved.slice(0, 1);
   const caller = toCallerId(request.caller);
   const overtakenAt: string[] = [];
   for (let mayTry = false; ; ) {
-    const selection = await selectOneOf(broker, candidates, { ...request, caller, overtakenAt });
-    const reason = selection.kind === 'chosen' ? selection.reason : '';
-    const choice = { reason, skipped: skippedGroups(selection.examinations) };
-    if (selection.kind === 'exhausted') return { kind: 'exhausted', retryAtMs: selection.retryAtMs, ...choice };
-    if (selection.kind !== 'chosen') return { kind: 'unavailable', ...choice };
-    mayTry ||= takesItsTry(broker, request.attempts);
-    if (!mayTry) return { kind: 'unavailable', ...choice, reason: spent };
-    const lease = await takeLease(broker, selection, caller);
-    if (lease !== undefined) {
-      await dropStaleBinding(broker, selection, request.affinityKey);
-      return { kind: 'leased', lease, ...choice };
+    const selection = await selectOneOf(broker, candidates, { affinityKey, caller, attempts, overtakenAt });
+    const skipped = skippedAccounts(selection.examinations);
+    if (selection.kind === 'exhausted') {
+      const { retryAtMs } = selection;
+      const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
+      return { result: { case: 'exhausted' as const, value: { retryAt } }, skipped };
+    }
+    const unavailable = { case: 'unavailable' as const, value: {} };
+    if (selection.kind === 'unavailable') return { result: unavailable, skipped };
+    mayTry ||= takesItsTry(broker, attempts);
+    if (!mayTry) return { result: unavailable, reason: spent, skipped };
+    const leaseId = newLeaseId(caller);
+    if (await takeLease(broker, selection, leaseId, caller)) {
+      await dropStaleBinding(broker, selection, affinityKey);
+      const lease = leaseOf(selection, leaseId, settings);
+      return { result: { case: 'lease' as const, value: lease }, reason: selection.reason, skipped };
     }
     overtakenAt.push(selection.view.account.id);
   }
@@ -89,29 +75,39 @@ async function leaseOneOf(
 const spent =
   'it had spent what requests may spend after errors: its own attempts, or the budget for the retries of all';
 
+function leaseOf({ candidate, view }: Chosen, leaseId: string, { leaseTtlMs }: PoolSettings) {
+  const { pool, model, defaultEffort } = candidate.candidate;
+  return {
+    ...{ leaseId, accountId: view.account.id, pool: pool.name, model, defaultEffort },
+    format: providerFormats[pool.format],
+    provider: pool.ownedBy,
+    ttlSeconds: leaseTtlMs / 1_000,
+    traits: traitsOfModel(pool, model),
+  };
+}
+
 /** The accounts that were looked at and could not take the request, counted by candidate and reason. */
-function skippedGroups(examinations: readonly Examination[]) {
+function skippedAccounts(examinations: readonly Examination[]) {
   return examinations.flatMap(({ candidate: { candidate }, examined }) => {
-    const obstacles = examined.flatMap(({ fitness }) => (fitness.kind === 'fit' ? [] : [fitness.obstacle]));
-    const groups = Map.groupBy(obstacles, (obstacle) => obstacleText(obstacle, 'without times'));
+    const skipped = examined.map(({ obstacle }) => obstacle).filter((obstacle) => obstacle !== undefined);
+    const byReason = Map.groupBy(skipped, (obstacle) => obstacleText(obstacle, false));
     const { pool, model } = candidate;
-    return [...groups].map(([reason, { length: count }]) => ({ pool: pool.name, model, reason, count }));
+    return [...byReason].map(([reason, { length: count }]) => ({ pool: pool.name, model, reason, count }));
   });
 }
 
-type Asking = Pick<LeaseRequest, 'affinityKey' | 'attempts' | 'caller'> & { readonly overtakenAt: readonly string[] };
+type Question = Asking & Pick<SelectionRequest, 'attempts' | 'overtakenAt'>;
 
 /** By a sample of the accounts where that decides, else by all of them. */
-async function selectOneOf(broker: Broker, candidates: readonly Candidate[], asking: Asking): Promise<Selection> {
-  const { affinityKey, attempts, overtakenAt } = asking;
-  const selectOf = (views: readonly CandidateView[]) =>
-    selectAccount({
-      ...{ candidates: views, affinityKey, attempts, overtakenAt, random: broker.random },
-      ...{ rules: broker.configuration.settings, nowMs: broker.clock.nowMs() },
-    });
-  const selection = selectOf(await readCandidates(broker, candidates, asking, 'sample'));
-  if (selection.kind !== 'undecided') return selection;
-  return selectOf(await readCandidates(broker, candidates, asking, 'all'));
+async function selectOneOf(broker: Broker, candidates: readonly Candidate[], asked: Question): Promise<Selection> {
+  const { random, clock, configuration } = broker;
+  for (const which of ['sample', 'all'] as const) {
+    const views = await Promise.all(candidates.map((candidate) => readCandidate(broker, candidate, asked, which)));
+    const rules = configuration.settings;
+    const selection = selectAccount({ ...asked, candidates: views, rules, nowMs: clock.nowMs(), random });
+    if (selection !== undefined) return selection;
+  }
+  throw new Error('All accounts were looked at: they decide.');
 }
 
 /**
@@ -121,13 +117,13 @@ async function selectOneOf(broker: Broker, candidates: readonly Candidate[], ask
 function inOrder(
   candidates: readonly Candidate[],
   attempts: readonly Attempt[],
-  { configuration: { settings } }: Broker,
+  { maxErrorAttempts }: PoolSettings,
 ): readonly Candidate[] {
   const errors = attempts.filter(({ outcome }) => isError(outcome.result));
-  if (errors.length < settings.maxErrorAttempts - 1) return candidates;
+  if (errors.length < maxErrorAttempts - 1) return candidates;
   const failedIt = ({ pool, model }: Candidate) =>
     errors.some((error) => error.pool === pool.name && error.model === model);
-  return [...candidates.filter((each) => !failedIt(each)), ...candidates.filter(failedIt)];
+  return candidates.toSorted((one, other) => Number(failedIt(one)) - Number(failedIt(other)));
 }
 
 /**
@@ -146,35 +142,30 @@ function takesItsTry({ configuration, metrics }: Broker, attempts: readonly Atte
   return false;
 }
 
-/** Undefined when another request took the account's last place, or its probe, since we looked. */
-async function takeLease(broker: Broker, chosen: Chosen, caller: string): Promise<Lease | undefined> {
+/** False when another request took the account's last place, or its probe, since we looked. */
+async function takeLease(broker: Broker, chosen: Chosen, leaseId: string, caller: string): Promise<boolean> {
   const { store, configuration } = broker;
-  const { candidate } = chosen.candidate;
+  const { pool, model } = chosen.candidate.candidate;
   const { id: accountId, maxConcurrency } = chosen.view.account;
-  const leaseId = newLeaseId(caller);
-  const request = { pool: candidate.pool.name, model: candidate.model, caller, leaseId };
   const { leaseTtlMs } = configuration.settings;
-  if (!(await store.takeLease({ ...request, accountId, maxConcurrency, leaseTtlMs }))) return undefined;
-  if (await takeProbes(broker, chosen, leaseId)) return { leaseId, accountId, candidate };
-  await store.settleLease(accountId, request);
-  return undefined;
+  const lease = { leaseId, accountId, pool: pool.name, model, caller, maxConcurrency, leaseTtlMs };
+  if (!(await store.takeLease(lease))) return false;
+  if (await takeProbes(broker, chosen, leaseId)) return true;
+  await store.settleLease(accountId, lease);
+  return false;
 }
 
 /** The right to probe the account and the pool, where the request would: both or none. */
 async function takeProbes(broker: Broker, { candidate, view, probe, poolProbe }: Chosen, leaseId: string) {
-  const { store, clock } = broker;
-  const { settings } = broker.configuration;
-  const rules = { settings, random: broker.random };
+  const { store, clock, random } = broker;
   const { pool, model } = candidate.candidate;
   const { id } = view.account;
-  const nowMs = clock.nowMs();
-  if (probe && !(await store.changeHealth(id, (health) => startProbe(health, { leaseId, model, nowMs }, rules)))) {
-    return false;
-  }
+  const rules = { settings: broker.configuration.settings, random };
+  const start = { leaseId, model, nowMs: clock.nowMs() };
+  if (probe && !(await store.changeHealth(id, (health) => startProbe(health, start, rules)))) return false;
   if (!poolProbe) return true;
-  const start = { leaseId, expiresAtMs: nowMs + settings.poolProbeQuietMs };
-  if (await store.changePoolHealth(pool.name, (health) => startPoolProbe(health, model, start, nowMs))) return true;
-  if (probe) await store.changeHealth(id, (health) => endProbe(health, leaseId));
+  if (await store.changePoolHealth(pool.name, (health) => startPoolProbe(health, start, rules))) return true;
+  if (probe) await store.changeHealth(id, (health) => endProbe(health, { leaseId }));
   return false;
 }
 
@@ -187,3 +178,52 @@ async function dropStaleBinding({ store }: Broker, { candidate, view }: Chosen, 
   if (bound !== undefined && bound.inFlight >= bound.account.maxConcurrency) return;
   await store.unbind(affinityIdOf(candidate.candidate.pool.name, affinityKey), boundAccountId);
 }
+
+export interface RetryBudgetRules {
+  /** Share of requests, 0 to 1, that may be spent on further attempts. */
+  readonly share: number;
+  /** Allowed in any case. */
+  readonly floorPerSecond: number;
+}
+
+/**
+ * Keeps further attempts after errors to a share of the load of the last ten seconds, so that a provider in trouble is not asked
+ * several times as much. Where each of several replicas keeps to its share of what it has seen itself, all of them together keep
+ * to that share of all.
+ */
+export class RetryBudget {
+  readonly #rules: RetryBudgetRules;
+  readonly #clock: Clock;
+  readonly #seconds: { second: number; requests: number; retries: number }[] = [];
+
+  constructor(rules: RetryBudgetRules, clock: Clock) {
+    this.#rules = rules;
+    this.#clock = clock;
+  }
+
+  noteRequest(): void {
+    this.#current().requests += 1;
+  }
+
+  /** Spends a retry. False: there is none to spend. */
+  takeRetry(): boolean {
+    const current = this.#current();
+    const sumOf = (kind: 'requests' | 'retries') => this.#seconds.reduce((sum, second) => sum + second[kind], 0);
+    const { share, floorPerSecond } = this.#rules;
+    if (sumOf('retries') + 1 > Math.max(floorPerSecond * windowSeconds, share * sumOf('requests'))) return false;
+    current.retries += 1;
+    return true;
+  }
+
+  #current() {
+    const second = Math.floor(this.#clock.nowMs() / 1_000);
+    while ((this.#seconds[0]?.second ?? second) <= second - windowSeconds) this.#seconds.shift();
+    const last = this.#seconds.at(-1);
+    if (last !== undefined && last.second >= second) return last;
+    const current = { second, requests: 0, retries: 0 };
+    this.#seconds.push(current);
+    return current;
+  }
+}
+
+const windowSeconds = 10;

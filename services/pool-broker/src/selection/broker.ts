@@ -3,7 +3,7 @@ import type { ActiveConfiguration } from '../configuration/active-configuration.
 import type { AccountCredentials } from '../credentials/account-credentials.ts';
 import type { BrokerMetrics } from '../metrics.ts';
 import type { PoolStore } from '../store/pool-store.ts';
-import type { AccountSampler } from './account-sampler.ts';
+import type { AccountSampler } from './read-candidates.ts';
 
 /** What the RPCs work with. */
 export interface Broker {

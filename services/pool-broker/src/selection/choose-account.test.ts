@@ -4,9 +4,9 @@ import { toAccount } from '../accounts/account.ts';
 import type { Attempt, QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import { withWindows } from '../health/apply-outcome.ts';
+import type { AccountView } from '../health/eligibility.ts';
 import { noIncidents, type PoolHealth } from '../health/pool-health.ts';
-import { selectAccount } from './select-account.ts';
-import type { AccountView, CandidateView, SelectionRequest } from './selection.ts';
+import { type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
 
 const nowMs = 1_000_000_000;
 const hourMs = 3_600_000;
@@ -44,7 +44,7 @@ function select(accounts: readonly AccountView[], rest: Partial<SelectionRequest
     boundAccountId,
     callerShare,
   };
-  return selectAccount({
+  const selection = selectAccount({
     candidates: [candidate],
     affinityKey: '',
     attempts: [],
@@ -54,6 +54,7 @@ function select(accounts: readonly AccountView[], rest: Partial<SelectionRequest
     random: () => 0,
     ...request,
   });
+  return selection ?? expect.fail('all accounts were looked at');
 }
 
 function chosenBy(...args: Parameters<typeof select>) {
@@ -180,7 +181,10 @@ describe('a pool that pauses', () => {
         model: 'm',
         sinceMs: 0,
         failures: [],
-        pause: { sinceMs: nowMs - 1, repeats: 1, ...pause },
+        pause: {
+          ...{ model: 'm', reason: 'overloaded', sinceMs: nowMs - 1, givenByProvider: false, repeats: 1 },
+          ...pause,
+        },
       },
     ],
   });

@@ -1,75 +1,73 @@
 import { type FailureResult, isFailure } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import type { Cooldown } from '../health/account-health.ts';
-import { errorAverageAt } from '../health/availability.ts';
+import { errorAverageAt, type Obstacle } from '../health/eligibility.ts';
 import type { Broker } from './broker.ts';
-import { readCandidates } from './read-candidates.ts';
-import { selectAccount } from './select-account.ts';
-import type { ExaminedAccount, Obstacle, Selection } from './selection.ts';
+import { readCandidate } from './read-candidates.ts';
+import { type Selection, selectAccount } from './select-account.ts';
 
 /** Which account would serve a first request for a model now, and why not the others. Changes nothing. */
 export async function explainModel(broker: Broker, model: string, affinityKey: string) {
   const { catalog, settings: rules } = broker.configuration;
+  const asking = { affinityKey, caller: '' };
   const resolved = catalog.resolve(model, new Set());
-  const candidates = await readCandidates(broker, resolved, { affinityKey, caller: '' }, 'all');
+  const candidates = await Promise.all(resolved.map((candidate) => readCandidate(broker, candidate, asking, 'all')));
   // Equals are drawn at random; the first of them stands for all.
   const first = { affinityKey, attempts: [], overtakenAt: [], rules, nowMs: broker.clock.nowMs(), random: () => 0 };
   const selection = selectAccount({ ...first, candidates });
-  return candidates.map((view) => {
+  return candidates.map((candidate) => {
     // Candidates after the chosen one are looked at as if they were alone.
-    const { examinations } = selectAccount({ ...first, candidates: [view] });
-    // The chosen one has no reason.
-    const explain = (each: ExaminedAccount) => {
-      const chosen = selection.kind === 'chosen' && selection.view === each.view && selection.candidate === view;
-      if (each.fitness.kind === 'unfit')
-        return { view: each.view, chosen, reason: obstacleText(each.fitness.obstacle) };
-      const failsTooOften = errorAverageAt(each.view.health, first.nowMs) >= rules.errorThreshold;
-      const reason = chosen ? '' : passedOverText(selection, view.candidate, failsTooOften);
-      return { view: each.view, chosen, reason };
-    };
-    return { candidate: view.candidate, accounts: examinations.flatMap(({ examined }) => examined).map(explain) };
+    const examinations = selectAccount({ ...first, candidates: [candidate] })?.examinations ?? [];
+    const accounts = examinations
+      .flatMap(({ examined }) => examined)
+      .map(({ view, obstacle }) => {
+        const chosen = selection?.kind === 'chosen' && selection.view === view && selection.candidate === candidate;
+        if (obstacle !== undefined) return { view, chosen, reason: obstacleText(obstacle, true) };
+        const failsTooOften = errorAverageAt(view.health, first.nowMs) >= rules.errorThreshold;
+        return { view, chosen, reason: chosen ? '' : passedOverText(selection, candidate.candidate, failsTooOften) };
+      });
+    return { candidate: candidate.candidate, accounts };
   });
 }
 
 /** Why an account that could serve the request was not chosen. */
-function passedOverText(selection: Selection, candidate: Candidate, failsTooOften: boolean): string {
-  if (selection.kind !== 'chosen') return '';
-  const { candidate: chosen, view } = selection;
+function passedOverText(selection: Selection | undefined, candidate: Candidate, failsTooOften: boolean): string {
+  if (selection?.kind !== 'chosen') return '';
+  const { candidate: chosen, view, probe } = selection;
   if (chosen.candidate !== candidate) return 'an earlier candidate has an account to spare';
   if (chosen.boundAccountId === view.account.id) return 'the session is bound to another account';
-  if (selection.probe) return 'a request finds out whether another account is back';
+  if (probe) return 'a request finds out whether another account is back';
   if (failsTooOften) return 'too many of its latest attempts failed';
   return 'another account has as much to spare, or more';
 }
 
 /** An obstacle in words for operators: "cooling until 2026-11-21T09:00:00.000Z after 429". Many accounts share one without times. */
-export function obstacleText(obstacle: Obstacle, times: 'with times' | 'without times' = 'with times'): string {
-  const until = (epochMs: number) => (times === 'with times' ? ` until ${new Date(epochMs).toISOString()}` : '');
+export function obstacleText(obstacle: Obstacle, withTimes: boolean): string {
+  const until = (epochMs: number) => (withTimes ? ` until ${new Date(epochMs).toISOString()}` : '');
   switch (obstacle.kind) {
     case 'cooling':
       return `cooling${until(obstacle.cooldown.untilMs)} ${afterText(obstacle.cooldown)}`;
     case 'probing': {
-      const detail = times === 'with times' ? ': one request is finding out whether it is back' : '';
+      const detail = withTimes ? ': one request is finding out whether it is back' : '';
       return `probing${detail} ${afterText(obstacle.cooldown)}`;
     }
     case 'pool_paused':
-      return `the whole pool pauses${until(obstacle.untilMs)} after ${failureWords[obstacle.cause]}`;
-    case 'share_used_up':
-      return 'the pool runs short, and the caller has its share of it';
-    case 'busy':
-      return 'busy: it has as many requests under way as it may';
+      return `the whole pool pauses${until(obstacle.untilMs)} after ${failureWords[obstacle.cooldown.reason]}`;
     case 'tried':
       return `tried already in this request: ${isFailure(obstacle.result) ? failureWords[obstacle.result] : obstacle.result}`;
     case 'disabled':
       return obstacle.note === '' ? 'disabled in the configuration' : `disabled: ${obstacle.note}`;
-    case 'draining':
-      return 'draining: it takes nothing new';
-    case 'model_not_served':
-      return 'its configuration does not let it serve this model';
     default:
-      return obstacle satisfies never;
+      return obstacleWords[obstacle.kind];
   }
 }
+
+const obstacleWords = {
+  share_used_up: 'the pool runs short, and the caller has its share of it',
+  busy: 'busy: it has as many requests under way as it may',
+  draining: 'draining: it takes nothing new',
+  model_not_served: 'its configuration does not let it serve this model',
+};
 
 function afterText({ reason, model, givenByProvider, window }: Cooldown): string {
   const scope = model === '' ? '' : ` for ${model}`;

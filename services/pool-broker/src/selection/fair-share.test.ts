@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
 import { healthy } from '../health/account-health.ts';
+import type { AccountView } from '../health/eligibility.ts';
 import { noIncidents } from '../health/pool-health.ts';
 import type { CallerShare } from '../store/pool-store.ts';
-import { selectAccount } from './select-account.ts';
-import type { AccountView, CandidateView } from './selection.ts';
+import { type CandidateView, selectAccount } from './select-account.ts';
 
 const nowMs = 1_000_000;
 const [pool = expect.fail('the sample gateway has pools')] = sampleGateway.pools;
@@ -27,8 +27,8 @@ function selected(callerShare: CallerShare, accounts: readonly AccountView[], re
 }
 
 const kept = (share: CallerShare, ...views: AccountView[]) =>
-  selected(share, views).examinations.some(({ examined }) =>
-    examined.some(({ fitness }) => fitness.kind === 'unfit' && fitness.obstacle.kind === 'share_used_up'),
+  selected(share, views)?.examinations.some(({ examined }) =>
+    examined.some(({ obstacle }) => obstacle?.kind === 'share_used_up'),
   );
 
 describe('a caller of a pool that it shares', () => {
@@ -74,13 +74,13 @@ describe('a caller of a pool of which a sample is known', () => {
   const sampled = { usableShare: 1 };
 
   it('has what it wants where the sample shows plenty', () => {
-    expect(selected(share, [view('a', 4, 5), view('b', 0, 5)], { sampled }).kind).toBe('chosen');
-    expect(selected(share, [view('a', 4)], { sampled }).kind).toBe('chosen');
+    expect(selected(share, [view('a', 4, 5), view('b', 0, 5)], { sampled })?.kind).toBe('chosen');
+    expect(selected(share, [view('a', 4)], { sampled })?.kind).toBe('chosen');
   });
 
   it('is decided on by all accounts where it does not', () => {
-    expect(selected(share, [view('a', 4, 5), view('b', 5, 5)], { sampled }).kind).toBe('undecided');
-    expect(selected(share, [view('a', 0, undefined, 0.9)], { sampled }).kind).toBe('undecided');
-    expect(selected(share, [view('a', 0)], { sampled: { usableShare: 0.1 } }).kind).toBe('undecided');
+    expect(selected(share, [view('a', 4, 5), view('b', 5, 5)], { sampled })).toBeUndefined();
+    expect(selected(share, [view('a', 0, undefined, 0.9)], { sampled })).toBeUndefined();
+    expect(selected(share, [view('a', 0)], { sampled: { usableShare: 0.1 } })).toBeUndefined();
   });
 });

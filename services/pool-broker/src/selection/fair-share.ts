@@ -1,27 +1,26 @@
 import { servesModel } from '../accounts/account.ts';
-import { availabilityOf, headroomOf } from '../health/availability.ts';
+import { availabilityOf, headroomOf } from '../health/eligibility.ts';
 import type { CallerShare } from '../store/pool-store.ts';
-import type { CandidateView, SelectionRequest } from './selection.ts';
+import type { CandidateView, SelectionRequest } from './select-account.ts';
 
 /**
  * True when a caller that shares a pool has all it may have of it, because the pool runs short: of places, or of the quota of its
  * accounts. As long as there is plenty no caller is kept back. Undecided when a sample of the accounts does not show plenty.
  */
 export function shareIsUsedUp(
-  { inFlight, callers }: CallerShare,
-  { accounts, candidate: { model }, sampled }: Pick<CandidateView, 'accounts' | 'candidate' | 'sampled'>,
-  { nowMs, rules: { callerReserve } }: Pick<SelectionRequest, 'nowMs' | 'rules'>,
+  callerShare: CallerShare,
+  { accounts, candidate: { model }, sampled }: CandidateView,
+  { nowMs, rules: { callerReserve } }: SelectionRequest,
 ): boolean | 'undecided' {
-  const { capacity, free, quota, inFlight: ofAll, serving } = supplyOf(accounts, model, nowMs);
+  const { capacity, free, quota, inFlight, serving } = supplyOf(accounts, model, nowMs);
   if (sampled !== undefined) {
     const hasPlaces = capacity === Number.POSITIVE_INFINITY || free > 2 * callerReserve * capacity;
     return hasPlaces && (quota / serving) * sampled.usableShare > 2 * callerReserve ? false : 'undecided';
   }
-  const partOf = (whole: number) => Math.max(1, Math.floor(whole / callers));
+  const hasItsPartOf = (whole: number) => callerShare.inFlight >= Math.max(1, Math.floor(whole / callerShare.callers));
   // An account without a cap always has places.
   const isShortOfPlaces = Number.isFinite(capacity) && free <= Math.floor(capacity * callerReserve);
-  if (isShortOfPlaces && inFlight >= partOf(capacity)) return true;
-  return quota / serving <= callerReserve && inFlight >= partOf(ofAll);
+  return (isShortOfPlaces && hasItsPartOf(capacity)) || (quota / serving <= callerReserve && hasItsPartOf(inFlight));
 }
 
 /** What accounts have for a model. */

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import type { Account } from '../accounts/account.ts';
+import { LRUCache } from 'lru-cache';
+import { type Account, servesModel } from '../accounts/account.ts';
 import type { Candidate } from '../catalog/catalog.ts';
-import { asInService, availabilityOf } from '../health/availability.ts';
-import { sampleSize } from './account-sampler.ts';
+import { type AccountView, asInService, eligibilityOf } from '../health/eligibility.ts';
 import type { Broker } from './broker.ts';
-import type { AccountView, CandidateView } from './selection.ts';
+import type { CandidateView } from './select-account.ts';
 
 /** Who asks, as far as it decides what they may have. Empty texts: no session, no share is counted. */
 export interface Asking {
@@ -13,51 +13,39 @@ export interface Asking {
 }
 
 /**
- * The candidates with what is known now of their pools, of the session's bindings, of the caller's shares and of the accounts:
- * of all of them, or in a large pool of a sample.
+ * A candidate with what is known now of its pool, of the session's binding, of the caller's share and of the accounts: of all
+ * of them, or in a large pool of a sample.
  */
-export function readCandidates(
-  broker: Broker,
-  candidates: readonly Candidate[],
-  asking: Asking,
-  which: 'all' | 'sample',
-): Promise<readonly CandidateView[]> {
-  return Promise.all(candidates.map((candidate) => readCandidate(broker, candidate, asking, which)));
-}
-
-async function readCandidate(
+export async function readCandidate(
   broker: Broker,
   candidate: Candidate,
   { affinityKey, caller }: Asking,
   which: 'all' | 'sample',
 ): Promise<CandidateView> {
   const { store, configuration, sampler, clock, random } = broker;
-  const { leaseTtlMs, callerMemoryMs } = configuration.settings;
+  const { settings: rules, accounts } = configuration;
   const pool = candidate.pool.name;
-  const all = configuration.accounts.ofPool(pool);
-  const model = which === 'all' || all.length <= sampleSize ? undefined : sampler.ofModel(all, candidate.model);
-  const drawn = model === undefined ? all : model.draw(affinityKey, clock.nowMs(), random);
+  const all = accounts.ofPool(pool);
+  const sample = which === 'all' || all.length <= sampleSize ? undefined : sampler.ofModel(all, candidate.model);
+  const drawn = sample === undefined ? all : sample.draw(affinityKey, clock.nowMs(), random);
   const [views, poolHealth, boundAccountId, callerShare] = await Promise.all([
     readAccounts(broker, drawn),
     store.readPool(pool),
     affinityKey === '' ? undefined : store.boundAccount(affinityIdOf(pool, affinityKey)),
-    caller === '' ? undefined : store.shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }),
+    caller === '' ? undefined : store.shareOf({ pool, caller, ...rules }),
   ]);
   const known = { candidate, poolHealth, boundAccountId, callerShare };
-  if (model === undefined) return { ...known, accounts: views };
+  if (sample === undefined) return { ...known, accounts: views };
+  const nowMs = clock.nowMs();
   views.forEach((view, at) => {
-    model.note(drawn[at], isLimited(view, candidate.model, clock.nowMs()), clock.nowMs());
+    const { obstacle } = eligibilityOf(view, candidate.model, { nowMs, rules });
+    const isLimited = obstacle?.kind === 'disabled' || obstacle?.kind === 'cooling' || obstacle?.kind === 'probing';
+    sample.note(drawn[at] ?? view.account, isLimited, nowMs);
   });
   const bound = all.filter((account) => account.id === boundAccountId && !drawn.includes(account));
-  const accounts = bound.length === 0 ? views : [...views, ...(await readAccounts(broker, bound))];
-  const isWhole = drawn.length === model.serving.length;
-  return isWhole ? { ...known, accounts } : { ...known, accounts, sampled: { usableShare: model.usableShare } };
-}
-
-/** Of the account itself: it cools, is probed, or is out of service. */
-function isLimited({ account, health }: AccountView, model: string, nowMs: number): boolean {
-  const { kind } = availabilityOf(health, model, nowMs);
-  return account.state === 'disabled' || kind === 'cooling' || kind === 'probing';
+  const seen = bound.length === 0 ? views : [...views, ...(await readAccounts(broker, bound))];
+  if (drawn.length === sample.serving.length) return { ...known, accounts: seen };
+  return { ...known, accounts: seen, sampled: { usableShare: sample.usableShare } };
 }
 
 /** Accounts with their health and requests in flight. */
@@ -77,4 +65,87 @@ export async function readAccounts(
 /** Names a session in a pool without revealing it. Each pool binds a session to an account of its own. */
 export function affinityIdOf(pool: string, affinityKey: string): string {
   return hash('sha256', `${pool}\n${affinityKey}`, 'base64url');
+}
+
+/** So many accounts are all looked at, so that the choice among them is exact. */
+const sampleSize = 8;
+
+/** Draws the accounts of a large pool that a request looks at, so that no request reads more of them than of a small one. */
+export class AccountSampler {
+  readonly #ofPool = new WeakMap<readonly Account[], LRUCache<string, ModelAccounts>>();
+
+  /** `accounts`: all of a pool, as one list for as long as they stay the same. */
+  ofModel(accounts: readonly Account[], model: string): ModelAccounts {
+    const memoMethod = (of: string) => new ModelAccounts(accounts, of);
+    // Clients may make up the names of models.
+    return this.#ofPool.getOrInsertComputed(accounts, () => new LRUCache({ max: 100, memoMethod })).memo(model);
+  }
+}
+
+/**
+ * The accounts that may serve a model. One that was found limited is not drawn for a second; then one request looks at it again.
+ * This only steers where a request looks: whether an account takes it is decided by the account's health, and a refusal by all accounts.
+ */
+class ModelAccounts {
+  readonly serving: readonly Account[];
+  /** The sum of the weights up to each. */
+  readonly #sums: readonly number[];
+  /** When to look again at accounts that were found limited, in that order. */
+  readonly #limited = new Map<Account, number>();
+
+  constructor(accounts: readonly Account[], model: string) {
+    this.serving = accounts.filter((account) => account.state === 'active' && servesModel(account, model));
+    let sum = 0;
+    this.#sums = this.serving.map(({ weight }) => (sum += weight));
+  }
+
+  /** The share of the accounts that are not known to be limited. */
+  get usableShare(): number {
+    return 1 - this.#limited.size / this.serving.length;
+  }
+
+  /** By weight: at random, or the same ones for each request of a session. All of them if they are few. */
+  draw(affinityKey: string, nowMs: number, random: () => number): readonly Account[] {
+    if (this.serving.length <= sampleSize) return this.serving;
+    const due = [...this.#limited].filter(([, atMs]) => atMs <= nowMs).map(([account]) => account);
+    // Requests that come meanwhile need not look at them as well.
+    for (const account of due) this.note(account, true, nowMs);
+    const next = affinityKey === '' ? random : numbersOf(affinityKey);
+    const usable = new Set<Account>();
+    for (let draws = 0; draws < maxDraws && usable.size < sampleSize; draws++) {
+      const account = this.#at(next());
+      if (account !== undefined && !this.#limited.has(account)) usable.add(account);
+    }
+    return [...due, ...(usable.size > 0 ? usable : this.#someUsable(next()))];
+  }
+
+  /** What a look at an account showed. */
+  note(account: Account, isLimited: boolean, nowMs: number): void {
+    this.#limited.delete(account);
+    if (isLimited) this.#limited.set(account, nowMs + lookAgainMs);
+  }
+
+  /** The account at a place from 0 to below 1, of which each has its share by weight. */
+  #at(place: number): Account | undefined {
+    const sought = place * (this.#sums.at(-1) ?? 0);
+    return this.serving[this.#sums.findIndex((sum) => sum > sought)];
+  }
+
+  /** Where most accounts are limited the draws may all miss the others. */
+  #someUsable(place: number): readonly Account[] {
+    const usable = this.serving.filter((account) => !this.#limited.has(account));
+    const from = Math.floor(place * usable.length);
+    return usable.slice(from, from + sampleSize);
+  }
+}
+
+const lookAgainMs = 1_000;
+/** As many as a digest has numbers. */
+const maxDraws = 16;
+
+/** Numbers from 0 to below 1 that are always the same for a key. */
+function numbersOf(key: string): () => number {
+  const digest = hash('sha512', key, 'buffer');
+  let at = 0;
+  return () => digest.readUInt32BE((at++ % maxDraws) * 4) / 2 ** 32;
 }

@@ -4,9 +4,9 @@ import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sa
 import { toAccount } from '../accounts/account.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
+import type { AccountView } from '../health/eligibility.ts';
 import { noIncidents } from '../health/pool-health.ts';
-import { selectAccount } from './select-account.ts';
-import type { AccountView, CandidateView, SelectionRequest } from './selection.ts';
+import { type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
 
 const nowMs = 1_000_000;
 const rules = sampleSettings;
@@ -48,7 +48,7 @@ function select(candidates: readonly CandidateView[], rest: Partial<SelectionReq
     random: () => 0,
     ...rest,
   };
-  const selection = selectAccount(request);
+  const selection = selectAccount(request) ?? expect.fail('all accounts were looked at');
   const { examinations, ...answer } = selection;
   return answer.kind === 'chosen' ? answer.view.account.name : answer;
 }

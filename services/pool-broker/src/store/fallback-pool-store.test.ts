@@ -1,7 +1,7 @@
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
-import { availabilityOf } from '../health/availability.ts';
+import { availabilityOf } from '../health/eligibility.ts';
 import { FallbackPoolStore } from './fallback-pool-store.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
 
@@ -87,8 +87,8 @@ describe('a shared store that goes away', () => {
     const lease = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs: ttlMs, accountId: 'a', maxConcurrency: 1 };
     expect(await store.takeLease({ ...lease, leaseId: 'one' })).toBe(true);
     expect(await store.takeLease({ ...lease, leaseId: 'two' })).toBe(false);
-    expect((await store.settleLease('a', { ...lease, leaseId: 'one' })).kind).toBe('settled');
-    expect((await store.settleLease('a', { ...lease, leaseId: 'one' })).kind).toBe('settled_before');
+    expect(await store.settleLease('a', { ...lease, leaseId: 'one' })).toBeDefined();
+    expect(await store.settleLease('a', { ...lease, leaseId: 'one' })).toBeUndefined();
   });
 
   it('finds leases renewed that were taken before it went, and again once it is back', async () => {

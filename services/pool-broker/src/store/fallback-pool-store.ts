@@ -1,17 +1,27 @@
-import type { Clock } from '@gateway/time';
-import { mergeHealth } from '../health/account-health.ts';
-import type { PoolHealth } from '../health/pool-health.ts';
+import type { ServiceRuntime } from '@gateway/lifecycle';
+import { type Clock, systemClock } from '@gateway/time';
+import { type AccountHealth, mergeHealth } from '../health/account-health.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
-import type {
-  AccountRecord,
-  EndedRequest,
-  HealthChange,
-  LeaseRenewal,
-  LeaseSettlement,
-  NewLease,
-  PoolHealthChange,
-  PoolStore,
-} from './pool-store.ts';
+import type { Change, LeaseRenewal, NewLease, PoolRequest, PoolStore } from './pool-store.ts';
+import { defaultRedisCommandTimeoutMs } from './pool-store.ts';
+import { RedisPoolStore } from './redis-pool-store.ts';
+
+/** The store that replicas share, with a snapshot in this process to fall back on. The caller disposes of it. */
+export async function openSharedPoolStore(
+  redisUrl: string,
+  { logger, metrics }: ServiceRuntime,
+  commandTimeoutMs = defaultRedisCommandTimeoutMs,
+): Promise<PoolStore> {
+  const fallbacks = metrics.counter({
+    name: 'gateway_pool_store_fallbacks_total',
+    help: 'Times Redis did not answer and the memory of this process was used for a second.',
+  });
+  const redis = await RedisPoolStore.open({ url: redisUrl, commandTimeoutMs, clock: systemClock });
+  return new FallbackPoolStore(redis, systemClock, (thrown) => {
+    fallbacks.inc();
+    logger.warn({ err: thrown }, 'Redis does not answer: accounts are chosen by what this process remembers');
+  });
+}
 
 /**
  * A shared store that may go away. A snapshot in this process keeps what is read and written, and answers while the shared store
@@ -34,7 +44,7 @@ export class FallbackPoolStore implements PoolStore {
     this.#onFallback = onFallback;
   }
 
-  readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
+  readAccounts(accountIds: readonly string[], leaseTtlMs: number) {
     const read = async () => {
       await this.#shareChanges();
       const records = await this.#shared.readAccounts(accountIds, leaseTtlMs);
@@ -46,7 +56,7 @@ export class FallbackPoolStore implements PoolStore {
     return this.#sharedOr(read, () => this.#snapshot.readAccounts(accountIds, leaseTtlMs));
   }
 
-  async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
+  async changeHealth(accountId: string, change: Change<AccountHealth>) {
     const changedHere = await this.#snapshot.changeHealth(accountId, change);
     const changeAlone = () => {
       if (changedHere) this.#unshared.add(accountId);
@@ -55,7 +65,7 @@ export class FallbackPoolStore implements PoolStore {
     return this.#sharedOr(() => this.#shared.changeHealth(accountId, change), changeAlone);
   }
 
-  readPool(pool: string): Promise<PoolHealth> {
+  readPool(pool: string) {
     const read = async () => {
       const health = await this.#shared.readPool(pool);
       await this.#snapshot.changePoolHealth(pool, () => health);
@@ -64,12 +74,7 @@ export class FallbackPoolStore implements PoolStore {
     return this.#sharedOr(read, () => this.#snapshot.readPool(pool));
   }
 
-  /** A pool's faults last seconds: what a replica learns of them alone is not merged later. */
-  changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
-    return this.#both((store) => store.changePoolHealth(pool, change));
-  }
-
-  takeLease(lease: NewLease): Promise<boolean> {
+  takeLease(lease: NewLease) {
     const take = async () => {
       const isTaken = await this.#shared.takeLease(lease);
       if (isTaken) await this.#snapshot.takeLease({ ...lease, maxConcurrency: Number.POSITIVE_INFINITY });
@@ -79,43 +84,42 @@ export class FallbackPoolStore implements PoolStore {
   }
 
   /** While the shared store answers, it alone counts what other replicas leased. */
-  async renewLease(renewal: LeaseRenewal): Promise<void> {
+  async renewLease(renewal: LeaseRenewal) {
     const renewHere = () => this.#snapshot.renewLease(renewal);
     if (this.#snapshot.hasLease(renewal.leaseId)) await renewHere();
     await this.#sharedOr(() => this.#shared.renewLease(renewal), renewHere);
   }
 
-  async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
+  async settleLease(accountId: string, request: PoolRequest) {
     const settlement = await this.#snapshot.settleLease(accountId, request);
-    if (settlement.kind === 'settled_before') return settlement;
-    return this.#sharedOr(
-      () => this.#shared.settleLease(accountId, request),
-      () => settlement,
-    );
+    if (settlement === undefined) return undefined;
+    const settleShared = () => this.#shared.settleLease(accountId, request);
+    return this.#sharedOr(settleShared, () => settlement);
   }
 
-  readonly oldestRequest: PoolStore['oldestRequest'] = (...question) =>
-    this.#both((store) => store.oldestRequest(...question));
-  readonly shareOf: PoolStore['shareOf'] = (...question) => this.#both((store) => store.shareOf(...question));
-  readonly boundAccount: PoolStore['boundAccount'] = (...session) =>
-    this.#both((store) => store.boundAccount(...session));
+  /** A pool's faults last seconds: what a replica learns of them alone is not merged later. */
+  readonly changePoolHealth: PoolStore['changePoolHealth'] = (...change) =>
+    this.#both((store) => store.changePoolHealth(...change));
+  readonly oldestRequest: PoolStore['oldestRequest'] = (question) =>
+    this.#both((store) => store.oldestRequest(question));
+  readonly shareOf: PoolStore['shareOf'] = (question) => this.#both((store) => store.shareOf(question));
+  readonly boundAccount: PoolStore['boundAccount'] = (id) => this.#both((store) => store.boundAccount(id));
   readonly bind: PoolStore['bind'] = (...binding) => this.#both((store) => store.bind(...binding));
   readonly unbind: PoolStore['unbind'] = (...binding) => this.#both((store) => store.unbind(...binding));
-  readonly saveModelReport: PoolStore['saveModelReport'] = (...report) =>
-    this.#both((store) => store.saveModelReport(...report));
-  readonly readModelReports: PoolStore['readModelReports'] = (...pools) =>
-    this.#both((store) => store.readModelReports(...pools));
+  readonly saveModelReport: PoolStore['saveModelReport'] = (report) =>
+    this.#both((store) => store.saveModelReport(report));
+  readonly readModelReports: PoolStore['readModelReports'] = (pools) =>
+    this.#both((store) => store.readModelReports(pools));
 
-  [Symbol.asyncDispose](): PromiseLike<void> {
+  [Symbol.asyncDispose]() {
     return this.#shared[Symbol.asyncDispose]();
   }
 
+  /** Keeps the snapshot up to date, and gives the answer of the shared store where that has one. */
   async #both<T>(call: (store: PoolStore) => Promise<T>): Promise<T> {
     const answer = await call(this.#snapshot);
-    return this.#sharedOr(
-      () => call(this.#shared),
-      () => answer,
-    );
+    const shared = () => call(this.#shared);
+    return this.#sharedOr(shared, () => answer);
   }
 
   async #sharedOr<T>(shared: () => Promise<T>, alone: () => T | Promise<T>): Promise<T> {

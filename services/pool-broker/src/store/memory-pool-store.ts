@@ -3,59 +3,61 @@ import { LRUCache } from 'lru-cache';
 import type { ModelReport } from '../catalog/list-models.ts';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
 import { noIncidents, type PoolHealth } from '../health/pool-health.ts';
-import {
-  type AccountRecord,
-  type CallerShare,
-  type EndedRequest,
-  type HealthChange,
-  type LeaseRenewal,
-  type LeaseSettlement,
-  maxCallers,
-  type NewLease,
-  type PoolHealthChange,
-  type PoolStore,
-  type ShareQuestion,
-  type SinceQuestion,
+import type {
+  Change,
+  LeaseRenewal,
+  NewLease,
+  PoolRequest,
+  PoolStore,
+  ShareQuestion,
+  SinceQuestion,
 } from './pool-store.ts';
+import { maxCallers } from './pool-store.ts';
 
 /** The pool store of a single process. */
 export class MemoryPoolStore implements PoolStore {
   readonly #clock: Clock;
-  readonly #accounts = new Map<string, AccountState>();
-  readonly #pools = new Map<string, PoolState>();
+  readonly #accounts = new Map<string, AccountHealth>();
+  readonly #pools = new Map<string, PoolHealth>();
+  readonly #reports = new Map<string, ModelReport>();
   /** The leases in flight, in the order in which they were taken, or renewed last. */
   readonly #leases = new Map<string, Lease>();
+  /** How many there are of each account, and of each caller in a pool. */
+  readonly #inFlight = new Map<string, number>();
   /** The leases that were settled last, so that a repeated report is recognized. */
   readonly #settled = new LRUCache<string, true>({ max: 100_000 });
-  // A session costs some 200 bytes: the bound limits what clients that make up sessions can cost.
-  readonly #bindings = new LRUCache<string, Binding>({ max: 100_000 });
-  readonly #reports = new Map<string, ModelReport>();
+  /** Of each pool when each caller last asked for something of it, in that order. */
+  readonly #callers = new Map<string, Map<string, number>>();
+  /** The account of each session. The bound limits what clients that make up sessions can cost. */
+  readonly #bindings: LRUCache<string, string>;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#bindings = new LRUCache({ max: 100_000, ttlResolution: 0, perf: { now: () => clock.nowMs() } });
   }
 
-  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
+  async readAccounts(accountIds: readonly string[], leaseTtlMs: number) {
     this.#expireLeases(leaseTtlMs);
-    return accountIds.map((accountId) => ({ ...this.#account(accountId) }));
+    const inFlight = (id: string) => this.#inFlight.get(id) ?? 0;
+    return accountIds.map((id) => ({ health: this.#accounts.get(id) ?? healthy, inFlight: inFlight(id) }));
   }
 
-  async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
-    return changeHealthOf(this.#account(accountId), change);
+  async changeHealth(accountId: string, change: Change<AccountHealth>) {
+    return changeIn(this.#accounts, accountId, healthy, change);
   }
 
-  async readPool(pool: string): Promise<PoolHealth> {
-    return this.#pool(pool).health;
+  async readPool(pool: string) {
+    return this.#pools.get(pool) ?? noIncidents;
   }
 
-  async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
-    return changeHealthOf(this.#pool(pool), change);
+  async changePoolHealth(pool: string, change: Change<PoolHealth>) {
+    return changeIn(this.#pools, pool, noIncidents, change);
   }
 
-  async takeLease(lease: NewLease): Promise<boolean> {
+  async takeLease(lease: NewLease) {
     this.#expireLeases(lease.leaseTtlMs);
     if (this.hasLease(lease.leaseId)) return true;
-    if (this.#account(lease.accountId).inFlight >= lease.maxConcurrency) return false;
+    if ((this.#inFlight.get(lease.accountId) ?? 0) >= lease.maxConcurrency) return false;
     this.#begin(lease, this.#clock.nowMs());
     return true;
   }
@@ -64,141 +66,115 @@ export class MemoryPoolStore implements PoolStore {
     return this.#leases.has(leaseId);
   }
 
-  async renewLease(renewal: LeaseRenewal): Promise<void> {
+  async renewLease(renewal: LeaseRenewal) {
     const { leaseId, leaseTtlMs } = renewal;
     this.#expireLeases(leaseTtlMs);
-    const nowMs = this.#clock.nowMs();
-    const lease = this.#leases.get(leaseId);
-    if (lease !== undefined) putLast(this.#leases, leaseId, { ...lease, seenAtMs: nowMs });
-    // The begin of such a request is not known: it was not recently.
-    else if (!this.#settled.has(leaseId)) this.#begin(renewal, nowMs - leaseTtlMs);
+    if (this.#settled.has(leaseId)) return;
+    const known = this.#leases.get(leaseId);
+    if (known !== undefined) this.#end(known);
+    // When an unknown request began is not known: it was not recently.
+    this.#begin(renewal, known?.takenAtMs ?? this.#clock.nowMs() - leaseTtlMs);
   }
 
-  async settleLease(accountId: string, { leaseId, pool }: EndedRequest): Promise<LeaseSettlement> {
-    if (this.#settled.has(leaseId)) return { kind: 'settled_before' };
+  async settleLease(accountId: string, { leaseId, pool }: PoolRequest) {
+    if (this.#settled.has(leaseId)) return undefined;
     this.#settled.set(leaseId, true);
     const lease = this.#leases.get(leaseId);
     if (lease !== undefined) this.#end(lease);
-    const [{ health }, { health: poolHealth }] = [this.#account(accountId), this.#pool(pool)];
-    return { kind: 'settled', leasedAtMs: lease?.takenAtMs, health, poolHealth };
+    const health = this.#accounts.get(accountId) ?? healthy;
+    return { leasedAtMs: lease?.takenAtMs, health, poolHealth: this.#pools.get(pool) ?? noIncidents };
   }
 
-  async oldestRequest({ pool, model, sinceMs }: SinceQuestion): Promise<number | undefined> {
-    let oldest: number | undefined;
-    for (const lease of this.#leases.values()) {
-      if (lease.pool !== pool || (model !== '' && lease.model !== model) || lease.takenAtMs < sinceMs) continue;
-      oldest = Math.min(oldest ?? lease.takenAtMs, lease.takenAtMs);
-    }
-    return oldest;
+  async oldestRequest({ pool, model, sinceMs }: SinceQuestion) {
+    const times = this.#leases
+      .values()
+      .filter((lease) => lease.pool === pool && (model === '' || lease.model === model) && lease.takenAtMs >= sinceMs)
+      .map(({ takenAtMs }) => takenAtMs);
+    const oldestMs = times.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
+    return Number.isFinite(oldestMs) ? oldestMs : undefined;
   }
 
-  async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion): Promise<CallerShare> {
+  async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion) {
     this.#expireLeases(leaseTtlMs);
-    const { callers, inFlight } = this.#pool(pool);
+    const callers = this.#callers.getOrInsertComputed(pool, () => new Map());
     const nowMs = this.#clock.nowMs();
-    putLast(callers, caller, nowMs);
+    callers.delete(caller);
+    callers.set(caller, nowMs);
     for (const [other, askedAtMs] of callers) {
       if (askedAtMs > nowMs - callerMemoryMs && callers.size <= maxCallers) break;
       callers.delete(other);
     }
-    return { inFlight: inFlight.get(caller) ?? 0, callers: callers.size };
+    return { inFlight: this.#inFlight.get(callerKey(pool, caller)) ?? 0, callers: callers.size };
   }
 
-  async boundAccount(affinityId: string): Promise<string | undefined> {
-    const binding = this.#bindings.get(affinityId);
-    return binding !== undefined && this.#clock.nowMs() < binding.endsAtMs ? binding.accountId : undefined;
+  async boundAccount(affinityId: string) {
+    return this.#bindings.get(affinityId);
   }
 
-  async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
-    const bound = await this.boundAccount(affinityId);
-    if (bound !== undefined && bound !== accountId) return;
-    this.#bindings.set(affinityId, { accountId, endsAtMs: this.#clock.nowMs() + ttlMs });
+  async bind(affinityId: string, accountId: string, ttlMs: number) {
+    const bound = this.#bindings.get(affinityId) ?? accountId;
+    // The cache keeps an entry until its TTL is exceeded.
+    if (bound === accountId) this.#bindings.set(affinityId, accountId, { ttl: ttlMs - 1 });
   }
 
-  async unbind(affinityId: string, accountId: string): Promise<void> {
-    if (this.#bindings.get(affinityId)?.accountId === accountId) this.#bindings.delete(affinityId);
+  async unbind(affinityId: string, accountId: string) {
+    if (this.#bindings.get(affinityId) === accountId) this.#bindings.delete(affinityId);
   }
 
-  async saveModelReport(report: ModelReport): Promise<void> {
+  async saveModelReport(report: ModelReport) {
     this.#reports.set(report.pool, { ...report, models: report.models ?? this.#reports.get(report.pool)?.models });
   }
 
-  async readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
+  async readModelReports(pools: readonly string[]) {
     return pools.map((pool) => this.#reports.get(pool)).filter((report) => report !== undefined);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {}
+  async [Symbol.asyncDispose]() {}
 
   #begin({ leaseId, accountId, pool, model, caller }: LeaseRenewal, takenAtMs: number): void {
-    this.#leases.set(leaseId, { leaseId, accountId, pool, model, caller, takenAtMs, seenAtMs: this.#clock.nowMs() });
-    this.#account(accountId).inFlight += 1;
-    const { inFlight } = this.#pool(pool);
-    if (caller !== '') inFlight.set(caller, (inFlight.get(caller) ?? 0) + 1);
+    const lease = { leaseId, accountId, pool, model, caller, takenAtMs, seenAtMs: this.#clock.nowMs() };
+    this.#leases.set(leaseId, lease);
+    this.#count(lease, 1);
   }
 
-  #end({ leaseId, accountId, pool, caller }: Lease): void {
-    this.#leases.delete(leaseId);
-    this.#account(accountId).inFlight -= 1;
-    const { inFlight } = this.#pool(pool);
-    const rest = (inFlight.get(caller) ?? 0) - 1;
-    if (rest > 0) inFlight.set(caller, rest);
-    else inFlight.delete(caller);
+  #end(lease: Lease): void {
+    this.#leases.delete(lease.leaseId);
+    this.#count(lease, -1);
   }
 
-  #expireLeases(leaseTtlMs: number): void {
-    const nowMs = this.#clock.nowMs();
-    for (const lease of this.#leases.values()) {
-      if (lease.seenAtMs > nowMs - leaseTtlMs) break;
-      this.#end(lease);
+  #count({ accountId, pool, caller }: Lease, change: 1 | -1): void {
+    for (const key of caller === '' ? [accountId] : [accountId, callerKey(pool, caller)]) {
+      const count = (this.#inFlight.get(key) ?? 0) + change;
+      if (count > 0) this.#inFlight.set(key, count);
+      else this.#inFlight.delete(key);
     }
   }
 
-  #account(accountId: string): AccountState {
-    const account = this.#accounts.get(accountId) ?? { health: healthy, inFlight: 0 };
-    this.#accounts.set(accountId, account);
-    return account;
-  }
-
-  #pool(name: string): PoolState {
-    const pool = this.#pools.get(name) ?? { health: noIncidents, callers: new Map(), inFlight: new Map() };
-    this.#pools.set(name, pool);
-    return pool;
+  #expireLeases(leaseTtlMs: number): void {
+    const expiredMs = this.#clock.nowMs() - leaseTtlMs;
+    for (const lease of this.#leases.values()) {
+      if (lease.seenAtMs > expiredMs) break;
+      this.#end(lease);
+    }
   }
 }
 
-interface AccountState {
-  health: AccountHealth;
-  inFlight: number;
-}
-
-interface PoolState {
-  health: PoolHealth;
-  /** When each caller last asked for something of the pool, in that order. */
-  readonly callers: Map<string, number>;
-  /** Requests of each caller in flight. */
-  readonly inFlight: Map<string, number>;
-}
-
-interface Lease extends EndedRequest {
+interface Lease extends PoolRequest {
   readonly accountId: string;
   readonly takenAtMs: number;
   /** When it was taken, or renewed last. */
   readonly seenAtMs: number;
 }
 
-interface Binding {
-  readonly accountId: string;
-  readonly endsAtMs: number;
+/** No account id has a line break. */
+function callerKey(pool: string, caller: string): string {
+  return `${pool}\n${caller}`;
 }
 
-function changeHealthOf<T>(state: { health: T }, change: (health: T) => T | undefined): boolean {
-  const next = change(state.health);
-  if (next === undefined || next === state.health) return false;
-  state.health = next;
+function changeIn<T>(values: Map<string, T>, key: string, empty: T, change: Change<T>): boolean {
+  const value = values.get(key) ?? empty;
+  const next = change(value);
+  if (next === undefined || next === value) return false;
+  values.set(key, next);
   return true;
-}
-
-function putLast<V>(map: Map<string, V>, key: string, value: V): void {
-  map.delete(key);
-  map.set(key, value);
 }

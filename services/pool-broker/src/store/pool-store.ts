@@ -10,11 +10,11 @@ export interface PoolStore extends AsyncDisposable {
   /** Health and requests in flight of each account, in the order asked. Leases older than `leaseTtlMs` do not count. */
   readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]>;
   /** Applies a change to the current health of an account, atomically. False when the change declined. */
-  changeHealth(accountId: string, change: HealthChange): Promise<boolean>;
+  changeHealth(accountId: string, change: Change<AccountHealth>): Promise<boolean>;
   /** What is known of a pool's provider as a whole. */
   readPool(pool: string): Promise<PoolHealth>;
   /** As `changeHealth`, of a pool. */
-  changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean>;
+  changePoolHealth(pool: string, change: Change<PoolHealth>): Promise<boolean>;
   /** Counts one more request in flight. False when the account has `maxConcurrency` already. Repeating it has no effect. */
   takeLease(lease: NewLease): Promise<boolean>;
   /**
@@ -22,9 +22,12 @@ export interface PoolStore extends AsyncDisposable {
    * counts again; a settled one does not. The begin of its request stays as it is.
    */
   renewLease(renewal: LeaseRenewal): Promise<void>;
-  /** Ends a lease and its request. Only the first call for a lease settles it. */
-  settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement>;
-  /** When the oldest request in flight began that began at `sinceMs` or later. Undefined: there is none. */
+  /**
+   * Ends a lease and its request. Only the first call for a lease settles it and has an answer: when the lease was taken, if
+   * that is (still) known, and both healths at that instant, which the end of the request may change.
+   */
+  settleLease(accountId: string, request: PoolRequest): Promise<Settlement | undefined>;
+  /** When the oldest request in flight began that began at `sinceMs` or later. `model` empty: any. */
   oldestRequest(question: SinceQuestion): Promise<number | undefined>;
   /** What a caller has of a pool. The question counts the caller among those that want something of it. */
   shareOf(question: ShareQuestion): Promise<CallerShare>;
@@ -40,28 +43,24 @@ export interface PoolStore extends AsyncDisposable {
   readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]>;
 }
 
+/** Makes the new value of the current one. Undefined, or the same value: leave it. May be called more than once. */
+export type Change<T> = (value: T) => T | undefined;
+
 export interface AccountRecord {
   readonly health: AccountHealth;
   readonly inFlight: number;
 }
 
-/** Makes the new health of the current one. Undefined, or the same value: leave it. May be called more than once. */
-export type HealthChange = (health: AccountHealth) => AccountHealth | undefined;
-export type PoolHealthChange = (health: PoolHealth) => PoolHealth | undefined;
-
 export interface PoolRequest {
+  /** See `newLeaseId`. */
+  readonly leaseId: string;
   readonly pool: string;
   readonly model: string;
   /** Empty: no share is counted. */
   readonly caller: string;
 }
 
-export interface EndedRequest extends PoolRequest {
-  /** See `newLeaseId`. */
-  readonly leaseId: string;
-}
-
-export interface LeaseRenewal extends EndedRequest {
+export interface LeaseRenewal extends PoolRequest {
   readonly accountId: string;
   /** When it stops counting if it is neither renewed nor settled. */
   readonly leaseTtlMs: number;
@@ -72,45 +71,29 @@ export interface NewLease extends LeaseRenewal {
   readonly maxConcurrency: number;
 }
 
-export type LeaseSettlement =
-  | {
-      readonly kind: 'settled';
-      /** Undefined when the lease was not known (any more). */
-      readonly leasedAtMs: number | undefined;
-      /** As they were at that instant: what the end of the request may change. */
-      readonly health: AccountHealth;
-      readonly poolHealth: PoolHealth;
-    }
-  | { readonly kind: 'settled_before' };
+export interface Settlement {
+  readonly leasedAtMs: number | undefined;
+  readonly health: AccountHealth;
+  readonly poolHealth: PoolHealth;
+}
 
-export interface SinceQuestion {
-  readonly pool: string;
-  /** Empty: any. */
-  readonly model: string;
+export interface SinceQuestion extends Pick<PoolRequest, 'pool' | 'model'> {
   readonly sinceMs: number;
 }
 
-export interface ShareQuestion {
-  readonly pool: string;
-  readonly caller: string;
-  readonly leaseTtlMs: number;
+export interface ShareQuestion extends Pick<LeaseRenewal, 'pool' | 'caller' | 'leaseTtlMs'> {
   /** How long a caller counts that asks for nothing more. */
   readonly callerMemoryMs: number;
 }
 
-/** What a caller has of a pool, and how many it shares the pool with. */
+/** A caller's requests in flight in a pool, and the callers that asked the pool for something recently, this one among them. */
 export interface CallerShare {
-  /** Requests of this caller in flight. */
   readonly inFlight: number;
-  /** Callers that asked the pool for something recently, this one among them. */
   readonly callers: number;
 }
 
 /** Further callers need not be counted: the share of each is one request by then. */
 export const maxCallers = 10_000;
-
-/** How long at least a settled lease is remembered, so that a repeated report is recognized. */
-export const settledMemoryMs = 120_000;
 
 /** How long a call waits for Redis, where the settings do not say. */
 export const defaultRedisCommandTimeoutMs = 100;

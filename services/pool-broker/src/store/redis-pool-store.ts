@@ -1,26 +1,21 @@
 import type { Clock } from '@gateway/time';
 import type { Redis } from 'ioredis';
-import type { ModelReport } from '../catalog/list-models.ts';
-import type { PoolHealth } from '../health/pool-health.ts';
-import {
-  type AccountRecord,
-  type CallerShare,
-  type EndedRequest,
-  type HealthChange,
-  type LeaseRenewal,
-  type LeaseSettlement,
-  maxCallers,
-  type NewLease,
-  type PoolHealthChange,
-  type PoolRequest,
-  type PoolStore,
-  type ShareQuestion,
-  type SinceQuestion,
-  settledMemoryMs,
+import type { z } from 'zod';
+import { type ModelReport, modelReportSchema } from '../catalog/list-models.ts';
+import { type AccountHealth, accountHealthSchema, healthForgottenAtMs, healthy } from '../health/account-health.ts';
+import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema } from '../health/pool-health.ts';
+import type {
+  Change,
+  LeaseRenewal,
+  NewLease,
+  PoolRequest,
+  PoolStore,
+  ShareQuestion,
+  SinceQuestion,
 } from './pool-store.ts';
+import { maxCallers } from './pool-store.ts';
 import { openRedisConnection } from './redis-connection.ts';
 import { type PoolRedis, withScripts } from './redis-scripts.ts';
-import { fromStoredReport, type StoredValue, storedHealth, storedPoolHealth, toStoredReport } from './stored-values.ts';
 
 export interface RedisPoolStoreOptions {
   readonly url: string;
@@ -37,7 +32,7 @@ export class RedisPoolStore implements PoolStore {
   readonly #clock: Clock;
   readonly #prefix: string;
   /** The last change that this process makes of each value. */
-  readonly #changes = new Map<string, Promise<boolean>>();
+  readonly #changes = new Map<string, Promise<unknown>>();
 
   /** Opens the store whether Redis is there or not; while it is away calls reject within the command timeout. */
   static async open({ url, commandTimeoutMs, clock, keyPrefix = 'pool:' }: RedisPoolStoreOptions) {
@@ -51,33 +46,32 @@ export class RedisPoolStore implements PoolStore {
   }
 
   /** With one script per pool. */
-  async readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]> {
-    const records = new Map<string, AccountRecord>();
+  async readAccounts(accountIds: readonly string[], leaseTtlMs: number) {
+    const records = new Map<string, { health: AccountHealth; inFlight: number }>();
     const read = async (ids: readonly string[]) => {
       const keys = ids.map((id) => this.#accountKeys(id)).flatMap(({ health, leases }) => [health, leases]);
       const found = await this.#redis.poolReadAccounts(keys.length, ...keys, `(${this.#clock.nowMs() - leaseTtlMs}`);
       ids.forEach((id, at) => {
-        const [health, inFlight] = [found[2 * at], found[2 * at + 1]];
-        records.set(id, { health: storedHealth.read(health?.toString() ?? null), inFlight: Number(inFlight) });
+        records.set(id, { health: storedHealth.read(found[2 * at]), inFlight: Number(found[2 * at + 1]) });
       });
     };
     await Promise.all(Map.groupBy(accountIds, poolOf).values().map(read));
     return accountIds.map((id) => records.get(id)).filter((record) => record !== undefined);
   }
 
-  async changeHealth(accountId: string, change: HealthChange): Promise<boolean> {
+  changeHealth(accountId: string, change: Change<AccountHealth>) {
     return this.#change(this.#accountKeys(accountId).health, change, storedHealth);
   }
 
-  async readPool(pool: string): Promise<PoolHealth> {
+  async readPool(pool: string) {
     return storedPoolHealth.read(await this.#redis.get(this.#poolKeys(pool).health));
   }
 
-  async changePoolHealth(pool: string, change: PoolHealthChange): Promise<boolean> {
+  changePoolHealth(pool: string, change: Change<PoolHealth>) {
     return this.#change(this.#poolKeys(pool).health, change, storedPoolHealth);
   }
 
-  async takeLease(lease: NewLease): Promise<boolean> {
+  async takeLease(lease: NewLease) {
     const { leaseId, accountId, maxConcurrency, leaseTtlMs } = lease;
     const keys = [this.#accountKeys(accountId).leases, ...this.#requestSets(lease)];
     const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
@@ -85,70 +79,69 @@ export class RedisPoolStore implements PoolStore {
     return (await this.#redis.poolTakeLease(keys.length, ...keys, ...parameters)) === 1;
   }
 
-  async renewLease({ accountId, pool, caller, leaseId, leaseTtlMs }: LeaseRenewal): Promise<void> {
+  async renewLease({ accountId, pool, caller, leaseId, leaseTtlMs }: LeaseRenewal) {
     const { leases, settled } = this.#accountKeys(accountId);
     const keys = [settled, leases, ...(caller === '' ? [] : [this.#poolKeys(pool).caller(caller)])];
     await this.#redis.poolRenewLease(keys.length, ...keys, leaseId, this.#clock.nowMs(), leaseTtlMs);
   }
 
-  async settleLease(accountId: string, request: EndedRequest): Promise<LeaseSettlement> {
+  async settleLease(accountId: string, request: PoolRequest) {
     const { leases, settled, health } = this.#accountKeys(accountId);
     const keys = [settled, health, this.#poolKeys(request.pool).health, leases, ...this.#requestSets(request)];
     const parameters = [request.leaseId, this.#clock.nowMs(), settledMemoryMs];
     const [leasedAt, ...healths] = await this.#redis.poolSettleLease(keys.length, ...keys, ...parameters);
-    if (leasedAt === undefined) return { kind: 'settled_before' };
+    if (leasedAt === undefined) return undefined;
     return {
-      kind: 'settled',
       leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt),
-      health: storedHealth.read(healths[0] ?? null),
-      poolHealth: storedPoolHealth.read(healths[1] ?? null),
+      health: storedHealth.read(healths[0]),
+      poolHealth: storedPoolHealth.read(healths[1]),
     };
   }
 
-  async oldestRequest({ pool, model, sinceMs }: SinceQuestion): Promise<number | undefined> {
+  async oldestRequest({ pool, model, sinceMs }: SinceQuestion) {
     const keys = this.#poolKeys(pool);
     const key = model === '' ? keys.requests : keys.model(model);
     const [, timeMs] = await this.#redis.zrangebyscore(key, sinceMs, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
     return timeMs === undefined ? undefined : Number(timeMs);
   }
 
-  async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion): Promise<CallerShare> {
+  async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion) {
     const keys = this.#poolKeys(pool);
     const parameters = [caller, this.#clock.nowMs(), callerMemoryMs, leaseTtlMs, maxCallers];
     const [inFlight, callers] = await this.#redis.poolShareOf(2, keys.callers, keys.caller(caller), ...parameters);
     return { inFlight, callers };
   }
 
-  async boundAccount(affinityId: string): Promise<string | undefined> {
+  async boundAccount(affinityId: string) {
     return (await this.#redis.get(this.#bindingKey(affinityId))) ?? undefined;
   }
 
-  async bind(affinityId: string, accountId: string, ttlMs: number): Promise<void> {
+  async bind(affinityId: string, accountId: string, ttlMs: number) {
     await this.#redis.poolBind(1, this.#bindingKey(affinityId), accountId, ttlMs);
   }
 
-  async unbind(affinityId: string, accountId: string): Promise<void> {
+  async unbind(affinityId: string, accountId: string) {
     await this.#redis.poolUnbind(1, this.#bindingKey(affinityId), accountId);
   }
 
-  async saveModelReport(report: ModelReport): Promise<void> {
-    const key = this.#poolKeys(report.pool).models;
-    await this.#redis.multi().hset(key, toStoredReport(report)).pexpire(key, modelReportTtlMs).exec();
+  async saveModelReport(report: ModelReport) {
+    const change = (known?: ModelReport) => ({ ...report, models: report.models ?? known?.models });
+    await this.#change(this.#poolKeys(report.pool).report, change, storedReport);
   }
 
-  async readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]> {
-    const read = async (pool: string) => fromStoredReport(pool, await this.#redis.hgetall(this.#poolKeys(pool).models));
-    return (await Promise.all(pools.map(read))).filter((report) => report !== undefined);
+  async readModelReports(pools: readonly string[]) {
+    const texts = await Promise.all(pools.map((pool) => this.#redis.get(this.#poolKeys(pool).report)));
+    return texts.map(storedReport.read).filter((report) => report !== undefined);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async [Symbol.asyncDispose]() {
     this.#redis.disconnect();
   }
 
   /** Changes of this process follow each other, so that a change has to be repeated only after one of another replica. */
-  async #change<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
-    const before = this.#changes.get(key)?.catch(() => false);
-    const changing = Promise.resolve(before).then(() => this.#replace(key, change, stored));
+  async #change<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>) {
+    const before = this.#changes.get(key) ?? Promise.resolve();
+    const changing = before.catch(() => undefined).then(() => this.#replace(key, change, stored));
     this.#changes.set(key, changing);
     try {
       return await changing;
@@ -157,7 +150,7 @@ export class RedisPoolStore implements PoolStore {
     }
   }
 
-  async #replace<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>): Promise<boolean> {
+  async #replace<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>) {
     for (let tries = 0; tries < maxTries; tries++) {
       const text = await this.#redis.get(key);
       const value = stored.read(text);
@@ -166,7 +159,7 @@ export class RedisPoolStore implements PoolStore {
       const ttlMs = Math.max(1, Math.ceil(stored.endsAtMs(next) - this.#clock.nowMs()));
       if ((await this.#redis.poolReplace(1, key, text ?? '', JSON.stringify(next), ttlMs)) === 1) return true;
     }
-    throw new Error('A health changed too often to be changed.');
+    throw new Error('A value changed too often to be changed.');
   }
 
   /** The sets that a request is in while it goes on. */
@@ -188,7 +181,7 @@ export class RedisPoolStore implements PoolStore {
       health: `${start}:health`,
       callers: `${start}:callers`,
       requests: `${start}:requests`,
-      models: `${start}:models`,
+      report: `${start}:report`,
       model: (model: string) => `${start}:model:${model}`,
       caller: (caller: string) => `${start}:caller:${caller}`,
     };
@@ -207,5 +200,37 @@ function poolOf(accountId: string): string {
 // Each try loses only to another replica that has just changed the same value.
 const maxTries = 30;
 
-/** How long a model list is kept on which there are no more reports. */
-const modelReportTtlMs = 7 * 86_400_000;
+/** How long at least a settled lease is remembered, so that a repeated report is recognized. */
+const settledMemoryMs = 120_000;
+
+/** How a value is kept as JSON text. */
+interface StoredValue<T> {
+  /** Text that can't be read, or none, is the value without any faults: the next failures will show. */
+  readonly read: (text: unknown) => T;
+  /** When it means nothing any more. */
+  readonly endsAtMs: (value: T) => number;
+}
+
+const storedHealth = { read: jsonReader(accountHealthSchema, healthy), endsAtMs: healthForgottenAtMs };
+
+const storedPoolHealth = {
+  read: jsonReader(poolHealthSchema, noIncidents),
+  endsAtMs: ({ incidents }: PoolHealth) => Math.max(0, ...incidents.map(forgottenIncidentAtMs)),
+};
+
+/** A model list on which there are no more reports is kept for a week. */
+const storedReport = {
+  read: jsonReader(modelReportSchema, undefined),
+  endsAtMs: (report: ModelReport | undefined) => (report?.reportedAtMs ?? 0) + 7 * 86_400_000,
+};
+
+function jsonReader<T, E>(schema: z.ZodType<T>, empty: E) {
+  return (text: unknown): T | E => {
+    if (typeof text !== 'string' || text === '') return empty;
+    try {
+      return schema.parse(JSON.parse(text));
+    } catch {
+      return empty;
+    }
+  };
+}

@@ -7,7 +7,7 @@ export type PoolRedis = Redis & {
 
 /** What the scripts return that return anything but a number. */
 interface Answers extends Record<keyof typeof scripts, unknown> {
-  poolReadAccounts: readonly (string | number | null)[];
+  poolReadAccounts: readonly unknown[];
   poolSettleLease: readonly string[];
   poolShareOf: readonly [number, number];
 }

@@ -1,9 +1,16 @@
 import { create } from '@bufbuild/protobuf';
 import type { ModelTraits } from '@gateway/config';
-import { LeaseSchema, LeastThinking, QuotaWindowSchema, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  LeastThinking,
+  ModelTraitsSchema,
+  QuotaWindowSchema,
+  ThinkingMode,
+} from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { sampleGateway } from '../__fixtures__/sample-gateway.ts';
-import { fromWindowMessages, toLeaseMessage, toWindowMessage } from './messages.ts';
+import { traitsOfModel } from '../catalog/catalog.ts';
+import { toWindowMessage } from './operators.ts';
+import { fromWindowMessages } from './pool-broker-service.ts';
 
 const unsaid: ModelTraits = {
   efforts: undefined,
@@ -18,8 +25,8 @@ const unsaid: ModelTraits = {
 function traitsSentFor(model: string, pattern: string, traits: Partial<ModelTraits>) {
   const [pool = expect.fail()] = sampleGateway.pools;
   const modelTraits = [{ pattern, traits: { ...unsaid, ...traits } }];
-  const candidate = { pool: { ...pool, modelTraits }, model, defaultEffort: '' };
-  return create(LeaseSchema, toLeaseMessage({ leaseId: 'l', accountId: 'a', candidate }, 900_000)).traits;
+  const sent = traitsOfModel({ ...pool, modelTraits }, model);
+  return sent === undefined ? undefined : create(ModelTraitsSchema, sent);
 }
 
 describe('a lease', () => {

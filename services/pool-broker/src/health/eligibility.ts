@@ -1,0 +1,204 @@
+import type { PoolSettings } from '@gateway/config';
+import { type Account, servesModel } from '../accounts/account.ts';
+import type { Attempt, AttemptResult, ProblemKind, QuotaWindow } from '../accounts/attempt.ts';
+import { holdsForModel } from '../accounts/attempt.ts';
+import type { AccountHealth, Cooldown, SeenWindow } from './account-health.ts';
+import {
+  causeOf,
+  concernsModel,
+  forgottenProblemAtMs,
+  hasPassedProbe,
+  isHalfOpen,
+  isRunning,
+} from './account-health.ts';
+import type { PoolHealth } from './pool-health.ts';
+
+/** An account with what is known of it at the time of choice. */
+export interface AccountView {
+  readonly account: Account;
+  readonly health: AccountHealth;
+  /** Requests in flight. */
+  readonly inFlight: number;
+}
+
+/** Whether an account can take a request now: it can where there is no obstacle. */
+export interface Eligibility {
+  readonly obstacle?: Obstacle;
+  /** The request would find out whether a cooldown is over, and must be the only one to do so. */
+  readonly probe?: boolean;
+  /** Set when it may find out ahead of the end of the cooldown, which is the obstacle. */
+  readonly early?: EarlyProbe;
+}
+
+/** Why an account can't take a request. `retryAtMs`: when it can, where limits alone keep it from it. */
+export type Obstacle = { readonly retryAtMs?: number | undefined } & (
+  | { readonly kind: 'disabled'; readonly note: string }
+  | { readonly kind: 'draining' | 'model_not_served' | 'busy' | 'share_used_up' }
+  | { readonly kind: 'cooling' | 'probing'; readonly cooldown: Cooldown }
+  | { readonly kind: 'pool_paused'; readonly cooldown: Cooldown; readonly untilMs: number }
+  | { readonly kind: 'tried'; readonly result: AttemptResult }
+);
+
+/** The place of a busy account may be free at any time. */
+export const anyTime = Number.NEGATIVE_INFINITY;
+
+/** The request that asks, as far as it decides on an account. */
+export interface Asked {
+  readonly nowMs: number;
+  readonly rules: PoolSettings;
+  /** The request's attempts so far, oldest first. */
+  readonly attempts?: readonly Attempt[];
+  /** Accounts whose last place went to another request. */
+  readonly overtakenAt?: readonly string[];
+}
+
+/** `model` empty asks for the account as a whole: cooldowns of single models do not count. */
+export function eligibilityOf(
+  { account, health, inFlight }: AccountView,
+  model: string,
+  { nowMs, rules, attempts = [], overtakenAt = [] }: Asked,
+): Eligibility {
+  if (account.state === 'disabled') return { obstacle: { kind: 'disabled', note: account.note } };
+  if (account.state === 'draining') return { obstacle: { kind: 'draining' } };
+  if (model !== '' && !servesModel(account, model)) return { obstacle: { kind: 'model_not_served' } };
+  const tried = attempts.findLast((attempt) => attempt.accountId === account.id && attempt.model === model);
+  const isBusy = inFlight >= account.maxConcurrency || overtakenAt.includes(account.id);
+  const availability = availabilityOf(health, model, nowMs);
+  if (availability.kind === 'cooling') {
+    const { cooldown, limitOnly, early } = availability;
+    // After a guessed cooldown a single request finds out first, and it takes a while to know.
+    const backAtMs = cooldown.untilMs + (cooldown.givenByProvider ? 0 : rules.limitProbeQuietMs);
+    const obstacle: Obstacle = { kind: 'cooling', cooldown, retryAtMs: limitOnly ? backAtMs : undefined };
+    return early === 'not_yet' || isBusy || tried !== undefined ? { obstacle } : { obstacle, early, probe: true };
+  }
+  if (availability.kind === 'probing') {
+    const { cooldown, limitOnly, freeAtMs } = availability;
+    return { obstacle: { kind: 'probing', cooldown, retryAtMs: limitOnly ? freeAtMs : undefined } };
+  }
+  if (tried !== undefined) {
+    const { result } = tried.outcome;
+    // An account that was limited when it was tried does not cool any more.
+    return { obstacle: { kind: 'tried', result, retryAtMs: result === 'rate_limited' ? nowMs : undefined } };
+  }
+  if (isBusy) return { obstacle: { kind: 'busy', retryAtMs: anyTime } };
+  return { probe: availability.kind === 'probe_due' };
+}
+
+/** An account as it stands now: disabled, with the reason, when its provider takes nothing of its credential any more. */
+export function asInService(account: Account, { problem }: AccountHealth, nowMs: number): Account {
+  if (problem === undefined || problem.credentialId !== account.credentialId) return account;
+  if (nowMs >= forgottenProblemAtMs(problem)) return account;
+  return { ...account, state: 'disabled', note: problemTexts[problem.kind] };
+}
+
+const problemTexts: Readonly<Record<ProblemKind, string>> = {
+  credential_revoked:
+    'The provider says that the credential was revoked. Give the account a new one, or enable it if that was a mistake.',
+  account_disabled:
+    'The provider says that the account, or its organization, is disabled. Settle it with the provider, then enable it.',
+};
+
+/** What cooldowns mean for a model. */
+export type Availability =
+  | { readonly kind: 'available' }
+  /** `cooldown` is the one that ends last. `limitOnly`: nothing but rate limits keeps it. */
+  | {
+      readonly kind: 'cooling';
+      readonly cooldown: Cooldown;
+      readonly limitOnly: boolean;
+      readonly early: EarlyProbe | 'not_yet';
+    }
+  /** A guessed cooldown has run out: one request may find out. */
+  | { readonly kind: 'probe_due' }
+  /** That request is under way; `freeAtMs` is when others need not wait for it any more. */
+  | { readonly kind: 'probing'; readonly cooldown: Cooldown; readonly freeAtMs: number; readonly limitOnly: boolean };
+
+/**
+ * One request may find out ahead of the end that a cooldown is over: `due` when the provider named a far end long ago,
+ * `last_resort` when we only guess, so that it should be a request that no other account can serve.
+ */
+export type EarlyProbe = 'due' | 'last_resort';
+
+/** `model` as in `eligibilityOf`. */
+export function availabilityOf(
+  { cooldowns }: Pick<AccountHealth, 'cooldowns'>,
+  model: string,
+  nowMs: number,
+): Availability {
+  if (cooldowns.length === 0) return { kind: 'available' };
+  const concerning = cooldowns.filter((cooldown) => concernsModel(cooldown, model));
+  const running = concerning.filter((cooldown) => isRunning(cooldown, nowMs));
+  const [last] = running.toSorted((one, other) => other.untilMs - one.untilMs);
+  if (last !== undefined) {
+    return { kind: 'cooling', cooldown: last, limitOnly: running.every(isLimit), early: earlyProbeOf(running, nowMs) };
+  }
+  const halfOpen = concerning.filter((cooldown) => isHalfOpen(cooldown, nowMs) && !hasPassedProbe(cooldown, nowMs));
+  for (const cooldown of halfOpen) {
+    const freeAtMs = cooldown.probe?.expiresAtMs ?? 0;
+    if (nowMs < freeAtMs) return { kind: 'probing', cooldown, freeAtMs, limitOnly: halfOpen.every(isLimit) };
+  }
+  return { kind: halfOpen.length === 0 ? 'available' : 'probe_due' };
+}
+
+function earlyProbeOf(running: readonly Cooldown[], nowMs: number): EarlyProbe | 'not_yet' {
+  const isDue = running.every(({ probeFromMs }) => probeFromMs !== undefined && nowMs >= probeFromMs);
+  if (!isDue) return 'not_yet';
+  return running.every(({ givenByProvider }) => givenByProvider) ? 'due' : 'last_resort';
+}
+
+function isLimit(cooldown: Cooldown): boolean {
+  return causeOf(cooldown) === 'limit';
+}
+
+/** Whether a pool may be asked for a model now. */
+export function poolAvailabilityOf({ incidents }: PoolHealth, model: string, nowMs: number): Availability {
+  const cooldowns = incidents.map(({ pause }) => pause).filter((pause) => pause !== undefined);
+  return availabilityOf({ cooldowns }, model, nowMs);
+}
+
+/** The account's share of failed attempts as it stands now: half of it is forgotten every minute. */
+export function errorAverageAt({ errorAverage, errorsAtMs }: AccountHealth, nowMs: number): number {
+  return errorAverage * 0.5 ** (Math.max(0, nowMs - errorsAtMs) / 60_000);
+}
+
+/** How much is left of the tightest quota that a model falls under, 0 to 1. All of it when no quota is known. */
+export function headroomOf(health: AccountHealth, model: string, nowMs: number): number {
+  return Math.min(1, ...windowsAt(health, nowMs, model).map(leftOf));
+}
+
+/**
+ * How fast an account may be used up, as a multiple of the speed that would use each quota up just when it begins anew:
+ * above 1 when more is left than its time, so that it would be lost; below 1 when it would run out. 1 when nothing is known.
+ */
+export function paceOf(health: AccountHealth, model: string, nowMs: number): number {
+  const windows = windowsAt(health, nowMs, model);
+  if (windows.length === 0) return 1;
+  const paces = windows.map((window) => leftOf(window) / timeLeftOf(window, nowMs));
+  return Math.max(slowestPace, Math.min(fastestPace, ...paces));
+}
+
+// No preference is so strong that the rest of a pool lies idle.
+const fastestPace = 4;
+const slowestPace = 0.25;
+
+/** The quotas that have not begun anew since they were reported: all, or those that a model falls under. */
+export function windowsAt(health: AccountHealth, nowMs: number, model?: string): readonly SeenWindow[] {
+  return health.windows.filter(
+    (window) => !isOver(window, nowMs) && (model === undefined || holdsForModel(window.models, model)),
+  );
+}
+
+/** True once a quota has begun anew. A window without an end is believed for an hour. */
+export function isOver({ resetsAtMs, seenAtMs }: SeenWindow, nowMs: number): boolean {
+  return nowMs >= (resetsAtMs ?? seenAtMs + 3_600_000);
+}
+
+function leftOf({ usedFraction }: QuotaWindow): number {
+  return Math.min(1, Math.max(0, 1 - usedFraction));
+}
+
+/** The share of a window's time that is left; all of it when that is not known. */
+function timeLeftOf({ resetsAtMs, lengthMs = 0 }: QuotaWindow, nowMs: number): number {
+  if (resetsAtMs === undefined || lengthMs <= 0) return 1;
+  return Math.min(1, Math.max(0.001, (resetsAtMs - nowMs) / lengthMs));
+}
