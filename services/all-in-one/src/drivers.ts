@@ -2,8 +2,8 @@ import type { Environment } from '@gateway/config';
 import type { UsageSink } from '@gateway/edge-router/usage/outbox';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
-import type { LimitStore } from '@gateway/limiter/store/limit-store';
-import { openEmbeddedLimitStore } from '@gateway/limiter/store/open-embedded-limit-store';
+import { openEmbeddedLimitStore } from '@gateway/limiter/store/embedded-limit-store';
+import type { LimitStore } from '@gateway/limits';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
 import { systemClock } from '@gateway/time';
@@ -32,7 +32,7 @@ export async function openStores(
     const limitStore = await openEmbeddedLimitStore({ config: readLimiterConfig(env), path, runtime }, stack);
     return { limitStore, poolStore: new MemoryPoolStore(systemClock) };
   }
-  const { openSharedLimitStore } = await import('@gateway/limiter/store/open-shared-limit-store');
+  const { openSharedLimitStore } = await import('@gateway/limiter/store/fallback-limit-store');
   const { openSharedPoolStore } = await import('@gateway/pool-broker/store/open-shared-pool-store');
   const limitStore = openSharedLimitStore(readStandAloneLimiterConfig(env), runtime, stack);
   return { limitStore, poolStore: stack.use(await openSharedPoolStore(redisUrl, runtime)) };
