@@ -103,6 +103,7 @@ class AdmissionFile implements Disposable {
     const admissions = this.#unwritten;
     this.#unwritten = [];
     this.#written = undefined;
+    if (admissions.length === 0) return;
     try {
       this.#database.exec('BEGIN');
       for (const { key, requestId, enteredMs } of admissions) this.#insert.run(enteredMs, key, requestId);
