@@ -88,6 +88,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   async start(): Promise<void> {
     await this.remote.start?.().catch((thrown: unknown) => this.#beginOutage(thrown));
     await this.#sayAlive();
+    if (this.#isClosed) return;
     this.#heartbeats = setInterval(() => void this.#sayAlive(), replicaHeartbeatMs).unref();
   }
 
