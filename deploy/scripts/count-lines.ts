@@ -15,6 +15,8 @@ const budgets: Readonly<Record<string, number>> = {
   'libs/errors': 120,
   'libs/json': 800,
   'libs/lifecycle': 500,
+  'libs/limits': 850,
+  'libs/redis': 110,
   'libs/rpc': 1_400,
   'libs/simulator': 4_800,
   'libs/sse': 270,

@@ -6,7 +6,7 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { ListeningService } from '@gateway/lifecycle/workers';
 import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
 import { createLimiterService } from '@gateway/limiter/service';
-import { openEmbeddedLimitStore } from '@gateway/limiter/store/open-embedded-limit-store';
+import { openEmbeddedLimitStore } from '@gateway/limiter/store/embedded-limit-store';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
 import type { AccountTable } from '@gateway/pool-broker/credentials/account-table';
 import { readCredentialConfig } from '@gateway/pool-broker/credentials/credential-config';
@@ -116,7 +116,7 @@ async function openStores({ env, config: { redisUrl }, runtime, stack }: Wiring)
     const limitStore = await openEmbeddedLimitStore({ config: readLimiterConfig(env), path, runtime }, stack);
     return { limitStore, poolStore: new MemoryPoolStore(systemClock) };
   }
-  const { openSharedLimitStore } = await import('@gateway/limiter/store/open-shared-limit-store');
+  const { openSharedLimitStore } = await import('@gateway/limiter/store/fallback-limit-store');
   const { openSharedPoolStore } = await import('@gateway/pool-broker/store/fallback-pool-store');
   const limitStore = openSharedLimitStore(readStandAloneLimiterConfig(env), runtime, stack);
   return { limitStore, poolStore: stack.use(await openSharedPoolStore(redisUrl, runtime)) };

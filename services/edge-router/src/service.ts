@@ -8,7 +8,6 @@ import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_servi
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
-import { FallbackLimiter } from './admission/fallback-limiter.ts';
 import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
 import { Leases } from './attempts/leases.ts';
 import { toPrincipal } from './authentication/authenticate.ts';
@@ -60,7 +59,6 @@ export async function createEdgeRouterService(
   const limiter = stack.use(
     new OutageTolerantLimiter({
       limiter: peers.limiter,
-      fallback: new FallbackLimiter(clock),
       clock,
       events,
       timeoutMs: rpcTimeoutMs,

@@ -1,12 +1,8 @@
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
-import type { Limiter } from './limiter.ts';
-import { admit } from './rpc/admit.ts';
-import { admitStream } from './rpc/admit-stream.ts';
-import { heartbeat } from './rpc/heartbeat.ts';
-import { peek } from './rpc/peek.ts';
-import { reconcileDay } from './rpc/reconcile-day.ts';
-import { settle } from './rpc/settle.ts';
+import { reconcileDay } from './rpc/limiter-operator-service.ts';
+import { admit, admitStream, heartbeat, peek, settle } from './rpc/limiter-service.ts';
+import type { Limiter } from './service.ts';
 
 export function limiterRoutes(limiter: Limiter, draining: AbortSignal): readonly ServiceRoute[] {
   return [

@@ -1,14 +1,21 @@
 import type { Environment } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
+import { type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { type LimiterConfig, readStandAloneLimiterConfig } from './config.ts';
 import { DayTotals } from './ledger/day-totals.ts';
-import { createLimiterMetrics } from './metrics.ts';
+import { createLimiterMetrics, type LimiterMetrics } from './metrics.ts';
 import { limiterRoutes } from './routes.ts';
-import type { LimitStore } from './store/limit-store.ts';
-import { MemoryLimitStore } from './store/memory-limit-store.ts';
+
+/** What the handlers of the limiter work with. */
+export interface Limiter {
+  readonly store: LimitStore;
+  readonly dayTotals: DayTotals;
+  readonly clock: Clock;
+  readonly metrics: LimiterMetrics;
+}
 
 export interface LimiterPeers {
   /** Where day totals of `token:<id>` keys are loaded from when the store lost them. Without it they start at zero. */
@@ -52,7 +59,7 @@ export async function createLimiterFromEnvironment(env: Environment, runtime: Se
   const config = readStandAloneLimiterConfig(env);
   const [{ openChannel }, { openSharedLimitStore }] = await Promise.all([
     import('@gateway/rpc/grpc'),
-    import('./store/open-shared-limit-store.ts'),
+    import('./store/fallback-limit-store.ts'),
   ]);
   const resources = new AsyncDisposableStack();
   const channel = config.usageQueryUrl === undefined ? undefined : resources.use(openChannel(config.usageQueryUrl));

@@ -6,7 +6,7 @@ import { testBackends } from '@gateway/testkit';
 import { expect, it } from 'vitest';
 import { startLimiter } from './limiter-under-test.ts';
 
-const example = fileURLToPath(new URL('../examples/limiter-client.ts', import.meta.url));
+const example = fileURLToPath(new URL('../../../docs/examples/limiter-client.ts', import.meta.url));
 
 it('the example client works as its documentation says', async () => {
   await using limiter = await startLimiter((await testBackends()).redisUrl);

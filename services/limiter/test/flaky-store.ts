@@ -1,10 +1,8 @@
+import { type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import type { Clock } from '@gateway/time';
-import type { RemoteLimitStore } from '../src/store/fallback-limit-store.ts';
-import type { LimitStore } from '../src/store/limit-store.ts';
-import { MemoryLimitStore } from '../src/store/memory-limit-store.ts';
 
 /** A remote store in memory that a test takes away, and whose memory it takes. */
-export class FlakyStore implements RemoteLimitStore {
+export class FlakyStore implements LimitStore {
   away: 'no' | 'before the call' | 'after the call' = 'no';
   /** Awaited before admissions are recorded. */
   beforeRecording: () => Promise<void> | undefined = () => undefined;
@@ -36,22 +34,14 @@ export class FlakyStore implements RemoteLimitStore {
     return this.#unlessAway(() => this.#memory.reloadDay(...parameters));
   }
 
-  recordAdmissions(...parameters: Parameters<LimitStore['recordAdmissions']>) {
+  heartbeat(...[group, replicaId, admissions]: Parameters<LimitStore['heartbeat']>) {
     return this.#unlessAway(async () => {
-      await this.beforeRecording();
-      await this.#memory.recordAdmissions(...parameters);
+      if (admissions.length > 0) await this.beforeRecording();
+      return this.#memory.heartbeat(group, replicaId, admissions);
     });
   }
 
-  heartbeat(...parameters: Parameters<LimitStore['heartbeat']>) {
-    return this.#unlessAway(() => this.#memory.heartbeat(...parameters));
-  }
-
   start(): Promise<void> {
-    return this.probe();
-  }
-
-  probe(): Promise<void> {
     return this.#unlessAway(async () => undefined);
   }
 

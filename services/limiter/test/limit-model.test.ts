@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { localDayOf, startOfLocalDayMs } from '@gateway/time';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Check, LimitStore } from '../src/store/limit-store.ts';
+import type { PlainCheck as Check, PlainStore } from './plain-store.ts';
 import { dayBefore, ReferenceLimiter } from './reference-limiter.ts';
 import { openMemoryStore, openRedisStore, type StoreUnderTest } from './store-under-test.ts';
 
@@ -115,7 +115,7 @@ async function agreeWithReference(
 }
 
 function expectAdmission(
-  decision: Awaited<ReturnType<LimitStore['admit']>> | undefined,
+  decision: Awaited<ReturnType<PlainStore['admit']>> | undefined,
   { requestId, limits, costKind }: Pick<Check, 'limits' | 'costKind'> & { readonly requestId: string },
   reference: ReferenceLimiter,
   nowMs: number,

@@ -1,6 +1,6 @@
+import type { LimitStore } from '@gateway/limits';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LimitStore } from '../src/store/limit-store.ts';
-import type { CostKind, Limits } from '../src/windows/decide.ts';
+import type { PlainCostKind as CostKind, PlainLimits as Limits } from './plain-store.ts';
 import { openMemoryStore, openRedisStore, type StoreUnderTest } from './store-under-test.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');

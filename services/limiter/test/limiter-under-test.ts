@@ -5,7 +5,7 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { localDayOf } from '@gateway/time';
 import { readStandAloneLimiterConfig } from '../src/config.ts';
 import { createLimiterService, type LimiterPeers } from '../src/service.ts';
-import { openSharedLimitStore } from '../src/store/open-shared-limit-store.ts';
+import { openSharedLimitStore } from '../src/store/fallback-limit-store.ts';
 
 export type LimiterClient = Client<typeof LimiterService>;
 

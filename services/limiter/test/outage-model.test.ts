@@ -1,10 +1,11 @@
-import { replicaHeartbeatMs } from '@gateway/lifecycle/replica-share';
+import { replicaHeartbeatMs } from '@gateway/limits';
 import { createLogger } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FallbackLimitStore } from '../src/store/fallback-limit-store.ts';
 import { FlakyStore } from './flaky-store.ts';
+import { PlainStore } from './plain-store.ts';
 import { watchedMetrics } from './watched-metrics.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
@@ -43,10 +44,10 @@ async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number
         failureMode: 'local',
         localMaxMs: Infinity,
         maxKept: 1_000,
-        probeEveryMs,
       }),
     ),
   );
+  const plain = opened.map((store) => new PlainStore(store));
   for (const store of opened) await store.start();
   await vi.advanceTimersByTimeAsync(replicaHeartbeatMs);
   const admitted = new Map<string, Admitted>();
@@ -54,7 +55,7 @@ async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number
   const admit = async (limiter: number, repeats: boolean) => {
     if (!repeats) requests += 1;
     const requestId = `request-${limiter}-${requests}`;
-    const decision = await opened[limiter]?.admit({
+    const decision = await plain[limiter]?.admit({
       key: 'key',
       requestId,
       limits: { requestsPerMinute, tokensPerDay: undefined },

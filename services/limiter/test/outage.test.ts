@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
-import { replicaHeartbeatMs } from '@gateway/lifecycle/replica-share';
+import { replicaHeartbeatMs } from '@gateway/limits';
 import { freePort, startRedis, type TestServer } from '@gateway/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { admitMany, deadline, freshKey, startLimiter, today } from './limiter-under-test.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { LedgerTotal, LimitStore } from '@gateway/limits';
 import { testBackends } from '@gateway/testkit';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import type { LedgerTotal, LimitStore } from '../src/store/limit-store.ts';
 import { openMemoryStore, openRedisStore } from './store-under-test.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');

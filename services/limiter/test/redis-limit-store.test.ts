@@ -1,25 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { testBackends } from '@gateway/testkit';
-import { localDayOf, ManualClock, systemClock } from '@gateway/time';
+import { localDayOf, ManualClock } from '@gateway/time';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RedisConnection } from '../src/store/redis-connection.ts';
-import { RedisLimitStore } from '../src/store/redis-limit-store.ts';
+import type { RedisLimitStoreOptions } from '../src/store/redis-limit-store.ts';
+import { PlainStore } from './plain-store.ts';
 import { redisProxy } from './redis-proxy.ts';
-import { openRedis } from './store-under-test.ts';
+import { startRedisStore } from './store-under-test.ts';
 
 const midnightMs = Date.parse('2026-11-20T23:00:00Z');
 
 describe('the Redis limit store', () => {
-  let connection: RedisConnection;
+  const stack = new AsyncDisposableStack();
+  const open = async (options: Partial<RedisLimitStoreOptions> = {}) =>
+    new PlainStore(stack.use(await startRedisStore(options)));
   let driver: Redis;
   beforeAll(async () => {
-    connection = await openRedis();
     driver = new Redis((await testBackends()).redisUrl);
   });
   afterAll(async () => {
     driver.disconnect();
-    await connection[Symbol.asyncDispose]();
+    await stack.disposeAsync();
   });
 
   const limitedKey = () => `test:${randomUUID()}`;
@@ -39,8 +40,7 @@ describe('the Redis limit store', () => {
   });
 
   it('admits exactly the limit over several limiters on Redis’ own clock', async () => {
-    await using second = await openRedis();
-    const stores = [connection, second].map((redis) => new RedisLimitStore({ redis, clock: systemClock }));
+    const stores = [await open(), await open()];
     const key = limitedKey();
     const decisions = await Promise.all(
       stores.flatMap((store, s) =>
@@ -52,7 +52,7 @@ describe('the Redis limit store', () => {
   });
 
   it('decides what is asked at once, of one key or of many, in the order in which it was asked', async () => {
-    const store = new RedisLimitStore({ redis: connection, clock: systemClock });
+    const store = await open();
     const keys = Array.from({ length: 120 }, limitedKey);
     const asked = Array.from({ length: 3 }, (_, n) => keys.map((key) => admission(key, `request-${n}`, 2))).flat();
     const unknown = { ...admission(limitedKey(), 'a'), hasLedger: true };
@@ -66,7 +66,7 @@ describe('the Redis limit store', () => {
 
   it('leaves nothing behind that does not expire', async () => {
     const clock = new ManualClock(midnightMs - 3_600_000);
-    const store = new RedisLimitStore({ redis: connection, clock, redisClock: clock });
+    const store = await open({ clock, redisClock: clock });
     const key = limitedKey();
     await store.admit(admission(key, 'a'));
     await store.settle(settlement(key, 'a', 5));
@@ -84,7 +84,7 @@ describe('the Redis limit store', () => {
   });
 
   it('leaves no key for a refused request, a peek, or a settle of no tokens', async () => {
-    const store = new RedisLimitStore({ redis: connection, clock: systemClock });
+    const store = await open();
     const key = limitedKey();
     expect(await store.admit(admission(key, 'a', 0))).toMatchObject({ kind: 'refused' });
     await store.admit({ ...admission(key, 'a'), requestId: undefined });
@@ -97,7 +97,7 @@ describe('the Redis limit store', () => {
     for (const aheadMs of [5_000, -5_000]) {
       const redisClock = new ManualClock(midnightMs - 1);
       const clock = new ManualClock(midnightMs - 1 + aheadMs);
-      const store = new RedisLimitStore({ redis: connection, clock, redisClock });
+      const store = await open({ clock, redisClock });
       expect(await store.admit(admission(key, 'a'))).toMatchObject({
         status: { localDay: '2026-11-20', tokens: { resetsAtMs: midnightMs } },
       });
@@ -108,7 +108,7 @@ describe('the Redis limit store', () => {
   });
 
   it('knows its scripts again after Redis forgot them', async () => {
-    const store = new RedisLimitStore({ redis: connection, clock: systemClock });
+    const store = await open();
     const key = limitedKey();
     await store.admit(admission(key, 'a'));
     await driver.script('FLUSH');
@@ -118,8 +118,7 @@ describe('the Redis limit store', () => {
 
   it('takes one slot when the answer is lost on its way and the call is made again', async () => {
     await using proxy = await redisProxy((await testBackends()).redisUrl);
-    await using lossy = await openRedis(proxy.url);
-    const store = new RedisLimitStore({ redis: lossy, clock: systemClock });
+    const store = await open({ url: proxy.url });
     const key = limitedKey();
     await store.admit(admission(key, 'a'));
     proxy.cutNextAnswer();

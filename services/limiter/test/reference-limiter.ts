@@ -1,5 +1,5 @@
 import { addLocalDays, endOfLocalDayMs, type LocalDay, localDayOf } from '@gateway/time';
-import type { CostKind, LimitStatus, Limits } from '../src/windows/decide.ts';
+import type { PlainCostKind as CostKind, PlainStatus as LimitStatus, PlainLimits as Limits } from './plain-store.ts';
 
 /** The limits as the specification words them: a list of instants and a sum, with no thought for speed. */
 export class ReferenceLimiter {

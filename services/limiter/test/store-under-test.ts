@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { MemoryLimitStore } from '@gateway/limits';
 import { createLogger } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
-import { ManualClock } from '@gateway/time';
-import type { LimitStore } from '../src/store/limit-store.ts';
-import { MemoryLimitStore } from '../src/store/memory-limit-store.ts';
-import { RedisConnection } from '../src/store/redis-connection.ts';
-import { RedisLimitStore } from '../src/store/redis-limit-store.ts';
+import { ManualClock, systemClock } from '@gateway/time';
+import { RedisLimitStore, type RedisLimitStoreOptions } from '../src/store/redis-limit-store.ts';
+import { PlainStore } from './plain-store.ts';
 
 /** A store whose time the test sets, and a key of its own. */
 export interface StoreUnderTest extends AsyncDisposable {
-  readonly store: LimitStore;
+  readonly store: PlainStore;
   readonly clock: ManualClock;
   readonly key: string;
 }
@@ -20,21 +19,26 @@ export interface StoreBounds {
 
 export async function openMemoryStore(startMs: number, bounds: StoreBounds = {}): Promise<StoreUnderTest> {
   const clock = new ManualClock(startMs);
-  const store = new MemoryLimitStore({ clock, maxKeys: 1_000, ...bounds });
+  const store = new PlainStore(new MemoryLimitStore({ clock, maxKeys: 1_000, ...bounds }));
   return { store, clock, key: `test:${randomUUID()}`, [Symbol.asyncDispose]: async () => undefined };
 }
 
 export async function openRedisStore(startMs: number, bounds: StoreBounds = {}): Promise<StoreUnderTest> {
   const clock = new ManualClock(startMs);
-  const redis = await openRedis();
-  const store = new RedisLimitStore({ redis, clock, redisClock: clock, ...bounds });
-  return { store, clock, key: `test:${randomUUID()}`, [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose]() };
+  const store = await startRedisStore({ clock, redisClock: clock, ...bounds });
+  return {
+    store: new PlainStore(store),
+    clock,
+    key: `test:${randomUUID()}`,
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
 }
 
-/** A connection with a deadline that a busy test machine keeps. */
-export async function openRedis(url?: string, timeoutMs = 10_000): Promise<RedisConnection> {
+/** One that is connected, with a deadline that a busy test machine keeps. */
+export async function startRedisStore(options: Partial<RedisLimitStoreOptions>): Promise<RedisLimitStore> {
+  const { redisUrl: url } = await testBackends();
   const logger = createLogger('limiter', 'silent');
-  const redis = new RedisConnection({ url: url ?? (await testBackends()).redisUrl, timeoutMs, logger });
-  await redis.start();
-  return redis;
+  const store = new RedisLimitStore({ url, timeoutMs: 10_000, logger, clock: systemClock, ...options });
+  await store.start();
+  return store;
 }

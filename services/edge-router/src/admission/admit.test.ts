@@ -1,11 +1,11 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { Check, Decision } from '@gateway/limits';
 import { CostKind, LimitName, LimitStatusSchema, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../authentication/authenticate.ts';
 import { admit } from './admit.ts';
-import type { Check, Decision } from './fallback-limiter.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const clock = new ManualClock(noonMs);

@@ -10,7 +10,6 @@ import {
 import { RpcError } from '@gateway/rpc';
 import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FallbackLimiter } from './fallback-limiter.ts';
 import { OutageTolerantLimiter, type OutageTolerantLimiterOptions } from './outage-tolerant-limiter.ts';
 
 /** Fake timers do not reach those of this module. */
@@ -63,7 +62,6 @@ describe('an edge whose limiter goes away', () => {
           return create(HeartbeatResponseSchema, replicas === undefined ? {} : { replicas, position: 1 });
         },
       },
-      fallback: new FallbackLimiter(clock),
       clock,
       events,
       timeoutMs: 1_000,
@@ -183,7 +181,8 @@ describe('an edge whose limiter goes away', () => {
     await admit('a');
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let heartbeats = 0;
-    beforeHeartbeat = () => gates[heartbeats++]?.promise;
+    // The first only looks whether the limiter is there.
+    beforeHeartbeat = () => gates[heartbeats++ - 1]?.promise;
     await comeBack();
     expect(await decidedBy('b')).toBe('the edge');
     gates[0]?.resolve();
@@ -197,11 +196,17 @@ describe('an edge whose limiter goes away', () => {
   it('goes on alone when the limiter goes away again while it is handed over the rest', async () => {
     goAway();
     await admit('a');
+    const gate = Promise.withResolvers<void>();
     let heartbeats = 0;
     beforeHeartbeat = async () => {
-      if (++heartbeats === 2) goAway();
+      heartbeats += 1;
+      if (heartbeats === 2) await gate.promise;
+      if (heartbeats === 3) goAway();
     };
     await comeBack();
+    expect(await decidedBy('b')).toBe('the edge');
+    gate.resolve();
+    await vi.advanceTimersByTimeAsync(0);
     expect(await decidedBy('b')).toBe('the edge');
     await comeBack();
     expect(await decidedBy('c')).toBe('the limiter');

@@ -1,11 +1,10 @@
 import { create } from '@bufbuild/protobuf';
+import { type Decision, MemoryLimitStore, undecided } from '@gateway/limits';
 import { GetDayTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { createLogger } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { watchedMetrics } from '../../test/watched-metrics.ts';
-import type { DayTotalUnknown } from '../store/limit-store.ts';
-import { MemoryLimitStore } from '../store/memory-limit-store.ts';
 import { DayTotals, type DayTotalsParts } from './day-totals.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
@@ -79,11 +78,11 @@ describe('day totals', () => {
 
   it('count from zero while the ledger can not be asked, and for keys that it does not know', async () => {
     dayTotal.mockRejectedValue(new Error('down'));
-    const question = async (hasLedger: boolean): Promise<{ readonly kind: 'asked' } | DayTotalUnknown> =>
-      hasLedger ? { kind: 'day_total_unknown', localDay: day } : { kind: 'asked' };
-    expect(await totals.ask(key, question)).toEqual({ kind: 'asked' });
+    const asked: Decision = {};
+    const question = async (hasLedger: boolean) => (hasLedger ? undecided(day) : asked);
+    expect(await totals.ask(key, question)).toBe(asked);
     expect(dayTotal).toHaveBeenCalledTimes(1);
-    expect(await totals.ask('tenant:1', question)).toEqual({ kind: 'asked' });
+    expect(await totals.ask('tenant:1', question)).toBe(asked);
     expect(dayTotal).toHaveBeenCalledTimes(1);
   });
 

@@ -1,11 +1,10 @@
+import { type Decision, dayForgottenAtMs, type LimitStore, maxPendingIds, type ReloadedDay } from '@gateway/limits';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
 import type { Clock, LocalDay } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { type LimiterMetrics, reasonOf } from '../metrics.ts';
-import { type DayTotalUnknown, type LimitStore, maxPendingIds, type ReloadedDay } from '../store/limit-store.ts';
-import { dayForgottenAtMs } from '../windows/decide.ts';
 
 export interface DayTotalsParts {
   readonly store: LimitStore;
@@ -55,16 +54,13 @@ export class DayTotals implements Disposable {
   }
 
   /** Asks what may need the day's total. When that is missing it is loaded first; as long as it can't be, the day counts from zero. */
-  async ask<T extends { readonly kind: string }>(
-    key: string,
-    question: (hasLedger: boolean) => Promise<T | DayTotalUnknown>,
-  ): Promise<T> {
+  async ask(key: string, question: (hasLedger: boolean) => Promise<Decision>): Promise<Decision> {
     let hasLedger = this.covers(key);
     // A second total is missing only when midnight passed while the first was loaded.
     for (let loads = 0; loads <= 2; loads++) {
-      const answer = await question(hasLedger);
-      if (!isUnknown(answer)) return answer;
-      hasLedger = (await this.load(key, answer.localDay)) !== undefined;
+      const decision = await question(hasLedger);
+      if (!decision.needsDayTotal) return decision;
+      hasLedger = (await this.load(key, decision.status?.localDay ?? '')) !== undefined;
     }
     throw new Error('the local day changes with every call');
   }
@@ -200,8 +196,4 @@ interface DayInUse {
   oftenUntilMs: number;
   /** The longer ago, the more rarely it is reloaded. */
   usedAtMs: number;
-}
-
-function isUnknown(answer: { readonly kind: string }): answer is DayTotalUnknown {
-  return answer.kind === 'day_total_unknown';
 }

@@ -2,32 +2,48 @@ import { createLogger } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FlakyStore } from '../../test/flaky-store.ts';
+import { PlainStore } from '../../test/plain-store.ts';
 import { watchedMetrics } from '../../test/watched-metrics.ts';
 import { FallbackLimitStore, type FallbackLimitStoreOptions } from './fallback-limit-store.ts';
-import type { LimitStore } from './limit-store.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const today = '2026-11-20';
 
+class PlainFallback extends PlainStore<FallbackLimitStore> {
+  start() {
+    return this.store.start();
+  }
+
+  notReady() {
+    return this.store.notReady();
+  }
+
+  [Symbol.asyncDispose]() {
+    return this.store[Symbol.asyncDispose]();
+  }
+}
+
 describe('a store whose remote goes away', () => {
   let clock: ManualClock;
   let remote: FlakyStore;
-  let store: FallbackLimitStore;
+  let store: PlainFallback;
   let watched: ReturnType<typeof watchedMetrics>;
   const logger = createLogger('limiter', 'silent');
 
   const open = (options: Partial<FallbackLimitStoreOptions> = {}) =>
-    new FallbackLimitStore({
-      remote,
-      clock,
-      metrics: watched.metrics,
-      logger,
-      leastReplicas: 1,
-      failureMode: 'local',
-      localMaxMs: 3_600_000,
-      maxKept: 10,
-      ...options,
-    });
+    new PlainFallback(
+      new FallbackLimitStore({
+        remote,
+        clock,
+        metrics: watched.metrics,
+        logger,
+        leastReplicas: 1,
+        failureMode: 'local',
+        localMaxMs: 3_600_000,
+        maxKept: 10,
+        ...options,
+      }),
+    );
   /** One that has reached its remote. */
   const started = async (options: Partial<FallbackLimitStoreOptions> = {}) => {
     const opened = open(options);
@@ -42,7 +58,7 @@ describe('a store whose remote goes away', () => {
   const admit = (requestId: string) => store.admit({ ...question(), requestId, costKind: 'request_and_tokens' });
   const settle = (requestId: string, tokens: number, hasLedger = false) =>
     store.settle({ key: 'key', requestId, localDay: today, tokens, hasLedger });
-  const usedIn = async (asked: Pick<LimitStore, 'admit'>) => {
+  const usedIn = async (asked: PlainStore) => {
     const answer = await asked.admit({ ...question(), requestId: undefined, costKind: 'request_only' });
     return answer.kind === 'day_total_unknown' ? answer.kind : 100 - (answer.status.tokens?.remaining ?? 0);
   };
@@ -286,7 +302,7 @@ describe('a store whose remote goes away', () => {
     expect(await watched.valueOf('pending_settles')).toBe(2);
     remote.away = 'no';
     await vi.advanceTimersByTimeAsync(250);
-    expect(await usedIn(remote)).toBe(30);
+    expect(await usedIn(new PlainStore(remote))).toBe(30);
     expect(await watched.valueOf('pending_settles')).toBe(0);
   });
 
@@ -301,7 +317,7 @@ describe('a store whose remote goes away', () => {
     expect(await watched.valueOf('pending_settles')).toBe(1);
     gate.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    expect(await usedIn(remote)).toBe(20);
+    expect(await usedIn(new PlainStore(remote))).toBe(20);
     expect(await watched.valueOf('pending_settles')).toBe(0);
   });
 
@@ -311,10 +327,10 @@ describe('a store whose remote goes away', () => {
     remote.away = 'no';
     await vi.advanceTimersByTimeAsync(250);
     await remote.reloadDay('key', today, { totalTokens: 20, includedIds: [] });
-    expect(await usedIn(remote)).toBe(40);
+    expect(await usedIn(new PlainStore(remote))).toBe(40);
     expect(await store.pendingIds('key', today, 1)).toEqual(['a']);
     await store.reloadDay('key', today, { totalTokens: 20, includedIds: ['a'] });
-    expect(await usedIn(remote)).toBe(20);
+    expect(await usedIn(new PlainStore(remote))).toBe(20);
   });
 
   it('keeps only so many settles, and counts those it gives up', async () => {
@@ -323,7 +339,7 @@ describe('a store whose remote goes away', () => {
     expect(await watched.valueOf('dropped_settles_total')).toBe(3);
     remote.away = 'no';
     await vi.advanceTimersByTimeAsync(250);
-    expect(await usedIn(remote)).toBe(10);
+    expect(await usedIn(new PlainStore(remote))).toBe(10);
   });
 
   it('fails after it decided alone for too long', async () => {

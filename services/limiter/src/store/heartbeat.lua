@@ -6,10 +6,11 @@
 local group_key, replica, silence = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local now = clock_ms(ARGV[3])
 
+-- Before any other write: then it fails when Redis has no memory left, and so does this call, by which Redis is probed.
+redis.call('ZADD', group_key, now, replica)
 redis.call('ZREMRANGEBYSCORE', group_key, '-inf', now - silence)
 -- Those that were heard of before the clock was set back.
 redis.call('ZREMRANGEBYSCORE', group_key, now + silence, '+inf')
-redis.call('ZADD', group_key, now, replica)
 redis.call('PEXPIRE', group_key, silence)
 local replicas, position = redis.call('ZRANGE', group_key, 0, -1), 0
 for _, other in ipairs(replicas) do

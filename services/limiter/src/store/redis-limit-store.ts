@@ -1,15 +1,36 @@
+import { readFileSync } from 'node:fs';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { type ReplicaPlace, replicaSilenceMs } from '@gateway/lifecycle/replica-share';
+import {
+  type Check,
+  type DayTotal,
+  type Decision,
+  dayForgottenAtMs,
+  decisionOf,
+  type LedgerTotal,
+  type LimitStore,
+  maxPendingIds,
+  type OwnAdmission,
+  type ReplicaPlace,
+  replicaSilenceMs,
+  type Settlement,
+  undecided,
+} from '@gateway/limits';
+import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { connectTimeoutMs, openRedis, runScript, scriptOf, within } from '@gateway/redis';
+import type { Logger } from '@gateway/telemetry';
 import { type Clock, endOfLocalDayMs, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
-import type { RecordedAdmission } from '../windows/decide.ts';
-import { type Decision, dayForgottenAtMs, decisionOf } from '../windows/decide.ts';
-import * as port from './limit-store.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import { reasonOf } from '../metrics.ts';
 
 export interface RedisLimitStoreOptions {
-  readonly redis: RedisConnection;
+  /** redis:// or rediss:// */
+  readonly url: string;
+  /** Whether that is a node of a Redis Cluster. */
+  readonly isCluster?: boolean;
+  /** How long a call may take, its repetition included. */
+  readonly timeoutMs: number;
   /** Only to guess the local day with; what counts is Redis' clock. */
   readonly clock: Clock;
+  readonly logger: Logger;
   /** For tests only: takes the place of Redis' clock in every script. */
   readonly redisClock?: Clock;
   /** For tests only. */
@@ -19,17 +40,26 @@ export interface RedisLimitStoreOptions {
 /** Redis does nothing else while it decides as many. */
 const maxBatch = 100;
 
+/** All keys of one call have one hash tag: a cluster takes each script. */
+const scripts = {
+  admit: readScript('admit.lua'),
+  settle: readScript('settle.lua'),
+  reloadDay: readScript('reload-day.lua'),
+  recordAdmissions: readScript('record-admissions.lua'),
+  heartbeat: readScript('heartbeat.lua'),
+};
+
 /**
  * Windows and counters that all limiters share, on Redis' clock: one script per verb and key, but checks that are asked in one turn
- * of the event loop go by one script. Each of its calls may be repeated as a whole.
+ * of the event loop go by one script. Each of its calls may be repeated as a whole, and is, when its connection breaks.
  *
  * The local day is that of Redis' clock as well, so that every limiter agrees on midnight. It is worked out here, because
  * keys must be named before the script runs: the day is guessed from our own clock, the script refuses a guess that its
  * clock contradicts and answers the time, and the call is made again with the right day.
  */
-export class RedisLimitStore implements port.LimitStore {
+export class RedisLimitStore implements LimitStore, AsyncDisposable {
   readonly #options: RedisLimitStoreOptions;
-  readonly #redis: RedisConnection;
+  readonly #redis: ReturnType<typeof openRedis>;
   readonly #maxPendingIds: number;
   /** Checks of this turn of the event loop: they go by one script. */
   readonly #batches = new Map<string, Batch>();
@@ -38,22 +68,28 @@ export class RedisLimitStore implements port.LimitStore {
 
   constructor(options: RedisLimitStoreOptions) {
     this.#options = options;
-    this.#redis = options.redis;
-    this.#maxPendingIds = options.maxPendingIds ?? port.maxPendingIds;
+    this.#maxPendingIds = options.maxPendingIds ?? maxPendingIds;
+    this.#redis = openRedis({ ...options, isRepeatable: true });
+    const log = (thrown: unknown) =>
+      options.logger.debug({ reason: reasonOf(thrown) }, 'the connection to Redis failed');
+    this.#redis.on('error', log);
   }
 
-  start(): Promise<void> {
-    return this.#redis.start();
+  /** Connects. Fails when Redis is not there; the connection is tried further in the background. */
+  async start(): Promise<void> {
+    await within(connectTimeoutMs, this.#redis.connect());
+    const memory = await this.#inTime(this.#redis.info('memory')).catch(() => '');
+    const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1];
+    // Evicted keys are limits forgotten without a trace.
+    if (policy !== undefined && policy !== 'noeviction') {
+      const advice = 'Redis may evict limits when its memory is full: set maxmemory-policy noeviction';
+      this.#options.logger.warn({ policy }, advice);
+    }
   }
 
-  /** Fails when Redis does not answer, or takes nothing new: its memory is full, it is a replica, its disk fails. */
-  async probe(): Promise<void> {
-    await this.#redis.call((redis) => redis.set('rl:probe', '', 'PX', 1_000));
-  }
-
-  async admit(check: port.Check): Promise<Decision | port.DayTotalUnknown> {
+  async admit(check: Check): Promise<Decision> {
     // A cluster takes a script for one hash tag only.
-    const name = this.#redis.isCluster ? check.key : '';
+    const name = this.#options.isCluster ? check.key : '';
     const batch = this.#batches.get(name) ?? this.#openBatch(name);
     const place = batch.checks.push(check) - 1;
     if (batch.checks.length === maxBatch) this.#batches.delete(name);
@@ -62,46 +98,45 @@ export class RedisLimitStore implements port.LimitStore {
     return decision;
   }
 
-  async settle({ key, requestId, localDay, tokens, hasLedger }: port.Settlement): Promise<port.DayTotal> {
+  async settle({ key, requestId, localDay, tokens, hasLedger }: Settlement): Promise<DayTotal> {
     const { counter, pending, settled } = redisKeys(key, localDay);
     const terms = [requestId, tokens, hasLedger ? 1 : 0, this.#maxPendingIds, ...this.#lifetimeOf(localDay)];
-    const reply = await this.#redis.call((redis) => redis.settleRequest(counter, pending, settled, ...terms));
-    const [usedTokens = 0, isLoaded] = numbersOf(reply);
+    const [usedTokens = 0, isLoaded] = await this.#run('settle', [counter, pending, settled], terms);
     return { usedTokens, isLoaded: isLoaded === 1 };
   }
 
   async pendingIds(key: string, day: LocalDay, pauseMs: number): Promise<readonly string[] | undefined> {
     const { pending, reload } = redisKeys(key, day);
-    return this.#redis.call(async (redis) => {
-      if (pauseMs > 0 && (await redis.set(reload, '', 'PX', pauseMs, 'NX')) === null) return undefined;
-      return redis.hkeys(pending);
-    });
+    const isPaused = async () => pauseMs > 0 && (await this.#redis.set(reload, '', 'PX', pauseMs, 'NX')) === null;
+    const read = async () => ((await isPaused()) ? undefined : this.#redis.hkeys(pending));
+    return this.#inTime(read());
   }
 
-  async reloadDay(key: string, day: LocalDay, { totalTokens, includedIds, force }: port.LedgerTotal) {
+  async reloadDay(key: string, day: LocalDay, { totalTokens, includedIds, force }: LedgerTotal) {
     const { counter, pending } = redisKeys(key, day);
     const terms = [totalTokens, force ? 1 : 0, this.#maxPendingIds, ...this.#lifetimeOf(day), ...includedIds];
-    const reply = await this.#redis.call((redis) => redis.reloadDay(counter, pending, ...terms));
-    const [before = -1, usedTokensAfter = 0, pendingTokens = 0] = numbersOf(reply);
+    const [before, usedTokensAfter = 0, pendingTokens = 0] = await this.#run('reloadDay', [counter, pending], terms);
     return { usedTokensBefore: instantOf(before), usedTokensAfter, pendingTokens };
   }
 
-  async recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void> {
-    const { window } = redisKeys(key, '');
-    const entries = admissions.flatMap(({ requestId, ageMs }) => [requestId, ageMs]);
-    await this.#redis.call((redis) => redis.recordAdmissions(window, this.#testTime(), ...entries));
+  async heartbeat(group: string, replicaId: string, admissions: readonly OwnAdmission[]): Promise<ReplicaPlace> {
+    const record = ([key, ofKey]: readonly [string, readonly OwnAdmission[]]) => {
+      const entries = ofKey.flatMap(({ requestId, ageMs }) => [requestId, ageMs]);
+      return this.#run('recordAdmissions', [redisKeys(key, '').window], [this.#testTime(), ...entries]);
+    };
+    await Promise.all([...Map.groupBy(admissions, ({ key }) => key)].map(record));
+    const terms = [replicaId, replicaSilenceMs, this.#testTime()];
+    const [replicas = 1, position = 0] = await this.#run('heartbeat', [`rl:replicas:${group}`], terms);
+    return { replicas, position };
   }
 
-  async heartbeat(group: string, replicaId: string): Promise<ReplicaPlace> {
-    const terms = [replicaId, replicaSilenceMs, this.#testTime()];
-    const reply = await this.#redis.call((redis) => redis.countReplicas(`rl:replicas:${group}`, ...terms));
-    const [replicas = 1, position = 0] = numbersOf(reply);
-    return { replicas, position };
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#redis.disconnect();
   }
 
   /** Takes checks until the end of this turn of the event loop. */
   #openBatch(name: string): Batch {
-    const checks: port.Check[] = [];
+    const checks: Check[] = [];
     const decisions = endOfTurn().then(() => {
       if (this.#batches.get(name)?.checks === checks) this.#batches.delete(name);
       return this.#admitAll(checks);
@@ -110,20 +145,31 @@ export class RedisLimitStore implements port.LimitStore {
     return { checks, decisions };
   }
 
-  async #admitAll(checks: readonly port.Check[]): Promise<readonly (Decision | port.DayTotalUnknown)[]> {
+  async #admitAll(checks: readonly Check[]): Promise<readonly Decision[]> {
     const terms = checks.flatMap(termsOf);
     // Midnight may pass between a guess and its check.
     for (let guesses = 0; guesses < 3; guesses++) {
       const localDay = localDayOf(this.#options.clock.nowMs() + this.#aheadMs);
       const keys = checks.flatMap(({ key }) => [redisKeys(key, localDay).window, redisKeys(key, localDay).counter]);
       const day = [startOfLocalDayMs(localDay), endOfLocalDayMs(localDay), this.#testTime()];
-      const reply = await this.#redis.call((redis) => redis.admitRequests(keys.length, ...keys, ...day, ...terms));
-      const numbers = numbersOf(reply);
+      const numbers = await this.#run('admit', keys, [...day, ...terms]);
       if (numbers.length > 1)
         return checks.map((check, n) => decisionFrom(numbers.slice(6 * n, 6 * n + 6), check, localDay));
       this.#aheadMs = (numbers[0] ?? 0) - this.#options.clock.nowMs();
     }
     throw new Error("Redis' clock jumps: the local day is not known");
+  }
+
+  async #run(name: keyof typeof scripts, keys: readonly string[], terms: readonly (string | number)[]) {
+    const reply = await this.#inTime(runScript(this.#redis, scripts[name], keys, terms));
+    // A script that only writes answers nothing.
+    const numbers = Array.isArray(reply) ? reply : [];
+    if (numbers.every((each) => typeof each === 'number')) return numbers as readonly number[];
+    throw new Error('a script answered something else than numbers');
+  }
+
+  #inTime<T>(call: Promise<T>): Promise<T> {
+    return within(this.#options.timeoutMs, call);
   }
 
   /** When a day is forgotten, and the time of a test. */
@@ -137,30 +183,22 @@ export class RedisLimitStore implements port.LimitStore {
 }
 
 interface Batch {
-  readonly checks: port.Check[];
-  readonly decisions: Promise<readonly (Decision | port.DayTotalUnknown)[]>;
+  readonly checks: Check[];
+  readonly decisions: Promise<readonly Decision[]>;
 }
 
-function termsOf({ requestId = '', limits, costKind, hasLedger }: port.Check): readonly (string | number)[] {
-  const { requestsPerMinute = '', tokensPerDay = '' } = limits;
-  return [requestId, requestsPerMinute, tokensPerDay, costKind === 'request_only' ? 0 : 1, hasLedger ? 1 : 0];
+function termsOf({ requestId, limits, costKind, hasLedger }: Check): readonly (string | number)[] {
+  const { requestsPerMinute = '', tokensPerDay } = limits ?? {};
+  const isBudgeted = costKind !== CostKind.REQUEST_ONLY;
+  return [requestId, requestsPerMinute, tokensPerDay?.toString() ?? '', isBudgeted ? 1 : 0, hasLedger ? 1 : 0];
 }
 
 /** Kinds: 1 total unknown, 2 admitted, 3 refused. */
-function decisionFrom(
-  reply: readonly number[],
-  check: port.Check,
-  localDay: LocalDay,
-): Decision | port.DayTotalUnknown {
+function decisionFrom(reply: readonly number[], check: Check, localDay: LocalDay): Decision {
   const [nowMs = 0, kind, count = 0, newest, freeing, usedTokens = 0] = reply;
-  if (kind === 1) return { kind: 'day_total_unknown', localDay };
+  if (kind === 1) return undecided(localDay);
   const requests = { count, newestMs: instantOf(newest), freeingMs: instantOf(freeing) };
   return decisionOf(check, { nowMs, localDay, usedTokens, requests }, kind === 2);
-}
-
-function numbersOf(reply: unknown): readonly number[] {
-  if (Array.isArray(reply) && reply.every((each) => typeof each === 'number')) return reply;
-  throw new Error('a script answered something else than numbers');
 }
 
 function instantOf(replied = -1): number | undefined {
@@ -178,4 +216,8 @@ function redisKeys(key: string, day: LocalDay) {
     settled: `${counter}:settled`,
     reload: `${counter}:reload`,
   };
+}
+
+function readScript(file: string) {
+  return scriptOf(['shared.lua', file].map((name) => readFileSync(new URL(name, import.meta.url), 'utf8')).join('\n'));
 }

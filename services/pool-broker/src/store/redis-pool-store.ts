@@ -1,3 +1,4 @@
+import { openRedis } from '@gateway/redis';
 import type { Clock } from '@gateway/time';
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
@@ -14,7 +15,6 @@ import type {
   SinceQuestion,
 } from './pool-store.ts';
 import { maxCallers } from './pool-store.ts';
-import { openRedisConnection } from './redis-connection.ts';
 import { type PoolRedis, withScripts } from './redis-scripts.ts';
 
 export interface RedisPoolStoreOptions {
@@ -35,8 +35,10 @@ export class RedisPoolStore implements PoolStore {
   readonly #changes = new Map<string, Promise<unknown>>();
 
   /** Opens the store whether Redis is there or not; while it is away calls reject within the command timeout. */
-  static async open({ url, commandTimeoutMs, clock, keyPrefix = 'pool:' }: RedisPoolStoreOptions) {
-    return new RedisPoolStore(await openRedisConnection(url, commandTimeoutMs), clock, keyPrefix);
+  static async open({ url, commandTimeoutMs: timeoutMs, clock, keyPrefix = 'pool:' }: RedisPoolStoreOptions) {
+    const redis = openRedis({ url, timeoutMs, isRepeatable: false });
+    await redis.connect().catch(() => undefined);
+    return new RedisPoolStore(redis, clock, keyPrefix);
   }
 
   private constructor(redis: Redis, clock: Clock, prefix: string) {

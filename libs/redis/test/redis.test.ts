@@ -1,6 +1,6 @@
 import { startRedis, type TestServer } from '@gateway/testkit';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openRedisConnection } from '../src/store/redis-connection.ts';
+import { openRedis } from '../src/index.ts';
 
 const timeoutMs = 500;
 
@@ -12,7 +12,8 @@ describe('a connection to Redis', () => {
   });
 
   const connect = async () => {
-    const redis = await openRedisConnection(server.url, timeoutMs);
+    const redis = openRedis({ url: server.url, timeoutMs, isRepeatable: false });
+    await redis.connect();
     onTestFinished(() => redis.disconnect());
     return redis;
   };

@@ -3,14 +3,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { create } from '@bufbuild/protobuf';
+import { MemoryLimitStore } from '@gateway/limits';
 import { type AdmitStreamRequest, AdmitStreamRequestSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { DayTotals } from '../ledger/day-totals.ts';
 import { createLimiterMetrics } from '../metrics.ts';
-import { MemoryLimitStore } from '../store/memory-limit-store.ts';
-import { admitStream } from './admit-stream.ts';
+import { admitStream } from './limiter-service.ts';
 
 const batches = 2_000;
 

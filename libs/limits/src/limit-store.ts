@@ -1,6 +1,7 @@
-import type { ReplicaPlace } from '@gateway/lifecycle/replica-share';
-import type { LocalDay } from '@gateway/time';
-import type { Decision, Question, RecordedAdmission } from '../windows/decide.ts';
+import type { OwnAdmission as OwnAdmissionMessage } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { endOfLocalDayMs, type LocalDay } from '@gateway/time';
+import type { Check, Decision } from './decide.ts';
+import type { ReplicaPlace } from './replica-share.ts';
 
 /**
  * Where windows and day counters live. Each verb is one atomic step on the store's own clock, and each may be repeated:
@@ -10,11 +11,7 @@ import type { Decision, Question, RecordedAdmission } from '../windows/decide.ts
  * A day counter is the ledger's total plus the settled requests that the ledger does not have yet, which are pending. Of a
  * key that no ledger knows it is what was settled.
  */
-export interface LimitStore {
-  /** Decides both limits and takes a slot when it admits. A refused request leaves no trace. */
-  admit(check: Check): Promise<Decision | DayTotalUnknown>;
-  /** Adds a request's tokens to its day. */
-  settle(settlement: Settlement): Promise<DayTotal>;
+export interface LimitStore extends RemoteLimits {
   /**
    * The ids of pending requests, to ask the ledger for. Undefined when another limiter asked less than `pauseMs` ago (0: it does
    * not matter), or when the counter can't be read.
@@ -25,29 +22,27 @@ export interface LimitStore {
    * believed only when forced: a replica of the ledger may lag, and answers may overtake each other.
    */
   reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay>;
-  /** Adds requests that were admitted elsewhere to a window, each once, also beyond a limit. */
-  recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void>;
-  /** Records that a replica of a group lives, and answers its place; undefined when those of others are not known now. */
-  heartbeat(group: string, replicaId: string): Promise<ReplicaPlace | undefined>;
-  /** Connects, if there is something to connect to. */
-  start?(): Promise<void>;
   /** Why nothing can be decided now; undefined when it can. */
   notReady?(): string | undefined;
 }
 
-export interface Check extends Question {
-  readonly key: string;
-  /** Undefined to read both limits and change nothing: then nothing is refused. */
-  readonly requestId: string | undefined;
-  /** Whether the day's total must have been loaded from a ledger first. Else it counts from zero until it was. */
-  readonly hasLedger: boolean;
+/** What decides for all replicas, and may go away. */
+export interface RemoteLimits {
+  /** Decides both limits and takes a slot when it admits. A refused request leaves no trace. */
+  admit(check: Check): Promise<Decision>;
+  /** Adds a request's tokens to its day. */
+  settle(settlement: Settlement): Promise<DayTotal>;
+  /**
+   * Records that a replica of a group lives, and which requests it admitted by itself: each once, also beyond a limit. Answers its
+   * place; undefined when those of others are not known now.
+   */
+  heartbeat(group: string, replicaId: string, admissions: readonly OwnAdmission[]): Promise<ReplicaPlace | undefined>;
+  /** Connects, if there is something to connect to. */
+  start?(): Promise<void>;
 }
 
-/** The day's total was not loaded yet, and a day budget can't be judged without it. Nothing was decided. */
-export interface DayTotalUnknown {
-  readonly kind: 'day_total_unknown';
-  readonly localDay: LocalDay;
-}
+/** A request that took its slot so many milliseconds ago. */
+export type OwnAdmission = Pick<OwnAdmissionMessage, 'key' | 'requestId' | 'ageMs'>;
 
 export interface Settlement {
   readonly key: string;
@@ -56,7 +51,7 @@ export interface Settlement {
   readonly localDay: LocalDay;
   readonly tokens: number;
   /** Whether a ledger will have the request: it is pending until then. */
-  readonly hasLedger: boolean;
+  readonly hasLedger?: boolean;
 }
 
 export interface DayTotal {
@@ -87,22 +82,12 @@ export interface ReloadedDay {
  */
 export const maxPendingIds = 10_000;
 
-export interface KeyedAdmission extends RecordedAdmission {
-  readonly key: string;
+/** From when on nothing is kept of a day: requests that were admitted before its midnight may end hours later. */
+export function dayForgottenAtMs(day: LocalDay): number {
+  return endOfLocalDayMs(day) + 6 * 3_600_000;
 }
 
 /** As many at a time as a store can be asked at once and still answer each call within its deadline. */
 export function* slicesOf<T>(items: readonly T[]): Generator<readonly T[]> {
   for (let start = 0; start < items.length; start += 500) yield items.slice(start, start + 500);
-}
-
-/** Records many admissions, a bounded number at a time. */
-export async function recordAll(
-  store: Pick<LimitStore, 'recordAdmissions'>,
-  admissions: readonly KeyedAdmission[],
-): Promise<void> {
-  for (const some of slicesOf(admissions)) {
-    const byKey = Map.groupBy(some, ({ key }) => key);
-    await Promise.all(Array.from(byKey, ([key, ofKey]) => store.recordAdmissions(key, ofKey)));
-  }
 }

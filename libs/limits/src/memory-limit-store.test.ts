@@ -1,3 +1,4 @@
+import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { MemoryLimitStore } from './memory-limit-store.ts';
@@ -7,8 +8,8 @@ const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const request = (key: string, requestId = 'a') => ({
   key,
   requestId,
-  limits: { requestsPerMinute: 10, tokensPerDay: 100 },
-  costKind: 'request_and_tokens' as const,
+  limits: { requestsPerMinute: 10, tokensPerDay: 100n },
+  costKind: CostKind.REQUEST_AND_TOKENS,
   hasLedger: false,
 });
 const settlement = (key: string, requestId: string) => ({
@@ -27,10 +28,10 @@ describe('the memory limit store', () => {
     }
     expect(store.size).toBe(200);
     clock.advanceMs(60_001);
-    await store.admit({ ...request('other'), requestId: undefined });
+    await store.admit({ ...request('other'), requestId: '' });
     expect(store.size).toBe(100);
     clock.advanceMs(24 * 3_600_000);
-    await store.admit({ ...request('other'), requestId: undefined });
+    await store.admit({ ...request('other'), requestId: '' });
     expect(store.size).toBe(0);
   });
 
@@ -41,7 +42,7 @@ describe('the memory limit store', () => {
       await store.admit(request(`key-${n}`));
     }
     expect(store.size).toBe(10);
-    expect(await store.admit({ ...request('busy'), requestId: undefined })).toMatchObject({
+    expect(await store.admit({ ...request('busy'), requestId: '' })).toMatchObject({
       status: { requests: { remaining: 0 } },
     });
   });

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MemoryLimitStore } from '@gateway/limits';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Check, LimitStore } from './limit-store.ts';
-import { MemoryLimitStore } from './memory-limit-store.ts';
-import { openEmbeddedLimitStore } from './open-embedded-limit-store.ts';
+import { type PlainCheck as Check, PlainStore } from '../../test/plain-store.ts';
+import { openEmbeddedLimitStore } from './embedded-limit-store.ts';
 
 const startMs = Date.parse('2026-11-22T10:00:00.000Z');
 const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
@@ -25,12 +25,14 @@ describe('the embedded limit store', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+  const open = async (resources: AsyncDisposableStack) =>
+    new PlainStore(await openEmbeddedLimitStore({ config, path, runtime, clock }, resources));
   /** Does some work with the store that finds what the one before it left. */
-  const withStore = async <T>(work: (store: LimitStore) => T | Promise<T>): Promise<T> => {
+  const withStore = async <T>(work: (store: PlainStore) => T | Promise<T>): Promise<T> => {
     await using resources = new AsyncDisposableStack();
-    return await work(await openEmbeddedLimitStore({ config, path, runtime, clock }, resources));
+    return await work(await open(resources));
   };
-  const kindOf = async (store: LimitStore, requestId: string, limit = 2) =>
+  const kindOf = async (store: PlainStore, requestId: string, limit = 2) =>
     (await store.admit(check('a', requestId, limit))).kind;
 
   it('knows the last minute of the one before it, to the millisecond', async () => {
@@ -85,15 +87,15 @@ describe('the embedded limit store', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         rmSync(path, { force: true });
         clock = new ManualClock(startMs);
-        const lasting = new MemoryLimitStore({ clock, maxKeys: 1_000 });
+        const lasting = new PlainStore(new MemoryLimitStore({ clock, maxKeys: 1_000 }));
         let resources = new AsyncDisposableStack();
-        let store = await openEmbeddedLimitStore({ config, path, runtime, clock }, resources);
+        let store = await open(resources);
         for (const { afterMs, key, request, restart } of steps) {
           clock.advanceMs(afterMs);
           if (restart) {
             await resources.disposeAsync();
             resources = new AsyncDisposableStack();
-            store = await openEmbeddedLimitStore({ config, path, runtime, clock }, resources);
+            store = await open(resources);
           }
           const question = check(key, `r${request}`, 3);
           expect(await store.admit(question)).toEqual(await lasting.admit(question));
@@ -113,7 +115,7 @@ describe('the embedded limit store', () => {
 
   it('goes on in memory when its file can not be written any more', async () => {
     await using resources = new AsyncDisposableStack();
-    const store = await openEmbeddedLimitStore({ config, path, runtime, clock }, resources);
+    const store = await open(resources);
     // What is done last is undone first: the file is closed, as a disk that failed would be.
     await resources.disposeAsync();
     expect([await kindOf(store, 'r1'), await kindOf(store, 'r2'), await kindOf(store, 'r3')]).toEqual([

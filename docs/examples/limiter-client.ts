@@ -1,7 +1,7 @@
 /**
  * Holds a key to its limits from a program of your own, written from the proto files alone:
  *
- *     node services/limiter/examples/limiter-client.ts 127.0.0.1:50051
+ *     node docs/examples/limiter-client.ts 127.0.0.1:50051
  *
  * It asks for six requests at a limit of five, settles what the first one used, and decides a batch over the stream.
  */
@@ -25,7 +25,7 @@ interface Decision {
 }
 
 const [address = '127.0.0.1:50051'] = process.argv.slice(2);
-const includeDirs = [fileURLToPath(new URL('../../../proto', import.meta.url))];
+const includeDirs = [fileURLToPath(new URL('../../proto', import.meta.url))];
 const file = loadSync('gateway/limiter/v1/limiter_service.proto', { includeDirs, longs: String, enums: String });
 const methods = file['gateway.limiter.v1.LimiterService'] as ServiceDefinition;
 const client = new Client(address, credentials.createInsecure());

@@ -1,17 +1,18 @@
-import { type ReplicaPlace, replicaSilenceMs } from '@gateway/lifecycle/replica-share';
 import { type Clock, type LocalDay, localDayOf } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import {
+  type Check,
   type Decision,
-  dayForgottenAtMs,
   decisionOf,
   emptyWindow,
-  type RecordedAdmission,
+  type KeyFacts,
   refusalOf,
+  undecided,
   WINDOW_MS,
   type WindowFacts,
-} from '../windows/decide.ts';
+} from './decide.ts';
 import * as port from './limit-store.ts';
+import { type ReplicaPlace, replicaSilenceMs } from './replica-share.ts';
 
 export interface MemoryLimitStoreOptions {
   readonly clock: Clock;
@@ -22,9 +23,16 @@ export interface MemoryLimitStoreOptions {
   /** Admissions that windows may have for others to be recorded too. */
   readonly maxRecorded?: number;
   /** Gets each request that takes a slot here, before it is answered. */
-  readonly onAdmitted?: (key: string, requestId: string, enteredMs: number) => void;
+  readonly onAdmitted?: (admission: Admission) => void;
   /** For tests only. */
   readonly maxPendingIds?: number;
+}
+
+/** A request that took its slot at that instant. */
+export interface Admission {
+  readonly key: string;
+  readonly requestId: string;
+  readonly enteredMs: number;
 }
 
 /** Windows and counters of one process. Exact and bounded. Every verb is done when it returns its promise. */
@@ -56,30 +64,30 @@ export class MemoryLimitStore implements port.LimitStore {
     return this.#windows.size + this.#days.size;
   }
 
-  async admit(check: port.Check): Promise<Decision | port.DayTotalUnknown> {
+  async admit(check: Check): Promise<Decision> {
     this.#purge();
-    const { key, requestId, limits } = check;
+    const { key, requestId, limits = {} } = check;
     const clockMs = this.#options.clock.nowMs();
     const localDay = localDayOf(clockMs);
     const day = limits.tokensPerDay === undefined ? undefined : this.#days.get(nameOf(key, localDay));
-    if (limits.tokensPerDay !== undefined && check.hasLedger && day?.base === undefined)
-      return { kind: 'day_total_unknown', localDay };
+    if (limits.tokensPerDay !== undefined && check.hasLedger && day?.base === undefined) return undecided(localDay);
     const usedTokens = (day?.base ?? 0) + (day?.settled ?? 0);
     const limit = limits.requestsPerMinute;
     if (limit === undefined) return decisionOf(check, { nowMs: clockMs, localDay, usedTokens, requests: emptyWindow });
 
     const window = this.#windows.get(key) ?? new MinuteWindow();
     const nowMs = this.#change(window, () => window.advance(clockMs));
-    const facts = () => ({ nowMs, localDay, usedTokens, requests: window.facts(limit) });
-    if (requestId === undefined || window.has(requestId)) return decisionOf(check, facts(), true);
-    if (refusalOf(check, facts()) !== undefined) return decisionOf(check, facts());
+    const facts = (): KeyFacts => ({ nowMs, localDay, usedTokens, requests: window.facts(limit) });
+    const before = facts();
+    if (requestId === '' || window.has(requestId)) return decisionOf(check, before, true);
+    if (refusalOf(check, before) !== undefined) return decisionOf(check, before);
     this.#change(window, () => window.take(requestId, nowMs));
     this.#keep(key, window);
-    this.#options.onAdmitted(key, requestId, nowMs);
+    this.#options.onAdmitted({ key, requestId, enteredMs: nowMs });
     return decisionOf(check, facts(), true);
   }
 
-  async settle({ key, requestId, localDay, tokens, hasLedger }: port.Settlement): Promise<port.DayTotal> {
+  async settle({ key, requestId, localDay, tokens, hasLedger = false }: port.Settlement): Promise<port.DayTotal> {
     const name = nameOf(key, localDay);
     // What adds nothing begins no counter.
     const day = tokens === 0 ? this.#days.get(name) : this.#openDay(key, localDay);
@@ -114,23 +122,26 @@ export class MemoryLimitStore implements port.LimitStore {
     day.pending.clear();
   }
 
-  /** As far as there is room for them. */
-  async recordAdmissions(key: string, admissions: readonly RecordedAdmission[]): Promise<void> {
+  /** Adds requests that were admitted elsewhere, as far as there is room for them. */
+  record(admissions: readonly port.OwnAdmission[]): void {
     this.#purge();
     const some = admissions.slice(0, Math.max(0, this.#options.maxRecorded - this.#admissions));
-    if (some.length === 0) return;
-    const window = this.#windows.get(key) ?? new MinuteWindow();
-    this.#change(window, () => window.record(some, this.#options.clock.nowMs()));
-    this.#keep(key, window);
+    for (const [key, ofKey] of Map.groupBy(some, (each) => each.key)) {
+      const window = this.#windows.get(key) ?? new MinuteWindow();
+      this.#change(window, () => window.record(ofKey, this.#options.clock.nowMs()));
+      this.#keep(key, window);
+    }
   }
 
   /** What was admitted in the last minute, here or elsewhere. */
-  admissions(): readonly port.KeyedAdmission[] {
-    const clockMs = this.#options.clock.nowMs();
-    return [...this.#windows].flatMap(([key, window]) => window.admissions(clockMs).map((each) => ({ key, ...each })));
+  admissions(): readonly Admission[] {
+    return [...this.#windows].flatMap(([key, window]) =>
+      Array.from(window.entries, ([requestId, enteredMs]) => ({ key, requestId, enteredMs })),
+    );
   }
 
-  async heartbeat(group: string, replicaId: string): Promise<ReplicaPlace> {
+  async heartbeat(group: string, replicaId: string, admissions: readonly port.OwnAdmission[]): Promise<ReplicaPlace> {
+    this.record(admissions);
     const nowMs = this.#options.clock.nowMs();
     const heard = (this.#groups.get(group) ?? new Map<string, number>()).set(replicaId, nowMs);
     this.#groups.set(group, heard);
@@ -157,7 +168,7 @@ export class MemoryLimitStore implements port.LimitStore {
     const known = this.#days.get(nameOf(key, localDay));
     if (known !== undefined) return known;
     const day: DayCounter = { base: undefined, settled: 0, pending: new Map() };
-    const ttl = Math.max(1, dayForgottenAtMs(localDay) - this.#options.clock.nowMs());
+    const ttl = Math.max(1, port.dayForgottenAtMs(localDay) - this.#options.clock.nowMs());
     this.#days.set(nameOf(key, localDay), day, { ttl });
     return day;
   }
@@ -187,12 +198,16 @@ export class MemoryLimitStore implements port.LimitStore {
 
 /** The exact log of one key's admissions. Entries are request ids, so that the same request never counts twice. */
 export class MinuteWindow {
-  /** When each request entered, in order of time. */
   #entries = new Map<string, number>();
   #newestMs = Number.NEGATIVE_INFINITY;
 
   get size(): number {
     return this.#entries.size;
+  }
+
+  /** When each request entered, in order of time. */
+  get entries(): ReadonlyMap<string, number> {
+    return this.#entries;
   }
 
   /** Drops what is 60 seconds old and answers the window's time: the clock's, but never before the newest entry. */
@@ -218,7 +233,7 @@ export class MinuteWindow {
   }
 
   /** Adds requests that were admitted elsewhere, each where it belongs in time. Those that have an entry keep it. */
-  record(admissions: readonly RecordedAdmission[], clockMs: number): void {
+  record(admissions: readonly Pick<port.OwnAdmission, 'requestId' | 'ageMs'>[], clockMs: number): void {
     this.advance(clockMs);
     let isSorted = true;
     for (const { requestId, ageMs } of admissions) {
@@ -230,13 +245,6 @@ export class MinuteWindow {
     }
     if (!isSorted) this.#entries = new Map([...this.#entries].toSorted(([, one], [, other]) => one - other));
     this.advance(clockMs);
-  }
-
-  admissions(clockMs: number): readonly RecordedAdmission[] {
-    return Array.from(this.#entries, ([requestId, enteredMs]) => ({
-      requestId,
-      ageMs: Math.max(0, clockMs - enteredMs),
-    }));
   }
 
   facts(limit: number): WindowFacts {

@@ -1,6 +1,8 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { describe, expect, it } from 'vitest';
-import { MinuteWindow } from '../store/memory-limit-store.ts';
-import { type CostKind, type KeyFacts, refusalOf } from './decide.ts';
+import { type KeyFacts, refusalOf } from './decide.ts';
+import { MinuteWindow } from './memory-limit-store.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 const midnightMs = Date.parse('2026-11-20T23:00:00Z');
@@ -20,8 +22,9 @@ function decideIn({ requestsPerMinute, tokensPerDay, agesMs = [], usedTokens = 0
   for (const ageMs of agesMs) window.take(`${ageMs} ms old`, at - ageMs);
   const requests = window.facts(requestsPerMinute ?? 0);
   const facts: KeyFacts = { nowMs: at, localDay: '2026-11-20', requests, usedTokens };
-  const question = { limits: { requestsPerMinute, tokensPerDay }, costKind: costKind ?? 'request_and_tokens' } as const;
-  return refusalOf(question, facts);
+  const limits = { requestsPerMinute, tokensPerDay: tokensPerDay === undefined ? undefined : BigInt(tokensPerDay) };
+  const refusal = refusalOf({ key: 'k', requestId: 'r', limits, costKind: costKind ?? CostKind.UNSPECIFIED }, facts);
+  return refusal && { limit: refusal.limit, retryAtMs: refusal.retryAt && timestampMs(refusal.retryAt) };
 }
 
 describe('the decision on both limits', () => {
@@ -31,7 +34,7 @@ describe('the decision on both limits', () => {
 
   it('names the window, until its oldest entry leaves', () => {
     expect(decideIn({ requestsPerMinute: 2, agesMs: [40_000, 10_000] })).toEqual({
-      limit: 'requests_per_minute',
+      limit: LimitName.REQUESTS_PER_MINUTE,
       retryAtMs: nowMs + 20_000,
     });
   });
@@ -44,33 +47,34 @@ describe('the decision on both limits', () => {
 
   it('names the day budget, until midnight, once it is used up', () => {
     expect(decideIn({ tokensPerDay: 100, usedTokens: 100 })).toEqual({
-      limit: 'tokens_per_day',
+      limit: LimitName.TOKENS_PER_DAY,
       retryAtMs: midnightMs,
     });
   });
 
   it('never refuses a request that costs no tokens by the day budget', () => {
-    expect(decideIn({ tokensPerDay: 100, usedTokens: 500, costKind: 'request_only' })).toBeUndefined();
+    expect(decideIn({ tokensPerDay: 100, usedTokens: 500, costKind: CostKind.REQUEST_ONLY })).toBeUndefined();
     expect(
-      decideIn({ requestsPerMinute: 1, agesMs: [0], tokensPerDay: 1, usedTokens: 5, costKind: 'request_only' })?.limit,
-    ).toBe('requests_per_minute');
+      decideIn({ requestsPerMinute: 1, agesMs: [0], tokensPerDay: 1, usedTokens: 5, costKind: CostKind.REQUEST_ONLY })
+        ?.limit,
+    ).toBe(LimitName.REQUESTS_PER_MINUTE);
   });
 
   it('names of both limits the one that frees later', () => {
     const both = { requestsPerMinute: 1, tokensPerDay: 100, usedTokens: 100 };
-    expect(decideIn({ ...both, agesMs: [0] })?.limit).toBe('tokens_per_day');
+    expect(decideIn({ ...both, agesMs: [0] })?.limit).toBe(LimitName.TOKENS_PER_DAY);
     expect(decideIn({ ...both, agesMs: [0], at: midnightMs - 1_000 })).toEqual({
-      limit: 'requests_per_minute',
+      limit: LimitName.REQUESTS_PER_MINUTE,
       retryAtMs: midnightMs + 59_000,
     });
   });
 
   it('refuses everything at a limit of 0: requests for 60 seconds, tokens until midnight', () => {
-    const inAMinute = { limit: 'requests_per_minute', retryAtMs: nowMs + 60_000 };
+    const inAMinute = { limit: LimitName.REQUESTS_PER_MINUTE, retryAtMs: nowMs + 60_000 };
     expect(decideIn({ requestsPerMinute: 0 })).toEqual(inAMinute);
     expect(decideIn({ requestsPerMinute: 0, agesMs: [50_000] })).toEqual(inAMinute);
-    expect(decideIn({ tokensPerDay: 0 })).toEqual({ limit: 'tokens_per_day', retryAtMs: midnightMs });
-    expect(decideIn({ requestsPerMinute: 0, tokensPerDay: 0 })?.limit).toBe('tokens_per_day');
-    expect(decideIn({ tokensPerDay: 0, costKind: 'request_only' })).toBeUndefined();
+    expect(decideIn({ tokensPerDay: 0 })).toEqual({ limit: LimitName.TOKENS_PER_DAY, retryAtMs: midnightMs });
+    expect(decideIn({ requestsPerMinute: 0, tokensPerDay: 0 })?.limit).toBe(LimitName.TOKENS_PER_DAY);
+    expect(decideIn({ tokensPerDay: 0, costKind: CostKind.REQUEST_ONLY })).toBeUndefined();
   });
 });

@@ -1,13 +1,20 @@
 import { rmSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { makePrivateDatabase } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
+import {
+  type Admission,
+  type Check,
+  type Decision,
+  type LimitStore,
+  MemoryLimitStore,
+  type OwnAdmission,
+  WINDOW_MS,
+} from '@gateway/limits';
 import { type Clock, systemClock } from '@gateway/time';
 import type { LimiterConfig } from '../config.ts';
 import { createLimiterMetrics, reasonOf } from '../metrics.ts';
-import { WINDOW_MS } from '../windows/decide.ts';
-import { type KeyedAdmission, type LimitStore, recordAll } from './limit-store.ts';
-import { MemoryLimitStore } from './memory-limit-store.ts';
 
 export interface EmbeddedLimitStoreOptions {
   readonly config: Pick<LimiterConfig, 'memoryMaxKeys'>;
@@ -23,42 +30,56 @@ export interface EmbeddedLimitStoreOptions {
  * knows them all, after a loss of power the last ones may be missing, and a file that is damaged is made anew.
  */
 export async function openEmbeddedLimitStore(
-  { config: { memoryMaxKeys: maxKeys }, path, runtime, clock = systemClock }: EmbeddedLimitStoreOptions,
+  { config, path, runtime, clock = systemClock }: EmbeddedLimitStoreOptions,
   resources: AsyncDisposableStack,
 ): Promise<LimitStore> {
-  const file = resources.use(new AdmissionFile(path, clock));
-  const { admissionsNotKept } = createLimiterMetrics(runtime.metrics);
-  let isKnown = false;
-  const onAdmitted = (key: string, requestId: string, enteredMs: number) => {
-    try {
-      file.add(key, requestId, enteredMs);
-    } catch (thrown) {
-      // A disk that is full fails with every request: the log says it once, the metric each time.
-      admissionsNotKept.inc();
-      const reason = { reason: reasonOf(thrown) };
-      if (!isKnown) runtime.logger.warn(reason, 'admissions can not be kept: a restart would forget them');
-      isKnown = true;
-    }
-  };
-  const store = new MemoryLimitStore({ clock, maxKeys, onAdmitted });
-  await recordAll(store, file.admissions());
-  return store;
+  const file = resources.use(new AdmissionFile(path, clock, runtime));
+  return new EmbeddedLimitStore(file, clock, config.memoryMaxKeys);
+}
+
+class EmbeddedLimitStore extends MemoryLimitStore {
+  readonly #file: AdmissionFile;
+
+  constructor(file: AdmissionFile, clock: Clock, maxKeys: number) {
+    super({ clock, maxKeys, onAdmitted: (admission) => file.add(admission) });
+    this.#file = file;
+    this.record(file.admissions());
+  }
+
+  override async admit(check: Check): Promise<Decision> {
+    const decision = await super.admit(check);
+    await this.#file.written;
+    return decision;
+  }
 }
 
 class AdmissionFile implements Disposable {
   readonly #clock: Clock;
+  readonly #runtime: ServiceRuntime;
+  readonly #notKept: ReturnType<typeof createLimiterMetrics>['admissionsNotKept'];
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
+  /** Admissions of this turn of the event loop: they are written by one transaction. */
+  #unwritten: Admission[] = [];
+  #written: Promise<void> | undefined;
   #nextCleaningMs = 0;
+  #hasFailed = false;
 
-  constructor(path: string, clock: Clock) {
+  constructor(path: string, clock: Clock, runtime: ServiceRuntime) {
     this.#clock = clock;
+    this.#runtime = runtime;
+    this.#notKept = createLimiterMetrics(runtime.metrics).admissionsNotKept;
     this.#database = openOrRemake(path);
     this.#insert = this.#database.prepare('INSERT OR REPLACE INTO admissions VALUES (?, ?, ?)');
   }
 
+  /** When all that was added is written. Never rejects. */
+  get written(): Promise<void> | undefined {
+    return this.#written;
+  }
+
   /** What was admitted in the last minute, the oldest first. */
-  admissions(): readonly KeyedAdmission[] {
+  admissions(): readonly OwnAdmission[] {
     this.#clean();
     // A request that was admitted again after its minute has an older entry too, as long as the clock was set back.
     const sql = 'SELECT key, request_id, max(entered_ms) AS entered FROM admissions GROUP BY 1, 2 ORDER BY 3';
@@ -68,16 +89,41 @@ class AdmissionFile implements Disposable {
     return rows.map((row) => ({ key: `${row.key}`, requestId: `${row.request_id}`, ageMs: ageOf(row.entered) }));
   }
 
-  add(key: string, requestId: string, enteredMs: number): void {
-    this.#insert.run(enteredMs, key, requestId);
-    if (performance.now() >= this.#nextCleaningMs) this.#clean();
+  add(admission: Admission): void {
+    this.#unwritten.push(admission);
+    this.#written ??= endOfTurn().then(() => this.#write());
   }
 
   [Symbol.dispose](): void {
+    this.#write();
     this.#database.close();
   }
 
-  /** By the rules of `MinuteWindow.advance`, also for a clock that was set back. */
+  #write(): void {
+    const admissions = this.#unwritten;
+    this.#unwritten = [];
+    this.#written = undefined;
+    if (admissions.length === 0) return;
+    try {
+      this.#database.exec('BEGIN');
+      for (const { key, requestId, enteredMs } of admissions) this.#insert.run(enteredMs, key, requestId);
+      if (performance.now() >= this.#nextCleaningMs) this.#clean();
+      this.#database.exec('COMMIT');
+    } catch (thrown) {
+      if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      this.#noteFailure(thrown, admissions.length);
+    }
+  }
+
+  /** A disk that is full fails with every request: the log says it once, the metric each time. */
+  #noteFailure(thrown: unknown, admissions: number): void {
+    this.#notKept.inc(admissions);
+    const reason = { reason: reasonOf(thrown) };
+    if (!this.#hasFailed) this.#runtime.logger.warn(reason, 'admissions can not be kept: a restart would forget them');
+    this.#hasFailed = true;
+  }
+
+  /** By the rules of the windows in memory, also for a clock that was set back. */
   #clean(): void {
     this.#nextCleaningMs = performance.now() + 1_000;
     const nowMs = this.#clock.nowMs();

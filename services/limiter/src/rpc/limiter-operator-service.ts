@@ -1,13 +1,12 @@
 import { GatewayError } from '@gateway/errors';
 import type { ReconcileDayRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { Limiter } from '../limiter.ts';
-import { dayState } from '../windows/decide.ts';
-import { readKey, readLocalDay } from './messages.ts';
+import type { Limiter } from '../service.ts';
+import { checkText, dayState, readLocalDay } from './read-request.ts';
 
 /** Compares a day's counter with the ledger and puts it right. */
-export async function reconcileDay({ dayTotals, clock }: Limiter, request: ReconcileDayRequest) {
-  const key = readKey(request.key);
-  const localDay = readLocalDay(request.localDay);
+export async function reconcileDay({ dayTotals, clock }: Limiter, { key, localDay: day }: ReconcileDayRequest) {
+  checkText('key', key, 200);
+  const localDay = readLocalDay(day);
   if (!dayTotals.covers(key)) {
     throw new GatewayError('invalid_request', 'key must be of the form token:<id>: no ledger knows of others.');
   }

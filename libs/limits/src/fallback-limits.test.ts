@@ -1,0 +1,223 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { CostKind, LimitName, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { ManualClock } from '@gateway/time';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Check, Decision } from './decide.ts';
+import { FallbackLimits } from './fallback-limits.ts';
+import type { OwnAdmission } from './limit-store.ts';
+import type { ReplicaPlace } from './replica-share.ts';
+
+const at = Date.parse('2026-11-20T12:00:00Z');
+const midnight = Date.parse('2026-11-20T23:00:00Z');
+const alone = { replicas: 1, position: 0 };
+const today = '2026-11-20';
+
+/** A replica whose remote is away from `goAway` on; before, it answers what the test says. */
+async function setUp(place: ReplicaPlace = alone) {
+  const clock = new ManualClock(at);
+  const state = { isAway: false, answer: undefined as Decision | undefined, used: 0, handedOver: [] as OwnAdmission[] };
+  const handedOver = vi.fn((admissions: readonly OwnAdmission[]) => void state.handedOver.push(...admissions));
+  const unlessAway = <T>(answer: T) => {
+    if (state.isAway) throw new Error('away');
+    return answer;
+  };
+  const ignore = () => undefined;
+  const limits = new FallbackLimits({
+    remote: {
+      admit: async () => unlessAway(state.answer ?? {}),
+      settle: async () => unlessAway({ usedTokens: state.used, isLoaded: true }),
+      async heartbeat(_group, _id, admissions) {
+        unlessAway(undefined);
+        if (admissions.length > 0) handedOver(admissions);
+        return place;
+      },
+    },
+    group: 'test',
+    clock,
+    events: { away: ignore, back: ignore, decidedAlone: ignore },
+    failureMode: 'local',
+    localMaxMs: Infinity,
+    leastReplicas: 1,
+    maxKeys: 1_000,
+    maxKept: 100_000,
+    probeEveryMs: 50,
+    mayForget: false,
+    isOutage: () => true,
+  });
+  await limits.start();
+  let requests = 0;
+  const decide = (terms: Check['limits'], more: Partial<Check> = {}) => {
+    requests += 1;
+    const costKind = CostKind.REQUEST_AND_TOKENS;
+    return limits.admit({ key: 'k', requestId: `r${requests}`, limits: terms, costKind, ...more });
+  };
+  const goAway = () => {
+    state.isAway = true;
+  };
+  const comeBack = async () => {
+    state.isAway = false;
+    await vi.advanceTimersByTimeAsync(50);
+  };
+  const settle = (requestId: string, tokens: number) => limits.settle({ key: 'k', requestId, localDay: today, tokens });
+  return { clock, limits, state, handedOver, decide, settle, goAway, comeBack };
+}
+
+const retryAtMs = ({ refusal }: Decision) => refusal?.retryAt && timestampMs(refusal.retryAt);
+
+/** What the remote answers to a request that it admitted, when so much is left of both limits. */
+const admitted = (requests: number, tokens: bigint): Decision => ({
+  status: create(LimitStatusSchema, {
+    localDay: today,
+    requests: { limit: 2, remaining: requests },
+    tokens: { limit: 100n, remaining: tokens },
+  }),
+});
+
+describe('a replica whose remote is away', () => {
+  const limits = { requestsPerMinute: 2, tokensPerDay: 50n };
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('admits the limit in any minute and says when the next slot frees', async () => {
+    const { clock, decide, goAway } = await setUp();
+    goAway();
+    expect((await decide(limits)).status?.requests).toMatchObject({ limit: 2, remaining: 1 });
+    clock.advanceMs(10_000);
+    expect((await decide(limits)).refusal).toBeUndefined();
+    const refused = await decide(limits);
+    expect(refused.refusal?.limit).toBe(LimitName.REQUESTS_PER_MINUTE);
+    expect(retryAtMs(refused)).toBe(at + 60_000);
+    const { emptyAt, resetsAt } = refused.status?.requests ?? {};
+    expect([emptyAt, resetsAt].map((instant) => instant && timestampMs(instant))).toEqual([at + 70_000, at + 60_000]);
+    clock.setMs(at + 60_000);
+    expect((await decide(limits)).refusal).toBeUndefined();
+  });
+
+  it('admits its share only, and all replicas together the limit', async () => {
+    for (const limit of [1, 2, 5, 60]) {
+      const shares = [0, 1, 2].map(async (position) => {
+        const { decide, goAway } = await setUp({ replicas: 3, position });
+        goAway();
+        const asked = Array.from({ length: 70 }, () => decide({ requestsPerMinute: limit }));
+        const decisions = await Promise.all(asked);
+        for (const { status } of decisions) expect(status?.requests?.limit).toBe(limit);
+        expect(decisions.at(-1)?.status?.requests?.remaining).toBe(0);
+        return decisions.filter(({ refusal }) => refusal === undefined).length;
+      });
+      expect((await Promise.all(shares)).reduce((sum, share) => sum + share, 0)).toBe(limit);
+    }
+  });
+
+  it('says to come again in a minute when nothing falls to it', async () => {
+    const { decide, goAway } = await setUp({ replicas: 2, position: 1 });
+    goAway();
+    expect(retryAtMs(await decide({ requestsPerMinute: 1 }))).toBe(at + 60_000);
+  });
+
+  it('goes on from what the remote admitted through it', async () => {
+    const { clock, state, decide, goAway } = await setUp();
+    state.answer = admitted(1, 100n);
+    await decide(limits);
+    clock.advanceMs(10_000);
+    goAway();
+    expect((await decide(limits)).status?.requests?.remaining).toBe(0);
+    expect(retryAtMs(await decide(limits))).toBe(at + 60_000);
+  });
+
+  it('goes on from the day budget as it knew it, and from what was used since', async () => {
+    const { state, decide, settle, goAway } = await setUp();
+    const budget = { tokensPerDay: 100n };
+    state.answer = admitted(1, 60n);
+    await decide(budget);
+    state.used = 70;
+    await settle('a', 30);
+    goAway();
+    expect((await decide(budget)).status?.tokens).toMatchObject({ limit: 100n, remaining: 30n });
+    await settle('b', 29);
+    expect((await decide(budget)).refusal).toBeUndefined();
+    await settle('c', 5);
+    const refused = await decide(budget);
+    expect(refused.refusal?.limit).toBe(LimitName.TOKENS_PER_DAY);
+    expect(retryAtMs(refused)).toBe(midnight);
+    expect((await decide(budget, { costKind: CostKind.REQUEST_ONLY })).refusal).toBeUndefined();
+  });
+
+  it('begins the day budget anew at midnight', async () => {
+    const { clock, state, decide, settle, goAway } = await setUp();
+    state.answer = admitted(1, 0n);
+    const budget = { tokensPerDay: 100n };
+    await decide(budget);
+    goAway();
+    expect((await decide(budget)).refusal).toBeDefined();
+    clock.setMs(midnight);
+    expect(await decide(budget)).toMatchObject({ status: { localDay: '2026-11-21', tokens: { remaining: 100n } } });
+    await settle('of yesterday', 100);
+    expect((await decide(budget)).refusal).toBeUndefined();
+  });
+
+  it('does not refuse by a day budget of which it knows nothing', async () => {
+    const { decide, goAway } = await setUp();
+    goAway();
+    const { status, refusal } = await decide({ tokensPerDay: 50n });
+    expect(refusal).toBeUndefined();
+    expect(status).toMatchObject({ degraded: true, localDay: today, tokens: { limit: 50n, remaining: 50n } });
+    expect(status?.requests).toBeUndefined();
+  });
+
+  it('refuses everything at a limit of 0: requests for 60 seconds, tokens until midnight', async () => {
+    const { decide, goAway } = await setUp();
+    goAway();
+    const none = await decide({ requestsPerMinute: 0 });
+    expect(none.refusal?.limit).toBe(LimitName.REQUESTS_PER_MINUTE);
+    expect(retryAtMs(none)).toBe(at + 60_000);
+    expect(none.status?.requests?.nextSlotAt).toBeUndefined();
+    expect(retryAtMs(await decide({ tokensPerDay: 0n }))).toBe(midnight);
+    const both = await decide({ requestsPerMinute: 0, tokensPerDay: 0n });
+    expect([both.refusal?.limit, retryAtMs(both)]).toEqual([LimitName.TOKENS_PER_DAY, midnight]);
+  });
+
+  it('hands over what it admitted by itself, once, for a minute', async () => {
+    const { clock, state, decide, goAway, comeBack } = await setUp();
+    state.answer = admitted(1, 100n);
+    await decide({ requestsPerMinute: 5 });
+    goAway();
+    await decide({ requestsPerMinute: 5 });
+    clock.advanceMs(30_000);
+    await decide({ requestsPerMinute: 5 });
+    clock.advanceMs(30_000);
+    await comeBack();
+    expect(state.handedOver).toEqual([{ key: 'k', requestId: 'r3', ageMs: 30_000 }]);
+    goAway();
+    await decide({ requestsPerMinute: 5 });
+    await comeBack();
+    expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['r3', 'r4']);
+  });
+
+  it('hands over every admission once, a few at a time, also when it fails in the middle', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(700), { maxLength: 4 }), fc.nat(4), async (counts, failsAt) => {
+        const { state, handedOver, decide, goAway, comeBack } = await setUp();
+        goAway();
+        for (const [key, count] of counts.entries()) {
+          for (let n = 0; n < count; n++) await decide({ requestsPerMinute: 1_000 }, { key: `key-${key}` });
+        }
+        handedOver.mockImplementation((admissions) => {
+          if (handedOver.mock.calls.length === failsAt) throw new Error('away');
+          state.handedOver.push(...admissions);
+        });
+        await comeBack();
+        await vi.advanceTimersByTimeAsync(100);
+        for (const [admissions] of handedOver.mock.calls) expect(admissions.length).toBeLessThanOrEqual(500);
+        const total = counts.reduce((sum, count) => sum + count, 0);
+        expect(new Set(state.handedOver.map(({ requestId }) => requestId)).size).toBe(total);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});

@@ -1,0 +1,5 @@
+export * from './decide.ts';
+export * from './fallback-limits.ts';
+export * from './limit-store.ts';
+export * from './memory-limit-store.ts';
+export * from './replica-share.ts';

@@ -1,0 +1,124 @@
+import { create } from '@bufbuild/protobuf';
+import { GatewayError } from '@gateway/errors';
+import { type Check, type Decision, slicesOf } from '@gateway/limits';
+import { CostKind, LimitName, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type {
+  AdmitRequest,
+  AdmitStreamRequest,
+  HeartbeatRequest,
+  PeekRequest,
+  SettleRequest,
+} from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { localDayOf } from '@gateway/time';
+import type { Limiter } from '../service.ts';
+import { checkCostKind, checkText, dayState, readAmount, readLocalDay } from './read-request.ts';
+
+/** Decides both limits of one request. */
+export async function admit(limiter: Limiter, request: AdmitRequest): Promise<Decision> {
+  checkText('key', request.key, 200);
+  checkText('request_id', request.requestId, 100);
+  checkCostKind(request.costKind);
+  return decide(limiter, request);
+}
+
+/** Reads both limits and changes nothing. */
+export async function peek(limiter: Limiter, { key, limits }: PeekRequest) {
+  checkText('key', key, 200);
+  const { status } = await decide(limiter, { key, limits, requestId: '', costKind: CostKind.REQUEST_ONLY });
+  return { status };
+}
+
+/** Asks the store, which may need the day's total of the ledger first. */
+async function decide({ store, dayTotals, clock, metrics }: Limiter, check: Check): Promise<Decision> {
+  const { key, requestId, limits: { requestsPerMinute, tokensPerDay } = {} } = check;
+  if (tokensPerDay !== undefined) readAmount('limits.tokens_per_day', tokensPerDay);
+  else if (requestsPerMinute === undefined) {
+    return { status: create(LimitStatusSchema, { localDay: localDayOf(clock.nowMs()) }) };
+  }
+  const decision = await dayTotals.ask(key, (hasLedger) => store.admit({ ...check, hasLedger }));
+  const { status, refusal } = decision;
+  if (requestId !== '')
+    metrics.decisions.inc({ outcome: refusal === undefined ? 'admitted' : outcomes[refusal.limit] });
+  if (tokensPerDay !== undefined && status !== undefined) dayTotals.noteUse(key, status.localDay);
+  return decision;
+}
+
+const outcomes = {
+  [LimitName.UNSPECIFIED]: 'unspecified',
+  [LimitName.REQUESTS_PER_MINUTE]: 'requests_per_minute',
+  [LimitName.TOKENS_PER_DAY]: 'tokens_per_day',
+};
+
+/** Adds the tokens to their day and answers the day's total. */
+export async function settle({ store, dayTotals, clock }: Limiter, request: SettleRequest) {
+  const { key, requestId } = request;
+  checkText('key', key, 200);
+  checkText('request_id', requestId, 100);
+  const localDay = readLocalDay(request.localDay);
+  const tokens = readAmount('tokens', request.tokens);
+  const state = dayState(localDay, clock.nowMs());
+  if (state === 'future') throw new GatewayError('invalid_request', 'local_day lies in the future.');
+  // That day's budget limits nothing any more, and nothing is kept of it.
+  if (state === 'over') return { usedTokens: request.tokens };
+  const total = await store.settle({ key, requestId, localDay, tokens, hasLedger: dayTotals.covers(key) });
+  dayTotals.noteUse(key, localDay);
+  // Now rather than at the next admission, which would have to wait for it.
+  const loaded = total.isLoaded ? undefined : await dayTotals.load(key, localDay);
+  return { usedTokens: BigInt(loaded?.usedTokensAfter ?? total.usedTokens) };
+}
+
+/** Records that a replica of a caller lives, and what it admitted by itself. Answers its place, when that is known. */
+export async function heartbeat({ store }: Limiter, { group, replicaId, admissions }: HeartbeatRequest) {
+  if (admissions.length > 1_000) {
+    throw new GatewayError('invalid_request', 'admissions must be 1000 at most.');
+  }
+  for (const { key, requestId } of admissions) {
+    checkText('key', key, 200);
+    checkText('request_id', requestId, 100);
+  }
+  checkText('group', group, 100);
+  checkText('replica_id', replicaId, 100);
+  return (await store.heartbeat(group, replicaId, admissions)) ?? {};
+}
+
+/**
+ * Decides batches of checks, one after the other, and answers them in order. When the service drains it answers the batch that it has
+ * read and ends the stream; the caller opens another one. A check that is not valid ends the stream with its error.
+ */
+export async function* admitStream(
+  limiter: Limiter,
+  requests: AsyncIterable<AdmitStreamRequest>,
+  draining: AbortSignal,
+) {
+  for await (const { checks } of until(draining, requests)) {
+    const decisions: Decision[] = [];
+    for (const some of slicesOf(checks)) {
+      decisions.push(...(await Promise.all(some.map((check) => admit(limiter, check)))));
+    }
+    yield { decisions };
+  }
+}
+async function* until<T>(stop: AbortSignal, source: AsyncIterable<T>): AsyncGenerator<T> {
+  const iterator = source[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await nextUntil(stop, iterator);
+      if (next?.done !== false) return;
+      yield next.value;
+    }
+  } finally {
+    // Not awaited: a source that waits for its caller would hold up the end.
+    iterator.return?.().catch(() => undefined);
+  }
+}
+
+/** Undefined when it is aborted first. The signal outlives the stream: nothing stays with it. */
+function nextUntil<T>(stop: AbortSignal, iterator: AsyncIterator<T>): Promise<IteratorResult<T> | undefined> {
+  return new Promise((resolve, reject) => {
+    const end = () => resolve(undefined);
+    if (stop.aborted) end();
+    stop.addEventListener('abort', end, { once: true });
+    const release = () => stop.removeEventListener('abort', end);
+    iterator.next().then(resolve, reject).finally(release);
+  });
+}

@@ -1,0 +1,96 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { Decision, LimitStore, OwnAdmission, Settlement } from '@gateway/limits';
+import { CostKind, LimitName, type LimitStatus, type RequestWindow } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { LocalDay } from '@gateway/time';
+
+export interface PlainLimits {
+  readonly requestsPerMinute: number | undefined;
+  readonly tokensPerDay: number | undefined;
+}
+
+export type PlainCostKind = 'request_and_tokens' | 'request_only';
+
+export interface PlainCheck {
+  readonly key: string;
+  /** Undefined to read. */
+  readonly requestId: string | undefined;
+  readonly limits: PlainLimits;
+  readonly costKind: PlainCostKind;
+  readonly hasLedger: boolean;
+}
+
+/** A limit store as tests word what they ask and expect: numbers and instants in place of messages. */
+export class PlainStore<Store extends LimitStore = LimitStore> {
+  readonly store: Store;
+
+  constructor(store: Store) {
+    this.store = store;
+  }
+
+  async admit({ requestId = '', limits, costKind, ...check }: PlainCheck) {
+    const { requestsPerMinute, tokensPerDay } = limits;
+    return plainDecision(
+      await this.store.admit({
+        ...check,
+        requestId,
+        limits: { requestsPerMinute, tokensPerDay: tokensPerDay === undefined ? undefined : BigInt(tokensPerDay) },
+        costKind: costKind === 'request_only' ? CostKind.REQUEST_ONLY : CostKind.REQUEST_AND_TOKENS,
+      }),
+    );
+  }
+
+  settle(settlement: Settlement) {
+    return this.store.settle(settlement);
+  }
+
+  pendingIds(key: string, day: LocalDay, pauseMs: number) {
+    return this.store.pendingIds(key, day, pauseMs);
+  }
+
+  reloadDay(...parameters: Parameters<LimitStore['reloadDay']>) {
+    return this.store.reloadDay(...parameters);
+  }
+
+  heartbeat(group: string, replicaId: string) {
+    return this.store.heartbeat(group, replicaId, []);
+  }
+
+  async recordAdmissions(key: string, admissions: readonly Omit<OwnAdmission, 'key'>[]): Promise<void> {
+    const own = admissions.map(({ requestId, ageMs }) => ({ key, requestId, ageMs }));
+    await this.store.heartbeat('recorders', 'recorder', own);
+  }
+}
+
+export function plainDecision({ status, refusal, needsDayTotal }: Decision) {
+  if (status === undefined) throw new Error('a decision without a status');
+  if (needsDayTotal) return { kind: 'day_total_unknown' as const, localDay: status.localDay };
+  if (refusal === undefined) return { kind: 'admitted' as const, status: plainStatus(status) };
+  const limit = refusal.limit === LimitName.TOKENS_PER_DAY ? 'tokens_per_day' : 'requests_per_minute';
+  const retryAtMs = refusal.retryAt && timestampMs(refusal.retryAt);
+  return { kind: 'refused' as const, status: plainStatus(status), refusal: { limit, retryAtMs } };
+}
+
+export type PlainStatus = ReturnType<typeof plainStatus>;
+
+function plainStatus({ requests, tokens, localDay, degraded }: LimitStatus) {
+  return {
+    requests: requests && plainWindow(requests),
+    tokens: tokens && {
+      limit: Number(tokens.limit),
+      remaining: Number(tokens.remaining),
+      resetsAtMs: tokens.resetsAt && timestampMs(tokens.resetsAt),
+    },
+    localDay,
+    degraded,
+  };
+}
+
+function plainWindow({ limit, remaining, emptyAt, nextSlotAt, resetsAt }: RequestWindow) {
+  return {
+    limit,
+    remaining,
+    emptyAtMs: emptyAt && timestampMs(emptyAt),
+    nextSlotAtMs: nextSlotAt && timestampMs(nextSlotAt),
+    resetsAtMs: resetsAt && timestampMs(resetsAt),
+  };
+}
