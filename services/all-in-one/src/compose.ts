@@ -7,14 +7,12 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { readLimiterConfig } from '@gateway/limiter/config';
 import { createLimiterService } from '@gateway/limiter/service';
 import { readCredentialConfig } from '@gateway/pool-broker/credentials/credential-config';
-import { credentialStorage } from '@gateway/pool-broker/credentials/credential-storage';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { type Client, directClientOf, type ServiceRoute, serviceRoute } from '@gateway/rpc';
-import { systemClock } from '@gateway/time';
 import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
@@ -60,8 +58,8 @@ export async function composeGateway(
   const query = await run(createUsageQueryService(readUsageQueryConfig(env), queryPeers, runtime));
   const limiterPeers = { usageQuery: directClientOf(query.routes, UsageQueryService) };
   const limiter = await run(createLimiterService(readLimiterConfig(env), limiterPeers, runtime, { store: limitStore }));
-  const credentials = credentialStorage(readCredentialConfig(env), { database }, systemClock);
-  const broker = await run(createPoolBrokerService({ gateway }, runtime, { store: poolStore, credentials }));
+  const brokerConfig = { gateway, credentials: readCredentialConfig(env) };
+  const broker = await run(createPoolBrokerService(brokerConfig, runtime, { store: poolStore, database }));
   const usageSink = stream?.sink ?? ledgerSink(directClientOf(ingest.routes, UsageIngestService));
   const routes = [identity, limiter, broker, query].flatMap((service) => service.routes);
   const createEdge = async () => {

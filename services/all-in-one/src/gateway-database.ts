@@ -3,7 +3,6 @@ import { backendText, type Environment, EnvReader } from '@gateway/config';
 import { type GatewayDatabase, migrate, pendingMigrations } from '@gateway/database';
 import { type IdentityConfig, readIdentityConfig } from '@gateway/identity/config';
 import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
-import { systemClock } from '@gateway/time';
 import { DataFolder } from './data-folder.ts';
 
 export interface OpenDatabase extends AsyncDisposable {
@@ -43,7 +42,7 @@ export async function migrateGatewayDatabase(env: Environment) {
 export async function hasStoredAccounts(env: Environment): Promise<boolean> {
   await using database = await openGatewayDatabase(env);
   if ((await pendingMigrations(database.handle)).length > 0) return false;
-  return (await new AccountTable(database.handle, systemClock).list()).length > 0;
+  return (await new AccountTable(database.handle).list()).length > 0;
 }
 
 /** The keys of the stored token hashes: TOKEN_HASH_KEY, else the one kept beside the embedded database. */

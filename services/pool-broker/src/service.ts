@@ -8,22 +8,26 @@ import { followReports } from './catalog/catalog.ts';
 import { type PoolBrokerConfig, readPoolBrokerConfig } from './config.ts';
 import { ActiveConfiguration } from './configuration/active-configuration.ts';
 import { applyAccounts, applyConfiguration, configurationEvents } from './configuration/apply-configuration.ts';
+import { checkChange } from './configuration/configuration-change.ts';
 import { followGatewayFile } from './configuration/follow-gateway-file.ts';
-import { brokerCredentials } from './credentials/broker-credentials.ts';
+import { AccountCredentials } from './credentials/account-credentials.ts';
+import { AccountDirectory, followAccounts, readAccounts } from './credentials/account-directory.ts';
 import { readCredentialConfig } from './credentials/credential-config.ts';
-import { type CredentialStorage, credentialStorage } from './credentials/credential-storage.ts';
-import { type AccountHealth, afterRenewal } from './health/account-health.ts';
+import { credentialEvents } from './credentials/credential-events.ts';
+import { MemoryGrantStore } from './credentials/grants.ts';
+import { tokenEndpoint } from './credentials/token-endpoint.ts';
+import { afterRenewal } from './health/account-health.ts';
 import { brokerMetrics } from './metrics.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
 import { AccountSampler } from './selection/account-sampler.ts';
 import type { Broker } from './selection/broker.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
-/** What a broker works with. The caller that opened the store closes it. */
+/** What a broker works with. The caller that opened store and database closes them. */
 export interface PoolBrokerParts {
   readonly store: PoolStore;
   /** Default: no accounts but those of gateway.yaml, and tokens in memory. */
-  readonly credentials?: CredentialStorage;
+  readonly database?: GatewayDatabase | undefined;
   readonly clock?: Clock;
   /** From 0 to below 1. Default: Math.random. */
   readonly random?: () => number;
@@ -41,22 +45,32 @@ export function createPoolBrokerService(
   parts: PoolBrokerParts,
 ): PoolBroker {
   const stop = new AbortController();
-  const { store, clock = systemClock, random = Math.random } = parts;
-  const storage = parts.credentials ?? credentialStorage(readCredentialConfig({}), {}, clock);
-  const onRenewed = (accountId: string, issuedAtMs: number) => {
+  const { store, database, clock = systemClock, random = Math.random } = parts;
+  const { keys, ...settings } = config.credentials ?? readCredentialConfig({});
+  const events = credentialEvents(runtime);
+  const directory = new AccountDirectory(config.gateway, keys, database);
+  const { grants } = directory;
+  const endpoint = tokenEndpoint(settings.proxies);
+  const credentials = new AccountCredentials({
+    ...settings,
+    grants,
+    endpoint,
+    clock,
+    random,
+    events,
+    signal: stop.signal,
+  });
+  credentials.changes.on('renewed', (accountId, issuedAtMs) => {
     const times = { issuedAtMs, nowMs: clock.nowMs() };
-    const change = (health: AccountHealth) => afterRenewal(health, times);
     // With a store that is away the pause runs to its end.
-    store.changeHealth(accountId, change).catch(() => undefined);
-  };
-  const options = { clock, random, onRenewed, signal: stop.signal };
-  const accounts = brokerCredentials(config.gateway, storage, runtime, options);
+    store.changeHealth(accountId, (health) => afterRenewal(health, times)).catch(() => undefined);
+  });
   const configuration = new ActiveConfiguration(config.gateway, store, clock);
   const broker: Broker = {
     configuration,
     store,
     sampler: new AccountSampler(),
-    credentials: accounts.credentials,
+    credentials,
     clock,
     random,
     metrics: brokerMetrics(runtime),
@@ -70,13 +84,13 @@ export function createPoolBrokerService(
   async function followFile(): Promise<void> {
     const { source } = configuration.gateway;
     if (source === undefined) return;
-    const events = configurationEvents(runtime, source.path);
-    events.started();
-    const apply = (file: GatewayConfig) => {
-      const onReplaced = () => accounts.directory.useFile(file);
-      return applyConfiguration({ configuration, store, events, onReplaced }, accounts.directory.gatewayWith(file));
+    const { refused: onRefused, ...applied } = configurationEvents(runtime, source.path);
+    const apply = async (file: GatewayConfig) => {
+      checkChange(configuration.gateway, directory.gatewayWith(file));
+      directory.useFile(file);
+      await applyConfiguration(configuration, store, directory.gateway, applied);
     };
-    await followGatewayFile(source, { signal: stop.signal, apply, onRefused: events.refused });
+    await followGatewayFile(source, { signal: stop.signal, apply, onRefused });
   }
 
   let following: Promise<unknown> | undefined;
@@ -85,13 +99,16 @@ export function createPoolBrokerService(
     // Secrets are for adapters, over gRPC.
     adminRoutes: [poolBroker],
     start: async () => {
-      await accounts.start();
-      await applyAccounts(configuration, store, accounts.directory.gateway);
+      await readAccounts(directory, events);
+      const isShared = !(grants instanceof MemoryGrantStore);
+      if (!isShared && directory.oauthAccounts.length > 0) events.tokensKeptInMemory();
+      await applyAccounts(configuration, store, directory.gateway);
       await configuration.catalog.refresh();
+      const followed = { directory, credentials, events, pollMs: settings.pollMs, signal: stop.signal };
       following = Promise.all([
         followReports(configuration.catalog, { signal: stop.signal, onFault: onNotRead }),
         followFile(),
-        accounts.follow((gateway) => applyAccounts(configuration, store, gateway)),
+        followAccounts(followed, (gateway) => applyAccounts(configuration, store, gateway)),
       ]);
     },
     notReady: async () => (following === undefined ? 'starting' : undefined),
@@ -99,7 +116,7 @@ export function createPoolBrokerService(
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await following;
-      await accounts.settled();
+      await credentials.settled();
     },
   };
 }
@@ -110,9 +127,8 @@ export async function createPoolBrokerFromEnvironment(env: Environment, runtime:
   const { openSharedPoolStore } = await import('./store/open-shared-pool-store.ts');
   await using stack = new AsyncDisposableStack();
   const store = stack.use(await openSharedPoolStore(config.redisUrl, runtime, config.redisCommandTimeoutMs));
-  const database = config.databaseUrl && stack.adopt(await open(config.databaseUrl), (opened) => opened.destroy());
-  const credentials = credentialStorage(config.credentials, { database: database || undefined }, systemClock);
-  const service = stack.use(createPoolBrokerService(config, runtime, { store, credentials }));
+  const database = config.databaseUrl === undefined ? undefined : stack.use(await open(config.databaseUrl));
+  const service = stack.use(createPoolBrokerService(config, runtime, { store, database }));
   const opened = stack.move();
   return { ...service, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { AccountConfig, Credential } from '@gateway/config';
 import type { Clock } from '@gateway/time';
 import { matchesAnyPattern } from '../catalog/model-pattern.ts';
-import { revealed } from '../credentials/credential-text.ts';
+import { revealedJson } from '../credentials/secret-json.ts';
 
 /** An account of a pool, as configured. Its health is elsewhere: it changes, this does not. */
 export interface Account extends AccountConfig {
@@ -42,7 +42,7 @@ const uncappedWeight = 10;
 
 /** Identifies a credential, without revealing anything of it. */
 export function credentialIdOf(credential: Credential): string {
-  return hash('sha256', JSON.stringify(['gateway credential', revealed(credential)]), 'base64url').slice(0, 22);
+  return hash('sha256', revealedJson(['gateway credential', Object.entries(credential)]), 'base64url').slice(0, 22);
 }
 
 /** A part of the configuration that was taken out of it and is still needed by requests that began before. */

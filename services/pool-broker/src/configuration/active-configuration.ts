@@ -4,6 +4,7 @@ import { Accounts, accountIdOf, neededAt, type Removed } from '../accounts/accou
 import { Catalog } from '../catalog/catalog.ts';
 import { RetryBudget, type RetryBudgetRules } from '../selection/retry-budget.ts';
 import type { PoolStore } from '../store/pool-store.ts';
+import { type ConfigurationChange, changeBetween } from './configuration-change.ts';
 
 /** What is configured now. It is replaced as a whole; requests that run keep the lease they have. */
 export class ActiveConfiguration {
@@ -16,7 +17,7 @@ export class ActiveConfiguration {
   #removedAccounts: readonly Removed<AccountConfig>[] = [];
   #removedPools: readonly Removed<PoolConfig>[] = [];
   /** When accounts were given the credential that they have, where that was not at the start. */
-  #credentialsSinceMs: ReadonlyMap<string, number> = new Map();
+  readonly #credentialsSinceMs = new Map<string, number>();
 
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
     this.gateway = gateway;
@@ -33,8 +34,9 @@ export class ActiveConfiguration {
   }
 
   /** Goes over to another configuration. What is removed is known for as long as leases of it may be out. */
-  replace(next: GatewayConfig): void {
-    const { gateway: before, accounts: accountsBefore } = this;
+  replace(next: GatewayConfig): ConfigurationChange {
+    const before = this.gateway;
+    const change = changeBetween(before, next);
     const nowMs = this.#clock.nowMs();
     const removed = <T>(earlier: readonly Removed<T>[], leaving: readonly T[], kept: readonly T[], keyOf: KeyOf<T>) => {
       const keys = new Set(kept.map(keyOf));
@@ -42,23 +44,17 @@ export class ActiveConfiguration {
       return [...neededAt(earlier, nowMs), ...now].filter(({ value }) => !keys.has(keyOf(value)));
     };
     const usable = before.accounts.filter(({ state }) => state !== 'disabled');
-    this.gateway = next;
-    this.settings = next.settings;
     this.#removedAccounts = removed(this.#removedAccounts, usable, next.accounts, accountIdOf);
     this.#removedPools = removed(this.#removedPools, before.pools, next.pools, ({ name }) => name);
+    for (const id of [...change.accounts.added, ...change.newCredentials]) this.#credentialsSinceMs.set(id, nowMs);
+    this.gateway = next;
+    this.settings = next.settings;
     this.accounts = new Accounts(next.accounts, this.#removedAccounts, this.#clock);
-    this.#noteCredentials(accountsBefore, nowMs);
-    if (JSON.stringify(rulesOf(before)) !== JSON.stringify(rulesOf(next)))
+    if (JSON.stringify(rulesOf(before)) !== JSON.stringify(rulesOf(next))) {
       this.retryBudget = new RetryBudget(rulesOf(next), this.#clock);
+    }
     this.catalog.configure(next, this.#removedPools);
-  }
-
-  #noteCredentials(before: Accounts, nowMs: number): void {
-    const since = this.accounts.all.map(({ id, credentialId }) => {
-      const isKept = before.byId(id)?.credentialId === credentialId;
-      return [id, isKept ? this.credentialSinceMs(id) : nowMs] as const;
-    });
-    this.#credentialsSinceMs = new Map(since);
+    return change;
   }
 }
 

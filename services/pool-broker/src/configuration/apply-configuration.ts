@@ -1,31 +1,24 @@
-import { ConfigError, type GatewayConfig } from '@gateway/config';
+import type { GatewayConfig } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { withoutRefusals } from '../health/account-health.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import type { ActiveConfiguration } from './active-configuration.ts';
-import { type ConfigurationChange, changeBetween, changeProblems, type Difference } from './configuration-change.ts';
+import { type ConfigurationChange, changeBetween, type Difference } from './configuration-change.ts';
 
-export interface ApplyContext {
-  readonly configuration: ActiveConfiguration;
-  readonly store: PoolStore;
-  readonly events: ConfigurationEvents;
-  /** Called in the same tick as the change, so that the accounts of the database are not added to the file of before. */
-  readonly onReplaced?: () => void;
-}
-
-/** Goes over to another configuration, all of it or, with a ConfigError, nothing of it. */
+/** Goes over to another configuration, at once. Resolves when what was refused before is forgotten. */
 export async function applyConfiguration(
-  { configuration, store, events, onReplaced }: ApplyContext,
+  configuration: ActiveConfiguration,
+  store: PoolStore,
   next: GatewayConfig,
+  events?: Pick<ConfigurationEvents, 'applied' | 'pausesKept'>,
 ): Promise<void> {
-  const before = configuration.gateway;
-  const problems = changeProblems(before, next);
-  if (problems.length > 0) throw new ConfigError(problems);
-  configuration.replace(next);
-  onReplaced?.();
-  const change = changeBetween(before, next);
-  events.applied(change);
-  await forgetRefusals(store, change).catch(events.pausesKept);
+  const change = configuration.replace(next);
+  events?.applied(change);
+  // What a provider refused was not the credential of now, which is tried at once. A replica that did not know it yet may have
+  // been refused with an account that is new here.
+  const ids = [...change.accounts.added, ...change.newCredentials];
+  const forgotten = ids.map((accountId) => store.changeHealth(accountId, withoutRefusals));
+  await Promise.all(forgotten).catch((thrown: unknown) => events?.pausesKept(thrown));
 }
 
 /** Goes over to other accounts of the same pools, if there are others. */
@@ -34,20 +27,8 @@ export async function applyAccounts(
   store: PoolStore,
   next: GatewayConfig,
 ): Promise<void> {
-  const change = changeBetween(configuration.gateway, next);
-  const { added, removed, changed } = change.accounts;
-  if (added.length + removed.length + changed.length === 0) return;
-  configuration.replace(next);
-  await forgetRefusals(store, change).catch(() => undefined);
-}
-
-/**
- * What a provider refused was not the credential of now, which is tried at once. A replica that did not know it yet may have
- * been refused with an account that is new here.
- */
-async function forgetRefusals(store: PoolStore, { accounts, newCredentials }: ConfigurationChange): Promise<void> {
-  const ids = [...accounts.added, ...newCredentials];
-  await Promise.all(ids.map((accountId) => store.changeHealth(accountId, withoutRefusals)));
+  const { added, removed, changed } = changeBetween(configuration.gateway, next).accounts;
+  if ([...added, ...removed, ...changed].length > 0) await applyConfiguration(configuration, store, next);
 }
 
 export type ConfigurationEvents = ReturnType<typeof configurationEvents>;
@@ -67,18 +48,15 @@ export function configurationEvents({ logger, metrics }: ServiceRuntime, path: s
     name: 'gateway_configuration_last_reload_successful',
     help: '1 when the configuration in use is what gateway.yaml says, 0 when the file was refused since.',
   });
-  const succeeded = (): void => {
-    lastSuccess.setToCurrentTime();
-    isCurrent.set(1);
-  };
-  reloads.inc({ result: 'applied' }, 0);
-  reloads.inc({ result: 'refused' }, 0);
+  for (const result of ['applied', 'refused']) reloads.inc({ result }, 0);
+  // The configuration of the start is in use.
+  lastSuccess.setToCurrentTime();
+  isCurrent.set(1);
   return {
-    /** The configuration of the start is in use. */
-    started: succeeded,
     applied({ pools, accounts, classes, newCredentials }: ConfigurationChange): void {
       reloads.inc({ result: 'applied' });
-      succeeded();
+      lastSuccess.setToCurrentTime();
+      isCurrent.set(1);
       const changes = { pools, classes, accounts: countsOf(accounts), newCredentials: newCredentials.length };
       logger.info({ path, ...changes }, 'gateway.yaml was read again and is in use');
     },
@@ -87,11 +65,10 @@ export function configurationEvents({ logger, metrics }: ServiceRuntime, path: s
       isCurrent.set(0);
       logger.error({ path, problems }, 'gateway.yaml was read again and can not be used: nothing has changed');
     },
-    pausesKept: (thrown: unknown): void =>
-      logger.warn(
-        { err: thrown },
-        'accounts that were refused with other credentials pause as long as they would have with those',
-      ),
+    pausesKept(thrown: unknown): void {
+      const text = 'accounts that were refused with other credentials pause as long as they would have with those';
+      logger.warn({ err: thrown }, text);
+    },
   };
 }
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseAccountKeys } from './credential-config.ts';
-import { Encryption, type Envelope, type EnvelopePlace } from './encryption.ts';
+import { Encryption, type Envelope, type EnvelopePlace, parseAccountKeys } from './encryption.ts';
 
 const keyText = (byte: string) => byte.repeat(64);
 

@@ -1,5 +1,11 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { AccountKey } from './credential-config.ts';
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+
+/** A key that credentials are encrypted with. It lives apart from the database, so that a leaked table is of no use. */
+export interface AccountKey {
+  /** Stored beside everything that it encrypted. */
+  readonly id: string;
+  readonly key: KeyObject;
+}
 
 /** What an envelope belongs to. It can be decrypted for nothing else. */
 export interface EnvelopePlace {
@@ -55,7 +61,20 @@ export class Encryption {
   }
 }
 
+/**
+ * Keys written `id:base64` (or hex) with commas or line ends between them, the one for new credentials first; undefined when
+ * one of them is not 32 bytes or an id comes twice.
+ */
+export function parseAccountKeys(text: string): readonly AccountKey[] | undefined {
+  const parts = text.split(/[,\n]/).map((part) => part.trim());
+  const keys = parts.filter((part) => part !== '').map(toAccountKey);
+  const known = keys.filter((key) => key !== undefined);
+  const isGood = known.length === keys.length && new Set(known.map(({ id }) => id)).size === keys.length;
+  return isGood ? known : undefined;
+}
+
 const algorithm = 'aes-256-gcm';
+const keyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
 const formatPrefix = 'v1.';
@@ -77,4 +96,12 @@ function decryptWith({ id, key }: AccountKey, place: EnvelopePlace, text: string
 /** JSON keeps the parts apart whatever is in them. */
 function associatedData({ accountId, field }: EnvelopePlace, keyId: string): Buffer {
   return Buffer.from(JSON.stringify(['gateway account', accountId, field, keyId]));
+}
+
+function toAccountKey(part: string): AccountKey | undefined {
+  const [, id, secret] = /^([A-Za-z0-9_-]{1,32}):(\S+)$/.exec(part) ?? [];
+  if (id === undefined || secret === undefined) return undefined;
+  const bytes = Buffer.from(secret, /^[0-9a-f]{64}$/i.test(secret) ? 'hex' : 'base64');
+  const isEncoded = /^[0-9a-z+/_-]+={0,2}$/i.test(secret);
+  return isEncoded && bytes.length === keyBytes ? { id, key: createSecretKey(bytes) } : undefined;
 }

@@ -1,7 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { ConfigError, type Environment } from '@gateway/config';
-import type { StoredAccountState } from '@gateway/database';
-import type { StoredAccount } from '@gateway/pool-broker/credentials/account-table';
+import type { AccountsTable, StoredAccountState } from '@gateway/database';
 import { readRequiredKeys } from '@gateway/pool-broker/credentials/credential-config';
 import { Encryption } from '@gateway/pool-broker/credentials/encryption';
 import { type RotationProgress, rotateKeys } from '@gateway/pool-broker/credentials/rotate-keys';
@@ -37,7 +36,7 @@ export async function listAccounts(
   const { accounts } = await plane.broker.listAccounts({ pool }, callOptions);
   const known = new Set(accounts.map(({ id }) => id));
   const stored = knowsTheDatabase(env) ? await readStored(env) : [];
-  const unused = stored.filter((each) => (pool === '' || each.pool === pool) && !known.has(each.id));
+  const unused = stored.filter((each) => (pool === '' || each.pool === pool) && !known.has(each.account_id));
   await terminal.print(formatRecords(columns, [...accounts, ...unused.map(toUnused)], json));
 }
 
@@ -90,7 +89,7 @@ async function setStoredState(env: Environment, id: string, state: StoredAccount
   return await stored.table.setState(id, state);
 }
 
-async function readStored(env: Environment): Promise<readonly StoredAccount[]> {
+async function readStored(env: Environment): Promise<readonly AccountsTable[]> {
   await using stored = await openStoredAccounts(env);
   return await stored.table.list();
 }
@@ -109,8 +108,8 @@ const columns: Columns<Account> = {
 };
 
 /** An account of the database as the gateway would list it, without a state. */
-function toUnused({ pool, name, credential }: StoredAccount): Account {
-  const note = `in the database, encrypted with ${credential.keyId}, but not in use: just added, no such pool, or it can't be decrypted`;
+function toUnused({ pool, name, key_id: keyId }: AccountsTable): Account {
+  const note = `in the database, encrypted with ${keyId}, but not in use: just added, no such pool, or it can't be decrypted`;
   return create(AccountSchema, { pool, name, note });
 }
 

@@ -2,9 +2,9 @@ import { type OAuthCredential, Secret } from '@gateway/config';
 import { ManualClock } from '@gateway/time';
 import { expect } from 'vitest';
 import type { CredentialEvents } from '../credential-events.ts';
-import { type GrantStore, MemoryGrantStore, type OAuthAccount } from '../grant-store.ts';
+import { type GrantStore, MemoryGrantStore, type OAuthAccount } from '../grants.ts';
 import type { TokenAnswer } from '../token-endpoint.ts';
-import { type RefresherParts, TokenRefresher } from '../token-refresher.ts';
+import { type RefreshContext, TokenRefresher } from '../token-refresher.ts';
 
 export const sampleCredential: OAuthCredential = {
   kind: 'oauth',
@@ -24,16 +24,16 @@ export function tokensNumbered(n: number, expiresAtMs = 3_600_000): TokenAnswer 
   return { kind: 'tokens', accessToken: new Secret(`at-${n}`), refreshToken: new Secret(`rt-${n}`), expiresAtMs };
 }
 
-/** Grants of several replicas, with a lock whose time never runs out. */
+/** Grants of several replicas, with reservations whose time never runs out. */
 export class SharedMemoryStore extends MemoryGrantStore {
   holder: string | undefined;
 
-  override lock: GrantStore['lock'] = async (_account, holder) => {
+  override reserve: GrantStore['reserve'] = async (_account, holder) => {
     this.holder ??= holder;
-    return this.holder === holder ? 'locked' : 'busy';
+    return this.holder === holder ? 'reserved' : 'busy';
   };
 
-  override unlock: GrantStore['unlock'] = async (_account, holder) => {
+  override release: GrantStore['release'] = async (_account, holder) => {
     if (this.holder === holder) this.holder = undefined;
   };
 }
@@ -52,20 +52,20 @@ export function worldOf(answers: ScriptedAnswer[], store: GrantStore = new Share
     tokensKeptInMemory: () => undefined,
     notRead: () => undefined,
   };
-  const refresher = (more: Partial<Pick<RefresherParts, 'endpoint'>> = {}) =>
-    new TokenRefresher({
-      store,
-      clock,
-      events,
-      random: () => 0,
-      requestTimeoutMs: 1_000,
-      signal: stop.signal,
-      endpoint: async ({ refreshToken }) => {
-        asked.push(refreshToken.reveal());
-        const answer = answers.shift() ?? expect.fail('no further question was expected');
-        return typeof answer === 'function' ? answer() : answer;
-      },
-      ...more,
-    });
-  return { clock, store, asked, reported, refresher, stop };
+  const context: RefreshContext = {
+    grants: store,
+    clock,
+    events,
+    random: () => 0,
+    requestTimeoutMs: 1_000,
+    signal: stop.signal,
+    endpoint: async ({ refreshToken }) => {
+      asked.push(refreshToken.reveal());
+      const answer = answers.shift() ?? expect.fail('no further question was expected');
+      return typeof answer === 'function' ? answer() : answer;
+    },
+  };
+  const refresher = (account = sampleOAuthAccount, more: Partial<RefreshContext> = {}) =>
+    new TokenRefresher(account, { ...context, ...more });
+  return { clock, store, asked, reported, context, refresher, stop };
 }
