@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import type { Environment, GatewayConfig } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
@@ -7,8 +8,8 @@ import { type Clock, systemClock } from '@gateway/time';
 import { followReports } from './catalog/catalog.ts';
 import { type PoolBrokerConfig, readPoolBrokerConfig } from './config.ts';
 import { ActiveConfiguration } from './configuration/active-configuration.ts';
-import { applyAccounts, applyConfiguration, configurationEvents } from './configuration/apply-configuration.ts';
 import { checkChange } from './configuration/configuration-change.ts';
+import { configurationEvents } from './configuration/configuration-events.ts';
 import { followGatewayFile } from './configuration/follow-gateway-file.ts';
 import { AccountCredentials } from './credentials/account-credentials.ts';
 import { AccountDirectory, followAccounts, readAccounts } from './credentials/account-directory.ts';
@@ -16,6 +17,7 @@ import { readCredentialConfig } from './credentials/credential-config.ts';
 import { credentialEvents } from './credentials/credential-events.ts';
 import { MemoryGrantStore } from './credentials/grants.ts';
 import { tokenEndpoint } from './credentials/token-endpoint.ts';
+import type { RefreshContext } from './credentials/token-refresher.ts';
 import { afterRenewal } from './health/account-health.ts';
 import { brokerMetrics } from './metrics.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
@@ -46,21 +48,15 @@ export function createPoolBrokerService(
 ): PoolBroker {
   const stop = new AbortController();
   const { store, database, clock = systemClock, random = Math.random } = parts;
-  const { keys, ...settings } = config.credentials ?? readCredentialConfig({});
-  const events = credentialEvents(runtime);
+  const { keys, proxies, pollMs, ...settings } = config.credentials ?? readCredentialConfig({});
   const directory = new AccountDirectory(config.gateway, keys, database);
-  const { grants } = directory;
-  const endpoint = tokenEndpoint(settings.proxies);
-  const credentials = new AccountCredentials({
+  const context: RefreshContext = {
     ...settings,
-    grants,
-    endpoint,
-    clock,
-    random,
-    events,
-    signal: stop.signal,
-  });
-  credentials.changes.on('renewed', (accountId, issuedAtMs) => {
+    ...{ grants: directory.grants, endpoint: tokenEndpoint(proxies, settings.requestTimeoutMs, clock) },
+    ...{ clock, random, events: credentialEvents(runtime), changes: new EventEmitter(), signal: stop.signal },
+  };
+  const credentials = new AccountCredentials(context);
+  context.changes.on('renewed', (accountId, issuedAtMs) => {
     const times = { issuedAtMs, nowMs: clock.nowMs() };
     // With a store that is away the pause runs to its end.
     store.changeHealth(accountId, (health) => afterRenewal(health, times)).catch(() => undefined);
@@ -88,7 +84,7 @@ export function createPoolBrokerService(
     const apply = async (file: GatewayConfig) => {
       checkChange(configuration.gateway, directory.gatewayWith(file));
       directory.useFile(file);
-      await applyConfiguration(configuration, store, directory.gateway, applied);
+      await configuration.use(directory.gateway, applied);
     };
     await followGatewayFile(source, { signal: stop.signal, apply, onRefused });
   }
@@ -99,16 +95,15 @@ export function createPoolBrokerService(
     // Secrets are for adapters, over gRPC.
     adminRoutes: [poolBroker],
     start: async () => {
-      await readAccounts(directory, events);
-      const isShared = !(grants instanceof MemoryGrantStore);
-      if (!isShared && directory.oauthAccounts.length > 0) events.tokensKeptInMemory();
-      await applyAccounts(configuration, store, directory.gateway);
+      await readAccounts(directory, context.events);
+      const isInMemory = directory.grants instanceof MemoryGrantStore;
+      if (isInMemory && directory.oauthAccounts.length > 0) context.events.tokensKeptInMemory();
+      await configuration.useAccounts(directory.gateway);
       await configuration.catalog.refresh();
-      const followed = { directory, credentials, events, pollMs: settings.pollMs, signal: stop.signal };
       following = Promise.all([
         followReports(configuration.catalog, { signal: stop.signal, onFault: onNotRead }),
         followFile(),
-        followAccounts(followed, (gateway) => applyAccounts(configuration, store, gateway)),
+        followAccounts(directory, credentials, { ...context, pollMs }, (gateway) => configuration.useAccounts(gateway)),
       ]);
     },
     notReady: async () => (following === undefined ? 'starting' : undefined),

@@ -2,9 +2,11 @@ import type { AccountConfig, GatewayConfig, PoolConfig, PoolSettings } from '@ga
 import type { Clock } from '@gateway/time';
 import { Accounts, accountIdOf, neededAt, type Removed } from '../accounts/account.ts';
 import { Catalog } from '../catalog/catalog.ts';
+import { withoutRefusals } from '../health/account-health.ts';
 import { RetryBudget, type RetryBudgetRules } from '../selection/retry-budget.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import { type ConfigurationChange, changeBetween } from './configuration-change.ts';
+import type { ConfigurationEvents } from './configuration-events.ts';
 
 /** What is configured now. It is replaced as a whole; requests that run keep the lease they have. */
 export class ActiveConfiguration {
@@ -13,6 +15,7 @@ export class ActiveConfiguration {
   settings: PoolSettings;
   accounts: Accounts;
   retryBudget: RetryBudget;
+  readonly #store: PoolStore;
   readonly #clock: Clock;
   #removedAccounts: readonly Removed<AccountConfig>[] = [];
   #removedPools: readonly Removed<PoolConfig>[] = [];
@@ -22,6 +25,7 @@ export class ActiveConfiguration {
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
     this.gateway = gateway;
     this.settings = gateway.settings;
+    this.#store = store;
     this.#clock = clock;
     this.catalog = new Catalog(gateway, store, clock);
     this.accounts = new Accounts(gateway.accounts, [], clock);
@@ -33,7 +37,24 @@ export class ActiveConfiguration {
     return this.#credentialsSinceMs.get(accountId) ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Goes over to another configuration. What is removed is known for as long as leases of it may be out. */
+  /** Goes over to another configuration, at once. Resolves when what was refused before is forgotten. */
+  async use(next: GatewayConfig, events?: Pick<ConfigurationEvents, 'applied' | 'pausesKept'>): Promise<void> {
+    const change = this.replace(next);
+    events?.applied(change);
+    // What a provider refused was not the credential of now, which is tried at once. A replica that did not know it yet may have
+    // been refused with an account that is new here.
+    const ids = [...change.accounts.added, ...change.newCredentials];
+    const forgotten = ids.map((accountId) => this.#store.changeHealth(accountId, withoutRefusals));
+    await Promise.all(forgotten).catch((thrown: unknown) => events?.pausesKept(thrown));
+  }
+
+  /** Goes over to other accounts of the same pools, if there are others. */
+  async useAccounts(next: GatewayConfig): Promise<void> {
+    const { added, removed, changed } = changeBetween(this.gateway, next).accounts;
+    if ([...added, ...removed, ...changed].length > 0) await this.use(next);
+  }
+
+  /** What is removed is known for as long as leases of it may be out. */
   replace(next: GatewayConfig): ConfigurationChange {
     const before = this.gateway;
     const change = changeBetween(before, next);

@@ -1,6 +1,5 @@
-import type { EventEmitter } from 'node:events';
 import { GatewayError } from '@gateway/errors';
-import { type Grant, type OAuthAccount, originOf } from './grants.ts';
+import { type AccessToken, type Grant, type OAuthAccount, originOf } from './grants.ts';
 import { type RefreshContext, TokenRefresher } from './token-refresher.ts';
 
 /** What a provider is sent. */
@@ -16,59 +15,40 @@ export interface UsableSecret {
 /** How long a credential that was taken away may still be used. */
 export const longestCacheMs = 60_000;
 
-export interface CredentialContext extends RefreshContext {
-  readonly refreshAheadMs: number;
-}
-
-export interface CredentialChanges {
-  /** The provider refuses an account's refresh token, or it is to be tried again. */
-  readonly problem: [];
-  /** An account has another access token than this replica knew before, issued at that time. */
-  readonly renewed: [accountId: string, issuedAtMs: number];
-}
-
-interface KnownGrant {
-  readonly grant: Grant;
-  /** When its access token is to be replaced, though it lives on for a while. Replicas differ, so that they do not come together. */
-  readonly refreshAtMs: number;
-  /** When its access token is of no use any more. */
-  readonly endsAtMs: number;
-}
-
 /** The access tokens of an account, each replaced ahead of its end, or when the provider refuses it. */
 export class AccessTokens {
   readonly refresher: TokenRefresher;
   readonly #account: OAuthAccount;
   readonly #origin: string;
-  readonly #context: CredentialContext;
-  readonly #changes: EventEmitter<CredentialChanges>;
-  #known: KnownGrant | undefined;
+  readonly #context: RefreshContext;
+  /** Replicas differ, so that they do not refresh at the same time. */
+  readonly #aheadShare: number;
+  #known: Grant | undefined;
   /** The version that the provider refused and that could not be replaced yet. */
   #refused = '';
 
-  constructor(account: OAuthAccount, context: CredentialContext, changes: EventEmitter<CredentialChanges>) {
+  constructor(account: OAuthAccount, context: RefreshContext) {
     this.refresher = new TokenRefresher(account, context);
     this.#account = account;
     this.#origin = originOf(account.credential).slice(0, 8);
     this.#context = context;
-    this.#changes = changes;
+    this.#aheadShare = 1 - jitter * context.random();
   }
 
   /** @throws GatewayError when there is no usable token now. `refused` is the version that the provider does not take any more. */
   async secret(refused = this.#refused): Promise<UsableSecret> {
-    const { clock } = this.#context;
     const [origin, number] = refused.split('.');
     const refusedVersion = origin === this.#origin ? Number(number) : Number.NaN;
-    const known = await this.#upToDate(refusedVersion);
-    const { grant, refreshAtMs, endsAtMs } = known;
+    const grant = await this.#upToDate(refusedVersion);
     if (grant.problem !== undefined) throw unusable(grant.problem);
+    const nowMs = this.#context.clock.nowMs();
     // A token that was issued just now and is refused all the same: another one would be refused too.
-    const isYoung = grant.access !== undefined && clock.nowMs() - grant.access.issuedAtMs < leastAgeMs;
+    const isYoung = grant.access !== undefined && nowMs - grant.access.issuedAtMs < leastAgeMs;
     const isRefused = refusedVersion === grant.version && !isYoung;
-    if (!isRefused && clock.nowMs() < endsAtMs) {
+    if (grant.access !== undefined && !isRefused && nowMs < endOf(grant.access)) {
       // It is used meanwhile; a failure is reported, and the next call tries again.
-      if (clock.nowMs() >= refreshAtMs) this.#refresh(grant).catch(() => undefined);
-      return this.#usable(known);
+      if (nowMs >= this.#refreshTimeOf(grant.access)) this.#refresh(grant).catch(() => undefined);
+      return this.#usable(grant);
     }
     if (isRefused) this.#refused = refused;
     const refreshed = await this.#refresh(grant).catch((thrown: unknown) => {
@@ -78,68 +58,58 @@ export class AccessTokens {
     return this.#usable(refreshed);
   }
 
-  /** True once the token that is known has ended, and no other one is on its way. */
-  get hasEnded(): boolean {
-    return this.refresher.running === undefined && (this.#known?.endsAtMs ?? 0) <= this.#context.clock.nowMs();
-  }
-
-  async #upToDate(refusedVersion: number): Promise<KnownGrant> {
+  async #upToDate(refusedVersion: number): Promise<Grant> {
     const known = this.#known;
     // A problem may have been solved elsewhere. A caller that was refused with a newer token got it from another replica.
-    const isUpToDate = known?.grant.problem === undefined && !(refusedVersion > (known?.grant.version ?? 0));
-    if (known !== undefined && isUpToDate) return known;
+    if (known !== undefined && known.problem === undefined && !(refusedVersion > known.version)) return known;
     const stored = await this.refresher.read().catch((thrown: unknown) => {
       throw unusable('What is stored of its tokens can not be read.', thrown);
     });
     return this.#remember(stored);
   }
 
-  async #refresh(grant: Grant): Promise<KnownGrant> {
+  async #refresh(grant: Grant): Promise<Grant> {
     return this.#remember(await this.refresher.newerThan(grant));
   }
 
-  #remember(grant: Grant): KnownGrant {
+  #remember(grant: Grant): Grant {
     const { version, access, problem } = grant;
-    if (problem !== undefined) this.#changes.emit('problem');
-    const isAnother = this.#known !== undefined && this.#known.grant.version !== version;
-    if (isAnother && access !== undefined) this.#changes.emit('renewed', this.#account.id, access.issuedAtMs);
-    this.#known = { grant, ...this.#timesOf(grant) };
-    return this.#known;
+    const isAnother = this.#known !== undefined && this.#known.version !== version;
+    this.#known = grant;
+    if (problem !== undefined) this.#context.changes.emit('problem');
+    if (isAnother && access !== undefined) this.#context.changes.emit('renewed', this.#account.id, access.issuedAtMs);
+    return grant;
   }
 
-  #timesOf({ access }: Grant): Omit<KnownGrant, 'grant'> {
-    if (access === undefined) return { refreshAtMs: 0, endsAtMs: 0 };
-    const { refreshAheadMs, random } = this.#context;
-    const lifetimeMs = access.expiresAtMs - access.issuedAtMs;
-    const aheadMs = Math.min(refreshAheadMs, lifetimeMs / 4) * (1 - jitter * random());
-    return {
-      refreshAtMs: access.expiresAtMs - aheadMs,
-      // A request that is on its way when the token ends would be refused.
-      endsAtMs: access.expiresAtMs - Math.min(longestLeewayMs, lifetimeMs / 10),
-    };
-  }
-
-  #usable({ grant: { version, access, problem }, refreshAtMs, endsAtMs }: KnownGrant): UsableSecret {
-    if (access === undefined) throw unusable(problem ?? notRefreshed);
+  #usable({ version, access, problem = notRefreshed }: Grant): UsableSecret {
+    if (access === undefined) throw unusable(problem);
     const nowMs = this.#context.clock.nowMs();
-    const untilMs = nowMs < refreshAtMs ? refreshAtMs : nowMs + refreshingCacheMs;
+    const refreshAtMs = this.#refreshTimeOf(access);
+    // While a token is being replaced, the new one is soon asked for.
+    const untilMs = nowMs < refreshAtMs ? refreshAtMs : nowMs + 1_000;
     return {
       kind: 'bearer',
       text: access.token.reveal(),
       version: `${this.#origin}.${version}`,
-      cacheableUntilMs: Math.min(untilMs, endsAtMs, nowMs + longestCacheMs),
+      cacheableUntilMs: Math.min(untilMs, endOf(access), nowMs + longestCacheMs),
     };
+  }
+
+  /** When a token is to be replaced, though it lives on for a while. */
+  #refreshTimeOf({ issuedAtMs, expiresAtMs }: AccessToken): number {
+    return expiresAtMs - Math.min(this.#context.refreshAheadMs, (expiresAtMs - issuedAtMs) / 4) * this.#aheadShare;
   }
 }
 
-// While a token is being replaced, the new one is soon asked for.
-const refreshingCacheMs = 1_000;
-
 const jitter = 0.3;
-const longestLeewayMs = 5_000;
 const leastAgeMs = 30_000;
 
 const notRefreshed = 'Its access token could not be refreshed.';
+
+/** When a token is of no use any more: a request that is on its way when it ends would be refused. */
+function endOf({ issuedAtMs, expiresAtMs }: AccessToken): number {
+  return expiresAtMs - Math.min(5_000, (expiresAtMs - issuedAtMs) / 10);
+}
 
 /** For the adapter, which moves on to another account. */
 function unusable(reason: string, cause?: unknown): GatewayError {

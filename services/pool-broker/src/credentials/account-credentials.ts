@@ -1,24 +1,17 @@
-import { EventEmitter } from 'node:events';
 import type { Account } from '../accounts/account.ts';
-import {
-  AccessTokens,
-  type CredentialChanges,
-  type CredentialContext,
-  longestCacheMs,
-  type UsableSecret,
-} from './access-tokens.ts';
+import { AccessTokens, longestCacheMs, type UsableSecret } from './access-tokens.ts';
 import { grantIdOf, type OAuthAccount } from './grants.ts';
+import type { RefreshContext } from './token-refresher.ts';
 
 export type CredentialOwner = Pick<Account, 'id' | 'pool' | 'credential'>;
 
 /** The secrets of accounts, as providers take them now. */
 export class AccountCredentials {
-  readonly changes = new EventEmitter<CredentialChanges>();
-  readonly #context: CredentialContext;
+  readonly #context: RefreshContext;
   /** By `grantIdOf`: with another credential in the configuration everything begins anew. */
   readonly #tokens = new Map<string, AccessTokens>();
 
-  constructor(context: CredentialContext) {
+  constructor(context: RefreshContext) {
     this.#context = context;
   }
 
@@ -42,21 +35,18 @@ export class AccountCredentials {
   /** Tries a refresh token once more that was refused. Rejects when what is stored of it can't be changed. */
   async forgetProblem({ id, pool, credential }: CredentialOwner): Promise<void> {
     if (credential.kind !== 'oauth') return;
-    if (await this.#tokensOf({ id, pool, credential }).refresher.forgetProblem()) this.changes.emit('problem');
+    if (await this.#tokensOf({ id, pool, credential }).refresher.forgetProblem()) this.#context.changes.emit('problem');
   }
 
-  /**
-   * Replaces the access tokens of these accounts that end soon, or were refused and could not be replaced then. Forgets the tokens
-   * of other accounts once they have ended: requests may still run with them. Never rejects.
-   */
+  /** Replaces the access tokens of these accounts that end soon, or were refused and could not be replaced then. Never rejects. */
   async keepFresh(accounts: readonly (OAuthAccount & Pick<Account, 'state'>)[]): Promise<void> {
-    const configured = new Set(accounts.map((account) => this.#tokensOf(account)));
-    for (const [key, tokens] of this.#tokens) {
-      if (!configured.has(tokens) && tokens.hasEnded) this.#tokens.delete(key);
-    }
     // An account without requests keeps its tokens too: unused refresh tokens end, and one that pauses gets no request.
     const refreshed = accounts.filter(({ state }) => state !== 'disabled');
     await Promise.allSettled(refreshed.map((account) => this.#tokensOf(account).secret()));
+    const configured = new Set(accounts.map(grantIdOf));
+    for (const [id, { refresher }] of this.#tokens) {
+      if (!configured.has(id) && refresher.running === undefined) this.#tokens.delete(id);
+    }
   }
 
   /** Resolves when no refresh is running: an answer that is not stored would be lost. */
@@ -66,7 +56,7 @@ export class AccountCredentials {
 
   #tokensOf(account: OAuthAccount): AccessTokens {
     const id = grantIdOf(account);
-    const tokens = this.#tokens.get(id) ?? new AccessTokens(account, this.#context, this.changes);
+    const tokens = this.#tokens.get(id) ?? new AccessTokens(account, this.#context);
     this.#tokens.set(id, tokens);
     return tokens;
   }

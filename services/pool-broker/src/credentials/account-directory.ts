@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import type { AccountConfig, GatewayConfig } from '@gateway/config';
-import type { GatewayDatabase } from '@gateway/database';
+import type { AccountsTable, GatewayDatabase } from '@gateway/database';
 import { accountIdOf } from '../accounts/account.ts';
 import type { AccountCredentials } from './account-credentials.ts';
 import { AccountTable, toAccountConfig } from './account-table.ts';
 import type { CredentialEvents, RefusalReason } from './credential-events.ts';
 import { type AccountKey, Encryption } from './encryption.ts';
 import { DatabaseGrantStore, type GrantStore, grantIdOf, MemoryGrantStore, type OAuthAccount } from './grants.ts';
+import type { RefreshContext } from './token-refresher.ts';
 
 /** Which accounts there are: those of gateway.yaml, those of the database, and among both those that need a person. */
 export class AccountDirectory {
@@ -15,7 +16,7 @@ export class AccountDirectory {
   readonly #encryption: Encryption | undefined;
   readonly #table: AccountTable | undefined;
   #file: GatewayConfig;
-  #stored: readonly StoredAccount[] = [];
+  #rows: readonly AccountsTable[] = [];
   #problems: ReadonlyMap<string, string> = new Map();
 
   /** The connection stays the caller's. */
@@ -55,12 +56,7 @@ export class AccountDirectory {
 
   /** Reads what is shared anew. Rejects when it can't be; then the last known is kept. */
   async read(): Promise<void> {
-    const rows = (await this.#table?.list()) ?? [];
-    this.#stored = rows.map((row) => ({
-      id: row.account_id,
-      pool: row.pool,
-      account: toAccountConfig(row, this.#encryption),
-    }));
+    this.#rows = (await this.#table?.list()) ?? [];
     this.#problems = await this.grants.problems();
   }
 
@@ -68,9 +64,9 @@ export class AccountDirectory {
   #storedBeside(file: GatewayConfig): readonly (AccountConfig | RefusalReason)[] {
     const ids = new Set(file.accounts.map(accountIdOf));
     const pools = new Set(file.pools.map(({ name }) => name));
-    return this.#stored.map(({ id, pool, account }) => {
-      if (ids.has(id)) return 'name_in_file';
-      return pools.has(pool) ? account : 'unknown_pool';
+    return this.#rows.map((row) => {
+      if (ids.has(row.account_id)) return 'name_in_file';
+      return pools.has(row.pool) ? toAccountConfig(row, this.#encryption) : 'unknown_pool';
     });
   }
 
@@ -80,12 +76,6 @@ export class AccountDirectory {
     const problem = this.#problems.get(grantIdOf({ id: accountIdOf(account), credential }));
     return problem === undefined ? account : { ...account, state: 'disabled', note: problem };
   }
-}
-
-interface StoredAccount {
-  readonly id: string;
-  readonly pool: string;
-  readonly account: AccountConfig | RefusalReason;
 }
 
 /** A gateway with the accounts of its database as they are now, for looking at: nothing is refreshed. Without the tables there are none. */
@@ -105,20 +95,19 @@ export async function readAccounts(directory: AccountDirectory, events: Credenti
   events.accountsRefused(directory.refusals);
 }
 
-export interface FollowedAccounts {
-  readonly directory: AccountDirectory;
-  readonly credentials: AccountCredentials;
-  readonly events: CredentialEvents;
-  readonly pollMs: number;
-  readonly signal: AbortSignal;
-}
-
 /**
  * Keeps to the accounts of the database and their problems, and keeps access tokens fresh, until the signal is aborted. `apply` is
  * given what is configured each time.
  */
 export async function followAccounts(
-  { directory, credentials, events, pollMs, signal }: FollowedAccounts,
+  directory: AccountDirectory,
+  credentials: AccountCredentials,
+  {
+    events,
+    changes,
+    signal,
+    pollMs,
+  }: Pick<RefreshContext, 'events' | 'changes' | 'signal'> & { readonly pollMs: number },
   apply: (gateway: GatewayConfig) => Promise<void>,
 ): Promise<void> {
   while (!signal.aborted) {
@@ -126,6 +115,6 @@ export async function followAccounts(
     await apply(directory.gateway);
     await credentials.keepFresh(directory.oauthAccounts);
     const waiting = AbortSignal.any([signal, AbortSignal.timeout(pollMs)]);
-    await once(credentials.changes, 'problem', { signal: waiting }).catch(() => undefined);
+    await once(changes, 'problem', { signal: waiting }).catch(() => undefined);
   }
 }

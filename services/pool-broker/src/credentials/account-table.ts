@@ -6,8 +6,7 @@ import { systemClock } from '@gateway/time';
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import { accountIdOf } from '../accounts/account.ts';
-import type { Encryption } from './encryption.ts';
-import { revealedJson, secretText } from './secret-json.ts';
+import { DecryptionError, type Encryption, secretText } from './encryption.ts';
 
 /** The accounts that operators keep in the database. Every change is in the audit log, in the same transaction. */
 export class AccountTable {
@@ -28,7 +27,7 @@ export class AccountTable {
     const id = accountIdOf(account);
     const details = { credentialKind: credential.kind, maxConcurrency, models };
     return this.#change('account.added', id, details, async (transaction, nowMs) => {
-      const { keyId, text } = encryption.encrypt({ accountId: id, field: 'credential' }, revealedJson(credential));
+      const { keyId, text } = encryption.encrypt({ accountId: id, field: 'credential' }, credential);
       const { numInsertedOrUpdatedRows } = await transaction
         .insertInto('accounts')
         .values({
@@ -105,13 +104,16 @@ export function toAccountConfig(
   const { account_id: accountId, pool, name, key_id: keyId, state } = row;
   // Encrypted for the id: pool and name are only believed as far as they are it.
   if (accountId !== accountIdOf(row)) return 'damaged';
-  const decrypted = encryption.decrypt({ accountId, field: 'credential' }, { keyId, text: row.credential });
-  if (decrypted.kind === 'refused') return decrypted.reason;
-  const credential = credentialSchema.safeParse(parseJson(decrypted.text)).data;
-  if (credential === undefined) return 'damaged';
-  // A text that is no list of models allows none: a row that was tampered with must not allow more than before.
-  const models = row.models === null ? undefined : (modelsSchema.safeParse(parseJson(row.models)).data ?? []);
-  return { pool, name, credential, state, models, maxConcurrency: row.max_concurrency ?? undefined };
+  try {
+    const envelope = { keyId, text: row.credential };
+    const credential = encryption.decrypt({ accountId, field: 'credential' }, envelope, credentialSchema);
+    // A text that is no list of models allows none: a row that was tampered with must not allow more than before.
+    const models = row.models === null ? undefined : (modelsSchema.safeParse(parseJson(row.models)).data ?? []);
+    return { pool, name, credential, state, models, maxConcurrency: row.max_concurrency ?? undefined };
+  } catch (thrown) {
+    if (thrown instanceof DecryptionError) return thrown.reason;
+    throw thrown;
+  }
 }
 
 const modelsSchema = z.array(z.string()).min(1);

@@ -47,26 +47,22 @@ function readKeys(reader: EnvReader): readonly AccountKey[] {
   const path = reader.optional('ACCOUNT_KEYS_FILE');
   if (text !== undefined && path !== undefined) reader.problem('Set ACCOUNT_KEYS or ACCOUNT_KEYS_FILE, not both.');
   if (text !== undefined) return checkedKeys(reader, 'ACCOUNT_KEYS', text);
-  return path === undefined ? [] : checkedKeys(reader, 'ACCOUNT_KEYS_FILE', readText(reader, path));
+  if (path === undefined) return [];
+  try {
+    return checkedKeys(reader, 'ACCOUNT_KEYS_FILE', readFileSync(path, 'utf8'));
+  } catch (thrown) {
+    const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
+    reader.problem(`ACCOUNT_KEYS_FILE: the file can't be read${reason}.`);
+    return [];
+  }
 }
 
 function checkedKeys(reader: EnvReader, name: string, text: string): readonly AccountKey[] {
   const keys = parseAccountKeys(text);
+  if (keys !== undefined) return keys;
   // The value is a secret: it is not repeated.
-  if (keys === undefined) {
-    reader.problem(
-      `${name} must hold one or more keys written id:secret with commas between them, each with an id of its own and 32 bytes in base64 or hex. For example: k1:$(openssl rand -base64 32)`,
-    );
-  }
-  return keys ?? [];
-}
-
-function readText(reader: EnvReader, path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (thrown) {
-    const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
-    reader.problem(`ACCOUNT_KEYS_FILE: the file can't be read${reason}.`);
-    return '';
-  }
+  reader.problem(
+    `${name} must hold one or more keys written id:secret with commas between them, each with an id of its own and 32 bytes in base64 or hex. For example: k1:$(openssl rand -base64 32)`,
+  );
+  return [];
 }

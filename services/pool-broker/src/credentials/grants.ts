@@ -1,12 +1,10 @@
 import { hash } from 'node:crypto';
 import type { OAuthCredential, Secret } from '@gateway/config';
 import { type GatewayDatabase, isPostgres } from '@gateway/database';
-import { parseJson } from '@gateway/json';
 import { systemClock } from '@gateway/time';
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import type { Encryption } from './encryption.ts';
-import { revealedJson, secretText } from './secret-json.ts';
+import { type Encryption, revealedJson, secretText } from './encryption.ts';
 
 /** An account whose access tokens are got with a refresh token. */
 export interface OAuthAccount {
@@ -37,7 +35,7 @@ export interface AccessToken {
  * replicas which have read a new configuration do not disturb those which have not. Calls reject when it can't be reached.
  */
 export interface GrantStore {
-  /** What is stored, or the grant as the configuration gives it. @throws UnreadableGrantError */
+  /** What is stored, or the grant as the configuration gives it. @throws DecryptionError: the first refresh token is no way out, it may have been replaced. */
   read(account: OAuthAccount): Promise<Grant>;
   /** Replaces the version before. False: something else is stored in its place. */
   save(account: OAuthAccount, grant: Grant): Promise<boolean>;
@@ -49,15 +47,6 @@ export interface GrantStore {
   release(account: OAuthAccount, holder: string): Promise<void>;
   /** The problems of all grants that have one, by `grantIdOf`. */
   problems(): Promise<ReadonlyMap<string, string>>;
-}
-
-/** What is stored of an account can't be decrypted. The first refresh token is no way out: it may have been replaced. */
-export class UnreadableGrantError extends Error {
-  override readonly name = 'UnreadableGrantError';
-
-  constructor(reason: 'unknown_key' | 'damaged') {
-    super(`The tokens of an account can't be decrypted: ${reason}.`);
-  }
 }
 
 /** Identifies the grant of an account that has this credential. */
@@ -78,9 +67,7 @@ export function newGrant({ refreshToken }: OAuthCredential): Grant {
 /** Grants of one process, gone with it: for brokers without a database, or without a key to encrypt with. */
 export class MemoryGrantStore implements GrantStore {
   readonly #grants = new Map<string, Grant>();
-  /** There is no other broker on these grants, and all requests of one share its refresh. */
-  reserve: GrantStore['reserve'] = async () => 'reserved';
-  release: GrantStore['release'] = async () => undefined;
+  readonly #holders = new Map<string, string>();
 
   async read(account: OAuthAccount): Promise<Grant> {
     return this.#grants.get(grantIdOf(account)) ?? newGrant(account.credential);
@@ -90,6 +77,17 @@ export class MemoryGrantStore implements GrantStore {
     const { version } = await this.read(account);
     if (version === grant.version - 1) this.#grants.set(grantIdOf(account), grant);
     return version === grant.version - 1;
+  }
+
+  /** A holder lives as long as its reservation. */
+  async reserve(account: OAuthAccount, holder: string): Promise<'reserved' | 'taken_over' | 'busy'> {
+    const reservedBy = this.#holders.get(grantIdOf(account)) ?? holder;
+    this.#holders.set(grantIdOf(account), reservedBy);
+    return reservedBy === holder ? 'reserved' : 'busy';
+  }
+
+  async release(account: OAuthAccount, holder: string): Promise<void> {
+    if (this.#holders.get(grantIdOf(account)) === holder) this.#holders.delete(grantIdOf(account));
   }
 
   async problems(): Promise<ReadonlyMap<string, string>> {
@@ -123,16 +121,13 @@ export class DatabaseGrantStore implements GrantStore {
     const row = await rows.where((eb) => eb.and(keyOf(account))).executeTakeFirst();
     if (row === undefined || row.tokens === null || row.key_id === null) return newGrant(credential);
     const envelope = { keyId: row.key_id, text: row.tokens };
-    const decrypted = this.#encryption.decrypt({ accountId: id, field: 'tokens' }, envelope);
-    if (decrypted.kind === 'refused') throw new UnreadableGrantError(decrypted.reason);
-    const { data } = tokensSchema.safeParse(parseJson(decrypted.text));
-    if (data === undefined) throw new UnreadableGrantError('damaged');
-    return { ...data, version: row.version, problem: row.problem ?? undefined };
+    const tokens = this.#encryption.decrypt({ accountId: id, field: 'tokens' }, envelope, tokensSchema);
+    return { ...tokens, version: row.version, problem: row.problem ?? undefined };
   }
 
   async save(account: OAuthAccount, { version, refreshToken, access, problem }: Grant): Promise<boolean> {
     const place = { accountId: account.id, field: 'tokens' } as const;
-    const { keyId, text } = this.#encryption.encrypt(place, revealedJson({ refreshToken, access }));
+    const { keyId, text } = this.#encryption.encrypt(place, { refreshToken, access });
     const nowMs = systemClock.nowMs();
     const grant = { version, tokens: text, key_id: keyId, problem: problem ?? null, updated_at_ms: nowMs };
     const { numInsertedOrUpdatedRows } = await this.#database

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleOAuthAccount as account, worldOf } from './__fixtures__/refresher-under-test.ts';
 import { type Grant, type GrantStore, MemoryGrantStore, newGrant } from './grants.ts';
-import type { TokenAnswer } from './token-endpoint.ts';
+import type { TokenAnswer, TokenEndpoint } from './token-endpoint.ts';
 
 /** What a provider does with a refresh token that has been used before. */
 type Reuse =
@@ -70,8 +70,7 @@ async function race(scheduler: fc.Scheduler, reuse: Reuse, replicas: number) {
   const world = worldOf([], store);
   const ask = scheduler.scheduleFunction(async (token: string) => provider.ask(token));
   const answered = scheduler.scheduleFunction(async (answer: TokenAnswer) => answer);
-  const endpoint = async ({ refreshToken }: { readonly refreshToken: Secret }) =>
-    answered(await ask(refreshToken.reveal()));
+  const endpoint: TokenEndpoint = async (_credential, token) => answered(await ask(token.reveal()));
   const refreshing = Promise.all(
     Array.from({ length: replicas }, () =>
       world.refresher(account, { endpoint }).newerThan(newGrant(account.credential)),

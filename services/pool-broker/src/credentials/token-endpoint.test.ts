@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { type OAuthCredential, type Proxies, Secret } from '@gateway/config';
+import { ManualClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tokenEndpoint } from './token-endpoint.ts';
 
@@ -23,12 +24,11 @@ async function endpointThat(answer: Answer) {
   // It listens on TCP.
   const { port } = server.address() as AddressInfo;
   const ask = (credential: Partial<OAuthCredential> = {}, timeoutMs = 5_000, proxies: Partial<Proxies> = {}) =>
-    tokenEndpoint({ httpsProxy: '', httpProxy: '', noProxy: '', ...proxies })({
-      credential: { ...sample, tokenUrl: `http://127.0.0.1:${port}/token`, ...credential },
-      refreshToken: new Secret('rt-canary'),
+    tokenEndpoint(
+      { httpsProxy: '', httpProxy: '', noProxy: '', ...proxies },
       timeoutMs,
-      nowMs: () => 0,
-    });
+      new ManualClock(0),
+    )({ ...sample, tokenUrl: `http://127.0.0.1:${port}/token`, ...credential }, new Secret('rt-canary'));
   return { ask, forms, server, url: `http://127.0.0.1:${port}` };
 }
 

@@ -1,16 +1,9 @@
 import type { OAuthCredential, Proxies, Secret } from '@gateway/config';
 import { parseJson } from '@gateway/json';
+import type { Clock } from '@gateway/time';
 import { EnvHttpProxyAgent, request } from 'undici';
 import { z } from 'zod';
-import { secretText } from './secret-json.ts';
-
-export interface TokenRequest {
-  readonly credential: OAuthCredential;
-  readonly refreshToken: Secret;
-  /** After so long there is no answer. */
-  readonly timeoutMs: number;
-  readonly nowMs: () => number;
-}
+import { secretText } from './encryption.ts';
 
 export interface NewTokens {
   readonly kind: 'tokens';
@@ -34,13 +27,13 @@ export type TokenAnswer =
     };
 
 /** Asks a provider's token endpoint for new tokens. Never throws; no answer holds a word that the endpoint made up. */
-export type TokenEndpoint = (request: TokenRequest) => Promise<TokenAnswer>;
+export type TokenEndpoint = (credential: OAuthCredential, refreshToken: Secret) => Promise<TokenAnswer>;
 
 /** @see https://www.rfc-editor.org/rfc/rfc6749#section-6 */
-export function tokenEndpoint(proxies: Proxies): TokenEndpoint {
+export function tokenEndpoint(proxies: Proxies, timeoutMs: number, clock: Clock): TokenEndpoint {
   const dispatcher = new EnvHttpProxyAgent({ ...proxies, maxResponseSize: maxAnswerBytes, pipelining: 0 });
-  return async ({ credential, refreshToken, timeoutMs, nowMs }) => {
-    const askedAtMs = nowMs();
+  return async (credential, refreshToken) => {
+    const askedAtMs = clock.nowMs();
     try {
       // Redirects are not followed: one would carry the refresh token to another place.
       const { statusCode, headers, body } = await request(credential.tokenUrl, {
@@ -100,30 +93,19 @@ const refusedPauseMs = 300_000;
 // An endpoint that does not say how long the token lives is asked again soon.
 const unknownLifetimeSeconds = 600;
 
+const matching = (pattern: RegExp) => z.string().regex(pattern);
+
 /** Errors of the standard. Any other word could be anything, a secret included, and is not repeated. */
 const errorSchema = z.object({
-  error: z.enum([
-    'invalid_grant',
-    'invalid_request',
-    'invalid_client',
-    'unauthorized_client',
-    'unsupported_grant_type',
-    'invalid_scope',
-  ]),
+  error: matching(/^(invalid_(grant|request|client|scope)|unauthorized_client|unsupported_grant_type)$/),
 });
 
-const sendable = z
-  .string()
-  .regex(/^[\x21-\x7e]+$/)
-  .pipe(secretText);
+const sendable = matching(/^[\x21-\x7e]+$/).pipe(secretText);
 
 const tokensSchema = z.object({
   access_token: sendable,
   refresh_token: sendable.nullish(),
-  token_type: z
-    .string()
-    .regex(/^bearer$/i)
-    .nullish(),
+  token_type: matching(/^bearer$/i).nullish(),
   expires_in: z.coerce.number().positive().max(31_536_000).nullish().catch(undefined),
 });
 

@@ -3,12 +3,12 @@ import { Secret } from '@gateway/config';
 import { describe, expect, it } from 'vitest';
 import {
   sampleOAuthAccount as account,
-  SharedMemoryStore,
   sampleCredential,
   tokensNumbered,
   worldOf,
 } from './__fixtures__/refresher-under-test.ts';
-import { MemoryGrantStore, newGrant, UnreadableGrantError } from './grants.ts';
+import { DecryptionError } from './encryption.ts';
+import { MemoryGrantStore, newGrant } from './grants.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
 
 const unavailable = { kind: 'failed', reason: 'HTTP 503', retryAfterMs: 0, mayHaveCounted: true } as const;
@@ -63,7 +63,7 @@ describe('a refresh', () => {
   });
 
   it('has its tokens stored before they are given to a caller', async () => {
-    const store = new SharedMemoryStore();
+    const store = new MemoryGrantStore();
     const world = worldOf([tokensNumbered(1)], store);
     const saving = Promise.withResolvers<void>();
     const save = store.save.bind(store);
@@ -87,7 +87,7 @@ describe('a refresh', () => {
   });
 
   it('tries to store its tokens until that works, and keeps its reservation meanwhile', async () => {
-    const store = new SharedMemoryStore();
+    const store = new MemoryGrantStore();
     const { refresher, reported, asked } = worldOf([tokensNumbered(1)], store);
     const save = store.save.bind(store);
     let failures = 3;
@@ -97,7 +97,7 @@ describe('a refresh', () => {
     };
     const refreshing = refresher().newerThan(first);
     await sleep(100);
-    expect(await store.reserve(account, 'another', 1_000)).toBe('busy');
+    expect(await store.reserve(account, 'another')).toBe('busy');
     expect((await refreshing).access?.token.reveal()).toBe('at-1');
     expect(reported).toEqual(['not persisted', 'not persisted', 'not persisted', 'refreshed']);
     expect(asked).toHaveLength(1);
@@ -107,8 +107,9 @@ describe('a refresh', () => {
 describe('a refresh token that is not taken', () => {
   it('is no loss when another replica has replaced it meanwhile', async () => {
     const store = new MemoryGrantStore();
-    const other = worldOf([tokensNumbered(1)], store);
     // The other one had lost its reservation without noticing, and stored its tokens all the same.
+    store.reserve = async () => 'reserved';
+    const other = worldOf([tokensNumbered(1)], store);
     const tooLate = async (): Promise<TokenAnswer> => {
       await other.refresher().newerThan(first);
       return { kind: 'invalid_grant' };
@@ -201,7 +202,7 @@ describe('a token endpoint that fails', () => {
 
 describe('a reservation that the holder before let run out', () => {
   it('leaves that one the time to store its tokens, which are then used', async () => {
-    const store = new SharedMemoryStore();
+    const store = new MemoryGrantStore();
     store.reserve = async () => 'taken_over';
     const { refresher, asked } = worldOf([], store);
     const waiting = refresher().newerThan(first);
@@ -215,8 +216,8 @@ describe('a reservation that the holder before let run out', () => {
 
 describe('what is stored of an account', () => {
   it('that can not be decrypted is used neither for a refresh nor in another way', async () => {
-    const store = new SharedMemoryStore();
-    store.read = () => Promise.reject(new UnreadableGrantError('damaged'));
+    const store = new MemoryGrantStore();
+    store.read = () => Promise.reject(new DecryptionError('damaged'));
     const { refresher, asked, reported } = worldOf([], store);
     await expect(refresher().read()).rejects.toThrow(/can't be decrypted: damaged/);
     await expect(refresher().newerThan(first)).rejects.toThrow(/can't be decrypted/);

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '@gateway/time';
 import type { CredentialEvents } from './credential-events.ts';
-import { type Grant, type GrantStore, type OAuthAccount, UnreadableGrantError } from './grants.ts';
+import { DecryptionError } from './encryption.ts';
+import type { Grant, GrantStore, OAuthAccount } from './grants.ts';
 import type { NewTokens, TokenEndpoint } from './token-endpoint.ts';
 
 /** There is no new access token now. The message says why, without anything that a provider or a person wrote. */
@@ -17,14 +19,23 @@ export class RefreshFailedError extends Error {
   }
 }
 
+export interface CredentialChanges {
+  /** The provider refuses an account's refresh token, or it is to be tried again. */
+  readonly problem: [];
+  /** An account has another access token than this replica knew before, issued at that time. */
+  readonly renewed: [accountId: string, issuedAtMs: number];
+}
+
 export interface RefreshContext {
   readonly grants: GrantStore;
   readonly endpoint: TokenEndpoint;
+  readonly refreshAheadMs: number;
+  readonly requestTimeoutMs: number;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly events: CredentialEvents;
-  readonly requestTimeoutMs: number;
+  readonly changes: EventEmitter<CredentialChanges>;
   /** Aborted when the broker stops. */
   readonly signal: AbortSignal;
 }
@@ -56,12 +67,12 @@ export class TokenRefresher {
     return this.#running;
   }
 
-  /** What is stored now. @throws UnreadableGrantError, or what the store throws. */
+  /** What is stored now. @throws DecryptionError, or what the store throws. */
   async read(): Promise<Grant> {
     try {
       return await this.#context.grants.read(this.#account);
     } catch (thrown) {
-      if (thrown instanceof UnreadableGrantError) this.#context.events.unreadable(this.#account.pool, thrown);
+      if (thrown instanceof DecryptionError) this.#context.events.unreadable(this.#account.pool, thrown);
       throw thrown;
     }
   }
@@ -145,10 +156,9 @@ export class TokenRefresher {
   }
 
   async #refresh(grant: Grant): Promise<Grant> {
-    const { endpoint, requestTimeoutMs: timeoutMs, clock, events } = this.#context;
+    const { endpoint, events } = this.#context;
     const { credential, pool } = this.#account;
-    const { refreshToken } = grant;
-    const answer = await endpoint({ credential, refreshToken, timeoutMs, nowMs: () => clock.nowMs() });
+    const answer = await endpoint(credential, grant.refreshToken);
     if (answer.kind === 'invalid_grant') return this.#afterInvalidGrant(grant);
     if (answer.kind === 'failed') {
       this.#answerLost ||= answer.mayHaveCounted;

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { type OAuthCredential, Secret } from '@gateway/config';
 import { ManualClock } from '@gateway/time';
 import { expect } from 'vitest';
@@ -24,22 +25,8 @@ export function tokensNumbered(n: number, expiresAtMs = 3_600_000): TokenAnswer 
   return { kind: 'tokens', accessToken: new Secret(`at-${n}`), refreshToken: new Secret(`rt-${n}`), expiresAtMs };
 }
 
-/** Grants of several replicas, with reservations whose time never runs out. */
-export class SharedMemoryStore extends MemoryGrantStore {
-  holder: string | undefined;
-
-  override reserve: GrantStore['reserve'] = async (_account, holder) => {
-    this.holder ??= holder;
-    return this.holder === holder ? 'reserved' : 'busy';
-  };
-
-  override release: GrantStore['release'] = async (_account, holder) => {
-    if (this.holder === holder) this.holder = undefined;
-  };
-}
-
 /** What several refreshers share: a store, a clock, and an endpoint with scripted answers. */
-export function worldOf(answers: ScriptedAnswer[], store: GrantStore = new SharedMemoryStore()) {
+export function worldOf(answers: ScriptedAnswer[], store: GrantStore = new MemoryGrantStore()) {
   const clock = new ManualClock(0);
   const asked: string[] = [];
   const reported: string[] = [];
@@ -57,9 +44,11 @@ export function worldOf(answers: ScriptedAnswer[], store: GrantStore = new Share
     clock,
     events,
     random: () => 0,
+    refreshAheadMs: 300_000,
     requestTimeoutMs: 1_000,
+    changes: new EventEmitter(),
     signal: stop.signal,
-    endpoint: async ({ refreshToken }) => {
+    endpoint: async (_credential, refreshToken) => {
       asked.push(refreshToken.reveal());
       const answer = answers.shift() ?? expect.fail('no further question was expected');
       return typeof answer === 'function' ? answer() : answer;

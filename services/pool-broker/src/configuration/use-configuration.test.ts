@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { gatewayWith, sampleAccount } from '../__fixtures__/sample-gateway.ts';
 import { MemoryPoolStore } from '../store/memory-pool-store.ts';
 import { ActiveConfiguration } from './active-configuration.ts';
-import { applyConfiguration } from './apply-configuration.ts';
 
 const before = gatewayWith([sampleAccount('responses', 'a')]);
 const after = gatewayWith([sampleAccount('responses', 'b')]);
@@ -16,7 +15,7 @@ function applying() {
     applied: () => reported.push('applied'),
     pausesKept: () => reported.push('pauses kept'),
   };
-  return { store, configuration, reported, apply: () => applyConfiguration(configuration, store, after, events) };
+  return { store, configuration, reported, apply: () => configuration.use(after, events) };
 }
 
 describe('going over to another configuration', () => {

@@ -1,35 +1,5 @@
-import type { GatewayConfig } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import { withoutRefusals } from '../health/account-health.ts';
-import type { PoolStore } from '../store/pool-store.ts';
-import type { ActiveConfiguration } from './active-configuration.ts';
-import { type ConfigurationChange, changeBetween, type Difference } from './configuration-change.ts';
-
-/** Goes over to another configuration, at once. Resolves when what was refused before is forgotten. */
-export async function applyConfiguration(
-  configuration: ActiveConfiguration,
-  store: PoolStore,
-  next: GatewayConfig,
-  events?: Pick<ConfigurationEvents, 'applied' | 'pausesKept'>,
-): Promise<void> {
-  const change = configuration.replace(next);
-  events?.applied(change);
-  // What a provider refused was not the credential of now, which is tried at once. A replica that did not know it yet may have
-  // been refused with an account that is new here.
-  const ids = [...change.accounts.added, ...change.newCredentials];
-  const forgotten = ids.map((accountId) => store.changeHealth(accountId, withoutRefusals));
-  await Promise.all(forgotten).catch((thrown: unknown) => events?.pausesKept(thrown));
-}
-
-/** Goes over to other accounts of the same pools, if there are others. */
-export async function applyAccounts(
-  configuration: ActiveConfiguration,
-  store: PoolStore,
-  next: GatewayConfig,
-): Promise<void> {
-  const { added, removed, changed } = changeBetween(configuration.gateway, next).accounts;
-  if ([...added, ...removed, ...changed].length > 0) await applyConfiguration(configuration, store, next);
-}
+import type { ConfigurationChange, Difference } from './configuration-change.ts';
 
 export type ConfigurationEvents = ReturnType<typeof configurationEvents>;
 
