@@ -43,6 +43,7 @@ export class AccountCredentials {
     // An account without requests keeps its tokens too: unused refresh tokens end, and one that pauses gets no request.
     const refreshed = accounts.filter(({ state }) => state !== 'disabled');
     await Promise.allSettled(refreshed.map((account) => this.#tokensOf(account).secret()));
+    // The tokens themselves are stored: an account that was removed reads them again while requests still run with it.
     const configured = new Set(accounts.map(grantIdOf));
     for (const [id, { refresher }] of this.#tokens) {
       if (!configured.has(id) && refresher.running === undefined) this.#tokens.delete(id);

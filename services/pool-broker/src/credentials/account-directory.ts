@@ -95,19 +95,13 @@ export async function readAccounts(directory: AccountDirectory, events: Credenti
   events.accountsRefused(directory.refusals);
 }
 
-/**
- * Keeps to the accounts of the database and their problems, and keeps access tokens fresh, until the signal is aborted. `apply` is
- * given what is configured each time.
- */
+type FollowContext = Pick<RefreshContext, 'events' | 'changes' | 'signal'> & { readonly pollMs: number };
+
+/** Keeps to the accounts of the database, and access tokens fresh, until the signal is aborted. `apply` gets what is configured each time. */
 export async function followAccounts(
   directory: AccountDirectory,
   credentials: AccountCredentials,
-  {
-    events,
-    changes,
-    signal,
-    pollMs,
-  }: Pick<RefreshContext, 'events' | 'changes' | 'signal'> & { readonly pollMs: number },
+  { events, changes, signal, pollMs }: FollowContext,
   apply: (gateway: GatewayConfig) => Promise<void>,
 ): Promise<void> {
   while (!signal.aborted) {
