@@ -104,6 +104,21 @@ describe('a refresh', () => {
   });
 });
 
+describe('a refresh whose tokens were stored without its knowledge', () => {
+  it('has those tokens, and asks for no others', async () => {
+    const store = new MemoryGrantStore();
+    const { refresher, asked } = worldOf([tokensNumbered(1)], store);
+    const save = store.save.bind(store);
+    store.save = async (...args) => {
+      await save(...args);
+      store.save = save;
+      throw new Error('the answer was lost');
+    };
+    const { version, access } = await refresher().newerThan(first);
+    expect([version, access?.token.reveal(), asked]).toEqual([1, 'at-1', ['rt-0']]);
+  });
+});
+
 describe('a refresh token that is not taken', () => {
   it('is no loss when another replica has replaced it meanwhile', async () => {
     const store = new MemoryGrantStore();
