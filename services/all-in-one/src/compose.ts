@@ -8,9 +8,8 @@ import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter
 import { createLimiterService } from '@gateway/limiter/service';
 import { openEmbeddedLimitStore } from '@gateway/limiter/store/embedded-limit-store';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
-import type { AccountTable } from '@gateway/pool-broker/credentials/account-table';
+import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
 import { readCredentialConfig } from '@gateway/pool-broker/credentials/credential-config';
-import { credentialStorage } from '@gateway/pool-broker/credentials/credential-storage';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -58,8 +57,7 @@ export async function composeGateway(
   if (config.migrateAtStart || readDatabaseUrl(env) === undefined) await migrateGatewayDatabase(env);
   // Long enough for pages that change with every commit to be copied once for many of them.
   const { handle: database } = stack.use(await openGatewayDatabase(env, { checkpointMs: 5_000 }));
-  const credentials = credentialStorage(readCredentialConfig(env), { database }, systemClock);
-  const { gateway, simulatorUrl } = await chooseProviders(wiring, database, credentials.table);
+  const { gateway, simulatorUrl } = await chooseProviders(wiring, database);
   const { limitStore, poolStore } = await openStores(wiring);
   const stream = await openUsageStream(wiring);
 
@@ -72,7 +70,8 @@ export async function composeGateway(
   );
   const limiterPeers = { usageQuery: directClientOf(query.routes, UsageQueryService) };
   const limiter = await run(createLimiterService(readLimiterConfig(env), limiterPeers, runtime, { store: limitStore }));
-  const broker = await run(createPoolBrokerService({ gateway }, runtime, { store: poolStore, credentials }));
+  const brokerConfig = { gateway, credentials: readCredentialConfig(env) };
+  const broker = await run(createPoolBrokerService(brokerConfig, runtime, { store: poolStore, database }));
   const usage = stream === undefined ? ingest.routes : [stream.route];
   const routes = [identity, limiter, broker, query].flatMap((service) => service.routes).concat(usage);
   const edge = await run(await createEdge(wiring, routes));
@@ -99,11 +98,11 @@ interface Wiring {
 }
 
 /** The configured accounts; without any, simulated ones, so that the first request is answered. */
-async function chooseProviders({ env, config, stack }: Wiring, database: GatewayDatabase, table?: AccountTable) {
+async function chooseProviders({ env, config, stack }: Wiring, database: GatewayDatabase) {
   const gateway = readGatewayConfig(env);
   // Tables that were not made yet hold no accounts.
-  const stored = (await pendingMigrations(database)).length > 0 ? [] : await table?.list();
-  if (gateway.accounts.length > 0 || stored?.length) return { gateway, simulatorUrl: undefined };
+  const stored = (await pendingMigrations(database)).length > 0 ? [] : await new AccountTable(database).list();
+  if (gateway.accounts.length + stored.length > 0) return { gateway, simulatorUrl: undefined };
   const { startSimulator } = await import('@gateway/simulator');
   const { url } = stack.use(await startSimulator({ port: config.simulatorPort }));
   return { gateway: simulatedGatewayConfig(url), simulatorUrl: url };

@@ -13,6 +13,8 @@ import { defaultRedisCommandTimeoutMs } from './store/pool-store.ts';
 export interface PoolBrokerConfig {
   /** GATEWAY_CONFIG: path of gateway.yaml. Default: both providers, with OPENAI_API_KEY and ANTHROPIC_API_KEY as accounts. */
   readonly gateway: GatewayConfig;
+  /** Default: the defaults of its settings, and no key. */
+  readonly credentials?: CredentialConfig;
 }
 
 /** What a broker with a process of its own needs besides. */

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import type { Environment, GatewayConfig } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
@@ -7,23 +8,28 @@ import { type Clock, systemClock } from '@gateway/time';
 import { followReports } from './catalog/catalog.ts';
 import { type PoolBrokerConfig, readPoolBrokerConfig } from './config.ts';
 import { ActiveConfiguration } from './configuration/active-configuration.ts';
-import { applyAccounts, applyConfiguration, configurationEvents } from './configuration/apply-configuration.ts';
+import { checkChange } from './configuration/configuration-change.ts';
+import { configurationEvents } from './configuration/configuration-events.ts';
 import { followGatewayFile } from './configuration/follow-gateway-file.ts';
-import { brokerCredentials } from './credentials/broker-credentials.ts';
+import { AccountCredentials } from './credentials/account-credentials.ts';
+import { AccountDirectory, followAccounts, readAccounts } from './credentials/account-directory.ts';
 import { readCredentialConfig } from './credentials/credential-config.ts';
-import { type CredentialStorage, credentialStorage } from './credentials/credential-storage.ts';
-import { type AccountHealth, afterRenewal } from './health/account-health.ts';
+import { credentialEvents } from './credentials/credential-events.ts';
+import { MemoryGrantStore } from './credentials/grants.ts';
+import { tokenEndpoint } from './credentials/token-endpoint.ts';
+import type { RefreshContext } from './credentials/token-refresher.ts';
+import { afterRenewal } from './health/account-health.ts';
 import { brokerMetrics } from './metrics.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
 import type { Broker } from './selection/broker.ts';
 import { AccountSampler } from './selection/read-candidates.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
-/** What a broker works with. The caller that opened the store closes it. */
+/** What a broker works with. The caller that opened store and database closes them. */
 export interface PoolBrokerParts {
   readonly store: PoolStore;
   /** Default: no accounts but those of gateway.yaml, and tokens in memory. */
-  readonly credentials?: CredentialStorage;
+  readonly database?: GatewayDatabase | undefined;
   readonly clock?: Clock;
   /** From 0 to below 1. Default: Math.random. */
   readonly random?: () => number;
@@ -41,22 +47,26 @@ export function createPoolBrokerService(
   parts: PoolBrokerParts,
 ): PoolBroker {
   const stop = new AbortController();
-  const { store, clock = systemClock, random = Math.random } = parts;
-  const storage = parts.credentials ?? credentialStorage(readCredentialConfig({}), {}, clock);
-  const onRenewed = (accountId: string, issuedAtMs: number) => {
-    const times = { issuedAtMs, nowMs: clock.nowMs() };
-    const change = (health: AccountHealth) => afterRenewal(health, times);
-    // With a store that is away the pause runs to its end.
-    store.changeHealth(accountId, change).catch(() => undefined);
+  const { store, database, clock = systemClock, random = Math.random } = parts;
+  const { keys, proxies, pollMs, ...settings } = config.credentials ?? readCredentialConfig({});
+  const directory = new AccountDirectory(config.gateway, keys, database);
+  const context: RefreshContext = {
+    ...settings,
+    ...{ grants: directory.grants, endpoint: tokenEndpoint(proxies, settings.requestTimeoutMs, clock) },
+    ...{ clock, random, events: credentialEvents(runtime), changes: new EventEmitter(), signal: stop.signal },
   };
-  const options = { clock, random, onRenewed, signal: stop.signal };
-  const accounts = brokerCredentials(config.gateway, storage, runtime, options);
+  const credentials = new AccountCredentials(context);
+  context.changes.on('renewed', (accountId, issuedAtMs) => {
+    const times = { issuedAtMs, nowMs: clock.nowMs() };
+    // With a store that is away the pause runs to its end.
+    store.changeHealth(accountId, (health) => afterRenewal(health, times)).catch(() => undefined);
+  });
   const configuration = new ActiveConfiguration(config.gateway, store, clock);
   const broker: Broker = {
     configuration,
     store,
     sampler: new AccountSampler(),
-    credentials: accounts.credentials,
+    credentials,
     clock,
     random,
     metrics: brokerMetrics(runtime),
@@ -70,13 +80,13 @@ export function createPoolBrokerService(
   async function followFile(): Promise<void> {
     const { source } = configuration.gateway;
     if (source === undefined) return;
-    const events = configurationEvents(runtime, source.path);
-    events.started();
-    const apply = (file: GatewayConfig) => {
-      const onReplaced = () => accounts.directory.useFile(file);
-      return applyConfiguration({ configuration, store, events, onReplaced }, accounts.directory.gatewayWith(file));
+    const { refused: onRefused, ...applied } = configurationEvents(runtime, source.path);
+    const apply = async (file: GatewayConfig) => {
+      checkChange(configuration.gateway, directory.gatewayWith(file));
+      directory.useFile(file);
+      await configuration.use(directory.gateway, applied);
     };
-    await followGatewayFile(source, { signal: stop.signal, apply, onRefused: events.refused });
+    await followGatewayFile(source, { signal: stop.signal, apply, onRefused });
   }
 
   let following: Promise<unknown> | undefined;
@@ -85,13 +95,15 @@ export function createPoolBrokerService(
     // Secrets are for adapters, over gRPC.
     adminRoutes: [poolBroker],
     start: async () => {
-      await accounts.start();
-      await applyAccounts(configuration, store, accounts.directory.gateway);
+      await readAccounts(directory, context.events);
+      const isInMemory = directory.grants instanceof MemoryGrantStore;
+      if (isInMemory && directory.oauthAccounts.length > 0) context.events.tokensKeptInMemory();
+      await configuration.useAccounts(directory.gateway);
       await configuration.catalog.refresh();
       following = Promise.all([
         followReports(configuration.catalog, { signal: stop.signal, onFault: onNotRead }),
         followFile(),
-        accounts.follow((gateway) => applyAccounts(configuration, store, gateway)),
+        followAccounts(directory, credentials, { ...context, pollMs }, (gateway) => configuration.useAccounts(gateway)),
       ]);
     },
     notReady: async () => (following === undefined ? 'starting' : undefined),
@@ -99,7 +111,7 @@ export function createPoolBrokerService(
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await following;
-      await accounts.settled();
+      await credentials.settled();
     },
   };
 }
@@ -110,9 +122,8 @@ export async function createPoolBrokerFromEnvironment(env: Environment, runtime:
   const { openSharedPoolStore } = await import('./store/fallback-pool-store.ts');
   await using stack = new AsyncDisposableStack();
   const store = stack.use(await openSharedPoolStore(config.redisUrl, runtime, config.redisCommandTimeoutMs));
-  const database = config.databaseUrl && stack.adopt(await open(config.databaseUrl), (opened) => opened.destroy());
-  const credentials = credentialStorage(config.credentials, { database: database || undefined }, systemClock);
-  const service = stack.use(createPoolBrokerService(config, runtime, { store, credentials }));
+  const database = config.databaseUrl === undefined ? undefined : stack.use(await open(config.databaseUrl));
+  const service = stack.use(createPoolBrokerService(config, runtime, { store, database }));
   const opened = stack.move();
   return { ...service, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

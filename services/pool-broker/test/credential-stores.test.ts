@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Secret } from '@gateway/config';
-import { systemClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { sampleOAuthAccount as account } from '../src/credentials/__fixtures__/refresher-under-test.ts';
-import { DatabaseGrantStore } from '../src/credentials/database-grant-store.ts';
 import { Encryption } from '../src/credentials/encryption.ts';
-import { type Grant, type GrantStore, MemoryGrantStore, newGrant } from '../src/credentials/grant-store.ts';
+import {
+  DatabaseGrantStore,
+  type Grant,
+  type GrantStore,
+  grantIdOf,
+  MemoryGrantStore,
+  newGrant,
+} from '../src/credentials/grants.ts';
 import { databaseOfTest, keysOf, waysToShare } from './__fixtures__/credential-backends.ts';
 
 const ofAnotherCredential = {
@@ -23,7 +28,7 @@ const refreshTokenIn = async (store: GrantStore, which = account) => (await stor
 
 async function databaseStores(kind: (typeof waysToShare)[number]) {
   const database = await databaseOfTest(kind);
-  return () => new DatabaseGrantStore(database, new Encryption(keysOf('k1')), systemClock);
+  return () => new DatabaseGrantStore(database, new Encryption(keysOf('k1')));
 }
 
 const places = [
@@ -32,9 +37,9 @@ const places = [
 ] as const;
 
 describe.each(places)('grants in %s', (_place, open) => {
-  it('are those of the configuration before they are saved, even once locked', async () => {
+  it('are those of the configuration before they are saved, even once reserved', async () => {
     const store = await open();
-    expect(await store.lock(account, 'one', 60_000)).toBe('locked');
+    expect(await store.reserve(account, 'one', 60_000)).toBe('reserved');
     expect(await store.read(account)).toEqual(newGrant(account.credential));
   });
 
@@ -49,12 +54,6 @@ describe.each(places)('grants in %s', (_place, open) => {
     expect(access).toMatchObject({ issuedAtMs: 1, expiresAtMs: 2 });
   });
 
-  it('are saved once however often that is tried', async () => {
-    const store = await open();
-    for (const version of [1, 1, 2, 2]) expect(await store.save(account, grantOf(version))).toBe(true);
-    expect(await store.save(account, grantOf(1))).toBe(false);
-  });
-
   it('of another credential, or another account, are others', async () => {
     const store = await open();
     await store.save(account, grantOf(1));
@@ -65,16 +64,14 @@ describe.each(places)('grants in %s', (_place, open) => {
     expect(await refreshTokenIn(store)).toBe('rt-1');
   });
 
-  it('name their problems, those of the present credential', async () => {
+  it('name their problems, each of its own credential', async () => {
     const store = await open();
     await store.save(account, grantOf(1, 't', 'it is broken'));
     await store.save(otherAccount, grantOf(1));
-    const accounts = [account, otherAccount, { ...account, id: 'p/c' }];
-    expect([...(await store.problems(accounts))]).toEqual([['p/a', 'it is broken']]);
-    expect((await store.problems([ofAnotherCredential])).size).toBe(0);
-    expect((await store.problems([])).size).toBe(0);
+    await store.save(ofAnotherCredential, grantOf(1));
+    expect([...(await store.problems())]).toEqual([[grantIdOf(account), 'it is broken']]);
     await store.save(account, grantOf(2));
-    expect((await store.problems(accounts)).size).toBe(0);
+    expect((await store.problems()).size).toBe(0);
   });
 });
 
@@ -88,34 +85,33 @@ describe.each(waysToShare)('replicas on one %s', (kind) => {
 
   it('read no grant that was encrypted with a key that they lack, or was changed', async () => {
     const database = await databaseOfTest(kind);
-    const storeWith = (...keys: string[]) =>
-      new DatabaseGrantStore(database, new Encryption(keysOf(...keys)), systemClock);
+    const storeWith = (...keys: string[]) => new DatabaseGrantStore(database, new Encryption(keysOf(...keys)));
     await storeWith('k1').save(account, grantOf(1));
     await expect(storeWith('k2').read(account)).rejects.toThrow(/can't be decrypted: unknown_key/);
     await database.updateTable('account_grants').set({ tokens: 'v1.AAAA' }).execute();
     await expect(storeWith('k1').read(account)).rejects.toThrow(/can't be decrypted: damaged/);
   });
 
-  it('have the lock of an account one at a time', async () => {
+  it('reserve the refresh of an account one at a time', async () => {
     const replica = await databaseStores(kind);
     const holders = ['one', 'two', 'three', 'four', 'five'];
-    const locked = await Promise.all(holders.map((holder) => replica().lock(account, holder, 60_000)));
-    expect(locked.toSorted()).toEqual(['busy', 'busy', 'busy', 'busy', 'locked']);
-    const holder = holders[locked.indexOf('locked')] ?? expect.fail();
-    await replica().unlock(account, 'another');
-    expect(await replica().lock(account, 'another', 60_000)).toBe('busy');
-    expect(await replica().lock(otherAccount, 'another', 60_000)).toBe('locked');
-    await replica().unlock(account, holder);
-    expect(await replica().lock(account, 'another', 60_000)).toBe('locked');
+    const reserved = await Promise.all(holders.map((holder) => replica().reserve(account, holder, 60_000)));
+    expect(reserved.toSorted()).toEqual(['busy', 'busy', 'busy', 'busy', 'reserved']);
+    const holder = holders[reserved.indexOf('reserved')] ?? expect.fail();
+    await replica().release(account, 'another');
+    expect(await replica().reserve(account, 'another', 60_000)).toBe('busy');
+    expect(await replica().reserve(otherAccount, 'another', 60_000)).toBe('reserved');
+    await replica().release(account, holder);
+    expect(await replica().reserve(account, 'another', 60_000)).toBe('reserved');
   });
 
-  it('take a lock over that its holder let run out, not one that it holds for longer', async () => {
+  it('take a reservation over that its holder let run out, not one that it made longer', async () => {
     const replica = await databaseStores(kind);
-    await replica().lock(account, 'one', 50);
+    await replica().reserve(account, 'one', 50);
     await sleep(100);
-    expect(await replica().lock(account, 'two', 50)).toBe('taken_over');
-    expect(await replica().lock(account, 'two', 60_000)).toBe('locked');
+    expect(await replica().reserve(account, 'two', 50)).toBe('taken_over');
+    expect(await replica().reserve(account, 'two', 60_000)).toBe('reserved');
     await sleep(100);
-    expect(await replica().lock(account, 'one', 60_000)).toBe('busy');
+    expect(await replica().reserve(account, 'one', 60_000)).toBe('busy');
   });
 });

@@ -10,12 +10,9 @@ import { connectClient } from '@gateway/rpc/connect-client';
 import { openChannel } from '@gateway/rpc/grpc';
 import { type FaultScript, startSimulator } from '@gateway/simulator';
 import { createTestDatabase, freePort, startRedis } from '@gateway/testkit';
-import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AccountTable } from '../src/credentials/account-table.ts';
-import { parseAccountKeys } from '../src/credentials/credential-config.ts';
-import { toCredentialText } from '../src/credentials/credential-text.ts';
-import { Encryption } from '../src/credentials/encryption.ts';
+import { Encryption, parseAccountKeys } from '../src/credentials/encryption.ts';
 
 const canary = 'canary';
 const key = Buffer.from(`${canary}-key-${'x'.repeat(32)}`.slice(0, 32)).toString('base64');
@@ -60,10 +57,9 @@ describe('secrets of accounts', () => {
     await migratePostgres(database.url);
     await using tables = openPostgres(database.url);
     const encryption = new Encryption(parseAccountKeys(`k1:${key}`) ?? expect.fail());
-    const table = new AccountTable(tables, systemClock);
+    const table = new AccountTable(tables);
     const tokenUrl = `${simulator.url}/oauth/token`;
     const addStored = (name: string, refreshToken: string) => {
-      const id = `responses/${name}`;
       const credential = {
         kind: 'oauth' as const,
         tokenUrl,
@@ -72,9 +68,8 @@ describe('secrets of accounts', () => {
         refreshToken: new Secret(refreshToken),
         scopes: [],
       };
-      const envelope = encryption.encrypt({ accountId: id, field: 'credential' }, toCredentialText(credential));
       const rest = { models: undefined, maxConcurrency: undefined, state: 'active' as const };
-      return table.add({ id, pool: 'responses', name, credentialKind: 'oauth', credential: envelope, ...rest });
+      return table.add({ pool: 'responses', name, credential, ...rest }, encryption);
     };
     await addStored('stored', simulator.oauth.grant('stored', `rt-stored-${canary}`));
     await addStored('damaged', `rt-damaged-${canary}`);

@@ -10,12 +10,11 @@ import { type Clock, ManualClock, systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
 import { readCredentialConfig } from '../src/credentials/credential-config.ts';
-import { credentialStorage } from '../src/credentials/credential-storage.ts';
-import { createPoolBrokerService } from '../src/service.ts';
+import { createPoolBrokerService, type PoolBrokerParts } from '../src/service.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import { databaseOfTest, keysOf, waysToShare } from './__fixtures__/credential-backends.ts';
 
-const settings = { ...readCredentialConfig({}).settings, pollMs: 100 };
+const credentials = { ...readCredentialConfig({}), keys: keysOf('k1'), pollMs: 100 };
 const accountId = 'responses/team-a';
 
 async function simulatorOf(options: SimulatorOptions = {}): Promise<Simulator> {
@@ -38,17 +37,12 @@ function oauthAccount({ url }: Simulator, refreshToken: string, rest: Partial<OA
 }
 
 /** A replica of the broker, started. */
-async function brokerOf(
-  gateway: GatewayConfig,
-  places: Parameters<typeof credentialStorage>[1],
-  clock: Clock = systemClock,
-) {
+async function brokerOf(gateway: GatewayConfig, places: Pick<PoolBrokerParts, 'database'>, clock: Clock = systemClock) {
   const metrics = new Metrics();
   const runtime = { logger: createLogger('test', 'silent'), metrics };
-  const credentials = credentialStorage({ keys: keysOf('k1'), settings }, places, clock);
-  const service = createPoolBrokerService({ gateway }, runtime, {
+  const service = createPoolBrokerService({ gateway, credentials }, runtime, {
+    ...places,
     store: new MemoryPoolStore(clock),
-    credentials,
     clock,
   });
   await service.start();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Credential, type GatewayConfig, Secret } from '@gateway/config';
+import { type AccountConfig, type Credential, type GatewayConfig, Secret } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
@@ -8,44 +8,24 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
-import type { StoredAccount } from '../src/credentials/account-table.ts';
 import { AccountTable } from '../src/credentials/account-table.ts';
-import type { AccountKey } from '../src/credentials/credential-config.ts';
 import { readCredentialConfig } from '../src/credentials/credential-config.ts';
-import { credentialStorage } from '../src/credentials/credential-storage.ts';
-import { toCredentialText } from '../src/credentials/credential-text.ts';
-import { Encryption } from '../src/credentials/encryption.ts';
+import { type AccountKey, Encryption } from '../src/credentials/encryption.ts';
 import { rotateKeys } from '../src/credentials/rotate-keys.ts';
 import { createPoolBrokerService } from '../src/service.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import { databaseOfTest, keysOf } from './__fixtures__/credential-backends.ts';
 
-const settings = { ...readCredentialConfig({}).settings, pollMs: 100 };
+const settings = { ...readCredentialConfig({}), pollMs: 100 };
+const encryption = new Encryption(keysOf('k1'));
 const soon = { timeout: 12_000 };
 
 /** A gateway with one account of its file, which is in no test's way. */
 const onlyFile = gatewayWith([sampleAccount('messages', 'of-file')]);
 
-function accountOf(
-  id: string,
-  rest: Partial<StoredAccount> = {},
-  credential = bearer(`secret of ${id}`),
-): StoredAccount {
+function accountOf(id: string, credential = bearer(`secret of ${id}`)): AccountConfig {
   const [pool = '', name = ''] = id.split('/');
-  return {
-    id,
-    pool,
-    name,
-    models: undefined,
-    maxConcurrency: undefined,
-    credentialKind: credential.kind,
-    credential: new Encryption(keysOf('k1')).encrypt(
-      { accountId: id, field: 'credential' },
-      toCredentialText(credential),
-    ),
-    state: 'active',
-    ...rest,
-  };
+  return { pool, name, credential, models: undefined, maxConcurrency: undefined, state: 'active' };
 }
 
 function bearer(secret: string): Credential {
@@ -61,9 +41,9 @@ async function brokerOn(
 ) {
   const metrics = new Metrics();
   const runtime = { logger: createLogger('test', 'silent'), metrics };
-  const credentials = credentialStorage({ keys, settings }, { database }, systemClock);
+  const credentials = { ...settings, keys };
   const store = new MemoryPoolStore(systemClock);
-  const service = createPoolBrokerService({ gateway }, runtime, { store, credentials });
+  const service = createPoolBrokerService({ gateway, credentials }, runtime, { store, database });
   await service.start();
   onTestFinished(() => service[Symbol.asyncDispose]());
   const [pools, secrets] = [directClient(service.routes[0]), directClient(service.routes[1])];
@@ -88,24 +68,25 @@ const databases = ['SQLite', 'Postgres'] as const;
 describe.each(databases)('accounts in %s', (kind) => {
   it('are used beside those of gateway.yaml from the start', async () => {
     const database = await databaseOfTest(kind);
-    await new AccountTable(database, systemClock).add(
-      accountOf('responses/a', { models: ['gpt-*'], maxConcurrency: 3 }),
+    await new AccountTable(database).add(
+      { ...accountOf('responses/a'), models: ['gpt-*'], maxConcurrency: 3 },
+      encryption,
     );
     const broker = await brokerOn(database);
     expect(await broker.states()).toEqual(['messages/of-file AVAILABLE', 'responses/a AVAILABLE']);
     expect(await broker.secretOf('responses/a')).toBe('secret of responses/a');
-    expect((await new AccountTable(database, systemClock).list())[0]).toMatchObject({
-      models: ['gpt-*'],
-      maxConcurrency: 3,
+    expect((await new AccountTable(database).list())[0]).toMatchObject({
+      models: '["gpt-*"]',
+      max_concurrency: 3,
     });
   });
 
   it('come, change and go while the gateway runs', async () => {
     const database = await databaseOfTest(kind);
-    const table = new AccountTable(database, systemClock);
+    const table = new AccountTable(database);
     const broker = await brokerOn(database);
     const stateOfA = async () => (await broker.states()).find((text) => text.startsWith('responses/a'));
-    await table.add(accountOf('responses/a'));
+    await table.add(accountOf('responses/a'), encryption);
     await expect.poll(stateOfA, soon).toBe('responses/a AVAILABLE');
     await table.setState('responses/a', 'disabled');
     await expect.poll(stateOfA, soon).toBe('responses/a DISABLED');
@@ -119,16 +100,16 @@ describe.each(databases)('accounts in %s', (kind) => {
 
   it('are refused one by one and counted, whatever was done to their rows', async () => {
     const database = await databaseOfTest(kind);
-    const table = new AccountTable(database, systemClock);
+    const table = new AccountTable(database);
     for (const name of ['good', 'swapped-1', 'swapped-2', 'changed', 'moved', 'garbage', 'other-key', 'odd-models']) {
-      await table.add(accountOf(`responses/${name}`));
+      await table.add(accountOf(`responses/${name}`), encryption);
     }
-    await table.add(accountOf('messages/of-file'));
-    await table.add(accountOf('nowhere/a'));
+    await table.add(accountOf('messages/of-file'), encryption);
+    await table.add(accountOf('nowhere/a'), encryption);
     const change = (id: string, set: Record<string, string>) =>
       database.updateTable('accounts').set(set).where('account_id', '=', `responses/${id}`).execute();
     const textOf = async (id: string) =>
-      (await table.list()).find((account) => account.id === `responses/${id}`)?.credential.text ?? expect.fail();
+      (await table.list()).find((account) => account.account_id === `responses/${id}`)?.credential ?? expect.fail();
     const [one, two] = [await textOf('swapped-1'), await textOf('swapped-2')];
     await change('swapped-1', { credential: two });
     await change('swapped-2', { credential: one });
@@ -150,7 +131,7 @@ describe.each(databases)('accounts in %s', (kind) => {
 
   it('are all refused without a key, and the others work on', async () => {
     const database = await databaseOfTest(kind);
-    await new AccountTable(database, systemClock).add(accountOf('responses/a'));
+    await new AccountTable(database).add(accountOf('responses/a'), encryption);
     const broker = await brokerOn(database, { keys: [] });
     expect(await broker.states()).toEqual(['messages/of-file AVAILABLE']);
     expect(await broker.refused()).toEqual(['unknown_key 1']);
@@ -158,9 +139,9 @@ describe.each(databases)('accounts in %s', (kind) => {
 
   it('have one name each, and leave a trace of what was done to them, without secrets', async () => {
     const database = await databaseOfTest(kind);
-    const table = new AccountTable(database, systemClock);
-    expect(await table.add(accountOf('responses/a', {}, bearer('canary')))).toBe(true);
-    expect(await table.add(accountOf('responses/a'))).toBe(false);
+    const table = new AccountTable(database);
+    expect(await table.add(accountOf('responses/a', bearer('canary')), encryption)).toBe(true);
+    expect(await table.add(accountOf('responses/a'), encryption)).toBe(false);
     expect(await table.setState('responses/b', 'disabled')).toBe(false);
     expect(await table.setState('responses/a', 'draining')).toBe(true);
     expect(await table.remove('responses/a')).toBe(true);
@@ -177,22 +158,18 @@ describe.each(databases)('accounts in %s', (kind) => {
   it('whose refresh token was refused get another try when they are enabled', async () => {
     await using simulator = await startSimulator();
     const database = await databaseOfTest(kind);
-    const table = new AccountTable(database, systemClock);
+    const table = new AccountTable(database);
     const refreshToken = new Secret(simulator.oauth.grant('a'));
-    await table.add(
-      accountOf(
-        'responses/a',
-        {},
-        {
-          kind: 'oauth',
-          tokenUrl: `${simulator.url}/oauth/token`,
-          clientId: 'c',
-          clientSecret: undefined,
-          refreshToken,
-          scopes: [],
-        },
-      ),
-    );
+    const tokenUrl = `${simulator.url}/oauth/token`;
+    const oauth = {
+      kind: 'oauth',
+      tokenUrl,
+      clientId: 'c',
+      clientSecret: undefined,
+      refreshToken,
+      scopes: [],
+    } as const;
+    await table.add(accountOf('responses/a', oauth), encryption);
     const refusal = { kind: 'status' as const, status: 400, body: { error: 'invalid_grant' } };
     simulator.faults.add({ path: '/oauth/token', times: 1, fault: refusal });
     const broker = await brokerOn(database);
@@ -212,8 +189,8 @@ describe.each(databases)('rotating keys in %s', (kind) => {
 
   it('encrypts everything with the first key, reports how far it is, and keeps what it can not decrypt', async () => {
     const database = await databaseOfTest(kind);
-    const table = new AccountTable(database, systemClock);
-    for (const name of ['a', 'b', 'c']) await table.add(accountOf(`responses/${name}`));
+    const table = new AccountTable(database);
+    for (const name of ['a', 'b', 'c']) await table.add(accountOf(`responses/${name}`), encryption);
     await database.updateTable('accounts').set({ key_id: 'lost' }).where('account_id', '=', 'responses/c').execute();
     const steps = await Array.fromAsync(rotateKeys(database, new Encryption(keysOf('k2', 'k1'))));
     expect(steps.map(({ total, done }) => [total, done])).toEqual([
@@ -239,7 +216,7 @@ describe.each(databases)('rotating keys in %s', (kind) => {
       refreshToken: new Secret(simulator.oauth.grant('a')),
       scopes: [],
     };
-    await new AccountTable(database, systemClock).add(accountOf('responses/a', {}, credential));
+    await new AccountTable(database).add(accountOf('responses/a', credential), encryption);
     const broker = await brokerOn(database, { keys: keysOf('k1', 'k2') });
     const endsAtMs = performance.now() + 3_000;
     const asking = async () => {

@@ -55,7 +55,7 @@ describe('gatewayctl account', () => {
       { pool: 'responses', account: 'b', state: 'available', note: '' },
     ]);
     const [account] = await stored();
-    expect(account).toMatchObject({ models: ['gpt-*'], maxConcurrency: 5, credential: { keyId: 'k1' } });
+    expect(account).toMatchObject({ models: '["gpt-*"]', max_concurrency: 5, key_id: 'k1' });
     expect([...printed, ...noted, JSON.stringify(account)].join()).not.toContain('canary');
   });
 
@@ -64,7 +64,7 @@ describe('gatewayctl account', () => {
     await writeFile(file, 'rt-canary\n');
     const oauth = { tokenUrl: 'https://auth.example/token', clientId: 'me', scopes: ['a'] };
     await add('messages/o', { kind: 'oauth', secretFile: file, clientSecretFile: file, ...oauth }, 'not read');
-    expect((await stored())[0]).toMatchObject({ id: 'messages/o', credentialKind: 'oauth' });
+    expect((await stored())[0]).toMatchObject({ account_id: 'messages/o', credential_kind: 'oauth' });
   });
 
   it('enables, drains, disables and removes it', async () => {

@@ -91,9 +91,9 @@ export async function listAccounts(
   const { accounts } = await plane.broker.listAccounts({ pool }, callOptions);
   const known = new Set(accounts.map(({ id }) => id));
   const unused = (await readStored(env))
-    .filter((stored) => (pool === '' || stored.pool === pool) && !known.has(stored.id))
+    .filter((stored) => (pool === '' || stored.pool === pool) && !known.has(stored.account_id))
     .map((stored) => {
-      const note = `in the database, encrypted with ${stored.credential.keyId}, but not in use: just added, no such pool, or it can't be decrypted`;
+      const note = `in the database, encrypted with ${stored.key_id}, but not in use: just added, no such pool, or it can't be decrypted`;
       return create(AccountSchema, { pool: stored.pool, name: stored.name, note });
     });
   await terminal.print(formatRecords(columns, [...accounts, ...unused], json));

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { ConfigError, type Credential, type Environment, isTokenUrl, Secret } from '@gateway/config';
 import { readRequiredKeys } from '@gateway/pool-broker/credentials/credential-config';
-import { toCredentialText } from '@gateway/pool-broker/credentials/credential-text';
 import { Encryption } from '@gateway/pool-broker/credentials/encryption';
 import { callOptions, openControlPlane } from '../control-plane/control-plane.ts';
 import { openStoredAccounts } from '../control-plane/stored-accounts.ts';
@@ -43,16 +42,9 @@ export async function addAccount(
   await using stored = await openStoredAccounts(env);
   const credential = await readCredential(flags, input);
   const [pool = '', name = ''] = id.split('/');
-  const added = await stored.table.add({
-    id,
-    pool,
-    name,
-    models: flags.models,
-    maxConcurrency: flags.maxConcurrency,
-    credentialKind: flags.kind,
-    credential: encryption.encrypt({ accountId: id, field: 'credential' }, toCredentialText(credential)),
-    state: 'active',
-  });
+  const { models, maxConcurrency } = flags;
+  const account = { pool, name, models, maxConcurrency, credential, state: 'active' } as const;
+  const added = await stored.table.add(account, encryption);
   if (!added) throw new ConfigError([`There is an account ${id} in the database already. Remove it first.`]);
   terminal.note(`added ${id} (${flags.kind}), encrypted with the key ${encryption.currentKeyId}`);
 }

@@ -4,8 +4,8 @@ import { checkAll, type Environment } from '@gateway/config';
 import { hashKeyOf } from '@gateway/identity/hashing/hash-key';
 import { createIdentityService } from '@gateway/identity/service';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
+import { withStoredAccounts } from '@gateway/pool-broker/credentials/account-directory';
 import { readCredentialConfig } from '@gateway/pool-broker/credentials/credential-config';
-import { credentialStorage, withStoredAccounts } from '@gateway/pool-broker/credentials/credential-storage';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -36,8 +36,7 @@ export async function openLocalGateway(env: Environment): Promise<ControlPlane> 
   const runtime = newRuntime();
   const { handle: database, description } = stack.use(await openCurrentDatabase(env));
   const identity = stack.use(createIdentityService(await readIdentityKeys(env), { database }, runtime));
-  const storage = credentialStorage(readCredentialConfig(env), { database }, systemClock);
-  const gateway = await withStoredAccounts(readGatewayConfig(env), storage);
+  const gateway = await withStoredAccounts(readGatewayConfig(env), readCredentialConfig(env).keys, database);
   const broker = stack.use(createPoolBrokerService({ gateway }, runtime, { store: new MemoryPoolStore(systemClock) }));
   const open = stack.move();
   return {

@@ -2,7 +2,6 @@ import { openGatewayDatabase } from '@gateway/all-in-one/gateway-database';
 import { ConfigError, type Environment, EnvReader } from '@gateway/config';
 import { type GatewayDatabase, migrate, pendingMigrations } from '@gateway/database';
 import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
-import { systemClock } from '@gateway/time';
 
 /** The accounts in the gateway's database. They are reached there and nowhere else, so that no secret travels to a service. */
 export interface StoredAccounts extends AsyncDisposable {
@@ -14,7 +13,7 @@ export interface StoredAccounts extends AsyncDisposable {
 export async function openStoredAccounts(env: Environment): Promise<StoredAccounts> {
   if (!knowsTheDatabase(env)) throw new ConfigError([whichDatabase]);
   const { handle: database, ...opened } = await openCurrentDatabase(env);
-  return { ...opened, database, table: new AccountTable(database, systemClock) };
+  return { ...opened, database, table: new AccountTable(database) };
 }
 
 /** The gateway's database, with its tables up to date. @throws ConfigError when a shared one is not. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { AccountConfig, Credential } from '@gateway/config';
 import type { Clock } from '@gateway/time';
 import { matchesAnyPattern } from '../catalog/model-pattern.ts';
-import { revealed } from '../credentials/credential-text.ts';
+import { revealedJson } from '../credentials/encryption.ts';
 
 /** An account of a pool, as configured. Its health is elsewhere: it changes, this does not. */
 export interface Account extends AccountConfig {
@@ -23,7 +23,8 @@ export function toAccount(config: AccountConfig): Account {
     ...config,
     id: accountIdOf(config),
     maxConcurrency: config.maxConcurrency ?? Number.POSITIVE_INFINITY,
-    weight: config.maxConcurrency ?? uncappedWeight,
+    // An account without a cap takes its share as if it had this one.
+    weight: config.maxConcurrency ?? 10,
     credentialId: credentialIdOf(config.credential),
     note: config.note ?? '',
   });
@@ -33,16 +34,14 @@ export function accountIdOf({ pool, name }: Pick<AccountConfig, 'pool' | 'name'>
   return `${pool}/${name}`;
 }
 
-export function servesModel(account: Account, model: string): boolean {
-  return account.models === undefined || matchesAnyPattern(model, account.models);
-}
-
-// An account without a cap takes its share as if it had this one.
-const uncappedWeight = 10;
-
 /** Identifies a credential, without revealing anything of it. */
 export function credentialIdOf(credential: Credential): string {
-  return hash('sha256', JSON.stringify(['gateway credential', revealed(credential)]), 'base64url').slice(0, 22);
+  const text = revealedJson(['gateway credential', Object.entries(credential)]);
+  return hash('sha256', text, 'base64url').slice(0, 22);
+}
+
+export function servesModel(account: Account, model: string): boolean {
+  return account.models === undefined || matchesAnyPattern(model, account.models);
 }
 
 /** A part of the configuration that was taken out of it and is still needed by requests that began before. */
@@ -61,35 +60,31 @@ export function neededAt<T>(removed: readonly Removed<T>[], nowMs: number): read
  * with them end as they would have, and are shown as draining.
  */
 export class Accounts {
-  readonly #configured: readonly Account[];
-  readonly #removed: readonly Removed<Account>[];
   readonly #clock: Clock;
+  readonly #removed: readonly Removed<Account>[];
   readonly #byId: ReadonlyMap<string, Account>;
   readonly #byPool: ReadonlyMap<string, readonly Account[]>;
 
   constructor(configured: readonly AccountConfig[], removed: readonly Removed<AccountConfig>[], clock: Clock) {
-    this.#configured = configured.map(toAccount);
+    const accounts = configured.map(toAccount);
+    this.#clock = clock;
     this.#removed = removed.map(({ value, untilMs }) => ({
       value: toAccount({ ...value, state: 'draining' }),
       untilMs,
     }));
-    this.#clock = clock;
-    this.#byId = new Map(this.#configured.map((account) => [account.id, account]));
-    this.#byPool = Map.groupBy(this.#configured, ({ pool }) => pool);
+    this.#byId = new Map(accounts.map((account) => [account.id, account]));
+    this.#byPool = Map.groupBy(accounts, ({ pool }) => pool);
   }
 
   get all(): readonly Account[] {
-    return [...this.#configured, ...this.#draining()];
+    return [...this.#byId.values(), ...this.#draining()];
   }
 
   byId(accountId: string): Account | undefined {
     return this.#byId.get(accountId) ?? this.#draining().find(({ id }) => id === accountId);
   }
 
-  /**
-   * The accounts of a pool, in the order of the configuration, as one list until something else is configured. If all were
-   * removed, those: the pool's model list may still be read.
-   */
+  /** As one list until something else is configured. If all were removed, those: the pool's model list may still be read. */
   ofPool(pool: string): readonly Account[] {
     return this.#byPool.get(pool) ?? this.#draining().filter((account) => account.pool === pool);
   }

@@ -47,18 +47,12 @@ export function isFailure(result: AttemptResult): result is FailureResult {
   return result !== 'succeeded' && result !== 'rejected' && result !== 'cancelled';
 }
 
-/**
- * True for a failure that says nothing certain of the account: trying others costs the provider more load, so that it is
- * bounded and budgeted. A limited or refused account says so at once; the others are always worth a try.
- */
+/** True for a failure that says nothing certain of the account: trying others costs the provider load, and is budgeted. */
 export function isError(result: AttemptResult): boolean {
   return isFailure(result) && result !== 'rate_limited' && result !== 'unauthorized';
 }
 
-/**
- * True for a failure that says nothing of the account, for its provider, or the way there, fails every account alike: it
- * counts for the pool, if at all.
- */
+/** True when the provider, or the way there, fails every account alike: it counts for the pool, if at all. */
 export function isFaultOfPool(result: AttemptResult): result is 'overloaded' | 'network_error' {
   return result === 'overloaded' || result === 'network_error';
 }
@@ -77,10 +71,7 @@ export interface QuotaWindow {
   readonly lengthMs?: number | undefined;
 }
 
-/**
- * Whether what is confined to some models concerns this one. `models` is a model's id or, for a family, a pattern in which
- * "*" stands for any text; empty for the whole account. `model` empty asks for the account as a whole.
- */
+/** Whether what concerns `models` (an id or pattern; empty: the whole account) concerns `model` (empty: the whole account). */
 export function holdsForModel(models: string, model: string): boolean {
   return models === '' || (model !== '' && matchesAnyPattern(model, [models]));
 }

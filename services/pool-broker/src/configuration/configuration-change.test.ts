@@ -1,7 +1,7 @@
-import { type AccountConfig, type GatewayConfig, Secret } from '@gateway/config';
+import { type AccountConfig, ConfigError, type GatewayConfig, Secret } from '@gateway/config';
 import { describe, expect, it } from 'vitest';
 import { gatewayWith, sampleAccount, sampleGateway } from '../__fixtures__/sample-gateway.ts';
-import { changeBetween, changeProblems } from './configuration-change.ts';
+import { changeBetween, checkChange } from './configuration-change.ts';
 
 const none = { added: [], removed: [], changed: [] };
 const bearer = (text: string) => ({ credential: { kind: 'bearer' as const, secret: new Secret(text) } });
@@ -86,21 +86,25 @@ describe('a change of the configuration', () => {
 describe('a configuration that can not be gone over to', () => {
   const [responses = expect.fail(), messages = expect.fail()] = sampleGateway.pools;
 
+  const refusal = (problem: string) => new ConfigError([problem]);
+
   it('has a pool of another format than before', () => {
     const pools = [{ ...responses, format: 'messages' as const }, messages];
-    expect(changeProblems(sampleGateway, { ...sampleGateway, pools })).toEqual([
-      "pools.responses.format: can't change while the gateway runs. Give the pool another name, or restart the gateway",
-    ]);
+    expect(() => checkChange(sampleGateway, { ...sampleGateway, pools })).toThrow(
+      refusal(
+        "pools.responses.format: can't change while the gateway runs. Give the pool another name, or restart the gateway",
+      ),
+    );
   });
 
   it('has no account', () => {
-    expect(changeProblems(sampleGateway, gatewayWith([]))).toEqual([
-      'accounts: there is none, so nothing could be answered',
-    ]);
+    expect(() => checkChange(sampleGateway, gatewayWith([]))).toThrow(
+      refusal('accounts: there is none, so nothing could be answered'),
+    );
   });
 
   it('is not one with everything else changed', () => {
     const next = gatewayWith([sampleAccount('other', 'a')], { pools: [{ ...messages, name: 'other' }], classes: [] });
-    expect(changeProblems(sampleGateway, next)).toEqual([]);
+    expect(() => checkChange(sampleGateway, next)).not.toThrow();
   });
 });

@@ -1,4 +1,4 @@
-import type { AccountConfig, GatewayConfig } from '@gateway/config';
+import { ConfigError, type GatewayConfig } from '@gateway/config';
 import { accountIdOf, credentialIdOf } from '../accounts/account.ts';
 
 /** How one configuration differs from another. */
@@ -20,47 +20,39 @@ export interface Difference {
 }
 
 export function changeBetween(before: GatewayConfig, after: GatewayConfig): ConfigurationChange {
-  const credentials = differenceBetween(before.accounts, after.accounts, accountIdOf, ({ credential }) =>
-    credentialIdOf(credential),
-  );
+  const credentialOf = ({ credential }: GatewayConfig['accounts'][number]) => credentialIdOf(credential);
+  const accounts = [before.accounts, after.accounts] as const;
   return {
-    pools: differenceBetween(before.pools, after.pools, ({ name }) => name, JSON.stringify),
-    accounts: differenceBetween(before.accounts, after.accounts, accountIdOf, accountText),
-    classes: differenceBetween(before.classes, after.classes, ({ id }) => id, JSON.stringify),
-    newCredentials: credentials.changed,
+    pools: difference(before.pools, after.pools, ({ name }) => name, JSON.stringify),
+    accounts: difference(...accounts, accountIdOf, (account) => JSON.stringify([account, credentialOf(account)])),
+    classes: difference(before.classes, after.classes, ({ id }) => id, JSON.stringify),
+    newCredentials: difference(...accounts, accountIdOf, credentialOf).changed,
   };
 }
 
-/** Why a configuration can't take the place of another while the gateway runs. */
-export function changeProblems(before: GatewayConfig, after: GatewayConfig): readonly string[] {
+/** @throws ConfigError that says why a configuration can't take the place of another while the gateway runs. */
+export function checkChange(before: GatewayConfig, after: GatewayConfig): void {
   const formats = new Map(before.pools.map(({ name, format }) => [name, format]));
   const otherFormat = after.pools.filter(({ name, format }) => formats.has(name) && formats.get(name) !== format);
-  return [
-    ...otherFormat.map(
-      ({ name }) =>
-        `pools.${name}.format: can't change while the gateway runs. Give the pool another name, or restart the gateway`,
-    ),
-    ...(after.accounts.length === 0 ? ['accounts: there is none, so nothing could be answered'] : []),
-  ];
+  const problems = otherFormat.map(
+    ({ name }) =>
+      `pools.${name}.format: can't change while the gateway runs. Give the pool another name, or restart the gateway`,
+  );
+  if (after.accounts.length === 0) problems.push('accounts: there is none, so nothing could be answered');
+  if (problems.length > 0) throw new ConfigError(problems);
 }
 
-function differenceBetween<T>(
+function difference<T>(
   before: readonly T[],
   after: readonly T[],
   keyOf: (value: T) => string,
   textOf: (value: T) => string,
 ): Difference {
-  const textsBefore = new Map(before.map((value) => [keyOf(value), textOf(value)]));
-  const textsAfter = new Map(after.map((value) => [keyOf(value), textOf(value)]));
+  const old = new Map(before.map((value) => [keyOf(value), textOf(value)]));
+  const now = new Map(after.map((value) => [keyOf(value), textOf(value)]));
   return {
-    added: [...textsAfter.keys()].filter((key) => !textsBefore.has(key)),
-    removed: [...textsBefore.keys()].filter((key) => !textsAfter.has(key)),
-    changed: [...textsAfter].flatMap(([key, text]) =>
-      textsBefore.has(key) && textsBefore.get(key) !== text ? [key] : [],
-    ),
+    added: [...now.keys()].filter((key) => !old.has(key)),
+    removed: [...old.keys()].filter((key) => !now.has(key)),
+    changed: [...now.keys()].filter((key) => old.has(key) && old.get(key) !== now.get(key)),
   };
-}
-
-function accountText(account: AccountConfig): string {
-  return `${JSON.stringify(account)} ${credentialIdOf(account.credential)}`;
 }

@@ -29,9 +29,7 @@ export async function followGatewayFile(
   while (!signal.aborted) {
     const digest = digestOf(source);
     // A text that still changes may be one that is being written.
-    const isWhole = digest === before;
-    before = digest;
-    if (isWhole && (isRequested || digest !== read)) {
+    if (digest === before && (isRequested || digest !== read)) {
       isRequested = false;
       read = digest;
       try {
@@ -40,6 +38,7 @@ export async function followGatewayFile(
         onRefused(problemsOf(thrown));
       }
     }
+    before = digest;
     await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
   process.off('SIGHUP', onHangUp);

@@ -1,29 +1,31 @@
-import type { AccountConfig, Credential, GatewayConfig } from '@gateway/config';
+import { once } from 'node:events';
+import type { AccountConfig, GatewayConfig } from '@gateway/config';
+import type { AccountsTable, GatewayDatabase } from '@gateway/database';
 import { accountIdOf } from '../accounts/account.ts';
-import type { StoredAccount } from './account-table.ts';
-import type { RefusalReason } from './credential-events.ts';
-import type { CredentialStorage } from './credential-storage.ts';
-import { fromCredentialText } from './credential-text.ts';
-import type { OAuthAccount } from './grant-store.ts';
+import type { AccountCredentials } from './account-credentials.ts';
+import { AccountTable, toAccountConfig } from './account-table.ts';
+import type { CredentialEvents, RefusalReason } from './credential-events.ts';
+import { type AccountKey, Encryption } from './encryption.ts';
+import { DatabaseGrantStore, type GrantStore, grantIdOf, MemoryGrantStore, type OAuthAccount } from './grants.ts';
+import type { RefreshContext } from './token-refresher.ts';
 
 /** Which accounts there are: those of gateway.yaml, those of the database, and among both those that need a person. */
 export class AccountDirectory {
-  readonly #storage: CredentialStorage;
-  readonly #onRefused: (counts: Readonly<Record<RefusalReason, number>>) => void;
+  /** In the database. Without one, or without a key, in this process only, since tokens are never kept as plain text. */
+  readonly grants: GrantStore;
+  readonly #encryption: Encryption | undefined;
+  readonly #table: AccountTable | undefined;
   #file: GatewayConfig;
-  #stored: readonly StoredAccount[] = [];
+  #rows: readonly AccountsTable[] = [];
   #problems: ReadonlyMap<string, string> = new Map();
-  #refused = '[]';
 
-  /** `onRefused` is called once for each change, with how many accounts of the database are not used. */
-  constructor(
-    file: GatewayConfig,
-    storage: CredentialStorage,
-    onRefused: (counts: Readonly<Record<RefusalReason, number>>) => void = () => undefined,
-  ) {
+  /** The connection stays the caller's. */
+  constructor(file: GatewayConfig, keys: readonly AccountKey[], database: GatewayDatabase | undefined) {
     this.#file = file;
-    this.#storage = storage;
-    this.#onRefused = onRefused;
+    this.#encryption = keys.length === 0 ? undefined : new Encryption(keys);
+    this.#table = database && new AccountTable(database);
+    const shared = database && this.#encryption && new DatabaseGrantStore(database, this.#encryption);
+    this.grants = shared ?? new MemoryGrantStore();
   }
 
   /** What is configured now, with all accounts. */
@@ -33,67 +35,80 @@ export class AccountDirectory {
 
   /** The same with another file. */
   gatewayWith(file: GatewayConfig): GatewayConfig {
-    const accounts = [...file.accounts, ...this.#usable(file).accounts];
-    return { ...file, accounts: accounts.map((account) => this.#withProblem(account)) };
+    const stored = this.#storedBeside(file).filter((account) => typeof account !== 'string');
+    return { ...file, accounts: [...file.accounts, ...stored].map((account) => this.#withProblem(account)) };
   }
 
   useFile(file: GatewayConfig): void {
     this.#file = file;
-    this.#reportRefused();
+  }
+
+  /** Why accounts of the database are not used. */
+  get refusals(): readonly RefusalReason[] {
+    return this.#storedBeside(this.#file).filter((account) => typeof account === 'string');
+  }
+
+  get oauthAccounts(): readonly (OAuthAccount & Pick<AccountConfig, 'state'>)[] {
+    return this.gateway.accounts.flatMap(({ pool, name, credential, state }) =>
+      credential.kind === 'oauth' ? [{ id: accountIdOf({ pool, name }), pool, credential, state }] : [],
+    );
   }
 
   /** Reads what is shared anew. Rejects when it can't be; then the last known is kept. */
   async read(): Promise<void> {
-    const { table, grants } = this.#storage;
-    if (table !== undefined) {
-      this.#stored = await table.list();
-      this.#reportRefused();
-    }
-    this.#problems = await grants.problems(this.oauthAccounts);
+    this.#rows = (await this.#table?.list()) ?? [];
+    this.#problems = await this.grants.problems();
   }
 
-  get oauthAccounts(): readonly OAuthAccount[] {
-    return this.gateway.accounts.flatMap(({ pool, name, credential }) =>
-      credential.kind === 'oauth' ? [{ id: accountIdOf({ pool, name }), pool, credential }] : [],
-    );
-  }
-
-  /** The accounts of the database that can be used beside those of the file, which has the first say in names. */
-  #usable({ pools, accounts: inFile }: GatewayConfig) {
-    const accounts: AccountConfig[] = [];
-    const refused: { readonly id: string; readonly reason: RefusalReason }[] = [];
-    for (const stored of this.#stored) {
-      const { id, pool, name, models, maxConcurrency, state } = stored;
-      const credential = this.#decrypt(stored);
-      if (inFile.some((account) => accountIdOf(account) === id)) refused.push({ id, reason: 'name_in_file' });
-      else if (!pools.some((known) => known.name === pool)) refused.push({ id, reason: 'unknown_pool' });
-      else if (typeof credential === 'string') refused.push({ id, reason: credential });
-      else accounts.push({ pool, name, models, maxConcurrency, state, credential });
-    }
-    return { accounts, refused };
-  }
-
-  #decrypt(account: StoredAccount): Credential | 'unknown_key' | 'damaged' {
-    const { encryption } = this.#storage;
-    if (encryption === undefined) return 'unknown_key';
-    // Encrypted for the id: pool and name are only believed as far as they are it.
-    if (account.id !== accountIdOf(account)) return 'damaged';
-    const decrypted = encryption.decrypt({ accountId: account.id, field: 'credential' }, account.credential);
-    return decrypted.kind === 'refused' ? decrypted.reason : (fromCredentialText(decrypted.text) ?? 'damaged');
+  /** The accounts of the database beside those of a file, which has the first say in names, or why they can't be used. */
+  #storedBeside(file: GatewayConfig): readonly (AccountConfig | RefusalReason)[] {
+    const ids = new Set(file.accounts.map(accountIdOf));
+    const pools = new Set(file.pools.map(({ name }) => name));
+    return this.#rows.map((row) => {
+      if (ids.has(row.account_id)) return 'name_in_file';
+      return pools.has(row.pool) ? toAccountConfig(row, this.#encryption) : 'unknown_pool';
+    });
   }
 
   #withProblem(account: AccountConfig): AccountConfig {
-    const problem = this.#problems.get(accountIdOf(account));
-    const isDisabled = problem !== undefined && account.credential.kind === 'oauth';
-    return isDisabled ? { ...account, state: 'disabled', note: problem } : account;
+    const { credential } = account;
+    if (credential.kind !== 'oauth') return account;
+    const problem = this.#problems.get(grantIdOf({ id: accountIdOf(account), credential }));
+    return problem === undefined ? account : { ...account, state: 'disabled', note: problem };
   }
+}
 
-  #reportRefused(): void {
-    const { refused } = this.#usable(this.#file);
-    if (JSON.stringify(refused) === this.#refused) return;
-    this.#refused = JSON.stringify(refused);
-    const counts = { unknown_key: 0, damaged: 0, unknown_pool: 0, name_in_file: 0 };
-    for (const { reason } of refused) counts[reason]++;
-    this.#onRefused(counts);
+/** A gateway with the accounts of its database as they are now, for looking at: nothing is refreshed. Without the tables there are none. */
+export async function withStoredAccounts(
+  gateway: GatewayConfig,
+  keys: readonly AccountKey[],
+  database: GatewayDatabase,
+): Promise<GatewayConfig> {
+  const directory = new AccountDirectory(gateway, keys, database);
+  await directory.read().catch(() => undefined);
+  return directory.gateway;
+}
+
+/** Reads the accounts of the database. Never rejects: what can't be read is read later. */
+export async function readAccounts(directory: AccountDirectory, events: CredentialEvents): Promise<void> {
+  await directory.read().catch(events.notRead);
+  events.accountsRefused(directory.refusals);
+}
+
+type FollowContext = Pick<RefreshContext, 'events' | 'changes' | 'signal'> & { readonly pollMs: number };
+
+/** Keeps to the accounts of the database, and access tokens fresh, until the signal is aborted. `apply` gets what is configured each time. */
+export async function followAccounts(
+  directory: AccountDirectory,
+  credentials: AccountCredentials,
+  { events, changes, signal, pollMs }: FollowContext,
+  apply: (gateway: GatewayConfig) => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    await readAccounts(directory, events);
+    await apply(directory.gateway);
+    await credentials.keepFresh(directory.oauthAccounts);
+    const waiting = AbortSignal.any([signal, AbortSignal.timeout(pollMs)]);
+    await once(changes, 'problem', { signal: waiting }).catch(() => undefined);
   }
 }

@@ -1,13 +1,7 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
 
-/** How an attempt to get another access token ended. */
-export type RefreshResult =
-  | 'refreshed'
-  /** Another replica had done it. */
-  | 'shared'
-  | 'failed'
-  /** The provider does not take the refresh token any more. */
-  | 'revoked';
+/** How an attempt to get another access token ended: `shared` when another replica had done it, `revoked` for good. */
+export type RefreshResult = 'refreshed' | 'shared' | 'failed' | 'revoked';
 
 export type RefusalReason = 'unknown_key' | 'damaged' | 'unknown_pool' | 'name_in_file';
 
@@ -36,6 +30,7 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
     labels: ['reason'],
   });
   let nextUnreadableLogMs = 0;
+  let lastRefused = '';
   return {
     refreshEnded(pool: string, result: RefreshResult, reason?: string): void {
       refreshes.inc({ pool, result });
@@ -54,9 +49,14 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
       nextUnreadableLogMs = performance.now() + unreadableLogMs;
       logger.error({ pool, err: thrown }, 'the stored tokens of an account can not be decrypted');
     },
-    accountsRefused(counts: Readonly<Record<RefusalReason, number>>): void {
+    /** Called whenever the accounts were read; logs once for each change. */
+    accountsRefused(reasons: readonly RefusalReason[]): void {
+      if (reasons.join() === lastRefused) return;
+      lastRefused = reasons.join();
+      const counts = { unknown_key: 0, damaged: 0, unknown_pool: 0, name_in_file: 0 };
+      for (const reason of reasons) counts[reason]++;
       for (const [reason, count] of Object.entries(counts)) notUsed.set({ reason }, count);
-      if (Object.values(counts).some((count) => count > 0)) {
+      if (reasons.length > 0) {
         logger.error({ counts }, 'accounts in the database are not used: see gatewayctl account list');
       }
     },

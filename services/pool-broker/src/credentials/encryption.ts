@@ -1,5 +1,13 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { AccountKey } from './credential-config.ts';
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { Secret } from '@gateway/config';
+import { z } from 'zod';
+
+/** A key that credentials are encrypted with. It lives apart from the database, so that a leaked table is of no use. */
+export interface AccountKey {
+  /** Stored beside everything that it encrypted. */
+  readonly id: string;
+  readonly key: KeyObject;
+}
 
 /** What an envelope belongs to. It can be decrypted for nothing else. */
 export interface EnvelopePlace {
@@ -7,18 +15,24 @@ export interface EnvelopePlace {
   readonly field: 'credential' | 'tokens';
 }
 
-/** An encrypted text, and which key encrypted it. */
+/** An encrypted value, and which key encrypted it. */
 export interface Envelope {
   readonly keyId: string;
   readonly text: string;
 }
 
-export type Decrypted =
-  | { readonly kind: 'decrypted'; readonly text: string }
-  /** `unknown_key`: encrypted with a key that is not here. `damaged`: changed since, or it belongs to another place. */
-  | { readonly kind: 'refused'; readonly reason: 'unknown_key' | 'damaged' };
+/** `unknown_key`: encrypted with a key that is not here. `damaged`: changed since, or it belongs to another place. */
+export class DecryptionError extends Error {
+  override readonly name = 'DecryptionError';
+  readonly reason: 'unknown_key' | 'damaged';
 
-/** Encrypts with the first of its keys, decrypts with any of them. AES-256-GCM with a nonce of its own for each text. */
+  constructor(reason: 'unknown_key' | 'damaged') {
+    super(`What is stored of an account can't be decrypted: ${reason}.`);
+    this.reason = reason;
+  }
+}
+
+/** Encrypts with the first of its keys, decrypts with any of them. AES-256-GCM with a nonce of its own for each value. */
 export class Encryption {
   readonly #current: AccountKey;
   readonly #keys: ReadonlyMap<string, AccountKey>;
@@ -35,27 +49,53 @@ export class Encryption {
     return this.#current.id;
   }
 
-  encrypt(place: EnvelopePlace, text: string): Envelope {
+  encrypt(place: EnvelopePlace, value: unknown): Envelope {
     const { id, key } = this.#current;
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
     cipher.setAAD(associatedData(place, id));
-    const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()];
+    const parts = [nonce, cipher.update(revealedJson(value), 'utf8'), cipher.final(), cipher.getAuthTag()];
     return { keyId: id, text: formatPrefix + Buffer.concat(parts).toString('base64url') };
   }
 
-  decrypt(place: EnvelopePlace, { keyId, text }: Envelope): Decrypted {
+  /** @throws DecryptionError */
+  decrypt<T>(place: EnvelopePlace, { keyId, text }: Envelope, schema: z.ZodType<T>): T {
     const key = this.#keys.get(keyId);
-    if (key === undefined) return { kind: 'refused', reason: 'unknown_key' };
+    if (key === undefined) throw new DecryptionError('unknown_key');
     try {
-      return { kind: 'decrypted', text: decryptWith(key, place, text) };
+      return schema.parse(JSON.parse(decryptWith(key, place, text)));
     } catch {
-      return { kind: 'refused', reason: 'damaged' };
+      throw new DecryptionError('damaged');
     }
   }
 }
 
+/** JSON with every secret in plain text: only to be encrypted or hashed. */
+export function revealedJson(value: unknown): string {
+  return JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key, shown: unknown) {
+    // `shown` is what the secret's own toJSON gave.
+    const member = this[key];
+    return member instanceof Secret ? member.reveal() : shown;
+  });
+}
+
+/** A text that is a secret from then on. */
+export const secretText = z.string().transform((text) => new Secret(text));
+
+/**
+ * Keys written `id:base64` (or hex) with commas or line ends between them, the one for new credentials first; undefined when
+ * one of them is not 32 bytes or an id comes twice.
+ */
+export function parseAccountKeys(text: string): readonly AccountKey[] | undefined {
+  const parts = text.split(/[,\n]/).map((part) => part.trim());
+  const keys = parts.filter((part) => part !== '').map(toAccountKey);
+  const known = keys.filter((key) => key !== undefined);
+  const isGood = known.length === keys.length && new Set(known.map(({ id }) => id)).size === keys.length;
+  return isGood ? known : undefined;
+}
+
 const algorithm = 'aes-256-gcm';
+const keyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
 const formatPrefix = 'v1.';
@@ -77,4 +117,11 @@ function decryptWith({ id, key }: AccountKey, place: EnvelopePlace, text: string
 /** JSON keeps the parts apart whatever is in them. */
 function associatedData({ accountId, field }: EnvelopePlace, keyId: string): Buffer {
   return Buffer.from(JSON.stringify(['gateway account', accountId, field, keyId]));
+}
+
+function toAccountKey(part: string): AccountKey | undefined {
+  const [, id, secret] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]+={0,2})$/.exec(part) ?? [];
+  if (id === undefined || secret === undefined) return undefined;
+  const bytes = Buffer.from(secret, /^[0-9a-f]{64}$/i.test(secret) ? 'hex' : 'base64');
+  return bytes.length === keyBytes ? { id, key: createSecretKey(bytes) } : undefined;
 }

@@ -1,5 +1,6 @@
 import type { GatewayDatabase } from '@gateway/database';
 import { sql } from 'kysely';
+import { z } from 'zod';
 import type { Encryption, Envelope, EnvelopePlace } from './encryption.ts';
 
 export interface RotationProgress {
@@ -42,17 +43,19 @@ async function encryptAnew(database: GatewayDatabase, encryption: Encryption, pl
     const { rows } = await sql<Envelope>`
       select key_id as "keyId", ${column} as text from ${table}
       where account_id = ${place.accountId} and key_id <> ${encryption.currentKeyId}`.execute(database);
-    let isDone = true;
-    for (const before of rows) {
-      const decrypted = encryption.decrypt(place, before);
-      if (decrypted.kind === 'refused') continue;
-      const { keyId, text } = encryption.encrypt(place, decrypted.text);
+    const anew = rows.flatMap((before) => {
+      try {
+        return [{ before, after: encryption.encrypt(place, encryption.decrypt(place, before, z.unknown())) }];
+      } catch {
+        return [];
+      }
+    });
+    if (anew.length === 0) return rows.length === 0;
+    for (const { before, after } of anew) {
       // Changes nothing when a refresh has replaced it in between: the next look shows it.
       await sql`
-        update ${table} set ${column} = ${text}, key_id = ${keyId}
+        update ${table} set ${column} = ${after.text}, key_id = ${after.keyId}
         where account_id = ${place.accountId} and ${column} = ${before.text}`.execute(database);
-      isDone = false;
     }
-    if (isDone) return rows.length === 0;
   }
 }

@@ -2,8 +2,8 @@ import { Secret } from '@gateway/config';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleOAuthAccount as account, worldOf } from './__fixtures__/refresher-under-test.ts';
-import { type Grant, type GrantStore, isSameGrant, MemoryGrantStore } from './grant-store.ts';
-import type { TokenAnswer } from './token-endpoint.ts';
+import { type Grant, type GrantStore, MemoryGrantStore, newGrant } from './grants.ts';
+import type { TokenAnswer, TokenEndpoint } from './token-endpoint.ts';
 
 /** What a provider does with a refresh token that has been used before. */
 type Reuse =
@@ -46,7 +46,7 @@ class ModelProvider {
   }
 }
 
-/** Lets every call of the store come as late as the scheduler likes, and keeps what was stored. Its lock keeps no replica out. */
+/** Lets every call of the store come as late as the scheduler likes, and keeps what was stored. Its reservations keep no replica out. */
 function scheduledStore(scheduler: fc.Scheduler) {
   const store = new MemoryGrantStore();
   const history: Grant[] = [];
@@ -54,14 +54,12 @@ function scheduledStore(scheduler: fc.Scheduler) {
     read: scheduler.scheduleFunction((which) => store.read(which)),
     save: scheduler.scheduleFunction(async (which, grant) => {
       const saved = await store.save(which, grant);
-      const last = history.at(-1);
-      // Two replicas that were refused alike save the same.
-      if (saved && (last === undefined || !isSameGrant(last, grant))) history.push(grant);
+      if (saved) history.push(grant);
       return saved;
     }),
-    lock: scheduler.scheduleFunction(async () => 'locked' as const),
-    unlock: async () => undefined,
-    problems: (accounts) => store.problems(accounts),
+    reserve: scheduler.scheduleFunction(async () => 'reserved' as const),
+    release: async () => undefined,
+    problems: () => store.problems(),
   };
   return { store: slow, history };
 }
@@ -72,16 +70,17 @@ async function race(scheduler: fc.Scheduler, reuse: Reuse, replicas: number) {
   const world = worldOf([], store);
   const ask = scheduler.scheduleFunction(async (token: string) => provider.ask(token));
   const answered = scheduler.scheduleFunction(async (answer: TokenAnswer) => answer);
-  const endpoint = async ({ refreshToken }: { readonly refreshToken: Secret }) =>
-    answered(await ask(refreshToken.reveal()));
+  const endpoint: TokenEndpoint = async (_credential, token) => answered(await ask(token.reveal()));
   const refreshing = Promise.all(
-    Array.from({ length: replicas }, () => world.refresher({ endpoint }).newerThan(account, 0)),
+    Array.from({ length: replicas }, () =>
+      world.refresher(account, { endpoint }).newerThan(newGrant(account.credential)),
+    ),
   );
   const grants = await scheduler.waitFor(refreshing);
   return { provider, grants, stored: history, last: history.at(-1) ?? expect.fail('nothing was stored') };
 }
 
-describe('replicas that each believe to have the lock', () => {
+describe('replicas that each believe to have the reservation', () => {
   const anyReuse = fc.constantFrom<Reuse>('refused', 'revokes', 'tolerated');
   const anyReplicas = fc.integer({ min: 2, max: 4 });
 

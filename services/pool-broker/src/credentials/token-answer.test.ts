@@ -36,7 +36,7 @@ describe('the answer of a token endpoint', () => {
     ['a token of another type', { access_token: 'a', token_type: 'mac' }],
     ['no object', 'tokens'],
   ])('is of no use with %s', (_what, json) => {
-    expect(answerOf(200, json)).toMatchObject({ kind: 'unavailable', mayHaveCounted: true });
+    expect(answerOf(200, json)).toMatchObject({ kind: 'failed', mayHaveCounted: true });
   });
 
   it.each([400, 401, 403])('says with status %i that the refresh token is no good', (status) => {
@@ -50,17 +50,18 @@ describe('the answer of a token endpoint', () => {
     [302, {}, 'HTTP 302'],
     [404, 'rt-canary', 'HTTP 404'],
   ])('with status %i and %j is a refusal that a person looks at', (status, json, reason) => {
-    expect(answerOf(status, json)).toEqual({ kind: 'refused', reason });
+    const refusal = { kind: 'failed', reason: `the token endpoint refuses: ${reason}`, retryAfterMs: 300_000 };
+    expect(answerOf(status, json)).toEqual({ ...refusal, mayHaveCounted: false });
   });
 
   it.each([
     [429, '7', 7_000],
     [503, '120', 120_000],
-    [500, undefined, undefined],
-    [503, 'Wed, 21 Oct 2026 07:28:00 GMT', undefined],
+    [500, undefined, 0],
+    [503, 'Wed, 21 Oct 2026 07:28:00 GMT', 0],
   ])('with status %i is a fault that may pass', (status, retryAfter, retryAfterMs) => {
     const answer = answerOf(status, { error: 'invalid_grant' }, { retryAfter });
-    expect(answer).toMatchObject({ kind: 'unavailable', reason: `HTTP ${status}`, retryAfterMs });
+    expect(answer).toMatchObject({ kind: 'failed', reason: `the token endpoint fails: HTTP ${status}`, retryAfterMs });
   });
 
   it('repeats nothing of what the endpoint wrote, and shows no token', () => {

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { type OAuthCredential, type Proxies, Secret } from '@gateway/config';
+import { ManualClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tokenEndpoint } from './token-endpoint.ts';
 
@@ -23,12 +24,11 @@ async function endpointThat(answer: Answer) {
   // It listens on TCP.
   const { port } = server.address() as AddressInfo;
   const ask = (credential: Partial<OAuthCredential> = {}, timeoutMs = 5_000, proxies: Partial<Proxies> = {}) =>
-    tokenEndpoint({ httpsProxy: '', httpProxy: '', noProxy: '', ...proxies })({
-      credential: { ...sample, tokenUrl: `http://127.0.0.1:${port}/token`, ...credential },
-      refreshToken: new Secret('rt-canary'),
+    tokenEndpoint(
+      { httpsProxy: '', httpProxy: '', noProxy: '', ...proxies },
       timeoutMs,
-      nowMs: () => 0,
-    });
+      new ManualClock(0),
+    )({ ...sample, tokenUrl: `http://127.0.0.1:${port}/token`, ...credential }, new Secret('rt-canary'));
   return { ask, forms, server, url: `http://127.0.0.1:${port}` };
 }
 
@@ -59,15 +59,18 @@ describe('a request for tokens', () => {
 
   it('follows no redirect, which would take the refresh token with it', async () => {
     const { ask, forms } = await endpointThat((response) => response.writeHead(307, { location: '/other' }).end());
-    expect(await ask()).toEqual({ kind: 'refused', reason: 'HTTP 307' });
+    expect(await ask()).toMatchObject({ kind: 'failed', reason: 'the token endpoint refuses: HTTP 307' });
     expect(forms).toHaveLength(1);
   });
 
   it('ends when there is no answer in time, not even the rest of an answer', async () => {
     const silent = await endpointThat(() => undefined);
-    expect(await silent.ask({}, 50)).toMatchObject({ kind: 'unavailable', reason: 'TimeoutError' });
+    expect(await silent.ask({}, 50)).toMatchObject({
+      kind: 'failed',
+      reason: 'the token endpoint fails: TimeoutError',
+    });
     const slow = await endpointThat((response) => void response.writeHead(200).write('{'));
-    expect(await slow.ask({}, 50)).toMatchObject({ kind: 'unavailable', reason: 'TimeoutError' });
+    expect(await slow.ask({}, 50)).toMatchObject({ kind: 'failed', reason: 'the token endpoint fails: TimeoutError' });
   });
 
   it('takes no answer without an end', async () => {
@@ -78,7 +81,10 @@ describe('a request for tokens', () => {
       };
       more();
     });
-    expect(await ask()).toMatchObject({ kind: 'unavailable', reason: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' });
+    expect(await ask()).toMatchObject({
+      kind: 'failed',
+      reason: 'the token endpoint fails: UND_ERR_RES_EXCEEDED_MAX_SIZE',
+    });
   });
 
   it('goes through the proxy, as requests to providers do, and not to the hosts that are reached without', async () => {
@@ -93,11 +99,11 @@ describe('a request for tokens', () => {
     });
     const through = (tokenUrl: string, noProxy = '') =>
       ask({ tokenUrl }, 5_000, { httpProxy: url, httpsProxy: url, noProxy });
-    expect(await through('https://auth.invalid/token')).toMatchObject({ kind: 'unavailable' });
+    expect(await through('https://auth.invalid/token')).toMatchObject({ kind: 'failed' });
     expect(asked).toEqual(['auth.invalid:443']);
     await through('http://auth.invalid/token');
     expect(asked[1]).toContain('auth.invalid');
-    expect(await through('http://auth.invalid/token', 'auth.invalid')).toMatchObject({ kind: 'unavailable' });
+    expect(await through('http://auth.invalid/token', 'auth.invalid')).toMatchObject({ kind: 'failed' });
     expect(asked).toHaveLength(2);
   });
 
@@ -105,8 +111,8 @@ describe('a request for tokens', () => {
     const { ask } = await endpointThat((response) => response.destroy());
     const refused = await ask({ tokenUrl: 'http://127.0.0.1:1/token?canary' });
     const broken = await ask();
-    expect(refused).toMatchObject({ kind: 'unavailable', reason: expect.stringMatching(/^\w+$/) });
-    expect(broken).toMatchObject({ kind: 'unavailable', mayHaveCounted: true });
+    expect(refused).toMatchObject({ kind: 'failed', reason: expect.stringMatching(/fails: \w+$/) });
+    expect(broken).toMatchObject({ kind: 'failed', mayHaveCounted: true });
     expect(inspect([refused, broken], { depth: null })).not.toContain('canary');
   });
 });

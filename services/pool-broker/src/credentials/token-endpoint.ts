@@ -1,44 +1,39 @@
 import type { OAuthCredential, Proxies, Secret } from '@gateway/config';
+import { parseJson } from '@gateway/json';
+import type { Clock } from '@gateway/time';
 import { EnvHttpProxyAgent, request } from 'undici';
 import { z } from 'zod';
-import { parseJson, secretText } from './credential-text.ts';
+import { secretText } from './encryption.ts';
 
-export interface TokenRequest {
-  readonly credential: OAuthCredential;
-  readonly refreshToken: Secret;
-  /** After so long there is no answer. */
-  readonly timeoutMs: number;
-  readonly nowMs: () => number;
+export interface NewTokens {
+  readonly kind: 'tokens';
+  readonly accessToken: Secret;
+  /** Undefined: the one that was sent stays good. */
+  readonly refreshToken: Secret | undefined;
+  readonly expiresAtMs: number;
 }
 
 export type TokenAnswer =
-  | {
-      readonly kind: 'tokens';
-      readonly accessToken: Secret;
-      /** Undefined: the one that was sent stays good. */
-      readonly refreshToken: Secret | undefined;
-      readonly expiresAtMs: number;
-    }
+  | NewTokens
   /** The refresh token is not good (any more). */
   | { readonly kind: 'invalid_grant' }
-  /** The endpoint does not take what is configured: a person has to look at it. */
-  | { readonly kind: 'refused'; readonly reason: string }
   | {
-      readonly kind: 'unavailable';
+      readonly kind: 'failed';
       readonly reason: string;
-      readonly retryAfterMs: number | undefined;
+      /** Asking earlier is of no use. */
+      readonly retryAfterMs: number;
       /** True when the endpoint may have answered with new tokens, and the answer was lost. */
       readonly mayHaveCounted: boolean;
     };
 
 /** Asks a provider's token endpoint for new tokens. Never throws; no answer holds a word that the endpoint made up. */
-export type TokenEndpoint = (request: TokenRequest) => Promise<TokenAnswer>;
+export type TokenEndpoint = (credential: OAuthCredential, refreshToken: Secret) => Promise<TokenAnswer>;
 
 /** @see https://www.rfc-editor.org/rfc/rfc6749#section-6 */
-export function tokenEndpoint(proxies: Proxies): TokenEndpoint {
+export function tokenEndpoint(proxies: Proxies, timeoutMs: number, clock: Clock): TokenEndpoint {
   const dispatcher = new EnvHttpProxyAgent({ ...proxies, maxResponseSize: maxAnswerBytes, pipelining: 0 });
-  return async ({ credential, refreshToken, timeoutMs, nowMs }) => {
-    const askedAtMs = nowMs();
+  return async (credential, refreshToken) => {
+    const askedAtMs = clock.nowMs();
     try {
       // Redirects are not followed: one would carry the refresh token to another place.
       const { statusCode, headers, body } = await request(credential.tokenUrl, {
@@ -52,7 +47,7 @@ export function tokenEndpoint(proxies: Proxies): TokenEndpoint {
       const retryAfter = headers['retry-after']?.toString();
       return toTokenAnswer({ status: statusCode, text: await body.text(), retryAfter, askedAtMs });
     } catch (thrown) {
-      return { kind: 'unavailable', reason: failureOf(thrown), retryAfterMs: undefined, mayHaveCounted: true };
+      return { ...failed, reason: `the token endpoint fails: ${failureOf(thrown)}`, mayHaveCounted: true };
     }
   };
 }
@@ -67,63 +62,52 @@ export interface HttpAnswer {
 }
 
 /** @see https://www.rfc-editor.org/rfc/rfc6749#section-5 */
-export function toTokenAnswer(answer: HttpAnswer): TokenAnswer {
-  const { status, text, retryAfter } = answer;
-  if (status === 200) return toTokens(answer);
-  const reason = `HTTP ${status}`;
+export function toTokenAnswer({ status, text, retryAfter = '', askedAtMs }: HttpAnswer): TokenAnswer {
+  const json = parseJson(text);
+  if (status === 200) {
+    const { data } = tokensSchema.safeParse(json);
+    if (data === undefined)
+      return { ...failed, reason: 'the token endpoint fails: HTTP 200 without tokens', mayHaveCounted: true };
+    // Counted from the question on: the token does not live longer than that.
+    const expiresAtMs = askedAtMs + (data.expires_in ?? unknownLifetimeSeconds) * 1_000;
+    const { access_token: accessToken, refresh_token: refreshToken } = data;
+    return { kind: 'tokens', accessToken, refreshToken: refreshToken ?? undefined, expiresAtMs };
+  }
   if (status === 429 || status >= 500) {
-    const retryAfterMs = /^\d{1,6}$/.test(retryAfter ?? '') ? Number(retryAfter) * 1_000 : undefined;
-    return { kind: 'unavailable', reason, retryAfterMs, mayHaveCounted: status >= 500 };
+    const retryAfterMs = /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : 0;
+    const reason = `the token endpoint fails: HTTP ${status}`;
+    return { kind: 'failed', reason, retryAfterMs, mayHaveCounted: status >= 500 };
   }
   const isOfStandard = status === 400 || status === 401 || status === 403;
-  const error = isOfStandard ? errorSchema.safeParse(parseJson(text)).data?.error : undefined;
+  const error = isOfStandard ? errorSchema.safeParse(json).data?.error : undefined;
   if (error === 'invalid_grant') return { kind: 'invalid_grant' };
-  return { kind: 'refused', reason: error === undefined ? reason : `${reason}, ${error}` };
+  const words = [`HTTP ${status}`, error].filter((word) => word !== undefined);
+  return { ...failed, reason: `the token endpoint refuses: ${words.join(', ')}`, retryAfterMs: refusedPauseMs };
 }
 
-/** Errors of the standard. Any other word could be anything, a secret included, and is not repeated. */
-const errorSchema = z.object({
-  error: z.enum([
-    'invalid_grant',
-    'invalid_request',
-    'invalid_client',
-    'unauthorized_client',
-    'unsupported_grant_type',
-    'invalid_scope',
-  ]),
-});
+const failed = { kind: 'failed', retryAfterMs: 0, mayHaveCounted: false } as const;
 
-const sendable = z
-  .string()
-  .regex(/^[\x21-\x7e]+$/)
-  .pipe(secretText);
-
-const tokensSchema = z.object({
-  access_token: sendable,
-  refresh_token: sendable.nullish(),
-  token_type: z
-    .string()
-    .regex(/^bearer$/i)
-    .nullish(),
-  expires_in: z.coerce.number().positive().max(31_536_000).nullish().catch(undefined),
-});
+// What is configured must change first; asking again now and then notices that the provider's side has.
+const refusedPauseMs = 300_000;
 
 // An endpoint that does not say how long the token lives is asked again soon.
 const unknownLifetimeSeconds = 600;
 
-function toTokens({ text, askedAtMs }: HttpAnswer): TokenAnswer {
-  const { data } = tokensSchema.safeParse(parseJson(text));
-  if (data === undefined) {
-    return { kind: 'unavailable', reason: 'HTTP 200 without tokens', retryAfterMs: undefined, mayHaveCounted: true };
-  }
-  return {
-    kind: 'tokens',
-    accessToken: data.access_token,
-    refreshToken: data.refresh_token ?? undefined,
-    // Counted from the question on: the token does not live longer than that.
-    expiresAtMs: askedAtMs + (data.expires_in ?? unknownLifetimeSeconds) * 1_000,
-  };
-}
+const matching = (pattern: RegExp) => z.string().regex(pattern);
+
+/** Errors of the standard. Any other word could be anything, a secret included, and is not repeated. */
+const errorSchema = z.object({
+  error: matching(/^(invalid_(grant|request|client|scope)|unauthorized_client|unsupported_grant_type)$/),
+});
+
+const sendable = matching(/^[\x21-\x7e]+$/).pipe(secretText);
+
+const tokensSchema = z.object({
+  access_token: sendable,
+  refresh_token: sendable.nullish(),
+  token_type: matching(/^bearer$/i).nullish(),
+  expires_in: z.coerce.number().positive().max(31_536_000).nullish().catch(undefined),
+});
 
 function formOf(credential: OAuthCredential, refreshToken: Secret): URLSearchParams {
   const { clientId, clientSecret, scopes } = credential;

@@ -3,26 +3,22 @@ import { Secret } from '@gateway/config';
 import { describe, expect, it } from 'vitest';
 import {
   sampleOAuthAccount as account,
-  SharedMemoryStore,
   sampleCredential,
   tokensNumbered,
   worldOf,
 } from './__fixtures__/refresher-under-test.ts';
-import { MemoryGrantStore, UnreadableGrantError } from './grant-store.ts';
+import { DecryptionError } from './encryption.ts';
+import { MemoryGrantStore, newGrant } from './grants.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
 
-const unavailable: TokenAnswer = {
-  kind: 'unavailable',
-  reason: 'HTTP 503',
-  retryAfterMs: undefined,
-  mayHaveCounted: true,
-};
+const unavailable = { kind: 'failed', reason: 'HTTP 503', retryAfterMs: 0, mayHaveCounted: true } as const;
+const first = newGrant(sampleCredential);
 
 describe('a refresh', () => {
   it('uses the configured refresh token first, then those that came in its place', async () => {
     const { refresher, asked } = worldOf([tokensNumbered(1), tokensNumbered(2)]);
-    const first = await refresher().newerThan(account, 0);
-    const second = await refresher().newerThan(account, first.version);
+    const one = await refresher().newerThan(first);
+    const second = await refresher().newerThan(one);
     expect(asked).toEqual(['rt-0', 'rt-1']);
     expect(second.access?.token.reveal()).toBe('at-2');
     expect(second.version).toBe(2);
@@ -36,8 +32,7 @@ describe('a refresh', () => {
       expiresAtMs: 1,
     };
     const { refresher, asked } = worldOf([same, same]);
-    const { version } = await refresher().newerThan(account, 0);
-    await refresher().newerThan(account, version);
+    await refresher().newerThan(await refresher().newerThan(first));
     expect(asked).toEqual(['rt-0', 'rt-0']);
   });
 
@@ -49,26 +44,26 @@ describe('a refresh', () => {
     const { refresher, asked, reported } = worldOf([slow]);
     const replicas = [refresher(), refresher(), refresher()];
     const grants = await Promise.all(
-      replicas.flatMap((replica) => [replica.newerThan(account, 0), replica.newerThan(account, 0)]),
+      replicas.flatMap((replica) => [replica.newerThan(first), replica.newerThan(first)]),
     );
     expect(asked).toEqual(['rt-0']);
     expect(new Set(grants.map(({ access }) => access?.token.reveal()))).toEqual(new Set(['at-1']));
     expect(reported.toSorted()).toEqual(['refreshed', 'shared', 'shared']);
   });
 
-  it('looks again under the lock: another replica may have been faster', async () => {
+  it('looks again under its reservation: another replica may have been faster', async () => {
     const { refresher, asked, store } = worldOf([tokensNumbered(1)]);
-    await store.lock(account, 'another', 60_000);
-    const waiting = refresher().newerThan(account, 0);
+    await store.reserve(account, 'another', 60_000);
+    const waiting = refresher().newerThan(first);
     await sleep(20);
-    await store.unlock(account, 'another');
-    const [one, other] = await Promise.all([waiting, refresher().newerThan(account, 0)]);
+    await store.release(account, 'another');
+    const [one, other] = await Promise.all([waiting, refresher().newerThan(first)]);
     expect(one.access?.token.reveal()).toBe(other.access?.token.reveal());
     expect(asked).toHaveLength(1);
   });
 
   it('has its tokens stored before they are given to a caller', async () => {
-    const store = new SharedMemoryStore();
+    const store = new MemoryGrantStore();
     const world = worldOf([tokensNumbered(1)], store);
     const saving = Promise.withResolvers<void>();
     const save = store.save.bind(store);
@@ -79,7 +74,7 @@ describe('a refresh', () => {
     let got = false;
     const refreshing = world
       .refresher()
-      .newerThan(account, 0)
+      .newerThan(first)
       .then(() => {
         got = true;
       });
@@ -91,8 +86,8 @@ describe('a refresh', () => {
     expect((await store.read(account)).version).toBe(1);
   });
 
-  it('tries to store its tokens until that works, and keeps the lock meanwhile', async () => {
-    const store = new SharedMemoryStore();
+  it('tries to store its tokens until that works, and keeps its reservation meanwhile', async () => {
+    const store = new MemoryGrantStore();
     const { refresher, reported, asked } = worldOf([tokensNumbered(1)], store);
     const save = store.save.bind(store);
     let failures = 3;
@@ -100,35 +95,51 @@ describe('a refresh', () => {
       if (failures-- > 0) throw new Error('away');
       return save(...args);
     };
-    const refreshing = refresher().newerThan(account, 0);
+    const refreshing = refresher().newerThan(first);
     await sleep(100);
-    expect(await store.lock(account, 'another', 1_000)).toBe('busy');
+    expect(await store.reserve(account, 'another')).toBe('busy');
     expect((await refreshing).access?.token.reveal()).toBe('at-1');
     expect(reported).toEqual(['not persisted', 'not persisted', 'not persisted', 'refreshed']);
     expect(asked).toHaveLength(1);
   });
 });
 
+describe('a refresh whose tokens were stored without its knowledge', () => {
+  it('has those tokens, and asks for no others', async () => {
+    const store = new MemoryGrantStore();
+    const { refresher, asked } = worldOf([tokensNumbered(1)], store);
+    const save = store.save.bind(store);
+    store.save = async (...args) => {
+      await save(...args);
+      store.save = save;
+      throw new Error('the answer was lost');
+    };
+    const { version, access } = await refresher().newerThan(first);
+    expect([version, access?.token.reveal(), asked]).toEqual([1, 'at-1', ['rt-0']]);
+  });
+});
+
 describe('a refresh token that is not taken', () => {
   it('is no loss when another replica has replaced it meanwhile', async () => {
     const store = new MemoryGrantStore();
+    // The other one had lost its reservation without noticing, and stored its tokens all the same.
+    store.reserve = async () => 'reserved';
     const other = worldOf([tokensNumbered(1)], store);
-    // The other one had lost the lock without noticing, and stored its tokens all the same.
     const tooLate = async (): Promise<TokenAnswer> => {
-      await other.refresher().newerThan(account, 0);
+      await other.refresher().newerThan(first);
       return { kind: 'invalid_grant' };
     };
     const { refresher, reported } = worldOf([tooLate], store);
-    const grant = await refresher().newerThan(account, 0);
-    expect(grant).toMatchObject({ problem: undefined, version: 1 });
+    const grant = await refresher().newerThan(first);
+    expect([grant.version, grant.problem]).toEqual([1, undefined]);
     expect(grant.access?.token.reveal()).toBe('at-1');
     expect(reported).toEqual(['shared']);
   });
 
   it('ends the account until a person acts, for every replica', async () => {
     const { refresher, asked, reported } = worldOf([{ kind: 'invalid_grant' }]);
-    expect((await refresher().newerThan(account, 0)).problem).toMatch(/invalid_grant/);
-    expect((await refresher().newerThan(account, 0)).problem).toMatch(/invalid_grant/);
+    expect((await refresher().newerThan(first)).problem).toMatch(/invalid_grant/);
+    expect((await refresher().newerThan(first)).problem).toMatch(/invalid_grant/);
     expect(asked).toHaveLength(1);
     expect(reported).toEqual(['revoked', 'shared']);
   });
@@ -136,27 +147,27 @@ describe('a refresh token that is not taken', () => {
   it('may be the fault of an answer that was lost, and then says so', async () => {
     const { refresher, clock } = worldOf([unavailable, { kind: 'invalid_grant' }]);
     const replica = refresher();
-    await expect(replica.newerThan(account, 0)).rejects.toThrow('HTTP 503');
+    await expect(replica.newerThan(first)).rejects.toThrow('HTTP 503');
     clock.advanceMs(60_000);
-    expect((await replica.newerThan(account, 0)).problem).toMatch(/was lost before, which may be why/);
+    expect((await replica.newerThan(first)).problem).toMatch(/was lost before, which may be why/);
   });
 
   it('is tried once more when a person says so', async () => {
     const { refresher, asked } = worldOf([{ kind: 'invalid_grant' }, tokensNumbered(1)]);
-    const { version } = await refresher().newerThan(account, 0);
-    expect(await refresher().forgetProblem(account)).toBe(true);
-    const forgotten = await refresher().read(account);
-    expect(forgotten).toMatchObject({ version: version + 1, problem: undefined, access: undefined });
-    expect(await refresher().forgetProblem(account)).toBe(false);
-    expect((await refresher().newerThan(account, forgotten.version)).access?.token.reveal()).toBe('at-1');
+    const { version } = await refresher().newerThan(first);
+    expect(await refresher().forgetProblem()).toBe(true);
+    const forgotten = await refresher().read();
+    expect(forgotten).toEqual({ version: version + 1, refreshToken: sampleCredential.refreshToken });
+    expect(await refresher().forgetProblem()).toBe(false);
+    expect((await refresher().newerThan(forgotten)).access?.token.reveal()).toBe('at-1');
     expect(asked).toEqual(['rt-0', 'rt-0']);
   });
 
   it('is forgotten with another one in the configuration', async () => {
     const { refresher, asked } = worldOf([{ kind: 'invalid_grant' }, tokensNumbered(1)]);
-    await refresher().newerThan(account, 0);
+    await refresher().newerThan(first);
     const mended = { ...account, credential: { ...sampleCredential, refreshToken: new Secret('rt-new') } };
-    expect((await refresher().newerThan(mended, 0)).problem).toBeUndefined();
+    expect((await refresher(mended).newerThan(newGrant(mended.credential))).problem).toBeUndefined();
     expect(asked).toEqual(['rt-0', 'rt-new']);
   });
 });
@@ -165,7 +176,7 @@ describe('a token endpoint that fails', () => {
   it('is left alone for longer each time, and asked again once it is due', async () => {
     const { refresher, asked, clock } = worldOf([unavailable, unavailable, tokensNumbered(1)]);
     const replica = refresher();
-    const outcome = () => replica.newerThan(account, 0).then(({ version }) => version, String);
+    const outcome = () => replica.newerThan(first).then(({ version }) => version, String);
     expect(await outcome()).toMatch('HTTP 503');
     clock.advanceMs(999);
     expect(await outcome()).toMatch('HTTP 503');
@@ -186,7 +197,7 @@ describe('a token endpoint that fails', () => {
       tokensNumbered(1),
     ]);
     const replica = refresher();
-    const outcome = () => replica.newerThan(account, 0).then(({ version }) => version, String);
+    const outcome = () => replica.newerThan(first).then(({ version }) => version, String);
     await outcome();
     clock.advanceMs(89_999);
     await outcome();
@@ -197,22 +208,22 @@ describe('a token endpoint that fails', () => {
     expect(await outcome()).toBe(1);
   });
 
-  it('does not keep the lock', async () => {
+  it('does not keep the reservation', async () => {
     const { refresher, store } = worldOf([unavailable]);
-    await expect(refresher().newerThan(account, 0)).rejects.toThrow();
-    expect(await store.lock(account, 'another', 1_000)).toBe('locked');
+    await expect(refresher().newerThan(first)).rejects.toThrow();
+    expect(await store.reserve(account, 'another', 1_000)).toBe('reserved');
   });
 });
 
-describe('a lock that the holder before let run out', () => {
+describe('a reservation that the holder before let run out', () => {
   it('leaves that one the time to store its tokens, which are then used', async () => {
-    const store = new SharedMemoryStore();
-    store.lock = async () => 'taken_over';
+    const store = new MemoryGrantStore();
+    store.reserve = async () => 'taken_over';
     const { refresher, asked } = worldOf([], store);
-    const waiting = refresher().newerThan(account, 0);
+    const waiting = refresher().newerThan(first);
     await sleep(100);
     const access = { token: new Secret('at-1'), issuedAtMs: 0, expiresAtMs: 1 };
-    await store.save(account, { version: 1, refreshToken: new Secret('rt-1'), access, problem: undefined });
+    await store.save(account, { version: 1, refreshToken: new Secret('rt-1'), access });
     expect((await waiting).access?.token.reveal()).toBe('at-1');
     expect(asked).toEqual([]);
   }, 15_000);
@@ -220,11 +231,11 @@ describe('a lock that the holder before let run out', () => {
 
 describe('what is stored of an account', () => {
   it('that can not be decrypted is used neither for a refresh nor in another way', async () => {
-    const store = new SharedMemoryStore();
-    store.read = () => Promise.reject(new UnreadableGrantError('damaged'));
+    const store = new MemoryGrantStore();
+    store.read = () => Promise.reject(new DecryptionError('damaged'));
     const { refresher, asked, reported } = worldOf([], store);
-    await expect(refresher().read(account)).rejects.toThrow(/can't be decrypted: damaged/);
-    await expect(refresher().newerThan(account, 0)).rejects.toThrow(/can't be decrypted/);
+    await expect(refresher().read()).rejects.toThrow(/can't be decrypted: damaged/);
+    await expect(refresher().newerThan(first)).rejects.toThrow(/can't be decrypted/);
     expect(asked).toEqual([]);
     expect(reported).toContain('unreadable');
   });

@@ -1,7 +1,7 @@
 import type { GatewayDatabase } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import { expect, onTestFinished } from 'vitest';
-import { type AccountKey, parseAccountKeys } from '../../src/credentials/credential-config.ts';
+import { type AccountKey, parseAccountKeys } from '../../src/credentials/encryption.ts';
 
 /** A key of the given id, the same each time. */
 export function keysOf(...ids: string[]): readonly AccountKey[] {

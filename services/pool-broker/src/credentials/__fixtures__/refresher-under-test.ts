@@ -1,10 +1,11 @@
+import { EventEmitter } from 'node:events';
 import { type OAuthCredential, Secret } from '@gateway/config';
 import { ManualClock } from '@gateway/time';
 import { expect } from 'vitest';
 import type { CredentialEvents } from '../credential-events.ts';
-import { type GrantStore, MemoryGrantStore, type OAuthAccount } from '../grant-store.ts';
+import { type GrantStore, MemoryGrantStore, type OAuthAccount } from '../grants.ts';
 import type { TokenAnswer } from '../token-endpoint.ts';
-import { type RefresherParts, TokenRefresher } from '../token-refresher.ts';
+import { type RefreshContext, TokenRefresher } from '../token-refresher.ts';
 
 export const sampleCredential: OAuthCredential = {
   kind: 'oauth',
@@ -24,22 +25,8 @@ export function tokensNumbered(n: number, expiresAtMs = 3_600_000): TokenAnswer 
   return { kind: 'tokens', accessToken: new Secret(`at-${n}`), refreshToken: new Secret(`rt-${n}`), expiresAtMs };
 }
 
-/** Grants of several replicas, with a lock whose time never runs out. */
-export class SharedMemoryStore extends MemoryGrantStore {
-  holder: string | undefined;
-
-  override lock: GrantStore['lock'] = async (_account, holder) => {
-    this.holder ??= holder;
-    return this.holder === holder ? 'locked' : 'busy';
-  };
-
-  override unlock: GrantStore['unlock'] = async (_account, holder) => {
-    if (this.holder === holder) this.holder = undefined;
-  };
-}
-
 /** What several refreshers share: a store, a clock, and an endpoint with scripted answers. */
-export function worldOf(answers: ScriptedAnswer[], store: GrantStore = new SharedMemoryStore()) {
+export function worldOf(answers: ScriptedAnswer[], store: GrantStore = new MemoryGrantStore()) {
   const clock = new ManualClock(0);
   const asked: string[] = [];
   const reported: string[] = [];
@@ -52,20 +39,22 @@ export function worldOf(answers: ScriptedAnswer[], store: GrantStore = new Share
     tokensKeptInMemory: () => undefined,
     notRead: () => undefined,
   };
-  const refresher = (more: Partial<Pick<RefresherParts, 'endpoint'>> = {}) =>
-    new TokenRefresher({
-      store,
-      clock,
-      events,
-      random: () => 0,
-      requestTimeoutMs: 1_000,
-      signal: stop.signal,
-      endpoint: async ({ refreshToken }) => {
-        asked.push(refreshToken.reveal());
-        const answer = answers.shift() ?? expect.fail('no further question was expected');
-        return typeof answer === 'function' ? answer() : answer;
-      },
-      ...more,
-    });
-  return { clock, store, asked, reported, refresher, stop };
+  const context: RefreshContext = {
+    grants: store,
+    clock,
+    events,
+    random: () => 0,
+    refreshAheadMs: 300_000,
+    requestTimeoutMs: 1_000,
+    changes: new EventEmitter(),
+    signal: stop.signal,
+    endpoint: async (_credential, refreshToken) => {
+      asked.push(refreshToken.reveal());
+      const answer = answers.shift() ?? expect.fail('no further question was expected');
+      return typeof answer === 'function' ? answer() : answer;
+    },
+  };
+  const refresher = (account = sampleOAuthAccount, more: Partial<RefreshContext> = {}) =>
+    new TokenRefresher(account, { ...context, ...more });
+  return { clock, store, asked, reported, context, refresher, stop };
 }

@@ -1,0 +1,191 @@
+import { hash } from 'node:crypto';
+import type { OAuthCredential, Secret } from '@gateway/config';
+import { type GatewayDatabase, isPostgres } from '@gateway/database';
+import { systemClock } from '@gateway/time';
+import { type RawBuilder, sql } from 'kysely';
+import { z } from 'zod';
+import { type Encryption, revealedJson, secretText } from './encryption.ts';
+
+/** An account whose access tokens are got with a refresh token. */
+export interface OAuthAccount {
+  /** "<pool>/<name>" */
+  readonly id: string;
+  readonly pool: string;
+  readonly credential: OAuthCredential;
+}
+
+/** The tokens that an account has now, and whether they can be used. */
+export interface Grant {
+  /** One more with each change. 0: nothing was stored yet. */
+  readonly version: number;
+  readonly refreshToken: Secret;
+  readonly access?: AccessToken | undefined;
+  /** Why the account can't be used until a person acts. */
+  readonly problem?: string | undefined;
+}
+
+export interface AccessToken {
+  readonly token: Secret;
+  readonly issuedAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/**
+ * Where grants are kept. An account has one grant for each refresh token that its configuration ever had (see `originOf`), so that
+ * replicas which have read a new configuration do not disturb those which have not. Calls reject when it can't be reached.
+ */
+export interface GrantStore {
+  /** What is stored, or the grant as the configuration gives it. @throws DecryptionError: the first refresh token is no way out, it may have been replaced. */
+  read(account: OAuthAccount): Promise<Grant>;
+  /** Replaces the version before. False: something else is stored in its place. */
+  save(account: OAuthAccount, grant: Grant): Promise<boolean>;
+  /**
+   * Reserves the right to refresh for `ttlMs` from now, or for longer when it is the holder's already. `taken_over`: the holder
+   * before let it run out.
+   */
+  reserve(account: OAuthAccount, holder: string, ttlMs: number): Promise<'reserved' | 'taken_over' | 'busy'>;
+  release(account: OAuthAccount, holder: string): Promise<void>;
+  /** The problems of all grants that have one, by `grantIdOf`. */
+  problems(): Promise<ReadonlyMap<string, string>>;
+}
+
+/** Identifies the grant of an account that has this credential. */
+export function grantIdOf({ id, credential }: Pick<OAuthAccount, 'id' | 'credential'>): string {
+  return `${id} ${originOf(credential)}`;
+}
+
+/** Identifies a credential without revealing anything of it. */
+export function originOf({ refreshToken, tokenUrl, clientId }: OAuthCredential): string {
+  return hash('sha256', revealedJson(['gateway grant', tokenUrl, clientId, refreshToken])).slice(0, 32);
+}
+
+/** The grant as the configuration gives it, before any refresh. */
+export function newGrant({ refreshToken }: OAuthCredential): Grant {
+  return { version: 0, refreshToken };
+}
+
+/** Grants of one process, gone with it: for brokers without a database, or without a key to encrypt with. */
+export class MemoryGrantStore implements GrantStore {
+  readonly #grants = new Map<string, Grant>();
+  readonly #holders = new Map<string, string>();
+
+  async read(account: OAuthAccount): Promise<Grant> {
+    return this.#grants.get(grantIdOf(account)) ?? newGrant(account.credential);
+  }
+
+  async save(account: OAuthAccount, grant: Grant): Promise<boolean> {
+    const { version } = await this.read(account);
+    if (version === grant.version - 1) this.#grants.set(grantIdOf(account), grant);
+    return version === grant.version - 1;
+  }
+
+  /** A holder lives as long as its reservation. */
+  async reserve(account: OAuthAccount, holder: string): Promise<'reserved' | 'taken_over' | 'busy'> {
+    const reservedBy = this.#holders.get(grantIdOf(account)) ?? holder;
+    this.#holders.set(grantIdOf(account), reservedBy);
+    return reservedBy === holder ? 'reserved' : 'busy';
+  }
+
+  async release(account: OAuthAccount, holder: string): Promise<void> {
+    if (this.#holders.get(grantIdOf(account)) === holder) this.#holders.delete(grantIdOf(account));
+  }
+
+  async problems(): Promise<ReadonlyMap<string, string>> {
+    const entries = [...this.#grants].flatMap(([id, { problem }]) =>
+      problem === undefined ? [] : [[id, problem] as const],
+    );
+    return new Map(entries);
+  }
+}
+
+/**
+ * Grants in Postgres or SQLite, encrypted, shared by all brokers.
+ *
+ * A reservation is two columns of the grant's row, by the clock of the database, and no lock of the database: that would need a
+ * transaction which stays open while a provider answers. In Postgres each would keep a connection for up to half a minute; in
+ * SQLite it would stop every other writer. It would also end with its connection, just when new tokens wait for the database
+ * to come back.
+ */
+export class DatabaseGrantStore implements GrantStore {
+  readonly #database: GatewayDatabase;
+  readonly #encryption: Encryption;
+
+  constructor(database: GatewayDatabase, encryption: Encryption) {
+    this.#database = database;
+    this.#encryption = encryption;
+  }
+
+  async read(account: OAuthAccount): Promise<Grant> {
+    const { id, credential } = account;
+    const rows = this.#database.selectFrom('account_grants').selectAll();
+    const row = await rows.where((eb) => eb.and(keyOf(account))).executeTakeFirst();
+    if (row === undefined || row.tokens === null || row.key_id === null) return newGrant(credential);
+    const envelope = { keyId: row.key_id, text: row.tokens };
+    const tokens = this.#encryption.decrypt({ accountId: id, field: 'tokens' }, envelope, tokensSchema);
+    return { ...tokens, version: row.version, problem: row.problem ?? undefined };
+  }
+
+  async save(account: OAuthAccount, { version, refreshToken, access, problem }: Grant): Promise<boolean> {
+    const place = { accountId: account.id, field: 'tokens' } as const;
+    const { keyId, text } = this.#encryption.encrypt(place, { refreshToken, access });
+    const nowMs = systemClock.nowMs();
+    const grant = { version, tokens: text, key_id: keyId, problem: problem ?? null, updated_at_ms: nowMs };
+    const { numInsertedOrUpdatedRows } = await this.#database
+      .insertInto('account_grants')
+      .values({ ...keyOf(account), ...grant })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['account_id', 'origin'])
+          .doUpdateSet(grant)
+          .where('account_grants.version', '=', version - 1),
+      )
+      .executeTakeFirstOrThrow();
+    return numInsertedOrUpdatedRows === 1n;
+  }
+
+  async reserve(account: OAuthAccount, holder: string, ttlMs: number): Promise<'reserved' | 'taken_over' | 'busy'> {
+    await this.#database
+      .insertInto('account_grants')
+      .values({ ...keyOf(account), version: 0, updated_at_ms: systemClock.nowMs() })
+      .onConflict((conflict) => conflict.columns(['account_id', 'origin']).doNothing())
+      .execute();
+    const grants = this.#database
+      .updateTable('account_grants')
+      .set({ locked_by: holder, locked_until_ms: this.#inMs(ttlMs) })
+      .where((eb) => eb.and(keyOf(account)));
+    const free = grants.where(({ or, eb }) => or([eb('locked_by', '=', holder), eb('locked_by', 'is', null)]));
+    if ((await free.executeTakeFirstOrThrow()).numUpdatedRows > 0n) return 'reserved';
+    const ended = grants.where('locked_until_ms', '<', this.#inMs(0));
+    return (await ended.executeTakeFirstOrThrow()).numUpdatedRows > 0n ? 'taken_over' : 'busy';
+  }
+
+  async release(account: OAuthAccount, holder: string): Promise<void> {
+    await this.#database
+      .updateTable('account_grants')
+      .set({ locked_by: null, locked_until_ms: null })
+      .where((eb) => eb.and({ ...keyOf(account), locked_by: holder }))
+      .execute();
+  }
+
+  async problems(): Promise<ReadonlyMap<string, string>> {
+    const rows = this.#database.selectFrom('account_grants').select(['account_id', 'origin', 'problem']);
+    const found = await rows.where('problem', 'is not', null).$narrowType<{ problem: string }>().execute();
+    return new Map(found.map(({ account_id, origin, problem }) => [`${account_id} ${origin}`, problem]));
+  }
+
+  /** A time by the database's own clock, which all brokers on it agree on. */
+  #inMs(laterMs: number): RawBuilder<number> {
+    return isPostgres(this.#database)
+      ? sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint + ${laterMs}::bigint`
+      : sql<number>`cast(unixepoch('subsec') * 1000 as integer) + ${laterMs}`;
+  }
+}
+
+function keyOf({ id, credential }: OAuthAccount) {
+  return { account_id: id, origin: originOf(credential) };
+}
+
+const tokensSchema = z.object({
+  refreshToken: secretText,
+  access: z.object({ token: secretText, issuedAtMs: z.number(), expiresAtMs: z.number() }).optional(),
+});
