@@ -134,6 +134,14 @@ function startsOf(schemes: readonly string[]): string {
   return schemes.map((scheme) => `${scheme}://`).join(' or ');
 }
 
+/** The settings that `read` reads, frozen. @throws one ConfigError with every problem found. */
+export function readSettings<T extends object>(env: Environment, read: (reader: EnvReader) => T): Readonly<T> {
+  const reader = new EnvReader(env);
+  const settings = read(reader);
+  reader.done();
+  return Object.freeze(settings);
+}
+
 /**
  * Runs all of these checks, which read settings and what settings name, before anything starts.
  *

@@ -9,6 +9,7 @@ export {
   EnvReader,
   readDrainTimeoutSeconds,
   readMaxStreamSeconds,
+  readSettings,
 } from './env-reader.ts';
 export type {
   AccountConfig,

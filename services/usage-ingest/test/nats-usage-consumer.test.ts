@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eventDaysOf, type GatewayDatabase, migrate } from '@gateway/database';
+import { type GatewayDatabase, migrate } from '@gateway/database';
 import { openPostgres } from '@gateway/database/postgres';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -19,7 +19,7 @@ import { NatsUsageConsumer, type UsageSink } from '../src/consumer/nats-usage-co
 import { tendOnce } from '../src/consumer/stream-keeper.ts';
 import { createIngestMetrics } from '../src/metrics.ts';
 import { UsageRecorder } from '../src/recording/usage-recorder.ts';
-import { RequestLogStore, UsageLedger } from '../src/store/usage-ledger.ts';
+import { UsageLedger } from '../src/store/usage-ledger.ts';
 import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 
 const logger = createLogger('test', 'silent');
@@ -307,8 +307,7 @@ async function openMigrated(stack: AsyncDisposableStack): Promise<GatewayDatabas
 
 function sinkOf(database: GatewayDatabase): UsageSink {
   const recorder = new UsageRecorder({
-    ledger: new UsageLedger({ database, days: eventDaysOf(database) }),
-    requestLog: new RequestLogStore({ database, days: eventDaysOf(database, 'request_log') }),
+    ledger: new UsageLedger(database),
     clock: systemClock,
     metrics,
     logger,
