@@ -1,4 +1,4 @@
-export { connectNats } from './connect-nats.ts';
+export { connectNats, orAborted } from './connect-nats.ts';
 export { LedgerProgress } from './ledger-progress.ts';
 export {
   fromUsageMessage,
