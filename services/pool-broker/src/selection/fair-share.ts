@@ -10,7 +10,7 @@ import type { CandidateView, SelectionRequest } from './selection.ts';
 export function shareIsUsedUp(
   { inFlight, callers }: CallerShare,
   { accounts, candidate: { model }, sampled }: Pick<CandidateView, 'accounts' | 'candidate' | 'sampled'>,
-  { nowMs, rules: { callerReserve } }: Pick<SelectionRequest, 'nowMs' | 'rules'>,
+  { nowMs, rules: { callerReserveShare: callerReserve } }: Pick<SelectionRequest, 'nowMs' | 'rules'>,
 ): boolean | 'undecided' {
   const { capacity, free, quota, inFlight: ofAll, serving } = supplyOf(accounts, model, nowMs);
   if (sampled !== undefined) {

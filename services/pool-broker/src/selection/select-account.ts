@@ -147,7 +147,7 @@ function bestOf(
   const { affinityKey, rules, nowMs } = request;
   const errorsOf = ({ view }: ExaminedAccount) => errorAverageAt(view.health, nowMs);
   const isReliable = (each: ExaminedAccount) => errorsOf(each) < rules.errorThreshold;
-  const hasQuota = ({ view }: ExaminedAccount) => headroomOf(view.health, model, nowMs) > rules.quotaReserve;
+  const hasQuota = ({ view }: ExaminedAccount) => headroomOf(view.health, model, nowMs) > rules.quotaReserveShare;
   const eligible = preferring(preferring(fit, isReliable), hasQuota);
   if (sampled !== undefined && !eligible.some((each) => isReliable(each) && hasQuota(each))) return undefined;
   if (eligible.length < 2) return eligible[0];
