@@ -1,7 +1,7 @@
 import type { Environment, GatewayConfig } from '@gateway/config';
 import { checkAll, checkPorts, EnvReader, simulatedGatewayConfig } from '@gateway/config';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
-import { AdminServer, endFailedStart, StopSignal, warnOfUnreachableBackends } from '@gateway/lifecycle';
+import { endFailedStart, listenAdmin, StopSignal, warnOfUnreachableBackends } from '@gateway/lifecycle';
 import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
 import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
@@ -41,7 +41,7 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   const providers = await chooseProviders(env, config, stack);
   const gateway = stack.use(await composeGateway(env, config, providers.gateway, runtime));
   const admin = stack.use(
-    await AdminServer.listen({
+    await listenAdmin({
       host: config.host,
       port: config.adminPort,
       allowedHosts: config.adminAllowedHosts,
