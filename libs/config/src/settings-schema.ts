@@ -73,11 +73,13 @@ export const settingsSchema = z
   })
   .superRefine(
     (settings, context) => {
-      for (const [first, longest] of pauses) {
+      const values: Readonly<Record<string, number>> = settings;
+      for (const [first, value] of Object.entries(values)) {
+        const longest = first.replace(/_seconds$/, '_max_seconds');
+        const longestValue = values[longest];
         // Of a value that is no number nothing can be said here; it is reported by itself.
-        if (!(settings[longest] < settings[first])) continue;
-        const message = `must be at least ${first}, which is ${settings[first]}`;
-        context.addIssue({ code: 'custom', path: [longest], message });
+        if (longestValue === undefined || !(longestValue < value)) continue;
+        context.addIssue({ code: 'custom', path: [longest], message: `must be at least ${first}, which is ${value}` });
       }
     },
     // Also with other problems in the settings, to be reported together with them.
@@ -100,14 +102,6 @@ export function toSettings(settings: z.output<typeof settingsSchema>): PoolSetti
   });
   return Object.fromEntries(renamed);
 }
-
-/** Pauses that grow: the first and the longest. */
-const pauses = [
-  ['rate_limit_cooldown_seconds', 'rate_limit_cooldown_max_seconds'],
-  ['unauthorized_cooldown_seconds', 'unauthorized_cooldown_max_seconds'],
-  ['error_cooldown_seconds', 'error_cooldown_max_seconds'],
-  ['pool_pause_seconds', 'pool_pause_max_seconds'],
-] as const;
 
 function seconds(fallback: number, text: string) {
   return z.number().positive().max(31_536_000).default(fallback).describe(text);

@@ -9,7 +9,6 @@ export {
 } from './usage-message.ts';
 export { UsagePublisher, type UsagePublisherOptions } from './usage-publisher.ts';
 export {
-  defaultUsageStreamSettings,
   ensureUsageStream,
   type UsageStreamNames,
   type UsageStreamSettings,

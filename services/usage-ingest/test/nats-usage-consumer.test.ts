@@ -6,15 +6,10 @@ import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { createTestDatabase, freePort, startNats, startNatsCluster, testBackends } from '@gateway/testkit';
 import { systemClock } from '@gateway/time';
-import {
-  connectNats,
-  defaultUsageStreamSettings,
-  ensureUsageStream,
-  toUsageMessages,
-  UsagePublisher,
-} from '@gateway/usage-stream';
+import { connectNats, ensureUsageStream, toUsageMessages, UsagePublisher } from '@gateway/usage-stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readUsageStreamConfig } from '../src/config.ts';
 import { NatsUsageConsumer, type UsageSink } from '../src/consumer/nats-usage-consumer.ts';
 import { tendOnce } from '../src/consumer/stream-keeper.ts';
 import { createIngestMetrics } from '../src/metrics.ts';
@@ -228,7 +223,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
   const urls = ownUrls ?? [(await testBackends()).natsUrl];
   const id = randomUUID();
   const names = { stream: `USAGE-${id}`, subject: `usage.${id}`, consumer: 'usage-ingest' };
-  const stream = { ...defaultUsageStreamSettings, replicas };
+  const stream = { ...readUsageStreamConfig({}).stream, replicas };
   const database = await openMigrated(stack);
   const sink = sinkOf(database);
   const publisher = stack.use(new UsagePublisher(urls, logger, { names }));
