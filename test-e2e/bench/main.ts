@@ -17,6 +17,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 try {
+  if (process.argv[2] === 'ledger') {
+    await import('./ledger.ts');
+    process.exit();
+  }
   const options = readOptions(process.argv.slice(2));
   if (options === 'help') process.stdout.write(usage);
   else {

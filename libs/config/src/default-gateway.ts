@@ -1,8 +1,7 @@
 import type { Environment } from './env-reader.ts';
 import { EnvReader } from './env-reader.ts';
-import type { GatewayConfig } from './gateway-config.ts';
-import { type GatewayFileInput, gatewayFileSchema } from './gateway-schema.ts';
-import { toGatewayConfig } from './to-gateway-config.ts';
+import { type GatewayConfig, toGatewayConfig } from './gateway-config.ts';
+import type { GatewayFileInput } from './gateway-schema.ts';
 
 /**
  * What the gateway does without a `gateway.yaml`: both providers at their public addresses, three classes, and an account
@@ -48,7 +47,7 @@ function gatewayOf(
   baseUrls: { readonly responses: string; readonly messages: string },
   accounts: NonNullable<GatewayFileInput['accounts']>,
 ): GatewayConfig {
-  const file: GatewayFileInput = {
+  return toGatewayConfig({
     pools: {
       responses: { format: 'responses', owned_by: 'provider_a', base_url: baseUrls.responses },
       messages: { format: 'messages', owned_by: 'provider_b', base_url: baseUrls.messages },
@@ -59,6 +58,5 @@ function gatewayOf(
       snel: { name: 'Snel', effort: 'low', candidates: ['responses/gpt-5.5-mini', 'messages/claude-haiku-4-5'] },
       claude: { name: 'Claude', effort: 'medium', candidates: ['messages/claude-sonnet-5'] },
     },
-  };
-  return toGatewayConfig(gatewayFileSchema.parse(file));
+  });
 }

@@ -47,24 +47,24 @@ export class EnvReader {
 
   /** A URL that the service can't do without, with one of the schemes. */
   requiredUrl(name: string, why: string, example: string, schemes: readonly string[] = ['http']): string {
-    const text = this.required(name, why, example);
-    return text === '' ? text : this.#checkedUrl(name, text, example, schemes);
+    this.required(name, why, example);
+    return this.optionalUrl(name, example, schemes) ?? '';
   }
 
   optionalUrl(name: string, example: string, schemes: readonly string[] = ['http']): string | undefined {
     const text = this.optional(name);
-    return text === undefined ? undefined : this.#checkedUrl(name, text, example, schemes);
+    return text === undefined ? undefined : this.#checkedUrls(name, [text], example, schemes)[0];
   }
 
   /** One or several URLs with commas between them, that the service can't do without. */
   requiredUrls(name: string, why: string, example: string, schemes: readonly string[]): readonly string[] {
-    const text = this.required(name, why, example);
-    return text === '' ? [] : this.#checkedUrls(name, text, example, schemes);
+    this.required(name, why, example);
+    return this.optionalUrls(name, example, schemes) ?? [];
   }
 
   optionalUrls(name: string, example: string, schemes: readonly string[]): readonly string[] | undefined {
-    const text = this.optional(name);
-    return text === undefined ? undefined : this.#checkedUrls(name, text, example, schemes);
+    const texts = this.optional(name)?.split(',');
+    return texts === undefined ? undefined : this.#checkedUrls(name, texts, example, schemes);
   }
 
   integer(name: string, fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER }: Bounds = {}): number {
@@ -107,22 +107,16 @@ export class EnvReader {
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
   }
 
-  #checkedUrl(name: string, text: string, example: string, schemes: readonly string[]): string {
-    if (!isUrl(text, schemes)) {
-      // The value may hold a password: it is not repeated.
-      this.problem(`${name} is not a URL that starts with ${startsOf(schemes)}. For example: ${name}=${example}`);
-    }
-    return text.replace(/\/+$/, '');
-  }
-
-  #checkedUrls(name: string, text: string, example: string, schemes: readonly string[]): readonly string[] {
-    const urls = text.split(',').map((url) => url.trim());
+  #checkedUrls(name: string, texts: readonly string[], example: string, schemes: readonly string[]) {
+    const urls = texts.map((text) => text.trim().replace(/\/+$/, ''));
     const wrong = urls.flatMap((url, index) => (isUrl(url, schemes) ? [] : [index + 1]));
     if (wrong.length > 0) {
+      // The value may hold a password: it is not repeated.
       const which = urls.length === 1 ? 'is not a URL' : `has no URL at position ${wrong.join(', ')}: each must be one`;
-      this.problem(`${name} ${which} that starts with ${startsOf(schemes)}. For example: ${name}=${example}`);
+      const starts = schemes.map((scheme) => `${scheme}://`).join(' or ');
+      this.problem(`${name} ${which} that starts with ${starts}. For example: ${name}=${example}`);
     }
-    return urls.map((url) => url.replace(/\/+$/, ''));
+    return urls;
   }
 }
 
@@ -130,8 +124,12 @@ function isUrl(text: string, schemes: readonly string[]): boolean {
   return URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1));
 }
 
-function startsOf(schemes: readonly string[]): string {
-  return schemes.map((scheme) => `${scheme}://`).join(' or ');
+/** The settings that `read` reads, frozen. @throws one ConfigError with every problem found. */
+export function readSettings<T extends object>(env: Environment, read: (reader: EnvReader) => T): Readonly<T> {
+  const reader = new EnvReader(env);
+  const settings = read(reader);
+  reader.done();
+  return Object.freeze(settings);
 }
 
 /**
@@ -166,10 +164,8 @@ export function checkPorts(env: Environment, defaults: Readonly<Record<string, n
   const taken = new Map<number, string>();
   for (const [name, fallback] of Object.entries(defaults)) {
     const port = reader.port(name, fallback);
-    const other = taken.get(port);
-    if (port !== 0 && other !== undefined) {
-      reader.problem(`${other} and ${name} are both ${port}. Each needs a port of its own.`);
-    }
+    const other = port === 0 ? undefined : taken.get(port);
+    if (other !== undefined) reader.problem(`${other} and ${name} are both ${port}. Each needs a port of its own.`);
     taken.set(port, name);
   }
   reader.done();

@@ -152,8 +152,8 @@ settings:
       overloadConfirmMs: 8_000,
       networkConfirmMs: 9_000,
       poolProbeQuietMs: 10_000,
-      quotaReserve: 0.11,
-      callerReserve: 0.12,
+      quotaReserveShare: 0.11,
+      callerReserveShare: 0.12,
       callerMemoryMs: 13_000,
     });
   });

@@ -5,10 +5,9 @@ import type { z } from 'zod';
 import type { Environment } from './env-reader.ts';
 import { ConfigError } from './env-reader.ts';
 import { pathText, resolveEnvReferences } from './env-references.ts';
-import type { GatewayConfig } from './gateway-config.ts';
+import { freeze, type GatewayConfig } from './gateway-config.ts';
 import { problemsBetweenParts } from './gateway-problems.ts';
 import { gatewayFileSchema } from './gateway-schema.ts';
-import { toGatewayConfig } from './to-gateway-config.ts';
 
 /**
  * Reads `gateway.yaml`. Throws one ConfigError with every problem and its path in the file; no problem repeats a
@@ -24,7 +23,7 @@ export function loadGatewayFile(path: string, env: Environment): GatewayConfig {
     ...problemsBetweenParts(value, problems),
   ];
   if (all.length > 0 || !parsed.success) throw new ConfigError(all);
-  return toGatewayConfig(parsed.data, {
+  return freeze(parsed.data, {
     path,
     digest: digestOf(text),
     digestNow: () => digestOf(readText(path)),

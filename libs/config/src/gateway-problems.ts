@@ -7,108 +7,69 @@ import { pathText } from './env-references.ts';
  * reported together with problems of shape. Places in `known` have been reported already.
  */
 export function problemsBetweenParts(value: unknown, known: ReadonlyMap<string, string>): string[] {
-  const file = partsOf.parse(value);
-  const found = [...poolProblems(file), ...duplicateAccounts(file), ...traitsProblems(file)];
-  return found
-    .map(({ path, text }) => ({ place: pathText(path), text }))
-    .filter(({ place }) => !known.has(place))
-    .map(({ place, text }) => `${place}: ${text}`);
-}
-
-interface Problem {
-  readonly path: readonly PropertyKey[];
-  readonly text: string;
+  const { pools, accounts, classes } = partsOf.parse(value);
+  const problems: string[] = [];
+  const report = (path: readonly PropertyKey[], text: string) => {
+    const place = pathText(path);
+    if (!known.has(place)) problems.push(`${place}: ${text}`);
+  };
+  const checkPool = (path: readonly PropertyKey[], pool: string | undefined) => {
+    if (pool === undefined || Object.hasOwn(pools, pool)) return;
+    report(path, `there is no such pool; the pools are ${Object.keys(pools).join(', ') || '(none)'}`);
+  };
+  for (const [index, { pool }] of accounts.entries()) checkPool(['accounts', index, 'pool'], pool);
+  for (const [name, { candidates }] of Object.entries(classes)) {
+    for (const [index, candidate] of candidates.entries()) {
+      checkPool(['classes', name, 'candidates', index], candidate?.match(/^([^/]+)\//)?.[1]);
+    }
+  }
+  const firstIndexOf = new Map<string, number>();
+  for (const [index, { pool, name }] of accounts.entries()) {
+    if (pool === undefined || name === undefined) continue;
+    const first = firstIndexOf.get(`${pool}/${name}`);
+    if (first === undefined) firstIndexOf.set(`${pool}/${name}`, index);
+    else report(['accounts', index, 'name'], `accounts[${first}] has the same name in the same pool`);
+  }
+  for (const [pool, { format, models }] of Object.entries(pools)) {
+    for (const [pattern, traits] of Object.entries(models)) {
+      checkTraits(traits, format, (path, text) => report(['pools', pool, 'models', pattern, ...path], text));
+    }
+  }
+  return problems;
 }
 
 const anyText = z.string().optional().catch(undefined);
+const anyModels = z.record(z.string(), z.record(z.string(), z.unknown()).catch({})).catch({});
+const anyPool = z.object({ format: z.string().catch(''), models: anyModels }).catch({ format: '', models: {} });
+const anyClass = z.object({ candidates: z.array(anyText).catch([]) }).catch({ candidates: [] });
 
 /** What the checks need of a file, and nothing where it is not what it should be. */
 const partsOf = z
   .object({
-    pools: z
-      .record(
-        z.string(),
-        z
-          .object({
-            format: z.string().catch(''),
-            models: z.record(z.string(), z.record(z.string(), z.unknown()).catch({})).catch({}),
-          })
-          .catch({ format: '', models: {} }),
-      )
-      .catch({}),
+    pools: z.record(z.string(), anyPool).catch({}),
     accounts: z.array(z.object({ pool: anyText, name: anyText }).catch({})).catch([]),
-    classes: z
-      .record(z.string(), z.object({ candidates: z.array(anyText).catch([]) }).catch({ candidates: [] }))
-      .catch({}),
+    classes: z.record(z.string(), anyClass).catch({}),
   })
   .catch({ pools: {}, accounts: [], classes: {} });
 
-type Parts = z.output<typeof partsOf>;
+type Report = (path: readonly PropertyKey[], text: string) => void;
 
-function poolProblems({ pools, accounts, classes }: Parts): readonly Problem[] {
-  const named = [
-    ...accounts.map(({ pool }, index) => ({ path: ['accounts', index, 'pool'], pool })),
-    ...Object.entries(classes).flatMap(([name, { candidates }]) =>
-      candidates.map((candidate, index) => ({
-        path: ['classes', name, 'candidates', index],
-        pool: candidate?.match(/^([^/]+)\//)?.[1],
-      })),
-    ),
-  ];
-  const names = Object.keys(pools);
-  const text = `there is no such pool; the pools are ${names.join(', ') || '(none)'}`;
-  return named.filter(({ pool }) => pool !== undefined && !names.includes(pool)).map(({ path }) => ({ path, text }));
-}
-
-function duplicateAccounts({ accounts }: Parts): readonly Problem[] {
-  const firstIndexOf = new Map<string, number>();
-  return accounts.flatMap(({ pool, name }, index) => {
-    if (pool === undefined || name === undefined) return [];
-    const first = firstIndexOf.get(`${pool}/${name}`);
-    if (first === undefined) firstIndexOf.set(`${pool}/${name}`, index);
-    const text = `accounts[${first}] has the same name in the same pool`;
-    return first === undefined ? [] : [{ path: ['accounts', index, 'name'], text }];
-  });
-}
-
-function traitsProblems({ pools }: Parts): readonly Problem[] {
-  return Object.entries(pools).flatMap(([pool, { format, models }]) =>
-    Object.entries(models).flatMap(([pattern, traits]) =>
-      problemsOfTraits(traits, format).map(({ path, text }) => ({
-        path: ['pools', pool, 'models', pattern, ...path],
-        text,
-      })),
-    ),
-  );
-}
-
-type Traits = Readonly<Record<string, unknown>>;
-
-function problemsOfTraits(traits: Traits, format: string): readonly Problem[] {
-  if (format === 'responses') {
-    return named(traits, messagesTraits, 'only models of a pool of format messages have this trait');
+function checkTraits(traits: Readonly<Record<string, unknown>>, format: string, report: Report): void {
+  const refuse = (names: readonly string[], text: string) => {
+    for (const name of names) if (name in traits) report([name], text);
+  };
+  if (format === 'responses') refuse(messagesTraits, 'only models of a pool of format messages have this trait');
+  if (format !== 'messages') return;
+  const efforts: readonly unknown[] = Array.isArray(traits.efforts) ? traits.efforts : [];
+  for (const [index, effort] of efforts.entries()) {
+    if (effort !== 'none' && effort !== 'minimal') continue;
+    report(['efforts', index], 'must be one of low, medium, high, xhigh, max in a pool of format messages');
   }
-  if (format !== 'messages') return [];
-  const isAdaptive = traits.thinking !== 'none' && traits.thinking !== 'budget';
-  const adaptiveOnly = isAdaptive ? [] : ['thinking_by_default', 'thinking_least'];
-  return [...effortsOfOtherFormat(traits), ...named(traits, adaptiveOnly, 'goes with thinking: adaptive only')];
+  if (traits.thinking !== 'none' && traits.thinking !== 'budget') return;
+  refuse(['thinking_by_default', 'thinking_least'], 'goes with thinking: adaptive only');
 }
 
 const messagesTraits = [
   ...['thinking', 'thinking_by_default', 'thinking_least'],
   ...['forced_tool_choice', 'structured_output', 'max_output_tokens'],
 ];
-
-function named(traits: Traits, names: readonly string[], text: string): readonly Problem[] {
-  return names.filter((name) => name in traits).map((name) => ({ path: [name], text }));
-}
-
-const responsesEfforts: readonly unknown[] = ['none', 'minimal'];
-
-function effortsOfOtherFormat({ efforts }: Traits): readonly Problem[] {
-  if (!Array.isArray(efforts)) return [];
-  const text = 'must be one of low, medium, high, xhigh, max in a pool of format messages';
-  return efforts.flatMap((effort, index) =>
-    responsesEfforts.includes(effort) ? [{ path: ['efforts', index], text }] : [],
-  );
-}

@@ -1,8 +1,14 @@
 import { z } from 'zod';
-import { settingsSchema } from './settings-schema.ts';
+import { Secret } from './secret.ts';
+import { settingsSchema, toSettings } from './settings-schema.ts';
+
+/*
+ * The shape of `gateway.yaml`, and with it what services know of it: each part becomes camelCase, with its defaults filled in and
+ * its secrets wrapped. What one part says of another (an account's pool) is checked elsewhere.
+ */
 
 /** A text that travels in a header or a form. */
-export const secretText = z
+const secretText = z
   .string()
   .min(1, 'must not be empty')
   .regex(/^[\x21-\x7e]*$/, 'must be visible ASCII without spaces');
@@ -14,8 +20,11 @@ const tokenUrl = z
     'must be a URL that starts with https://, without a user name; http:// only at an address of this machine',
   );
 
-/** How access tokens are got for a refresh token. */
-export const oauthCredentialSchema = z.strictObject({
+/**
+ * A refresh token, for which the provider's token endpoint gives access tokens that live for a while.
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-6
+ */
+const oauthCredential = z.strictObject({
   token_url: tokenUrl.describe("The provider's token endpoint, such as https://auth.example.com/oauth/token"),
   client_id: secretText,
   client_secret: secretText.optional().describe('By reference. Absent: the client has none.'),
@@ -36,8 +45,8 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
-/** What models of a pool take, where it is not what the gateway takes for granted. A trait left out is not said. */
-export const modelTraitsSchema = z.strictObject({
+/** What models of a pool take, where it is not what the adapter's own tables say. A trait left out is not said. */
+const modelTraits = z.strictObject({
   efforts: z
     .array(z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']))
     .refine((efforts) => new Set(efforts).size === efforts.length, 'must not name an effort twice')
@@ -66,9 +75,6 @@ export const modelTraitsSchema = z.strictObject({
   max_output_tokens: z.int().min(1).max(10_000_000).optional().describe('Format messages: most tokens of one answer.'),
 });
 
-/** The traits of a model as the file has them. */
-export type ModelTraitsInput = z.output<typeof modelTraitsSchema>;
-
 const name = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9._-]*$/, 'must begin with a letter and hold only letters, digits, ".", "_" and "-"');
@@ -95,7 +101,7 @@ const pool = z.strictObject({
     .optional()
     .describe('Model ids, with * for any text, that belong to this pool while its model list is not known.'),
   models: z
-    .record(modelId, modelTraitsSchema)
+    .record(modelId, modelTraits)
     .default({})
     .describe('What models take, by their ids, with * for any text. Of several that fit, the first one counts.'),
 });
@@ -110,7 +116,7 @@ const account = z.strictObject({
     .union([
       z.strictObject({ bearer: secretText }),
       z.strictObject({ api_key: secretText }),
-      z.strictObject({ oauth: oauthCredentialSchema }),
+      z.strictObject({ oauth: oauthCredential }),
     ])
     .describe(
       `Secrets only by reference: { bearer: "\${OPENAI_API_KEY}" }, { api_key: "\${ANTHROPIC_API_KEY}" } or { oauth: { token_url, client_id, refresh_token: "\${REFRESH_TOKEN}" } }.`,
@@ -137,21 +143,91 @@ const modelClass = z.strictObject({
     .describe('Provider models as pool/model, in order of preference.'),
 });
 
-/** The shape of `gateway.yaml`. What one part says of another (an account's pool) is checked elsewhere. */
-export const gatewayFileSchema = z.strictObject({
-  pools: z.record(name, pool).refine((pools) => Object.keys(pools).length > 0, 'must hold at least one pool'),
-  accounts: z.array(account).default([]),
-  classes: z.record(name, modelClass).default({}),
-  settings: settingsSchema.prefault({}),
-});
+/** The shape of the file. */
+export const gatewayFileSchema = z
+  .strictObject({
+    pools: z.record(name, pool).refine((pools) => Object.keys(pools).length > 0, 'must hold at least one pool'),
+    accounts: z.array(account).default([]),
+    classes: z.record(name, modelClass).default({}),
+    settings: settingsSchema.prefault({}),
+  })
+  .transform(({ pools, accounts, classes, settings }) => ({
+    // In the order of the file, which is the order of the public listing.
+    pools: Object.entries(pools).map(([name, pool]) => ({ name, ...toPool(pool) })),
+    accounts: accounts.map(toAccount),
+    // In the order of the file. Clients send the id as `model`: "gateway/sterk".
+    classes: Object.entries(classes).map(([name, modelClass]) => ({ id: `gateway/${name}`, ...toClass(modelClass) })),
+    settings: toSettings(settings),
+  }));
 
 /** The file as a person writes it, defaults left out. */
 export type GatewayFileInput = z.input<typeof gatewayFileSchema>;
 
-/** The file with its defaults. */
-export type GatewayFile = z.output<typeof gatewayFileSchema>;
-
 /** The JSON Schema of `gateway.yaml`, for editors. */
 export function gatewayJsonSchema(): Readonly<Record<string, unknown>> {
   return { title: 'gateway.yaml', ...z.toJSONSchema(gatewayFileSchema, { io: 'input' }) };
+}
+
+function toPool({ format, owned_by, base_url, model_patterns, models }: z.output<typeof pool>) {
+  return {
+    format,
+    ownedBy: owned_by,
+    baseUrl: base_url.replace(/\/+$/, ''),
+    modelPatterns: model_patterns ?? defaultModelPatterns[format],
+    modelTraits: Object.entries(models).map(([pattern, traits]) => ({ pattern, traits: toModelTraits(traits) })),
+  };
+}
+
+const defaultModelPatterns = {
+  responses: ['gpt-*', 'o1*', 'o3*', 'o4*', 'codex-*'],
+  messages: ['claude-*'],
+};
+
+function toModelTraits(traits: z.output<typeof modelTraits>) {
+  return {
+    efforts: traits.efforts,
+    thinking: traits.thinking,
+    thinkingByDefault: traits.thinking_by_default,
+    leastThinking: traits.thinking_least,
+    forcedToolChoice: traits.forced_tool_choice,
+    structuredOutput: traits.structured_output,
+    maxOutputTokens: traits.max_output_tokens,
+  };
+}
+
+function toAccount(given: z.output<typeof account>) {
+  return {
+    pool: given.pool,
+    name: given.name,
+    credential: toCredential(given.credential),
+    maxConcurrency: given.max_concurrency,
+    models: given.models,
+    state: given.drain && given.state === 'active' ? ('draining' as const) : given.state,
+  };
+}
+
+function toCredential(credential: z.output<typeof account>['credential']) {
+  if ('bearer' in credential) return { kind: 'bearer' as const, secret: new Secret(credential.bearer) };
+  if ('api_key' in credential) return { kind: 'api_key' as const, secret: new Secret(credential.api_key) };
+  const { token_url, client_id, client_secret, refresh_token, scopes } = credential.oauth;
+  return {
+    kind: 'oauth' as const,
+    tokenUrl: token_url,
+    clientId: client_id,
+    clientSecret: client_secret === undefined ? undefined : new Secret(client_secret),
+    refreshToken: new Secret(refresh_token),
+    scopes,
+  };
+}
+
+function toClass({ name, effort, candidates }: z.output<typeof modelClass>) {
+  return {
+    name,
+    effort,
+    candidates: candidates.map((candidate) => {
+      // Only the first slash separates: a provider's model id may hold slashes of its own.
+      const slash = candidate.indexOf('/');
+      return { pool: candidate.slice(0, slash), model: candidate.slice(slash + 1) };
+    }),
+  };
 }

@@ -9,6 +9,7 @@ export {
   EnvReader,
   readDrainTimeoutSeconds,
   readMaxStreamSeconds,
+  readSettings,
 } from './env-reader.ts';
 export type {
   AccountConfig,
@@ -23,6 +24,7 @@ export type {
   OAuthCredential,
   PoolConfig,
   PoolFormat,
+  PoolSettings,
   ThinkingMode,
 } from './gateway-config.ts';
 export { loadGatewayFile } from './gateway-file.ts';
@@ -30,4 +32,3 @@ export { gatewayJsonSchema, isTokenUrl } from './gateway-schema.ts';
 export { answeringInTime, makePrivateDatabase, makePrivateFile, narrowMode, openFolder } from './open-folder.ts';
 export { type Proxies, readProxies } from './proxies.ts';
 export { Secret } from './secret.ts';
-export type { PoolSettings } from './settings-schema.ts';

@@ -1,7 +1,6 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rmdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from './env-reader.ts';
 
 /** How long a folder may take to answer: one on a network may be out of reach. */
@@ -13,8 +12,8 @@ const defaultTimeoutMs = 5_000;
  *
  * @throws ConfigError that names the setting and the folder, and says what to do.
  */
-export async function openFolder(setting: string, path: string, timeoutMs = defaultTimeoutMs): Promise<void> {
-  await answeringInTime(setting, path, tryToWrite(setting, path), timeoutMs);
+export async function openFolder(setting: string, path: string): Promise<void> {
+  await answeringInTime(setting, path, tryToWrite(setting, path));
 }
 
 /** What the disk answers about something in such a folder. @throws ConfigError when it does not in time. */
@@ -24,18 +23,10 @@ export async function answeringInTime<T>(
   answer: Promise<T>,
   timeoutMs = defaultTimeoutMs,
 ): Promise<T> {
-  const stop = new AbortController();
-  const late = sleep(timeoutMs, undefined, { signal: stop.signal }).then(() => {
-    throw new ConfigError([
-      `${setting}: ${resolve(path)} does not answer within ${timeoutMs / 1_000} s. Is it a pipe, or on a disk or mount that is out of reach?`,
-    ]);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    stop.abort();
-    late.catch(() => undefined);
-  }
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const problem = `${setting}: ${resolve(path)} does not answer within ${timeoutMs / 1_000} s. Is it a pipe, or on a disk or mount that is out of reach?`;
+  const timer = setTimeout(() => reject(new ConfigError([problem])), timeoutMs);
+  return await Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
 async function tryToWrite(setting: string, path: string): Promise<void> {
@@ -43,27 +34,19 @@ async function tryToWrite(setting: string, path: string): Promise<void> {
     await mkdir(path, { recursive: true, mode: 0o700 });
     await rmdir(await mkdtemp(join(path, '.try-')));
   } catch (thrown) {
-    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
-    if (passing.includes(code)) return;
+    const code = String(codeOf(thrown) ?? '');
+    if (code === 'ENOSPC' || code === 'EDQUOT') return;
     throw new ConfigError([
-      `${setting}: ${problems[code] ?? 'it can not be used'} (${code}): ${resolve(path)}. ${remedy}`,
+      `${setting}: ${problemOf(code)} (${code}): ${resolve(path)}. Give the user of this process a folder that it can write in, for example ./data.`,
     ]);
   }
 }
 
-const passing: readonly string[] = ['ENOSPC', 'EDQUOT'];
-
-const notAFolder = 'this is not a folder, or lies below something that is none';
-const notWritable = 'nothing can be written in this folder';
-const problems: Readonly<Record<string, string>> = {
-  EEXIST: notAFolder,
-  ENOTDIR: notAFolder,
-  EACCES: notWritable,
-  EPERM: notWritable,
-  EROFS: notWritable,
-};
-
-const remedy = 'Give the user of this process a folder that it can write in, for example ./data.';
+function problemOf(code: string): string {
+  if (['EEXIST', 'ENOTDIR'].includes(code)) return 'this is not a folder, or lies below something that is none';
+  if (['EACCES', 'EPERM', 'EROFS'].includes(code)) return 'nothing can be written in this folder';
+  return 'it can not be used';
+}
 
 /**
  * Makes a file that only this process's user can read, or takes the rights of others from one that is there. A file that is

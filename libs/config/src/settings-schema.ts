@@ -73,61 +73,35 @@ export const settingsSchema = z
   })
   .superRefine(
     (settings, context) => {
-      for (const [first, longest] of pauses) {
+      const values: Readonly<Record<string, number>> = settings;
+      for (const [first, value] of Object.entries(values)) {
+        const longest = first.replace(/_seconds$/, '_max_seconds');
+        const longestValue = values[longest];
         // Of a value that is no number nothing can be said here; it is reported by itself.
-        if (!(settings[longest] < settings[first])) continue;
-        const message = `must be at least ${first}, which is ${settings[first]}`;
-        context.addIssue({ code: 'custom', path: [longest], message });
+        if (longestValue === undefined || !(longestValue < value)) continue;
+        context.addIssue({ code: 'custom', path: [longest], message: `must be at least ${first}, which is ${value}` });
       }
     },
     // Also with other problems in the settings, to be reported together with them.
     { when: ({ value }) => typeof value === 'object' && value !== null },
   );
 
-/** The durations and shares that health and selection go by: those of the schema, in milliseconds. */
-export type PoolSettings = Readonly<ReturnType<typeof toSettings>>;
+/** The durations and shares that health and selection go by: `error_cooldown_seconds` is `errorCooldownMs`, `error_threshold` is `errorThreshold`. */
+export type PoolSettings = { readonly [S in keyof z.output<typeof settingsSchema> as SettingName<S>]: number };
 
-export function toSettings(settings: z.output<typeof settingsSchema>) {
-  return {
-    rateLimitCooldownMs: settings.rate_limit_cooldown_seconds * 1_000,
-    rateLimitCooldownMaxMs: settings.rate_limit_cooldown_max_seconds * 1_000,
-    givenCooldownMaxMs: settings.given_cooldown_max_seconds * 1_000,
-    unauthorizedCooldownMs: settings.unauthorized_cooldown_seconds * 1_000,
-    unauthorizedCooldownMaxMs: settings.unauthorized_cooldown_max_seconds * 1_000,
-    errorCooldownMs: settings.error_cooldown_seconds * 1_000,
-    errorCooldownMaxMs: settings.error_cooldown_max_seconds * 1_000,
-    errorThreshold: settings.error_threshold,
-    cooldownJitter: settings.cooldown_jitter,
-    probeTimeoutMs: settings.probe_timeout_seconds * 1_000,
-    earlyProbeIntervalMs: settings.early_probe_interval_seconds * 1_000,
-    lastResortProbeIntervalMs: settings.last_resort_probe_interval_seconds * 1_000,
-    limitProbeQuietMs: settings.limit_probe_quiet_seconds * 1_000,
-    poolPauseMs: settings.pool_pause_seconds * 1_000,
-    poolPauseMaxMs: settings.pool_pause_max_seconds * 1_000,
-    poolTroubleWindowMs: settings.pool_trouble_window_seconds * 1_000,
-    poolTroubleAccounts: settings.pool_trouble_accounts,
-    overloadConfirmMs: settings.overload_confirm_seconds * 1_000,
-    networkConfirmMs: settings.network_confirm_seconds * 1_000,
-    poolProbeQuietMs: settings.pool_probe_quiet_seconds * 1_000,
-    quotaReserve: settings.quota_reserve_share,
-    callerReserve: settings.caller_reserve_share,
-    callerMemoryMs: settings.caller_memory_seconds * 1_000,
-    maxErrorAttempts: settings.max_error_attempts,
-    retryBudgetShare: settings.retry_budget_share,
-    retryBudgetFloorPerSecond: settings.retry_budget_floor_per_second,
-    affinityTtlMs: settings.affinity_ttl_seconds * 1_000,
-    leaseTtlMs: settings.lease_ttl_seconds * 1_000,
-    modelListRefreshMs: settings.model_list_refresh_seconds * 1_000,
-  };
+type SettingName<S extends string> = S extends `${infer Name}_seconds` ? `${CamelCase<Name>}Ms` : CamelCase<S>;
+type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : S;
+
+export function toSettings(settings: z.output<typeof settingsSchema>): PoolSettings {
+  const renamed = Object.entries(settings).map(([name, value]) => {
+    const inSeconds = name.endsWith('_seconds');
+    const words = inSeconds ? name.replace(/_seconds$/, '_ms') : name;
+    return [words.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase()), inSeconds ? value * 1_000 : value];
+  });
+  return Object.fromEntries(renamed);
 }
-
-/** Pauses that grow: the first and the longest. */
-const pauses = [
-  ['rate_limit_cooldown_seconds', 'rate_limit_cooldown_max_seconds'],
-  ['unauthorized_cooldown_seconds', 'unauthorized_cooldown_max_seconds'],
-  ['error_cooldown_seconds', 'error_cooldown_max_seconds'],
-  ['pool_pause_seconds', 'pool_pause_max_seconds'],
-] as const;
 
 function seconds(fallback: number, text: string) {
   return z.number().positive().max(31_536_000).default(fallback).describe(text);

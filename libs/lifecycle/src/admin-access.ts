@@ -2,19 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import type { EnvReader } from '@gateway/config';
 
-/** Why a request to the admin port is not taken, and what a person can do about it. */
-export interface AdminRefusal {
-  readonly reason: 'host' | 'origin' | 'cross_site';
-  readonly text: string;
-}
-
 /** Reads ADMIN_ALLOWED_HOSTS: host names with commas between them, where `.example` stands for all names below it. */
 export function readAllowedHosts(reader: EnvReader): readonly string[] {
-  const names = reader
-    .string('ADMIN_ALLOWED_HOSTS', '')
-    .split(',')
-    .map((name) => normalName(name.trim()))
-    .filter((name) => name !== '');
+  const texts = reader.string('ADMIN_ALLOWED_HOSTS', '').split(',');
+  const names = texts.map((name) => normalName(name.trim())).filter((name) => name !== '');
   const wrong = names.filter((name) => !/^\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name));
   if (wrong.length > 0) {
     reader.problem(
@@ -22,32 +13,6 @@ export function readAllowedHosts(reader: EnvReader): readonly string[] {
     );
   }
   return names;
-}
-
-/**
- * Keeps web pages from calling the admin port through the browser of somebody who can reach it.
- *
- * A page of a foreign site may have its own host name resolved to this machine (DNS rebinding): it is then of the same origin as
- * this port, and only the Host header shows it. That trick needs a name, so an IP address in Host is always fine. A page
- * that calls this port under its proper name is shown by Origin, or by Sec-Fetch-Site where a browser sends no Origin.
- * What is no browser sends neither.
- *
- * @returns undefined when the request may be taken.
- */
-export function adminRefusal(
-  { host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders,
-  names: AdminNames,
-): AdminRefusal | undefined {
-  const name = nameIn(host);
-  if (name === undefined) return { reason: 'host', text: 'The Host header is not a host name or an address.\n' };
-  const isOwn = isIP(name) !== 0 || name === 'localhost' || name === normalName(names.host);
-  if (!isOwn && !isListed(name, names)) {
-    return { reason: 'host', text: `The admin port is not served under this name. ${howToAllow(name)}` };
-  }
-  if (origin !== undefined) return originRefusal(origin, host, names);
-  // A direct visit ("none") is a person's own doing.
-  if (site !== 'cross-site' && site !== 'same-site') return undefined;
-  return { reason: 'cross_site', text: 'Pages of other sites may not call the admin port.\n' };
 }
 
 /** The names under which the admin port may be called. */
@@ -58,21 +23,43 @@ export interface AdminNames {
   readonly allowedHosts: readonly string[];
 }
 
-function originRefusal(origin: string, host: string | undefined, names: AdminNames): AdminRefusal | undefined {
+/**
+ * Keeps web pages from calling the admin port through the browser of somebody who can reach it.
+ *
+ * A page of a foreign site may have its own host name resolved to this machine (DNS rebinding): it is then of the same origin as
+ * this port, and only the Host header shows it. That trick needs a name, so an IP address in Host is always fine. A page
+ * that calls this port under its proper name is shown by Origin, or by Sec-Fetch-Site where a browser sends no Origin.
+ * What is no browser sends neither.
+ *
+ * @returns why the request is not taken, and what a person can do about it; undefined when it may be taken.
+ */
+export function adminRefusal(
+  { host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders,
+  { host: ownHost, allowedHosts }: AdminNames,
+): { readonly reason: 'host' | 'origin' | 'cross_site'; readonly text: string } | undefined {
+  const isListed = (name: string) =>
+    allowedHosts.some((allowed) => name === allowed || (allowed.startsWith('.') && name.endsWith(allowed)));
+  const name = nameIn(host);
+  if (name === undefined) return { reason: 'host', text: 'The Host header is not a host name or an address.\n' };
+  const isOwn = isIP(name) !== 0 || name === 'localhost' || name === normalName(ownHost);
+  if (!isOwn && !isListed(name)) {
+    return { reason: 'host', text: `The admin port is not served under this name. ${howToAllow(name)}` };
+  }
+  if (origin === undefined) {
+    // A direct visit ("none") is a person's own doing.
+    if (site !== 'cross-site' && site !== 'same-site') return undefined;
+    return { reason: 'cross_site', text: 'Pages of other sites may not call the admin port.\n' };
+  }
   const url = URL.parse(origin);
   if (url === null) return { reason: 'origin', text: 'Pages without an origin may not call the admin port.\n' };
-  const name = normalName(url.hostname);
-  if (url.host === host?.toLowerCase() || isListed(name, names)) return undefined;
-  return { reason: 'origin', text: `Pages of other origins may not call the admin port. ${howToAllow(name)}` };
-}
-
-function isListed(name: string, { allowedHosts }: AdminNames): boolean {
-  return allowedHosts.some((allowed) => name === allowed || (allowed.startsWith('.') && name.endsWith(allowed)));
+  const originName = normalName(url.hostname);
+  if (url.host === host?.toLowerCase() || isListed(originName)) return undefined;
+  return { reason: 'origin', text: `Pages of other origins may not call the admin port. ${howToAllow(originName)}` };
 }
 
 /** The host of a Host header: a name, or an address without brackets. */
-function nameIn(host: string | undefined): string | undefined {
-  const [, address, name] = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::\d+)?$/i.exec(host ?? '') ?? [];
+function nameIn(host = ''): string | undefined {
+  const [, address, name] = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::\d+)?$/i.exec(host) ?? [];
   const found = address ?? name;
   return found === undefined ? undefined : normalName(found);
 }

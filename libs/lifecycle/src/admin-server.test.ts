@@ -7,7 +7,7 @@ import { type Handlers, serviceRoute } from '@gateway/rpc';
 import { connectClient } from '@gateway/rpc/connect-client';
 import { type Logger, Metrics } from '@gateway/telemetry';
 import { afterEach, describe, expect, it } from 'vitest';
-import { AdminServer, type AdminServerOptions } from './admin-server.ts';
+import { type AdminServer, type AdminServerOptions, listenAdmin } from './admin-server.ts';
 
 const path = '/gateway.limiter.v1.LimiterService/Peek';
 const open: AdminServer[] = [];
@@ -38,7 +38,7 @@ async function anAdminServer(options: Partial<AdminServerOptions> & { readonly p
     admitStream: async function* () {},
     heartbeat: () => ({}),
   });
-  const server = await AdminServer.listen({
+  const server = await listenAdmin({
     host: '127.0.0.1',
     port: 0,
     allowedHosts: [],

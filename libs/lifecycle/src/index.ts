@@ -1,8 +1,6 @@
-export type { AdminServerOptions } from './admin-server.ts';
-export { AdminServer } from './admin-server.ts';
+export { listenAdmin } from './admin-server.ts';
 export { endFailedStart, startFailureText } from './failed-process.ts';
-export type { OwnConfig, ProcessConfig } from './process-config.ts';
-export { readOwnConfig, readProcessConfig } from './process-config.ts';
+export { type OwnConfig, readOwnConfig, readProcessConfig } from './process-config.ts';
 export type { Service, ServiceRuntime } from './service.ts';
 export { StopSignal } from './stop-signal.ts';
 export { warnOfUnreachableBackends } from './unreachable-backends.ts';

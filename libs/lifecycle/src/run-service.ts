@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BackendSetting, checkAll, checkPorts, type Environment } from '@gateway/config';
 import { GrpcServer } from '@gateway/rpc/grpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { AdminServer } from './admin-server.ts';
+import { listenAdmin } from './admin-server.ts';
 import { endFailedStart } from './failed-process.ts';
 import { readProcessConfig } from './process-config.ts';
 import type { Service, ServiceRuntime } from './service.ts';
@@ -61,7 +61,7 @@ async function serveUntilStopped(
   const grpc = routes.length === 0 ? undefined : await GrpcServer.listen({ host, port, routes, onFault });
   stack.defer(() => grpc?.stop(0));
   const admin = stack.use(
-    await AdminServer.listen({
+    await listenAdmin({
       host,
       port: config.adminPort,
       allowedHosts: config.adminAllowedHosts,

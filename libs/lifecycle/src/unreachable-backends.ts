@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import {
   type BackendSetting,
@@ -19,24 +20,22 @@ export function warnOfUnreachableBackends(env: Environment, settings: readonly B
   for (const setting of settings) {
     const url = new EnvReader(env).optional(setting);
     if (url === undefined) continue;
-    void Promise.all(backendServers(setting, url).map(tryToConnect)).then((reasons) => {
-      const [reason] = reasons;
-      // One of several servers is enough.
-      if (reason !== undefined && !reasons.includes(undefined)) logger.warn(unreachableText(setting, url, reason));
+    // One of several servers is enough.
+    Promise.any(backendServers(setting, url).map(tryToConnect)).catch(({ errors: [reason] }: AggregateError) => {
+      if (reason !== undefined) logger.warn(unreachableText(setting, url, reason));
     });
   }
 }
 
-/** Why no connection can be made; undefined when one can. */
-function tryToConnect({ host, port }: ServerAddress): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: timeoutMs });
-    const end = (reason: string | undefined) => {
-      socket.destroy();
-      resolve(reason);
-    };
-    socket.once('connect', () => end(undefined));
-    socket.once('timeout', () => end(`no answer within ${timeoutMs / 1_000} s`));
-    socket.once('error', (fault) => end('code' in fault ? String(fault.code) : fault.message));
-  });
+/** @throws the reason, as a text, when no connection can be made. */
+async function tryToConnect({ host, port }: ServerAddress): Promise<void> {
+  const socket = connect({ host, port });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(timeoutMs) });
+  } catch (thrown) {
+    const { name, code, message } = thrown as NodeJS.ErrnoException;
+    throw name === 'AbortError' ? `no answer within ${timeoutMs / 1_000} s` : (code ?? message);
+  } finally {
+    socket.destroy();
+  }
 }

@@ -58,3 +58,13 @@ async function logStatus(connection: NatsConnection, logger: Logger): Promise<vo
     if (type === DebugEvents.StaleConnection) logger.warn('NATS stopped answering');
   }
 }
+
+/** The value, or the signal's reason, whichever comes first. */
+export function orAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    value.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,4 +1,4 @@
-export { connectNats } from './connect-nats.ts';
+export { connectNats, orAborted } from './connect-nats.ts';
 export { LedgerProgress } from './ledger-progress.ts';
 export {
   fromUsageMessage,
@@ -9,7 +9,6 @@ export {
 } from './usage-message.ts';
 export { UsagePublisher, type UsagePublisherOptions } from './usage-publisher.ts';
 export {
-  defaultUsageStreamSettings,
   ensureUsageStream,
   type UsageStreamNames,
   type UsageStreamSettings,

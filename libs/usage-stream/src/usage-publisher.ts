@@ -1,6 +1,6 @@
 import type { Logger } from '@gateway/telemetry';
 import type { NatsConnection } from 'nats';
-import { connectNats } from './connect-nats.ts';
+import { connectNats, orAborted } from './connect-nats.ts';
 import { toUsageMessages, type UsageBatch } from './usage-message.ts';
 import { type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 
@@ -45,14 +45,4 @@ export class UsagePublisher implements AsyncDisposable {
     const connection = await this.#connection.catch(() => undefined);
     await connection?.close();
   }
-}
-
-/** The value, or the signal's reason, whichever comes first. */
-function orAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    value.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

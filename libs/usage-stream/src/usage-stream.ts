@@ -32,18 +32,11 @@ export interface UsageStreamSettings {
   readonly duplicateWindowMs: number;
 }
 
-export const defaultUsageStreamSettings: UsageStreamSettings = {
-  replicas: 1,
-  maxAgeMs: 7 * 24 * 3_600_000,
-  maxBytes: 1024 * 1024 * 1024,
-  duplicateWindowMs: 600_000,
-};
-
 /** Makes the stream, or brings its settings up to date. Any number of processes may do so at once. */
 export async function ensureUsageStream(
   manager: JetStreamManager,
-  settings: UsageStreamSettings = defaultUsageStreamSettings,
-  names: UsageStreamNames = usageStreamNames,
+  settings: UsageStreamSettings,
+  names: UsageStreamNames,
 ): Promise<void> {
   const config: Partial<StreamConfig> & { name: string } = {
     name: names.stream,

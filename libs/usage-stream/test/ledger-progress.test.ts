@@ -6,6 +6,7 @@ import { testBackends } from '@gateway/testkit';
 import { AckPolicy } from 'nats';
 import { describe, expect, it } from 'vitest';
 import { connectNats, ensureUsageStream, LedgerProgress, UsagePublisher } from '../src/index.ts';
+import { smallStream } from './small-stream.ts';
 
 const logger = createLogger('test', 'silent');
 const batch = (requestId: string) => ({ events: [create(UsageRecordedSchema, { requestId })], logs: [] });
@@ -42,7 +43,7 @@ async function openWorld() {
   const connection = await connectNats([natsUrl], logger);
   stack.defer(() => connection.close());
   const manager = await connection.jetstreamManager();
-  await ensureUsageStream(manager, undefined, names);
+  await ensureUsageStream(manager, smallStream, names);
   stack.defer(async () => void (await manager.streams.delete(names.stream)));
   await manager.consumers.add(names.stream, { durable_name: names.consumer, ack_policy: AckPolicy.Explicit });
   const consumer = await connection.jetstream().consumers.get(names.stream, names.consumer);

@@ -5,13 +5,8 @@ import { createLogger } from '@gateway/telemetry';
 import { freePort, startNats, testBackends } from '@gateway/testkit';
 import type { NatsConnection } from 'nats';
 import { describe, expect, it } from 'vitest';
-import {
-  connectNats,
-  defaultUsageStreamSettings,
-  ensureUsageStream,
-  UsagePublisher,
-  type UsageStreamNames,
-} from '../src/index.ts';
+import { connectNats, ensureUsageStream, UsagePublisher, type UsageStreamNames } from '../src/index.ts';
+import { smallStream } from './small-stream.ts';
 
 const logger = createLogger('test', 'silent');
 const events = (...ids: string[]) => ({
@@ -22,7 +17,7 @@ const events = (...ids: string[]) => ({
 describe('the usage stream', () => {
   it('is made once and updated, by any number of processes at once', async () => {
     await using stream = await openStream();
-    const smaller = { ...defaultUsageStreamSettings, maxBytes: 1_000_000 };
+    const smaller = { ...smallStream, maxBytes: 1_000_000 };
     await Promise.all([1, 2, 3].map(() => ensureUsageStream(stream.manager, smaller, stream.names)));
     const { config } = await stream.manager.streams.info(stream.names.stream);
     expect(config).toMatchObject({ storage: 'file', retention: 'limits', discard: 'new', max_bytes: 1_000_000 });
@@ -93,15 +88,11 @@ function uniqueNames(): UsageStreamNames {
   return { stream: `USAGE-${id}`, subject: `usage.${id}`, consumer: 'usage-ingest' };
 }
 
-async function openStream(
-  settings: Partial<typeof defaultUsageStreamSettings> = {},
-  at?: string,
-  names = uniqueNames(),
-) {
+async function openStream(settings: Partial<typeof smallStream> = {}, at?: string, names = uniqueNames()) {
   const url = at ?? (await testBackends()).natsUrl;
   const connection: NatsConnection = await connectNats([url], logger);
   const manager = await connection.jetstreamManager();
-  await ensureUsageStream(manager, { ...defaultUsageStreamSettings, ...settings }, names);
+  await ensureUsageStream(manager, { ...smallStream, ...settings }, names);
   return {
     url,
     names,

@@ -1,9 +1,9 @@
 import { type Environment, simulatedGatewayConfig } from '@gateway/config';
 import { type GatewayDatabase, pendingMigrations } from '@gateway/database';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
+import type { EdgeRouterService } from '@gateway/edge-router/service';
 import { createIdentityService } from '@gateway/identity/service';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import type { ListeningService } from '@gateway/lifecycle/workers';
 import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
 import { createLimiterService } from '@gateway/limiter/service';
 import { openEmbeddedLimitStore } from '@gateway/limiter/store/embedded-limit-store';
@@ -30,7 +30,7 @@ import { migrateGatewayDatabase, openGatewayDatabase, readDatabaseUrl, readIdent
 
 /** All services, wired and started: by direct calls in one process, or with the front in workers. Disposing it stops them in reverse order. */
 export interface ComposedGateway extends AsyncDisposable {
-  readonly edge: ListeningService;
+  readonly edge: EdgeRouterService;
   readonly identity: Client<typeof IdentityService>;
   /** What operators may call. Credentials are not among it. */
   readonly adminRoutes: readonly ServiceRoute[];
@@ -145,7 +145,7 @@ async function openUsageStream({ env, config: { natsUrls: urls }, runtime, stack
 async function createEdge(
   { env, config, runtime }: Wiring,
   routes: readonly ServiceRoute[],
-): Promise<ListeningService> {
+): Promise<EdgeRouterService> {
   if (config.workers === 1) return createFront(env, (service) => directClientOf(routes, service), runtime);
   const { createFrontWorkers } = await import('./workers/front-workers.ts');
   const { host, port } = readEdgeRouterConfig(env);

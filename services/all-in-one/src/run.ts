@@ -1,6 +1,6 @@
 import { checkAll, checkPorts, type Environment, EnvReader } from '@gateway/config';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
-import { AdminServer, endFailedStart, StopSignal, warnOfUnreachableBackends } from '@gateway/lifecycle';
+import { endFailedStart, listenAdmin, StopSignal, warnOfUnreachableBackends } from '@gateway/lifecycle';
 import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
 import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { readGatewayConfig } from '@gateway/pool-broker/config';
@@ -59,7 +59,7 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   warnOfUnreachableBackends(env, ['REDIS_URL', 'NATS_URL'], runtime.logger);
   const gateway = stack.use(await composeGateway(env, config, runtime));
   const admin = stack.use(
-    await AdminServer.listen({
+    await listenAdmin({
       host: config.host,
       port: config.adminPort,
       allowedHosts: config.adminAllowedHosts,

@@ -1,4 +1,4 @@
-import { type Environment, EnvReader } from '@gateway/config';
+import { type Environment, type EnvReader, readSettings } from '@gateway/config';
 import { type HashKey, parseHashKeys } from './hashing/hash-key.ts';
 
 /** What identity needs wherever it runs. */
@@ -7,39 +7,22 @@ export interface IdentityConfig {
   readonly hashKeys: readonly HashKey[];
 }
 
-/** What it needs besides when it runs as a process of its own. */
-export interface IdentityProcessConfig extends IdentityConfig {
-  /** DATABASE_URL (required): the Postgres with the tokens. */
-  readonly databaseUrl: string;
-  /** MIGRATE_AT_START (false): bring the tables up to date before serving. */
-  readonly migrateAtStart: boolean;
-}
-
 /** Without TOKEN_HASH_KEY there are no keys: the composition that embeds identity brings its own. */
 export function readIdentityConfig(env: Environment): IdentityConfig {
-  const reader = new EnvReader(env);
-  const hashKeys = readHashKeys(reader, reader.optional('TOKEN_HASH_KEY') ?? '');
-  reader.done();
-  return Object.freeze({ hashKeys });
+  return readSettings(env, (reader) => ({ hashKeys: readHashKeys(reader, reader.string('TOKEN_HASH_KEY', '')) }));
 }
 
-export function readIdentityProcessConfig(env: Environment): IdentityProcessConfig {
-  const reader = new EnvReader(env);
-  const keys = reader.required(
-    'TOKEN_HASH_KEY',
-    'Token hashes are made with it; make one with: openssl rand -base64 32.',
-    '<32 random bytes in base64>',
-  );
-  const config: IdentityProcessConfig = {
-    hashKeys: readHashKeys(reader, keys),
-    databaseUrl: reader.requiredUrl('DATABASE_URL', 'Tokens live there.', 'postgres://127.0.0.1:5432/gateway', [
-      'postgres',
-      'postgresql',
-    ]),
+/** What it needs when it runs as a process of its own. */
+export function readIdentityProcessConfig(env: Environment) {
+  const [example, schemes] = ['postgres://127.0.0.1:5432/gateway', ['postgres', 'postgresql']];
+  const howToMake = 'Token hashes are made with it; make one with: openssl rand -base64 32.';
+  return readSettings(env, (reader) => ({
+    hashKeys: readHashKeys(reader, reader.required('TOKEN_HASH_KEY', howToMake, '<32 random bytes in base64>')),
+    // DATABASE_URL (required): the Postgres with the tokens.
+    databaseUrl: reader.requiredUrl('DATABASE_URL', 'Tokens live there.', example, schemes),
+    // MIGRATE_AT_START (false): bring the tables up to date before serving.
     migrateAtStart: reader.boolean('MIGRATE_AT_START', false),
-  };
-  reader.done();
-  return Object.freeze(config);
+  }));
 }
 
 function readHashKeys(reader: EnvReader, text: string): readonly HashKey[] {

@@ -1,7 +1,7 @@
 import type { Clock } from '@gateway/time';
 import type { ChangeFeed } from './changes/change-feed.ts';
 import type { TokenHasher } from './hashing/hash-key.ts';
-import type { IdentityMetrics } from './metrics.ts';
+import type { identityMetrics } from './metrics.ts';
 import type { TokenStore } from './store/token-store.ts';
 
 /** What the RPCs work with. */
@@ -10,5 +10,5 @@ export interface Identity {
   readonly hasher: TokenHasher;
   readonly changes: ChangeFeed;
   readonly clock: Clock;
-  readonly metrics: IdentityMetrics;
+  readonly metrics: ReturnType<typeof identityMetrics>;
 }

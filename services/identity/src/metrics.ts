@@ -1,8 +1,5 @@
 import type { Metrics } from '@gateway/telemetry';
 
-/** What is counted in identity. */
-export type IdentityMetrics = ReturnType<typeof identityMetrics>;
-
 export function identityMetrics(metrics: Metrics) {
   return {
     resolutions: metrics.counter({

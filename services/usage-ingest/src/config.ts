@@ -1,57 +1,34 @@
-import { type Environment, EnvReader } from '@gateway/config';
+import { type Environment, type EnvReader, readSettings } from '@gateway/config';
 import type { UsageStreamSettings } from '@gateway/usage-stream';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
 
 /** What usage-ingest needs wherever it runs. */
-export interface UsageIngestConfig {
-  /** USAGE_BATCH_EVENTS (500): events stored in one transaction at most. */
-  readonly batchEvents: number;
-  /** USAGE_EVENT_RETENTION_DAYS (90): events of today and of so many days before it are kept. 0: all are. */
-  readonly retentionDays: number;
-  /** REQUEST_LOG_RETENTION_DAYS (7): the request log of today and of so many days before it is kept. */
-  readonly logRetentionDays: number;
+export type UsageIngestConfig = ReturnType<typeof readUsageIngestConfig>;
+
+export function readUsageIngestConfig(env: Environment) {
+  return readSettings(env, readLedgerSettings);
 }
 
 /** What it needs besides to read the usage stream. */
-export interface UsageStreamConfig extends UsageIngestConfig {
-  /** USAGE_STREAM_…: see the README. */
-  readonly stream: UsageStreamSettings;
+export function readUsageStreamConfig(env: Environment) {
+  return readSettings(env, (reader) => ({ ...readLedgerSettings(reader), stream: readStreamSettings(reader) }));
 }
 
-/** What it needs besides when it runs as a process of its own. */
-export interface UsageIngestProcessConfig extends UsageStreamConfig {
-  /** DATABASE_URL (required): the Postgres with the ledger. */
-  readonly databaseUrl: string;
-  /** NATS_URL (required): the servers with the stream that edges publish to. */
-  readonly natsUrls: readonly string[];
-}
-
-export function readUsageIngestConfig(env: Environment): UsageIngestConfig {
-  return read(env, readLedger);
-}
-
-export function readUsageStreamConfig(env: Environment): UsageStreamConfig {
-  return read(env, (reader) => ({ ...readLedger(reader), stream: readStreamSettings(reader) }));
-}
-
-export function readUsageIngestProcessConfig(env: Environment): UsageIngestProcessConfig {
+/** What it needs when it runs as a process of its own. */
+export function readUsageIngestProcessConfig(env: Environment) {
   const [example, schemes] = ['postgres://127.0.0.1:5432/gateway', ['postgres', 'postgresql']];
-  return read(env, (reader) => ({
-    ...readLedger(reader),
+  return readSettings(env, (reader) => ({
+    ...readLedgerSettings(reader),
+    // DATABASE_URL (required): the Postgres with the ledger.
     databaseUrl: reader.requiredUrl('DATABASE_URL', 'The ledger lives there.', example, schemes),
+    // NATS_URL (required): the servers with the stream that edges publish to.
     natsUrls: natsUrls.required(reader, 'Usage events come from there.'),
     stream: readStreamSettings(reader),
   }));
 }
 
-function read<T extends object>(env: Environment, readAll: (reader: EnvReader) => T): T {
-  const reader = new EnvReader(env);
-  const config = readAll(reader);
-  reader.done();
-  return Object.freeze(config);
-}
-
-function readLedger(reader: EnvReader): UsageIngestConfig {
+function readLedgerSettings(reader: EnvReader) {
+  // USAGE_EVENT_RETENTION_DAYS (90): events of today and of so many days before it are kept. 0: all are.
   const retentionDays = reader.integer('USAGE_EVENT_RETENTION_DAYS', 90, { max: 36_500 });
   if (retentionDays > 0 && retentionDays < shortestRetentionDays) {
     reader.problem(
@@ -59,8 +36,10 @@ function readLedger(reader: EnvReader): UsageIngestConfig {
     );
   }
   return {
+    // USAGE_BATCH_EVENTS (500): events stored in one transaction at most.
     batchEvents: reader.integer('USAGE_BATCH_EVENTS', 500, { min: 1, max: 2_000 }),
     retentionDays,
+    // REQUEST_LOG_RETENTION_DAYS (7): the request log of today and of so many days before it is kept.
     logRetentionDays: reader.integer('REQUEST_LOG_RETENTION_DAYS', 7, { min: 1, max: 3_650 }),
   };
 }

@@ -2,11 +2,10 @@ import { UsageLedgerService } from '@gateway/proto/usage/v1/usage_operator_servi
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { serviceRoute } from '@gateway/rpc';
 import type { UsageRecorder } from './recording/usage-recorder.ts';
-import type { DeadLetterReplay } from './replay/dead-letter-replay.ts';
 import { reconcileDay } from './rpc/reconcile-day.ts';
 import { record } from './rpc/record.ts';
 import { replayDeadLetters } from './rpc/replay-dead-letters.ts';
-import type { LedgerCheck } from './store/ledger-check.ts';
+import type { UsageLedger } from './store/usage-ledger.ts';
 
 export function usageIngestRoute(recorder: UsageRecorder) {
   return serviceRoute(UsageIngestService, {
@@ -14,9 +13,9 @@ export function usageIngestRoute(recorder: UsageRecorder) {
   });
 }
 
-export function usageLedgerRoute(check: LedgerCheck, replay: DeadLetterReplay) {
+export function usageLedgerRoute(ledger: UsageLedger) {
   return serviceRoute(UsageLedgerService, {
-    reconcileDay: (request) => reconcileDay(check, request),
-    replayDeadLetters: (request) => replayDeadLetters(replay, request),
+    reconcileDay: (request) => reconcileDay(ledger.days, request),
+    replayDeadLetters: (request) => replayDeadLetters(ledger, request),
   });
 }

@@ -1,16 +1,14 @@
 import type { Environment } from '@gateway/config';
-import { createDatabaseProbe, eventDaysOf, type GatewayDatabase } from '@gateway/database';
+import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { readUsageIngestProcessConfig, type UsageIngestConfig } from './config.ts';
 import type { NatsUsageConsumer } from './consumer/nats-usage-consumer.ts';
 import { createIngestMetrics } from './metrics.ts';
 import { UsageRecorder } from './recording/usage-recorder.ts';
-import { DeadLetterReplay } from './replay/dead-letter-replay.ts';
-import { EventRetention } from './retention/event-retention.ts';
+import { tendDays } from './retention/tend-days.ts';
 import { usageIngestRoute, usageLedgerRoute } from './routes.ts';
-import { LedgerCheck } from './store/ledger-check.ts';
-import { RequestLogStore, UsageLedger } from './store/usage-ledger.ts';
+import { UsageLedger } from './store/usage-ledger.ts';
 
 export interface UsageIngestPeers {
   /** Stays the caller's: the service does not close it. */
@@ -26,25 +24,23 @@ export function createUsageIngestService(
   runtime: ServiceRuntime,
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Service {
-  const means = { clock, logger: runtime.logger, metrics: createIngestMetrics(runtime.metrics) };
-  const events = { database, days: eventDaysOf(database) };
-  const logs = { database, days: eventDaysOf(database, 'request_log') };
-  const ledger = new UsageLedger(events);
-  const recorder = new UsageRecorder({ ...means, ledger, requestLog: new RequestLogStore(logs), batchEvents });
-  const retentions = [
-    new EventRetention({ ...means, days: events.days, retentionDays }),
-    new EventRetention({ ...means, days: logs.days, retentionDays: logRetentionDays }),
-  ];
-  const operators = usageLedgerRoute(new LedgerCheck(events.days), new DeadLetterReplay(events));
-  const databaseProblem = createDatabaseProbe(database);
   const stopping = new AbortController();
+  const { signal } = stopping;
+  const parts = { clock, signal, logger: runtime.logger, metrics: createIngestMetrics(runtime.metrics) };
+  const ledger = new UsageLedger(database);
+  const recorder = new UsageRecorder({ ...parts, ledger, batchEvents });
+  const operators = usageLedgerRoute(ledger);
+  const databaseProblem = createDatabaseProbe(database);
   let tending: Promise<unknown> = Promise.resolve();
   return {
     routes: [usageIngestRoute(recorder), operators],
     // Usage is what requests make it, and no person's to write.
     adminRoutes: [operators],
     async start() {
-      tending = Promise.all(retentions.map((retention) => retention.run(stopping.signal)));
+      tending = Promise.all([
+        tendDays({ ...parts, days: ledger.days, retentionDays }),
+        tendDays({ ...parts, days: ledger.logDays, retentionDays: logRetentionDays }),
+      ]);
       consumer?.start(recorder);
     },
     notReady: async () => (await databaseProblem()) ?? consumer?.problem(),
@@ -63,12 +59,8 @@ export async function createUsageIngestFromEnvironment(env: Environment, runtime
   const { openPostgres } = await import('@gateway/database/postgres');
   const { NatsUsageConsumer: Consumer } = await import('./consumer/nats-usage-consumer.ts');
   const database = openPostgres(config.databaseUrl, { applicationName: 'usage-ingest' });
-  const consumer = new Consumer({
-    ...config,
-    urls: config.natsUrls,
-    logger: runtime.logger,
-    metrics: createIngestMetrics(runtime.metrics),
-  });
+  const metrics = createIngestMetrics(runtime.metrics);
+  const consumer = new Consumer({ ...config, urls: config.natsUrls, logger: runtime.logger, metrics });
   const service = createUsageIngestService(config, { database, consumer }, runtime);
   return {
     ...service,

@@ -1,25 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eventDaysOf, type GatewayDatabase, migrate } from '@gateway/database';
+import { type GatewayDatabase, migrate } from '@gateway/database';
 import { openPostgres } from '@gateway/database/postgres';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { createTestDatabase, freePort, startNats, startNatsCluster, testBackends } from '@gateway/testkit';
 import { systemClock } from '@gateway/time';
-import {
-  connectNats,
-  defaultUsageStreamSettings,
-  ensureUsageStream,
-  toUsageMessages,
-  UsagePublisher,
-} from '@gateway/usage-stream';
+import { connectNats, ensureUsageStream, toUsageMessages, UsagePublisher } from '@gateway/usage-stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readUsageStreamConfig } from '../src/config.ts';
 import { NatsUsageConsumer, type UsageSink } from '../src/consumer/nats-usage-consumer.ts';
 import { tendOnce } from '../src/consumer/stream-keeper.ts';
 import { createIngestMetrics } from '../src/metrics.ts';
 import { UsageRecorder } from '../src/recording/usage-recorder.ts';
-import { RequestLogStore, UsageLedger } from '../src/store/usage-ledger.ts';
+import { UsageLedger } from '../src/store/usage-ledger.ts';
 import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 
 const logger = createLogger('test', 'silent');
@@ -229,7 +224,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
   const urls = ownUrls ?? [(await testBackends()).natsUrl];
   const id = randomUUID();
   const names = { stream: `USAGE-${id}`, subject: `usage.${id}`, consumer: 'usage-ingest' };
-  const stream = { ...defaultUsageStreamSettings, replicas };
+  const stream = { ...readUsageStreamConfig({}).stream, replicas };
   const database = await openMigrated(stack);
   const sink = sinkOf(database);
   const publisher = stack.use(new UsagePublisher(urls, logger, { names }));
@@ -308,8 +303,7 @@ async function openMigrated(stack: AsyncDisposableStack): Promise<GatewayDatabas
 
 function sinkOf(database: GatewayDatabase): UsageSink {
   const recorder = new UsageRecorder({
-    ledger: new UsageLedger({ database, days: eventDaysOf(database) }),
-    requestLog: new RequestLogStore({ database, days: eventDaysOf(database, 'request_log') }),
+    ledger: new UsageLedger(database),
     clock: systemClock,
     metrics,
     logger,

@@ -8,7 +8,7 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createUsageIngestService } from '../src/service.ts';
-import { LedgerCheck } from '../src/store/ledger-check.ts';
+import { checkDay } from '../src/store/check-day.ts';
 import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 
 const localDay = '2026-11-20';
@@ -31,7 +31,7 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
     await record(...events.map((fields) => usageEvent(fields)));
     expect(await ledger.reconcileDay({ localDay })).toMatchObject({ eventsKept: true, differenceCount: 0 });
     // In many slices as in one.
-    const sliced = await new LedgerCheck(eventDaysOf(opened.database), 7).day(localDay, { repair: false });
+    const sliced = await checkDay(eventDaysOf(opened.database), localDay, { repair: false, atATime: 7 });
     expect(sliced).toEqual([]);
   });
 

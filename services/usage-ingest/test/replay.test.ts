@@ -136,8 +136,8 @@ function clientsOf(database: GatewayDatabase) {
 }
 
 async function bury(database: GatewayDatabase, ...payloads: readonly Uint8Array[]): Promise<void> {
-  const ledger = new UsageLedger({ database, days: eventDaysOf(database) });
-  await ledger.addDeadLetters(payloads.map((payload) => toDeadLetter(payload, 'an earlier release', 1_000)));
+  const ledger = new UsageLedger(database);
+  for (const payload of payloads) await ledger.addDeadLetter(toDeadLetter(payload, 'an earlier release', 1_000));
 }
 
 function bytesOf(event: UsageRecorded): Uint8Array {

@@ -7,7 +7,7 @@ import { ManualClock } from '@gateway/time';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createIngestMetrics } from '../src/metrics.ts';
-import { EventRetention } from '../src/retention/event-retention.ts';
+import { tendDaysOnce } from '../src/retention/tend-days.ts';
 import { createUsageIngestService } from '../src/service.ts';
 import { usageEvent } from './usage-fixtures.ts';
 
@@ -146,13 +146,12 @@ async function openWorld(opened: AsyncDisposable & { readonly database: GatewayD
   );
   const metrics = createIngestMetrics(runtime.metrics);
   const days = eventDaysOf(database);
-  const retention = new EventRetention({ days, clock, metrics, logger: runtime.logger, retentionDays });
   const client = directClientOf(service.routes, UsageIngestService);
   return {
     database,
     clock,
     record: async (...list: ReturnType<typeof usageEvent>[]) => (await client.record({ events: list })).recorded,
-    tend: () => retention.tendOnce(signal),
+    tend: () => tendDaysOnce({ days, clock, metrics, logger: runtime.logger, retentionDays, signal }),
     async metric(name: string, result?: string) {
       const { values = [] } = (await runtime.metrics.registry.getSingleMetric(name)?.get()) ?? {};
       return values.find(({ labels }) => result === undefined || labels.result === result)?.value;

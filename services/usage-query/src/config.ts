@@ -1,4 +1,4 @@
-import { type Environment, EnvReader } from '@gateway/config';
+import { type Environment, type EnvReader, readSettings } from '@gateway/config';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
 
 /** What usage-query needs wherever it runs. */
@@ -7,33 +7,20 @@ export interface UsageQueryConfig {
   readonly waitMs: number;
 }
 
-/** What it needs besides when it runs as a process of its own. */
-export interface UsageQueryProcessConfig extends UsageQueryConfig {
-  /** DATABASE_URL (required): the Postgres with the ledger. */
-  readonly databaseUrl: string;
-  /** NATS_URL (required): the servers with the stream that edges publish to. */
-  readonly natsUrls: readonly string[];
-}
-
 export function readUsageQueryConfig(env: Environment): UsageQueryConfig {
-  const reader = new EnvReader(env);
-  const config = readWait(reader);
-  reader.done();
-  return Object.freeze(config);
+  return readSettings(env, readWait);
 }
 
-export function readUsageQueryProcessConfig(env: Environment): UsageQueryProcessConfig {
-  const reader = new EnvReader(env);
-  const config: UsageQueryProcessConfig = {
+/** What it needs when it runs as a process of its own. */
+export function readUsageQueryProcessConfig(env: Environment) {
+  const [example, schemes] = ['postgres://127.0.0.1:5432/gateway', ['postgres', 'postgresql']];
+  return readSettings(env, (reader) => ({
     ...readWait(reader),
-    databaseUrl: reader.requiredUrl('DATABASE_URL', 'The ledger lives there.', 'postgres://127.0.0.1:5432/gateway', [
-      'postgres',
-      'postgresql',
-    ]),
+    // DATABASE_URL (required): the Postgres with the ledger.
+    databaseUrl: reader.requiredUrl('DATABASE_URL', 'The ledger lives there.', example, schemes),
+    // NATS_URL (required): the servers with the stream that edges publish to.
     natsUrls: natsUrls.required(reader, 'It says which usage is not in the ledger yet.'),
-  };
-  reader.done();
-  return Object.freeze(config);
+  }));
 }
 
 function readWait(reader: EnvReader): UsageQueryConfig {

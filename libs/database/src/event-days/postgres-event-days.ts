@@ -53,7 +53,7 @@ export class PostgresEventDays implements EventDays {
 
   async removeBefore(first: string, signal: AbortSignal): Promise<RemovedDays> {
     const database = this.#database;
-    const removed = await tryWithAdvisoryLock(database, this.#careLock, async () => {
+    const removed = await withAdvisoryLock(database, this.#careLock, 'try', async () => {
       // Making a partition looks at the first day under the same lock: none is made again once this is said.
       await database.transaction().execute(async (transaction) => {
         await lockForTransaction(transaction, this.#layoutLock);
@@ -63,7 +63,8 @@ export class PostgresEventDays implements EventDays {
       const done: DayPartition[] = [];
       for (const partition of old) {
         if (signal.aborted) break;
-        await withAdvisoryLock(database, this.#layoutLock, () => detachDayPartition(database, this.#table, partition));
+        const detach = () => detachDayPartition(database, this.#table, partition);
+        await withAdvisoryLock(database, this.#layoutLock, 'wait', detach);
         await sql`drop table ${sql.table(partition.name)}`.execute(database);
         this.#open.delete(partition.day);
         done.push(partition);
@@ -75,7 +76,7 @@ export class PostgresEventDays implements EventDays {
 
   async withLock<T>({ read, change }: ReadThenChange<T>): Promise<T> {
     const database = this.#database;
-    const work = async (lock: AdvisoryLock) => {
+    const work = async (confirm: () => Promise<unknown>) => {
       const found = await database
         .transaction()
         .setIsolationLevel('repeatable read')
@@ -84,14 +85,14 @@ export class PostgresEventDays implements EventDays {
       await withSerializationRetry(() =>
         database.transaction().execute(async (transaction) => {
           await change(transaction, found);
-          await lock.confirm();
+          await confirm();
         }),
       );
       return { found };
     };
     const giveUpAtMs = performance.now() + this.#patienceMs;
     while (true) {
-      const done = await tryWithAdvisoryLock(database, this.#careLock, work);
+      const done = await withAdvisoryLock(database, this.#careLock, 'try', work);
       if (done !== undefined) return done.found;
       if (performance.now() > giveUpAtMs) throw new EventDaysBusyError('other work on the days of events goes on');
       await sleep(pollMs);
@@ -163,34 +164,26 @@ async function detachDayPartition(database: GatewayDatabase, table: TableByDay, 
   await sql`alter table ${sql.table(table)} detach partition ${sql.table(name)} ${how}`.execute(database);
 }
 
-/** A lock that a transaction has until its end. */
-interface AdvisoryLock {
-  /** @throws when the transaction, and the lock with it, is lost. */
-  confirm(): Promise<void>;
-}
-
 /**
- * Does work while a transaction of its own has a lock of Postgres, by name; gives undefined at once when another transaction has it.
- * Locks of sessions would be left behind in a pooler that shares sessions. The work uses other connections, so that it may consist of
- * several transactions. Fails when the lock was lost meanwhile.
+ * Does work while a transaction of its own has a lock of Postgres, by name; gives undefined at once when it is only tried for and
+ * another transaction has it. Locks of sessions would be left behind in a pooler that shares sessions. The work uses other
+ * connections, so that it may consist of several transactions. Fails when the lock was lost meanwhile; `confirm` throws by then.
  */
-async function tryWithAdvisoryLock<T>(
+async function withAdvisoryLock<T>(
   database: GatewayDatabase,
   name: string,
-  work: (lock: AdvisoryLock) => Promise<T>,
+  how: 'wait' | 'try',
+  work: (confirm: () => Promise<unknown>) => Promise<T>,
 ): Promise<T | undefined> {
   return await database.transaction().execute(async (transaction) => {
-    const locking = sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${keyOf(name)}) as locked`;
-    const { rows } = await locking.execute(transaction);
-    return rows[0]?.locked === true ? await runLocked(transaction, work) : undefined;
-  });
-}
-
-/** The same, but waits for the lock. */
-async function withAdvisoryLock<T>(database: GatewayDatabase, name: string, work: () => Promise<T>): Promise<T> {
-  return await database.transaction().execute(async (transaction) => {
-    await lockForTransaction(transaction, name);
-    return await runLocked(transaction, work);
+    if (how === 'wait') await lockForTransaction(transaction, name);
+    else if (!(await tryToLock(transaction, name))) return undefined;
+    // The work may take longer than a transaction is else idle; one whose process is gone gives the lock up after an hour.
+    await sql`set local idle_in_transaction_session_timeout = '1h'`.execute(transaction);
+    const confirm = () => sql`select 1`.execute(transaction);
+    const done = await work(confirm);
+    await confirm();
+    return done;
   });
 }
 
@@ -199,13 +192,9 @@ async function lockForTransaction(transaction: Transaction<Database>, name: stri
   await sql`select pg_advisory_xact_lock(${keyOf(name)})`.execute(transaction);
 }
 
-/** The work may take longer than a transaction is else idle; one whose process is gone gives the lock up after an hour. */
-async function runLocked<T>(transaction: Transaction<Database>, work: (lock: AdvisoryLock) => Promise<T>): Promise<T> {
-  await sql`set local idle_in_transaction_session_timeout = '1h'`.execute(transaction);
-  const confirm = async () => void (await sql`select 1`.execute(transaction));
-  const done = await work({ confirm });
-  await confirm();
-  return done;
+async function tryToLock(transaction: Transaction<Database>, name: string): Promise<boolean> {
+  const locking = sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${keyOf(name)}) as locked`;
+  return (await locking.execute(transaction)).rows[0]?.locked === true;
 }
 
 /** Advisory locks have numbers, and belong to one database. */

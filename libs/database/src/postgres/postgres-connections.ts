@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, type NetConnectOpts, Socket } from 'node:net';
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
@@ -126,38 +127,30 @@ function isEnd(sql: string): boolean {
 function ignore(): void {}
 
 /** How long the server may take to take the request. */
-const timeoutMs = 1_000;
+const cancelTimeoutMs = 1_000;
 
 /**
  * Asks the server to end what a connection is doing. Resolves when it has taken the request, or is not going to; never rejects.
  * The request goes over a connection of its own, without TLS, as libpq sends it; a pooler passes it on to the right server.
  * @see https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS
  */
-export function cancelStatement(client: PoolClient): Promise<void> {
+export async function cancelStatement(client: PoolClient): Promise<void> {
   const request = cancelRequest(client);
-  if (request === undefined) return Promise.resolve();
-  return new Promise((resolve) => {
-    const socket = connect(addressOf(client), () => socket.write(request));
-    const timer = setTimeout(() => socket.destroy(), timeoutMs);
-    socket.on('error', () => socket.destroy());
-    socket.resume();
-    socket.once('close', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+  if (request === undefined) return;
+  const socket = connect(addressOf(client), () => socket.write(request));
+  socket.on('error', ignore).resume();
+  await once(socket, 'close', { signal: AbortSignal.timeout(cancelTimeoutMs) }).catch(ignore);
+  socket.destroy();
 }
 
 /** Undefined for a connection that the server has given no key to. */
 function cancelRequest(client: PoolClient): Buffer | undefined {
-  const processId = 'processID' in client ? client.processID : undefined;
-  const secretKey = 'secretKey' in client ? client.secretKey : undefined;
-  if (typeof processId !== 'number' || typeof secretKey !== 'number') return undefined;
+  const { processID, secretKey } = client as { readonly processID?: unknown; readonly secretKey?: unknown };
+  if (typeof processID !== 'number' || typeof secretKey !== 'number') return undefined;
   const request = Buffer.alloc(16);
-  request.writeInt32BE(request.length, 0);
-  request.writeInt32BE(cancelRequestCode, 4);
-  request.writeInt32BE(processId, 8);
-  request.writeInt32BE(secretKey, 12);
+  for (const [index, word] of [request.length, cancelRequestCode, processID, secretKey].entries()) {
+    request.writeInt32BE(word, index * 4);
+  }
   return request;
 }
 

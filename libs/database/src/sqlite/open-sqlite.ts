@@ -6,13 +6,12 @@ import { makePrivateDatabase } from '@gateway/config';
 import {
   CompiledQuery,
   type DatabaseConnection,
-  type Driver,
   Kysely,
   SqliteAdapter,
   type SqliteDatabase,
-  SqliteDialect,
-  type SqliteDialectConfig,
   SqliteDriver,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
   type SqliteStatement,
   type TransactionSettings,
 } from 'kysely';
@@ -29,34 +28,14 @@ export interface SqliteOptions {
  * is opened by the first query. A commit survives the end of the process; the last ones may not survive a power cut.
  */
 export function openSqlite(path: string, { checkpointMs }: SqliteOptions = {}): GatewayDatabase {
-  return new Kysely<Database>({ dialect: new NodeSqliteDialect(path, checkpointMs) });
-}
-
-/** Kysely over the SQLite that is part of Node. */
-class NodeSqliteDialect extends SqliteDialect {
-  readonly #path: string;
-  readonly #checkpointMs: number | undefined;
-
-  constructor(path: string, checkpointMs: number | undefined) {
-    super({ database: async () => openDatabaseFile(path) });
-    this.#path = path;
-    this.#checkpointMs = checkpointMs;
-  }
-
-  override createDriver(): Driver {
-    const [path, checkpointMs] = [this.#path, this.#checkpointMs];
-    const checkpoints = new AsyncDisposableStack();
-    const database = async () => {
-      const file = openDatabaseFile(path, checkpointMs === undefined ? undefined : maxLogPages);
-      if (checkpointMs !== undefined) checkpoints.use(startCheckpoints(path, checkpointMs));
-      return file;
-    };
-    return new WriteFirstDriver({ database }, checkpoints);
-  }
-
-  override createAdapter(): SqliteAdapter {
-    return new TransactionalDdlAdapter();
-  }
+  return new Kysely<Database>({
+    dialect: {
+      createDriver: () => new WriteFirstDriver(path, checkpointMs),
+      createAdapter: () => new TransactionalDdlAdapter(),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createIntrospector: (database) => new SqliteIntrospector(database),
+    },
+  });
 }
 
 /** 64 MiB: from here on commits do checkpoints all the same, should the thread not keep up, or have ended. */
@@ -69,8 +48,15 @@ const maxLogPages = 16_384;
 class WriteFirstDriver extends SqliteDriver {
   readonly #checkpoints: AsyncDisposable;
 
-  constructor(config: SqliteDialectConfig, checkpoints: AsyncDisposable) {
-    super(config);
+  constructor(path: string, checkpointMs: number | undefined, checkpoints = new AsyncDisposableStack()) {
+    super({
+      database: async () => {
+        if (checkpointMs === undefined) return openDatabaseFile(path);
+        const file = openDatabaseFile(path, maxLogPages);
+        checkpoints.use(startCheckpoints(path, checkpointMs));
+        return file;
+      },
+    });
     this.#checkpoints = checkpoints;
   }
 
@@ -132,26 +118,19 @@ function openDatabaseFile(path: string, logPages = defaultLogPages): SqliteDatab
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${logPages};`);
   const prepared = new Map<string, SqliteStatement>();
   const prepare = (text: string): SqliteStatement => {
-    const known = prepared.get(text);
-    if (known !== undefined) return known;
-    const statement = toSqliteStatement(database.prepare(text));
     if (prepared.size >= maxPreparedStatements) prepared.clear();
-    prepared.set(text, statement);
-    return statement;
+    return prepared.getOrInsertComputed(text, () => toSqliteStatement(database.prepare(text)));
   };
   return { prepare, close: () => database.close() };
 }
 
 function toSqliteStatement(statement: StatementSync): SqliteStatement {
+  // SQLite itself refuses what it can't bind.
+  const inputs = (parameters: readonly unknown[]) => parameters as readonly SQLInputValue[];
   return {
     reader: statement.columns().length > 0,
     all: (parameters) => statement.all(...inputs(parameters)),
     run: (parameters) => statement.run(...inputs(parameters)),
     iterate: (parameters) => statement.iterate(...inputs(parameters)),
   };
-}
-
-/** SQLite itself refuses what it can't bind. */
-function inputs(parameters: readonly unknown[]): readonly SQLInputValue[] {
-  return parameters as readonly SQLInputValue[];
 }

@@ -14,7 +14,7 @@ export type FromWorker =
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'metrics'; readonly metrics: MetricsSnapshot };
 
-export interface WorkerOptions {
+interface WorkerOptions {
   /** Names the service in logs and errors. */
   readonly name: string;
   readonly logLevel: LogLevel;

@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { EdgeRouterService } from '@gateway/edge-router/service';
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import { createWorkerPool, type ListeningService } from '@gateway/lifecycle/workers';
+import { createWorkerPool } from '@gateway/lifecycle/workers';
 import type { ServiceRoute } from '@gateway/rpc';
 import { GrpcServer } from '@gateway/rpc/grpc';
 
@@ -14,7 +15,7 @@ export async function createFrontWorkers(
   listen: { readonly count: number; readonly host: string; readonly port: number },
   routes: readonly ServiceRoute[],
   runtime: ServiceRuntime,
-): Promise<ListeningService> {
+): Promise<EdgeRouterService> {
   await using stack = new AsyncDisposableStack();
   // mkdtemp makes folders for this user alone.
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));

@@ -2,21 +2,21 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { TokenKind, type TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { Token, TokenLimits } from '../tokens/token-rules.ts';
+import type { Token } from '../store/token-store.ts';
+import type { TokenLimits } from '../tokens/token-rules.ts';
 
 /** A token as it travels. */
 export function toTokenMessage(token: Token): MessageInitShape<typeof TokenSchema> {
-  const { requestsPerMinute, tokensPerDay } = token.limits;
   return {
-    tokenId: token.tokenId,
+    tokenId: token.token_id,
     kind: token.kind === 'service' ? TokenKind.SERVICE : TokenKind.PERSONAL,
     label: token.label,
     limits: {
-      requestsPerMinute,
-      tokensPerDay: tokensPerDay === undefined ? undefined : BigInt(tokensPerDay),
+      requestsPerMinute: token.requests_per_minute ?? undefined,
+      tokensPerDay: token.tokens_per_day === null ? undefined : BigInt(token.tokens_per_day),
     },
-    createdAt: timestampFromMs(token.createdAtMs),
-    revokedAt: token.revokedAtMs === undefined ? undefined : timestampFromMs(token.revokedAtMs),
+    createdAt: timestampFromMs(token.created_at_ms),
+    revokedAt: token.revoked_at_ms === null ? undefined : timestampFromMs(token.revoked_at_ms),
   };
 }
 

@@ -7,7 +7,7 @@ import { toTokenMessage } from '../messages/token-message.ts';
 export async function resolve({ store, hasher, metrics }: Identity, { tokenSha256 }: ResolveRequest) {
   if (tokenSha256.length !== 32) throw new GatewayError('invalid_request', 'token_sha256 must be 32 bytes.');
   const token = await store.findByHash(hasher.candidates(tokenSha256));
-  const result = token === undefined ? 'unknown' : token.revokedAtMs === undefined ? 'valid' : 'revoked';
+  const result = token === undefined ? 'unknown' : token.revoked_at_ms === null ? 'valid' : 'revoked';
   metrics.resolutions.inc({ result });
   return token !== undefined && result === 'valid' ? { token: toTokenMessage(token) } : {};
 }

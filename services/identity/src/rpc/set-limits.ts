@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/errors';
 import type { SetLimitsRequest } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Identity } from '../identity.ts';
 import { fromLimitsMessage, toTokenMessage } from '../messages/token-message.ts';
-import type { Token } from '../tokens/token-rules.ts';
+import type { Token } from '../store/token-store.ts';
 import { checkLimits } from '../tokens/token-rules.ts';
 
 /** Replaces both limits of a valid service token; an absent limit is lifted. */

@@ -1,8 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import type { Database, GatewayDatabase, TokensTable } from '@gateway/database';
+import type { Database, GatewayDatabase, StoredTokenKind, TokensTable } from '@gateway/database';
 import type { Transaction, Updateable } from 'kysely';
 import type { TokenHash } from '../hashing/hash-key.ts';
-import type { Token, TokenLimits } from '../tokens/token-rules.ts';
+import type { TokenLimits } from '../tokens/token-rules.ts';
+
+const tokenColumns = [
+  'token_id',
+  'kind',
+  'label',
+  'requests_per_minute',
+  'tokens_per_day',
+  'created_at_ms',
+  'revoked_at_ms',
+] as const;
+
+/** A caller's token, without its text, which only its holder has. */
+export type Token = Pick<TokensTable, (typeof tokenColumns)[number]>;
 
 export interface TokenChanges {
   readonly tokenIds: readonly string[];
@@ -22,57 +35,42 @@ export class TokenStore {
 
   /** The token with one of the hashes, revoked or not. */
   async findByHash(hashes: readonly TokenHash[]): Promise<Token | undefined> {
-    const row = await this.#database
-      .selectFrom('tokens')
-      .select(tokenColumns)
+    return await this.#tokens()
       .where(({ or, and, eb }) =>
         or(hashes.map(({ keyId, hash }) => and([eb('token_hash', '=', hash), eb('hash_key_id', '=', keyId)]))),
       )
       .executeTakeFirst();
-    return row && toToken(row);
   }
 
   async findById(tokenId: string): Promise<Token | undefined> {
-    const row = await this.#database
-      .selectFrom('tokens')
-      .select(tokenColumns)
-      .where('token_id', '=', tokenId)
-      .executeTakeFirst();
-    return row && toToken(row);
+    return await this.#tokens().where('token_id', '=', tokenId).executeTakeFirst();
   }
 
   /** All tokens, newest first. */
   async list({ includeRevoked }: { readonly includeRevoked: boolean }): Promise<readonly Token[]> {
-    const rows = await this.#database
-      .selectFrom('tokens')
-      .select(tokenColumns)
+    return await this.#tokens()
       .$if(!includeRevoked, (query) => query.where('revoked_at_ms', 'is', null))
       .orderBy('created_at_ms', 'desc')
       .orderBy('token_id', 'desc')
       .execute();
-    return rows.map(toToken);
   }
 
-  async add(token: Token, { keyId, hash }: TokenHash): Promise<void> {
-    const { tokenId, kind, label, limits, createdAtMs } = token;
+  async add(kind: StoredTokenKind, label: string, limits: TokenLimits, hash: TokenHash, nowMs: number): Promise<Token> {
+    const token: Token = {
+      token_id: randomUUID(),
+      kind,
+      label,
+      ...toLimitColumns(limits),
+      created_at_ms: nowMs,
+      revoked_at_ms: null,
+    };
     await this.#database.transaction().execute(async (transaction) => {
-      await transaction
-        .insertInto('tokens')
-        .values({
-          token_id: tokenId,
-          kind,
-          label,
-          ...toLimitColumns(limits),
-          hash_key_id: keyId,
-          token_hash: hash,
-          created_at_ms: createdAtMs,
-          revoked_at_ms: null,
-          change_sequence: 0,
-        })
-        .execute();
+      const row = { ...token, hash_key_id: hash.keyId, token_hash: hash.hash, change_sequence: 0 };
+      await transaction.insertInto('tokens').values(row).execute();
       const details = { kind, label, ...limits };
-      await recordAudit(transaction, tokenId, { atMs: createdAtMs, action: 'token.issued', details });
+      await recordAudit(transaction, token.token_id, { atMs: nowMs, action: 'token.issued', details });
     });
+    return token;
   }
 
   /** The token, revoked at `nowMs` or earlier; undefined when there is none of that id. */
@@ -112,12 +110,16 @@ export class TokenStore {
     };
   }
 
+  #tokens() {
+    return this.#database.selectFrom('tokens').select(tokenColumns);
+  }
+
   /** Whether there was such a token, not revoked before. */
   async #change(
     tokenId: string,
     columns: Updateable<TokensTable>,
     audit: AuditRecord,
-    kind?: Token['kind'],
+    kind?: StoredTokenKind,
   ): Promise<boolean> {
     return await this.#database.transaction().execute(async (transaction) => {
       const change_sequence = await nextSequence(transaction);
@@ -135,18 +137,6 @@ export class TokenStore {
   }
 }
 
-const tokenColumns = [
-  'token_id',
-  'kind',
-  'label',
-  'requests_per_minute',
-  'tokens_per_day',
-  'created_at_ms',
-  'revoked_at_ms',
-] as const;
-
-type TokenRow = Pick<TokensTable, (typeof tokenColumns)[number]>;
-
 /** Holds the sequence's row until the transaction ends, so that changes become visible in the order of their numbers. */
 async function nextSequence(transaction: Transaction<Database>): Promise<number> {
   const { last_value } = await transaction
@@ -158,20 +148,6 @@ async function nextSequence(transaction: Transaction<Database>): Promise<number>
     .returning('last_value')
     .executeTakeFirstOrThrow();
   return last_value;
-}
-
-function toToken(row: TokenRow): Token {
-  return {
-    tokenId: row.token_id,
-    kind: row.kind,
-    label: row.label,
-    limits: {
-      requestsPerMinute: row.requests_per_minute ?? undefined,
-      tokensPerDay: row.tokens_per_day ?? undefined,
-    },
-    createdAtMs: row.created_at_ms,
-    revokedAtMs: row.revoked_at_ms ?? undefined,
-  };
 }
 
 function toLimitColumns({ requestsPerMinute, tokensPerDay }: TokenLimits) {

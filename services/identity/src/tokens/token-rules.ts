@@ -1,21 +1,10 @@
+import type { StoredTokenKind } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 
 /** The limits of a service token. Undefined: not limited. */
 export interface TokenLimits {
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerDay?: number | undefined;
-}
-
-/** A caller's token, without its text, which only its holder has. */
-export interface Token {
-  readonly tokenId: string;
-  readonly kind: 'service' | 'personal';
-  readonly label: string;
-  /** Empty for personal tokens. */
-  readonly limits: TokenLimits;
-  readonly createdAtMs: number;
-  /** Undefined while the token is valid. */
-  readonly revokedAtMs: number | undefined;
 }
 
 const maxLabelLength = 100;
@@ -45,7 +34,7 @@ export function checkLabel(text: string): string {
  * @throws GatewayError `invalid_request` for limits on a personal token, or for one that is not a count.
  * @see spec "Token limits"
  */
-export function checkLimits(kind: Token['kind'], limits: TokenLimits): TokenLimits {
+export function checkLimits(kind: StoredTokenKind, limits: TokenLimits): TokenLimits {
   const { requestsPerMinute, tokensPerDay } = limits;
   if (kind === 'personal' && (requestsPerMinute !== undefined || tokensPerDay !== undefined)) {
     throw new GatewayError('invalid_request', 'limits: a personal token has no limits.');

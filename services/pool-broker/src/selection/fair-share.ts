@@ -10,7 +10,7 @@ import type { CandidateView, SelectionRequest } from './select-account.ts';
 export function shareIsUsedUp(
   callerShare: CallerShare,
   { accounts, candidate: { model }, sampled }: CandidateView,
-  { nowMs, rules: { callerReserve } }: SelectionRequest,
+  { nowMs, rules: { callerReserveShare: callerReserve } }: SelectionRequest,
 ): boolean | 'undecided' {
   const { capacity, free, quota, inFlight, serving } = supplyOf(accounts, model, nowMs);
   if (sampled !== undefined) {

@@ -160,7 +160,7 @@ function bestOf(fit: readonly Examined[], { candidate, sampled }: CandidateView,
   const { affinityKey, rules, nowMs } = request;
   const errorsOf = ({ view }: Examined) => errorAverageAt(view.health, nowMs);
   const isReliable = (each: Examined) => errorsOf(each) < rules.errorThreshold;
-  const hasQuota = ({ view }: Examined) => headroomOf(view.health, model, nowMs) > rules.quotaReserve;
+  const hasQuota = ({ view }: Examined) => headroomOf(view.health, model, nowMs) > rules.quotaReserveShare;
   const preferred = preferring(preferring(fit, isReliable), hasQuota);
   if (sampled !== undefined && !preferred.some((each) => isReliable(each) && hasQuota(each))) return undefined;
   if (preferred.length < 2) return preferred[0];

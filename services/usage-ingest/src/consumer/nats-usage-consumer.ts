@@ -3,6 +3,7 @@ import type { Logger } from '@gateway/telemetry';
 import {
   connectNats,
   fromUsageMessage,
+  orAborted,
   type UsageBatch,
   type UsageStreamNames,
   type UsageStreamSettings,
@@ -81,9 +82,11 @@ export class NatsUsageConsumer implements AsyncDisposable {
     const { signal } = this.#stopping;
     for (let failures = 0; !signal.aborted; failures++) {
       try {
-        const connection = await this.#connect();
-        const consumer = await openUsageConsumer(connection, this.#options.stream, this.#names);
-        await this.#consume(connection, consumer, sink);
+        if (this.#connection === undefined || this.#connection.isClosed()) {
+          this.#connection = await connectNats(this.#options.urls, this.#options.logger, signal);
+        }
+        const consumer = await openUsageConsumer(this.#connection, this.#options.stream, this.#names);
+        await this.#consume(this.#connection, consumer, sink);
       } catch (thrown) {
         if (signal.aborted) return;
         this.#ready = false;
@@ -91,13 +94,6 @@ export class NatsUsageConsumer implements AsyncDisposable {
         await pause(failures, signal);
       }
     }
-  }
-
-  async #connect(): Promise<NatsConnection> {
-    if (this.#connection === undefined || this.#connection.isClosed()) {
-      this.#connection = await connectNats(this.#options.urls, this.#options.logger, this.#stopping.signal);
-    }
-    return this.#connection;
   }
 
   async #consume(connection: NatsConnection, consumer: Consumer, sink: UsageSink): Promise<void> {
@@ -148,9 +144,9 @@ export class NatsUsageConsumer implements AsyncDisposable {
     let batch: ReceivedMessage[] = [];
     let rows = 0;
     for await (const message of messages) {
-      const received = read(message);
-      batch.push(received);
-      rows += (received.content?.events.length ?? 0) + (received.content?.logs.length ?? 0);
+      const content = read(message.data);
+      batch.push({ message, content });
+      rows += (content?.events.length ?? 0) + (content?.logs.length ?? 0);
       // The message that is being read counts as pending.
       if (messages.getPending() > 1 && rows < this.#options.batchEvents) continue;
       yield batch;
@@ -163,15 +159,13 @@ export class NatsUsageConsumer implements AsyncDisposable {
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
     const { metrics, logger } = this.#options;
     const startedMs = performance.now();
-    const contents = batch.flatMap(({ content }) => content ?? []);
-    const unreadable = batch.filter(({ content }) => content === undefined);
     try {
       await sink.record(
-        contents.flatMap(({ events }) => events),
-        contents.flatMap(({ logs }) => logs),
+        batch.flatMap(({ content }) => content?.events ?? []),
+        batch.flatMap(({ content }) => content?.logs ?? []),
       );
-      for (const { message } of unreadable) {
-        await sink.bury(message.data, 'the message is not a gateway.usage.v1.RecordRequest');
+      for (const { message, content } of batch) {
+        if (content === undefined) await sink.bury(message.data, 'the message is not a gateway.usage.v1.RecordRequest');
       }
     } catch (thrown) {
       metrics.batchFailures.inc();
@@ -193,20 +187,17 @@ interface ReceivedMessage {
   readonly content: UsageBatch | undefined;
 }
 
-function read(message: JsMsg): ReceivedMessage {
+function read(data: Uint8Array): UsageBatch | undefined {
   try {
-    return { message, content: fromUsageMessage(message.data) };
+    return fromUsageMessage(data);
   } catch {
-    return { message, content: undefined };
+    return undefined;
   }
 }
 
 /** Resolves when the server has everything that was sent. @throws when it does not say so in time. */
-async function flush(connection: NatsConnection, signal?: AbortSignal): Promise<void> {
-  const limits = [AbortSignal.timeout(flushTimeoutMs), ...(signal === undefined ? [] : [signal])];
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  AbortSignal.any(limits).addEventListener('abort', () => reject(new Error('NATS does not answer')), { once: true });
-  await Promise.race([connection.flush(), aborted]);
+async function flush(connection: NatsConnection, ...signals: readonly AbortSignal[]): Promise<void> {
+  await orAborted(connection.flush(), AbortSignal.any([AbortSignal.timeout(flushTimeoutMs), ...signals]));
 }
 
 /** Longer after each failure. Ends early when the signal is aborted. */

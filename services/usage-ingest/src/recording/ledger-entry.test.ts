@@ -29,33 +29,30 @@ const read = (changes: Partial<UsageRecorded>) => readEvent({ ...complete, ...ch
 describe('an event', () => {
   it('becomes a ledger entry with everything it says', () => {
     expect(read({})).toEqual({
-      kind: 'entry',
-      entry: {
-        request_id: 'r1',
-        token_id: 't1',
-        admitted_at_ms: 1_700_000_000_123,
-        local_day: '2026-11-20',
-        endpoint: '/v1/messages',
-        provider: 'provider_b',
-        model: 'claude-sonnet-5',
-        input_tokens: 10,
-        cached_tokens: 4,
-        output_tokens: 7,
-        reasoning_tokens: 2,
-        estimated: 1,
-        outcome: 'aborted',
-      },
+      request_id: 'r1',
+      token_id: 't1',
+      admitted_at_ms: 1_700_000_000_123,
+      local_day: '2026-11-20',
+      endpoint: '/v1/messages',
+      provider: 'provider_b',
+      model: 'claude-sonnet-5',
+      input_tokens: 10,
+      cached_tokens: 4,
+      output_tokens: 7,
+      reasoning_tokens: 2,
+      estimated: 1,
+      outcome: 'aborted',
     });
   });
 
   it('may have any counts that adapters take', () => {
     const count = fc.bigInt({ min: 0n, max: 2n ** 40n });
     const counts = fc.record({ inputTokens: count, cachedTokens: count, outputTokens: count, reasoningTokens: count });
-    fc.assert(fc.property(counts, (changes) => void expect(read(changes).kind).toBe('entry')));
+    fc.assert(fc.property(counts, (changes) => void expect(read(changes)).toBeTypeOf('object')));
   });
 
   it('needs no provider: none may have answered', () => {
-    expect(read({ provider: '', model: '', outcome: Outcome.LOST }).kind).toBe('entry');
+    expect(read({ provider: '', model: '', outcome: Outcome.LOST })).toBeTypeOf('object');
   });
 
   it.each([
@@ -74,6 +71,6 @@ describe('an event', () => {
     ['a text that is no Unicode', { model: '\ud800' }],
     ['a text without end', { provider: 'x'.repeat(513) }],
   ])('with %s can not be stored', (_name, changes) => {
-    expect(read(changes)).toEqual({ kind: 'unusable', reason: expect.any(String) });
+    expect(read(changes)).toBeTypeOf('string');
   });
 });

@@ -9,19 +9,14 @@ export type LedgerEntry = UsageEventsTable;
 /** One row of the daily sums, or what is added to it. */
 export type DailySum = UsageDailyTable;
 
-/** An event as a ledger entry, or why it can't be one. */
-export type ReadEvent =
-  | { readonly kind: 'entry'; readonly entry: LedgerEntry }
-  | { readonly kind: 'unusable'; readonly reason: string };
-
-/** Checks an event as it came. What passes here is taken by every database. */
-export function readEvent(event: UsageRecorded): ReadEvent {
+/** An event as a ledger entry, which every database takes, or why it can't be one. */
+export function readEvent(event: UsageRecorded): LedgerEntry | string {
   const outcome = outcomes[event.outcome];
   const admittedAtMs = event.admittedAt === undefined ? Number.NaN : timestampMs(event.admittedAt);
-  const reason = problemOf(event, admittedAtMs);
-  if (reason !== undefined) return { kind: 'unusable', reason };
-  if (outcome === undefined) return { kind: 'unusable', reason: 'outcome is not known' };
-  const entry: LedgerEntry = {
+  const problem = problemOf(event, admittedAtMs);
+  if (problem !== undefined) return problem;
+  if (outcome === undefined) return 'outcome is not known';
+  return {
     request_id: event.requestId,
     token_id: event.tokenId,
     admitted_at_ms: admittedAtMs,
@@ -36,13 +31,16 @@ export function readEvent(event: UsageRecorded): ReadEvent {
     estimated: event.estimated ? 1 : 0,
     outcome,
   };
-  return { kind: 'entry', entry };
 }
 
 /** What entries add to the daily sums. A request is counted when a provider answered it, however it ended. */
 export function dailySums(entries: readonly LedgerEntry[]): readonly DailySum[] {
-  const isAnswered = ({ provider, outcome }: LedgerEntry) => provider !== '' && outcome !== 'lost';
-  return addUp(entries.map((entry) => ({ ...entry, requests: isAnswered(entry) ? 1 : 0 })));
+  return addUp(
+    entries.map(({ token_id, local_day, provider, model, input_tokens, cached_tokens, output_tokens, outcome }) => {
+      const requests = provider !== '' && outcome !== 'lost' ? 1 : 0;
+      return { token_id, local_day, provider, model, requests, input_tokens, cached_tokens, output_tokens };
+    }),
+  );
 }
 
 /**
@@ -50,11 +48,13 @@ export function dailySums(entries: readonly LedgerEntry[]): readonly DailySum[] 
  * this order, so that two of them can't wait for each other.
  */
 export function addUp(sums: readonly DailySum[]): readonly DailySum[] {
-  const byKey = [...Map.groupBy(sums, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
-  return byKey.flatMap(([, ofKey]) => {
-    const sum = sumOf(ofKey);
-    return sum === undefined || isNothing(sum) ? [] : sum;
-  });
+  const byKey = new Map<string, DailySum>();
+  for (const sum of sums) {
+    const known = byKey.get(keyOf(sum));
+    byKey.set(keyOf(sum), known === undefined ? sum : plus(known, sum));
+  }
+  const inOrder = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1));
+  return inOrder.map(([, sum]) => sum).filter((sum) => !isNothing(sum));
 }
 
 /** NUL can't be in a text of the ledger, so that no two keys look alike. */
@@ -62,18 +62,18 @@ export function keyOf({ token_id, local_day, provider, model }: DailySum): strin
   return `${token_id}\0${local_day}\0${provider}\0${model}`;
 }
 
-/** What has to be added to one sum to make it another. */
-export function differenceOf(wanted: DailySum, sum: DailySum): DailySum {
+/** A sum with another one added, or taken away. */
+export function plus(sum: DailySum, other: DailySum, sign: 1 | -1 = 1): DailySum {
   return {
     ...sum,
-    requests: wanted.requests - sum.requests,
-    input_tokens: wanted.input_tokens - sum.input_tokens,
-    cached_tokens: wanted.cached_tokens - sum.cached_tokens,
-    output_tokens: wanted.output_tokens - sum.output_tokens,
+    requests: sum.requests + sign * other.requests,
+    input_tokens: sum.input_tokens + sign * other.input_tokens,
+    cached_tokens: sum.cached_tokens + sign * other.cached_tokens,
+    output_tokens: sum.output_tokens + sign * other.output_tokens,
   };
 }
 
-export function isNothing({ requests, input_tokens, cached_tokens, output_tokens }: DailySum): boolean {
+function isNothing({ requests, input_tokens, cached_tokens, output_tokens }: DailySum): boolean {
   return [requests, input_tokens, cached_tokens, output_tokens].every((amount) => amount === 0);
 }
 
@@ -105,17 +105,4 @@ const maxTokens = 2n ** 40n;
 /** Postgres takes no NUL in a text. */
 function isStorableText(text: string): boolean {
   return text.length <= maxTextLength && !text.includes('\0') && text.isWellFormed();
-}
-
-function sumOf([first, ...others]: readonly DailySum[]): DailySum | undefined {
-  if (first === undefined) return undefined;
-  const { token_id, local_day, provider, model } = first;
-  let { requests, input_tokens, cached_tokens, output_tokens } = first;
-  for (const other of others) {
-    requests += other.requests;
-    input_tokens += other.input_tokens;
-    cached_tokens += other.cached_tokens;
-    output_tokens += other.output_tokens;
-  }
-  return { token_id, local_day, provider, model, requests, input_tokens, cached_tokens, output_tokens };
 }

@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
-import { isRefusedData } from '@gateway/database';
+import { type DeadLettersTable, isRefusedData } from '@gateway/database';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Logger } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
-import type { DeadLetter, RequestLogStore, UsageLedger } from '../store/usage-ledger.ts';
+import type { UsageLedger } from '../store/usage-ledger.ts';
 import { type LedgerEntry, readEvent } from './ledger-entry.ts';
 
 interface UsageRecorderParts {
   readonly ledger: UsageLedger;
-  readonly requestLog: RequestLogStore;
   readonly clock: Clock;
   readonly metrics: IngestMetrics;
   readonly logger: Logger;
@@ -36,16 +35,15 @@ export class UsageRecorder {
 
   /** Stores events and log entries, and gives how many events were new. They are committed when it returns. */
   async record(events: readonly UsageRecorded[], logs: readonly RequestLogged[] = []): Promise<number> {
-    const { metrics, batchEvents } = this.#parts;
+    const { batchEvents } = this.#parts;
     const readable: Readable[] = [];
     for (const event of events) {
-      const read = readEvent(event);
-      if (read.kind === 'entry') readable.push({ event, entry: read.entry });
-      else await this.#buryEvent(event, read.reason);
+      const entry = readEvent(event);
+      if (typeof entry === 'string') await this.#buryEvent(event, entry);
+      else readable.push({ event, entry });
     }
-    const { fresh, buried } = await this.#addAll(slicesOf(readable, batchEvents));
-    metrics.events.inc({ result: 'recorded' }, fresh);
-    metrics.events.inc({ result: 'repeated' }, readable.length - fresh - buried);
+    let fresh = 0;
+    for (const batch of slicesOf(readable, batchEvents)) fresh += await this.#add(batch);
     // After the usage, which does not depend on them.
     for (const batch of slicesOf(logs, batchEvents)) await this.#addLogs(batch);
     return fresh;
@@ -55,36 +53,29 @@ export class UsageRecorder {
   async bury(payload: Uint8Array, reason: string): Promise<void> {
     const { ledger, clock, metrics, logger } = this.#parts;
     const letter = toDeadLetter(payload, reason, clock.nowMs());
-    await ledger.addDeadLetters([letter]);
+    await ledger.addDeadLetter(letter);
     metrics.events.inc({ result: 'dead_letter' });
     const { dead_letter_id: deadLetterId } = letter;
     logger.error({ deadLetterId, reason }, 'usage that can not be recorded was put in dead_letters');
   }
 
-  /** When the database refuses several for their data, finds the one that is to blame. */
-  async #add(batch: readonly Readable[]): Promise<Added> {
+  /** Gives how many events were new. When the database refuses several for their data, finds the one that is to blame. */
+  async #add(batch: readonly Readable[]): Promise<number> {
+    const { ledger, metrics } = this.#parts;
     try {
-      const { fresh, tooOld } = await this.#parts.ledger.add(batch.map(({ entry }) => entry));
-      const old = new Set(tooOld);
-      for (const { event, entry } of batch) if (old.has(entry)) await this.#buryEvent(event, tooOldReason);
-      return { fresh, buried: old.size };
+      const { fresh, tooOld } = await ledger.add(batch.map(({ entry }) => entry));
+      const old = batch.filter(({ entry }) => tooOld.has(entry));
+      for (const { event } of old) await this.#buryEvent(event, tooOldReason);
+      metrics.events.inc({ result: 'recorded' }, fresh);
+      metrics.events.inc({ result: 'repeated' }, batch.length - fresh - old.length);
+      return fresh;
     } catch (thrown) {
       if (!isRefusedData(thrown)) throw thrown;
-      const [first] = batch;
-      if (first === undefined || batch.length > 1) return await this.#addAll(slicesOf(batch, 1));
-      await this.#buryEvent(first.event, refusedReason);
-      return { fresh: 0, buried: 1 };
+      let fresh = 0;
+      if (batch.length > 1) for (const each of batch) fresh += await this.#add([each]);
+      else for (const { event } of batch) await this.#buryEvent(event, refusedReason);
+      return fresh;
     }
-  }
-
-  async #addAll(batches: Iterable<readonly Readable[]>): Promise<Added> {
-    const all = { fresh: 0, buried: 0 };
-    for (const batch of batches) {
-      const { fresh, buried } = await this.#add(batch);
-      all.fresh += fresh;
-      all.buried += buried;
-    }
-    return all;
   }
 
   async #buryEvent(event: UsageRecorded, reason: string): Promise<void> {
@@ -92,9 +83,9 @@ export class UsageRecorder {
   }
 
   async #addLogs(logs: readonly RequestLogged[]): Promise<void> {
-    const { requestLog, metrics, logger } = this.#parts;
+    const { ledger, metrics, logger } = this.#parts;
     try {
-      await requestLog.add(logs);
+      await ledger.addLogs(logs);
     } catch (thrown) {
       if (!isRefusedData(thrown)) throw thrown;
       const count = logs.length;
@@ -110,17 +101,12 @@ interface Readable {
   readonly entry: LedgerEntry;
 }
 
-interface Added {
-  readonly fresh: number;
-  readonly buried: number;
-}
-
 function* slicesOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
 
 /** Bytes that can't be understood, ready to be kept. */
-export function toDeadLetter(payload: Uint8Array, reason: string, nowMs: number): DeadLetter {
+export function toDeadLetter(payload: Uint8Array, reason: string, nowMs: number): DeadLettersTable {
   return {
     dead_letter_id: createHash('sha256').update(payload).digest('hex'),
     received_at_ms: nowMs,

@@ -1,18 +1,18 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { EventDaysBusyError } from '@gateway/database';
+import { type EventDays, EventDaysBusyError } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import type { ReconcileDayRequest, SumDifferenceSchema } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import type { UsageTotalsSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { isLocalDay } from '@gateway/time';
 import type { DailySum } from '../recording/ledger-entry.ts';
-import type { Difference, LedgerCheck } from '../store/ledger-check.ts';
+import { checkDay, type Difference } from '../store/check-day.ts';
 
 const maxShown = 1_000;
 
 /** Compares the sums of one day with its events, and mends them when asked to. */
-export async function reconcileDay(check: LedgerCheck, { localDay, repair }: ReconcileDayRequest) {
+export async function reconcileDay(days: EventDays, { localDay, repair }: ReconcileDayRequest) {
   if (!isLocalDay(localDay)) throw new GatewayError('invalid_request', 'local_day must be a day such as 2026-11-20.');
-  const differences = await check.day(localDay, { repair }).catch(explainBusy);
+  const differences = await checkDay(days, localDay, { repair }).catch(explainBusy);
   if (differences === undefined) return { eventsKept: false };
   return {
     eventsKept: true,

@@ -4,9 +4,11 @@ import {
   type Database,
   type DeadLettersTable,
   type EventDays,
+  eventDaysOf,
   firstKeptDay,
   type GatewayDatabase,
   isPostgres,
+  type RequestLogTable,
   withSerializationRetry,
 } from '@gateway/database';
 import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -14,83 +16,73 @@ import { localDayOf } from '@gateway/time';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { type DailySum, dailySums, type LedgerEntry } from '../recording/ledger-entry.ts';
 
-export type DeadLetter = DeadLettersTable;
-
-export interface LedgerParts {
-  readonly database: GatewayDatabase;
-  /** The days of the table that is written. */
-  readonly days: EventDays;
-}
-
 /** What became of entries. The others were in the ledger already. */
 export interface Added {
   readonly fresh: number;
   /** Of days that are no longer kept: they may have been counted already. They are not added. */
-  readonly tooOld: readonly LedgerEntry[];
+  readonly tooOld: ReadonlySet<LedgerEntry>;
 }
 
-/** The ledger and its daily sums, in SQLite or Postgres. They always agree: both change in one transaction. */
+/** The ledger with its daily sums, and the request log. Ledger and sums always agree: both change in one transaction. */
 export class UsageLedger {
-  readonly #parts: LedgerParts;
+  readonly database: GatewayDatabase;
+  readonly days: EventDays;
+  readonly logDays: EventDays;
 
-  constructor(parts: LedgerParts) {
-    this.#parts = parts;
+  constructor(database: GatewayDatabase) {
+    this.database = database;
+    this.days = eventDaysOf(database);
+    this.logDays = eventDaysOf(database, 'request_log');
   }
 
   /** Stores entries, each once. Adding them again changes nothing. */
   async add(entries: readonly LedgerEntry[]): Promise<Added> {
-    if (entries.length === 0) return { fresh: 0, tooOld: [] };
-    const { database, days } = this.#parts;
-    const add = () => database.transaction().execute((transaction) => addEntries(transaction, entries));
-    const localDays = entries.map(({ local_day }) => local_day);
-    return await days.insertInto(localDays, () => withSerializationRetry(add));
+    return await this.transaction(entries, (transaction) => addEntries(transaction, entries));
   }
 
-  /** Keeps what can't be understood; a letter that is there already stays as it is. */
-  async addDeadLetters(letters: readonly DeadLetter[]): Promise<void> {
-    if (letters.length === 0) return;
-    await this.#parts.database
-      .insertInto('dead_letters')
-      .values([...letters])
-      .onConflict((conflict) => conflict.column('dead_letter_id').doNothing())
-      .execute();
-  }
-}
-
-/** The log of what became of requests, in SQLite or Postgres. */
-export class RequestLogStore {
-  readonly #parts: LedgerParts;
-
-  /** With the days of `request_log`. */
-  constructor(parts: LedgerParts) {
-    this.#parts = parts;
+  /** Runs a transaction that adds entries, with room for their days; again when it met another one. */
+  async transaction<T>(
+    entries: readonly LedgerEntry[],
+    work: (transaction: Transaction<Database>) => Promise<T>,
+  ): Promise<T> {
+    return await this.days.insertInto(daysOf(entries), () =>
+      withSerializationRetry(() => this.database.transaction().execute(work)),
+    );
   }
 
-  /** Stores entries, each once. Those of days that are no longer kept, and those without an id or a time, are left out. */
-  async add(logs: readonly RequestLogged[]): Promise<void> {
-    const rows = logs.flatMap((log) => toRow(log) ?? []);
-    if (rows.length === 0) return;
-    const { database, days } = this.#parts;
-    const localDays = rows.map(({ local_day }) => local_day);
-    await days.insertInto(localDays, async () => {
-      const firstKept = await firstKeptDay(database, 'request_log');
+  /** Stores entries of the request log, each once. Those of days that are no longer kept, and those without an id or a time, are left out. */
+  async addLogs(logs: readonly RequestLogged[]): Promise<void> {
+    const rows = logs.flatMap(toLogRow).sort((a, b) => (a.request_id < b.request_id ? -1 : 1));
+    await this.logDays.insertInto(daysOf(rows), async () => {
+      const firstKept = await firstKeptDay(this.database, 'request_log');
       const kept = rows.filter(({ local_day }) => local_day >= firstKept);
       if (kept.length === 0) return;
-      await database
+      await this.database
         .insertInto('request_log')
-        .values(kept.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1)))
+        .values(kept)
         .onConflict((conflict) => conflict.columns(['local_day', 'request_id']).doNothing())
         .execute();
     });
+  }
+
+  /** Keeps what can't be understood; a letter that is there already stays as it is. */
+  async addDeadLetter(letter: DeadLettersTable): Promise<void> {
+    await this.database
+      .insertInto('dead_letters')
+      .values(letter)
+      .onConflict((conflict) => conflict.column('dead_letter_id').doNothing())
+      .execute();
   }
 }
 
 /** Adds entries, each once, with their sums. Of several with one id the first counts. */
 export async function addEntries(transaction: Transaction<Database>, entries: readonly LedgerEntry[]): Promise<Added> {
   const firstKept = await firstKeptDay(transaction);
-  const tooOld = entries.filter(({ local_day }) => local_day < firstKept);
-  const kept = firstOfEachRequest(entries).filter(({ local_day }) => local_day >= firstKept);
-  const fresh = await insertFresh(transaction, kept);
+  const tooOld = new Set(entries.filter(({ local_day }) => local_day < firstKept));
+  const fresh = await insertFresh(
+    transaction,
+    entries.filter((entry) => !tooOld.has(entry)),
+  );
   await addSums(transaction, dailySums(fresh));
   return { fresh: fresh.length, tooOld };
 }
@@ -114,57 +106,40 @@ export async function addSums(database: Kysely<Database>, sums: readonly DailySu
 
 /** Inserts entries and gives those that were not there. Every writer inserts in the order of the key, as above. */
 async function insertFresh(transaction: Transaction<Database>, entries: readonly LedgerEntry[]) {
-  if (entries.length === 0) return [];
-  const inOrder = entries.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const firstOfEach = new Map(entries.toReversed().map((entry) => [entry.request_id, entry]));
+  const inOrder = [...firstOfEach.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  if (inOrder.length === 0) return [];
   const inserted = await insertionOf(transaction, inOrder)
     .onConflict((conflict) => conflict.columns(['local_day', 'request_id']).doNothing())
     .returning('request_id')
     .execute();
-  const ids = new Set(inserted.map(({ request_id }) => request_id));
-  return entries.filter(({ request_id }) => ids.has(request_id));
+  return inserted.flatMap(({ request_id }) => firstOfEach.get(request_id) ?? []);
 }
 
-/** In Postgres the rows are one parameter: thousands of them would take it longer than storing the rows. */
+/** In Postgres the rows are one parameter: thousands of them would take it longer than storing the rows. SQLite is not quicker so. */
 function insertionOf(transaction: Transaction<Database>, entries: readonly LedgerEntry[]) {
   const insertion = transaction.insertInto('usage_events');
-  if (!isPostgres(transaction)) return insertion.values([...entries]);
+  if (!isPostgres(transaction)) return insertion.values(entries);
+  const columns = Object.keys(entries[0] ?? {}) as (keyof LedgerEntry)[];
   const names = sql.join(columns.map((column) => sql.ref(column)));
   const rows = sql`json_populate_recordset(null::usage_events, ${JSON.stringify(entries)}::json)`;
   return insertion.columns(columns).expression(sql`select ${names} from ${rows}`);
 }
 
-const columns = [
-  'request_id',
-  'token_id',
-  'admitted_at_ms',
-  'local_day',
-  'endpoint',
-  'provider',
-  'model',
-  'input_tokens',
-  'cached_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'estimated',
-  'outcome',
-] as const satisfies (keyof LedgerEntry)[];
-
 function keyOf({ local_day, request_id }: LedgerEntry): string {
   return `${local_day} ${request_id}`;
 }
 
-function firstOfEachRequest(entries: readonly LedgerEntry[]): readonly LedgerEntry[] {
-  const byRequest = new Map<string, LedgerEntry>();
-  for (const entry of entries) if (!byRequest.has(entry.request_id)) byRequest.set(entry.request_id, entry);
-  return [...byRequest.values()];
+function daysOf(rows: readonly { readonly local_day: string }[]): readonly string[] {
+  return rows.map(({ local_day }) => local_day);
 }
 
-function toRow(log: RequestLogged): Database['request_log'] | undefined {
+function toLogRow(log: RequestLogged): readonly RequestLogTable[] {
   const { requestId, tokenId, receivedAt, ending, moved, slow, model, attempts } = log;
   const receivedAtMs = receivedAt === undefined ? Number.NaN : timestampMs(receivedAt);
-  if (requestId === '' || !Number.isSafeInteger(receivedAtMs) || receivedAtMs < 0) return undefined;
+  if (requestId === '' || !Number.isSafeInteger(receivedAtMs) || receivedAtMs < 0) return [];
   const models = new Set([model, ...attempts.map((attempt) => attempt.model)]);
-  return {
+  const row: RequestLogTable = {
     request_id: storable(requestId),
     local_day: localDayOf(receivedAtMs),
     token_id: storable(tokenId),
@@ -175,6 +150,7 @@ function toRow(log: RequestLogged): Database['request_log'] | undefined {
     models: storable(`\n${[...models].join('\n')}\n`),
     entry: Buffer.from(toBinary(RequestLoggedSchema, log)).toString('base64'),
   };
+  return [row];
 }
 
 /** Postgres takes no NUL in a text. */

@@ -4,11 +4,11 @@ import { type DailyUsage, daysOfPeriods, usagePeriods } from './usage-periods.ts
 
 const at = (text: string) => Date.parse(text);
 
-const day = (localDay: string, model = 'm', inputTokens = 10): DailyUsage => ({
+const day = (localDay: string, model = 'm', inputTokens = 10n): DailyUsage => ({
   localDay,
   provider: 'provider_a',
   model,
-  totals: { requests: 1, inputTokens, cachedTokens: 1, outputTokens: 5 },
+  totals: { requests: 1n, inputTokens, cachedTokens: 1n, outputTokens: 5n },
 });
 
 describe('usage periods', () => {
@@ -16,8 +16,8 @@ describe('usage periods', () => {
     const nowMs = at('2026-11-20T10:00:00Z');
     const days = ['2026-11-13', '2026-11-14', '2026-11-19', '2026-11-20', '2026-11-21'].map((text) => day(text));
     const { today, lastSevenDays } = usagePeriods(days, nowMs);
-    expect(today.totals).toEqual({ requests: 1, inputTokens: 10, cachedTokens: 1, outputTokens: 5 });
-    expect(lastSevenDays.totals).toEqual({ requests: 3, inputTokens: 30, cachedTokens: 3, outputTokens: 15 });
+    expect(today.totals).toEqual({ requests: 1n, inputTokens: 10n, cachedTokens: 1n, outputTokens: 5n });
+    expect(lastSevenDays.totals).toEqual({ requests: 3n, inputTokens: 30n, cachedTokens: 3n, outputTokens: 15n });
   });
 
   it('begin at local midnight, across a change of the clock too', () => {
@@ -49,8 +49,8 @@ describe('usage periods', () => {
     expect(daysOfPeriods(at(first)).today).toBe(today);
     expect(daysOfPeriods(at(last)).today).toBe(today);
     expect(daysOfPeriods(at(last) + 1).today).not.toBe(today);
-    expect(usagePeriods([day(today)], at(last)).today.totals.requests).toBe(1);
-    expect(usagePeriods([day(today)], at(last) + 1).today.totals.requests).toBe(0);
+    expect(usagePeriods([day(today)], at(last)).today.totals.requests).toBe(1n);
+    expect(usagePeriods([day(today)], at(last) + 1).today.totals.requests).toBe(0n);
   });
 
   it('begin at what a clock in Amsterdam calls midnight, on seven dates', () => {
@@ -79,16 +79,16 @@ describe('usage periods', () => {
 
   it('are empty for a token that used nothing', () => {
     const { today } = usagePeriods([], at('2026-11-20T10:00:00Z'));
-    expect(today.totals).toEqual({ requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0 });
+    expect(today.totals).toEqual({ requests: 0n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 0n });
     expect(today.byModel).toEqual([]);
   });
 
   it('list the largest total first, and equal ones by provider and model', () => {
     const rows = [
-      day('2026-11-20', 'b', 10),
-      day('2026-11-20', 'large', 99),
-      day('2026-11-19', 'a', 10),
-      { ...day('2026-11-20', 'a', 10), provider: 'provider_b' },
+      day('2026-11-20', 'b', 10n),
+      day('2026-11-20', 'large', 99n),
+      day('2026-11-19', 'a', 10n),
+      { ...day('2026-11-20', 'a', 10n), provider: 'provider_b' },
     ];
     const { lastSevenDays } = usagePeriods(rows, at('2026-11-20T10:00:00Z'));
     expect(lastSevenDays.byModel.map(({ provider, model }) => `${provider} ${model}`)).toEqual([
@@ -107,10 +107,10 @@ describe('usage periods', () => {
         provider: fc.constantFrom('', 'provider_a', 'provider_b'),
         model: fc.constantFrom('m1', 'm2', 'm3'),
         totals: fc.record({
-          requests: fc.nat(9),
-          inputTokens: fc.nat(1_000),
-          cachedTokens: fc.nat(100),
-          outputTokens: fc.nat(1_000),
+          requests: fc.bigInt(0n, 9n),
+          inputTokens: fc.bigInt(0n, 1_000n),
+          cachedTokens: fc.bigInt(0n, 100n),
+          outputTokens: fc.bigInt(0n, 1_000n),
         }),
       }),
     );
@@ -119,7 +119,7 @@ describe('usage periods', () => {
         const periods = usagePeriods(rows, nowMs);
         for (const { totals, byModel } of [periods.today, periods.lastSevenDays]) {
           for (const field of ['requests', 'inputTokens', 'cachedTokens', 'outputTokens'] as const) {
-            expect(byModel.reduce((sum, usage) => sum + usage.totals[field], 0)).toBe(totals[field]);
+            expect(byModel.reduce((sum, usage) => sum + usage.totals[field], 0n)).toBe(totals[field]);
           }
         }
         expect(usagePeriods(rows.toReversed(), nowMs)).toEqual(periods);

@@ -1,11 +1,11 @@
 import { addLocalDays, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
 
+/** As they travel. Input includes cached tokens. */
 export interface UsageTotals {
-  readonly requests: number;
-  /** Cached tokens included. */
-  readonly inputTokens: number;
-  readonly cachedTokens: number;
-  readonly outputTokens: number;
+  readonly requests: bigint;
+  readonly inputTokens: bigint;
+  readonly cachedTokens: bigint;
+  readonly outputTokens: bigint;
 }
 
 export interface ModelUsage {
@@ -45,11 +45,6 @@ export function usagePeriods(days: readonly DailyUsage[], nowMs: number): UsageP
   return { today: periodOf(days, today, today), lastSevenDays: periodOf(days, first, today) };
 }
 
-/** Input plus output: the number that the daily budget counts. @see spec "Usage object" */
-export function totalTokens({ inputTokens, outputTokens }: UsageTotals): number {
-  return inputTokens + outputTokens;
-}
-
 export function sumOf(a: UsageTotals, b: UsageTotals): UsageTotals {
   return {
     requests: a.requests + b.requests,
@@ -68,7 +63,7 @@ function periodOf(days: readonly DailyUsage[], first: LocalDay, last: LocalDay):
   };
 }
 
-const nothing: UsageTotals = { requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0 };
+const nothing: UsageTotals = { requests: 0n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 0n };
 
 function modelUsages(days: readonly DailyUsage[]): ModelUsage[] {
   const byModel = Map.groupBy(days, ({ provider, model }) => JSON.stringify([provider, model]));
@@ -81,10 +76,14 @@ function modelUsages(days: readonly DailyUsage[]): ModelUsage[] {
 }
 
 function largestFirst(a: ModelUsage, b: ModelUsage): number {
-  return totalTokens(b.totals) - totalTokens(a.totals) || compare(a.provider, b.provider) || compare(a.model, b.model);
+  return -compare(totalTokens(a), totalTokens(b)) || compare(a.provider, b.provider) || compare(a.model, b.model);
 }
 
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+/** Input plus output: the number that the daily budget counts. @see spec "Usage object" */
+function totalTokens({ totals: { inputTokens, outputTokens } }: ModelUsage): bigint {
+  return inputTokens + outputTokens;
+}
+
+function compare<T extends string | bigint>(a: T, b: T): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -5,7 +5,7 @@ import { GatewayError } from '@gateway/errors';
 import type { GetUsageRequest, UsagePeriodSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Clock } from '@gateway/time';
 import { daysOfPeriods, type UsagePeriod, usagePeriods } from '../periods/usage-periods.ts';
-import { toTotals, toTotalsMessage } from './messages.ts';
+import { toTotals } from './messages.ts';
 
 /** How far the ledger has come with what is published. */
 export interface LedgerProgress {
@@ -40,20 +40,11 @@ export async function getUsage(
     .where('local_day', '>=', first)
     .where('local_day', '<=', today)
     .execute();
-  const days = rows.map((row) => ({
-    localDay: row.local_day,
-    provider: row.provider,
-    model: row.model,
-    totals: toTotals(row),
-  }));
-  const periods = usagePeriods(days, nowMs);
-  return { today: toPeriodMessage(periods.today), lastSevenDays: toPeriodMessage(periods.lastSevenDays) };
+  const days = rows.map((row) => ({ ...row, localDay: row.local_day, totals: toTotals(row) }));
+  const { today: ofToday, lastSevenDays } = usagePeriods(days, nowMs);
+  return { today: toPeriodMessage(ofToday), lastSevenDays: toPeriodMessage(lastSevenDays) };
 }
 
 function toPeriodMessage({ sinceMs, totals, byModel }: UsagePeriod): MessageInitShape<typeof UsagePeriodSchema> {
-  return {
-    since: timestampFromMs(sinceMs),
-    totals: toTotalsMessage(totals),
-    byModel: byModel.map((usage) => ({ ...usage, totals: toTotalsMessage(usage.totals) })),
-  };
+  return { since: timestampFromMs(sinceMs), totals, byModel: [...byModel] };
 }

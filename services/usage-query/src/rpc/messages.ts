@@ -1,7 +1,5 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { UsageDailyTable } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
-import type { UsageTotalsSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { isLocalDay } from '@gateway/time';
 import type { UsageTotals } from '../periods/usage-periods.ts';
 
@@ -13,15 +11,11 @@ export function requireLocalDay(field: string, text: string): void {
 
 export type SummedColumns = Pick<UsageDailyTable, 'requests' | 'input_tokens' | 'cached_tokens' | 'output_tokens'>;
 
-export function toTotals({ requests, input_tokens, cached_tokens, output_tokens }: SummedColumns): UsageTotals {
-  return { requests, inputTokens: input_tokens, cachedTokens: cached_tokens, outputTokens: output_tokens };
-}
-
-export function toTotalsMessage(totals: UsageTotals): MessageInitShape<typeof UsageTotalsSchema> {
+export function toTotals(row: SummedColumns): UsageTotals {
   return {
-    requests: BigInt(totals.requests),
-    inputTokens: BigInt(totals.inputTokens),
-    cachedTokens: BigInt(totals.cachedTokens),
-    outputTokens: BigInt(totals.outputTokens),
+    requests: BigInt(row.requests),
+    inputTokens: BigInt(row.input_tokens),
+    cachedTokens: BigInt(row.cached_tokens),
+    outputTokens: BigInt(row.output_tokens),
   };
 }

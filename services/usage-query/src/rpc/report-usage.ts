@@ -4,7 +4,7 @@ import { type ReportUsageRequest, UsageGrouping } from '@gateway/proto/usage/v1/
 import { addLocalDays, type LocalDay } from '@gateway/time';
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { sumOf, type UsageTotals } from '../periods/usage-periods.ts';
-import { requireLocalDay, type SummedColumns, toTotals, toTotalsMessage } from './messages.ts';
+import { requireLocalDay, type SummedColumns, toTotals } from './messages.ts';
 
 const maxDays = 3_660;
 /** One statement sums up so many days at most, so that none takes long however many tokens there are. */
@@ -53,7 +53,7 @@ async function byDay(database: GatewayDatabase, page: Page) {
     .orderBy('local_day')
     .execute();
   return {
-    rows: rows.map((row) => ({ localDay: row.local_day, totals: toTotalsMessage(toTotals(row)) })),
+    rows: rows.map((row) => ({ localDay: row.local_day, totals: toTotals(row) })),
     nextPageToken: last < page.last ? addLocalDays(last, 1) : '',
   };
 }
@@ -67,7 +67,7 @@ async function byToken(database: GatewayDatabase, page: Page) {
     .limit(tokensAtATime)
     .execute();
   return {
-    rows: rows.map((row) => ({ tokenId: row.token_id, totals: toTotalsMessage(toTotals(row)) })),
+    rows: rows.map((row) => ({ tokenId: row.token_id, totals: toTotals(row) })),
     nextPageToken: rows.length === tokensAtATime ? (rows.at(-1)?.token_id ?? '') : '',
   };
 }
@@ -89,22 +89,16 @@ async function byModel(database: GatewayDatabase, page: Page) {
   const inOrder = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1));
   const rows = inOrder.map(([key, totals]) => {
     const [provider = '', model = ''] = JSON.parse(key) as readonly string[];
-    return { provider, model, totals: toTotalsMessage(totals) };
+    return { provider, model, totals };
   });
   return { rows, nextPageToken: '' };
 }
 
 function sums(database: GatewayDatabase, { first, last, tokenId }: Page) {
-  const sumOfColumn = <C extends keyof SummedColumns>(column: C) =>
-    sql<number>`cast(sum(${sql.ref(column)}) as bigint)`.as(column);
+  const columns = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens'] as const;
   const query: SelectQueryBuilder<Database, 'usage_daily', SummedColumns> = database
     .selectFrom('usage_daily')
-    .select([
-      sumOfColumn('requests'),
-      sumOfColumn('input_tokens'),
-      sumOfColumn('cached_tokens'),
-      sumOfColumn('output_tokens'),
-    ])
+    .select(columns.map((column) => sql<number>`cast(sum(${sql.ref(column)}) as bigint)`.as(column)))
     .where('local_day', '>=', first)
     .where('local_day', '<=', last);
   return tokenId === '' ? query : query.where('token_id', '=', tokenId);

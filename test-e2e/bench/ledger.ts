@@ -19,14 +19,15 @@ import { connectClient } from '@gateway/rpc/connect-client';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { freePorts, startNats, startPostgres } from '@gateway/testkit';
 import { addLocalDays, localDayOf, startOfLocalDayMs } from '@gateway/time';
+import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { sql } from 'kysely';
-import { createUsageIngestService } from '../src/service.ts';
 
 /*
  * What the ledger costs, on a Postgres of its own that commits to disk: size, ingest, queries, removal of a day.
- * npm run bench:ledger -- [--requests-per-day 100000] [--days 30] [--tokens 500] [--models 4] [--ingest 200000]
+ * npm run bench -- ledger [--requests-per-day 100000] [--days 30] [--tokens 500] [--models 4] [--ingest 200000]
  */
 const { values } = parseArgs({
+  args: process.argv.slice(3),
   options: {
     'requests-per-day': { type: 'string', default: '100000' },
     days: { type: 'string', default: '30' },
@@ -177,7 +178,7 @@ async function startUsageQuery() {
   const nats = stack.use(await startNats());
   const [grpcPort, adminPort] = (await freePorts(2)).map(String);
   const url = `http://127.0.0.1:${adminPort}`;
-  const main = fileURLToPath(new URL('../../usage-query/src/main.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../services/usage-query/src/main.ts', import.meta.url));
   const urls = { DATABASE_URL: server.url, NATS_URL: nats.url };
   const env = { ...urls, PATH: process.env.PATH, GRPC_PORT: grpcPort, ADMIN_PORT: adminPort, LOG_LEVEL: 'error' };
   const child = spawn(process.execPath, [main], { env, stdio: 'inherit' });

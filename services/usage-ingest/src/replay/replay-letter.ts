@@ -1,0 +1,78 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { type DeadLettersTable, isRefusedData } from '@gateway/database';
+import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { fromUsageMessage } from '@gateway/usage-stream';
+import { type LedgerEntry, readEvent } from '../recording/ledger-entry.ts';
+import { refusedReason, tooOldReason } from '../recording/usage-recorder.ts';
+import { addEntries, type UsageLedger } from '../store/usage-ledger.ts';
+
+/**
+ * Reads a dead letter again, as this release does, records what it says and deletes it: both or none.
+ *
+ * @param dryRun finds out what would happen, and changes nothing.
+ * @returns how many of its events are new to the ledger, or why the letter stays; undefined when it is gone already.
+ */
+export async function replayLetter(
+  ledger: UsageLedger,
+  { dead_letter_id, payload }: DeadLettersTable,
+  dryRun: boolean,
+): Promise<number | string | undefined> {
+  const entries = readLetter(Buffer.from(payload, 'base64'));
+  if (typeof entries === 'string') return entries;
+  try {
+    return await ledger.transaction(entries, async (transaction) => {
+      // The letter goes first: another replay of it waits, and then finds it gone.
+      const deletion = transaction.deleteFrom('dead_letters').where('dead_letter_id', '=', dead_letter_id);
+      const { numDeletedRows } = await deletion.executeTakeFirstOrThrow();
+      if (numDeletedRows === 0n) return undefined;
+      const { fresh, tooOld } = await addEntries(transaction, entries);
+      if (tooOld.size > 0) throw new RolledBack(tooOldReason);
+      if (dryRun) throw new RolledBack(fresh);
+      return fresh;
+    });
+  } catch (thrown) {
+    if (thrown instanceof RolledBack) return thrown.outcome;
+    if (isRefusedData(thrown)) return refusedReason;
+    throw thrown;
+  }
+}
+
+/** Ends a transaction of which nothing may stay. */
+class RolledBack extends Error {
+  override readonly name = 'RolledBack';
+  readonly outcome: number | string;
+
+  constructor(outcome: number | string) {
+    super();
+    this.outcome = outcome;
+  }
+}
+
+const notAnEvent = 'the bytes are no usage event';
+
+/** A letter's bytes are one event, or a message of the stream with several. All of them must be fit to be recorded, else says why not. */
+function readLetter(payload: Uint8Array): readonly LedgerEntry[] | string {
+  const asEvent = entriesOf(() => [fromBinary(UsageRecordedSchema, payload)]);
+  if (typeof asEvent !== 'string') return asEvent;
+  const asMessage = entriesOf(() => fromUsageMessage(payload).events);
+  return typeof asMessage !== 'string' || asEvent === notAnEvent ? asMessage : asEvent;
+}
+
+function entriesOf(parse: () => readonly UsageRecorded[]): readonly LedgerEntry[] | string {
+  const entries: LedgerEntry[] = [];
+  try {
+    for (const event of parse()) {
+      const entry = readEvent(event);
+      if (typeof entry === 'string') return isEmpty(event) ? notAnEvent : entry;
+      entries.push(entry);
+    }
+  } catch {
+    return notAnEvent;
+  }
+  return entries;
+}
+
+/** Bytes of something else can pass as an event of which nothing is known. */
+function isEmpty({ requestId, tokenId, localDay }: UsageRecorded): boolean {
+  return requestId === '' && tokenId === '' && localDay === '';
+}

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventDays } from '@gateway/database';
+import type { Logger } from '@gateway/telemetry';
+import { addLocalDays, type Clock, localDayOf } from '@gateway/time';
+import type { IngestMetrics } from '../metrics.ts';
+
+export interface DaysToTend {
+  readonly days: EventDays;
+  readonly clock: Clock;
+  readonly metrics: IngestMetrics;
+  readonly logger: Logger;
+  /** Events of today and of so many days before it are kept; 0: all. */
+  readonly retentionDays: number;
+  readonly signal: AbortSignal;
+}
+
+/** Days whose room is made before they begin. Longer than an outage can go unnoticed. */
+const daysAhead = 3;
+const intervalMs = 3_600_000;
+const retryMs = 60_000;
+
+/**
+ * Makes room for the events of the coming days, and removes those of days that are no longer kept: once an hour until the signal is
+ * aborted. Never throws.
+ */
+export async function tendDays(parts: DaysToTend): Promise<void> {
+  const { metrics, logger, signal } = parts;
+  while (!signal.aborted) {
+    let pauseMs = intervalMs;
+    try {
+      await tendDaysOnce(parts);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      pauseMs = retryMs;
+      metrics.retentionFailures.inc();
+      logger.warn({ err: thrown }, 'days of the ledger could not be made or removed; trying on');
+    }
+    await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+  }
+}
+
+export async function tendDaysOnce({ days, clock, metrics, logger, retentionDays, signal }: DaysToTend): Promise<void> {
+  const today = localDayOf(clock.nowMs());
+  await days.open(Array.from({ length: daysAhead + 1 }, (_, ahead) => addLocalDays(today, ahead)));
+  if (retentionDays === 0) return;
+  const removed = await days.removeBefore(addLocalDays(today, -retentionDays), signal);
+  if (removed.days === 0) return;
+  metrics.removedDays.inc(removed.days);
+  metrics.removedEvents.inc(removed.events);
+  logger.info(removed, 'removed events of days that are no longer kept');
+}

@@ -1,0 +1,96 @@
+import { type Database, type EventDays, firstKeptDay } from '@gateway/database';
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { addUp, type DailySum, keyOf, plus } from '../recording/ledger-entry.ts';
+import { addSums } from './usage-ledger.ts';
+
+/** A daily sum that is not what its events add up to. One that is missing counts as nothing. */
+export interface Difference {
+  readonly recorded: DailySum;
+  readonly counted: DailySum;
+  /** What has to be added to the recorded sum. */
+  readonly missing: DailySum;
+}
+
+/** One statement counts so many events at most, so that none takes long. */
+const eventsAtATime = 200_000;
+
+/**
+ * Compares the daily sums of a day with the events that they are sums of. An event is added together with its sum, in one
+ * transaction. What a sum lacks in one snapshot it lacks in every later one, so that adding the difference mends it whatever is
+ * recorded meanwhile.
+ *
+ * @returns undefined when the day's events are no longer kept.
+ */
+export async function checkDay(
+  days: EventDays,
+  localDay: string,
+  { repair, atATime = eventsAtATime }: { readonly repair: boolean; readonly atATime?: number },
+): Promise<readonly Difference[] | undefined> {
+  return await days.withLock({
+    read: async (snapshot) => {
+      if (localDay < (await firstKeptDay(snapshot))) return undefined;
+      const query = snapshot.selectFrom('usage_daily').selectAll().where('local_day', '=', localDay);
+      return differencesOf(await query.execute(), await countedSums(snapshot, localDay, atATime));
+    },
+    change: async (transaction, differences = []) => {
+      const missing = differences.map((difference) => difference.missing);
+      if (repair) await addSums(transaction, missing);
+    },
+  });
+}
+
+/** Counts slice by slice, in the order in which the events are stored. */
+async function countedSums(snapshot: Transaction<Database>, localDay: string, atATime: number) {
+  const slices: (readonly DailySum[])[] = [];
+  let after: string | undefined = '';
+  while (after !== undefined) {
+    const endOfSlice: { readonly request_id: string } | undefined = await snapshot
+      .selectFrom('usage_events')
+      .select('request_id')
+      .where('local_day', '=', localDay)
+      .where('request_id', '>', after)
+      .orderBy('request_id')
+      .offset(atATime - 1)
+      .limit(1)
+      .executeTakeFirst();
+    slices.push(await sumsOfSlice(snapshot, localDay, after, endOfSlice?.request_id));
+    after = endOfSlice?.request_id;
+  }
+  return addUp(slices.flat());
+}
+
+/** In the order of their key. */
+function differencesOf(recorded: readonly DailySum[], counted: readonly DailySum[]): readonly Difference[] {
+  const [recordedSums, countedSums] = [recorded, counted].map((sums) => new Map(sums.map((sum) => [keyOf(sum), sum])));
+  return addUp([...counted, ...recorded.map((sum) => plus(nothingOf(sum), sum, -1))]).map((missing) => ({
+    recorded: recordedSums?.get(keyOf(missing)) ?? nothingOf(missing),
+    counted: countedSums?.get(keyOf(missing)) ?? nothingOf(missing),
+    missing,
+  }));
+}
+
+function nothingOf(sum: DailySum): DailySum {
+  return { ...sum, requests: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0 };
+}
+
+/** Counts as `dailySums` does. `last` is undefined in the last slice. */
+async function sumsOfSlice(snapshot: Kysely<Database>, localDay: string, after: string, last: string | undefined) {
+  const answered = sql<number>`case when provider <> '' and outcome <> 'lost' then 1 else 0 end`;
+  return await snapshot
+    .selectFrom('usage_events')
+    .select([
+      'token_id',
+      'local_day',
+      'provider',
+      'model',
+      sql<number>`cast(sum(${answered}) as bigint)`.as('requests'),
+      sql<number>`cast(sum(input_tokens) as bigint)`.as('input_tokens'),
+      sql<number>`cast(sum(cached_tokens) as bigint)`.as('cached_tokens'),
+      sql<number>`cast(sum(output_tokens) as bigint)`.as('output_tokens'),
+    ])
+    .where('local_day', '=', localDay)
+    .where('request_id', '>', after)
+    .$if(last !== undefined, (query) => query.where('request_id', '<=', last ?? ''))
+    .groupBy(['token_id', 'local_day', 'provider', 'model'])
+    .execute();
+}
