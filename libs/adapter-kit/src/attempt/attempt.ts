@@ -47,7 +47,8 @@ export async function* attemptFrames(
   let progress = yield* attempt.open();
   while (true) {
     while (progress === 'goes on') {
-      for (const frame of attempt.dueUsage()) yield frame;
+      const usage = attempt.usageToYield();
+      if (usage !== undefined) yield usage;
       progress = await attempt.readOn();
       if (progress === 'goes on') for (const frame of attempt.newFrames()) yield frame;
     }
@@ -92,7 +93,7 @@ class Attempt implements Disposable {
       const opened = yield* openAnswer(this.#context, this.#request, this.#call, {
         timeoutMs: this.#context.config.firstByteTimeoutMs,
         signal: this.#signal,
-        sentFrame: () => this.#frames.sent(answer),
+        sentFrame: this.#frames.sent(answer),
       });
       this.#quotas = opened.quotas;
       if (opened.failure !== undefined) return opened.failure;
@@ -107,9 +108,8 @@ class Attempt implements Disposable {
   }
 
   /** Usage, if it is due and cannot go along with what has come already. */
-  *dueUsage(): Generator<ExecuteFrame> {
-    const frame = this.#exchange?.hasMore ? undefined : this.#frames.dueUsage(this.#call.answer);
-    if (frame !== undefined) yield frame;
+  usageToYield(): ExecuteFrame | undefined {
+    return this.#exchange?.hasMore ? undefined : this.#frames.dueUsage(this.#call.answer);
   }
 
   /** Hands the reader what the next read brings, or the end. */
