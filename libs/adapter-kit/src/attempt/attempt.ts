@@ -44,10 +44,10 @@ export async function* attemptFrames(
   signal: AbortSignal,
 ): AsyncGenerator<ExecuteFrame, undefined> {
   using attempt = new Attempt(context, await prepare(), signal);
-  let progress = yield* attempt.open();
   while (true) {
+    let progress = yield* attempt.open();
     while (progress === 'goes on') {
-      const usage = attempt.usageToYield();
+      const usage = attempt.usageBeforeRead();
       if (usage !== undefined) yield usage;
       progress = await attempt.readOn();
       if (progress === 'goes on') for (const frame of attempt.newFrames()) yield frame;
@@ -56,7 +56,6 @@ export async function* attemptFrames(
     const call = attempt.amendedCall(progress);
     if (call === undefined) return yield* attempt.fail(progress);
     yield* attempt.amend(call, progress);
-    progress = yield* attempt.open();
   }
 }
 
@@ -108,7 +107,7 @@ class Attempt implements Disposable {
   }
 
   /** Usage, if it is due and cannot go along with what has come already. */
-  usageToYield(): ExecuteFrame | undefined {
+  usageBeforeRead(): ExecuteFrame | undefined {
     return this.#exchange?.hasMore ? undefined : this.#frames.dueUsage(this.#call.answer);
   }
 
@@ -129,9 +128,9 @@ class Attempt implements Disposable {
     }
   }
 
-  *newFrames(): Generator<ExecuteFrame> {
+  newFrames(): readonly ExecuteFrame[] {
     const frame = this.#frames.progress(this.#call.answer);
-    if (frame !== undefined) yield* partsOf(frame);
+    return frame === undefined ? [] : partsOf(frame);
   }
 
   /** The client gets the whole answer, also one that ends with the provider's own event of its failure. */
