@@ -137,13 +137,13 @@ class Attempt implements Disposable {
   *conclude(): Generator<ExecuteFrame, undefined> {
     this.#exchange?.release();
     const { answer } = this.#call;
-    const { ending, sealedReasoning = '' } = answer;
+    const { ending, encryptedReasoning = '' } = answer;
     const failure = ending?.kind === 'failed' ? ending.failure : undefined;
     this.#end(failure?.result ?? AttemptResult.SUCCEEDED);
     const details = this.#outcomeDetails();
     const outcome =
       failure === undefined
-        ? succeededOutcome({ ...details, upstreamStatus: this.#head?.status ?? 0, sealedReasoning })
+        ? succeededOutcome({ ...details, upstreamStatus: this.#head?.status ?? 0, encryptedReasoning })
         : failedOutcome(failure, unavailable(failure.error), { ...details, answerComplete: true });
     yield* partsOf(this.#frames.whole(answer, outcome));
   }
