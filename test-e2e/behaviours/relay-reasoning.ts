@@ -7,9 +7,9 @@ type Item = Readonly<Record<string, unknown>>;
 
 const tools = [{ type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false }];
 
-/** Reasoning that comes back sealed and goes with the conversation. */
+/** Reasoning that comes back encrypted and goes with the conversation. */
 export function relayReasoningBehaviour(gateway: () => Topology): void {
-  describe('sealed reasoning in a relayed conversation', () => {
+  describe('encrypted reasoning in a relayed conversation', () => {
     let token = '';
     beforeAll(async () => {
       token = (await issueToken(gateway(), { kind: 'personal' })).text;
@@ -43,7 +43,7 @@ export function relayReasoningBehaviour(gateway: () => Topology): void {
     });
 
     it('is left out when another account has to go on, which is not blamed', async () => {
-      const model = 'gpt-sealed';
+      const model = 'gpt-encrypted';
       const conversation = await say(model, [], '#reason 5 #tool look {"at":"this"} begin');
       const first = lastAccount(model) ?? '';
       const fault = gateway().simulator.faults.add({

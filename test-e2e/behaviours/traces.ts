@@ -112,11 +112,11 @@ export function tracesBehaviour(gateway: () => Topology): void {
 
     it('has what a request had to go on without', async () => {
       const model = 'gpt-traced';
-      const sealed = { type: 'reasoning', summary: [], encrypted_content: `gAAAAA${'x'.repeat(100)}` };
+      const encrypted = { type: 'reasoning', summary: [], encrypted_content: `gAAAAA${'x'.repeat(100)}` };
       const { input } = responsesBody(model, 'go on');
       const answer = await relay(gateway(), token.text, {
         path: '/v1/responses',
-        body: { model, input: [sealed, ...input] },
+        body: { model, input: [encrypted, ...input] },
       });
       expect(answer.status, answer.text).toBe(200);
       expectNothingOfIt(answer);

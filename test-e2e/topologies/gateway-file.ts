@@ -44,7 +44,7 @@ const scenarioModels = [
   { model: 'gpt-refusing', accounts: ['a'] },
   { model: 'gpt-faltering', accounts: ['a', 'b', 'c', 'd'] },
   { model: 'gpt-leaving', accounts: ['a'] },
-  { model: 'gpt-sealed', accounts: ['a', 'b'] },
+  { model: 'gpt-encrypted', accounts: ['a', 'b'] },
   { model: 'gpt-traced', accounts: ['a', 'b'] },
   ...failingModels,
   { model: 'gpt-counting', accounts: ['a'] },

@@ -12,7 +12,7 @@ import { listModels } from './rpc/list-models.ts';
 
 const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
 
-const fromEnvironment = createAdapterFromEnvironment(readAdapterConfig, (config, peers, serviceRuntime) =>
+const fromEnvironment = createAdapterFromEnvironment((config, peers, serviceRuntime) =>
   createAdapterService({
     format: fakeFormat,
     routes: (context) => [

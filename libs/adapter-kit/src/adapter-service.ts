@@ -83,12 +83,11 @@ export function createAdapterContext(options: AdapterContextOptions): AdapterCon
  * An adapter as a process of its own: its settings and POOL_BROKER_URL come from the environment, its peers are called
  * over one stream each.
  */
-export function createAdapterFromEnvironment<Config>(
-  readConfig: (env: Environment) => Config,
-  createService: (config: Config, peers: AdapterPeers, runtime: ServiceRuntime) => Service,
+export function createAdapterFromEnvironment(
+  createService: (config: AdapterConfig, peers: AdapterPeers, runtime: ServiceRuntime) => Service,
 ): ServiceFactory {
   return async (env, runtime) => {
-    const { config, poolBrokerUrl } = readSettings(env, readConfig);
+    const { config, poolBrokerUrl } = readSettings(env);
     // Loaded here, so that a process without a network never loads gRPC.
     const { openChannel } = await import('@gateway/rpc/grpc');
     const owned = new AsyncDisposableStack();
@@ -104,17 +103,17 @@ export function createAdapterFromEnvironment<Config>(
 
 /** Throws ConfigError with every problem in the settings of an adapter that is a process of its own. */
 export function checkAdapterSettings(env: Environment): void {
-  readSettings(env, readAdapterConfig);
+  readSettings(env);
 }
 
 /** Both the adapter's settings and those of a process of its own, so that all problems are reported at once. */
-function readSettings<Config>(env: Environment, readConfig: (env: Environment) => Config) {
+function readSettings(env: Environment) {
   const reader = new EnvReader(env);
   const why = 'The pool broker knows the accounts that requests are sent with.';
   const poolBrokerUrl = reader.requiredUrl('POOL_BROKER_URL', why, 'http://pool-broker:50051');
-  let config: Config | undefined;
+  let config: AdapterConfig | undefined;
   try {
-    config = readConfig(env);
+    config = readAdapterConfig(env);
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
     for (const problem of thrown.problems) reader.problem(problem);

@@ -102,7 +102,7 @@ export interface AnswerReader {
   /** The provider's id of the answer, when later requests can refer to it; read once, together with the head. */
   readonly answerId?: string | undefined;
   /** The digest of the answer's last encrypted reasoning, for dialects whose clients send it back; read once, at the end. */
-  readonly sealedReasoning?: string | undefined;
+  readonly encryptedReasoning?: string | undefined;
   /** True once the answer has content: from now on no other attempt may be made. */
   readonly hasContent: boolean;
   /** How the answer ended; undefined while it goes on. */

@@ -141,9 +141,9 @@ describe('an assembled chat answer', () => {
   it('is one object, given at the end', () => {
     const answer = answerWith({ stream: false });
     answer.text('Hello');
-    expect([answer.hasContent, answer.finished, answer.take().length]).toEqual([false, false, 0]);
+    expect([answer.hasContent, answer.take().length]).toEqual([false, 0]);
     answer.finish('stop', usage);
-    expect([answer.hasContent, answer.finished]).toEqual([true, true]);
+    expect(answer.hasContent).toBe(true);
     expect(JSON.parse(Buffer.from(answer.take()).toString())).toStrictEqual({
       id: 'chatcmpl-abc',
       object: 'chat.completion',
@@ -283,13 +283,13 @@ describe('a completion object that grows beyond its bound', () => {
 
   it('is whole up to the bound', () => {
     const answer = grown(80, 10 - 2);
-    expect(answer).toMatchObject({ isTooLarge: false, finished: true, hasContent: true });
+    expect(answer).toMatchObject({ isTooLarge: false, hasContent: true });
     expect(JSON.parse(Buffer.from(answer.take()).toString()).choices[0].message.content).toBe('12345678'.repeat(8));
   });
 
   it('is given up beyond it, and what was produced is still known', () => {
     const answer = grown(80, 100);
-    expect(answer).toMatchObject({ isTooLarge: true, finished: false, hasContent: false, producedCharacters: 800 });
+    expect(answer).toMatchObject({ isTooLarge: true, hasContent: false, producedCharacters: 800 });
     expect(answer.take()).toHaveLength(0);
   });
 
@@ -312,6 +312,6 @@ describe('a completion object that grows beyond its bound', () => {
     const answer = answerWith({ stream: true, maxBytes: 1 });
     answer.text('hello');
     answer.finish('stop', undefined);
-    expect(answer).toMatchObject({ isTooLarge: false, finished: true });
+    expect(answer).toMatchObject({ isTooLarge: false, hasContent: true });
   });
 });

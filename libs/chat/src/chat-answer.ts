@@ -51,8 +51,6 @@ export interface ChatAnswer extends ChatAnswerSink {
    * sent whole, at the end. From then on no other attempt may be made.
    */
   readonly hasContent: boolean;
-  /** True after `finish`. */
-  readonly finished: boolean;
   /** True for chunks, false for a completion object. */
   readonly isStreamed: boolean;
   /** True once a completion object has grown beyond its bound: nothing comes of it any more. */

@@ -8,7 +8,6 @@ export class ChunkWriter implements ChatAnswer {
   readonly isStreamed = true;
   readonly isTooLarge = false;
   hasContent = false;
-  finished = false;
   producedCharacters = 0;
   readonly #includeUsage: boolean;
   /** The members that all chunks of a stream begin with, as JSON. */
@@ -54,7 +53,6 @@ export class ChunkWriter implements ChatAnswer {
       this.#write(`${this.#chunkStart},"choices":[],"usage":${JSON.stringify(toUsageObject(usage))}}`);
     }
     this.#write('[DONE]');
-    this.finished = true;
   }
 
   take(): Uint8Array {

@@ -8,7 +8,7 @@ export const noArguments = '{}';
 export class CompletionAssembler implements ChatAnswer {
   readonly head = objectHead;
   readonly isStreamed = false;
-  finished = false;
+  hasContent = false;
   producedCharacters = 0;
   readonly #identity: Pick<ChatAnswerOptions, 'id' | 'created' | 'model'>;
   readonly #toolCalls = new Map<number, AssembledCall>();
@@ -26,10 +26,6 @@ export class CompletionAssembler implements ChatAnswer {
 
   get isTooLarge(): boolean {
     return this.#bytes > this.#maxBytes;
-  }
-
-  get hasContent(): boolean {
-    return this.finished;
   }
 
   text(delta: string): void {
@@ -64,7 +60,7 @@ export class CompletionAssembler implements ChatAnswer {
       usage: usage && toUsageObject(usage),
     };
     this.#completion = Buffer.from(JSON.stringify(completion));
-    this.finished = true;
+    this.hasContent = true;
   }
 
   take(): Uint8Array {

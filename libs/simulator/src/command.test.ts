@@ -3,20 +3,18 @@ import { problemText, readCommand } from './command.ts';
 import { startSimulator } from './simulator.ts';
 
 describe('the command', () => {
-  it('listens on its usual address without flags, and knows every account', () => {
+  it('listens on its usual address without flags', () => {
     expect(readCommand([])).toMatchObject({
       kind: 'serve',
-      options: { host: '127.0.0.1', port: 8090, acceptUnknownAccounts: true, responsesBackend: 'api' },
+      options: { host: '127.0.0.1', port: 8090, responsesBackend: 'api' },
     });
   });
 
   it('reads its flags', () => {
-    const words = '--port 0 --account a --account b --messages-model m --subscription --event-delay-ms 20'.split(' ');
+    const words = '--port 0 --messages-model m --subscription --event-delay-ms 20'.split(' ');
     expect(readCommand(words)).toMatchObject({
       options: {
         port: 0,
-        accounts: ['a', 'b'],
-        acceptUnknownAccounts: false,
         messagesModels: ['m'],
         responsesBackend: 'subscription',
         eventDelayMs: 20,

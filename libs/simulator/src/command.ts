@@ -29,14 +29,11 @@ const defaults = { host: '127.0.0.1', port: 8090 };
 export function readCommand(words: readonly string[]): Command {
   const { values } = parseArgs({ args: [...words], options: flags });
   if (values.help === true) return { kind: 'help' };
-  const accounts = values.account ?? [];
   return {
     kind: 'serve',
     options: {
       host: values.host ?? defaults.host,
       port: readNumber('--port', values.port) ?? defaults.port,
-      accounts,
-      acceptUnknownAccounts: accounts.length === 0,
       responsesModels: values['responses-model'],
       messagesModels: values['messages-model'],
       responsesBackend: values.subscription === true ? 'subscription' : 'api',
@@ -48,7 +45,6 @@ export function readCommand(words: readonly string[]): Command {
 const flags = {
   host: { type: 'string' },
   port: { type: 'string' },
-  account: { type: 'string', multiple: true },
   'responses-model': { type: 'string', multiple: true },
   'messages-model': { type: 'string', multiple: true },
   subscription: { type: 'boolean' },
@@ -60,7 +56,6 @@ const helpText = `Usage: npm run simulator -- [flags]
 
   --host <address>           where to listen (${defaults.host})
   --port <number>            which port to listen on (${defaults.port}; 0: any free one)
-  --account <credential>     an account to know; may be repeated; without it every credential is an account
   --responses-model <id>     a model of the Responses provider; may be repeated
   --messages-model <id>      a model of the Messages provider; may be repeated
   --subscription             play a subscription backend of the Responses provider: streams only, fewer parameters
@@ -74,14 +69,14 @@ function readNumber(flag: string, text: string | undefined): number | undefined 
 
 async function serveUntilStopped(options: SimulatorOptions): Promise<void> {
   await using simulator = await startSimulator(options);
-  say(welcomeText(simulator.url, options.accounts?.[0] ?? 'any-key'));
+  say(welcomeText(simulator.url));
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 
-function welcomeText(url: string, account: string): string {
+function welcomeText(url: string): string {
   return `The simulated providers listen on ${url} (record: ${url}/_simulator/requests). Try:
 
-  curl -N ${url}/v1/responses -H 'authorization: Bearer ${account}' -H 'content-type: application/json' \\
+  curl -N ${url}/v1/responses -H 'authorization: Bearer any-key' -H 'content-type: application/json' \\
     -d '{"model":"gpt-5.5","stream":true,"input":"Hello"}'
 `;
 }

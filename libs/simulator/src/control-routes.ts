@@ -50,24 +50,11 @@ const routes: Readonly<Record<string, (verbs: SimulatorVerbs, request: ControlRe
     verbs.models.set(modelsSchema.parse(body()));
     return verbs.models.get();
   },
-  'GET oauth': (verbs) => ({ families: verbs.oauth.families() }),
-  'POST oauth': (verbs, { body }) => {
-    const { account, refreshToken } = grantSchema.parse(body());
-    return { refreshToken: verbs.oauth.grant(account, refreshToken) };
-  },
-  'DELETE oauth': (verbs, { query }) => {
-    verbs.oauth.revoke(accountSchema.parse(query.get('account')));
-    return {};
-  },
   'POST reset': (verbs) => {
     verbs.reset();
     return {};
   },
 };
-
-const accountSchema = z.string().min(1);
-
-const grantSchema = z.strictObject({ account: accountSchema, refreshToken: z.string().min(1).optional() });
 
 const faultIdSchema = z.coerce.number().int().optional();
 

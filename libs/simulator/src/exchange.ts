@@ -1,8 +1,14 @@
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JsonObject } from '@gateway/json';
-import { type ProviderError, type ProviderFormat, ProviderRefusal } from './provider-format.ts';
+import {
+  type Answer,
+  type ProviderError,
+  type ProviderEvent,
+  type ProviderFormat,
+  ProviderRefusal,
+} from './provider-format.ts';
 import type { RequestRecord } from './record.ts';
-import { endResponse } from './streaming.ts';
 
 /** One request and its answer on the wire, with the record that is kept of them. */
 export class Exchange {
@@ -50,7 +56,23 @@ export class Exchange {
   async send(status: number, body: string, headers: Readonly<Record<string, string>>): Promise<void> {
     this.start(status, { 'content-length': `${Buffer.byteLength(body)}`, ...headers });
     this.record.sending();
-    await endResponse(this.response, this.signal, body);
+    await this.finish(body);
+  }
+
+  /** Ends the answer and waits until the connection has taken all of it. */
+  async finish(body?: string): Promise<void> {
+    this.signal.throwIfAborted();
+    const finished = once(this.response, 'finish', { signal: this.signal });
+    this.response.end(body);
+    await finished;
+  }
+
+  /** Input is billed as soon as the answer begins, output as it is sent. */
+  bill(
+    { input: { inputTokens, cachedTokens } }: Answer,
+    { outputTokens, reasoningTokens }: Pick<ProviderEvent, 'outputTokens' | 'reasoningTokens'>,
+  ): void {
+    this.record.bill({ inputTokens, cachedTokens, outputTokens, reasoningTokens });
   }
 
   /** Cuts the connection with a reset. */
@@ -66,6 +88,12 @@ export class Exchange {
     this.record.end('cancelled');
     this.#abort.abort();
   }
+}
+
+/** Never ends well: it waits for the client to leave. */
+export async function untilAborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw signal.reason;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { parseJson } from '@gateway/json';
+
 /** One request as the simulator saw it, and how it ended. */
 export interface RecordedRequest {
   /** Grows with every request; never used twice. */
@@ -86,7 +88,7 @@ export class Recorder {
   readonly #nowMs: () => number;
   /** Oldest first. */
   #requests: RequestRecord[] = [];
-  #billed = new Map<string, BilledTotal>();
+  #billed: Bills = new Map();
   #keptBytes = 0;
   #lastId = 0;
 
@@ -95,12 +97,8 @@ export class Recorder {
     this.#nowMs = nowMs;
   }
 
-  begin(request: Pick<RecordedRequest, 'method' | 'path' | 'query' | 'headers' | 'account'>): RequestRecord {
-    const billed = this.#billed;
-    const record = new RequestRecord(
-      { ...request, id: ++this.#lastId, receivedAtMs: this.#nowMs() },
-      { nowMs: this.#nowMs, onBilled: (...change) => addBill(billed, ...change) },
-    );
+  begin(request: ReceivedRequest): RequestRecord {
+    const record = new RequestRecord(++this.#lastId, request, { nowMs: this.#nowMs, bills: this.#billed });
     this.#requests.push(record);
     if (this.#requests.length > this.#maximumRequests) this.#dropBody(this.#requests.shift());
     return record;
@@ -118,14 +116,18 @@ export class Recorder {
     }
   }
 
-  requests(filter: RequestFilter = {}): readonly RecordedRequest[] {
+  requests({ limit = Number.POSITIVE_INFINITY, ...filter }: RequestFilter = {}): readonly RecordedRequest[] {
     const views = this.#requests.map((record) => record.view).filter((view) => fits(view, filter));
-    return filter.limit === undefined ? views : views.slice(Math.max(0, views.length - filter.limit));
+    return views.slice(Math.max(0, views.length - limit));
   }
 
   billed(): BilledReport {
-    const total = [...this.#billed.values()].reduce((sum, each) => combine(sum, each, 1), nothing);
-    return { total, accounts: Object.fromEntries(this.#billed) };
+    const total = emptyBill();
+    for (const bill of this.#billed.values()) {
+      total.requests += bill.requests;
+      for (const kind of tokenKinds) total[kind] += bill[kind];
+    }
+    return { total, accounts: structuredClone(Object.fromEntries(this.#billed)) };
   }
 
   /** Forgets everything; requests still running go on, unseen. */
@@ -141,37 +143,43 @@ export class Recorder {
   }
 }
 
-function fits(request: RecordedRequest, filter: RequestFilter): boolean {
+function fits(request: RecordedRequest, { afterId = 0, ...wanted }: Omit<RequestFilter, 'limit'>): boolean {
+  const { account = request.account, path = request.path, model = request.model, outcome = request.outcome } = wanted;
   return (
-    (filter.account === undefined || request.account === filter.account) &&
-    (filter.path === undefined || request.path === filter.path) &&
-    (filter.model === undefined || request.model === filter.model) &&
-    (filter.outcome === undefined || request.outcome === filter.outcome) &&
-    (filter.afterId === undefined || request.id > filter.afterId)
+    request.id > afterId &&
+    request.account === account &&
+    request.path === path &&
+    request.model === model &&
+    request.outcome === outcome
   );
 }
 
+type ReceivedRequest = Pick<RecordedRequest, 'method' | 'path' | 'query' | 'headers' | 'account'>;
+
 /** What changes about a request while it is served. */
 type Change = Partial<
-  Pick<RecordedRequest, 'account' | 'model' | 'stream' | 'status' | 'faults' | 'eventsSent' | 'body' | 'bodyBytes'>
+  Pick<RecordedRequest, 'account' | 'model' | 'stream' | 'status' | 'faults' | 'body' | 'bodyBytes'>
 >;
 
 /** The record of one request, written while it is served. */
 export class RequestRecord {
+  readonly id: number;
+  readonly requestId: string;
   readonly #nowMs: () => number;
-  readonly #onBilled: OnBilled;
-  #state: RequestState;
+  readonly #bills: Bills;
+  #state: Omit<RecordedRequest, 'json'>;
   #lastBytesAtMs: number | undefined;
 
-  constructor(
-    request: Pick<RecordedRequest, 'id' | 'receivedAtMs' | 'account' | 'method' | 'path' | 'query' | 'headers'>,
-    { nowMs, onBilled }: { readonly nowMs: () => number; readonly onBilled: OnBilled },
-  ) {
+  constructor(id: number, request: ReceivedRequest, { nowMs, bills }: { nowMs: () => number; bills: Bills }) {
+    this.id = id;
+    this.requestId = `req_${id.toString().padStart(16, '0')}`;
     this.#nowMs = nowMs;
-    this.#onBilled = onBilled;
+    this.#bills = bills;
     this.#state = {
       ...request,
-      requestId: `req_${request.id.toString().padStart(16, '0')}`,
+      id,
+      receivedAtMs: nowMs(),
+      requestId: this.requestId,
       body: new Uint8Array(),
       bodyBytes: 0,
       model: null,
@@ -185,17 +193,18 @@ export class RequestRecord {
     };
   }
 
-  /** The request as it is at the moment; a view taken earlier does not change. */
+  /**
+   * The request as it is at the moment; a view taken earlier does not change. Parsing is left to those who ask, so that
+   * keeping a record costs no second copy of the body.
+   */
   get view(): RecordedRequest {
-    return withJson(this.#state);
-  }
-
-  get id(): number {
-    return this.#state.id;
-  }
-
-  get requestId(): string {
-    return this.#state.requestId;
+    const state = this.#state;
+    return {
+      ...state,
+      get json() {
+        return state.body.length === state.bodyBytes ? parseJson(Buffer.from(state.body).toString()) : undefined;
+      },
+    };
   }
 
   change(change: Change): void {
@@ -203,13 +212,17 @@ export class RequestRecord {
   }
 
   countEvents(sent: number): void {
-    this.change({ eventsSent: this.#state.eventsSent + sent });
+    this.#state = { ...this.#state, eventsSent: this.#state.eventsSent + sent };
   }
 
+  /** All that the request is billed so far. */
   bill(billed: BilledTokens): void {
     const { account, billed: before } = this.#state;
     if (account === null) return;
-    this.#onBilled(account, before, billed);
+    const bill = this.#bills.get(account) ?? emptyBill();
+    this.#bills.set(account, bill);
+    if (before === nothingBilled) bill.requests += 1;
+    for (const kind of tokenKinds) bill[kind] += billed[kind] - before[kind];
     this.#state = { ...this.#state, billed };
   }
 
@@ -226,43 +239,12 @@ export class RequestRecord {
   }
 }
 
-type OnBilled = (account: string, before: BilledTokens, after: BilledTokens) => void;
-type RequestState = Omit<RecordedRequest, 'json'>;
+/** By account. */
+type Bills = Map<string, { -readonly [count in keyof BilledTotal]: number }>;
 
-/** Parsing is left to those who ask, so that keeping a record costs no second copy of the body. */
-function withJson(request: RequestState): RecordedRequest {
-  return {
-    ...request,
-    get json() {
-      return request.body.length === request.bodyBytes ? parseJson(request.body) : undefined;
-    },
-  };
-}
-
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(body).toString());
-  } catch {
-    return undefined;
-  }
-}
-
+const tokenKinds = ['inputTokens', 'cachedTokens', 'outputTokens', 'reasoningTokens'] as const;
 const nothingBilled: BilledTokens = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
-const nothing: BilledTotal = { requests: 0, ...nothingBilled };
 
-/** Changes what one request is billed from one amount to another. */
-function addBill(accounts: Map<string, BilledTotal>, account: string, before: BilledTokens, after: BilledTokens): void {
-  const requests = before === nothingBilled ? 1 : 0;
-  const change = combine({ requests, ...after }, { ...nothing, ...before }, -1);
-  accounts.set(account, combine(accounts.get(account) ?? nothing, change, 1));
-}
-
-function combine(left: BilledTotal, right: BilledTotal, sign: 1 | -1): BilledTotal {
-  return {
-    requests: left.requests + sign * right.requests,
-    inputTokens: left.inputTokens + sign * right.inputTokens,
-    cachedTokens: left.cachedTokens + sign * right.cachedTokens,
-    outputTokens: left.outputTokens + sign * right.outputTokens,
-    reasoningTokens: left.reasoningTokens + sign * right.reasoningTokens,
-  };
+function emptyBill() {
+  return { requests: 0, ...nothingBilled };
 }

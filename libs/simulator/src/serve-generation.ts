@@ -1,14 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
-import { asString, isObject, type JsonObject } from '@gateway/json';
+import { asString, isObject, type JsonObject, parseJson } from '@gateway/json';
 import type { Conversation } from './answer/conversation.ts';
-import { type AnswerPlan, planAnswer } from './answer/plan-answer.ts';
-import type { Exchange } from './exchange.ts';
+import { type AnswerPlan, planAnswer, reasoningTokensOf, tokensOf } from './answer/plan-answer.ts';
+import { type Exchange, untilAborted } from './exchange.ts';
 import type { EndingFault, MatchedFaults, TimedPreset } from './faults/fault-book.ts';
 import { presetAnswer } from './faults/fault-presets.ts';
 import type { FaultOf } from './faults/fault-script.ts';
-import { type Answer, type InputUsage, type ProviderEvent, ProviderRefusal } from './provider-format.ts';
+import { type Answer, type InputUsage, ProviderRefusal } from './provider-format.ts';
 import type { Provider } from './serve-request.ts';
-import { type StreamFault, type StreamScript, untilAborted, writeStream } from './streaming.ts';
+import { type StreamFault, streamAnswer } from './streaming.ts';
 
 /** Serves a request to generate: the faults that replace an answer come first, as they would with a provider. */
 export async function serveGeneration(
@@ -25,23 +25,16 @@ export async function serveGeneration(
   consume(exchange, faults);
   await delayHeaders(exchange, faults);
   const answer = prepareAnswer(exchange, { account, body, conversation, faults, nowMs: provider.nowMs() });
-  if (conversation.stream) await streamAnswer(exchange, answer, { faults, eventDelayMs: provider.eventDelayMs });
-  else await sendWhole(exchange, answer, faults);
+  if (!conversation.stream) return sendWhole(exchange, answer, faults);
+  const ending = faults.ending && duringAnswer(faults.ending);
+  await streamAnswer(exchange, answer, { faults, ending, eventDelayMs: provider.eventDelayMs });
 }
 
 /** @throws {ProviderRefusal} when the bytes are not a JSON object. */
 export function parseObject(bytes: Buffer): JsonObject {
-  const value = parseJson(bytes);
+  const value = parseJson(bytes.toString());
   if (isObject(value)) return value;
   throw new ProviderRefusal({ status: 400, message: 'The request body is not a valid JSON object.' });
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined;
-  }
 }
 
 interface FaultyRequest {
@@ -131,14 +124,8 @@ function consume({ record }: Exchange, faults: MatchedFaults): void {
   record.change({ faults: namesOf(faults) });
 }
 
-function namesOf({ ending, delay, changes, headers, usage }: MatchedFaults): readonly string[] {
-  return [
-    ...(delay === undefined ? [] : ['delay']),
-    ...changes,
-    ...(Object.keys(headers).length > 0 ? ['headers'] : []),
-    ...(usage === undefined ? [] : ['usage']),
-    ...(ending === undefined ? [] : [ending.kind === 'preset' ? ending.preset : ending.kind]),
-  ];
+function namesOf({ ending, kinds }: MatchedFaults): readonly string[] {
+  return [...kinds].map((kind) => (ending?.kind === 'preset' && kind === 'preset' ? ending.preset : kind));
 }
 
 interface UnderstoodRequest extends FaultyRequest {
@@ -161,11 +148,11 @@ function prepareAnswer(
     plan,
     input: inputUsage(conversation, plan),
     shape: {
-      usage: faults.changes.has('usage_missing') ? 'missing' : 'sent',
+      usage: faults.kinds.has('usage_missing') ? 'missing' : 'sent',
       usageMembers: faults.usage?.members ?? {},
       usageMembersAtStart: faults.usage?.atStart ?? {},
-      numbered: !faults.changes.has('unnumbered_events'),
-      finalOutput: faults.changes.has('empty_output') ? 'empty' : 'complete',
+      numbered: !faults.kinds.has('unnumbered_events'),
+      finalOutput: faults.kinds.has('empty_output') ? 'empty' : 'complete',
     },
   };
 }
@@ -175,63 +162,9 @@ function inputUsage({ inputTokens }: Conversation, plan: AnswerPlan): InputUsage
   return { inputTokens, cachedTokens, cacheWriteTokens: Math.min(plan.cacheWriteTokens, inputTokens - cachedTokens) };
 }
 
-async function sendWhole(exchange: Exchange, answer: Answer, faults: MatchedFaults): Promise<void> {
+async function sendWhole(exchange: Exchange, answer: Answer, { headers }: MatchedFaults): Promise<void> {
   const { parts } = answer.plan;
-  bill(exchange, answer, {
-    outputTokens: parts.reduce((sum, part) => sum + part.tokens, 0),
-    reasoningTokens: parts.reduce((sum, part) => sum + (part.kind === 'reasoning' ? part.tokens : 0), 0),
-  });
-  await exchange.sendJson(200, exchange.format.body(answer), faults.headers);
+  exchange.bill(answer, { outputTokens: tokensOf(parts), reasoningTokens: reasoningTokensOf(parts) });
+  await exchange.sendJson(200, exchange.format.body(answer), headers);
   exchange.record.end('completed');
-}
-
-async function streamAnswer(
-  exchange: Exchange,
-  answer: Answer,
-  { faults, eventDelayMs }: { readonly faults: MatchedFaults; readonly eventDelayMs: number },
-): Promise<void> {
-  const { format, response, signal, record } = exchange;
-  const { ending, delay, changes } = faults;
-  exchange.start(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    ...faults.headers,
-  });
-  const script: StreamScript = {
-    format,
-    answer,
-    beforeFirstEventMs: delay?.beforeFirstEventMs ?? 0,
-    betweenEventsMs: delay?.betweenEventsMs ?? eventDelayMs,
-    unknownEvents: changes.has('unknown_events'),
-    ending: ending === undefined ? undefined : duringAnswer(ending),
-  };
-  const end = await writeStream(script, {
-    response,
-    signal,
-    inPieces: changes.has('split_utf8'),
-    onEvents: (events) => noteEvents(exchange, answer, events),
-    onBytes: () => record.sending(),
-    onReset: () => {
-      record.sending();
-      record.end('faulted');
-    },
-  });
-  record.end(end);
-}
-
-function noteEvents(exchange: Exchange, answer: Answer, events: readonly ProviderEvent[]): void {
-  const last = events.at(-1);
-  if (last === undefined) return;
-  exchange.record.countEvents(events.length);
-  bill(exchange, answer, last);
-}
-
-/** Input is billed as soon as the answer begins, output as it is sent. */
-function bill(
-  { record }: Exchange,
-  { input }: Answer,
-  { outputTokens, reasoningTokens }: Pick<ProviderEvent, 'outputTokens' | 'reasoningTokens'>,
-): void {
-  const { inputTokens, cachedTokens } = input;
-  record.bill({ inputTokens, cachedTokens, outputTokens, reasoningTokens });
 }

@@ -12,8 +12,6 @@ import { injectFaults, parseObject, serveGeneration } from './serve-generation.t
 /** Everything that a simulated provider consists of. */
 export interface Provider {
   readonly formats: Readonly<Record<FormatName, ProviderFormat>>;
-  /** Whether a credential is an account. */
-  readonly accepts: (credential: string) => boolean;
   readonly tokens: TokenFamilies;
   readonly models: Models;
   readonly faults: FaultBook;
@@ -40,13 +38,13 @@ export async function serveRequest(
 function openExchange(provider: Provider, request: IncomingMessage, response: ServerResponse): Exchange {
   const [path = '', query = ''] = (request.url ?? '').split('?', 2);
   const format = provider.formats[formatOf(path, request)];
-  const holder = accountOf(provider, credentialOf(request.headers, format.name));
+  const account = accountOf(provider, credentialOf(request.headers, format.name)) ?? null;
   const record = provider.recorder.begin({
     method: request.method ?? '',
     path,
     query,
     headers: maskCredentials(request.headers),
-    account: holder === 'refused' ? null : (holder ?? null),
+    account,
   });
   return new Exchange({ request, response, format, path, record });
 }
@@ -65,10 +63,11 @@ function credentialOf(headers: IncomingHttpHeaders, format: FormatName): string 
   return format === 'messages' ? (key ?? bearer) : (bearer ?? key);
 }
 
-/** A credential is its account's id, but for access tokens, which come and go. */
-function accountOf({ tokens }: Provider, credential: string | undefined): string | 'refused' | undefined {
+/** A credential is its account's id, but for access tokens, which come and go. Undefined when it is no account's. */
+function accountOf({ tokens }: Provider, credential: string | undefined): string | undefined {
   const holder = credential === undefined ? undefined : tokens.accountOf(credential);
-  return holder === undefined || holder === 'refused' ? (holder ?? credential) : holder.account;
+  if (holder === 'refused') return undefined;
+  return holder?.account ?? credential;
 }
 
 /** The headers of a request as they may be kept: without any credential. */
@@ -90,7 +89,7 @@ async function serve(provider: Provider, exchange: Exchange): Promise<void> {
   const route = routes[path];
   if (route === undefined) throw new ProviderRefusal({ status: 404, message: 'Not found' });
   if (route.method !== request.method) throw new ProviderRefusal({ status: 405, message: 'Method not allowed' });
-  await route.serve(provider, exchange, { account: authenticate(provider, exchange), bytes });
+  await route.serve(provider, exchange, { account: authenticate(exchange), bytes });
 }
 
 const mebibyte = 1024 * 1024;
@@ -115,14 +114,13 @@ const routes: Readonly<Record<string, Route>> = {
   '/v1/models': { method: 'GET', serve: listModels },
 };
 
-function authenticate(provider: Provider, { request, format, record }: Exchange): string {
-  const credential = credentialOf(request.headers, format.name);
+function authenticate({ request, format, record }: Exchange): string {
   const { account } = record.view;
-  if (account !== null && (account !== credential || provider.accepts(account))) return account;
+  if (account !== null) return account;
+  const isMissing = credentialOf(request.headers, format.name) === undefined;
   const wrong = format.name === 'messages' ? 'invalid x-api-key' : 'Incorrect API key provided.';
   const missing = format.name === 'messages' ? 'x-api-key header is required' : 'Missing bearer authentication.';
-  const message = credential === undefined ? missing : wrong;
-  throw new ProviderRefusal({ status: 401, code: 'invalid_api_key', message });
+  throw new ProviderRefusal({ status: 401, code: 'invalid_api_key', message: isMissing ? missing : wrong });
 }
 
 async function countTokens(provider: Provider, exchange: Exchange, { account, bytes }: Authenticated): Promise<void> {

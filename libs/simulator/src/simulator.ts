@@ -19,10 +19,6 @@ export interface SimulatorOptions {
   readonly host?: string | undefined;
   /** Default 0: any free port. */
   readonly port?: number | undefined;
-  /** Credentials of the accounts that the providers know. */
-  readonly accounts?: readonly string[] | undefined;
-  /** Whether any other credential is an account too. Default true. */
-  readonly acceptUnknownAccounts?: boolean | undefined;
   readonly responsesModels?: readonly string[] | undefined;
   readonly messagesModels?: readonly string[] | undefined;
   /** `subscription` plays a backend that streams only, stores nothing, takes fewer parameters and leaves the final output empty. Default `api`. */
@@ -76,7 +72,6 @@ function createProvider(options: SimulatorOptions): Provider {
   for (const script of options.faults ?? []) faults.add(script);
   return {
     formats: { responses: responsesFormat(options.responsesBackend ?? 'api'), messages: messagesFormat },
-    accepts: (account) => options.acceptUnknownAccounts !== false || options.accounts?.includes(account) === true,
     tokens: new TokenFamilies(options.oauth ?? {}, nowMs),
     models: new Models({ responses: options.responsesModels, messages: options.messagesModels }),
     faults,

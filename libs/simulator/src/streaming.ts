@@ -1,73 +1,54 @@
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import type { EndingFault } from './faults/fault-book.ts';
+import { type Exchange, untilAborted } from './exchange.ts';
+import type { EndingFault, MatchedFaults } from './faults/fault-book.ts';
 import type { FaultOf } from './faults/fault-script.ts';
 import type { Answer, NamedEvent, ProviderError, ProviderEvent, ProviderFormat } from './provider-format.ts';
 
-export interface StreamScript {
-  readonly format: ProviderFormat;
-  readonly answer: Answer;
-  readonly beforeFirstEventMs: number;
-  readonly betweenEventsMs: number;
-  readonly unknownEvents: boolean;
-  readonly ending: StreamFault | undefined;
-}
-
 export type StreamFault = Exclude<EndingFault, { kind: 'status' }>;
 
-export interface StreamOutput {
-  readonly response: ServerResponse;
-  /** Aborted when the client leaves. */
-  readonly signal: AbortSignal;
-  /** Whether to write in pieces of a few bytes. */
-  readonly inPieces: boolean;
-  /** Called just before the bytes of these events are handed to the connection. */
-  readonly onEvents: (events: readonly ProviderEvent[]) => void;
-  /** Called just before bytes are handed to the connection, of events or of anything else. */
-  readonly onBytes: () => void;
-  /** Called just before the connection is reset. */
-  readonly onReset: () => void;
+export interface StreamOptions {
+  readonly faults: Pick<MatchedFaults, 'delay' | 'kinds' | 'headers'>;
+  /** The fault that ends the stream, or takes the place of an event in it. */
+  readonly ending: StreamFault | undefined;
+  /** The pace of the stream, unless a fault says otherwise. */
+  readonly eventDelayMs: number;
 }
-
-/** How a stream ran: as it should, or with less than the whole answer. */
-export type StreamEnd = 'completed' | 'faulted';
 
 /**
- * Writes a streamed answer with its faults, at the pace of the client. Events between two waits are written together, a few at a
+ * Streams an answer with its faults, at the pace of the client. Events between two waits are written together, a few at a
  * time, and the event loop goes on after each write.
- *
- * @returns how it ended; 'cancelled' when the client left first.
  */
-export async function writeStream(script: StreamScript, output: StreamOutput): Promise<StreamEnd | 'cancelled'> {
-  const writer = new StreamWriter(output);
-  try {
-    const end = await writeAnswer(script, writer);
-    if (script.ending?.kind !== 'reset' || end === 'completed') await writer.finish();
-    return end;
-  } catch (thrown) {
-    if (output.signal.aborted) return 'cancelled';
-    throw thrown;
-  }
+export async function streamAnswer(exchange: Exchange, answer: Answer, options: StreamOptions): Promise<void> {
+  const { kinds, headers } = options.faults;
+  exchange.start(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', ...headers });
+  const writer = new StreamWriter(exchange, answer, kinds.has('split_utf8'));
+  const end = await writeAnswer(answer, options, writer, exchange.format);
+  if (options.ending?.kind !== 'reset' || end === 'completed') await writer.finish();
+  exchange.record.end(end);
 }
 
-async function writeAnswer(script: StreamScript, writer: StreamWriter): Promise<StreamEnd> {
-  const { ending, format, answer } = script;
+async function writeAnswer(
+  answer: Answer,
+  { faults: { delay, kinds }, ending, eventDelayMs }: StreamOptions,
+  writer: StreamWriter,
+  format: ProviderFormat,
+): Promise<'completed' | 'faulted'> {
   let sent = 0;
-  let end: StreamEnd = 'completed';
-  await writer.wait(script.beforeFirstEventMs);
+  let end: 'completed' | 'faulted' = 'completed';
+  await writer.wait(delay?.beforeFirstEventMs ?? 0);
   for (const event of format.events(answer)) {
-    if (sent > 0) await writer.wait(script.betweenEventsMs);
+    if (sent > 0) await writer.wait(delay?.betweenEventsMs ?? eventDelayMs);
     if (ending !== undefined && isDue(ending, sent, event)) {
       end = 'faulted';
       if (ending.kind !== 'broken_json') {
-        await writeEnding(ending, script, { writer, sent });
+        await writeEnding(ending, answer, { format, writer, sent });
         return end;
       }
       await writer.event({ ...event, data: event.data.slice(0, event.data.length / 2) });
     } else await writer.event(event);
     sent++;
-    if (script.unknownEvents) await writer.text(unknownEvents(sent));
+    if (kinds.has('unknown_events')) await writer.text(unknownEvents(sent));
   }
   return end;
 }
@@ -79,8 +60,8 @@ function isDue(fault: StreamFault, sent: number, event: ProviderEvent): boolean 
 
 async function writeEnding(
   fault: Exclude<StreamFault, FaultOf<'broken_json'>>,
-  { format, answer }: StreamScript,
-  { writer, sent }: { readonly writer: StreamWriter; readonly sent: number },
+  answer: Answer,
+  { format, writer, sent }: { readonly format: ProviderFormat; readonly writer: StreamWriter; readonly sent: number },
 ): Promise<void> {
   switch (fault.kind) {
     case 'reset':
@@ -123,12 +104,17 @@ const bytesPerWrite = 16 * 1024;
 const eventsPerWrite = 64;
 
 class StreamWriter {
-  readonly #output: StreamOutput;
+  readonly #exchange: Exchange;
+  readonly #answer: Answer;
+  readonly #inPieces: boolean;
   #text = '';
   #events: ProviderEvent[] = [];
 
-  constructor(output: StreamOutput) {
-    this.#output = output;
+  /** @param inPieces whether to write a few bytes at a time */
+  constructor(exchange: Exchange, answer: Answer, inPieces: boolean) {
+    this.#exchange = exchange;
+    this.#answer = answer;
+    this.#inPieces = inPieces;
   }
 
   async event(event: ProviderEvent): Promise<void> {
@@ -144,18 +130,17 @@ class StreamWriter {
   async wait(durationMs: number): Promise<void> {
     if (durationMs === 0) return;
     await this.#flushAll();
-    await setTimeout(durationMs, undefined, { signal: this.#output.signal });
+    await setTimeout(durationMs, undefined, { signal: this.#exchange.signal });
   }
 
   async stall(): Promise<never> {
     await this.#flushAll();
-    return untilAborted(this.#output.signal);
+    return untilAborted(this.#exchange.signal);
   }
 
   async reset(): Promise<void> {
     await this.#flushAll();
-    this.#output.onReset();
-    this.#output.response.socket?.resetAndDestroy();
+    this.#exchange.reset();
   }
 
   async endlessLine(bytes: number): Promise<void> {
@@ -167,29 +152,32 @@ class StreamWriter {
 
   async finish(): Promise<void> {
     await this.#flush();
-    await endResponse(this.#output.response, this.#output.signal);
+    await this.#exchange.finish();
   }
 
   /** Everything so far, the headers too when nothing else was sent yet. */
   async #flushAll(): Promise<void> {
-    this.#output.response.flushHeaders();
+    this.#exchange.response.flushHeaders();
     await this.#flush();
   }
 
+  /** Events are billed just before their bytes are handed to the connection. */
   async #flush(): Promise<void> {
     if (this.#text === '') return;
     const text = this.#text;
-    this.#output.onEvents(this.#events);
+    const lastEvent = this.#events.at(-1);
+    this.#exchange.record.countEvents(this.#events.length);
+    if (lastEvent !== undefined) this.#exchange.bill(this.#answer, lastEvent);
     this.#text = '';
     this.#events = [];
-    if (this.#output.inPieces) await this.#writePieces(Buffer.from(text));
+    if (this.#inPieces) await this.#writePieces(Buffer.from(text));
     else await this.#write(text);
   }
 
   async #write(bytes: string | Uint8Array): Promise<void> {
-    const { response, signal, onBytes } = this.#output;
+    const { response, signal, record } = this.#exchange;
     signal.throwIfAborted();
-    onBytes();
+    record.sending();
     if (response.write(bytes)) await setImmediate(undefined, { signal });
     else await once(response, 'drain', { signal });
   }
@@ -205,17 +193,3 @@ class StreamWriter {
 }
 
 const pieceLengths = [1, 2, 3, 5, 7, 11];
-
-/** Ends the answer and waits until the connection has taken all of it. */
-export async function endResponse(response: ServerResponse, signal: AbortSignal, body?: string): Promise<void> {
-  signal.throwIfAborted();
-  const finished = once(response, 'finish', { signal });
-  response.end(body);
-  await finished;
-}
-
-/** Never ends well: it waits for the client to leave. */
-export async function untilAborted(signal: AbortSignal): Promise<never> {
-  if (!signal.aborted) await once(signal, 'abort');
-  throw signal.reason;
-}

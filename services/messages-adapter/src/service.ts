@@ -1,12 +1,16 @@
-import { type AdapterPeers, createAdapterFromEnvironment, createAdapterService } from '@gateway/adapter-kit';
+import {
+  type AdapterConfig,
+  type AdapterPeers,
+  createAdapterFromEnvironment,
+  createAdapterService,
+} from '@gateway/adapter-kit';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import { type MessagesAdapterConfig, readMessagesAdapterConfig } from './config.ts';
 import { messagesFormat } from './format/provider-format.ts';
 import { routes } from './routes.ts';
 
 /** The adapter of pools whose provider speaks the Messages format. */
 export function createMessagesAdapterService(
-  config: MessagesAdapterConfig,
+  config: AdapterConfig,
   peers: AdapterPeers,
   runtime: ServiceRuntime,
 ): Service {
@@ -14,7 +18,4 @@ export function createMessagesAdapterService(
 }
 
 /** The same as a process of its own, which finds the pool broker by POOL_BROKER_URL. */
-export const createMessagesAdapterFromEnvironment = createAdapterFromEnvironment(
-  readMessagesAdapterConfig,
-  createMessagesAdapterService,
-);
+export const createMessagesAdapterFromEnvironment = createAdapterFromEnvironment(createMessagesAdapterService);

@@ -1,12 +1,16 @@
-import { type AdapterPeers, createAdapterFromEnvironment, createAdapterService } from '@gateway/adapter-kit';
+import {
+  type AdapterConfig,
+  type AdapterPeers,
+  createAdapterFromEnvironment,
+  createAdapterService,
+} from '@gateway/adapter-kit';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import { type ResponsesAdapterConfig, readResponsesAdapterConfig } from './config.ts';
 import { responsesFormat } from './format/provider-format.ts';
 import { routes } from './routes.ts';
 
 /** The adapter of pools whose provider speaks the Responses format. */
 export function createResponsesAdapterService(
-  config: ResponsesAdapterConfig,
+  config: AdapterConfig,
   peers: AdapterPeers,
   runtime: ServiceRuntime,
 ): Service {
@@ -14,7 +18,4 @@ export function createResponsesAdapterService(
 }
 
 /** The same as a process of its own, which finds the pool broker by POOL_BROKER_URL. */
-export const createResponsesAdapterFromEnvironment = createAdapterFromEnvironment(
-  readResponsesAdapterConfig,
-  createResponsesAdapterService,
-);
+export const createResponsesAdapterFromEnvironment = createAdapterFromEnvironment(createResponsesAdapterService);

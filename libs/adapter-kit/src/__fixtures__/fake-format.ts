@@ -92,7 +92,7 @@ class FakeAnswerReader implements AnswerReader {
   #thought = 0;
   #providerHeaders: UpstreamHead['headers'] = {};
   answerId: string | undefined;
-  sealedReasoning: string | undefined;
+  encryptedReasoning: string | undefined;
   unknownEvents = 0;
   quotas: readonly QuotaWindow[] = [];
   ending: AnswerEnding | undefined;
@@ -139,7 +139,7 @@ class FakeAnswerReader implements AnswerReader {
     if (name === 'think') this.#thought += data.length;
     if (name === 'usage') this.reportedUsage = JSON.parse(data);
     if (name === 'id') this.answerId = data;
-    if (name === 'reasoning') this.sealedReasoning = data;
+    if (name === 'reasoning') this.encryptedReasoning = data;
     if (name === 'quota') this.quotas = [{ ...quotaOfEvents, usedFraction: Number(data) }];
     if (name === 'unknown') this.unknownEvents += 1;
     if (name === 'fail') this.ending = { kind: 'failed', failure: { ...overloaded, answer: answerOf(data) } };

@@ -12,13 +12,14 @@ export type ExecuteFrame = Exclude<MessageInitShape<typeof ExecuteResponseSchema
  * Parts of a frame that are each as small as messages between services should be: the head with the first, the outcome with the
  * last. Usage goes with both: what the provider has reported is known also when the client never takes the last.
  */
-export function* partsOf(frame: ExecuteFrame): Generator<ExecuteFrame> {
+export function partsOf(frame: ExecuteFrame): readonly ExecuteFrame[] {
   const { head, body = nothing, usage, outcome } = frame;
-  if (body.length <= maxPartBytes) return yield frame;
-  const last = body.length - 1 - ((body.length - 1) % maxPartBytes);
-  yield { head, usage, body: body.subarray(0, maxPartBytes) };
-  for (let at = maxPartBytes; at < last; at += maxPartBytes) yield { body: body.subarray(at, at + maxPartBytes) };
-  yield { body: body.subarray(last), usage, outcome };
+  if (body.length <= maxPartBytes) return [frame];
+  const parts: ExecuteFrame[] = [{ head, usage, body: body.subarray(0, maxPartBytes) }];
+  let at = maxPartBytes;
+  for (; at + maxPartBytes < body.length; at += maxPartBytes)
+    parts.push({ body: body.subarray(at, at + maxPartBytes) });
+  return [...parts, { body: body.subarray(at), usage, outcome }];
 }
 
 const maxPartBytes = 256 * 1024;

@@ -44,10 +44,11 @@ export async function* attemptFrames(
   signal: AbortSignal,
 ): AsyncGenerator<ExecuteFrame, undefined> {
   using attempt = new Attempt(context, await prepare(), signal);
-  let progress = yield* attempt.open();
   while (true) {
+    let progress = yield* attempt.open();
     while (progress === 'goes on') {
-      for (const frame of attempt.dueUsage()) yield frame;
+      const usage = attempt.usageBeforeRead();
+      if (usage !== undefined) yield usage;
       progress = await attempt.readOn();
       if (progress === 'goes on') for (const frame of attempt.newFrames()) yield frame;
     }
@@ -55,7 +56,6 @@ export async function* attemptFrames(
     const call = attempt.amendedCall(progress);
     if (call === undefined) return yield* attempt.fail(progress);
     yield* attempt.amend(call, progress);
-    progress = yield* attempt.open();
   }
 }
 
@@ -92,7 +92,7 @@ class Attempt implements Disposable {
       const opened = yield* openAnswer(this.#context, this.#request, this.#call, {
         timeoutMs: this.#context.config.firstByteTimeoutMs,
         signal: this.#signal,
-        sentFrame: () => this.#frames.sent(answer),
+        sentFrame: this.#frames.sent(answer),
       });
       this.#quotas = opened.quotas;
       if (opened.failure !== undefined) return opened.failure;
@@ -107,9 +107,8 @@ class Attempt implements Disposable {
   }
 
   /** Usage, if it is due and cannot go along with what has come already. */
-  *dueUsage(): Generator<ExecuteFrame> {
-    const frame = this.#exchange?.hasMore ? undefined : this.#frames.dueUsage(this.#call.answer);
-    if (frame !== undefined) yield frame;
+  usageBeforeRead(): ExecuteFrame | undefined {
+    return this.#exchange?.hasMore ? undefined : this.#frames.dueUsage(this.#call.answer);
   }
 
   /** Hands the reader what the next read brings, or the end. */
@@ -129,22 +128,22 @@ class Attempt implements Disposable {
     }
   }
 
-  *newFrames(): Generator<ExecuteFrame> {
+  newFrames(): readonly ExecuteFrame[] {
     const frame = this.#frames.progress(this.#call.answer);
-    if (frame !== undefined) yield* partsOf(frame);
+    return frame === undefined ? [] : partsOf(frame);
   }
 
   /** The client gets the whole answer, also one that ends with the provider's own event of its failure. */
   *conclude(): Generator<ExecuteFrame, undefined> {
     this.#exchange?.release();
     const { answer } = this.#call;
-    const { ending, sealedReasoning = '' } = answer;
+    const { ending, encryptedReasoning = '' } = answer;
     const failure = ending?.kind === 'failed' ? ending.failure : undefined;
     this.#end(failure?.result ?? AttemptResult.SUCCEEDED);
     const details = this.#outcomeDetails();
     const outcome =
       failure === undefined
-        ? succeededOutcome({ ...details, upstreamStatus: this.#head?.status ?? 0, sealedReasoning })
+        ? succeededOutcome({ ...details, upstreamStatus: this.#head?.status ?? 0, encryptedReasoning })
         : failedOutcome(failure, unavailable(failure.error), { ...details, answerComplete: true });
     yield* partsOf(this.#frames.whole(answer, outcome));
   }

@@ -21,7 +21,7 @@ export interface OutcomeDetails {
 
 export interface SuccessDetails extends OutcomeDetails {
   readonly upstreamStatus: number;
-  readonly sealedReasoning: string;
+  readonly encryptedReasoning: string;
 }
 
 export function succeededOutcome(details: SuccessDetails): Outcome {

@@ -78,7 +78,7 @@ describe('what else is reported of an answer', () => {
         event.reasoning('digest-1') + event.text('Hi') + event.reasoning('digest-2') + event.done,
       );
     const frames = await Array.fromAsync(send(adapter));
-    expect(frames.at(-1)?.outcome?.sealedReasoning).toBe('digest-2');
+    expect(frames.at(-1)?.outcome?.encryptedReasoning).toBe('digest-2');
   });
 
   it('is how many of its events were unknown, in a metric', async () => {

@@ -170,14 +170,15 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
   }
 
   /** Waits for the next thing that comes of the exchange, one reader at a time. */
-  async #change(): Promise<void> {
+  #change(): Promise<void> {
     const timeoutMs = this.#silenceMs ?? this.#deadlineMs - performance.now();
-    const giveUp = () => this.#abort('timeout', 'The provider took too long.');
-    const timer = setTimeout(giveUp, Math.max(0, timeoutMs));
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
+    const timer = setTimeout(() => this.#abort('timeout', 'The provider took too long.'), Math.max(0, timeoutMs));
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
-    clearTimeout(timer);
   }
 
   #wakeReader(): void {

@@ -1,3 +1,5 @@
+import { parseJson } from '@gateway/json';
+
 /** The directives in the last user message. */
 export interface Directives {
   readonly toolCalls: readonly ToolDirective[];
@@ -38,66 +40,44 @@ const maximumBytes = 256 * 1024 * 1024;
 export function readDirectives(text: string): Directives {
   const { toolCalls, rest } = takeToolDirectives(text);
   const remaining = new DirectiveText(rest);
-  const reasoning = remaining.takeReasoning();
+  const reasoning = remaining.takeAll('(reason|redacted)[ \\t]+(\\d+)');
   const words = remaining.takeNumber('long');
   const bytes = remaining.takeNumber('bytes');
-  const cachedTokens = remaining.takeNumber('cached') ?? 0;
-  const cacheWriteTokens = remaining.takeNumber('written') ?? 0;
-  const incomplete = remaining.takeIncomplete();
-  const refuse = remaining.takeFlag('refuse');
-  const json = remaining.takeFlag('json');
+  const isFiltered = remaining.takeAll('incomplete[ \\t]+content_filter').length > 0;
+  const isCut = remaining.takeAll('incomplete').length > 0;
   return {
     toolCalls,
-    reasoning,
-    words: words === undefined ? undefined : Math.min(words, maximumWords),
-    bytes: bytes === undefined ? undefined : Math.min(bytes, maximumBytes),
-    incomplete,
-    refuse,
-    json,
-    cachedTokens,
-    cacheWriteTokens,
-    rest: remaining.text,
+    reasoning: reasoning.map(([, name, digits]) => ({ tokens: Number(digits), redacted: name === 'redacted' })),
+    words: words && Math.min(words, maximumWords),
+    bytes: bytes && Math.min(bytes, maximumBytes),
+    incomplete: isFiltered ? 'content_filter' : isCut ? 'length' : undefined,
+    refuse: remaining.takeAll('refuse').length > 0,
+    json: remaining.takeAll('json').length > 0,
+    cachedTokens: remaining.takeNumber('cached') ?? 0,
+    cacheWriteTokens: remaining.takeNumber('written') ?? 0,
+    rest: remaining.text.trim(),
   };
 }
 
+/** A text from which directives are taken. */
 class DirectiveText {
-  #text: string;
+  text: string;
 
   constructor(text: string) {
-    this.#text = text;
+    this.text = text;
   }
 
-  get text(): string {
-    return this.#text.trim();
+  takeAll(pattern: string): readonly RegExpExecArray[] {
+    const directive = new RegExp(`(?<!\\S)#${pattern}(?!\\S)`, 'g');
+    const found = [...this.text.matchAll(directive)];
+    this.text = this.text.replaceAll(directive, '');
+    return found;
   }
 
-  takeReasoning(): readonly ReasoningDirective[] {
-    const pattern = /(?<!\S)#(reason|redacted)[ \t]+(\d+)(?!\S)/g;
-    const found = [...this.#text.matchAll(pattern)];
-    this.#text = this.#text.replaceAll(pattern, '');
-    return found.map(([, name, digits]) => ({ tokens: Number(digits), redacted: name === 'redacted' }));
-  }
-
+  /** Of several the first one counts. */
   takeNumber(name: string): number | undefined {
-    const digits = this.#take(new RegExp(`(?<!\\S)#${name}[ \\t]+(\\d+)(?!\\S)`));
-    return digits === undefined ? undefined : Number(digits);
-  }
-
-  takeFlag(name: string): boolean {
-    return this.#take(new RegExp(`(?<!\\S)#${name}(?!\\S)`)) !== undefined;
-  }
-
-  takeIncomplete(): 'length' | 'content_filter' | undefined {
-    if (this.#take(/(?<!\S)#incomplete[ \t]+content_filter(?!\S)/) !== undefined) return 'content_filter';
-    return this.takeFlag('incomplete') ? 'length' : undefined;
-  }
-
-  /** The first group of the first match, or an empty text when the pattern has none. */
-  #take(pattern: RegExp): string | undefined {
-    const match = pattern.exec(this.#text);
-    if (match === null) return undefined;
-    this.#text = this.#text.slice(0, match.index) + this.#text.slice(match.index + match[0].length);
-    return match[1] ?? '';
+    const [first] = this.takeAll(`${name}[ \\t]+(\\d+)`);
+    return first && Number(first[1]);
   }
 }
 
@@ -128,17 +108,8 @@ function endOfJsonObject(text: string, start: number): number {
     else if (character === '"') quoted = !quoted;
     else if (!quoted && character === '{') depth++;
     else if (!quoted && character === '}' && --depth === 0) {
-      return isJson(text.slice(start, index + 1)) ? index + 1 : start;
+      return parseJson(text.slice(start, index + 1)) === undefined ? start : index + 1;
     }
   }
   return start;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

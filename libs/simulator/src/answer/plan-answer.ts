@@ -26,6 +26,14 @@ export type AnswerEnding =
   | { readonly kind: 'refused' }
   | { readonly kind: 'stop_sequence'; readonly sequence: string };
 
+export function tokensOf(parts: readonly AnswerPart[]): number {
+  return parts.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+export function reasoningTokensOf(parts: readonly AnswerPart[]): number {
+  return tokensOf(parts.filter(({ kind }) => kind === 'reasoning'));
+}
+
 /** Decides the answer to a conversation: the same conversation always gets the same answer. */
 export function planAnswer(conversation: Conversation): AnswerPlan {
   const directives = readDirectives(conversation.userText);

@@ -36,10 +36,10 @@ describe('FaultBook', () => {
       { fault: { kind: 'headers', headers: { x: 'y' } } },
       { fault: { kind: 'end' } },
     );
-    const { delay, changes, headers, ending } = book.match(target);
-    expect([delay?.betweenEventsMs, [...changes], headers, ending?.kind]).toEqual([
+    const { delay, kinds, headers, ending } = book.match(target);
+    expect([delay?.betweenEventsMs, [...kinds], headers, ending?.kind]).toEqual([
       5,
-      ['usage_missing'],
+      ['delay', 'usage_missing', 'headers', 'end'],
       { x: 'y' },
       'end',
     ]);

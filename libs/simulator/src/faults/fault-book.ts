@@ -37,20 +37,21 @@ export interface TimedPreset extends PresetFault {
 export interface MatchedFaults {
   readonly ending: EndingFault | TimedPreset | undefined;
   readonly delay: FaultOf<'delay'> | undefined;
-  readonly changes: ReadonlySet<ChangeKind>;
+  /** The kinds of all of them. */
+  readonly kinds: ReadonlySet<TimedFault['kind']>;
   readonly usage: FaultOf<'usage'> | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** Counts the faults as used. Call it once they are known to be injected. */
   readonly consume: () => void;
 }
 
-type ChangeKind = 'unknown_events' | 'split_utf8' | 'usage_missing' | 'empty_output' | 'unnumbered_events';
-export type EndingFault = Exclude<Fault, { kind: ChangeKind | 'delay' | 'headers' | 'usage' }>;
+export type EndingFault = Exclude<Fault, { kind: (typeof changingKinds)[number] }>;
+type TimedFault = Fault | TimedPreset;
 
 interface Entry {
   readonly id: number;
   readonly script: FaultScript;
-  readonly resetAtMs: number;
+  readonly fault: TimedFault;
   readonly endsAtMs: number;
   timesLeft: number;
 }
@@ -75,13 +76,13 @@ export class FaultBook {
     if (this.#entries.length >= maximumFaults) {
       throw new ProviderRefusal({ status: 400, message: `No more than ${maximumFaults} faults can be scripted.` });
     }
-    const resetAtMs = this.#resetAtMs(script);
-    const limitEnd = 'preset' in script.fault && isLimit(script.fault.preset) ? resetAtMs : Number.POSITIVE_INFINITY;
+    const fault = this.#timed(script.fault);
+    const limitEnd = fault.kind === 'preset' && isLimit(fault.preset) ? fault.resetAtMs : Number.POSITIVE_INFINITY;
     const durationMs = (script.forSeconds ?? Number.POSITIVE_INFINITY) * 1000;
     this.#entries.push({
       id: ++this.#lastId,
       script,
-      resetAtMs,
+      fault,
       endsAtMs: Math.min(limitEnd, this.#nowMs() + durationMs),
       timesLeft: script.times ?? Number.POSITIVE_INFINITY,
     });
@@ -109,27 +110,29 @@ export class FaultBook {
    */
   match(target: FaultTarget): MatchedFaults {
     this.#dropEnded();
-    const matched = new Map<string, Entry>();
+    const matched: Entry[] = [];
     for (const entry of this.#entries) {
-      const group = groupOf(entry.script.fault);
-      if (!matched.has(group) && fits(entry.script, target)) matched.set(group, entry);
+      const isTaken = matched.some(({ fault }) => groupOf(fault) === groupOf(entry.fault));
+      if (!isTaken && fits(entry, target)) matched.push(entry);
     }
+    const faults = matched.map(({ fault }) => fault);
     return {
-      ending: endingOf(matched.get('ending')),
-      delay: faultOf(matched.get('delay'), 'delay'),
-      headers: faultOf(matched.get('headers'), 'headers')?.headers ?? {},
-      usage: faultOf(matched.get('usage'), 'usage'),
-      changes: new Set(changeKinds.filter((kind) => matched.has(kind))),
+      ending: faults.find(isEnding),
+      delay: faults.find((fault) => fault.kind === 'delay'),
+      headers: faults.find((fault) => fault.kind === 'headers')?.headers ?? {},
+      usage: faults.find((fault) => fault.kind === 'usage'),
+      kinds: new Set(faults.map(({ kind }) => kind)),
       consume: () => {
-        for (const entry of matched.values()) entry.timesLeft--;
+        for (const entry of matched) entry.timesLeft--;
       },
     };
   }
 
-  /** A whole second, so that seconds express it exactly. */
-  #resetAtMs({ fault }: FaultScript): number {
-    const seconds = ('preset' in fault ? fault.resetAfterSeconds : undefined) ?? defaultResetSeconds;
-    return Math.ceil(this.#nowMs() / 1000 + seconds) * 1000;
+  /** Limits reset at a whole second, so that seconds express it exactly. */
+  #timed(fault: FaultScript['fault']): TimedFault {
+    if (!('preset' in fault)) return fault;
+    const resetAfterSeconds = fault.resetAfterSeconds ?? defaultResetSeconds;
+    return { kind: 'preset', ...fault, resetAtMs: Math.ceil(this.#nowMs() / 1000 + resetAfterSeconds) * 1000 };
   }
 
   #dropEnded(): void {
@@ -138,53 +141,37 @@ export class FaultBook {
   }
 }
 
-const changeKinds: readonly ChangeKind[] = [
-  ...(['unknown_events', 'split_utf8', 'usage_missing', 'empty_output', 'unnumbered_events'] as const),
-];
-const kindsWithGroup: ReadonlySet<FaultKind> = new Set<FaultKind>([...changeKinds, 'delay', 'headers', 'usage']);
+/** Those that change an answer; all others end or replace it. */
+const changingKinds = [
+  ...(['delay', 'headers', 'usage', 'unknown_events', 'split_utf8', 'usage_missing', 'empty_output'] as const),
+  'unnumbered_events',
+] as const;
 
 /** Faults of the same group exclude each other. */
-function groupOf(fault: FaultScript['fault']): string {
-  return 'preset' in fault || !kindsWithGroup.has(fault.kind) ? 'ending' : fault.kind;
+function groupOf(fault: TimedFault): string {
+  return isEnding(fault) ? 'ending' : fault.kind;
+}
+
+function isEnding(fault: TimedFault): fault is EndingFault | TimedPreset {
+  return !changingKinds.some((kind) => kind === fault.kind);
 }
 
 const generatingPaths: ReadonlySet<string> = new Set(['/v1/responses', '/v1/messages']);
 
-function fits({ account, model, path, fault }: FaultScript, target: FaultTarget): boolean {
+function fits({ script: { account, model, path }, fault }: Entry, target: FaultTarget): boolean {
   if (account !== undefined && account !== target.account) return false;
   if (model !== undefined && model !== target.model) return false;
   if (path === undefined ? !generatingPaths.has(target.path) : path !== target.path) return false;
   return target.stream || !needsStream(fault);
 }
 
-const streamKinds: ReadonlySet<FaultKind> = new Set<FaultKind>([
+const streamKinds: ReadonlySet<string> = new Set<FaultKind>([
   ...(['end', 'error_event', 'failed', 'broken_json', 'endless_line', 'unknown_events', 'split_utf8'] as const),
   'unnumbered_events',
 ]);
 
 /** Faults that only a streamed answer can have; a request for a whole answer leaves them for the next. */
-function needsStream(fault: FaultScript['fault']): boolean {
-  if ('preset' in fault) return false;
+function needsStream(fault: TimedFault): boolean {
   if (fault.kind === 'reset' || fault.kind === 'stall') return fault.afterEvents !== undefined;
   return streamKinds.has(fault.kind);
-}
-
-function endingOf(entry: Entry | undefined): MatchedFaults['ending'] {
-  if (entry === undefined) return undefined;
-  const { fault } = entry.script;
-  if ('preset' in fault) return { kind: 'preset', ...fault, resetAtMs: entry.resetAtMs };
-  return isEnding(fault) ? fault : undefined;
-}
-
-function isEnding(fault: Fault): fault is EndingFault {
-  return !kindsWithGroup.has(fault.kind);
-}
-
-function faultOf<Kind extends FaultKind>(entry: Entry | undefined, kind: Kind): FaultOf<Kind> | undefined {
-  const fault = entry?.script.fault;
-  return fault !== undefined && isFaultOf(fault, kind) ? fault : undefined;
-}
-
-function isFaultOf<Kind extends FaultKind>(fault: FaultScript['fault'], kind: Kind): fault is FaultOf<Kind> {
-  return 'kind' in fault && fault.kind === kind;
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@gateway/json';
+import { EventStream } from '../answer/event-stream.ts';
 import type { AnswerPart } from '../answer/plan-answer.ts';
-import { splitText, tokensOfBytes } from '../answer/text.ts';
+import { splitText } from '../answer/text.ts';
 import type { Answer, ProviderEvent } from '../provider-format.ts';
 import { finalUsage, signatureOf, startedBlock, startedMessage, stopOf, tokensAtStart } from './message-object.ts';
 
@@ -13,33 +14,26 @@ export function messagesEvents(answer: Answer): Iterable<ProviderEvent> {
   return new MessageStream(answer).events();
 }
 
-class MessageStream {
-  readonly #answer: Answer;
-  #outputTokens = 0;
-  #reasoningTokens = 0;
-
-  constructor(answer: Answer) {
-    this.#answer = answer;
-  }
-
+class MessageStream extends EventStream {
   *events(): Generator<ProviderEvent> {
-    const { parts, ending } = this.#answer.plan;
-    yield this.#event('message_start', { message: startedMessage(this.#answer) });
+    const { parts, ending } = this.answer.plan;
+    yield this.event('message_start', { message: startedMessage(this.answer) });
     for (const [index, part] of parts.entries()) yield* this.#block(part, index);
-    if (parts.length === 0) yield this.#event('ping', {});
-    const usage = this.#answer.shape.usage === 'missing' ? {} : { usage: finalUsage(this.#answer) };
-    yield this.#event('message_delta', { delta: { ...stopOf(ending), container: null }, ...usage });
-    yield { ...this.#event('message_stop', {}), terminal: true };
+    if (parts.length === 0) yield this.event('ping', {});
+    const usage = this.answer.shape.usage === 'missing' ? {} : { usage: finalUsage(this.answer) };
+    yield this.event('message_delta', { delta: { ...stopOf(ending), container: null }, ...usage });
+    yield { ...this.event('message_stop', {}), terminal: true };
   }
 
   *#block(part: AnswerPart, index: number): Generator<ProviderEvent> {
-    const tokensBefore = this.#outputTokens;
-    yield this.#event('content_block_start', { index, content_block: startedBlock(part, this.#answer, index) });
-    if (index === 0) yield this.#event('ping', {});
-    for (const delta of this.#deltas(part, index)) yield this.#event('content_block_delta', { index, delta });
-    this.#outputTokens = tokensBefore + part.tokens;
-    if (part.kind === 'reasoning') this.#reasoningTokens += part.tokens;
-    yield this.#event('content_block_stop', { index });
+    yield* this.counted(part, this.#blockToItsEnd(part, index));
+    yield this.event('content_block_stop', { index });
+  }
+
+  *#blockToItsEnd(part: AnswerPart, index: number): Generator<ProviderEvent> {
+    yield this.event('content_block_start', { index, content_block: startedBlock(part, this.answer, index) });
+    if (index === 0) yield this.event('ping', {});
+    for (const delta of this.#deltas(part, index)) yield this.event('content_block_delta', { index, delta });
   }
 
   *#deltas(part: AnswerPart, index: number): Generator<JsonObject> {
@@ -51,42 +45,27 @@ class MessageStream {
         yield* this.#argumentDeltas(part);
         return;
       default:
-        for (const text of this.#counted(splitText(part.text), 0)) yield { type: 'text_delta', text };
+        for (const text of this.countedDeltas(splitText(part.text))) yield { type: 'text_delta', text };
     }
   }
 
   *#thinkingDeltas(text: string, index: number): Generator<JsonObject> {
     for (const thinking of splitText(text)) yield { type: 'thinking_delta', thinking };
-    yield { type: 'signature_delta', signature: signatureOf(text, this.#answer, index) };
+    yield { type: 'signature_delta', signature: signatureOf(text, this.answer, index) };
   }
 
   /** The first delta is always empty, and for a call without arguments it is the only one. */
   *#argumentDeltas({ name, argumentsText }: { name: string; argumentsText: string }): Generator<JsonObject> {
     yield { type: 'input_json_delta', partial_json: '' };
     if (argumentsText === '{}') return;
-    for (const partial of this.#counted(splitText(argumentsText, 6), Buffer.byteLength(name))) {
+    for (const partial of this.countedDeltas(splitText(argumentsText, 6), Buffer.byteLength(name))) {
       yield { type: 'input_json_delta', partial_json: partial };
     }
   }
 
-  /** Counts the tokens of a part while its deltas pass. */
-  *#counted(deltas: Iterable<string>, bytesBefore: number): Generator<string> {
-    const tokensBefore = this.#outputTokens;
-    let bytes = bytesBefore;
-    for (const delta of deltas) {
-      bytes += Buffer.byteLength(delta);
-      this.#outputTokens = tokensBefore + tokensOfBytes(bytes);
-      yield delta;
-    }
-  }
-
-  #event(name: string, members: JsonObject): ProviderEvent {
-    return {
-      name,
-      data: JSON.stringify({ type: name, ...members }),
-      outputTokens: Math.max(this.#outputTokens, tokensAtStart(this.#answer)),
-      reasoningTokens: this.#reasoningTokens,
-      terminal: false,
-    };
+  /** A message is billed for its first token as soon as it starts. */
+  protected override event(name: string, members: JsonObject): ProviderEvent {
+    const event = super.event(name, members);
+    return { ...event, outputTokens: Math.max(event.outputTokens, tokensAtStart(this.answer)) };
   }
 }

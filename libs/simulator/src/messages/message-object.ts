@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '@gateway/json';
+import { asObject, type JsonObject, parseJson } from '@gateway/json';
 import { encryptReasoning } from '../answer/encrypted-reasoning.ts';
-import type { AnswerEnding, AnswerPart } from '../answer/plan-answer.ts';
+import { type AnswerEnding, type AnswerPart, reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
 import type { Answer } from '../provider-format.ts';
 
 /** A whole message. @see https://docs.claude.com/en/api/messages */
@@ -9,7 +9,12 @@ export function messageObject(answer: Answer): JsonObject {
     ...messageShell(answer),
     content: answer.plan.parts.map((part, index) => finishedBlock(part, answer, index)),
     ...stopOf(answer.plan.ending),
-    usage: startUsage(answer, totalTokens(answer), reasoningTokens(answer), answer.shape.usageMembers),
+    usage: startUsage(
+      answer,
+      tokensOf(answer.plan.parts),
+      reasoningTokensOf(answer.plan.parts),
+      answer.shape.usageMembers,
+    ),
   };
 }
 
@@ -21,7 +26,7 @@ export function startedMessage(answer: Answer): JsonObject {
 
 /** A message is billed for its first token as soon as it starts. */
 export function tokensAtStart(answer: Answer): number {
-  return Math.min(1, totalTokens(answer));
+  return Math.min(1, tokensOf(answer.plan.parts));
 }
 
 function messageShell({ id, conversation }: Answer): JsonObject {
@@ -86,8 +91,8 @@ function startUsage(
 export function finalUsage(answer: Answer): JsonObject {
   return {
     ...inputUsage(answer),
-    output_tokens: totalTokens(answer),
-    output_tokens_details: { thinking_tokens: reasoningTokens(answer) },
+    output_tokens: tokensOf(answer.plan.parts),
+    output_tokens_details: { thinking_tokens: reasoningTokensOf(answer.plan.parts) },
     server_tool_use: null,
     ...answer.shape.usageMembers,
   };
@@ -99,14 +104,6 @@ function inputUsage({ input }: Answer): JsonObject {
     cache_creation_input_tokens: input.cacheWriteTokens,
     cache_read_input_tokens: input.cachedTokens,
   };
-}
-
-export function totalTokens({ plan }: Answer): number {
-  return plan.parts.reduce((sum, part) => sum + part.tokens, 0);
-}
-
-export function reasoningTokens({ plan }: Answer): number {
-  return plan.parts.reduce((sum, part) => sum + (part.kind === 'reasoning' ? part.tokens : 0), 0);
 }
 
 /** A block as it is announced: nothing of its content yet, unless it is redacted, which comes whole. */
@@ -122,7 +119,7 @@ function finishedBlock(part: AnswerPart, answer: Answer, index: number): JsonObj
   if (part.kind === 'reasoning') {
     return { type: 'thinking', thinking: part.text, signature: signatureOf(part.text, answer, index) };
   }
-  if (part.kind === 'tool_call') return toolUse(part.name, parsedArguments(part.argumentsText), answer, index);
+  if (part.kind === 'tool_call') return toolUse(part.name, argumentsOf(part.argumentsText), answer, index);
   return { type: 'text', text: part.text, citations: null };
 }
 
@@ -146,11 +143,6 @@ function toolUse(name: string, input: JsonObject, { id }: Answer, index: number)
 }
 
 /** Arguments that a limit cut in two can't be shown as an object. */
-function parsedArguments(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+function argumentsOf(text: string): JsonObject {
+  return asObject(parseJson(text)) ?? {};
 }

@@ -6,10 +6,6 @@ import type { Provider } from '../serve-request.ts';
 export interface TokenEndpointOptions {
   /** How long an access token lives. Default 3600. */
   readonly accessTokenSeconds?: number | undefined;
-  /** Whether every refresh gives a new refresh token and ends the one before. Default true. */
-  readonly rotate?: boolean | undefined;
-  /** Secrets of clients by their ids. A client that is not named here needs none. */
-  readonly clientSecrets?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The tokens that descend from one grant of an account's owner. */
@@ -31,15 +27,7 @@ export interface TokenAnswer {
   readonly expiresInSeconds: number;
 }
 
-interface Family {
-  readonly account: string;
-  refreshToken: string;
-  revoked: boolean;
-  refreshes: number;
-  reuses: number;
-  atOnce: number;
-  mostAtOnce: number;
-}
+type Family = { -readonly [count in keyof TokenFamily]: TokenFamily[count] } & { refreshToken: string; atOnce: number };
 
 const accessTokenPrefix = 'sim_at_';
 
@@ -53,10 +41,6 @@ export class TokenFamilies {
   constructor(options: TokenEndpointOptions, nowMs: () => number) {
     this.#options = options;
     this.#nowMs = nowMs;
-  }
-
-  get clientSecrets(): Readonly<Record<string, string>> {
-    return this.#options.clientSecrets ?? {};
   }
 
   /** A new grant for an account, and its first refresh token. */
@@ -73,13 +57,7 @@ export class TokenFamilies {
 
   /** The families, oldest first. */
   families(): readonly TokenFamily[] {
-    return [...new Set(this.#byRefreshToken.values())].map(({ account, revoked, refreshes, reuses, mostAtOnce }) => ({
-      account,
-      revoked,
-      refreshes,
-      reuses,
-      mostAtOnce,
-    }));
+    return [...new Set(this.#byRefreshToken.values())].map(({ refreshToken: _, atOnce: __, ...family }) => family);
   }
 
   /** The account that a refresh token is for. */
@@ -108,10 +86,8 @@ export class TokenFamilies {
       return undefined;
     }
     family.refreshes++;
-    if (this.#options.rotate !== false) {
-      family.refreshToken = `sim_rt_${randomText()}`;
-      this.#byRefreshToken.set(family.refreshToken, family);
-    }
+    family.refreshToken = `sim_rt_${randomText()}`;
+    this.#byRefreshToken.set(family.refreshToken, family);
     return this.#answerFor(family);
   }
 
@@ -155,7 +131,7 @@ export async function serveToken(provider: Provider, exchange: Exchange, body: B
   exchange.record.change({ account: account ?? null });
   const end = provider.tokens.begin(refreshToken);
   try {
-    const problem = problemOf(provider.tokens, exchange, form);
+    const problem = problemOf(exchange, form);
     let tokens: TokenAnswer | undefined;
     // The tokens change whether the answer arrives or not: so it is with a provider whose answer is lost.
     const refresh = () => {
@@ -171,8 +147,7 @@ export async function serveToken(provider: Provider, exchange: Exchange, body: B
 
 async function answer(exchange: Exchange, result: TokenAnswer | string): Promise<void> {
   if (typeof result === 'string') {
-    const status = result === 'invalid_client' ? 401 : 400;
-    await exchange.sendJson(status, { error: result, error_description: `Simulated: ${result}.` });
+    await exchange.sendJson(400, { error: result, error_description: `Simulated: ${result}.` });
     return exchange.record.end('refused');
   }
   const { accessToken, refreshToken, expiresInSeconds } = result;
@@ -184,11 +159,8 @@ async function answer(exchange: Exchange, result: TokenAnswer | string): Promise
   exchange.record.end('completed');
 }
 
-function problemOf({ clientSecrets }: TokenFamilies, { request }: Exchange, form: URLSearchParams): string | undefined {
+function problemOf({ request }: Exchange, form: URLSearchParams): string | undefined {
   if (!request.headers['content-type']?.startsWith('application/x-www-form-urlencoded')) return 'invalid_request';
   if (form.get('grant_type') !== 'refresh_token') return 'unsupported_grant_type';
-  const clientId = form.get('client_id');
-  if (clientId === null || !form.has('refresh_token')) return 'invalid_request';
-  const secret = clientSecrets[clientId];
-  return secret === undefined || secret === form.get('client_secret') ? undefined : 'invalid_client';
+  return form.has('client_id') && form.has('refresh_token') ? undefined : 'invalid_request';
 }

@@ -1,5 +1,6 @@
 import { asObject, type JsonObject } from '@gateway/json';
-import { splitText, tokensOfBytes } from '../answer/text.ts';
+import { EventStream } from '../answer/event-stream.ts';
+import { splitText } from '../answer/text.ts';
 import type { Answer, ProviderEvent } from '../provider-format.ts';
 import { contentPart, finishedItem, type OutputItem, outputItemsOf, startedItem } from './output-items.ts';
 import { finalStatus, responseObject } from './response-object.ts';
@@ -13,50 +14,44 @@ export function responsesEvents(answer: Answer): Iterable<ProviderEvent> {
   return new ResponseStream(answer).events();
 }
 
-class ResponseStream {
-  readonly #answer: Answer;
+class ResponseStream extends EventStream {
   readonly #obfuscated: boolean;
   #sequenceNumber = 0;
-  #outputTokens = 0;
-  #reasoningTokens = 0;
 
   constructor(answer: Answer) {
-    this.#answer = answer;
+    super(answer);
     this.#obfuscated = asObject(answer.request.stream_options)?.include_obfuscation !== false;
   }
 
   *events(): Generator<ProviderEvent> {
     yield this.#lifecycle('response.created');
     yield this.#lifecycle('response.in_progress');
-    const items = outputItemsOf(this.#answer);
+    const items = outputItemsOf(this.answer);
     for (const item of items) yield* this.#item(item);
     yield this.#finalEvent(items);
   }
 
   #lifecycle(type: string): ProviderEvent {
-    return this.#event(type, { response: responseObject(this.#answer, { status: 'in_progress', output: [] }) });
+    return this.event(type, { response: responseObject(this.answer, { status: 'in_progress', output: [] }) });
   }
 
   #finalEvent(items: readonly OutputItem[]): ProviderEvent {
-    const status = finalStatus(this.#answer);
-    const complete = this.#answer.shape.finalOutput === 'complete';
-    const response = responseObject(this.#answer, {
+    const status = finalStatus(this.answer);
+    const complete = this.answer.shape.finalOutput === 'complete';
+    const response = responseObject(this.answer, {
       status,
-      output: complete ? items.map((item) => finishedItem(item, this.#answer)) : [],
-      outputTokens: this.#outputTokens,
-      reasoningTokens: this.#reasoningTokens,
+      output: complete ? items.map((item) => finishedItem(item, this.answer)) : [],
+      outputTokens: this.outputTokens,
+      reasoningTokens: this.reasoningTokens,
     });
-    return { ...this.#event(`response.${status}`, { response }), terminal: true };
+    return { ...this.event(`response.${status}`, { response }), terminal: true };
   }
 
   *#item(item: OutputItem): Generator<ProviderEvent> {
     const place = { output_index: item.index };
-    const tokensBefore = this.#outputTokens;
-    yield this.#event('response.output_item.added', { ...place, item: startedItem(item, this.#answer) });
-    yield* this.#content(item);
-    this.#outputTokens = tokensBefore + item.part.tokens;
-    if (item.part.kind === 'reasoning') this.#reasoningTokens += item.part.tokens;
-    yield this.#event('response.output_item.done', { ...place, item: finishedItem(item, this.#answer) });
+    yield this.event('response.output_item.added', { ...place, item: startedItem(item, this.answer) });
+    yield* this.counted(item.part, this.#content(item));
+    yield this.event('response.output_item.done', { ...place, item: finishedItem(item, this.answer) });
   }
 
   #content(item: OutputItem): Iterable<ProviderEvent> {
@@ -76,10 +71,10 @@ class ResponseStream {
     const place = { item_id: item.id, output_index: item.index, summary_index: 0 };
     const summary = 'response.reasoning_summary_text';
     const part = 'response.reasoning_summary_part';
-    yield this.#event(`${part}.added`, { ...place, part: { type: 'summary_text', text: '' } });
+    yield this.event(`${part}.added`, { ...place, part: { type: 'summary_text', text: '' } });
     for (const delta of splitText(text)) yield this.#delta(`${summary}.delta`, { ...place, delta });
-    yield this.#event(`${summary}.done`, { ...place, text });
-    yield this.#event(`${part}.done`, { ...place, part: { type: 'summary_text', text } });
+    yield this.event(`${summary}.done`, { ...place, text });
+    yield this.event(`${part}.done`, { ...place, part: { type: 'summary_text', text } });
   }
 
   *#text(item: OutputItem, part: Parameters<typeof contentPart>[0]): Generator<ProviderEvent> {
@@ -87,50 +82,32 @@ class ResponseStream {
     const isText = part.kind === 'text';
     const type = isText ? 'response.output_text' : 'response.refusal';
     const logprobs = isText ? { logprobs: [] } : {};
-    yield this.#event('response.content_part.added', { ...place, part: contentPart(part, '') });
-    for (const delta of this.#counted(splitText(part.text), 0)) {
+    yield this.event('response.content_part.added', { ...place, part: contentPart(part, '') });
+    for (const delta of this.countedDeltas(splitText(part.text))) {
       yield this.#delta(`${type}.delta`, { ...place, delta, ...logprobs });
     }
-    yield this.#event(`${type}.done`, { ...place, [isText ? 'text' : 'refusal']: part.text, ...logprobs });
-    yield this.#event('response.content_part.done', { ...place, part: contentPart(part, part.text) });
+    yield this.event(`${type}.done`, { ...place, [isText ? 'text' : 'refusal']: part.text, ...logprobs });
+    yield this.event('response.content_part.done', { ...place, part: contentPart(part, part.text) });
   }
 
   *#arguments(item: OutputItem, part: { name: string; argumentsText: string }): Generator<ProviderEvent> {
     const place = { item_id: item.id, output_index: item.index };
     const type = 'response.function_call_arguments';
-    for (const delta of this.#counted(splitText(part.argumentsText, 6), Buffer.byteLength(part.name))) {
+    for (const delta of this.countedDeltas(splitText(part.argumentsText, 6), Buffer.byteLength(part.name))) {
       yield this.#delta(`${type}.delta`, { ...place, delta });
     }
-    yield this.#event(`${type}.done`, { ...place, arguments: part.argumentsText, name: part.name });
-  }
-
-  /** Counts the tokens of a part while its deltas pass. */
-  *#counted(deltas: Iterable<string>, bytesBefore: number): Generator<string> {
-    const tokensBefore = this.#outputTokens;
-    let bytes = bytesBefore;
-    for (const delta of deltas) {
-      bytes += Buffer.byteLength(delta);
-      this.#outputTokens = tokensBefore + tokensOfBytes(bytes);
-      yield delta;
-    }
+    yield this.event(`${type}.done`, { ...place, arguments: part.argumentsText, name: part.name });
   }
 
   /** Deltas carry padding, so that their sizes give nothing away. */
   #delta(type: string, members: JsonObject): ProviderEvent {
-    if (!this.#obfuscated) return this.#event(type, members);
-    return this.#event(type, { ...members, obfuscation: 'x'.repeat((this.#sequenceNumber * 7) % 16) });
+    if (!this.#obfuscated) return this.event(type, members);
+    return this.event(type, { ...members, obfuscation: 'x'.repeat((this.#sequenceNumber * 7) % 16) });
   }
 
-  #event(type: string, members: JsonObject): ProviderEvent {
-    const sequenceNumber = this.#answer.shape.numbered ? this.#sequenceNumber : undefined;
+  protected override event(type: string, members: JsonObject): ProviderEvent {
+    const sequenceNumber = this.answer.shape.numbered ? this.#sequenceNumber : undefined;
     this.#sequenceNumber++;
-    const data = JSON.stringify({ type, sequence_number: sequenceNumber, ...members });
-    return {
-      name: type,
-      data,
-      outputTokens: this.#outputTokens,
-      reasoningTokens: this.#reasoningTokens,
-      terminal: false,
-    };
+    return super.event(type, { sequence_number: sequenceNumber, ...members });
   }
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@gateway/json';
+import { reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
 import type { Answer, ProviderFormat } from '../provider-format.ts';
 import type { ResponsesBackend } from './check-parameters.ts';
 import { responsesErrorBody, responsesErrorEvent } from './errors.ts';
@@ -34,7 +35,7 @@ function completeResponse(answer: Answer): JsonObject {
   return responseObject(answer, {
     status: finalStatus(answer),
     output: answer.shape.finalOutput === 'empty' ? [] : outputItemsOf(answer).map((item) => finishedItem(item, answer)),
-    outputTokens: parts.reduce((sum, part) => sum + part.tokens, 0),
-    reasoningTokens: parts.reduce((sum, part) => sum + (part.kind === 'reasoning' ? part.tokens : 0), 0),
+    outputTokens: tokensOf(parts),
+    reasoningTokens: reasoningTokensOf(parts),
   });
 }

@@ -338,7 +338,7 @@ describe('attemptUntilAnswering', () => {
 
   it('logs every attempt, and why there was no further one', async () => {
     const exhausted = { case: 'exhausted', value: { retryAt: timestampFromMs(5_000) } } as const;
-    const amended: Frame = { outcome: { ...limited.outcome, amended: 'sealed_reasoning' } };
+    const amended: Frame = { outcome: { ...limited.outcome, amended: 'encrypted_reasoning' } };
     const refusal = new GatewayError('unsupported_content', 'not for this provider');
     const { run, logged } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES), exhausted], {
       a: [amended],
@@ -350,7 +350,7 @@ describe('attemptUntilAnswering', () => {
         accountId: 'a',
         result: AttemptResult.RATE_LIMITED,
         upstreamStatus: 429,
-        amended: 'sealed_reasoning',
+        amended: 'encrypted_reasoning',
       },
       { accountId: 'b', givenUp: AttemptGivenUp.NOT_EXPRESSIBLE },
     ]);

@@ -20,7 +20,7 @@ function read(text: string): JsonBody {
   return new JsonBody(new BufferList([bytes]), scanner);
 }
 const carrying = (letter: string) => ({ input: [{ type: 'reasoning', encrypted_content: encrypted(letter) }] });
-const answerWith = (letter: string) => ({ answerId: 'resp_1', sealedReasoning: reasoningDigest(encrypted(letter)) });
+const answerWith = (letter: string) => ({ answerId: 'resp_1', encryptedReasoning: reasoningDigest(encrypted(letter)) });
 
 describe('a relayed conversation', () => {
   it('that names a session is kept by it, whatever it brings along', async () => {
@@ -43,6 +43,6 @@ describe('a relayed conversation', () => {
 
   it('without reasoning is free to go anywhere', async () => {
     expect((await affinityOf({ input: [] })).affinityKey).toBe('');
-    expect((await affinityOf({ input: [] })).answerKeysOf({ answerId: 'resp_1', sealedReasoning: '' })).toEqual([]);
+    expect((await affinityOf({ input: [] })).answerKeysOf({ answerId: 'resp_1', encryptedReasoning: '' })).toEqual([]);
   });
 });

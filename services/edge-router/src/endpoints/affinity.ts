@@ -70,7 +70,8 @@ const noKeys = (): readonly string[] => [];
 function reasoningAffinity(tokenId: string, last: string | undefined): Affinity {
   return {
     affinityKey: last === undefined ? '' : reasoningKey(tokenId, last),
-    answerKeysOf: ({ sealedReasoning }) => (sealedReasoning === '' ? [] : [reasoningKey(tokenId, sealedReasoning)]),
+    answerKeysOf: ({ encryptedReasoning }) =>
+      encryptedReasoning === '' ? [] : [reasoningKey(tokenId, encryptedReasoning)],
   };
 }
 

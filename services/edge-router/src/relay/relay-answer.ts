@@ -34,7 +34,7 @@ export interface AnswerNames {
   /** The provider's id of the answer. */
   readonly answerId: string;
   /** Digest of the last encrypted reasoning in it. */
-  readonly sealedReasoning: string;
+  readonly encryptedReasoning: string;
 }
 
 /**
@@ -80,8 +80,8 @@ async function settle(
   else endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error), writer, relay);
 }
 
-function namesOf({ sealedReasoning }: ExecuteOutcome, head: ResponseHead | undefined): AnswerNames {
-  return { answerId: head?.answerId ?? '', sealedReasoning };
+function namesOf({ encryptedReasoning }: ExecuteOutcome, head: ResponseHead | undefined): AnswerNames {
+  return { answerId: head?.answerId ?? '', encryptedReasoning };
 }
 
 /** The client has gone, or the adapter has, or the answer took too long: none is the account's fault. */

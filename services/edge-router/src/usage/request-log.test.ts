@@ -110,7 +110,7 @@ describe('a plain success', () => {
     const moved = read().lease('a').fail(RATE_LIMITED).lease('b').answer().end();
     expect(moved.message.moved).toBe(true);
     const amended = read().lease('a');
-    amended.entry.onAmended('sealed_reasoning');
+    amended.entry.onAmended('encrypted_reasoning');
     const failed = read().end({ status: 500, errorCode: 'internal_error' });
     const refused = read().end({ status: 400, errorCode: 'invalid_json' });
     const slow = read().lease('a').wait(slowMs).answer().end();

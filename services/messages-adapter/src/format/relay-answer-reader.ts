@@ -50,7 +50,7 @@ export class RelayAnswerReader implements AnswerReader {
     return this.#usage.reported;
   }
 
-  get sealedReasoning(): string | undefined {
+  get encryptedReasoning(): string | undefined {
     return this.#signature === undefined ? undefined : reasoningDigest(this.#signature);
   }
 

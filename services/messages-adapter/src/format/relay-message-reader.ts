@@ -26,7 +26,7 @@ export class RelayMessageReader implements AnswerReader {
   /** Of a message that is larger than what is buffered. */
   #members: PassedMembers | undefined;
   answerId: string | undefined;
-  sealedReasoning: string | undefined;
+  encryptedReasoning: string | undefined;
   ending: AnswerEnding | undefined;
   reportedUsage: ReportedUsage | undefined;
   producedCharacters = 0;
@@ -74,7 +74,7 @@ export class RelayMessageReader implements AnswerReader {
 
   #finish(message: JsonObject, bytes: Buffer): void {
     this.answerId = asString(message.id);
-    this.sealedReasoning = lastReasoningIn(bytes, 'signature');
+    this.encryptedReasoning = lastReasoningIn(bytes, 'signature');
     this.reportedUsage = convertUsage(readReportedCounts(message.usage));
     this.producedCharacters = asArray(message.content).reduce<number>((sum, block) => sum + producedByBlock(block), 0);
     this.ending = { kind: 'finished' };
@@ -86,7 +86,7 @@ export class RelayMessageReader implements AnswerReader {
     if (!members.push(buffered)) return this.#fail(brokenStream());
     if (members.value('type') !== 'message') return this.#fail(answerTooLarge());
     this.answerId = asString(members.value('id'));
-    this.sealedReasoning = lastReasoningAfter(new BufferList([buffered]), members.signatureEnds);
+    this.encryptedReasoning = lastReasoningAfter(new BufferList([buffered]), members.signatureEnds);
     this.producedCharacters = buffered.length;
     this.#members = members;
   }

@@ -46,7 +46,7 @@ export class RelayAnswerReader implements AnswerReader {
   /** The failure of an `error` event that may be the end. */
   #error: UpstreamFailure | undefined;
   answerId: string | undefined;
-  sealedReasoning: string | undefined;
+  encryptedReasoning: string | undefined;
   hasContent = false;
   ending: AnswerEnding | undefined;
   reportedUsage: ReportedUsage | undefined;
@@ -151,7 +151,7 @@ export class RelayAnswerReader implements AnswerReader {
     this.#produced.add(json, type);
     if (type === 'response.output_item.done') {
       this.#items.add(data);
-      this.sealedReasoning = lastReasoningIn(Buffer.from(data), 'encrypted_content') ?? this.sealedReasoning;
+      this.encryptedReasoning = lastReasoningIn(Buffer.from(data), 'encrypted_content') ?? this.encryptedReasoning;
     }
     this.#beginContent();
     this.#buffer.release(bytes);

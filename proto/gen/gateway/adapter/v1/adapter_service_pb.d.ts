@@ -268,13 +268,13 @@ export declare type ExecuteOutcome = Message<"gateway.adapter.v1.ExecuteOutcome"
   upstreamAnswer?: UpstreamAnswer | undefined;
 
   /**
-   * After success: the last sealed reasoning of the answer (`encrypted_content` of a Responses item, `signature` of a
+   * After success: the last encrypted reasoning of the answer (`encrypted_content` of a Responses item, `signature` of a
    * Messages thinking block), which clients send back in the next turn and which only the account that made it may be able
    * to read: SHA-256 of the text, base64url. Empty: none.
    *
-   * @generated from field: string sealed_reasoning = 4;
+   * @generated from field: string encrypted_reasoning = 4;
    */
-  sealedReasoning: string;
+  encryptedReasoning: string;
 
   /**
    * What the provider refused, when the request was sent to it once more without that. Empty: it was sent once.

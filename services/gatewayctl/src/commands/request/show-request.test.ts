@@ -35,7 +35,7 @@ describe('gatewayctl request', () => {
       '1. It went to responses/team-a (its session is bound to it). The provider said that the account is limited (429); the account is free again at 2026-11-21T11:00:00.000Z.',
     );
     expect(text).toContain(
-      '2. It went to responses/team-b (the only one that could). The provider answered. It was sent again without what the provider refused (sealed_reasoning). Passed over: 4 of responses for gpt-5.5: cooling after 429.',
+      '2. It went to responses/team-b (the only one that could). The provider answered. It was sent again without what the provider refused (encrypted_reasoning). Passed over: 4 of responses for gpt-5.5: cooling after 429.',
     );
   });
 

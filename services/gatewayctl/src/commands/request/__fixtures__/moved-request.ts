@@ -66,7 +66,7 @@ export function movedRequest(more: TraceFields = {}): RequestLogged {
         ended: 2_100,
         result: AttemptResult.SUCCEEDED,
         upstreamStatus: 200,
-        amended: 'sealed_reasoning',
+        amended: 'encrypted_reasoning',
       },
     ],
     ...more,
