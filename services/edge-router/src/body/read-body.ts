@@ -1,5 +1,5 @@
+import { addAbortListener } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { addAbortSignal, finished, PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
   constants,
@@ -39,22 +39,25 @@ export interface BodyRules extends BodyLimits {
 export async function readBody(request: IncomingMessage, rules: BodyRules, trackedKey?: string): Promise<JsonBody> {
   const { limitBytes, acceptsCompression, pace, allocation } = rules;
   const encoding = encodingOf(request, acceptsCompression);
-  const declaredBytes = request.headers['content-length'];
-  const mostSentBytes = encoding === 'identity' ? limitBytes : encodedLimitBytes(limitBytes);
-  if (Number(declaredBytes ?? 0) > mostSentBytes) throw tooLarge(limitBytes);
+  const isEncoded = encoding !== 'identity';
+  const declared = request.headers['content-length'];
+  const mostSentBytes = isEncoded ? encodedLimitBytes(limitBytes) : limitBytes;
+  if (Number(declared ?? 0) > mostSentBytes) throw tooLarge(limitBytes);
   inviteUpload(request);
-  const stop = new AbortController();
-  const upload = atMost(mostSentBytes, receiveUpload(request, pace, stop.signal), limitBytes);
-  const sizeIsCertain = encoding === 'identity' && declaredBytes !== undefined;
-  const read = (pieces: AsyncIterable<Buffer>) => gather(pieces, { rules, sizeIsCertain, trackedKey });
-  const stopReceiving = (thrown: unknown) => {
-    stop.abort();
-    throw thrown;
-  };
+  const exactBytes = isEncoded || declared === undefined ? undefined : Number(declared);
+  const gathering = { limitBytes, exactBytes, allocation, trackedKey };
   try {
-    if (encoding === 'identity') return await read(upload);
-    const permit = () => allocation.decodingPermit(stop.signal);
-    return await decodeBody(upload, { encoding, permit, read: (pieces) => read(pieces).catch(stopReceiving) });
+    if (!isEncoded) return await gather(receiveUpload(request, pace), gathering);
+    const stop = new AbortController();
+    const stopReceiving = (thrown: unknown) => {
+      stop.abort();
+      throw thrown;
+    };
+    return await decodeBody(atMost(mostSentBytes, receiveUpload(request, pace, stop.signal), limitBytes), {
+      encoding,
+      permit: () => allocation.decodingPermit(stop.signal),
+      read: (decoded) => gather(decoded, gathering).catch(stopReceiving),
+    });
   } catch (thrown) {
     throw isStreamFault(thrown) ? brokenOff(thrown) : thrown;
   }
@@ -69,19 +72,20 @@ function encodingOf({ headers }: IncomingMessage, acceptsCompression: boolean): 
 }
 
 interface Gathering {
-  readonly rules: BodyRules;
-  /** The body can't turn out too large any more. */
-  readonly sizeIsCertain: boolean;
+  readonly limitBytes: number;
+  /** Known from the beginning, so that the body can't turn out too large. */
+  readonly exactBytes: number | undefined;
+  readonly allocation: BodyAllocation;
   readonly trackedKey: string | undefined;
 }
 
 /** Keeps the bytes and checks them as they come. Other requests are served in between. */
 async function gather(
   pieces: AsyncIterable<Buffer>,
-  { rules: { limitBytes, allocation }, sizeIsCertain, trackedKey }: Gathering,
+  { limitBytes, exactBytes, allocation, trackedKey }: Gathering,
 ): Promise<JsonBody> {
   const scanner = new JsonScanner({ trackedKey });
-  const bytes = new BodyBuffer(limitBytes, allocation);
+  const bytes = new BodyBuffer(exactBytes ?? limitBytes, allocation);
   const yields = new EventLoopYield();
   let size = 0;
   let badJson: unknown;
@@ -92,7 +96,7 @@ async function gather(
     if (badJson !== undefined) continue;
     badJson = failureOf(() => scanner.push(piece));
     if (badJson === undefined) await bytes.add(piece);
-    else if (sizeIsCertain) throw badJson;
+    else if (exactBytes !== undefined) throw badJson;
     // Read on to the end and keep nothing: too large, or undecodable, comes first among the errors.
     else bytes.clear();
   }
@@ -136,7 +140,7 @@ function isStreamFault(thrown: unknown): boolean {
   return thrown instanceof Error && !(thrown instanceof GatewayError) && 'code' in thrown;
 }
 
-function brokenOff(cause: unknown): GatewayError {
+function brokenOff(cause?: unknown): GatewayError {
   return new GatewayError('invalid_body', 'The body could not be decoded, or it broke off.', { cause });
 }
 
@@ -213,35 +217,47 @@ export interface UploadPace {
 
 /**
  * The bytes of a request as they come. Throws what breaks the upload: the client, an abort of `signal`, or with status 408 a pace
- * below `pace`, which is measured only while a reader waits for bytes. The request itself is never destroyed: its connection still
- * owes an answer.
+ * below `pace`, which is measured only while a reader waits for bytes. The request itself is never destroyed, as an iterator of
+ * Node's would do: its connection still owes an answer.
  */
 export async function* receiveUpload(
   request: IncomingMessage,
   pace: UploadPace,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const fault = faults.get(request);
-  if (fault !== undefined) throw fault;
-  // In place of the request, which takes its connection with it when it is destroyed or left by an iterator.
-  const upload = addAbortSignal(signal, request.pipe(new PassThrough()));
-  const stopWatching = finished(request, { writable: false }, (broken) => {
-    if (broken) upload.destroy(broken);
-  });
+  let failure: unknown = faults.get(request);
+  let wake = () => {};
+  const onChange = () => wake();
+  const fail = (thrown: unknown) => {
+    failure ??= thrown;
+    wake();
+  };
+  const onClose = () => fail(brokenOff());
+  request.on('readable', onChange).on('end', onChange).on('error', fail).on('close', onClose);
+  using _stopping = signal && addAbortListener(signal, () => fail(signal.reason));
   let waitingSinceMs: number | undefined;
   using idleTimer = setTimeout(() => {
     // What has come while this process was busy is read before the verdict.
     setImmediate(() => {
       if (waitingSinceMs === undefined || performance.now() - waitingSinceMs < pace.idleMs) return;
-      upload.destroy(new HttpFault(408, `No more of the body came for ${pace.idleMs / 1_000} seconds.`));
+      fail(new HttpFault(408, `No more of the body came for ${pace.idleMs / 1_000} seconds.`));
     });
   }, pace.idleMs + 1);
   let windowMs = 0;
   let windowBytes = 0;
   try {
-    waitingSinceMs = performance.now();
-    for await (const chunk of upload) {
-      if (!(chunk instanceof Buffer)) throw new Error('the upload is read as text');
+    for (;;) {
+      waitingSinceMs ??= performance.now();
+      const chunk: Buffer | null = request.destroyed ? null : request.read();
+      if (chunk === null) {
+        if (request.readableEnded) return;
+        if (request.destroyed) fail(brokenOff());
+        if (failure !== undefined) throw failure;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
       windowMs += performance.now() - waitingSinceMs;
       windowBytes += chunk.length;
       if (windowMs >= pace.windowMs) {
@@ -251,13 +267,10 @@ export async function* receiveUpload(
       }
       waitingSinceMs = undefined;
       yield chunk;
-      waitingSinceMs = performance.now();
       idleTimer.refresh();
     }
   } finally {
-    stopWatching();
-    request.unpipe(upload);
-    upload.destroy();
+    request.off('readable', onChange).off('end', onChange).off('error', fail).off('close', onClose);
   }
 }
 
