@@ -76,7 +76,7 @@ async function deliver(
     const answer = await attempts;
     if (answer.kind === 'failed') {
       // An answer that was given up for its size was made all the same.
-      const isUsed = answer.last?.outcome.result === AttemptResult.ANSWER_TOO_LARGE;
+      const isUsed = answer.last?.attempt?.result === AttemptResult.ANSWER_TOO_LARGE;
       await (isUsed ? recorder.end(Outcome.FAILED) : recorder.discard());
       return onFailed(answer, response);
     }
