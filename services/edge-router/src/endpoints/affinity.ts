@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { lastReasoningAfter } from '@gateway/encrypted-reasoning';
 import type { JsonBody } from '@gateway/json';
-import type { Generation } from './generate.ts';
 
 const sessionHeaders = ['session-id', 'session_id', 'x-session-id', 'x-claude-code-session-id'] as const;
 
@@ -44,8 +43,21 @@ function scopedKey(tokenId: string, text: string): string {
   return hash('sha256', `${tokenId}\n${text}`, 'base64url');
 }
 
-/** What keeps a relayed request on an account, and its answer findable for the requests after it. */
-export type Affinity = Required<Pick<Generation, 'affinityKey' | 'answerKeysOf'>>;
+/** What keeps a request on an account, and its answer findable for the requests after it. */
+export interface Affinity {
+  /** Empty: nothing does. */
+  readonly affinityKey: string;
+  /** The keys by which later requests will refer to an answer. Absent: they can't. */
+  readonly answerKeysOf?: (answer: AnswerNames) => readonly string[];
+}
+
+/** By what later requests may refer to an answer. Empty: not by this. */
+export interface AnswerNames {
+  /** The provider's id of the answer. */
+  readonly answerId: string;
+  /** Digest of the last encrypted reasoning in it. */
+  readonly sealedReasoning: string;
+}
 
 export interface RelayedConversation {
   readonly tokenId: string;
@@ -60,11 +72,9 @@ export interface RelayedConversation {
  * that it reaches the account that can read it; only then is an answer's reasoning worth remembering.
  */
 export function relayAffinity({ tokenId, sessionKey, body }: RelayedConversation): Affinity {
-  if (sessionKey !== '') return { affinityKey: sessionKey, answerKeysOf: noKeys };
+  if (sessionKey !== '') return { affinityKey: sessionKey };
   return reasoningAffinity(tokenId, lastReasoningAfter(body.source, body.trackedKeyEnds));
 }
-
-const noKeys = (): readonly string[] => [];
 
 /** @param last digest of the reasoning that the request brings along. */
 function reasoningAffinity(tokenId: string, last: string | undefined): Affinity {
@@ -85,7 +95,7 @@ export function threadAffinity(tokenId: string, body: JsonBody, affinity: Affini
   return {
     affinityKey: typeof continued === 'string' ? answerKey(tokenId, continued) : affinity.affinityKey,
     answerKeysOf: (answer) => [
-      ...affinity.answerKeysOf(answer),
+      ...(affinity.answerKeysOf?.(answer) ?? []),
       ...(answer.answerId === '' ? [] : [answerKey(tokenId, answer.answerId)]),
     ],
   };

@@ -3,7 +3,6 @@ import { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
 import { affinityKey } from './affinity.ts';
 import { textOf } from './body-fields.ts';
@@ -26,12 +25,7 @@ export async function chatCompletions(request: AdmittedRequest, peers: EndpointP
     allowCandidateFailover: true,
     forwardHeaders: {},
     faultOf: () => chatFault(body),
-    onFailed: giveUp,
   });
-}
-
-function giveUp({ error }: AttemptsFailed): never {
-  throw error;
 }
 
 /** What the edge itself needs to know of a chat request. */

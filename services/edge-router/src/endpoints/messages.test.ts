@@ -87,7 +87,7 @@ describe('the thread of a Messages request', () => {
   it('brings a request to the account of the message that it continues', () => {
     const continued = bodyOf({ thread: { type: 'continue', previous_message_id: 'msg_1' } });
     const first = bodyOf({ thread: { type: 'create' } });
-    const keys = threadAffinity('token', first, session).answerKeysOf({ answerId: 'msg_1', sealedReasoning: '' });
+    const keys = threadAffinity('token', first, session).answerKeysOf?.({ answerId: 'msg_1', sealedReasoning: '' });
     expect(keys).toContain(threadAffinity('token', continued, session).affinityKey);
     expect(keys).toContain('by reasoning');
     expect(keys).not.toContain(threadAffinity('another', continued, session).affinityKey);
