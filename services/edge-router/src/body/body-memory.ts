@@ -196,7 +196,8 @@ export class BodyBuffer {
   readonly #memory: Pick<BodyAllocation, 'take' | typeof Symbol.dispose>;
   readonly #mostBytes: number;
   #blocks: Buffer[] = [];
-  #capacity = 0;
+  /** How many bytes of the last block are not used yet. */
+  #free = 0;
   #length = 0;
 
   /** `mostBytes`: no more will be added. */
@@ -206,42 +207,37 @@ export class BodyBuffer {
   }
 
   async add(bytes: Uint8Array): Promise<void> {
-    const fitting = Math.min(bytes.length, this.#capacity - this.#length);
-    this.#append(bytes.subarray(0, fitting));
-    if (fitting < bytes.length) {
-      await this.#addBlock(bytes.length - fitting);
-      this.#append(bytes.subarray(fitting));
-    }
+    const rest = bytes.subarray(this.#append(bytes.subarray(0, this.#free)));
+    if (rest.length === 0) return;
+    const wanted = Math.min(Math.max(this.#length, smallestBlockBytes), largestBlockBytes);
+    const blockBytes = Math.max(rest.length, Math.min(wanted, this.#mostBytes - this.#length));
+    await this.#memory.take(blockBytes);
+    this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));
+    this.#free = blockBytes;
+    this.#append(rest);
   }
 
   /** All bytes so far, as they lie in memory. */
   get pieces(): readonly Buffer[] {
     const last = this.#blocks.at(-1);
-    if (last === undefined) return [];
-    return [...this.#blocks.slice(0, -1), last.subarray(0, last.length - (this.#capacity - this.#length))];
+    return this.#blocks.map((block) => (block === last ? block.subarray(0, block.length - this.#free) : block));
   }
 
   /** Forgets everything. */
   clear(): void {
     this.#blocks = [];
-    this.#capacity = 0;
+    this.#free = 0;
     this.#length = 0;
     this.#memory[Symbol.dispose]();
   }
 
-  async #addBlock(leastBytes: number): Promise<void> {
-    const wanted = Math.min(Math.max(this.#length, smallestBlockBytes), largestBlockBytes);
-    const blockBytes = Math.max(leastBytes, Math.min(wanted, this.#mostBytes - this.#length));
-    await this.#memory.take(blockBytes);
-    this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));
-    this.#capacity += blockBytes;
-  }
-
   /** Into the last block, which has room for it. */
-  #append(bytes: Uint8Array): void {
+  #append(bytes: Uint8Array): number {
     const block = this.#blocks.at(-1);
-    block?.set(bytes, block.length - (this.#capacity - this.#length));
+    block?.set(bytes, block.length - this.#free);
+    this.#free -= bytes.length;
     this.#length += bytes.length;
+    return bytes.length;
   }
 }
 
