@@ -10,16 +10,9 @@ const sessionHeaders = ['session-id', 'session_id', 'x-session-id', 'x-claude-co
  * named no session.
  */
 export function affinityKey(tokenId: string, headers: IncomingHttpHeaders, promptCacheKey: string | undefined): string {
-  const text = namedSession(headers) ?? promptCacheKey;
+  const named = sessionHeaders.map((name) => headers[name]).find(Boolean);
+  const text = typeof named === 'string' ? named : promptCacheKey;
   return text === undefined || text === '' ? '' : scopedKey(tokenId, text);
-}
-
-function namedSession(headers: IncomingHttpHeaders): string | undefined {
-  for (const name of sessionHeaders) {
-    const value = headers[name];
-    if (typeof value === 'string' && value !== '') return value;
-  }
-  return undefined;
 }
 
 /** What keeps a request that refers to an earlier answer with the account that gave it. */
@@ -73,11 +66,7 @@ export interface RelayedConversation {
  */
 export function relayAffinity({ tokenId, sessionKey, body }: RelayedConversation): Affinity {
   if (sessionKey !== '') return { affinityKey: sessionKey };
-  return reasoningAffinity(tokenId, lastReasoningAfter(body.source, body.trackedKeyEnds));
-}
-
-/** @param last digest of the reasoning that the request brings along. */
-function reasoningAffinity(tokenId: string, last: string | undefined): Affinity {
+  const last = lastReasoningAfter(body.source, body.trackedKeyEnds);
   return {
     affinityKey: last === undefined ? '' : reasoningKey(tokenId, last),
     answerKeysOf: ({ sealedReasoning }) => (sealedReasoning === '' ? [] : [reasoningKey(tokenId, sealedReasoning)]),
