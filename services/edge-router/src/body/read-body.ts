@@ -44,20 +44,10 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
   const mostSentBytes = isEncoded ? encodedLimitBytes(limitBytes) : limitBytes;
   if (Number(declared ?? 0) > mostSentBytes) throw tooLarge(limitBytes);
   inviteUpload(request);
+  const pieces = isEncoded ? decodeUpload(request, rules, encoding) : receiveUpload(request, pace);
   const exactBytes = isEncoded || declared === undefined ? undefined : Number(declared);
-  const gathering = { limitBytes, exactBytes, allocation, trackedKey };
   try {
-    if (!isEncoded) return await gather(receiveUpload(request, pace), gathering);
-    const stop = new AbortController();
-    const stopReceiving = (thrown: unknown) => {
-      stop.abort();
-      throw thrown;
-    };
-    return await decodeBody(atMost(mostSentBytes, receiveUpload(request, pace, stop.signal), limitBytes), {
-      encoding,
-      permit: () => allocation.decodingPermit(stop.signal),
-      read: (decoded) => gather(decoded, gathering).catch(stopReceiving),
-    });
+    return await gather(pieces, { limitBytes, exactBytes, allocation, trackedKey });
   } catch (thrown) {
     throw isStreamFault(thrown) ? brokenOff(thrown) : thrown;
   }
@@ -119,15 +109,6 @@ function encodedLimitBytes(limitBytes: number): number {
   return limitBytes + Math.ceil(limitBytes / 128) + 1_024;
 }
 
-async function* atMost(mostBytes: number, encoded: AsyncIterable<Buffer>, limitBytes: number): AsyncGenerator<Buffer> {
-  let size = 0;
-  for await (const chunk of encoded) {
-    size += chunk.length;
-    if (size > mostBytes) throw tooLarge(limitBytes);
-    yield chunk;
-  }
-}
-
 function tooLarge(limitBytes: number): GatewayError {
   return new GatewayError(
     'body_too_large',
@@ -144,35 +125,38 @@ function brokenOff(cause?: unknown): GatewayError {
   return new GatewayError('invalid_body', 'The body could not be decoded, or it broke off.', { cause });
 }
 
-export interface Decoding {
-  readonly encoding: Encoding;
-  /** Resolves when bytes may be decoded. The permit is given back when they are. */
-  readonly permit: () => Promise<Disposable>;
-  /** Reads what was decoded; no more is decoded than it reads. When it fails, it sees to it that `encoded` fails too. */
-  readonly read: (decoded: AsyncIterable<Buffer>) => Promise<JsonBody>;
-}
-
 /**
- * Decodes bytes as they come. Throws what reading them throws, and something when they can't be decoded, when they end too early or
- * when more follows their end.
+ * The bytes of an encoded upload, decoded as they are read. Throws what receiving throws, and something when they can't be decoded,
+ * when they end too early or when more follows their end.
  */
-export async function decodeBody(
-  encoded: AsyncGenerator<Buffer>,
-  { encoding, permit, read }: Decoding,
-): Promise<JsonBody> {
-  const first = await encoded.next();
+export async function* decodeUpload(
+  request: IncomingMessage,
+  { limitBytes, pace, allocation }: BodyRules,
+  encoding: Encoding,
+): AsyncGenerator<Buffer> {
+  const stop = new AbortController();
+  const upload = receiveUpload(request, pace, stop.signal);
+  const first = await upload.next();
   if (first.done === true) throw new GatewayError('invalid_body', 'The body is empty, which no encoding allows.');
   async function* permitted(): AsyncGenerator<Buffer> {
-    for (let next: IteratorResult<Buffer> = first; next.done !== true; next = await encoded.next()) {
-      using _permit = await permit();
+    let size = 0;
+    for (let next: IteratorResult<Buffer> = first; next.done !== true; next = await upload.next()) {
+      size += next.value.length;
+      if (size > encodedLimitBytes(limitBytes)) throw tooLarge(limitBytes);
+      using _permit = await allocation.decodingPermit(stop.signal);
       // Goes on when the decoder has taken all of it.
       yield next.value;
     }
   }
+  const decoder = decoders[encoding](first.value[0] ?? 0);
+  // What fails there fails the decoder, and with it whatever reads from that.
+  const feeding = pipeline(permitted(), decoder).catch(() => undefined);
   try {
-    return await pipeline(permitted(), decoders[encoding](first.value[0] ?? 0), read);
+    yield* decoder;
   } finally {
-    await encoded.return(undefined);
+    stop.abort();
+    await feeding;
+    await upload.return(undefined);
   }
 }
 
