@@ -14,7 +14,7 @@ import type { AcquireResponse, PoolBrokerService } from '@gateway/proto/pool/v1/
 import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
-import type { RequestLogEntry } from '../usage/request-log.ts';
+import type { RequestContext } from '../endpoints/endpoint.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import {
   AnswerTooLongError,
@@ -26,8 +26,7 @@ import {
 } from './attempt-errors.ts';
 import type { Leases } from './leases.ts';
 
-export interface AttemptPlan {
-  readonly requestId: string;
+export interface AttemptPlan extends Pick<RequestContext, 'requestId' | 'signal' | 'trace'> {
   /** A class id or a provider's model id. */
   readonly model: string;
   /** Formats that the endpoint can speak. */
@@ -38,13 +37,10 @@ export interface AttemptPlan {
   readonly allowCandidateFailover: boolean;
   /** What is wrong with the request for every adapter: it goes before any other failure. Absent: only adapters can say. */
   readonly faultOf?: (() => GatewayError | undefined) | undefined;
-  /** Aborted when the client leaves. */
-  readonly signal: AbortSignal;
   /** Sends the request with a lease. */
   readonly execute: (lease: Lease, signal: AbortSignal) => AsyncIterable<ExecuteResponse>;
   /** Records what attempts use until one is answering. Absent: nothing is used. */
   readonly recorder?: Pick<UsageRecorder, 'onLease' | 'onSent' | 'onUsage' | 'onAttemptFailed'>;
-  readonly trace: RequestLogEntry;
 }
 
 export type AttemptsEnd = Answering | AttemptsFailed;
