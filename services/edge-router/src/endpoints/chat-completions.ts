@@ -28,17 +28,11 @@ export async function chatCompletions(request: AdmittedRequest, peers: EndpointP
   });
 }
 
-/** What the edge itself needs to know of a chat request. */
-export interface ChatTarget {
-  readonly model: string;
-  readonly promptCacheKey: string | undefined;
-}
-
 /**
  * Where a chat request wants to go. Only that is read here: the adapter parses the body anyway. Throws what is wrong with the
  * request when it names no model.
  */
-export function chatTarget(body: JsonBody): ChatTarget {
+export function chatTarget(body: JsonBody): { model: string; promptCacheKey: string | undefined } {
   const model = textOf(body, 'model');
   if (model === undefined || model === '') return parseChatRequest(body.bytes);
   return { model, promptCacheKey: textOf(body, 'prompt_cache_key') };
