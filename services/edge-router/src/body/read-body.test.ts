@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, request as httpRequest, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, request as httpRequest, IncomingMessage, type Server } from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { toGatewayError } from '@gateway/errors';
 import fc from 'fast-check';
@@ -290,6 +290,15 @@ describe('readBody', () => {
     expect(mostBytes).toBeGreaterThan(500_000);
     expect(mostBytes).toBeLessThanOrEqual(2 * decoded.limitBytes);
     expect(roomy.usedBytes).toBe(0);
+  });
+
+  it('takes no more memory for a body whose size is declared', async () => {
+    using allocation = memory.open('a token', patient.signal);
+    const request = Object.assign(new IncomingMessage(new Socket()), { headers: { 'content-length': '8' } });
+    for (const byte of Buffer.from('{"a":12}')) request.push(Buffer.of(byte));
+    request.push(null);
+    await readBody(request, { limitBytes, acceptsCompression: false, pace, allocation });
+    expect(allocation.bytes).toBe(8);
   });
 
   it('answers 503 while there is no room for the body, and lets go of the room in the end', async () => {
