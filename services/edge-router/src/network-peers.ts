@@ -11,7 +11,7 @@ import type { EdgeRouterPeerUrls } from './config.ts';
 import type { EdgeRouterPeers } from './service.ts';
 
 /** Peers over the network. Connections are made in the background and remade for as long as this is open. */
-export function openNetworkPeers(urls: EdgeRouterPeerUrls, logger: Logger): EdgeRouterPeers & AsyncDisposable {
+export function openNetworkPeers(urls: EdgeRouterPeerUrls, logger: Logger): EdgeRouterPeers {
   const stack = new AsyncDisposableStack();
   const channel = (url: string) => stack.use(openChannel(url));
   const publisher = stack.use(new UsagePublisher(urls.nats, logger));

@@ -20,8 +20,8 @@ import { routes } from './routes.ts';
 import { Outbox, type UsageSink } from './usage/outbox.ts';
 import { RequestLog } from './usage/request-log.ts';
 
-/** The services that the edge calls. It never learns whether they are in its process. */
-export interface EdgeRouterPeers {
+/** The services that the edge calls. It never learns whether they are in its process. They are disposed of with it. */
+export interface EdgeRouterPeers extends Partial<AsyncDisposable> {
   readonly identity: Client<typeof IdentityService>;
   readonly limiter: Client<typeof LimiterService>;
   readonly broker: Client<typeof PoolBrokerService>;
@@ -46,6 +46,7 @@ export async function createEdgeRouterService(
   const stack = new AsyncDisposableStack();
   const stop = new AbortController();
   const { rpcTimeoutMs } = config;
+  stack.defer(() => peers[Symbol.asyncDispose]?.());
 
   const outbox = stack.use(
     await Outbox.open({
@@ -123,17 +124,7 @@ export async function createEdgeRouterFromEnvironment(
   env: Environment,
   runtime: ServiceRuntime,
 ): Promise<EdgeRouterService> {
-  const config = readEdgeRouterConfig(env);
-  const urls = readEdgeRouterPeerUrls(env);
   const { openNetworkPeers } = await import('./network-peers.ts');
-  const stack = new AsyncDisposableStack();
-  const peers = stack.use(openNetworkPeers(urls, runtime.logger));
-  const edge = stack.use(await createEdgeRouterService(config, peers, runtime));
-  return {
-    ...edge,
-    get port() {
-      return edge.port;
-    },
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
+  const peers = openNetworkPeers(readEdgeRouterPeerUrls(env), runtime.logger);
+  return createEdgeRouterService(readEdgeRouterConfig(env), peers, runtime);
 }

@@ -245,7 +245,7 @@ describe('attemptUntilAnswering', () => {
     expect(await end()).toMatchObject({
       kind: 'failed',
       error: { code: 'providers_unavailable' },
-      last: { outcome: { upstreamStatus: 500 }, upstreamAnswer: { status: 500, contentType: 'text/plain' } },
+      last: { attempt: { upstreamStatus: 500 }, upstreamAnswer: { status: 500, contentType: 'text/plain' } },
     });
   });
 

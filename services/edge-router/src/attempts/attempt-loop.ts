@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
-import type { ExecuteOutcome, ExecuteResponse, UpstreamAnswer } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { ExecuteOutcome, ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import {
   type Attempt,
   type AttemptOutcome,
@@ -14,7 +14,7 @@ import type { AcquireResponse, PoolBrokerService } from '@gateway/proto/pool/v1/
 import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
-import type { RequestLogEntry } from '../usage/request-log.ts';
+import type { RequestContext } from '../endpoints/endpoint.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import {
   AnswerTooLongError,
@@ -26,8 +26,7 @@ import {
 } from './attempt-errors.ts';
 import type { Leases } from './leases.ts';
 
-export interface AttemptPlan {
-  readonly requestId: string;
+export interface AttemptPlan extends Pick<RequestContext, 'requestId' | 'signal' | 'trace'> {
   /** A class id or a provider's model id. */
   readonly model: string;
   /** Formats that the endpoint can speak. */
@@ -38,13 +37,10 @@ export interface AttemptPlan {
   readonly allowCandidateFailover: boolean;
   /** What is wrong with the request for every adapter: it goes before any other failure. Absent: only adapters can say. */
   readonly faultOf?: (() => GatewayError | undefined) | undefined;
-  /** Aborted when the client leaves. */
-  readonly signal: AbortSignal;
   /** Sends the request with a lease. */
   readonly execute: (lease: Lease, signal: AbortSignal) => AsyncIterable<ExecuteResponse>;
   /** Records what attempts use until one is answering. Absent: nothing is used. */
   readonly recorder?: Pick<UsageRecorder, 'onLease' | 'onSent' | 'onUsage' | 'onAttemptFailed'>;
-  readonly trace: RequestLogEntry;
 }
 
 export type AttemptsEnd = Answering | AttemptsFailed;
@@ -63,19 +59,19 @@ export interface AttemptsFailed {
   readonly kind: 'failed';
   /** `model_not_found`, `pool_exhausted`, `providers_unavailable`, or what the provider refused. */
   readonly error: GatewayError;
-  /** The last failed attempt of which a client may see what the provider said, if there is one. */
-  readonly last: FailedAttempt | undefined;
+  /** How the last attempt ended of which a client may see what the provider said, if there is one. */
+  readonly last: ExecuteOutcome | undefined;
 }
 
-export interface FailedAttempt {
-  readonly kind: 'failed';
-  readonly outcome: AttemptOutcome;
-  /** What the client gets when no further attempt is made. */
-  readonly error: GatewayError;
-  /** The provider's own answer, for endpoints that pass it on. */
-  readonly upstreamAnswer: UpstreamAnswer | undefined;
-  /** What the provider refused, when the request was sent to it once more without that. Absent or empty: it was sent once. */
-  readonly amended?: string;
+/** No other account of the lease's format can help; another format may. */
+interface FormatFailed {
+  readonly kind: 'format_failed';
+  readonly givenUp: AttemptGivenUp;
+}
+
+interface Ended {
+  readonly kind: 'ended';
+  readonly outcome: ExecuteOutcome;
 }
 
 export interface AttemptPeers {
@@ -96,28 +92,13 @@ export function attemptUntilAnswering(plan: AttemptPlan, peers: AttemptPeers): P
 /** No request makes more attempts than this, whatever the broker offers. */
 const attemptCeiling = 50;
 
-/** An outcome of which no more is known than its result. */
-export function attemptOutcome(result: AttemptResult): AttemptOutcome {
-  return create(AttemptOutcomeSchema, { result });
-}
-
-/** No other account of the lease's format can help; another format may. */
-interface FormatFailed {
-  readonly kind: 'format_failed';
-  readonly givenUp: AttemptGivenUp;
-  /** The format can't be asked what the client asks. */
-  readonly refusal?: GatewayError;
-  /** The connection to the adapter broke or could not be made, so that another replica of it may serve. */
-  readonly isGone?: boolean;
-}
-
 class AttemptLoop {
   readonly #plan: AttemptPlan;
   readonly #peers: AttemptPeers;
-  #attempts: readonly Attempt[] = [];
+  readonly #attempts: Attempt[] = [];
   /** Those that may still be asked for. */
   #formats: readonly ProviderFormat[];
-  #last: FailedAttempt | undefined;
+  #last: ExecuteOutcome | undefined;
   /** Why the first format that was tried can't be asked this; undefined when all could. */
   #refusal: GatewayError | undefined;
 
@@ -132,21 +113,27 @@ class AttemptLoop {
     while (this.#attempts.length < attemptCeiling && this.#formats.length > 0) {
       const lease = await this.#acquire();
       if (lease instanceof GatewayError) return this.#failed(faultOf?.() ?? lease);
-      const result = await this.#attempt(lease);
-      if (result.kind === 'answering') {
+      const end = await this.#attempt(lease);
+      if (end.kind === 'answering') {
         trace.onAnswering();
-        return result;
+        return end;
       }
-      const attempt = this.#note(result, lease);
-      if (result.kind === 'failed' && finalResults.has(result.outcome.result)) {
-        await this.#report(attempt);
-        return this.#failed(result.error);
+      if (end.kind === 'format_failed') {
+        this.#formats = this.#formats.filter((format) => format !== lease.format);
+        this.#note(lease, cancelledOutcome, end.givenUp);
+        continue;
       }
-      this.#attempts = [...this.#attempts, attempt];
+      const { attempt = attemptOutcome(AttemptResult.SERVER_ERROR), amended } = end.outcome;
+      if (mayBeShown(attempt)) this.#last = end.outcome;
+      if (amended !== '') trace.onAmended(amended);
+      this.#note(lease, attempt);
+      if (finalResults.has(attempt.result)) {
+        await this.#reportLast();
+        return this.#failed(clientError(end.outcome));
+      }
     }
-    const unreported = this.#attempts.at(-1);
-    if (unreported !== undefined) await this.#report(unreported);
-    return this.#failed(faultOf?.() ?? this.#refusal ?? this.#noneUsable());
+    await this.#reportLast();
+    return this.#failed(faultOf?.() ?? this.#refusal ?? noneUsable(this.#plan.formats, this.#attempts));
   }
 
   /**
@@ -164,8 +151,7 @@ class AttemptLoop {
       return this.#leaseOf(await broker.acquire(request, { timeoutMs: config.rpcTimeoutMs }));
     } catch (thrown) {
       // It may not have heard how the last attempt ended.
-      const last = this.#attempts.at(-1);
-      if (last !== undefined) void this.#report(last);
+      void this.#reportLast();
       if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
       trace.onBrokerAway();
       return outOfReach(this.#plan.formats, thrown);
@@ -181,29 +167,40 @@ class AttemptLoop {
     const { model, formats } = this.#plan;
     // A model that the first attempt knew has not become unknown because an adapter went away since.
     const isUnknown = result.case === 'unknownModel' && this.#attempts.length === 0;
-    return isUnknown ? modelNotFound(model, formats, result.value) : this.#noneUsable();
+    return isUnknown ? modelNotFound(model, formats, result.value) : noneUsable(formats, this.#attempts);
   }
 
   /** Throws what is final for the request, once the lease is free. */
-  async #attempt(lease: Lease): Promise<Answering | FailedAttempt | FormatFailed> {
-    const { allowCandidateFailover, faultOf, signal, trace } = this.#plan;
+  async #attempt(lease: Lease): Promise<Answering | Ended | FormatFailed> {
+    const { allowCandidateFailover, faultOf, signal, recorder } = this.#plan;
+    // Nothing has begun for the client, and another replica of the adapter may be there: the call goes to that one.
+    const askAgain = (thrown: unknown) => {
+      if (thrown instanceof RpcError && thrown.status === 'unavailable' && !signal.aborted)
+        return this.#untilHead(lease);
+      throw thrown;
+    };
     try {
-      const result = await this.#untilHead(lease);
-      // Nothing has begun for the client, and another replica may be there: the call goes to that one.
-      return result.kind === 'format_failed' && result.isGone ? await this.#untilHead(lease) : result;
+      return await this.#untilHead(lease).catch(askAgain);
     } catch (thrown) {
-      const refusal = isRefusal(thrown) ? thrown : undefined;
-      const fault = refusal && faultOf?.();
-      const givenUp = refusal ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal);
-      if (allowCandidateFailover && refusal && fault === undefined) return { kind: 'format_failed', givenUp, refusal };
-      trace.onAttemptEnded(cancelledOutcome, givenUp);
-      await this.#report(create(AttemptSchema, { lease, outcome: cancelledOutcome }));
+      if (thrown instanceof RpcError && !signal.aborted) {
+        recorder?.onAttemptFailed();
+        return { kind: 'format_failed', givenUp: AttemptGivenUp.ADAPTER_AWAY };
+      }
+      const isRefused = isRefusal(thrown);
+      const fault = isRefused ? faultOf?.() : undefined;
+      const givenUp = isRefused ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal);
+      if (isRefused && fault === undefined && allowCandidateFailover) {
+        this.#refusal ??= thrown;
+        return { kind: 'format_failed', givenUp };
+      }
+      this.#note(lease, cancelledOutcome, givenUp);
+      await this.#reportLast();
       throw fault ?? thrown;
     }
   }
 
   /** Sends the request and reads up to the first frame that decides: a head, or an outcome without one. */
-  async #untilHead(lease: Lease): Promise<Answering | FailedAttempt | FormatFailed> {
+  async #untilHead(lease: Lease): Promise<Answering | Ended> {
     const { requestId, execute, signal, recorder } = this.#plan;
     recorder?.onLease(lease);
     this.#peers.leases.keep(requestId, lease);
@@ -212,51 +209,37 @@ class AttemptLoop {
       { frames: execute(lease, call.signal), abort: () => call.abort(), isRecorded: recorder !== undefined },
       signal,
     );
-    try {
-      for (;;) {
-        const { value: frame } = await frames.next();
-        if (frame?.head !== undefined) return { kind: 'answering', lease, first: frame, frames };
-        if (frame === undefined || frame.outcome !== undefined) {
-          await frames.return(undefined);
-          recorder?.onAttemptFailed();
-          return failedAttempt(frame?.outcome);
-        }
-        if (frame.usage !== undefined) recorder?.[frame.sent ? 'onSent' : 'onUsage'](frame.usage);
+    for (;;) {
+      const { value: frame } = await frames.next();
+      if (frame?.head !== undefined) return { kind: 'answering', lease, first: frame, frames };
+      if (frame?.outcome !== undefined) {
+        await frames.return(undefined);
+        recorder?.onAttemptFailed();
+        return { kind: 'ended', outcome: frame.outcome };
       }
-    } catch (thrown) {
-      if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
-      recorder?.onAttemptFailed();
-      const isGone = thrown.status === 'unavailable';
-      return { kind: 'format_failed', givenUp: AttemptGivenUp.ADAPTER_AWAY, isGone };
+      if (frame?.usage !== undefined) recorder?.[frame.sent ? 'onSent' : 'onUsage'](frame.usage);
     }
   }
 
-  #note(result: FailedAttempt | FormatFailed, lease: Lease): Attempt {
-    const { trace } = this.#plan;
-    if (result.kind === 'failed') {
-      if (mayBeShown(result.outcome)) this.#last = result;
-      if (result.amended) trace.onAmended(result.amended);
-      trace.onAttemptEnded(result.outcome);
-      return create(AttemptSchema, { lease, outcome: result.outcome });
-    }
-    this.#refusal ??= result.refusal;
-    this.#formats = this.#formats.filter((format) => format !== lease.format);
-    trace.onAttemptEnded(cancelledOutcome, result.givenUp);
-    return create(AttemptSchema, { lease, outcome: cancelledOutcome });
+  #note(lease: Lease, outcome: AttemptOutcome, givenUp?: AttemptGivenUp): void {
+    this.#plan.trace.onAttemptEnded(outcome, givenUp);
+    this.#attempts.push(create(AttemptSchema, { lease, outcome }));
   }
 
-  #noneUsable(): GatewayError {
-    return noneUsable(this.#plan.formats, this.#attempts);
-  }
-
-  #report(attempt: Attempt): Promise<void> {
+  async #reportLast(): Promise<void> {
     const { requestId, affinityKey } = this.#plan;
-    return this.#peers.leases.report({ requestId, affinityKey, attempt });
+    const attempt = this.#attempts.at(-1);
+    if (attempt !== undefined) await this.#peers.leases.report({ requestId, affinityKey, attempt });
   }
 
   #failed(error: GatewayError): AttemptsFailed {
     return { kind: 'failed', error, last: this.#last };
   }
+}
+
+/** An outcome of which no more is known than its result. */
+export function attemptOutcome(result: AttemptResult): AttemptOutcome {
+  return create(AttemptOutcomeSchema, { result });
 }
 
 /** Says nothing of the account. */
@@ -271,18 +254,12 @@ export function givenUpBy(thrown: unknown, client: AbortSignal): AttemptGivenUp 
 /** No other account would answer otherwise; after an answer that is too large each further try would be billed as this one was. */
 const finalResults: ReadonlySet<AttemptResult> = new Set([AttemptResult.REJECTED, AttemptResult.ANSWER_TOO_LARGE]);
 
-function failedAttempt({ attempt, error, upstreamAnswer, amended }: Partial<ExecuteOutcome> = {}): FailedAttempt {
-  const outcome = attempt ?? attemptOutcome(AttemptResult.SERVER_ERROR);
+/** What a client gets when no further attempt is made. */
+function clientError({ attempt, error }: ExecuteOutcome): GatewayError {
   const failure =
     error === undefined ? new GatewayError('providers_unavailable', 'The provider failed.') : fromErrorDetail(error);
-  const isFinal = outcome.result === AttemptResult.ANSWER_TOO_LARGE;
-  return {
-    kind: 'failed',
-    outcome,
-    error: isFinal ? new GatewayError(failure.code, failure.message, { isFinal, cause: failure }) : failure,
-    upstreamAnswer,
-    amended: amended ?? '',
-  };
+  if (attempt?.result !== AttemptResult.ANSWER_TOO_LARGE) return failure;
+  return new GatewayError(failure.code, failure.message, { isFinal: true, cause: failure });
 }
 
 function isRefusal(thrown: unknown): thrown is GatewayError {

@@ -45,17 +45,13 @@ export class Leases implements AsyncDisposable {
   /** The request goes on with this lease, in place of the one before. */
   keep(requestId: string, lease: Lease): void {
     if (lease.ttlSeconds <= 0) return;
-    const everyMs = (lease.ttlSeconds * 1_000) / renewalsInALife;
-    this.#running.set(requestId, { lease, everyMs, dueAtMs: performance.now() + everyMs });
+    this.#running.set(requestId, { lease, dueAtMs: performance.now() + renewalMs(lease) });
     this.#timer ??= setInterval(() => this.#renewDue(), lookMs).unref();
   }
 
   /** The request goes on no more. */
   end(requestId: string): void {
     this.#running.delete(requestId);
-    if (this.#running.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
   }
 
   /** Resolves when the broker has it, or when it has to wait for a further try. Never throws. */
@@ -100,7 +96,7 @@ export class Leases implements AsyncDisposable {
   #renewDue(): void {
     const nowMs = performance.now();
     const due = [...this.#running.values()].filter(({ dueAtMs }) => dueAtMs <= nowMs);
-    for (const running of due) running.dueAtMs = nowMs + running.everyMs;
+    for (const running of due) running.dueAtMs = nowMs + renewalMs(running.lease);
     for (let start = 0; start < due.length; start += mostInOneCall) {
       void this.#renew(due.slice(start, start + mostInOneCall));
     }
@@ -127,11 +123,13 @@ const defaultMaxWaiting = 10_000;
 
 interface RunningLease {
   readonly lease: Lease;
-  readonly everyMs: number;
   dueAtMs: number;
 }
 
 /** Two renewals may be lost before a lease runs out. */
-const renewalsInALife = 3;
+function renewalMs({ ttlSeconds }: Lease): number {
+  return (ttlSeconds * 1_000) / 3;
+}
+
 const lookMs = 250;
 const mostInOneCall = 500;

@@ -10,14 +10,6 @@ export interface BodyMemoryOptions {
   readonly waitMs: number;
 }
 
-interface Waiter {
-  readonly allocation: BodyAllocation;
-  readonly bytes: number;
-  readonly grant: () => void;
-  readonly refuse: () => void;
-  readonly granted: Promise<void>;
-}
-
 /**
  * Shares out the memory that request bodies may take, byte by byte as they arrive. A token may take its share: half of all, and
  * never less than the largest body. Beyond its share it gets more only while no other token waits for room, and never the last
@@ -29,8 +21,7 @@ export class BodyMemory {
   readonly #usedByToken = new Map<string, number>();
   #usedBytes = 0;
   #requests = 0;
-  /** The oldest request first. */
-  #waiters: readonly Waiter[] = [];
+  readonly #waiters = new Set<Waiter>();
   /** Permits to decode that are taken, by token. */
   readonly #decoding = new Map<string, number>();
   readonly #decodeWaiters = new Set<Waiter>();
@@ -52,11 +43,10 @@ export class BodyMemory {
 
   /** Resolves when the bytes are taken. Throws `providers_unavailable` when there is no room for too long. */
   async take(allocation: BodyAllocation, bytes: number): Promise<void> {
-    const waiter = waiterOf(allocation, bytes, () => this.#leave(waiter));
-    this.#waiters = [...this.#waiters, waiter].sort((a, b) => a.allocation.number - b.allocation.number);
+    if (this.#waiters.size === 0 && this.#fits(allocation, bytes)) return this.#count(allocation, bytes);
+    const granted = this.#wait(this.#waiters, allocation, bytes, allocation.client);
     this.#serve();
-    if (!this.#waiters.includes(waiter)) return waiter.granted;
-    await this.#patiently(waiter, allocation.client).finally(() => this.#serve());
+    await granted.finally(() => this.#serve());
   }
 
   giveBack(allocation: BodyAllocation): void {
@@ -70,11 +60,7 @@ export class BodyMemory {
     const { tokenId, client } = allocation;
     const taken = this.#decoding.get(tokenId) ?? 0;
     if (taken < decodedAtATime) this.#decoding.set(tokenId, taken + 1);
-    else {
-      const waiter = waiterOf(allocation, 0, () => this.#decodeWaiters.delete(waiter));
-      this.#decodeWaiters.add(waiter);
-      await this.#patiently(waiter, AbortSignal.any([signal, client]));
-    }
+    else await this.#wait(this.#decodeWaiters, allocation, 0, AbortSignal.any([signal, client]));
     return { [Symbol.dispose]: () => this.#releasePermit(tokenId) };
   }
 
@@ -87,45 +73,62 @@ export class BodyMemory {
     else this.#decoding.delete(tokenId);
   }
 
-  /** Waits until it is granted; refuses when the request has waited too long in all, or `signal` aborts. */
-  async #patiently({ allocation, refuse, granted }: Waiter, signal: AbortSignal): Promise<void> {
+  /** Resolves when it is granted. Throws when the request has waited too long in all, or `signal` aborts. */
+  async #wait(waiters: Set<Waiter>, allocation: BodyAllocation, bytes: number, signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter: Waiter = {
+      allocation,
+      bytes,
+      grant: () => {
+        waiters.delete(waiter);
+        resolve();
+      },
+      refuse: () => {
+        waiters.delete(waiter);
+        reject(new GatewayError('providers_unavailable', noRoomText));
+      },
+    };
+    waiters.add(waiter);
     const startedAtMs = performance.now();
-    const timer = setTimeout(refuse, this.#options.waitMs - allocation.waitedMs);
-    using _leaving = addAbortListener(signal, refuse);
-    await granted.finally(() => {
+    const timer = setTimeout(waiter.refuse, this.#options.waitMs - allocation.waitedMs);
+    using _leaving = addAbortListener(signal, waiter.refuse);
+    await promise.finally(() => {
       clearTimeout(timer);
       allocation.waitedMs += performance.now() - startedAtMs;
     });
   }
 
   #serve(): void {
+    if (this.#waiters.size === 0) return;
+    const oldestFirst = [...this.#waiters].sort((a, b) => a.allocation.number - b.allocation.number);
     let isFull = false;
-    for (const waiter of this.#waiters) {
-      if (!this.#isWithinShare(waiter)) continue;
+    for (const waiter of oldestFirst) {
+      if (!this.#isWithinShare(waiter.allocation, waiter.bytes)) continue;
       // One that does not fit is not overtaken: it would wait for ever behind smaller ones.
-      isFull ||= this.#usedBytes + waiter.bytes > this.#options.limitBytes;
+      isFull ||= !this.#fits(waiter.allocation, waiter.bytes);
       if (!isFull) this.#grant(waiter);
     }
-    for (const waiter of this.#waiters) {
-      if (this.#isWithinShare(waiter)) continue;
-      if (isFull) {
-        // What a refused request has already is what others wait for.
-        waiter.refuse();
-      } else if (this.#usedBytes + waiter.bytes <= this.#options.limitBytes * mostBeyondShare) this.#grant(waiter);
+    for (const waiter of oldestFirst) {
+      if (!this.#waiters.has(waiter) || this.#isWithinShare(waiter.allocation, waiter.bytes)) continue;
+      // What a refused request has already is what others wait for.
+      if (isFull) waiter.refuse();
+      else if (this.#fits(waiter.allocation, waiter.bytes)) this.#grant(waiter);
     }
   }
 
-  #isWithinShare({ allocation, bytes }: Waiter): boolean {
-    return (this.#usedByToken.get(allocation.tokenId) ?? 0) + bytes <= this.#shareBytes;
+  #fits(allocation: BodyAllocation, bytes: number): boolean {
+    const { limitBytes } = this.#options;
+    const mostBytes = this.#isWithinShare(allocation, bytes) ? limitBytes : limitBytes * mostBeyondShare;
+    return this.#usedBytes + bytes <= mostBytes;
+  }
+
+  #isWithinShare({ tokenId }: BodyAllocation, bytes: number): boolean {
+    return (this.#usedByToken.get(tokenId) ?? 0) + bytes <= this.#shareBytes;
   }
 
   #grant(waiter: Waiter): void {
     this.#count(waiter.allocation, waiter.bytes);
     waiter.grant();
-  }
-
-  #leave(waiter: Waiter): void {
-    this.#waiters = this.#waiters.filter((other) => other !== waiter);
   }
 
   #count(allocation: BodyAllocation, bytes: number): void {
@@ -136,6 +139,20 @@ export class BodyMemory {
     else this.#usedByToken.set(allocation.tokenId, used);
   }
 }
+
+/** A request that waits for bytes, or for a permit to decode. */
+interface Waiter {
+  readonly allocation: BodyAllocation;
+  readonly bytes: number;
+  readonly grant: () => void;
+  readonly refuse: () => void;
+}
+
+/** How far a token may fill the memory beyond its share. */
+const mostBeyondShare = 3 / 4;
+/** Compressed bodies of one token that are decoded at a time. */
+const decodedAtATime = 2;
+const noRoomText = 'The gateway holds as many requests as it can. Try again later.';
 
 /** What the body of one request has taken. */
 export class BodyAllocation implements Disposable {
@@ -171,23 +188,6 @@ export class BodyAllocation implements Disposable {
   }
 }
 
-/** How far a token may fill the memory beyond its share. */
-const mostBeyondShare = 3 / 4;
-/** Compressed bodies of one token that are decoded at a time. */
-const decodedAtATime = 2;
-
-function waiterOf(allocation: BodyAllocation, bytes: number, leave: () => void): Waiter {
-  const { promise: granted, resolve, reject } = Promise.withResolvers<void>();
-  const leaving = (act: () => void) => () => {
-    leave();
-    act();
-  };
-  const noRoom = () => reject(new GatewayError('providers_unavailable', noRoomText));
-  return { allocation, bytes, granted, grant: leaving(resolve), refuse: leaving(noRoom) };
-}
-
-const noRoomText = 'The gateway holds as many requests as it can. Try again later.';
-
 /**
  * Gathers a body that arrives in pieces of any size. Takes memory as bytes arrive: block by block, each as long as all before it
  * within bounds, so that a body in pieces of one byte takes no more than one in large pieces.
@@ -196,7 +196,8 @@ export class BodyBuffer {
   readonly #memory: Pick<BodyAllocation, 'take' | typeof Symbol.dispose>;
   readonly #mostBytes: number;
   #blocks: Buffer[] = [];
-  #capacity = 0;
+  /** How many bytes of the last block are not used yet. */
+  #free = 0;
   #length = 0;
 
   /** `mostBytes`: no more will be added. */
@@ -206,42 +207,37 @@ export class BodyBuffer {
   }
 
   async add(bytes: Uint8Array): Promise<void> {
-    const fitting = Math.min(bytes.length, this.#capacity - this.#length);
-    this.#append(bytes.subarray(0, fitting));
-    if (fitting < bytes.length) {
-      await this.#addBlock(bytes.length - fitting);
-      this.#append(bytes.subarray(fitting));
-    }
+    const rest = bytes.subarray(this.#append(bytes.subarray(0, this.#free)));
+    if (rest.length === 0) return;
+    const wanted = Math.min(Math.max(this.#length, smallestBlockBytes), largestBlockBytes);
+    const blockBytes = Math.max(rest.length, Math.min(wanted, this.#mostBytes - this.#length));
+    await this.#memory.take(blockBytes);
+    this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));
+    this.#free = blockBytes;
+    this.#append(rest);
   }
 
   /** All bytes so far, as they lie in memory. */
   get pieces(): readonly Buffer[] {
     const last = this.#blocks.at(-1);
-    if (last === undefined) return [];
-    return [...this.#blocks.slice(0, -1), last.subarray(0, last.length - (this.#capacity - this.#length))];
+    return this.#blocks.map((block) => (block === last ? block.subarray(0, block.length - this.#free) : block));
   }
 
   /** Forgets everything. */
   clear(): void {
     this.#blocks = [];
-    this.#capacity = 0;
+    this.#free = 0;
     this.#length = 0;
     this.#memory[Symbol.dispose]();
   }
 
-  async #addBlock(leastBytes: number): Promise<void> {
-    const wanted = Math.min(Math.max(this.#length, smallestBlockBytes), largestBlockBytes);
-    const blockBytes = Math.max(leastBytes, Math.min(wanted, this.#mostBytes - this.#length));
-    await this.#memory.take(blockBytes);
-    this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));
-    this.#capacity += blockBytes;
-  }
-
   /** Into the last block, which has room for it. */
-  #append(bytes: Uint8Array): void {
+  #append(bytes: Uint8Array): number {
     const block = this.#blocks.at(-1);
-    block?.set(bytes, block.length - (this.#capacity - this.#length));
+    block?.set(bytes, block.length - this.#free);
+    this.#free -= bytes.length;
     this.#length += bytes.length;
+    return bytes.length;
   }
 }
 

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, request as httpRequest, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, request as httpRequest, IncomingMessage, type Server } from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { toGatewayError } from '@gateway/errors';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendError } from '../http/respond.ts';
 import { type BodyAllocation, BodyMemory } from './body-memory.ts';
-import { decodeBody, readBody, receiveUpload } from './read-body.ts';
+import { decodeUpload, readBody } from './read-body.ts';
 
 const limitBytes = 2_000;
 const json = Buffer.from(JSON.stringify({ model: 'm', text: 'ü'.repeat(100) }));
@@ -166,17 +166,12 @@ describe('readBody', () => {
     const packed = zstdCompressSync(noise);
     const received = await new Promise<number>((resolve) => {
       const slow = createServer(async (request) => {
-        const encoded = receiveUpload(request, pace, patient.signal);
-        const read = async (decoded: AsyncIterable<Buffer>) => {
-          for await (const _chunk of decoded) {
-            await new Promise((wait) => setTimeout(wait, 200));
-            break;
-          }
-          throw new Error('read enough');
-        };
-        const permit = async () => ({ [Symbol.dispose]: () => undefined });
-        const decoded = decodeBody(encoded, { encoding: 'zstd', permit, read });
-        await expect(decoded).rejects.toThrow('read enough');
+        using allocation = memory.open('a token', patient.signal);
+        const rules = { limitBytes: noise.length, acceptsCompression: true, pace, allocation };
+        for await (const _chunk of decodeUpload(request, rules, 'zstd')) {
+          await new Promise((wait) => setTimeout(wait, 200));
+          break;
+        }
         resolve(request.socket.bytesRead);
         slow.close().closeAllConnections();
       });
@@ -295,6 +290,15 @@ describe('readBody', () => {
     expect(mostBytes).toBeGreaterThan(500_000);
     expect(mostBytes).toBeLessThanOrEqual(2 * decoded.limitBytes);
     expect(roomy.usedBytes).toBe(0);
+  });
+
+  it('takes no more memory for a body whose size is declared', async () => {
+    using allocation = memory.open('a token', patient.signal);
+    const request = Object.assign(new IncomingMessage(new Socket()), { headers: { 'content-length': '8' } });
+    for (const byte of Buffer.from('{"a":12}')) request.push(Buffer.of(byte));
+    request.push(null);
+    await readBody(request, { limitBytes, acceptsCompression: false, pace, allocation });
+    expect(allocation.bytes).toBe(8);
   });
 
   it('answers 503 while there is no room for the body, and lets go of the room in the end', async () => {

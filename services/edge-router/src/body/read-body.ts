@@ -1,5 +1,5 @@
+import { addAbortListener } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { addAbortSignal, finished, PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
   constants,
@@ -39,22 +39,15 @@ export interface BodyRules extends BodyLimits {
 export async function readBody(request: IncomingMessage, rules: BodyRules, trackedKey?: string): Promise<JsonBody> {
   const { limitBytes, acceptsCompression, pace, allocation } = rules;
   const encoding = encodingOf(request, acceptsCompression);
-  const declaredBytes = request.headers['content-length'];
-  const mostSentBytes = encoding === 'identity' ? limitBytes : encodedLimitBytes(limitBytes);
-  if (Number(declaredBytes ?? 0) > mostSentBytes) throw tooLarge(limitBytes);
+  const isEncoded = encoding !== 'identity';
+  const declared = request.headers['content-length'];
+  const mostSentBytes = isEncoded ? encodedLimitBytes(limitBytes) : limitBytes;
+  if (Number(declared ?? 0) > mostSentBytes) throw tooLarge(limitBytes);
   inviteUpload(request);
-  const stop = new AbortController();
-  const upload = atMost(mostSentBytes, receiveUpload(request, pace, stop.signal), limitBytes);
-  const sizeIsCertain = encoding === 'identity' && declaredBytes !== undefined;
-  const read = (pieces: AsyncIterable<Buffer>) => gather(pieces, { rules, sizeIsCertain, trackedKey });
-  const stopReceiving = (thrown: unknown) => {
-    stop.abort();
-    throw thrown;
-  };
+  const pieces = isEncoded ? decodeUpload(request, rules, encoding) : receiveUpload(request, pace);
+  const exactBytes = isEncoded || declared === undefined ? undefined : Number(declared);
   try {
-    if (encoding === 'identity') return await read(upload);
-    const permit = () => allocation.decodingPermit(stop.signal);
-    return await decodeBody(upload, { encoding, permit, read: (pieces) => read(pieces).catch(stopReceiving) });
+    return await gather(pieces, { limitBytes, exactBytes, allocation, trackedKey });
   } catch (thrown) {
     throw isStreamFault(thrown) ? brokenOff(thrown) : thrown;
   }
@@ -69,19 +62,20 @@ function encodingOf({ headers }: IncomingMessage, acceptsCompression: boolean): 
 }
 
 interface Gathering {
-  readonly rules: BodyRules;
-  /** The body can't turn out too large any more. */
-  readonly sizeIsCertain: boolean;
+  readonly limitBytes: number;
+  /** Known from the beginning, so that the body can't turn out too large. */
+  readonly exactBytes: number | undefined;
+  readonly allocation: BodyAllocation;
   readonly trackedKey: string | undefined;
 }
 
 /** Keeps the bytes and checks them as they come. Other requests are served in between. */
 async function gather(
   pieces: AsyncIterable<Buffer>,
-  { rules: { limitBytes, allocation }, sizeIsCertain, trackedKey }: Gathering,
+  { limitBytes, exactBytes, allocation, trackedKey }: Gathering,
 ): Promise<JsonBody> {
   const scanner = new JsonScanner({ trackedKey });
-  const bytes = new BodyBuffer(limitBytes, allocation);
+  const bytes = new BodyBuffer(exactBytes ?? limitBytes, allocation);
   const yields = new EventLoopYield();
   let size = 0;
   let badJson: unknown;
@@ -92,7 +86,7 @@ async function gather(
     if (badJson !== undefined) continue;
     badJson = failureOf(() => scanner.push(piece));
     if (badJson === undefined) await bytes.add(piece);
-    else if (sizeIsCertain) throw badJson;
+    else if (exactBytes !== undefined) throw badJson;
     // Read on to the end and keep nothing: too large, or undecodable, comes first among the errors.
     else bytes.clear();
   }
@@ -115,15 +109,6 @@ function encodedLimitBytes(limitBytes: number): number {
   return limitBytes + Math.ceil(limitBytes / 128) + 1_024;
 }
 
-async function* atMost(mostBytes: number, encoded: AsyncIterable<Buffer>, limitBytes: number): AsyncGenerator<Buffer> {
-  let size = 0;
-  for await (const chunk of encoded) {
-    size += chunk.length;
-    if (size > mostBytes) throw tooLarge(limitBytes);
-    yield chunk;
-  }
-}
-
 function tooLarge(limitBytes: number): GatewayError {
   return new GatewayError(
     'body_too_large',
@@ -136,39 +121,42 @@ function isStreamFault(thrown: unknown): boolean {
   return thrown instanceof Error && !(thrown instanceof GatewayError) && 'code' in thrown;
 }
 
-function brokenOff(cause: unknown): GatewayError {
+function brokenOff(cause?: unknown): GatewayError {
   return new GatewayError('invalid_body', 'The body could not be decoded, or it broke off.', { cause });
 }
 
-export interface Decoding {
-  readonly encoding: Encoding;
-  /** Resolves when bytes may be decoded. The permit is given back when they are. */
-  readonly permit: () => Promise<Disposable>;
-  /** Reads what was decoded; no more is decoded than it reads. When it fails, it sees to it that `encoded` fails too. */
-  readonly read: (decoded: AsyncIterable<Buffer>) => Promise<JsonBody>;
-}
-
 /**
- * Decodes bytes as they come. Throws what reading them throws, and something when they can't be decoded, when they end too early or
- * when more follows their end.
+ * The bytes of an encoded upload, decoded as they are read. Throws what receiving throws, and something when they can't be decoded,
+ * when they end too early or when more follows their end.
  */
-export async function decodeBody(
-  encoded: AsyncGenerator<Buffer>,
-  { encoding, permit, read }: Decoding,
-): Promise<JsonBody> {
-  const first = await encoded.next();
+export async function* decodeUpload(
+  request: IncomingMessage,
+  { limitBytes, pace, allocation }: BodyRules,
+  encoding: Encoding,
+): AsyncGenerator<Buffer> {
+  const stop = new AbortController();
+  const upload = receiveUpload(request, pace, stop.signal);
+  const first = await upload.next();
   if (first.done === true) throw new GatewayError('invalid_body', 'The body is empty, which no encoding allows.');
   async function* permitted(): AsyncGenerator<Buffer> {
-    for (let next: IteratorResult<Buffer> = first; next.done !== true; next = await encoded.next()) {
-      using _permit = await permit();
+    let size = 0;
+    for (let next: IteratorResult<Buffer> = first; next.done !== true; next = await upload.next()) {
+      size += next.value.length;
+      if (size > encodedLimitBytes(limitBytes)) throw tooLarge(limitBytes);
+      using _permit = await allocation.decodingPermit(stop.signal);
       // Goes on when the decoder has taken all of it.
       yield next.value;
     }
   }
+  const decoder = decoders[encoding](first.value[0] ?? 0);
+  // What fails there fails the decoder, and with it whatever reads from that.
+  const feeding = pipeline(permitted(), decoder).catch(() => undefined);
   try {
-    return await pipeline(permitted(), decoders[encoding](first.value[0] ?? 0), read);
+    yield* decoder;
   } finally {
-    await encoded.return(undefined);
+    stop.abort();
+    await feeding;
+    await upload.return(undefined);
   }
 }
 
@@ -213,35 +201,47 @@ export interface UploadPace {
 
 /**
  * The bytes of a request as they come. Throws what breaks the upload: the client, an abort of `signal`, or with status 408 a pace
- * below `pace`, which is measured only while a reader waits for bytes. The request itself is never destroyed: its connection still
- * owes an answer.
+ * below `pace`, which is measured only while a reader waits for bytes. The request itself is never destroyed, as an iterator of
+ * Node's would do: its connection still owes an answer.
  */
 export async function* receiveUpload(
   request: IncomingMessage,
   pace: UploadPace,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const fault = faults.get(request);
-  if (fault !== undefined) throw fault;
-  // In place of the request, which takes its connection with it when it is destroyed or left by an iterator.
-  const upload = addAbortSignal(signal, request.pipe(new PassThrough()));
-  const stopWatching = finished(request, { writable: false }, (broken) => {
-    if (broken) upload.destroy(broken);
-  });
+  let failure: unknown = faults.get(request);
+  let wake = () => {};
+  const onChange = () => wake();
+  const fail = (thrown: unknown) => {
+    failure ??= thrown;
+    wake();
+  };
+  const onClose = () => fail(brokenOff());
+  request.on('readable', onChange).on('end', onChange).on('error', fail).on('close', onClose);
+  using _stopping = signal && addAbortListener(signal, () => fail(signal.reason));
   let waitingSinceMs: number | undefined;
   using idleTimer = setTimeout(() => {
     // What has come while this process was busy is read before the verdict.
     setImmediate(() => {
       if (waitingSinceMs === undefined || performance.now() - waitingSinceMs < pace.idleMs) return;
-      upload.destroy(new HttpFault(408, `No more of the body came for ${pace.idleMs / 1_000} seconds.`));
+      fail(new HttpFault(408, `No more of the body came for ${pace.idleMs / 1_000} seconds.`));
     });
   }, pace.idleMs + 1);
   let windowMs = 0;
   let windowBytes = 0;
   try {
-    waitingSinceMs = performance.now();
-    for await (const chunk of upload) {
-      if (!(chunk instanceof Buffer)) throw new Error('the upload is read as text');
+    for (;;) {
+      waitingSinceMs ??= performance.now();
+      const chunk: Buffer | null = request.destroyed ? null : request.read();
+      if (chunk === null) {
+        if (request.readableEnded) return;
+        if (request.destroyed) fail(brokenOff());
+        if (failure !== undefined) throw failure;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
       windowMs += performance.now() - waitingSinceMs;
       windowBytes += chunk.length;
       if (windowMs >= pace.windowMs) {
@@ -251,13 +251,10 @@ export async function* receiveUpload(
       }
       waitingSinceMs = undefined;
       yield chunk;
-      waitingSinceMs = performance.now();
       idleTimer.refresh();
     }
   } finally {
-    stopWatching();
-    request.unpipe(upload);
-    upload.destroy();
+    request.off('readable', onChange).off('end', onChange).off('error', fail).off('close', onClose);
   }
 }
 

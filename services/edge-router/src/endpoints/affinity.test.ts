@@ -26,23 +26,25 @@ describe('a relayed conversation', () => {
   it('that names a session is kept by it, whatever it brings along', async () => {
     const affinity = await affinityOf(carrying('a'), { sessionKey: 'session' });
     expect(affinity.affinityKey).toBe('session');
-    expect(affinity.answerKeysOf(answerWith('b'))).toEqual([]);
+    expect(affinity.answerKeysOf?.(answerWith('b')) ?? []).toEqual([]);
   });
 
   it('that names none goes where its last reasoning was encrypted', async () => {
-    const [key] = (await affinityOf({ input: [] })).answerKeysOf(answerWith('a'));
+    const [key] = (await affinityOf({ input: [] })).answerKeysOf?.(answerWith('a')) ?? [];
     expect(key).toBeDefined();
     expect((await affinityOf(carrying('a'))).affinityKey).toBe(key);
     expect((await affinityOf(carrying('b'))).affinityKey).not.toBe(key);
   });
 
   it('is one of its token', async () => {
-    const [key] = (await affinityOf({ input: [] })).answerKeysOf(answerWith('a'));
+    const [key] = (await affinityOf({ input: [] })).answerKeysOf?.(answerWith('a')) ?? [];
     expect((await affinityOf(carrying('a'), { tokenId: 'another' })).affinityKey).not.toBe(key);
   });
 
   it('without reasoning is free to go anywhere', async () => {
     expect((await affinityOf({ input: [] })).affinityKey).toBe('');
-    expect((await affinityOf({ input: [] })).answerKeysOf({ answerId: 'resp_1', encryptedReasoning: '' })).toEqual([]);
+    expect((await affinityOf({ input: [] })).answerKeysOf?.({ answerId: 'resp_1', encryptedReasoning: '' })).toEqual(
+      [],
+    );
   });
 });

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { lastReasoningAfter } from '@gateway/encrypted-reasoning';
 import type { JsonBody } from '@gateway/json';
-import type { Generation } from './generate.ts';
 
 const sessionHeaders = ['session-id', 'session_id', 'x-session-id', 'x-claude-code-session-id'] as const;
 
@@ -11,16 +10,9 @@ const sessionHeaders = ['session-id', 'session_id', 'x-session-id', 'x-claude-co
  * named no session.
  */
 export function affinityKey(tokenId: string, headers: IncomingHttpHeaders, promptCacheKey: string | undefined): string {
-  const text = namedSession(headers) ?? promptCacheKey;
+  const named = sessionHeaders.map((name) => headers[name]).find(Boolean);
+  const text = typeof named === 'string' ? named : promptCacheKey;
   return text === undefined || text === '' ? '' : scopedKey(tokenId, text);
-}
-
-function namedSession(headers: IncomingHttpHeaders): string | undefined {
-  for (const name of sessionHeaders) {
-    const value = headers[name];
-    if (typeof value === 'string' && value !== '') return value;
-  }
-  return undefined;
 }
 
 /** What keeps a request that refers to an earlier answer with the account that gave it. */
@@ -44,8 +36,21 @@ function scopedKey(tokenId: string, text: string): string {
   return hash('sha256', `${tokenId}\n${text}`, 'base64url');
 }
 
-/** What keeps a relayed request on an account, and its answer findable for the requests after it. */
-export type Affinity = Required<Pick<Generation, 'affinityKey' | 'answerKeysOf'>>;
+/** What keeps a request on an account, and its answer findable for the requests after it. */
+export interface Affinity {
+  /** Empty: nothing does. */
+  readonly affinityKey: string;
+  /** The keys by which later requests will refer to an answer. Absent: they can't. */
+  readonly answerKeysOf?: (answer: AnswerNames) => readonly string[];
+}
+
+/** By what later requests may refer to an answer. Empty: not by this. */
+export interface AnswerNames {
+  /** The provider's id of the answer. */
+  readonly answerId: string;
+  /** Digest of the last encrypted reasoning in it. */
+  readonly encryptedReasoning: string;
+}
 
 export interface RelayedConversation {
   readonly tokenId: string;
@@ -60,14 +65,8 @@ export interface RelayedConversation {
  * that it reaches the account that can read it; only then is an answer's reasoning worth remembering.
  */
 export function relayAffinity({ tokenId, sessionKey, body }: RelayedConversation): Affinity {
-  if (sessionKey !== '') return { affinityKey: sessionKey, answerKeysOf: noKeys };
-  return reasoningAffinity(tokenId, lastReasoningAfter(body.source, body.trackedKeyEnds));
-}
-
-const noKeys = (): readonly string[] => [];
-
-/** @param last digest of the reasoning that the request brings along. */
-function reasoningAffinity(tokenId: string, last: string | undefined): Affinity {
+  if (sessionKey !== '') return { affinityKey: sessionKey };
+  const last = lastReasoningAfter(body.source, body.trackedKeyEnds);
   return {
     affinityKey: last === undefined ? '' : reasoningKey(tokenId, last),
     answerKeysOf: ({ encryptedReasoning }) =>
@@ -86,7 +85,7 @@ export function threadAffinity(tokenId: string, body: JsonBody, affinity: Affini
   return {
     affinityKey: typeof continued === 'string' ? answerKey(tokenId, continued) : affinity.affinityKey,
     answerKeysOf: (answer) => [
-      ...affinity.answerKeysOf(answer),
+      ...(affinity.answerKeysOf?.(answer) ?? []),
       ...(answer.answerId === '' ? [] : [answerKey(tokenId, answer.answerId)]),
     ],
   };

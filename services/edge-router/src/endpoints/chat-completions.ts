@@ -3,7 +3,6 @@ import { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
 import { affinityKey } from './affinity.ts';
 import { textOf } from './body-fields.ts';
@@ -26,25 +25,14 @@ export async function chatCompletions(request: AdmittedRequest, peers: EndpointP
     allowCandidateFailover: true,
     forwardHeaders: {},
     faultOf: () => chatFault(body),
-    onFailed: giveUp,
   });
-}
-
-function giveUp({ error }: AttemptsFailed): never {
-  throw error;
-}
-
-/** What the edge itself needs to know of a chat request. */
-export interface ChatTarget {
-  readonly model: string;
-  readonly promptCacheKey: string | undefined;
 }
 
 /**
  * Where a chat request wants to go. Only that is read here: the adapter parses the body anyway. Throws what is wrong with the
  * request when it names no model.
  */
-export function chatTarget(body: JsonBody): ChatTarget {
+export function chatTarget(body: JsonBody): { model: string; promptCacheKey: string | undefined } {
   const model = textOf(body, 'model');
   if (model === undefined || model === '') return parseChatRequest(body.bytes);
   return { model, promptCacheKey: textOf(body, 'prompt_cache_key') };

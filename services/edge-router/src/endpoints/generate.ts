@@ -3,7 +3,6 @@ import { create } from '@bufbuild/protobuf';
 import type { BufferList, JsonBody } from '@gateway/json';
 import { Dialect, type ExecuteHead, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import {
@@ -11,22 +10,24 @@ import {
   type AttemptsEnd,
   type AttemptsFailed,
   attemptUntilAnswering,
-  givenUpBy,
 } from '../attempts/attempt-loop.ts';
-import { type AnswerNames, relayAnswer } from '../relay/relay-answer.ts';
+import { relayAnswer } from '../relay/relay-answer.ts';
 import { UsageRecorder } from '../usage/usage-recorder.ts';
+import type { Affinity } from './affinity.ts';
 import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 
 /** A request for an answer of a model, in whatever dialect. */
 export interface Generation
-  extends Pick<AttemptPlan, 'model' | 'formats' | 'affinityKey' | 'allowCandidateFailover' | 'faultOf'> {
+  extends Affinity,
+    Pick<AttemptPlan, 'model' | 'formats' | 'allowCandidateFailover' | 'faultOf'> {
   readonly body: JsonBody;
   readonly dialect: Dialect;
   readonly forwardHeaders: Record<string, string>;
-  /** The keys by which later requests will refer to an answer. Absent: they can't. */
-  readonly answerKeysOf?: (answer: AnswerNames) => readonly string[];
-  /** Answers a request that no account answered, or throws. It refers to no body: it is kept while the answer streams. */
-  readonly onFailed: (failed: AttemptsFailed, response: ServerResponse) => void;
+  /**
+   * Answers a request that no account answered, or throws. Absent: the gateway's own error is the answer. It refers to no body: it
+   * is kept while the answer streams.
+   */
+  readonly onFailed?: (failed: AttemptsFailed, response: ServerResponse) => void;
 }
 
 /**
@@ -35,7 +36,7 @@ export interface Generation
  */
 export function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
   const { requestId, principal, admission, route, signal, trace } = request;
-  const { body, model, dialect, affinityKey, forwardHeaders, answerKeysOf, onFailed, ...plan } = generation;
+  const { body, model, dialect, affinityKey, answerKeysOf, forwardHeaders, onFailed, ...plan } = generation;
   trace.onModel(model);
   const recorder = new UsageRecorder(
     { requestId, principal, admission, endpoint: route.path, bodyBytes: body.source.length },
@@ -60,52 +61,37 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
 
 const maxPassedOnMembers = 100;
 
-type Delivery = Pick<Generation, 'affinityKey' | 'onFailed'> & {
-  readonly answerKeysOf: Generation['answerKeysOf'] | undefined;
+interface Delivery extends Affinity, Pick<Generation, 'onFailed'> {
   readonly recorder: UsageRecorder;
-};
+}
 
 /** Relays the answer to the client, or answers that there is none, and settles. */
 async function deliver(
   attempts: Promise<AttemptsEnd>,
   { requestId, signal, response, route, bodyRules, trace }: AdmittedRequest,
-  { config, clock, leases }: EndpointPeers,
-  { affinityKey, answerKeysOf, onFailed, recorder }: Delivery,
+  peers: EndpointPeers,
+  { onFailed, recorder, ...affinity }: Delivery,
 ): Promise<void> {
   try {
     const answer = await attempts;
     if (answer.kind === 'failed') {
       // An answer that was given up for its size was made all the same.
-      const isUsed = answer.last?.outcome.result === AttemptResult.ANSWER_TOO_LARGE;
+      const isUsed = answer.last?.attempt?.result === AttemptResult.ANSWER_TOO_LARGE;
       await (isUsed ? recorder.end(Outcome.FAILED) : recorder.discard());
+      if (onFailed === undefined) throw answer.error;
       return onFailed(answer, response);
     }
     // There is no further attempt that would need the body.
     bodyRules.allocation[Symbol.dispose]();
-    await relayAnswer({
-      answer,
-      response,
-      recorder,
-      dialect: route.errorDialect,
-      requestId,
-      signal,
-      heartbeatMs: config.heartbeatMs,
-      clock,
-      onOutcome: ({ amended }) => trace.onAmended(amended),
-      report: (outcome, names, cause) => {
-        const isGivenUp = outcome.result === AttemptResult.CANCELLED;
-        trace.onAttemptEnded(outcome, isGivenUp ? givenUpBy(cause, signal) : AttemptGivenUp.UNSPECIFIED);
-        const answerKeys = names === undefined ? [] : [...(answerKeysOf?.(names) ?? [])];
-        return leases.report({ requestId, affinityKey, attempt: { lease: answer.lease, outcome }, answerKeys });
-      },
-    });
+    const dialect = route.errorDialect;
+    await relayAnswer({ ...affinity, requestId, response, signal, trace, dialect, answer, recorder }, peers);
   } catch (thrown) {
     // Changes nothing when the relay has settled; else no answer was sent, and tokens are owed when it was not the provider who ended it.
     if (signal.aborted) await recorder.end(Outcome.ABORTED);
     else await (thrown instanceof AnswerTooLongError ? recorder.end(Outcome.FAILED) : recorder.discard());
     throw thrown;
   } finally {
-    leases.end(requestId);
+    peers.leases.end(requestId);
     if (recorder.recorded !== undefined) trace.onRecorded(recorder.recorded);
   }
 }

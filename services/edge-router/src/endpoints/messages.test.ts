@@ -1,7 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
 import { readJsonBody } from '@gateway/json';
-import { AttemptOutcomeSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { ExecuteOutcomeSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { type Affinity, threadAffinity } from './affinity.ts';
 import { messagesError, messagesHeaders } from './messages.ts';
@@ -30,12 +31,11 @@ describe('the version and beta headers of a Messages request', () => {
 });
 
 describe('what a Messages client gets when no account answered', () => {
-  const last = (result: AttemptResult, upstreamStatus: number, upstreamCode?: string) => ({
-    kind: 'failed' as const,
-    outcome: create(AttemptOutcomeSchema, { result, upstreamStatus }),
-    error: new GatewayError('providers_unavailable', 'x', { upstreamCode }),
-    upstreamAnswer: undefined,
-  });
+  const last = (result: AttemptResult, upstreamStatus: number, upstreamCode?: string) =>
+    create(ExecuteOutcomeSchema, {
+      attempt: { result, upstreamStatus },
+      error: { code: 'providers_unavailable', message: 'x', ...(upstreamCode === undefined ? {} : { upstreamCode }) },
+    });
   const failed = { kind: 'failed' as const, error: new GatewayError('providers_unavailable', 'none left') };
 
   it("is the provider's status, when one answered", () => {
@@ -87,7 +87,7 @@ describe('the thread of a Messages request', () => {
   it('brings a request to the account of the message that it continues', () => {
     const continued = bodyOf({ thread: { type: 'continue', previous_message_id: 'msg_1' } });
     const first = bodyOf({ thread: { type: 'create' } });
-    const keys = threadAffinity('token', first, session).answerKeysOf({ answerId: 'msg_1', encryptedReasoning: '' });
+    const keys = threadAffinity('token', first, session).answerKeysOf?.({ answerId: 'msg_1', encryptedReasoning: '' });
     expect(keys).toContain(threadAffinity('token', continued, session).affinityKey);
     expect(keys).toContain('by reasoning');
     expect(keys).not.toContain(threadAffinity('another', continued, session).affinityKey);

@@ -71,15 +71,16 @@ const defaultVersion = '2023-06-01';
  */
 export function messagesError({ error, last }: AttemptsFailed): GatewayError {
   if (error.isFinal) return error;
-  if (error.code === 'pool_exhausted' || last === undefined) return asSubscription(error);
-  const { upstreamStatus: status, result } = last.outcome;
+  const attempt = last?.attempt;
+  if (error.code === 'pool_exhausted' || attempt === undefined) return asSubscription(error);
+  const { upstreamStatus, result } = attempt;
   // Something on the way forbade it, not the provider.
-  const isForeign = result === AttemptResult.NETWORK_ERROR && status === 403;
-  if (status < 400 || isForeign || !mayBeShown(last.outcome)) return asSubscription(error);
+  const isForeign = result === AttemptResult.NETWORK_ERROR && upstreamStatus === 403;
+  if (upstreamStatus < 400 || isForeign || !mayBeShown(attempt)) return asSubscription(error);
+  const upstreamCode = last?.error?.upstreamCode;
   return new GatewayError('upstream_rejected', 'The model provider returned an error.', {
-    upstreamStatus: status,
-    upstreamCode: last.error.upstreamCode,
-    cause: last.error,
+    upstreamStatus,
+    upstreamCode,
   });
 }
 

@@ -93,25 +93,7 @@ function messagesBody(error: GatewayError, status: number) {
       error: { type: 'api_error', code: 'subscription_upstream_error', message: error.message, ...details },
     };
   }
-  return { type: 'error', error: { type: messagesTypeOf(status), message: error.message } };
-}
-
-/** @see spec "Shapes" */
-function messagesTypeOf(status: number): string {
-  switch (status) {
-    case 400:
-      return 'invalid_request_error';
-    case 401:
-      return 'authentication_error';
-    case 404:
-      return 'not_found_error';
-    case 413:
-      return 'request_too_large';
-    case 429:
-      return 'rate_limit_error';
-    default:
-      return 'api_error';
-  }
+  return { type: 'error', error: { type: messagesTypes[status] ?? 'api_error', message: error.message } };
 }
 
 function retryHeaders(error: GatewayError, status: number, nowMs: number): Record<string, string> {
@@ -126,6 +108,15 @@ function retryHeaders(error: GatewayError, status: number, nowMs: number): Recor
   if (error.limit === 'tokens_per_day') headers['x-should-retry'] = 'false';
   return headers;
 }
+
+/** By status. @see spec "Shapes" */
+const messagesTypes: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+};
 
 /** @see spec "Codes" */
 const statusOfCode: Record<GatewayErrorCode, number> = {
@@ -161,14 +152,12 @@ export class HttpFault extends GatewayError {
 
 /** What is wrong with a connection on which Node found no request, or only the beginning of one. */
 export function toHttpFault(code: string | undefined): HttpFault {
-  switch (code) {
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new HttpFault(408, 'The request was not sent in time.');
-    case 'HPE_HEADER_OVERFLOW':
-      return new HttpFault(431, 'The request line and headers are too large.');
-    case 'HPE_INVALID_EOF_STATE':
-      return new HttpFault(400, 'The request broke off.');
-    default:
-      return new HttpFault(400, 'The request is not valid HTTP.');
-  }
+  const [status, message] = connectionFaults[code ?? ''] ?? [400, 'The request is not valid HTTP.'];
+  return new HttpFault(status, message);
 }
+
+const connectionFaults: Readonly<Record<string, [status: HttpFault['status'], message: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request was not sent in time.'],
+  HPE_HEADER_OVERFLOW: [431, 'The request line and headers are too large.'],
+  HPE_INVALID_EOF_STATE: [400, 'The request broke off.'],
+};

@@ -1,13 +1,13 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError, type GatewayErrorCode, toGatewayError } from '@gateway/errors';
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
-import { type Admission, admit } from '../admission/admit.ts';
-import type { Principal } from '../authentication/authenticate.ts';
+import express, { type RequestHandler } from 'express';
+import { admit } from '../admission/admit.ts';
 import { authenticate } from '../authentication/authenticate.ts';
 import type { TokenCache } from '../authentication/token-cache.ts';
-import { type BodyAllocation, BodyMemory } from '../body/body-memory.ts';
-import type { EndpointPeers, RequestContext } from '../endpoints/endpoint.ts';
-import { type ErrorDialect, HttpFault } from '../errors/render-error.ts';
+import { BodyMemory } from '../body/body-memory.ts';
+import type { BodyRules } from '../body/read-body.ts';
+import type { AdmittedRequest, EndpointPeers, RequestContext } from '../endpoints/endpoint.ts';
+import { HttpFault } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
 import type { Route } from '../routes.ts';
 import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
@@ -27,23 +27,11 @@ export interface AppPeers extends EndpointPeers {
   readonly requestLog: RequestLog;
 }
 
-/** What the steps of a request know: each adds what the next ones need. */
-interface Locals extends Record<string, unknown> {
-  dialect: ErrorDialect;
-  /** Absent for what is refused by path and method. */
-  context: RequestContext;
-  principal: Principal;
-  admission: Admission;
-  allocation: BodyAllocation;
-}
-
-type Step = RequestHandler<object, unknown, unknown, object, Locals>;
-
 /**
  * The public API. Each request takes the same steps: begin, authenticate, admit, answer. 404 and 405 are decided by path and
  * method, before all of them. A failure of any step is rendered in one place.
  */
-export function createApp(routes: readonly Route[], peers: AppPeers): Express {
+export function createApp(routes: readonly Route[], peers: AppPeers): RequestListener {
   const bodies = new BodyMemory({
     limitBytes: peers.config.bodyMemoryMaxBytes,
     largestBodyBytes: Math.max(...routes.map(({ body }) => body.limitBytes)),
@@ -51,19 +39,35 @@ export function createApp(routes: readonly Route[], peers: AppPeers): Express {
   });
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
-    const steps = [begin(route, peers), identify(peers), admitted(peers), answer(peers, bodies)];
+    const steps = [begin(route, peers), identify(peers), takeSlot(peers), answer(peers, bodies)];
     const path = router.route(route.path);
     if (route.method === 'GET') path.get(...steps);
     else path.post(...steps);
     path.all(refuseMethod(route));
   }
-  const app = express();
-  app.disable('x-powered-by').disable('etag').disable('query parser');
-  return app.use(router, noSuchEndpoint, renderFailure(peers));
+  // The router alone, without an app, which would change the prototypes of each request and response. It needs what Node gives.
+  const serve = router as unknown as Serve;
+  return (request, response) => {
+    const answering: Answer = Object.assign(response, { locals: {} });
+    serve(request, answering, (thrown = noSuchEndpoint()) => void fail(thrown, request, answering, peers));
+  };
 }
 
 /** How long a request waits for room for its body, in all. */
 const bodyWaitMs = 5_000;
+
+type Serve = (request: IncomingMessage, response: Answer, done: (thrown?: unknown) => void) => void;
+
+/** An answer with what is known of its request. */
+type Answer = ServerResponse & { locals: Partial<AdmittedRequest> };
+
+/** What the steps of a request know: each adds what the next ones need. */
+interface Locals extends AdmittedRequest, Record<string, unknown> {}
+
+/** There is a body when the request was admitted. */
+type BegunLocals = RequestContext & { readonly bodyRules?: BodyRules };
+
+type Step = RequestHandler<object, unknown, unknown, object, Locals>;
 
 function begin(route: Route, { events, clock, config }: AppPeers): Step {
   return (request, response, next) => {
@@ -78,83 +82,87 @@ function begin(route: Route, { events, clock, config }: AppPeers): Step {
       slowMs: config.traceSlowMs,
     });
     const signal = clientSignal(request, response);
-    response.locals.dialect = route.errorDialect;
-    response.locals.context = { requestId, route, request, response, signal, trace };
+    Object.assign(response.locals, { requestId, route, request, response, signal, trace });
     next();
   };
 }
 
 function identify({ tokens }: AppPeers): Step {
   return async (request, { locals }, next) => {
-    const { route, trace } = locals.context;
-    locals.principal = await authenticate(request, route.authHeader, tokens);
-    trace.onAuthenticated(locals.principal.tokenId);
+    const principal = await authenticate(request, locals.route.authHeader, tokens);
+    locals.trace.onAuthenticated(principal.tokenId);
+    Object.assign(locals, { principal });
     next();
   };
 }
 
 /** Before the body is read: a bad request takes a slot too. */
-function admitted(peers: AppPeers): Step {
+function takeSlot(peers: AppPeers): Step {
   return async (_request, response, next) => {
-    const { context, principal } = response.locals;
-    const { requestId, route, trace } = context;
+    const { requestId, principal, route, trace } = response.locals;
     const { refusal, ...admission } = await admit({ requestId, principal, cost: route.cost }, peers);
-    if (route.sendsRateLimitHeaders) response.setHeaders(new Map(Object.entries(admission.headers)));
+    if (route.sendsRateLimitHeaders) {
+      for (const [name, value] of Object.entries(admission.headers)) response.setHeader(name, value);
+    }
     if (refusal !== undefined) throw refusal;
     trace.onAdmitted();
-    response.locals.admission = admission;
+    Object.assign(response.locals, { admission });
     next();
   };
 }
 
 function answer(peers: AppPeers, bodies: BodyMemory): Step {
   return async (_request, { locals }) => {
-    const { context, principal, admission } = locals;
-    const { route, signal } = context;
-    locals.allocation = bodies.open(principal.tokenId, signal);
-    const pace = peers.config.uploadPace;
-    const bodyRules = { ...route.body, pace, allocation: locals.allocation };
-    await route.endpoint({ ...context, principal, admission, bodyRules }, peers);
+    const { route, principal, signal } = locals;
+    const allocation = bodies.open(principal.tokenId, signal);
+    Object.assign(locals, { bodyRules: { ...route.body, pace: peers.config.uploadPace, allocation } });
+    await route.endpoint(locals, peers);
     await finish(locals, peers);
   };
 }
 
-/** Express knows an error handler by its four parameters. */
-function renderFailure(peers: AppPeers): ErrorRequestHandler<object, unknown, unknown, object, Locals> {
-  return async (thrown, request, response, _next) => {
-    const error = toGatewayError(thrown);
-    const { context, dialect = 'chat' } = response.locals;
-    const clientLeft = context?.signal.aborted === true;
-    if (context !== undefined && error.code === 'internal_error' && !clientLeft) {
-      peers.events.requestFaulted(context.requestId, context.route.path, error);
-    }
-    sendError(request, response, { error, dialect, nowMs: peers.clock.nowMs() });
-    if (context !== undefined) await finish(response.locals, peers, clientLeft ? undefined : error.code);
-  };
+/** Renders what a step threw. */
+async function fail(thrown: unknown, request: IncomingMessage, response: Answer, peers: AppPeers): Promise<void> {
+  const error = toGatewayError(thrown);
+  const { locals } = response;
+  const dialect = locals.route?.errorDialect ?? 'chat';
+  const reply = () => sendError(request, response, { error, dialect, nowMs: peers.clock.nowMs() });
+  if (!hasBegun(locals)) return reply();
+  const clientLeft = locals.signal.aborted;
+  if (error.code === 'internal_error' && !clientLeft) {
+    peers.events.requestFaulted(locals.requestId, locals.route.path, error);
+  }
+  reply();
+  await finish(locals, peers, clientLeft ? undefined : error.code);
+}
+
+/** False for what is refused by path and method. */
+function hasBegun(locals: Partial<RequestContext>): locals is BegunLocals {
+  return locals.trace !== undefined;
 }
 
 /** Records the end of a request, when its answer is out. */
 async function finish(
-  { context, allocation }: Partial<Locals> & Pick<Locals, 'context'>,
+  { route, response, signal, trace, bodyRules }: BegunLocals,
   { events, requestLog }: AppPeers,
   errorCode?: GatewayErrorCode,
 ): Promise<void> {
-  const { route, response, signal, trace } = context;
   await sentOrLeft(response, signal);
-  allocation?.[Symbol.dispose]();
+  bodyRules?.allocation[Symbol.dispose]();
   if (signal.reason instanceof ClientLeft && signal.reason.hasStalled) trace.onClientStalled();
   const status = signal.aborted ? 499 : response.statusCode;
-  trace.onEnded({ status, errorCode, clientLeft: signal.aborted, waitedForRoomMs: allocation?.waitedMs ?? 0 });
+  const waitedForRoomMs = bodyRules?.allocation.waitedMs ?? 0;
+  trace.onEnded({ status, errorCode, clientLeft: signal.aborted, waitedForRoomMs });
   if (route.isLogged) requestLog.add(trace);
   events.requestEnded(trace.message);
 }
 
 /** Each path has one method; what may be got may be asked for its head. */
-function refuseMethod({ method, errorDialect }: Route): Step {
-  const allow = method === 'GET' ? ['GET', 'HEAD'] : [method];
+function refuseMethod(route: Route): Step {
+  const allow = route.method === 'GET' ? ['GET', 'HEAD'] : [route.method];
   return (request, response) => {
-    if (errorDialect === 'responses' && asksForWebSocket(request)) throw webSocketFault();
-    response.locals.dialect = errorDialect;
+    if (route.errorDialect === 'responses' && asksForWebSocket(request)) throw webSocketFault();
+    Object.assign(response.locals, { route });
     response.setHeader('allow', allow.join(', '));
     throw new GatewayError('method_not_allowed', `Use ${allow.join(' or ')} here.`);
   };
@@ -172,6 +180,6 @@ function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && /(?:^|[\s,])websocket(?:$|[\s,])/i.test(headers.upgrade ?? '');
 }
 
-const noSuchEndpoint: Step = () => {
-  throw new GatewayError('not_found', 'There is no such endpoint.');
-};
+function noSuchEndpoint(): GatewayError {
+  return new GatewayError('not_found', 'There is no such endpoint.');
+}

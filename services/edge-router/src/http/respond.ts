@@ -1,5 +1,4 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GatewayError } from '@gateway/errors';
 import { isReceived, isUploading } from '../body/read-body.ts';
@@ -148,5 +147,8 @@ export function clientSignal({ socket: connection }: IncomingMessage, response: 
 /** Resolves when the system has all of the answer, or its client has left. At once for one that has no end yet. */
 export async function sentOrLeft(response: ServerResponse, signal: AbortSignal): Promise<void> {
   if (!response.writableEnded || response.writableFinished || signal.aborted) return;
-  await once(response, 'finish', { signal }).catch(() => undefined);
+  await new Promise<unknown>((resolve) => {
+    response.once('finish', resolve);
+    signal.addEventListener('abort', resolve, { once: true });
+  });
 }

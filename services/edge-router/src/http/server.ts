@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { once } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -58,23 +59,19 @@ export class HttpServer {
   }
 
   /** Resolves with the port it listens on; rejects when the port is taken. */
-  listen(): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#server
-        .once('error', reject)
-        .listen({ port: this.#config.port, host: this.#config.host, ...sharedPortOptions() }, () => {
-          this.#server.off('error', reject);
-          const address = this.#server.address();
-          resolve(typeof address === 'object' && address !== null ? address.port : this.#config.port);
-        });
-    });
+  async listen(): Promise<number> {
+    const { host, port } = this.#config;
+    this.#server.listen({ host, port, ...sharedPortOptions() });
+    await once(this.#server, 'listening');
+    const address = this.#server.address();
+    return typeof address === 'object' && address !== null ? address.port : port;
   }
 
   /** Takes no new connections, lets running requests end, and cuts what is left after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     if (!this.#server.listening) return;
     this.#draining = true;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const closed = once(this.#server.close(), 'close');
     // Idle keep-alive connections would otherwise delay the end; ones that finish later become idle later.
     const closeIdle = setInterval(() => this.#server.closeIdleConnections(), 100);
     const cut = setTimeout(() => this.#server.closeAllConnections(), timeoutMs);

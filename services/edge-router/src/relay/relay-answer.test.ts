@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ScriptedCall, type ScriptedFrame } from '../attempts/__fixtures__/scripted-call.ts';
 import { answerFrames } from '../attempts/attempt-loop.ts';
 import { clientSignal } from '../http/respond.ts';
+import { RequestLogEntry } from '../usage/request-log.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { relayAnswer } from './relay-answer.ts';
 
@@ -54,17 +55,27 @@ describe('relayAnswer', () => {
       },
       onUsage: ({ outputTokens }) => events.push(`used ${outputTokens}`),
     };
-    await relayAnswer({
-      answer: { kind: 'answering', lease, first, frames: rest },
-      response,
-      recorder,
-      dialect: 'chat',
-      requestId: 'r1',
-      clock: systemClock,
-      signal,
-      heartbeatMs: 40,
-      report: async ({ result }) => void events.push(`reported ${AttemptResult[result]}`),
-    });
+    await relayAnswer(
+      {
+        requestId: 'r1',
+        response,
+        signal,
+        trace: new RequestLogEntry({ requestId: 'r1', endpoint: '/v1/chat/completions', receivedAtMs: 0 }),
+        dialect: 'chat',
+        answer: { kind: 'answering', lease, first, frames: rest },
+        recorder,
+        affinityKey: '',
+      },
+      {
+        leases: {
+          report: async ({ attempt }) => {
+            events.push(`reported ${AttemptResult[attempt.outcome?.result ?? AttemptResult.UNSPECIFIED]}`);
+          },
+        },
+        clock: systemClock,
+        config: { heartbeatMs: 40 },
+      },
+    );
   }
 
   /** How many frames were taken, once no more are. */
