@@ -46,6 +46,24 @@ describe('Outbox', () => {
     await expect.poll(files).toHaveLength(1);
   });
 
+  it('delivers a request not before it is charged, and has it whole when the process is killed meanwhile', async () => {
+    const edge = await startEdge();
+    edge.outbox.open(usageEvent('r1', Outcome.UNSPECIFIED));
+    edge.outbox.open(usageEvent('r2', Outcome.UNSPECIFIED));
+    const charges = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    const ended = edge.outbox.finish(usageEvent('r1'), charges[0].promise);
+    void edge.outbox.finish(usageEvent('r2'), charges[1].promise);
+    await sleep(20);
+    expect(delivered()).toEqual([]);
+    charges[0].resolve();
+    await ended;
+    expect(delivered()).toEqual(['r1']);
+    await edge.kill();
+    await using _next = await startEdge();
+    await expect.poll(delivered).toEqual(['r1', 'r2']);
+    expect(ledger.rows.get('r2')).toMatchObject({ outcome: Outcome.COMPLETED, estimated: false });
+  });
+
   it('takes open requests of a killed process for failed or lost, unless they had ended', async () => {
     const killed = await startEdge();
     const { outbox } = killed;
