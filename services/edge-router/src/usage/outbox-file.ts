@@ -152,6 +152,11 @@ export function isLog(message: OutboxRow['message']): message is RequestLogged {
   return message.$typeName === RequestLoggedSchema.typeName;
 }
 
+/** Of a request there is its usage, and its log entry. */
+export function keyOf(message: OutboxRow['message']): string {
+  return isLog(message) ? `log ${message.requestId}` : message.requestId;
+}
+
 /** Undefined for what can't be read. */
 function decoded(kind: unknown, bytes: unknown): OutboxRow['message'] | undefined {
   try {

@@ -9,8 +9,7 @@ import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
-import { TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
-import type { OutboxOptions } from './outbox.ts';
+import { type OutboxOptions, TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
 
 describe('Outbox', () => {
   let folder: string;

@@ -1,6 +1,5 @@
 import { addAbortListener } from 'node:events';
-import { constants } from 'node:fs';
-import { access, mkdir, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { narrowMode } from '@gateway/config';
@@ -8,7 +7,7 @@ import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 import type { OutboxEvents } from '../events.ts';
-import { isDamage, isLog, OutboxFile, type OutboxRow, type OutboxSynchronous } from './outbox-file.ts';
+import { isDamage, isLog, keyOf, OutboxFile, type OutboxRow, type OutboxSynchronous } from './outbox-file.ts';
 
 /** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
 export interface UsageSink {
@@ -24,17 +23,18 @@ export interface OutboxOptions {
   readonly synchronous: OutboxSynchronous;
   /** Finished requests that wait in memory while the disk takes nothing; further ones are lost. */
   readonly memoryEvents: number;
-  /** The rest is set by tests. */
-  readonly openFile?: typeof OutboxFile.open;
-  /** First pause after a failed delivery; doubled up to five seconds. */
-  readonly retryMs?: number;
-  /** How long it goes on delivering when it is closed. */
-  readonly lastDeliveryMs?: number;
-  /** How often the files of dead processes are looked for, and a disk that failed is tried again. */
-  readonly tendMs?: number;
 }
 
-const defaults = { openFile: OutboxFile.open, retryMs: 100, lastDeliveryMs: 1_000, tendMs: 1_000 };
+/** Tests have others. */
+const defaults = {
+  openFile: OutboxFile.open,
+  /** First pause after a failed delivery; doubled up to five seconds. */
+  retryMs: 100,
+  /** How long it goes on delivering when it is closed. */
+  lastDeliveryMs: 1_000,
+  /** How often the files of dead processes are looked for, and a disk that failed is tried again. */
+  tendMs: 1_000,
+};
 
 /** Rows of one delivery at most. */
 const batchRows = 500;
@@ -50,7 +50,7 @@ const maxRetryMs = 5_000;
 const sendTimeoutMs = 10_000;
 const closingPollMs = 5;
 
-/** A row that is in memory too. */
+/** A row that is in memory. */
 interface Row extends OutboxRow {
   readonly key: string;
   /** The file has a row of its number. */
@@ -66,17 +66,17 @@ interface Row extends OutboxRow {
  * folder, under the same request ids.
  */
 export class Outbox implements AsyncDisposable {
-  readonly #options: Required<OutboxOptions>;
+  readonly #options: OutboxOptions & typeof defaults;
   readonly #closing = new AbortController();
   readonly #stop = new AbortController();
   readonly #background: readonly Promise<void>[];
-  /** All rows that are in memory, by request; log entries by `log` and the request. */
+  /** All rows that are in memory. */
   readonly #rows = new Map<string, Row>();
-  /** Those to be delivered. The first ones are under way. */
+  /** Those to be delivered, in the order in which they ended. */
   readonly #queue = new Set<Row>();
   /** Those that the file has otherwise, or not yet. */
   readonly #changed = new Set<Row>();
-  /** Rows to be delivered that are in the file alone. */
+  /** How many rows to be delivered are in the file alone. */
   #storedRows = 0;
   #lastNumber = 0;
   #file: OutboxFile;
@@ -88,26 +88,17 @@ export class Outbox implements AsyncDisposable {
   #isDiskFailing = false;
 
   /** @throws when the folder can't be written: a mistake in the settings. */
-  static async open(options: OutboxOptions): Promise<Outbox> {
-    await mkdir(options.folder, { recursive: true, mode: 0o700 });
-    narrowMode(options.folder);
-    await access(options.folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    return new Outbox(options);
-  }
-
-  private constructor(options: OutboxOptions) {
+  constructor(options: OutboxOptions & Partial<typeof defaults>) {
     this.#options = { ...defaults, ...options };
+    narrowMode(options.folder);
     this.#file = OutboxFile.create(this.#options);
-    this.#background = [
-      this.#deliver(),
-      this.#regularly(() => this.#tend()),
-      this.#regularly(() => this.#deliverStored()),
-    ];
+    const tending = this.#regularly(() => this.#tend());
+    this.#background = [this.#deliver(), tending, this.#regularly(() => this.#deliverStored())];
   }
 
   /** Notes that a provider is about to be called, or how far it has come. The event may be changed until the request ends. */
   open(event: UsageRecorded): void {
-    this.#change(event.requestId, event, 'open');
+    this.#change(event, 'open');
   }
 
   /** Notes that a request ended without usage. */
@@ -120,14 +111,14 @@ export class Outbox implements AsyncDisposable {
   /**
    * Notes how a request ended. Resolves when this is delivered. While the sink is late or away: when it survives the death of
    * the process, or when the disk has been found not to take it. Never rejects. The event must not be changed any more.
-   * @param charged the event is on disk meanwhile, and delivered after it. Never rejects.
+   * @param charged the event is on disk meanwhile, and is delivered after it. Never rejects.
    */
   async finish(event: UsageRecorded, charged?: Promise<void>): Promise<void> {
     if (this.#isDiskFailing && this.#isMemoryFull()) {
       this.#lose(event);
       return charged;
     }
-    const row = this.#change(event.requestId, event, 'final');
+    const row = this.#change(event, 'final');
     if (charged !== undefined) await charged;
     this.#queue.add(row);
     this.#scheduleEndOfTurn();
@@ -137,7 +128,7 @@ export class Outbox implements AsyncDisposable {
   /** Notes what became of a request. Delivered with the next usage, or within `tendMs`. False when there is no room. */
   log(log: RequestLogged): boolean {
     if (this.#isDiskFailing || this.#waitingRows >= maxRowsWithLogs) return false;
-    this.#queue.add(this.#change(`log ${log.requestId}`, log, 'final'));
+    this.#queue.add(this.#change(log, 'final'));
     return true;
   }
 
@@ -153,49 +144,45 @@ export class Outbox implements AsyncDisposable {
     await Promise.all(this.#background);
     clearImmediate(this.#endOfTurn);
     this.#writeChanges();
-    this.#sinkIsLate();
+    // Nothing is written from here on.
+    this.#isDiskFailing = true;
+    this.#settleQueue();
     if (this.#file.isEmpty) this.#file.remove();
     else this.#file[Symbol.dispose]();
   }
 
-  #change(key: string, message: OutboxRow['message'], state: 'open' | 'final'): Row {
-    const row = this.#rows.get(key) ?? this.#add(key, message);
-    Object.assign(row, { message, state, writtenMs: Date.now() });
+  #change(message: OutboxRow['message'], state: 'open' | 'final'): Row {
+    const key = keyOf(message);
+    const known = this.#rows.get(key) ?? {
+      key,
+      number: ++this.#lastNumber,
+      isStored: false,
+      settled: Promise.withResolvers<void>(),
+    };
+    const row: Row = Object.assign(known, { message, state, writtenMs: Date.now() });
+    this.#rows.set(key, row);
     this.#changed.add(row);
     this.#scheduleEndOfTurn();
     return row;
   }
 
-  #add(key: string, message: OutboxRow['message']): Row {
-    const settled = Promise.withResolvers<void>();
-    this.#lastNumber += 1;
-    const row: Row = { key, number: this.#lastNumber, state: 'open', writtenMs: 0, message, isStored: false, settled };
-    this.#rows.set(key, row);
-    return row;
-  }
-
-  /** One that the file has stays known until it has gone there. */
+  /** A row that the file has stays known until it has gone there. */
   #remove(row: Row): void {
     row.state = 'gone';
     this.#queue.delete(row);
-    this.#changed.add(row);
-    if (!row.isStored) {
+    row.settled.resolve();
+    if (row.isStored) {
+      this.#changed.add(row);
+    } else {
       this.#changed.delete(row);
       this.#rows.delete(row.key);
     }
-    row.settled.resolve();
   }
 
   /** Whether the finals that the disk does not take are too many. */
   #isMemoryFull(): boolean {
-    const { memoryEvents } = this.#options;
-    if (this.#changed.size < memoryEvents) return false;
-    return (
-      this.#changed
-        .values()
-        .filter(({ state }) => state === 'final')
-        .toArray().length >= memoryEvents
-    );
+    const finals = this.#changed.values().filter(({ state }) => state === 'final');
+    return finals.drop(this.#options.memoryEvents - 1).next().done !== true;
   }
 
   /** What the file has of the request is delivered instead. */
@@ -221,18 +208,19 @@ export class Outbox implements AsyncDisposable {
   #writeChanges(others: readonly OutboxRow[] = []): void {
     try {
       this.#file.write([...this.#changed, ...others]);
-      for (const row of this.#changed) {
-        row.isStored = row.state !== 'gone';
-        if (!row.isStored) this.#rows.delete(row.key);
-      }
-      this.#changed.clear();
-      this.#isDiskFailing = false;
-      if (this.#queue.size > maxRowsInMemory) this.#keepInFileAlone(this.#queue.values().drop(batchRows));
     } catch (fault) {
       this.#isDiskFailing = true;
       this.#options.events.writeFailed(fault);
       if (isDamage(fault)) this.#replaceFile();
+      return;
     }
+    for (const row of this.#changed) {
+      row.isStored = row.state !== 'gone';
+      if (!row.isStored) this.#rows.delete(row.key);
+    }
+    this.#changed.clear();
+    this.#isDiskFailing = false;
+    if (this.#queue.size > maxRowsInMemory) this.#keepInFileAlone(this.#queue.values().drop(batchRows));
   }
 
   #keepInFileAlone(rows: Iterable<Row>): void {
@@ -248,38 +236,31 @@ export class Outbox implements AsyncDisposable {
   #replaceFile(): void {
     const { path } = this.#file;
     this.#file[Symbol.dispose]();
-    this.#setAside(path);
+    OutboxFile.setAside(path);
+    this.#options.events.damaged(path, undefined);
     this.#file = OutboxFile.create(this.#options);
     this.#storedRows = 0;
-    for (const row of this.#rows.values()) {
-      row.isStored = false;
-      this.#changed.add(row);
-    }
+    for (const row of this.#rows.values()) this.#changed.add(row);
     this.#scheduleEndOfTurn();
   }
 
-  #setAside(path: string): void {
-    OutboxFile.setAside(path);
-    this.#options.events.damaged(path, undefined);
-  }
-
-  /** Delivers what is in memory, in the order in which it ended, a batch at a time, until it is stopped. */
+  /** Delivers what is in memory, a batch at a time, until it is stopped. */
   async #deliver(): Promise<void> {
     const { retryMs, tendMs } = this.#options;
-    let pauseMs = retryMs;
-    for (let sentMs = 0; ; ) {
+    let [pauseMs, sentMs] = [retryMs, 0];
+    for (;;) {
       await this.#due.promise;
       if (this.#stop.signal.aborted) return;
       this.#due = Promise.withResolvers();
       const batch = this.#queue.values().take(batchRows).toArray();
-      const isForLater = batch.every(({ message }) => isLog(message)) && performance.now() - sentMs < tendMs;
-      if (batch.length === 0 || (isForLater && !this.#closing.signal.aborted)) continue;
+      const canWait = performance.now() - sentMs < tendMs && !this.#closing.signal.aborted;
+      if (batch.length === 0 || (canWait && batch.every(({ message }) => isLog(message)))) continue;
       sentMs = performance.now();
       if (await this.#send(batch)) {
         this.#isSinkLate = false;
         for (const row of batch) this.#remove(row);
+        if (this.#queue.size > 0) this.#due.resolve();
         pauseMs = retryMs;
-        if (batch.length === batchRows) this.#due.resolve();
         const restMs = gatherMs - (performance.now() - sentMs);
         if (restMs > 0) await sleep(restMs);
       } else {
@@ -293,14 +274,14 @@ export class Outbox implements AsyncDisposable {
 
   /** False when the sink did not take it. One that ignores the signal delays neither the retry nor the end of the process. */
   async #send(rows: readonly OutboxRow[]): Promise<boolean> {
-    const [events, logs]: [UsageRecorded[], RequestLogged[]] = [[], []];
-    for (const { message } of rows) isLog(message) ? logs.push(message) : events.push(message);
+    const messages = rows.map(({ message }) => message);
+    const batch = { events: messages.filter((message) => !isLog(message)), logs: messages.filter(isLog) };
     using _late = setTimeout(() => this.#sinkIsLate(), lateMs);
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendTimeoutMs)]);
     const givenUp = Promise.withResolvers<never>();
     using _givingUp = addAbortListener(signal, () => givenUp.reject(signal.reason));
     try {
-      await Promise.race([this.#options.sink.record({ events, logs }, signal), givenUp.promise]);
+      await Promise.race([this.#options.sink.record(batch, signal), givenUp.promise]);
       return true;
     } catch (fault) {
       this.#sinkIsLate();
@@ -314,8 +295,9 @@ export class Outbox implements AsyncDisposable {
     this.#settleQueue();
   }
 
+  /** Ends are waited for no longer, but until they are on disk, if it takes them. */
   #settleQueue(): void {
-    for (const { settled } of this.#queue) settled.resolve();
+    for (const row of this.#queue) if (this.#isDiskFailing || !this.#changed.has(row)) row.settled.resolve();
   }
 
   async #regularly(work: () => Promise<void>): Promise<void> {
@@ -329,15 +311,12 @@ export class Outbox implements AsyncDisposable {
   async #tend(): Promise<void> {
     this.#writeChanges();
     this.#due.resolve();
-    const { folder, events } = this.#options;
     const [first] = this.#queue;
-    const oldestMs = (this.#storedRows > 0 ? this.#file.oldestMs : undefined) ?? first?.writtenMs;
-    const files = (await readdir(folder)).map((name) => stat(join(folder, name)));
-    const sizes = (await Promise.allSettled(files)).map((file) => (file.status === 'fulfilled' ? file.value.size : 0));
-    events.backlog({
+    const oldestMs = (this.#storedRows > 0 ? this.#file.oldestMs : undefined) ?? first?.writtenMs ?? Date.now();
+    this.#options.events.backlog({
       events: this.#waitingRows,
-      oldestSeconds: oldestMs === undefined ? 0 : (Date.now() - oldestMs) / 1_000,
-      bytes: sizes.reduce((sum, size) => sum + size, 0),
+      oldestSeconds: (Date.now() - oldestMs) / 1_000,
+      bytes: await bytesIn(this.#options.folder),
     });
   }
 
@@ -350,14 +329,13 @@ export class Outbox implements AsyncDisposable {
     await this.#adoptAbandoned();
     if (this.#storedRows === 0) return;
     this.#writeChanges();
-    const file = this.#file;
+    const { path } = this.#file;
     try {
-      for (const rows of file.batches(batchRows, (count) => this.#options.events.damaged(file.path, count))) {
+      for (const rows of this.#file.batches(batchRows, (count) => this.#options.events.damaged(path, count))) {
         const alone = rows.filter(({ message }) => !this.#rows.has(keyOf(message)));
         if (alone.length > 0 && !(await this.#send(alone))) return;
-        for (const row of alone) row.state = 'gone';
         this.#storedRows = Math.max(0, this.#storedRows - alone.length);
-        this.#writeChanges(alone);
+        this.#writeChanges(alone.map((row) => ({ ...row, state: 'gone' })));
       }
     } catch (fault) {
       if (isDamage(fault)) this.#replaceFile();
@@ -365,36 +343,32 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
+  /** Copies what dead processes left into this one's file. Cut short, it is done again: the ledger knows the ids. */
   async #adoptAbandoned(): Promise<void> {
-    const { folder, events } = this.#options;
-    for (const name of await readdir(folder)) {
-      const path = join(folder, name);
-      if (!name.endsWith('.sqlite') || path === this.#file.path) continue;
+    const { folder, synchronous, events, openFile } = this.#options;
+    const names = (await readdir(folder)).filter((name) => name.endsWith('.sqlite'));
+    for (const path of names.map((name) => join(folder, name)).filter((each) => each !== this.#file.path)) {
       try {
-        await this.#adopt(path);
+        using abandoned = openFile(path, synchronous);
+        for (const rows of abandoned?.batches(batchRows, (count) => events.damaged(path, count)) ?? []) {
+          if (this.#stop.signal.aborted) return;
+          this.#file.write(rows.map((row) => ({ ...row, number: ++this.#lastNumber })));
+          this.#storedRows += rows.length;
+          await nextTurn();
+        }
+        abandoned?.remove();
       } catch (fault) {
         events.faulted(fault);
-        if (isDamage(fault)) this.#setAside(path);
+        if (!isDamage(fault)) continue;
+        OutboxFile.setAside(path);
+        events.damaged(path, undefined);
       }
     }
   }
-
-  /** Copies a file into this process' own and removes it. Cut short, it is done again: the ledger knows the ids. */
-  async #adopt(path: string): Promise<void> {
-    const { synchronous, events, openFile } = this.#options;
-    using abandoned = openFile(path, synchronous);
-    if (abandoned === undefined) return;
-    for (const rows of abandoned.batches(batchRows, (count) => events.damaged(path, count))) {
-      if (this.#stop.signal.aborted) return;
-      const copies = rows.map((row) => ({ ...row, number: ++this.#lastNumber }));
-      this.#file.write(copies);
-      this.#storedRows += copies.length;
-      await nextTurn();
-    }
-    abandoned.remove();
-  }
 }
 
-function keyOf(message: OutboxRow['message']): string {
-  return isLog(message) ? `log ${message.requestId}` : message.requestId;
+async function bytesIn(folder: string): Promise<number> {
+  const files = (await readdir(folder)).map((name) => stat(join(folder, name)));
+  const sizes = (await Promise.allSettled(files)).map((file) => (file.status === 'fulfilled' ? file.value.size : 0));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -1,11 +1,13 @@
 import { create } from '@bufbuild/protobuf';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { vi } from 'vitest';
-import { Outbox, type OutboxOptions, type UsageSink } from '../outbox.ts';
+import { Outbox, type UsageSink } from '../outbox.ts';
 import { OutboxFile } from '../outbox-file.ts';
 
 export const usageEvent = (requestId: string, outcome = Outcome.COMPLETED): UsageRecorded =>
   create(UsageRecordedSchema, { requestId, tokenId: 't', localDay: '2026-11-20', inputTokens: 3n, outcome });
+
+export type OutboxOptions = ConstructorParameters<typeof Outbox>[0];
 
 type TestEdgeOptions = Pick<OutboxOptions, 'folder'> & Partial<OutboxOptions> & { readonly sink: UsageSink };
 
@@ -65,7 +67,7 @@ export class TestEdge implements AsyncDisposable {
       });
       return file;
     };
-    const outbox = await Outbox.open({
+    const outbox = new Outbox({
       sink: { record: (...args) => (edge.current?.isKilled ? stuck : sink.record(...args)) },
       events,
       synchronous: 'off',
