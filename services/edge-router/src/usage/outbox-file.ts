@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLTagStore } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { makePrivateDatabase } from '@gateway/config';
 import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import type { OutboxEvents } from '../events.ts';
+
+/** Rows that are read or delivered at a time. */
+export const batchRows = 500;
 
 export interface OutboxRow {
   /** Its key in the file. */
@@ -52,7 +58,7 @@ export class OutboxFile implements Disposable {
   }
 
   /** Makes a file for this process alone. */
-  static create({ folder, synchronous, openFile }: NewFile): OutboxFile {
+  static create({ folder, synchronous, openFile }: OutboxFolder): OutboxFile {
     // Again, should another process take it for abandoned before it is locked.
     for (;;) {
       const file = openFile(join(folder, `${randomUUID()}.sqlite`), synchronous);
@@ -93,10 +99,10 @@ export class OutboxFile implements Disposable {
    * All rows as finals, in their order: a request that is open is failed when a provider was answering, else lost, with what
    * was known of its usage. Rows that can't be read are deleted.
    */
-  *batches(limit: number, onDamaged: (rows: number) => void): Generator<readonly OutboxRow[], void> {
+  *batches(events: Pick<OutboxEvents, 'damaged'>): Generator<readonly OutboxRow[], void> {
     for (let after = 0; ; ) {
       const stored = this.#sql.all`
-        SELECT number, kind, written_ms, event FROM rows WHERE number > ${after} ORDER BY number LIMIT ${limit}`;
+        SELECT number, kind, written_ms, event FROM rows WHERE number > ${after} ORDER BY number LIMIT ${batchRows}`;
       if (stored.length === 0) return;
       const rows: OutboxRow[] = [];
       for (const { number, kind, written_ms: writtenMs, event } of stored) {
@@ -105,13 +111,14 @@ export class OutboxFile implements Disposable {
         if (message === undefined) this.#sql.run`DELETE FROM rows WHERE number = ${after}`;
         else rows.push({ number: after, state: 'final', writtenMs: Number(writtenMs), message });
       }
-      if (rows.length < stored.length) onDamaged(stored.length - rows.length);
+      if (rows.length < stored.length) events.damaged(this.path, stored.length - rows.length);
       yield rows;
     }
   }
 
   /** Puts a damaged file out of the way, for people to look at. */
-  static setAside(path: string): void {
+  static setAside(path: string, events: Pick<OutboxEvents, 'damaged'>): void {
+    events.damaged(path, undefined);
     for (const file of [`${path}-wal`, path]) if (existsSync(file)) renameSync(file, `${file}.damaged`);
   }
 
@@ -139,10 +146,35 @@ export class OutboxFile implements Disposable {
   }
 }
 
-interface NewFile {
+interface OutboxFolder {
   readonly folder: string;
   readonly synchronous: OutboxSynchronous;
   readonly openFile: typeof OutboxFile.open;
+}
+
+/**
+ * What dead processes left in the folder, a batch at a time. A file is removed when all of it was taken, and put aside when it
+ * is damaged.
+ */
+export async function* abandonedRows(
+  { folder, synchronous, openFile, events }: OutboxFolder & { readonly events: OutboxEvents },
+  ownPath: string,
+): AsyncGenerator<readonly OutboxRow[], void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    if (!name.endsWith('.sqlite') || path === ownPath) continue;
+    try {
+      using file = openFile(path, synchronous);
+      for (const rows of file?.batches(events) ?? []) {
+        yield rows;
+        await nextTurn();
+      }
+      file?.remove();
+    } catch (fault) {
+      events.faulted(fault);
+      if (isDamage(fault)) OutboxFile.setAside(path, events);
+    }
+  }
 }
 
 const schema =
@@ -174,6 +206,13 @@ function decoded(kind: unknown, bytes: unknown): OutboxRow['message'] | undefine
 /** Other bytes can pass for a message of which nothing is known. */
 function named<M extends OutboxRow['message']>(message: M): M | undefined {
   return message.requestId === '' ? undefined : message;
+}
+
+/** Of all files in a folder. */
+export async function bytesIn(folder: string): Promise<number> {
+  const files = (await readdir(folder)).map((name) => stat(join(folder, name)));
+  const sizes = (await Promise.allSettled(files)).map((file) => (file.status === 'fulfilled' ? file.value.size : 0));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** What was read is no database, or not a whole one. */

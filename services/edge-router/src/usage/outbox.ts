@@ -1,13 +1,21 @@
 import { addAbortListener } from 'node:events';
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { narrowMode } from '@gateway/config';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 import type { OutboxEvents } from '../events.ts';
-import { isDamage, isLog, keyOf, OutboxFile, type OutboxRow, type OutboxSynchronous } from './outbox-file.ts';
+import {
+  abandonedRows,
+  batchRows,
+  bytesIn,
+  isDamage,
+  isLog,
+  keyOf,
+  OutboxFile,
+  type OutboxRow,
+  type OutboxSynchronous,
+} from './outbox-file.ts';
 
 /** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
 export interface UsageSink {
@@ -25,7 +33,6 @@ export interface OutboxOptions {
   readonly memoryEvents: number;
 }
 
-/** Tests have others. */
 const defaults = {
   openFile: OutboxFile.open,
   /** First pause after a failed delivery; doubled up to five seconds. */
@@ -36,23 +43,19 @@ const defaults = {
   tendMs: 1_000,
 };
 
-/** Rows of one delivery at most. */
-const batchRows = 500;
 /** With more rows to deliver, all but the next batch are kept in the file alone. */
 const maxRowsInMemory = 1_000;
 /** With so many rows to deliver, nothing more is logged: their room is for usage. */
 const maxRowsWithLogs = 20_000;
-/** Two deliveries begin so far apart at least: what ends together goes together, what ends alone goes at once. */
+/** Two deliveries begin so far apart at least: what ends together goes together, and what ends alone at once. */
 const gatherMs = 2;
 /** How long the end of a request waits for its delivery. */
 const lateMs = 300;
 const maxRetryMs = 5_000;
 const sendTimeoutMs = 10_000;
-const closingPollMs = 5;
 
 /** A row that is in memory. */
 interface Row extends OutboxRow {
-  readonly key: string;
   /** The file has a row of its number. */
   isStored: boolean;
   /** It is delivered, or is not waited for. */
@@ -138,7 +141,7 @@ export class Outbox implements AsyncDisposable {
     this.#writeChanges();
     this.#due.resolve();
     const endMs = performance.now() + this.#options.lastDeliveryMs;
-    while (this.#waitingRows > 0 && performance.now() < endMs) await sleep(closingPollMs);
+    while (this.#waitingRows > 0 && performance.now() < endMs) await sleep(gatherMs);
     this.#stop.abort(new Error('the outbox is closed'));
     this.#due.resolve();
     await Promise.all(this.#background);
@@ -154,12 +157,11 @@ export class Outbox implements AsyncDisposable {
   #change(message: OutboxRow['message'], state: 'open' | 'final'): Row {
     const key = keyOf(message);
     const known = this.#rows.get(key) ?? {
-      key,
       number: ++this.#lastNumber,
       isStored: false,
       settled: Promise.withResolvers<void>(),
     };
-    const row: Row = Object.assign(known, { message, state, writtenMs: Date.now() });
+    const row = Object.assign(known, { message, state, writtenMs: Date.now() });
     this.#rows.set(key, row);
     this.#changed.add(row);
     this.#scheduleEndOfTurn();
@@ -171,12 +173,10 @@ export class Outbox implements AsyncDisposable {
     row.state = 'gone';
     this.#queue.delete(row);
     row.settled.resolve();
-    if (row.isStored) {
-      this.#changed.add(row);
-    } else {
-      this.#changed.delete(row);
-      this.#rows.delete(row.key);
-    }
+    this.#changed.add(row);
+    if (row.isStored) return;
+    this.#changed.delete(row);
+    this.#rows.delete(keyOf(row.message));
   }
 
   /** Whether the finals that the disk does not take are too many. */
@@ -216,7 +216,7 @@ export class Outbox implements AsyncDisposable {
     }
     for (const row of this.#changed) {
       row.isStored = row.state !== 'gone';
-      if (!row.isStored) this.#rows.delete(row.key);
+      if (!row.isStored) this.#rows.delete(keyOf(row.message));
     }
     this.#changed.clear();
     this.#isDiskFailing = false;
@@ -226,7 +226,7 @@ export class Outbox implements AsyncDisposable {
   #keepInFileAlone(rows: Iterable<Row>): void {
     for (const row of rows) {
       this.#queue.delete(row);
-      this.#rows.delete(row.key);
+      this.#rows.delete(keyOf(row.message));
       this.#storedRows += 1;
       row.settled.resolve();
     }
@@ -234,10 +234,8 @@ export class Outbox implements AsyncDisposable {
 
   /** What was in the file alone is lost but for what can still be read there. */
   #replaceFile(): void {
-    const { path } = this.#file;
     this.#file[Symbol.dispose]();
-    OutboxFile.setAside(path);
-    this.#options.events.damaged(path, undefined);
+    OutboxFile.setAside(this.#file.path, this.#options.events);
     this.#file = OutboxFile.create(this.#options);
     this.#storedRows = 0;
     for (const row of this.#rows.values()) this.#changed.add(row);
@@ -265,7 +263,6 @@ export class Outbox implements AsyncDisposable {
         if (restMs > 0) await sleep(restMs);
       } else {
         this.#due.resolve();
-        // Closing ends the pause.
         await sleep(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => sleep(retryMs));
         pauseMs = Math.min(pauseMs * 2, maxRetryMs);
       }
@@ -329,9 +326,8 @@ export class Outbox implements AsyncDisposable {
     await this.#adoptAbandoned();
     if (this.#storedRows === 0) return;
     this.#writeChanges();
-    const { path } = this.#file;
     try {
-      for (const rows of this.#file.batches(batchRows, (count) => this.#options.events.damaged(path, count))) {
+      for (const rows of this.#file.batches(this.#options.events)) {
         const alone = rows.filter(({ message }) => !this.#rows.has(keyOf(message)));
         if (alone.length > 0 && !(await this.#send(alone))) return;
         this.#storedRows = Math.max(0, this.#storedRows - alone.length);
@@ -345,30 +341,10 @@ export class Outbox implements AsyncDisposable {
 
   /** Copies what dead processes left into this one's file. Cut short, it is done again: the ledger knows the ids. */
   async #adoptAbandoned(): Promise<void> {
-    const { folder, synchronous, events, openFile } = this.#options;
-    const names = (await readdir(folder)).filter((name) => name.endsWith('.sqlite'));
-    for (const path of names.map((name) => join(folder, name)).filter((each) => each !== this.#file.path)) {
-      try {
-        using abandoned = openFile(path, synchronous);
-        for (const rows of abandoned?.batches(batchRows, (count) => events.damaged(path, count)) ?? []) {
-          if (this.#stop.signal.aborted) return;
-          this.#file.write(rows.map((row) => ({ ...row, number: ++this.#lastNumber })));
-          this.#storedRows += rows.length;
-          await nextTurn();
-        }
-        abandoned?.remove();
-      } catch (fault) {
-        events.faulted(fault);
-        if (!isDamage(fault)) continue;
-        OutboxFile.setAside(path);
-        events.damaged(path, undefined);
-      }
+    for await (const rows of abandonedRows(this.#options, this.#file.path)) {
+      if (this.#stop.signal.aborted) return;
+      this.#file.write(rows.map((row) => ({ ...row, number: ++this.#lastNumber })));
+      this.#storedRows += rows.length;
     }
   }
-}
-
-async function bytesIn(folder: string): Promise<number> {
-  const files = (await readdir(folder)).map((name) => stat(join(folder, name)));
-  const sizes = (await Promise.allSettled(files)).map((file) => (file.status === 'fulfilled' ? file.value.size : 0));
-  return sizes.reduce((sum, size) => sum + size, 0);
 }
