@@ -42,9 +42,7 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
   });
 
   return {
-    requestStarted(): void {
-      inFlight.inc();
-    },
+    requestStarted: () => inFlight.inc(),
     /** Once for each request that has started. */
     requestEnded(request: RequestLogged): void {
       const { endpoint, status, moments } = request;
@@ -57,18 +55,14 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     requestFaulted(requestId: string, endpoint: string, error: GatewayError): void {
       logger.error({ requestId, endpoint, err: error.cause ?? error }, 'a request failed by a fault of ours');
     },
-    admittedLocally(): void {
-      degraded.inc();
-    },
+    admittedLocally: () => degraded.inc(),
     limiterAway(fault: unknown): void {
       logger.warn({ err: fault }, 'the limiter does not answer; this edge decides alone');
     },
     limiterBack(awayMs: number): void {
       logger.info({ awayMs }, 'the limiter answers again, and has what was admitted without it');
     },
-    clientStalled(): void {
-      stalledClients.inc();
-    },
+    clientStalled: () => stalledClients.inc(),
     reportGivenUp(fault: unknown, requestId: string): void {
       reportsGivenUp.inc();
       logger.warn(
@@ -92,9 +86,9 @@ function isWorthALine(request: RequestLogged): boolean {
 export type OutboxEvents = ReturnType<typeof createOutboxEvents>;
 
 interface OutboxBacklog {
-  /** Finished requests of this process that the ledger has not confirmed. */
+  /** What this process has that the ledger has not confirmed. */
   readonly events: number;
-  /** How long the oldest of them has waited; 0 when none waits. */
+  /** How long the oldest of it has waited; 0 when nothing waits. */
   readonly oldestSeconds: number;
   /** Size of all files in the folder. */
   readonly bytes: number;
@@ -104,7 +98,7 @@ interface OutboxBacklog {
 export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 'delivery', fault: unknown) => void) {
   const gauge = (name: string, help: string) => metrics.gauge({ name: `gateway_edge_outbox_${name}`, help });
   const counter = (name: string, help: string) => metrics.counter({ name: `gateway_edge_outbox_${name}`, help });
-  const backlogEvents = gauge('backlog_events', 'Usage and log entries of requests that the ledger has not confirmed.');
+  const waiting = gauge('backlog_events', 'Usage and log entries of requests that the ledger has not confirmed.');
   const backlogBytes = gauge('backlog_bytes', 'Size of the outbox on disk, with what dead processes left.');
   const oldest = gauge('oldest_event_seconds', 'Age of the oldest usage that the ledger has not confirmed.');
   const writeErrors = counter(
@@ -119,11 +113,8 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
   let isLosing = false;
 
   return {
-    /** It is repeated. */
     deliveryFailed: (fault: unknown) => onFault('delivery', fault),
-    /** Something else failed behind the requests, and is tried again. */
     faulted: (fault: unknown) => onFault('outbox', fault),
-    /** The disk took nothing: usage waits in memory. */
     writeFailed(fault: unknown): void {
       writeErrors.inc();
       onFault('outbox', fault);
@@ -131,11 +122,13 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
     /** A file can't be read, or so many rows of it. */
     damaged(path: string, rows: number | undefined): void {
       damaged.inc(rows ?? 1);
-      const what =
-        rows === undefined ? `${path} can't be read and is set aside` : `${path}: ${rows} rows can't be read`;
-      onFault('outbox', new Error(what));
+      const isWhole = rows === undefined;
+      onFault(
+        'outbox',
+        new Error(isWhole ? `${path} can't be read and is set aside` : `${path}: ${rows} rows can't be read`),
+      );
     },
-    /** An event that neither disk nor memory had room for: it will not be in the ledger. */
+    /** Neither disk nor memory had room for an event. */
     lost(_event: UsageRecorded): void {
       lost.inc();
       // Once: there may be hundreds a second.
@@ -144,7 +137,7 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
     },
     backlog({ events, bytes, oldestSeconds }: OutboxBacklog): void {
       isLosing = false;
-      backlogEvents.set(events);
+      waiting.set(events);
       backlogBytes.set(bytes);
       oldest.set(oldestSeconds);
     },

@@ -49,7 +49,7 @@ export async function createEdgeRouterService(
   stack.defer(() => peers[Symbol.asyncDispose]?.());
 
   const outbox = stack.use(
-    await Outbox.open({
+    new Outbox({
       folder: config.outboxFolder,
       sink: peers.usageSink,
       events: createOutboxEvents(runtime.metrics, events.faulted),

@@ -43,9 +43,7 @@ async function readCopy(folder: string, name: string): Promise<readonly OutboxRo
 function rowsOf(path: string, file: string): readonly OutboxRow[] {
   const database = new DatabaseSync(path);
   try {
-    const rows = database.prepare(
-      "SELECT 'open' AS kind, event FROM open_requests UNION ALL SELECT 'final', event FROM finals",
-    );
+    const rows = database.prepare("SELECT kind, event FROM rows WHERE kind <> 'log'");
     return rows.all().map(({ kind, event }) => {
       const { requestId, tokenId, admittedAt } = fromBinary(UsageRecordedSchema, event as Uint8Array);
       const admittedAtMs = admittedAt === undefined ? undefined : timestampMs(admittedAt);

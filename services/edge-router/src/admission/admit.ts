@@ -5,7 +5,6 @@ import {
   CostKind,
   LimitName,
   type LimitStatus,
-  type Limits,
   LimitsSchema,
   type Refusal,
 } from '@gateway/proto/limiter/v1/limit_pb.js';
@@ -48,18 +47,14 @@ export async function admit(
   { limiter, clock }: AdmissionPeers,
 ): Promise<Admission & { readonly refusal?: GatewayError }> {
   const admittedAtMs = clock.nowMs();
-  if (cost === 'nothing' || !isLimited(principal)) {
-    return { admittedAtMs, localDay: localDayOf(admittedAtMs), headers: {} };
-  }
+  const isFree = cost === 'nothing' || !isLimited(principal);
+  if (isFree) return { admittedAtMs, localDay: localDayOf(admittedAtMs), headers: {} };
   const costKind = cost === 'request_only' ? CostKind.REQUEST_ONLY : CostKind.REQUEST_AND_TOKENS;
   const check = create(AdmitRequestSchema, { ...limiterTerms(principal), requestId, costKind });
   const { status, refusal } = await limiter.admit(check);
-  return {
-    admittedAtMs,
-    localDay: status?.localDay || localDayOf(admittedAtMs),
-    headers: status === undefined ? {} : rateLimitHeaders(status, clock.nowMs()),
-    ...(refusal === undefined ? {} : { refusal: refusalError(refusal) }),
-  };
+  const localDay = status?.localDay || localDayOf(admittedAtMs);
+  const admission = { admittedAtMs, localDay, headers: rateLimitHeaders(status, clock.nowMs()) };
+  return refusal === undefined ? admission : { ...admission, refusal: refusalError(refusal) };
 }
 
 function refusalError({ limit, retryAt }: Refusal): GatewayError {
@@ -71,16 +66,21 @@ function refusalError({ limit, retryAt }: Refusal): GatewayError {
 }
 
 /** The key under which the limiter knows a token, and its limits. */
-export function limiterTerms({ tokenId, limits: { requestsPerMinute, tokensPerDay } }: Principal) {
-  const limits: Limits = create(LimitsSchema, {
+export function limiterTerms(principal: Principal) {
+  const { requestsPerMinute, tokensPerDay } = principal.limits;
+  const limits = create(LimitsSchema, {
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     ...(tokensPerDay === undefined ? {} : { tokensPerDay: BigInt(tokensPerDay) }),
   });
-  return { key: `token:${tokenId}`, limits };
+  return { key: limiterKey(principal), limits };
+}
+
+export function limiterKey({ tokenId }: Principal): string {
+  return `token:${tokenId}`;
 }
 
 /** The `x-ratelimit-*` headers of a request: a pair's three are absent when its limit is not set. @see spec "Rate-limit headers" */
-function rateLimitHeaders({ requests, tokens }: LimitStatus, nowMs: number): Readonly<Record<string, string>> {
+function rateLimitHeaders({ requests, tokens }: Partial<LimitStatus> = {}, nowMs: number): Admission['headers'] {
   return {
     ...(requests && threeOf('requests', requests, requests.emptyAt, nowMs)),
     ...(tokens && threeOf('tokens', tokens, tokens.resetsAt, nowMs)),

@@ -134,7 +134,7 @@ class Scene {
         { interval: 5, timeout: 10_000 },
       )
       .toBe(1);
-    await expect.poll(() => last.seen.waiting).toBe(0);
+    await expect.poll(() => last.seen.waiting, { timeout: 10_000 }).toBe(0);
   }
 
   rowOf({ id }: Request) {
@@ -157,10 +157,11 @@ class Scene {
 
   async #end(n: number, request: Request, how: 'finish' | 'refuse'): Promise<void> {
     const edge = this.#edge(n);
+    const charged = this.requests.length % 2 === 0 ? undefined : turn();
     this.#of(this.#running, n).delete(request);
     request.state = how === 'finish' ? 'finished' : 'refused';
     this.#mark(n, request);
-    if (how === 'finish') await edge.outbox.finish(usageEvent(request.id));
+    if (how === 'finish') await edge.outbox.finish(usageEvent(request.id), charged);
     else edge.outbox.close(request.id);
     await turn();
     if (edge.seen.lost.includes(request.id)) request.isUnknown = true;
@@ -173,7 +174,7 @@ class Scene {
     const { writes } = edge.seen;
     // With something to write, at once or when the disk is tried again.
     edge.outbox.close('none');
-    await expect.poll(() => edge.seen.writes, { interval: 1 }).toBeGreaterThan(writes);
+    await expect.poll(() => edge.seen.writes, { interval: 1, timeout: 10_000 }).toBeGreaterThan(writes);
     this.#of(this.#unwritten, n).clear();
   }
 

@@ -1,25 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLTagStore } from 'node:sqlite';
-import { create, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { makePrivateDatabase } from '@gateway/config';
 import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import type { UsageBatch } from '@gateway/usage-stream/usage-message';
+import type { OutboxEvents } from '../events.ts';
 
-/** What is to be noted of one request. `closed`: it ended without usage. `log`: what became of it. */
-export type OutboxChange =
-  | { readonly kind: 'open' | 'final'; readonly event: UsageRecorded }
-  | { readonly kind: 'log'; readonly log: RequestLogged }
-  | { readonly kind: 'closed'; readonly requestId: string };
+/** Rows that are read or delivered at a time. */
+export const batchRows = 500;
 
-/** What is to be delivered, in the order in which it was written. */
-export interface OutboxBatch extends UsageBatch {
-  /** The sequence number of the last one. */
-  readonly upTo: number;
-  /** Rows that can't be read. */
-  readonly damaged: number;
+export interface OutboxRow {
+  /** Its key in the file. */
+  readonly number: number;
+  /** `open`: the request is under way. `final`: to be delivered. `gone`: to be deleted. */
+  state: 'open' | 'final' | 'gone';
+  /** When it became final. */
+  writtenMs: number;
+  message: UsageRecorded | RequestLogged;
 }
 
 /** As SQLite's `synchronous`: `off` survives a kill; `normal` keeps the file whole, and `full` every row, when the power goes. */
@@ -34,8 +35,6 @@ export class OutboxFile implements Disposable {
   readonly path: string;
   readonly #database: DatabaseSync;
   readonly #sql: SQLTagStore;
-  /** Rising also when all rows have gone: readers go on after the last one that they saw. */
-  #lastSequence: number;
 
   /**
    * Opens a file, which is made when it is absent; undefined when another process has it.
@@ -59,7 +58,7 @@ export class OutboxFile implements Disposable {
   }
 
   /** Makes a file for this process alone. */
-  static create({ folder, synchronous, openFile }: NewFile): OutboxFile {
+  static create({ folder, synchronous, openFile }: OutboxFolder): OutboxFile {
     // Again, should another process take it for abandoned before it is locked.
     for (;;) {
       const file = openFile(join(folder, `${randomUUID()}.sqlite`), synchronous);
@@ -71,68 +70,55 @@ export class OutboxFile implements Disposable {
     this.path = path;
     this.#database = database;
     this.#sql = database.createTagStore();
-    this.#lastSequence = Number(this.#sql.get`SELECT max(sequence) AS last FROM finals`?.last ?? 0);
-  }
-
-  /** The sequence number of the final that was written last. */
-  get lastSequence(): number {
-    return this.#lastSequence;
   }
 
   get isEmpty(): boolean {
-    return this.#sql.get`SELECT 1 FROM finals UNION ALL SELECT 1 FROM open_requests` === undefined;
+    return this.#sql.get`SELECT 1 FROM rows` === undefined;
   }
 
-  /** Writes all of it or, throwing, nothing. Finals up to `confirmedUpTo` are no longer needed. */
-  write(changes: Iterable<OutboxChange>, confirmedUpTo = 0): void {
-    const before = this.#lastSequence;
+  /** When the first final was written; undefined when there is none. */
+  get oldestMs(): number | undefined {
+    const row = this.#sql.get`SELECT written_ms FROM rows WHERE kind <> 'open' ORDER BY number LIMIT 1`;
+    return row === undefined ? undefined : Number(row.written_ms);
+  }
+
+  /** Writes all rows or, throwing, none. A row takes the place of the one with its number. */
+  write(rows: Iterable<OutboxRow>): void {
     this.#database.exec('BEGIN');
     try {
-      for (const change of changes) this.#apply(change);
-      if (confirmedUpTo > 0) this.#sql.run`DELETE FROM finals WHERE sequence <= ${confirmedUpTo}`;
+      for (const row of rows) this.#apply(row);
       this.#database.exec('COMMIT');
     } catch (thrown) {
-      this.#lastSequence = before;
       // SQLite has rolled back by itself where the disk was full.
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw thrown;
     }
   }
 
-  /** The next finals after a sequence number; undefined when there are none. */
-  finals(after: number, limit: number): OutboxBatch | undefined {
-    const rows = this.#sql.all`
-      SELECT sequence, is_log, event FROM finals WHERE sequence > ${after} ORDER BY sequence LIMIT ${limit}`;
-    const last = rows.at(-1);
-    if (last === undefined) return undefined;
-    const events = rows.flatMap((row) => (row.is_log === 0 ? decoded(UsageRecordedSchema, row.event) : []));
-    const logs = rows.flatMap((row) => (row.is_log === 0 ? [] : decoded(RequestLoggedSchema, row.event)));
-    return { events, logs, upTo: Number(last.sequence), damaged: rows.length - events.length - logs.length };
-  }
-
-  /** When the first final after a sequence number was written; undefined when there is none. */
-  writtenAtMs(after: number): number | undefined {
-    const row = this.#sql.get`SELECT written_ms FROM finals WHERE sequence > ${after} ORDER BY sequence LIMIT 1`;
-    return row === undefined ? undefined : Number(row.written_ms);
-  }
-
   /**
-   * Makes finals of the requests that a dead owner left open: failed when a provider was answering, else lost, with what
-   * was known of their usage.
+   * All rows as finals, in their order: a request that is open is failed when a provider was answering, else lost, with what
+   * was known of its usage. Rows that can't be read are deleted.
    */
-  closeAbandoned(): void {
-    const rows = this.#sql.all`SELECT request_id, event FROM open_requests`;
-    const changes = rows.map(({ request_id, event }): OutboxChange => {
-      const [known] = decoded(UsageRecordedSchema, event);
-      if (known === undefined) return { kind: 'closed', requestId: String(request_id) };
-      const outcome = known.outcome === Outcome.UNSPECIFIED ? Outcome.LOST : known.outcome;
-      return { kind: 'final', event: create(UsageRecordedSchema, { ...known, outcome, estimated: true }) };
-    });
-    this.write(changes);
+  *batches(events: Pick<OutboxEvents, 'damaged'>): Generator<readonly OutboxRow[], void> {
+    for (let after = 0; ; ) {
+      const stored = this.#sql.all`
+        SELECT number, kind, written_ms, event FROM rows WHERE number > ${after} ORDER BY number LIMIT ${batchRows}`;
+      if (stored.length === 0) return;
+      const rows: OutboxRow[] = [];
+      for (const { number, kind, written_ms: writtenMs, event } of stored) {
+        after = Number(number);
+        const message = decoded(kind, event);
+        if (message === undefined) this.#sql.run`DELETE FROM rows WHERE number = ${after}`;
+        else rows.push({ number: after, state: 'final', writtenMs: Number(writtenMs), message });
+      }
+      if (rows.length < stored.length) events.damaged(this.path, stored.length - rows.length);
+      yield rows;
+    }
   }
 
   /** Puts a damaged file out of the way, for people to look at. */
-  static setAside(path: string): void {
+  static setAside(path: string, events: Pick<OutboxEvents, 'damaged'>): void {
+    events.damaged(path, undefined);
     for (const file of [`${path}-wal`, path]) if (existsSync(file)) renameSync(file, `${file}.damaged`);
   }
 
@@ -147,60 +133,86 @@ export class OutboxFile implements Disposable {
     if (this.#database.isOpen) this.#database.close();
   }
 
-  #apply(change: OutboxChange): void {
-    switch (change.kind) {
-      case 'open': {
-        const bytes = toBinary(UsageRecordedSchema, change.event);
-        this.#sql
-          .run`INSERT OR REPLACE INTO open_requests (request_id, event) VALUES (${change.event.requestId}, ${bytes})`;
-        break;
-      }
-      case 'final':
-        this.#close(change.event.requestId);
-        this.#append(0, toBinary(UsageRecordedSchema, change.event));
-        break;
-      case 'log':
-        this.#append(1, toBinary(RequestLoggedSchema, change.log));
-        break;
-      case 'closed':
-        this.#close(change.requestId);
-        break;
+  #apply({ number, state, writtenMs, message }: OutboxRow): void {
+    if (state === 'gone') {
+      this.#sql.run`DELETE FROM rows WHERE number = ${number}`;
+      return;
     }
-  }
-
-  #close(requestId: string): void {
-    this.#sql.run`DELETE FROM open_requests WHERE request_id = ${requestId}`;
-  }
-
-  #append(isLog: 0 | 1, bytes: Uint8Array): void {
-    this.#lastSequence += 1;
-    this.#sql.run`
-      INSERT INTO finals (sequence, written_ms, is_log, event) VALUES (${this.#lastSequence}, ${Date.now()}, ${isLog}, ${bytes})`;
+    const [kind, event] = isLog(message)
+      ? ['log', toBinary(RequestLoggedSchema, message)]
+      : [state === 'open' ? 'open' : 'usage', toBinary(UsageRecordedSchema, message)];
+    this.#sql
+      .run`INSERT OR REPLACE INTO rows (number, kind, written_ms, event) VALUES (${number}, ${kind}, ${writtenMs}, ${event})`;
   }
 }
 
-interface NewFile {
+interface OutboxFolder {
   readonly folder: string;
   readonly synchronous: OutboxSynchronous;
   readonly openFile: typeof OutboxFile.open;
 }
 
-const schema = `
-  CREATE TABLE IF NOT EXISTS open_requests (request_id TEXT PRIMARY KEY, event BLOB NOT NULL) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS finals (sequence INTEGER PRIMARY KEY, written_ms INTEGER NOT NULL, is_log INTEGER NOT NULL, event BLOB NOT NULL);`;
-
-/** Empty for what can't be read. */
-function decoded<S extends typeof UsageRecordedSchema | typeof RequestLoggedSchema>(
-  messageSchema: S,
-  bytes: unknown,
-): MessageShape<S>[] {
-  if (!(bytes instanceof Uint8Array)) return [];
-  try {
-    const message = fromBinary(messageSchema, bytes);
-    return message.requestId === '' ? [] : [message];
-  } catch {
-    return [];
+/**
+ * What dead processes left in the folder, a batch at a time. A file is removed when all of it was taken, and put aside when it
+ * is damaged.
+ */
+export async function* abandonedRows(
+  { folder, synchronous, openFile, events }: OutboxFolder & { readonly events: OutboxEvents },
+  ownPath: string,
+): AsyncGenerator<readonly OutboxRow[], void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    if (!name.endsWith('.sqlite') || path === ownPath) continue;
+    try {
+      using file = openFile(path, synchronous);
+      for (const rows of file?.batches(events) ?? []) {
+        yield rows;
+        await nextTurn();
+      }
+      file?.remove();
+    } catch (fault) {
+      events.faulted(fault);
+      if (isDamage(fault)) OutboxFile.setAside(path, events);
+    }
   }
+}
+
+const schema =
+  'CREATE TABLE IF NOT EXISTS rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, written_ms INTEGER NOT NULL, event BLOB NOT NULL);';
+
+export function isLog(message: OutboxRow['message']): message is RequestLogged {
+  return message.$typeName === RequestLoggedSchema.typeName;
+}
+
+/** Of a request there is its usage, and its log entry. */
+export function keyOf(message: OutboxRow['message']): string {
+  return isLog(message) ? `log ${message.requestId}` : message.requestId;
+}
+
+/** Undefined for what can't be read. */
+function decoded(kind: unknown, bytes: unknown): OutboxRow['message'] | undefined {
+  try {
+    if (kind === 'log') return named(fromBinary(RequestLoggedSchema, bytes as Uint8Array));
+    const event = named(fromBinary(UsageRecordedSchema, bytes as Uint8Array));
+    if (kind !== 'open' || event === undefined) return event;
+    event.estimated = true;
+    if (event.outcome === Outcome.UNSPECIFIED) event.outcome = Outcome.LOST;
+    return event;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Other bytes can pass for a message of which nothing is known. */
+function named<M extends OutboxRow['message']>(message: M): M | undefined {
+  return message.requestId === '' ? undefined : message;
+}
+
+/** Of all files in a folder. */
+export async function bytesIn(folder: string): Promise<number> {
+  const files = (await readdir(folder)).map((name) => stat(join(folder, name)));
+  const sizes = (await Promise.allSettled(files)).map((file) => (file.status === 'fulfilled' ? file.value.size : 0));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** What was read is no database, or not a whole one. */

@@ -9,8 +9,7 @@ import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
-import { TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
-import type { OutboxOptions } from './outbox.ts';
+import { type OutboxOptions, TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
 
 describe('Outbox', () => {
   let folder: string;
@@ -44,6 +43,24 @@ describe('Outbox', () => {
     await using _second = await startEdge();
     await expect.poll(delivered).toEqual(['r1']);
     await expect.poll(files).toHaveLength(1);
+  });
+
+  it('delivers a request not before it is charged, and has it whole when the process is killed meanwhile', async () => {
+    const edge = await startEdge();
+    edge.outbox.open(usageEvent('r1', Outcome.UNSPECIFIED));
+    edge.outbox.open(usageEvent('r2', Outcome.UNSPECIFIED));
+    const charges = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    const ended = edge.outbox.finish(usageEvent('r1'), charges[0].promise);
+    void edge.outbox.finish(usageEvent('r2'), charges[1].promise);
+    await sleep(20);
+    expect(delivered()).toEqual([]);
+    charges[0].resolve();
+    await ended;
+    expect(delivered()).toEqual(['r1']);
+    await edge.kill();
+    await using _next = await startEdge();
+    await expect.poll(delivered).toEqual(['r1', 'r2']);
+    expect(ledger.rows.get('r2')).toMatchObject({ outcome: Outcome.COMPLETED, estimated: false });
   });
 
   it('takes open requests of a killed process for failed or lost, unless they had ended', async () => {

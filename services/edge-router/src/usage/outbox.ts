@@ -1,14 +1,21 @@
 import { addAbortListener } from 'node:events';
-import { constants } from 'node:fs';
-import { access, mkdir, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { narrowMode } from '@gateway/config';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 import type { OutboxEvents } from '../events.ts';
-import { isDamage, type OutboxBatch, type OutboxChange, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
+import {
+  abandonedRows,
+  batchRows,
+  bytesIn,
+  isDamage,
+  isLog,
+  keyOf,
+  OutboxFile,
+  type OutboxRow,
+  type OutboxSynchronous,
+} from './outbox-file.ts';
 
 /** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
 export interface UsageSink {
@@ -24,28 +31,36 @@ export interface OutboxOptions {
   readonly synchronous: OutboxSynchronous;
   /** Finished requests that wait in memory while the disk takes nothing; further ones are lost. */
   readonly memoryEvents: number;
-  /** The rest is set by tests. */
-  readonly openFile?: typeof OutboxFile.open;
-  /** First pause after a failed delivery; doubled up to five seconds. */
-  readonly retryMs?: number;
-  /** How long it goes on delivering when it is closed. */
-  readonly lastDeliveryMs?: number;
-  /** How often the files of dead processes are looked for, and a disk that failed is tried again. */
-  readonly tendMs?: number;
 }
 
-const defaults = { openFile: OutboxFile.open, retryMs: 100, lastDeliveryMs: 1_000, tendMs: 1_000 };
+const defaults = {
+  openFile: OutboxFile.open,
+  /** First pause after a failed delivery; doubled up to five seconds. */
+  retryMs: 100,
+  /** How long it goes on delivering when it is closed. */
+  lastDeliveryMs: 1_000,
+  /** How often the files of dead processes are looked for, and a disk that failed is tried again. */
+  tendMs: 1_000,
+};
 
-/** Rows of one delivery at most. */
-const batchRows = 500;
-/** Two deliveries begin so far apart at least: what ends together goes together, what ends alone goes at once. */
+/** With more rows to deliver, all but the next batch are kept in the file alone. */
+const maxRowsInMemory = 1_000;
+/** With so many rows to deliver, nothing more is logged: their room is for usage. */
+const maxRowsWithLogs = 20_000;
+/** Two deliveries begin so far apart at least: what ends together goes together, and what ends alone at once. */
 const gatherMs = 2;
 /** How long the end of a request waits for its delivery. */
 const lateMs = 300;
-/** With so many rows to deliver, nothing more is logged: their room is for usage. */
-const maxRowsWithLogs = 20_000;
 const maxRetryMs = 5_000;
 const sendTimeoutMs = 10_000;
+
+/** A row that is in memory. */
+interface Row extends OutboxRow {
+  /** The file has a row of its number. */
+  isStored: boolean;
+  /** It is delivered, or is not waited for. */
+  readonly settled: PromiseWithResolvers<void>;
+}
 
 /**
  * What this process owes the ledger. A request is opened before its provider is called, and made final before its client
@@ -54,292 +69,282 @@ const sendTimeoutMs = 10_000;
  * folder, under the same request ids.
  */
 export class Outbox implements AsyncDisposable {
-  readonly #options: Required<OutboxOptions>;
+  readonly #options: OutboxOptions & typeof defaults;
+  readonly #closing = new AbortController();
   readonly #stop = new AbortController();
   readonly #background: readonly Promise<void>[];
-  /** What the file does not have yet, the latest of each request. */
-  readonly #pending = new Map<string, OutboxChange>();
-  /** Requests whose end the file has to learn. */
-  readonly #openInFile = new Set<string>();
+  /** All rows that are in memory. */
+  readonly #rows = new Map<string, Row>();
+  /** Those to be delivered, in the order in which they ended. */
+  readonly #queue = new Set<Row>();
+  /** Those that the file has otherwise, or not yet. */
+  readonly #changed = new Set<Row>();
+  /** How many rows to be delivered are in the file alone. */
+  #storedRows = 0;
+  #lastNumber = 0;
   #file: OutboxFile;
-  #flush: Promise<void> | undefined;
+  #endOfTurn: NodeJS.Immediate | undefined;
+  /** Resolves when there may be something to deliver. */
+  #due = Promise.withResolvers<void>();
   /** The sink has failed or is slow: no end of a request waits for it. */
   #isSinkLate = false;
   #isDiskFailing = false;
-  #isClosed = false;
-  /** Finals of the file up to this sequence number are confirmed, though their rows may still stand. */
-  #confirmedUpTo = 0;
-  /** Resolves when something has arrived, was confirmed or is late. */
-  #progress = Promise.withResolvers<void>();
-  #retryPause = new AbortController();
 
   /** @throws when the folder can't be written: a mistake in the settings. */
-  static async open(options: OutboxOptions): Promise<Outbox> {
-    await mkdir(options.folder, { recursive: true, mode: 0o700 });
-    narrowMode(options.folder);
-    await access(options.folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    return new Outbox(options);
-  }
-
-  private constructor(options: OutboxOptions) {
+  constructor(options: OutboxOptions & Partial<typeof defaults>) {
     this.#options = { ...defaults, ...options };
+    narrowMode(options.folder);
     this.#file = OutboxFile.create(this.#options);
-    this.#background = [this.#deliver(), this.#tend()];
+    const tending = this.#regularly(() => this.#tend());
+    this.#background = [this.#deliver(), tending, this.#regularly(() => this.#deliverStored())];
   }
 
   /** Notes that a provider is about to be called, or how far it has come. The event may be changed until the request ends. */
   open(event: UsageRecorded): void {
-    this.#note(event.requestId, { kind: 'open', event });
+    this.#change(event, 'open');
   }
 
   /** Notes that a request ended without usage. */
   close(requestId: string): void {
-    this.#note(requestId, { kind: 'closed', requestId });
+    const row = this.#rows.get(requestId);
+    if (row !== undefined) this.#remove(row);
+    this.#scheduleEndOfTurn();
   }
 
   /**
    * Notes how a request ended. Resolves when this is delivered. While the sink is late or away: when it survives the death of
    * the process, or when the disk has been found not to take it. Never rejects. The event must not be changed any more.
+   * @param charged the event is on disk meanwhile, and is delivered after it. Never rejects.
    */
-  finish(event: UsageRecorded): Promise<void> {
-    return this.#note(event.requestId, { kind: 'final', event });
+  async finish(event: UsageRecorded, charged?: Promise<void>): Promise<void> {
+    if (this.#isDiskFailing && this.#isMemoryFull()) {
+      this.#lose(event);
+      return charged;
+    }
+    const row = this.#change(event, 'final');
+    if (charged !== undefined) await charged;
+    this.#queue.add(row);
+    this.#scheduleEndOfTurn();
+    await row.settled.promise;
   }
 
-  /** Notes what became of a request. Goes with the next usage, or within `tendMs`. False when there is no room. */
+  /** Notes what became of a request. Delivered with the next usage, or within `tendMs`. False when there is no room. */
   log(log: RequestLogged): boolean {
     if (this.#isDiskFailing || this.#waitingRows >= maxRowsWithLogs) return false;
-    this.#note(`log ${log.requestId}`, { kind: 'log', log });
+    this.#queue.add(this.#change(log, 'final'));
     return true;
   }
 
   /** Stops delivering and closes the file; what is not delivered stays for the next process. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#writePending();
-    this.#announce();
-    this.#retryPause.abort();
-    const tooLate = sleep(this.#options.lastDeliveryMs, undefined, { ref: false });
-    await Promise.race([this.#untilDelivered(), tooLate]);
+    this.#closing.abort();
+    this.#writeChanges();
+    this.#due.resolve();
+    const endMs = performance.now() + this.#options.lastDeliveryMs;
+    while (this.#waitingRows > 0 && performance.now() < endMs) await sleep(gatherMs);
     this.#stop.abort(new Error('the outbox is closed'));
-    this.#retryPause.abort();
-    this.#sinkIsLate();
+    this.#due.resolve();
     await Promise.all(this.#background);
-    this.#writePending();
-    this.#isClosed = true;
-    if (this.#pending.size === 0 && this.#file.isEmpty) this.#file.remove();
+    clearImmediate(this.#endOfTurn);
+    this.#writeChanges();
+    // Nothing is written from here on.
+    this.#isDiskFailing = true;
+    this.#settleQueue();
+    if (this.#file.isEmpty) this.#file.remove();
     else this.#file[Symbol.dispose]();
   }
 
-  async #untilDelivered(): Promise<void> {
-    while (this.#waitingRows > 0 && !this.#stop.signal.aborted) await this.#progress.promise;
+  #change(message: OutboxRow['message'], state: 'open' | 'final'): Row {
+    const key = keyOf(message);
+    const known = this.#rows.get(key) ?? {
+      number: ++this.#lastNumber,
+      isStored: false,
+      settled: Promise.withResolvers<void>(),
+    };
+    const row = Object.assign(known, { message, state, writtenMs: Date.now() });
+    this.#rows.set(key, row);
+    this.#changed.add(row);
+    this.#scheduleEndOfTurn();
+    return row;
   }
 
-  #note(requestId: string, change: OutboxChange): Promise<void> {
-    // Set anew, so that finals stand in the order in which they came.
-    this.#pending.delete(requestId);
-    if (change.kind === 'final' && this.#isDiskFailing && this.#pendingFinals().length >= this.#options.memoryEvents) {
-      this.#options.events.lost(change.event);
-    } else if (change.kind !== 'closed' || this.#openInFile.has(requestId)) {
-      this.#pending.set(requestId, change);
-    }
-    return this.#isDiskFailing ? Promise.resolve() : this.#scheduleFlush();
+  /** A row that the file has stays known until it has gone there. */
+  #remove(row: Row): void {
+    row.state = 'gone';
+    this.#queue.delete(row);
+    row.settled.resolve();
+    this.#changed.add(row);
+    if (row.isStored) return;
+    this.#changed.delete(row);
+    this.#rows.delete(keyOf(row.message));
   }
 
-  /** Everything of one round of the event loop is one transaction. */
-  #scheduleFlush(): Promise<void> {
-    this.#flush ??= nextTick().then(() => {
-      this.#flush = undefined;
-      this.#writePending();
-      return this.#untilConfirmed(this.#file.lastSequence);
+  /** Whether the finals that the disk does not take are too many. */
+  #isMemoryFull(): boolean {
+    const finals = this.#changed.values().filter(({ state }) => state === 'final');
+    return finals.drop(this.#options.memoryEvents - 1).next().done !== true;
+  }
+
+  /** What the file has of the request is delivered instead. */
+  #lose(event: UsageRecorded): void {
+    const row = this.#rows.get(event.requestId);
+    if (row?.isStored) this.#keepInFileAlone([row]);
+    else if (row !== undefined) this.#remove(row);
+    this.#options.events.lost(event);
+  }
+
+  /** Everything of one turn of the event loop is one transaction. */
+  #scheduleEndOfTurn(): void {
+    if (this.#stop.signal.aborted) return this.#settleQueue();
+    this.#endOfTurn ??= setImmediate(() => {
+      this.#endOfTurn = undefined;
+      this.#writeChanges();
+      if (this.#isSinkLate || this.#isDiskFailing) this.#settleQueue();
+      this.#due.resolve();
     });
-    return this.#flush;
   }
 
-  /** A backlog is not waited for. */
-  async #untilConfirmed(sequence: number): Promise<void> {
-    if (sequence - this.#confirmedUpTo > batchRows) return;
-    while (sequence > this.#confirmedUpTo && !this.#isSinkLate && !this.#isDiskFailing && !this.#isClosed) {
-      await this.#progress.promise;
-    }
-  }
-
-  #sinkIsLate(): void {
-    this.#isSinkLate = true;
-    this.#announce();
-  }
-
-  #writePending(): void {
-    if (this.#isClosed) return;
-    const hasUsage = this.#pending.values().some(({ kind }) => kind === 'final');
+  /** @param others rows that are in the file alone. */
+  #writeChanges(others: readonly OutboxRow[] = []): void {
     try {
-      this.#file.write(this.#pending.values(), this.#confirmedUpTo);
-      for (const [requestId, { kind }] of this.#pending) {
-        if (kind === 'open') this.#openInFile.add(requestId);
-        else this.#openInFile.delete(requestId);
-      }
-      this.#pending.clear();
-      this.#isDiskFailing = false;
+      this.#file.write([...this.#changed, ...others]);
     } catch (fault) {
       this.#isDiskFailing = true;
       this.#options.events.writeFailed(fault);
       if (isDamage(fault)) this.#replaceFile();
+      return;
     }
-    if (hasUsage) this.#announce();
+    for (const row of this.#changed) {
+      row.isStored = row.state !== 'gone';
+      if (!row.isStored) this.#rows.delete(keyOf(row.message));
+    }
+    this.#changed.clear();
+    this.#isDiskFailing = false;
+    if (this.#queue.size > maxRowsInMemory) this.#keepInFileAlone(this.#queue.values().drop(batchRows));
   }
 
-  /** Its rows are lost but for those that can still be read; what comes from now on is not. */
+  #keepInFileAlone(rows: Iterable<Row>): void {
+    for (const row of rows) {
+      this.#queue.delete(row);
+      this.#rows.delete(keyOf(row.message));
+      this.#storedRows += 1;
+      row.settled.resolve();
+    }
+  }
+
+  /** What was in the file alone is lost but for what can still be read there. */
   #replaceFile(): void {
-    const { path } = this.#file;
     this.#file[Symbol.dispose]();
-    this.#setAside(path);
+    OutboxFile.setAside(this.#file.path, this.#options.events);
     this.#file = OutboxFile.create(this.#options);
-    this.#confirmedUpTo = 0;
-    this.#openInFile.clear();
-    this.#sinkIsLate();
+    this.#storedRows = 0;
+    for (const row of this.#rows.values()) this.#changed.add(row);
+    this.#scheduleEndOfTurn();
   }
 
-  #announce(): void {
-    this.#progress.resolve();
-    this.#progress = Promise.withResolvers();
-  }
-
-  /** Delivers finals in their order, a batch at a time, until it is stopped. */
+  /** Delivers what is in memory, a batch at a time, until it is stopped. */
   async #deliver(): Promise<void> {
-    const { retryMs, events } = this.#options;
-    let pauseMs = retryMs;
-    while (!this.#stop.signal.aborted) {
-      const arrival = this.#progress.promise;
-      const batch = this.#nextBatch();
-      if (batch === undefined) {
-        await arrival;
-        continue;
-      }
-      try {
-        const sentMs = performance.now();
-        await this.#send(batch);
-        this.#confirm(batch);
+    const { retryMs, tendMs } = this.#options;
+    let [pauseMs, sentMs] = [retryMs, 0];
+    for (;;) {
+      await this.#due.promise;
+      if (this.#stop.signal.aborted) return;
+      this.#due = Promise.withResolvers();
+      const batch = this.#queue.values().take(batchRows).toArray();
+      const canWait = performance.now() - sentMs < tendMs && !this.#closing.signal.aborted;
+      if (batch.length === 0 || (canWait && batch.every(({ message }) => isLog(message)))) continue;
+      sentMs = performance.now();
+      if (await this.#send(batch)) {
+        this.#isSinkLate = false;
+        for (const row of batch) this.#remove(row);
+        if (this.#queue.size > 0) this.#due.resolve();
         pauseMs = retryMs;
         const restMs = gatherMs - (performance.now() - sentMs);
         if (restMs > 0) await sleep(restMs);
-      } catch (fault) {
-        this.#sinkIsLate();
-        if (this.#stop.signal.aborted) return;
-        events.deliveryFailed(fault);
-        this.#retryPause = new AbortController();
-        await sleep(pauseMs, undefined, { signal: this.#retryPause.signal }).catch(() => undefined);
+      } else {
+        this.#due.resolve();
+        await sleep(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => sleep(retryMs));
         pauseMs = Math.min(pauseMs * 2, maxRetryMs);
       }
     }
   }
 
-  /** A sink that ignores the signal delays neither the retry nor the end of the process. */
-  async #send({ events, logs }: OutboxBatch): Promise<void> {
-    if (events.length + logs.length === 0) return;
+  /** False when the sink did not take it. One that ignores the signal delays neither the retry nor the end of the process. */
+  async #send(rows: readonly OutboxRow[]): Promise<boolean> {
+    const messages = rows.map(({ message }) => message);
+    const batch = { events: messages.filter((message) => !isLog(message)), logs: messages.filter(isLog) };
     using _late = setTimeout(() => this.#sinkIsLate(), lateMs);
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendTimeoutMs)]);
     const givenUp = Promise.withResolvers<never>();
     using _givingUp = addAbortListener(signal, () => givenUp.reject(signal.reason));
-    await Promise.race([this.#options.sink.record({ events, logs }, signal), givenUp.promise]);
-  }
-
-  /** What the disk does not take is delivered from memory. */
-  #nextBatch(): OutboxBatch | undefined {
     try {
-      const stored = this.#file.finals(this.#confirmedUpTo, batchRows);
-      if (stored !== undefined) return stored;
+      await Promise.race([this.#options.sink.record(batch, signal), givenUp.promise]);
+      return true;
     } catch (fault) {
-      this.#options.events.faulted(fault);
-      if (isDamage(fault)) this.#replaceFile();
+      this.#sinkIsLate();
+      if (!this.#stop.signal.aborted) this.#options.events.deliveryFailed(fault);
+      return false;
     }
-    const events = this.#isDiskFailing ? this.#pendingFinals().slice(0, batchRows) : [];
-    return events.length === 0 ? undefined : { events, logs: [], upTo: 0, damaged: 0 };
   }
 
-  #confirm({ events, upTo, damaged }: OutboxBatch): void {
-    if (upTo === 0) {
-      for (const { requestId } of events) {
-        // Its row, should it have one, is of no use any more.
-        if (this.#openInFile.has(requestId)) this.#pending.set(requestId, { kind: 'closed', requestId });
-        else this.#pending.delete(requestId);
-      }
-      return;
+  #sinkIsLate(): void {
+    this.#isSinkLate = true;
+    this.#settleQueue();
+  }
+
+  /** Ends are waited for no longer, but until they are on disk, if it takes them. */
+  #settleQueue(): void {
+    for (const row of this.#queue) if (this.#isDiskFailing || !this.#changed.has(row)) row.settled.resolve();
+  }
+
+  async #regularly(work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await work().catch((fault) => this.#options.events.faulted(fault));
+      await sleep(this.#options.tendMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
-    this.#confirmedUpTo = upTo;
-    this.#isSinkLate = false;
-    if (damaged > 0) this.#options.events.damaged(this.#file.path, damaged);
-    if (!this.#isDiskFailing) void this.#scheduleFlush();
-    this.#announce();
-  }
-
-  #pendingFinals(): readonly UsageRecorded[] {
-    return [...this.#pending.values()].flatMap((change) => (change.kind === 'final' ? change.event : []));
-  }
-
-  get #waitingRows(): number {
-    return this.#file.lastSequence - this.#confirmedUpTo + this.#pendingFinals().length;
   }
 
   async #tend(): Promise<void> {
-    const { signal } = this.#stop;
-    const { events, tendMs } = this.#options;
-    while (!signal.aborted) {
-      if (this.#isDiskFailing) this.#writePending();
-      this.#announce();
-      try {
-        events.backlog(await this.#measureBacklog());
-        await this.#adoptAbandoned();
-      } catch (fault) {
-        events.faulted(fault);
-      }
-      await sleep(tendMs, undefined, { signal, ref: false }).catch(() => undefined);
-    }
-  }
-
-  /** Takes over what dead processes left in the folder. */
-  async #adoptAbandoned(): Promise<void> {
-    const { folder, events } = this.#options;
-    for (const name of await readdir(folder)) {
-      const path = join(folder, name);
-      if (!name.endsWith('.sqlite') || path === this.#file.path) continue;
-      try {
-        await this.#adopt(path);
-      } catch (fault) {
-        events.faulted(fault);
-        if (isDamage(fault)) this.#setAside(path);
-      }
-    }
-  }
-
-  /** Copies a file into this process' own and removes it. Cut short, it is done again: the ledger knows the ids. */
-  async #adopt(path: string): Promise<void> {
-    const { synchronous, events, openFile } = this.#options;
-    using abandoned = openFile(path, synchronous);
-    if (abandoned === undefined) return;
-    abandoned.closeAbandoned();
-    let batch = abandoned.finals(0, batchRows);
-    for (; batch !== undefined; batch = abandoned.finals(batch.upTo, batchRows)) {
-      if (this.#stop.signal.aborted) return;
-      const finals = batch.events.map((event) => ({ kind: 'final', event }) as const);
-      this.#file.write([...finals, ...batch.logs.map((log) => ({ kind: 'log', log }) as const)]);
-      if (batch.damaged > 0) events.damaged(path, batch.damaged);
-      this.#announce();
-      await nextTick();
-    }
-    abandoned.remove();
-  }
-
-  #setAside(path: string): void {
-    OutboxFile.setAside(path);
-    this.#options.events.damaged(path, undefined);
-  }
-
-  async #measureBacklog() {
-    const oldestMs = this.#file.writtenAtMs(this.#confirmedUpTo);
-    const files = (await readdir(this.#options.folder)).map((name) => stat(join(this.#options.folder, name)));
-    const sizes = (await Promise.allSettled(files)).map((file) => (file.status === 'fulfilled' ? file.value.size : 0));
-    return {
+    this.#writeChanges();
+    this.#due.resolve();
+    const [first] = this.#queue;
+    const oldestMs = (this.#storedRows > 0 ? this.#file.oldestMs : undefined) ?? first?.writtenMs ?? Date.now();
+    this.#options.events.backlog({
       events: this.#waitingRows,
-      oldestSeconds: oldestMs === undefined ? 0 : (Date.now() - oldestMs) / 1_000,
-      bytes: sizes.reduce((sum, size) => sum + size, 0),
-    };
+      oldestSeconds: (Date.now() - oldestMs) / 1_000,
+      bytes: await bytesIn(this.#options.folder),
+    });
+  }
+
+  get #waitingRows(): number {
+    return this.#queue.size + this.#storedRows;
+  }
+
+  /** Delivers what is in the file alone: what was too much for memory, and what dead processes left. */
+  async #deliverStored(): Promise<void> {
+    await this.#adoptAbandoned();
+    if (this.#storedRows === 0) return;
+    this.#writeChanges();
+    try {
+      for (const rows of this.#file.batches(this.#options.events)) {
+        const alone = rows.filter(({ message }) => !this.#rows.has(keyOf(message)));
+        if (alone.length > 0 && !(await this.#send(alone))) return;
+        this.#storedRows = Math.max(0, this.#storedRows - alone.length);
+        this.#writeChanges(alone.map((row) => ({ ...row, state: 'gone' })));
+      }
+    } catch (fault) {
+      if (isDamage(fault)) this.#replaceFile();
+      throw fault;
+    }
+  }
+
+  /** Copies what dead processes left into this one's file. Cut short, it is done again: the ledger knows the ids. */
+  async #adoptAbandoned(): Promise<void> {
+    for await (const rows of abandonedRows(this.#options, this.#file.path)) {
+      if (this.#stop.signal.aborted) return;
+      this.#file.write(rows.map((row) => ({ ...row, number: ++this.#lastNumber })));
+      this.#storedRows += rows.length;
+    }
   }
 }

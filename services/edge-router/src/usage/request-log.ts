@@ -1,4 +1,4 @@
-import { create } from '@bufbuild/protobuf';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayErrorCode } from '@gateway/errors';
 import { type Usage, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -8,7 +8,6 @@ import {
   AttemptGivenUp,
   type LoggedAttempt,
   LoggedAttemptSchema,
-  type NoAccount,
   NoAccountCause,
   NoAccountSchema,
   RequestEnding,
@@ -80,22 +79,22 @@ export interface RequestEnd {
   readonly waitedForRoomMs: number;
 }
 
-/** Writes down what becomes of one request while it goes on. Never what was said in it. */
+/** Notes what becomes of one request while it goes on. Never what was said in it. */
 export class RequestLogEntry {
   /** As far as the request has come. */
   readonly message: RequestLogged;
-  readonly #moments = create(RequestMomentsSchema);
+  readonly #timings = create(RequestMomentsSchema);
   readonly #slowMs: number;
   readonly #monotonicMs: () => number;
   readonly #startedAt: number;
-  #asked = 0;
+  #acquireStarted = 0;
 
   /** @param monotonicMs a clock that never jumps. */
   constructor(request: LoggedRequest, monotonicMs = () => performance.now()) {
     const { requestId, clientRequestId = '', endpoint, receivedAtMs, slowMs = Number.POSITIVE_INFINITY } = request;
     const receivedAt = timestampFromMs(receivedAtMs);
-    this.message = create(RequestLoggedSchema, { requestId, clientRequestId, endpoint, receivedAt });
-    this.message.moments = this.#moments;
+    const moments = this.#timings;
+    this.message = create(RequestLoggedSchema, { requestId, clientRequestId, endpoint, receivedAt, moments });
     this.#slowMs = slowMs;
     this.#monotonicMs = monotonicMs;
     this.#startedAt = monotonicMs();
@@ -111,40 +110,42 @@ export class RequestLogEntry {
   }
 
   onAdmitted(): void {
-    this.#moments.admitted = this.#now();
+    this.#timings.admitted = this.#now();
   }
 
   /** The body is read, and names a model. */
   onModel(model: string): void {
-    this.#moments.bodyRead = this.#now();
+    this.#timings.bodyRead = this.#now();
     // A copy: a slice would keep the whole text in memory, which is as long as a client likes.
     this.message.model = Buffer.from(model.slice(0, longestModel)).toString();
   }
 
   /** The broker is asked for an account. */
   onAsking(): void {
-    this.#asked = this.#now();
+    this.#acquireStarted = this.#now();
   }
 
   /** The broker has answered: an attempt begins, or there is no account. */
   onAcquired({ result, reason, skipped }: AcquireResponse): void {
     if (result.case !== 'lease') {
-      const retryAt = result.case === 'exhausted' ? result.value.retryAt : undefined;
-      const why = { cause: causes[result.case ?? 'unavailable'], reason, skipped };
-      return this.#endWithoutAccount(create(NoAccountSchema, retryAt === undefined ? why : { ...why, retryAt }));
+      const retryAt = result.case === 'exhausted' && result.value.retryAt;
+      return this.#noAccount({
+        cause: causes[result.case ?? 'unavailable'],
+        reason,
+        skipped,
+        ...(retryAt && { retryAt }),
+      });
     }
     const { pool, accountId, model } = result.value;
-    const acquired = this.#now();
-    this.#moments.firstAttempt ??= acquired;
-    this.message.attempts.push(
-      create(LoggedAttemptSchema, { pool, accountId, model, reason, skipped, asked: this.#asked, acquired }),
-    );
+    const attempt = { pool, accountId, model, reason, skipped, asked: this.#acquireStarted, acquired: this.#now() };
+    this.#timings.firstAttempt ??= attempt.acquired;
+    this.message.attempts.push(create(LoggedAttemptSchema, attempt));
     this.message.moved = this.message.attempts.length > 1;
   }
 
   /** The broker could not be reached. */
   onBrokerAway(): void {
-    this.#endWithoutAccount(create(NoAccountSchema, { cause: NoAccountCause.BROKER_AWAY }));
+    this.#noAccount({ cause: NoAccountCause.BROKER_AWAY });
   }
 
   /** The first content of an answer is there. */
@@ -179,24 +180,22 @@ export class RequestLogEntry {
   }
 
   onEnded(end: RequestEnd): void {
-    const moments = this.#moments;
-    moments.ended = this.#now();
-    moments.waitedForRoom = end.waitedForRoomMs;
-    moments.firstByte = this.#attempt?.firstByte;
-    this.message.status = end.status;
-    this.message.errorCode = end.errorCode ?? '';
-    this.message.ending = endingOf(end, this.#attempt);
+    const last = this.#attempt;
+    const [ended, firstByte, { bodyRead }] = [this.#now(), last?.firstByte, this.#timings];
+    Object.assign(this.#timings, { ended, firstByte, waitedForRoom: end.waitedForRoomMs });
     // How slowly a client sends is its own affair.
-    const { bodyRead } = moments;
-    this.message.slow = bodyRead !== undefined && (moments.firstByte ?? moments.ended) - bodyRead >= this.#slowMs;
+    const slow = bodyRead !== undefined && (firstByte ?? ended) - bodyRead >= this.#slowMs;
+    const { status, errorCode = '' } = end;
+    Object.assign(this.message, { status, errorCode, ending: endingOf(end, last), slow });
   }
 
   get #attempt(): LoggedAttempt | undefined {
     return this.message.attempts.at(-1);
   }
 
-  #endWithoutAccount(why: NoAccount): void {
-    this.message.noAccount = Object.assign(why, { asked: this.#asked, answered: this.#now() });
+  #noAccount(why: MessageInitShape<typeof NoAccountSchema>): void {
+    const answered = this.#now();
+    this.message.noAccount = create(NoAccountSchema, { ...why, asked: this.#acquireStarted, answered });
   }
 
   /** To a hundredth of a millisecond. */
@@ -240,25 +239,17 @@ export function isPlainSuccess({ ending, moved, slow, attempts }: RequestLogged)
 
 /** A request as one line of the process' own log. Pools are named, accounts never. */
 export function toLogFields(message: RequestLogged): Readonly<Record<string, unknown>> {
-  const { requestId, clientRequestId, endpoint, status, ending, tokenId, model, errorCode } = message;
+  const { requestId, clientRequestId, endpoint, status, ending, tokenId, model, errorCode: code } = message;
   const { attempts, noAccount, moments, usage } = message;
-  const fields = {
-    requestId,
-    clientRequestId,
-    endpoint,
-    status,
-    ending: wordOf(RequestEnding, ending),
-    tokenId,
-    model,
-    code: errorCode,
+  return withoutEmpty({
+    ...{ requestId, clientRequestId, endpoint, status, ending: wordOf(RequestEnding, ending), tokenId, model, code },
     attempts: attempts.length === 0 ? undefined : attempts.map(attemptFields),
     noAccount: noAccount && wordOf(NoAccountCause, noAccount.cause),
     firstByteSeconds: seconds(moments?.firstByte),
     inputTokens: usage && Number(usage.inputTokens),
     outputTokens: usage && Number(usage.outputTokens),
     seconds: seconds(moments?.ended),
-  };
-  return withoutEmpty(fields);
+  });
 }
 
 function attemptFields({ pool, model, result, upstreamStatus, amended, givenUp, acquired, ended }: LoggedAttempt) {

@@ -3,7 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { type Admission, limiterTerms } from '../admission/admit.ts';
+import { type Admission, limiterKey } from '../admission/admit.ts';
 import type { OutageTolerantLimiter } from '../admission/outage-tolerant-limiter.ts';
 import type { Principal } from '../authentication/authenticate.ts';
 import type { Outbox } from './outbox.ts';
@@ -35,8 +35,8 @@ const checkpointTokens = 1_000n;
 export class UsageRecorder {
   readonly #request: RecordedRequest;
   readonly #peers: RecorderPeers;
-  /** One for the whole request, from its first lease on: what is to be recorded as far as is known. */
-  #event: UsageRecorded | undefined;
+  /** What is to be recorded as far as is known: one event for the whole request. */
+  readonly #event: UsageRecorded;
   /** The request has been sent with the latest lease, and the provider has not refused it. */
   #isSent = false;
   /** The provider of the latest lease has reported. */
@@ -44,17 +44,27 @@ export class UsageRecorder {
   /** The outbox gets the event again with so much output. */
   #nextCheckpoint = 0n;
   #ended: Promise<void> | undefined;
-  #isRecorded = false;
+  /** What was recorded; undefined before the end, and when nothing was. */
+  recorded: UsageRecorded | undefined;
 
   constructor(request: RecordedRequest, peers: RecorderPeers) {
     this.#request = request;
     this.#peers = peers;
+    const { requestId, principal, admission, endpoint } = request;
+    this.#event = create(UsageRecordedSchema, {
+      requestId,
+      tokenId: principal.tokenId,
+      admittedAt: timestampFromMs(admission.admittedAtMs),
+      localDay: admission.localDay,
+      endpoint,
+    });
   }
 
   /** A provider is about to be called with this lease. */
-  onLease(lease: Lease): void {
+  onLease({ provider, model }: Lease): void {
     if (this.#ended !== undefined) return;
-    this.#event = this.#unanswered(lease);
+    Object.assign(this.#event, { provider, model, outcome: Outcome.UNSPECIFIED });
+    this.#take({ ...nothing, inputTokens: BigInt(Math.ceil(this.#request.bodyBytes / bytesPerToken)) });
     this.#isSent = false;
     this.#isAnswered = false;
     this.#peers.outbox.open(this.#event);
@@ -74,18 +84,18 @@ export class UsageRecorder {
 
   /**
    * What the provider has used so far. The first report says that it is answering: from now on the outbox knows this,
-   * and how much at least, should this process die. May be passed on without its object.
+   * and how much at least, should this process die.
    */
-  readonly onUsage = (usage: Usage): void => {
+  onUsage(usage: Usage): void {
     // A request that was opened again would never end.
     if (this.#ended !== undefined) return;
-    const event = this.#take(usage);
+    this.#take(usage);
     if (this.#isAnswered && usage.outputTokens < this.#nextCheckpoint) return;
     this.#isAnswered = true;
     this.#nextCheckpoint = usage.outputTokens + checkpointTokens;
-    event.outcome = Outcome.FAILED;
-    this.#peers.outbox.open(event);
-  };
+    this.#event.outcome = Outcome.FAILED;
+    this.#peers.outbox.open(this.#event);
+  }
 
   /**
    * Records the request and settles it: when this resolves its event is delivered, or at least on disk, and its tokens are
@@ -95,64 +105,31 @@ export class UsageRecorder {
   end(outcome: Outcome, last?: Usage): Promise<void> {
     if (this.#ended !== undefined) return this.#ended;
     if (last !== undefined) this.#take(last);
-    const isOwed = this.#isSent || this.#isAnswered || last !== undefined;
-    this.#ended = isOwed && this.#event !== undefined ? this.#record(this.#event, outcome) : this.#recordNothing();
+    if (!this.#isSent && !this.#isAnswered && last === undefined) return this.discard();
+    this.#event.outcome = outcome;
+    this.recorded = this.#event;
+    // The day is charged before the event may leave: a counter that is loaded from the ledger between the two would count the request twice.
+    this.#ended = this.#peers.outbox.finish(this.#event, this.#charge());
     return this.#ended;
   }
 
   /** Ends a request that got no answer at all; what its attempts reported is not recorded. */
   discard(): Promise<void> {
-    this.#ended ??= this.#recordNothing();
+    if (this.#ended === undefined) this.#peers.outbox.close(this.#request.requestId);
+    this.#ended ??= Promise.resolve();
     return this.#ended;
   }
 
-  /** What was recorded; undefined before the end, and when nothing was. */
-  get recorded(): UsageRecorded | undefined {
-    return this.#isRecorded ? this.#event : undefined;
-  }
-
-  /**
-   * Charges the day before the event may leave: a counter that is loaded from the ledger between the two would count the request
-   * twice. Should this process die meanwhile, the row has the last numbers. Neither step ever rejects.
-   */
-  async #record(event: UsageRecorded, outcome: Outcome): Promise<void> {
-    this.#isRecorded = true;
-    if (this.#request.principal.limits.tokensPerDay !== undefined) {
-      this.#peers.outbox.open(event);
-      await this.#settle(event);
-    }
-    event.outcome = outcome;
-    await this.#peers.outbox.finish(event);
-  }
-
-  async #recordNothing(): Promise<void> {
-    this.#peers.outbox.close(this.#request.requestId);
-  }
-
-  async #settle({ inputTokens, outputTokens }: UsageRecorded): Promise<void> {
+  #charge(): Promise<void> | undefined {
     const { principal, requestId, admission } = this.#request;
-    const { key } = limiterTerms(principal);
-    const tokens = Number(inputTokens + outputTokens);
-    await this.#peers.limiter.charge({ key, requestId, localDay: admission.localDay, tokens });
+    if (principal.limits.tokensPerDay === undefined) return undefined;
+    const tokens = Number(this.#event.inputTokens + this.#event.outputTokens);
+    return this.#peers.limiter.charge({ key: limiterKey(principal), requestId, localDay: admission.localDay, tokens });
   }
 
-  #take({ inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated }: Usage): UsageRecorded {
-    this.#event ??= this.#unanswered(undefined);
-    return Object.assign(this.#event, { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated });
-  }
-
-  #unanswered(lease: Lease | undefined): UsageRecorded {
-    const { requestId, principal, admission, endpoint, bodyBytes } = this.#request;
-    return create(UsageRecordedSchema, {
-      requestId,
-      tokenId: principal.tokenId,
-      admittedAt: timestampFromMs(admission.admittedAtMs),
-      localDay: admission.localDay,
-      endpoint,
-      provider: lease?.provider ?? '',
-      model: lease?.model ?? '',
-      inputTokens: BigInt(Math.ceil(bodyBytes / bytesPerToken)),
-      estimated: true,
-    });
+  #take({ inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated }: Omit<Usage, '$typeName'>): void {
+    Object.assign(this.#event, { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated });
   }
 }
+
+const nothing = { cachedTokens: 0n, outputTokens: 0n, reasoningTokens: 0n, estimated: true };

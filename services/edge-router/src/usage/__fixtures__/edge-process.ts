@@ -4,7 +4,7 @@ import { usageEvent } from './test-edge.ts';
 /** A process with an outbox in the folder of its first argument, which it can't deliver. Waits to be killed. */
 const [, , folder = '', requestId = ''] = process.argv;
 const ignore = () => undefined;
-const outbox = await Outbox.open({
+const outbox = new Outbox({
   folder,
   sink: { record: () => Promise.reject(new Error('away')) },
   synchronous: 'off',

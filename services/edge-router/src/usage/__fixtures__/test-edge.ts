@@ -1,11 +1,13 @@
 import { create } from '@bufbuild/protobuf';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { vi } from 'vitest';
-import { Outbox, type OutboxOptions, type UsageSink } from '../outbox.ts';
+import { Outbox, type UsageSink } from '../outbox.ts';
 import { OutboxFile } from '../outbox-file.ts';
 
 export const usageEvent = (requestId: string, outcome = Outcome.COMPLETED): UsageRecorded =>
   create(UsageRecordedSchema, { requestId, tokenId: 't', localDay: '2026-11-20', inputTokens: 3n, outcome });
+
+export type OutboxOptions = ConstructorParameters<typeof Outbox>[0];
 
 type TestEdgeOptions = Pick<OutboxOptions, 'folder'> & Partial<OutboxOptions> & { readonly sink: UsageSink };
 
@@ -57,15 +59,15 @@ export class TestEdge implements AsyncDisposable {
       if (file === undefined) return undefined;
       files.push(file);
       const write = file.write.bind(file);
-      vi.spyOn(file, 'write').mockImplementation((...args) => {
+      vi.spyOn(file, 'write').mockImplementation((rows) => {
         if (edge.current?.isDiskFull) throw new Error('database or disk is full');
-        write(...args);
-        // Of its own requests; what dead processes left is written without a second argument.
-        if (args.length === 2) seen.writes += 1;
+        write(rows);
+        // Not of dead processes: what they left is in no memory.
+        if ([...rows].every((row) => 'isStored' in row)) seen.writes += 1;
       });
       return file;
     };
-    const outbox = await Outbox.open({
+    const outbox = new Outbox({
       sink: { record: (...args) => (edge.current?.isKilled ? stuck : sink.record(...args)) },
       events,
       synchronous: 'off',
