@@ -73,7 +73,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         },
       );
 
-      it('says so in its trace, and its usage is booked', async () => {
+      it('says so in its trace, and its usage is recorded', async () => {
         const { model, credentials } = breakingAccounts(road, 'traced');
         const { text } = token;
         const before = await usageOf(gateway(), text);

@@ -29,7 +29,7 @@ export function hangUpBehaviour(gateway: () => Topology): void {
       return { controller, response };
     };
 
-    it('mid-stream has its provider cancelled within a second and its usage booked', async () => {
+    it('mid-stream has its provider cancelled within a second and its usage recorded', async () => {
       const token = await issueToken(gateway(), { tokensPerDay: 1_000_000 });
       const fault = { kind: 'delay', betweenEventsMs: 30 } as const;
       for (const letter of ['a', 'b']) {

@@ -80,7 +80,7 @@ export function killedProcessesBehaviour(gateway: () => ServicesTopology): void 
       await expect.poll(async () => (await usageOf(gateway(), fresh.text)).today.requests, { timeout: 40_000 }).toBe(5);
     });
 
-    it('edge-router: a stream that was cut is booked by the next edge, as an estimate', async () => {
+    it('edge-router: a stream that was cut is recorded by the next edge, as an estimate', async () => {
       const fresh = await issueToken(gateway());
       const { simulator } = gateway();
       for (const letter of ['a', 'b']) {

@@ -59,7 +59,7 @@ export function largeAnswersBehaviour(gateway: () => Topology): void {
     );
 
     it.each(['large', 'large-messages'])(
-      'of chat over gateway/%s, beyond the bound, ends the request at once: one account made it, and it is booked',
+      'of chat over gateway/%s, beyond the bound, ends the request at once: one account made it, and it is recorded',
       async (pool) => {
         const { text: token } = await issueToken(gateway(), { tokensPerDay: dailyTokens });
         const before = requestsTo(pool).length;

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, type ExpectStatic, it } from 'vitest';
 import { issueToken } from '../client/tokens.ts';
 import { suiteModelListRefreshSeconds } from '../topologies/gateway-file.ts';
 import type { Topology } from '../topologies/topology.ts';
@@ -14,7 +14,7 @@ interface ConfiguredTopology extends Topology {
 export function modelListRefreshBehaviour(name: string, start: () => Promise<ConfiguredTopology>): void {
   // Mostly waiting: the wirings wait together.
   describe.concurrent(`the model list of ${name}`, () => {
-    it('is read as often as gateway.yaml says, also when that changes, and never runs empty', async () => {
+    it('is read as often as gateway.yaml says, also when that changes, and never runs empty', async ({ expect }) => {
       await using gateway = await start();
       const { text } = await issueToken(gateway, { kind: 'personal' });
       const listed = async () => {
@@ -30,7 +30,7 @@ export function modelListRefreshBehaviour(name: string, start: () => Promise<Con
 
       offer('claude-first');
       await expect.poll(listed, patience).toContain('claude-first');
-      await stays(listed, 3.5 * suiteModelListRefreshSeconds);
+      await stays(expect, listed, 3.5 * suiteModelListRefreshSeconds);
 
       const setTo = async (seconds: number) => {
         const file = await readFile(gateway.gatewayFile, 'utf8');
@@ -40,19 +40,19 @@ export function modelListRefreshBehaviour(name: string, start: () => Promise<Con
       };
       await setTo(3_600);
       // Until the file has been read, and a report is older than three of the later, shorter times.
-      await stays(listed, 10);
+      await stays(expect, listed, 10);
       offer('claude-second');
-      await stays(listed, 3);
+      await stays(expect, listed, 3);
       expect(await listed()).not.toContain('claude-second');
       await setTo(1);
-      await stays(listed, 5);
+      await stays(expect, listed, 5);
       await expect.poll(listed, patience).toContain('claude-second');
     });
   });
 }
 
 /** The Messages models are listed all the time. */
-async function stays(listed: () => Promise<readonly string[]>, seconds: number): Promise<void> {
+async function stays(expect: ExpectStatic, listed: () => Promise<readonly string[]>, seconds: number): Promise<void> {
   const untilMs = performance.now() + seconds * 1_000;
   while (performance.now() < untilMs) {
     expect(await listed()).toContain('claude-sonnet-5');

@@ -26,7 +26,7 @@ export function openAiErrorsBehaviour(gateway: () => Topology): void {
 
     const chat = (model: string) => client.chat.completions.create({ model, messages });
     const stream = (model: string, on = client) => on.responses.create({ model, input, stream: true });
-    const strikeOnce = (account: string, status: number) =>
+    const failOnce = (account: string, status: number) =>
       gateway().simulator.faults.add({ account, times: 1, fault: { kind: 'status', status, body: { detail: 'no' } } });
 
     it.each([
@@ -91,14 +91,14 @@ export function openAiErrorsBehaviour(gateway: () => Topology): void {
     });
 
     it('for a request that the provider refuses has the class of its status', async () => {
-      strikeOnce('refusing-a', 422);
+      failOnce('refusing-a', 422);
       const thrown = await rejectionOf(chat('gateway/refusing'));
       expect(thrown).toBeInstanceOf(UnprocessableEntityError);
       expect(thrown).toMatchObject({ status: 422, code: 'upstream_rejected' });
     });
 
     it('for providers that are down is InternalServerError', async () => {
-      strikeOnce('unable-a', 500);
+      failOnce('unable-a', 500);
       const thrown = await rejectionOf(chat('gateway/unable'));
       expect(thrown).toBeInstanceOf(InternalServerError);
       expect(thrown).toMatchObject({ status: 503, code: 'providers_unavailable' });

@@ -29,7 +29,7 @@ export function relayHangUpBehaviour(gateway: () => Topology): void {
       expect((lastRequest()?.endedAtMs ?? Number.POSITIVE_INFINITY) - leftAtMs).toBeLessThan(1_000);
     };
 
-    it('mid-stream has its provider cancelled within a second and its usage booked', async () => {
+    it('mid-stream has its provider cancelled within a second and its usage recorded', async () => {
       const token = await issueToken(gateway(), { tokensPerDay: 1_000_000 });
       gateway().simulator.faults.add({ account, times: 1, fault: { kind: 'delay', betweenEventsMs: 20 } });
       const { controller, response } = start(token.text, '#long 900');

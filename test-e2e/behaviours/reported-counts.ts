@@ -88,7 +88,7 @@ export function reportedCountsBehaviour(gateway: () => Topology): void {
       expect(events.filter((event) => JSON.stringify(event).includes('"usage"'))).toEqual([]);
     });
 
-    it('of the largest size are booked to the token', async () => {
+    it('of the largest size are recorded to the token', async () => {
       const members = { input_tokens: 2 ** 40, output_tokens: 2 ** 40 };
       const { token, answer } = await ask('responses', { members }, responsesChat);
       expect(answer.json).toMatchObject({ usage: { prompt_tokens: 2 ** 40, completion_tokens: 2 ** 40 } });

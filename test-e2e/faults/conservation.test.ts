@@ -1,16 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Verdict } from './audit/judge-requests.ts';
+import { longSchedule, shortSchedule } from './injections/schedule.ts';
 import { type CampaignOptions, type CampaignResult, runCampaign } from './run-campaign.ts';
-import { longSchedule, shortSchedule } from './strikes/schedule.ts';
 
 const isLong = process.env.FAULTS === 'long';
 
 const options: CampaignOptions = {
   seed: Number(process.env.FAULTS_SEED ?? Math.floor(Math.random() * 1e9)),
-  strikes: (random) => (isLong ? longSchedule(Number(process.env.FAULTS_ROUNDS ?? 3), random) : shortSchedule),
+  injections: (random) => (isLong ? longSchedule(Number(process.env.FAULTS_ROUNDS ?? 3), random) : shortSchedule),
   clients: 12,
   clientPauseMs: isLong ? 600 : 500,
-  strikePauseMs: isLong ? 1_000 : 500,
+  pauseMs: isLong ? 1_000 : 500,
   quietTimeoutMs: isLong ? 90_000 : 30_000,
 };
 
@@ -25,16 +25,16 @@ describe('a gateway whose parts die, freeze and forget while it answers', () => 
 
   const countOf = (verdict: Verdict) => result.judgement.requests.filter((judged) => judged.verdict === verdict).length;
   /** What a failure says first; a comparison of lists would print every byte of them. */
-  const stories = () => result.stories.join('\n\n');
+  const descriptions = () => result.descriptions.join('\n\n');
 
-  it('was under load, and was struck', () => {
-    expect(result.struck.length).toBeGreaterThanOrEqual(shortSchedule.length);
+  it('was under load, and was injected', () => {
+    expect(result.injected.length).toBeGreaterThanOrEqual(shortSchedule.length);
     expect(countOf('exact')).toBeGreaterThan(100);
     // Who refuses everything loses nothing.
     expect(countOf('exact') + countOf('estimated')).toBeGreaterThan(result.judgement.requests.length / 2);
     expect(countOf('estimated')).toBeGreaterThan(0);
-    expect(result.deeds.repeated).toBeGreaterThan(0);
-    expect(result.deeds.committedByTheDead).toBeGreaterThan(0);
+    expect(result.effects.repeated).toBeGreaterThan(0);
+    expect(result.effects.committedAfterDeath).toBeGreaterThan(0);
   });
 
   it('comes to rest: nothing stays behind in an outbox, in the stream or at a provider', () => {
@@ -46,19 +46,19 @@ describe('a gateway whose parts die, freeze and forget while it answers', () => 
   });
 
   it('loses no request that was answered', () => {
-    expect(countOf('lost'), stories()).toBe(0);
+    expect(countOf('lost'), descriptions()).toBe(0);
   });
 
   it('books no request twice', () => {
-    expect(countOf('doubled'), stories()).toBe(0);
+    expect(countOf('doubled'), descriptions()).toBe(0);
   });
 
   it('books what the provider billed, to the token, and calls every estimate one', () => {
-    expect(countOf('wrong'), stories()).toBe(0);
+    expect(countOf('wrong'), descriptions()).toBe(0);
   });
 
   it('books nothing that nobody asked', () => {
-    expect(result.judgement.unknownRows.length, stories()).toBe(0);
+    expect(result.judgement.unknownRows.length, descriptions()).toBe(0);
   });
 
   it('says the same in rows, daily sums, GET /v1/usage and the counters of both limiters', () => {
@@ -66,7 +66,7 @@ describe('a gateway whose parts die, freeze and forget while it answers', () => 
   });
 
   it('keeps each message that it could not understand, and none that it could', () => {
-    expect(result.deadLetters).toBe(result.deeds.poisons);
+    expect(result.deadLetters).toBe(result.effects.poisons);
   });
 
   it('never shows a client a false end, a second answer or the words of another', () => {

@@ -4,41 +4,41 @@ import { type ReplicatedServices, startReplicatedServices } from '../topologies/
 import { compareTotals, type TokenTotals, tokensPerDay } from './audit/compare-totals.ts';
 import { describeRequest, findTraces } from './audit/describe-request.ts';
 import { type Judgement, judgeRequests } from './audit/judge-requests.ts';
-import { conservationReport, struckLine } from './audit/report.ts';
+import { conservationReport, injectedLine } from './audit/report.ts';
 import { type Quiet, waitForQuiet } from './audit/wait-for-quiet.ts';
+import type { Effects, FaultScene, Injection } from './injections/injection.ts';
+import { LedgerTap } from './injections/ledger-tap.ts';
+import { carryOut, type Injected } from './injections/schedule.ts';
+import { UsageStreamTap } from './injections/usage-stream-tap.ts';
 import { Load, type LoadClient } from './load/clients.ts';
 import { RandomNumbers } from './random-numbers.ts';
-import { LedgerTap } from './strikes/ledger-tap.ts';
-import { carryOut, type Struck } from './strikes/schedule.ts';
-import type { Battlefield, Deeds, Strike } from './strikes/strike.ts';
-import { UsageStreamTap } from './strikes/usage-stream-tap.ts';
 
 export interface CampaignOptions {
   readonly seed: number;
-  readonly strikes: (random: RandomNumbers) => readonly Strike[];
+  readonly injections: (random: RandomNumbers) => readonly Injection[];
   readonly clients: number;
   /** Between two requests of a client, on average. */
   readonly clientPauseMs: number;
-  /** Between two strikes, on average. */
-  readonly strikePauseMs: number;
+  /** Between two injections, on average. */
+  readonly pauseMs: number;
   readonly quietTimeoutMs: number;
 }
 
 /** What is left when all is over. */
 export interface CampaignResult {
-  readonly struck: readonly Struck[];
+  readonly injected: readonly Injected[];
   readonly judgement: Judgement;
   readonly quiet: Quiet;
   readonly totals: readonly TokenTotals[];
-  readonly deeds: Deeds;
+  readonly effects: Effects;
   readonly deadLetters: number;
   /** Services that ended by themselves. */
   readonly unexpectedEnds: readonly string[];
   /** Of every request that went wrong. */
-  readonly stories: readonly string[];
+  readonly descriptions: readonly string[];
 }
 
-/** Load, strikes while it runs, quiet, and the audit. Says what happens while it happens. */
+/** Load, injections while it runs, quiet, and the audit. Says what happens while it happens. */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
   const random = new RandomNumbers(options.seed);
   await using gateway = await startReplicatedServices({
@@ -56,18 +56,18 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
     random: new RandomNumbers(options.seed + 1),
     pauseMs: options.clientPauseMs,
   });
-  const deeds: Deeds = { poisons: 0, repeated: 0, committedByTheDead: 0, wiped: new Map() };
-  const field: Battlefield = { gateway, stream, ledger, load, random, deeds };
+  const effects: Effects = { poisons: 0, repeated: 0, committedAfterDeath: 0, wiped: new Map() };
+  const field: FaultScene = { gateway, stream, ledger, load, random, effects };
   say(`conservation: seed ${options.seed}, ${clients.length} clients`);
-  // Before the first strike there is something to lose, and after the last one something to go well.
+  // Before the first injection there is something to lose, and after the last one something to go well.
   await sleep(warmUpMs);
-  const struck = await carryOut(options.strikes(random), field, {
-    pauseMs: options.strikePauseMs,
-    onStruck: (each) => say(struckLine(each)),
+  const injected = await carryOut(options.injections(random), field, {
+    pauseMs: options.pauseMs,
+    onInjected: (each) => say(injectedLine(each)),
   });
   await sleep(warmUpMs);
   await load.stop();
-  return await audit(field, clients, struck, options);
+  return await audit(field, clients, injected, options);
 }
 
 const warmUpMs = 2_500;
@@ -93,12 +93,12 @@ async function issueTokens({ adminUrls }: ReplicatedServices, count: number): Pr
 }
 
 async function audit(
-  field: Battlefield,
+  field: FaultScene,
   clients: readonly LoadClient[],
-  struck: readonly Struck[],
+  injected: readonly Injected[],
   { seed, quietTimeoutMs }: CampaignOptions,
 ): Promise<CampaignResult> {
-  const { stream, ledger, load, gateway, deeds } = field;
+  const { stream, ledger, load, gateway, effects } = field;
   await stream.hurryRedelivery();
   // From here on no token is used: counters of idle tokens come to what the ledger says as well.
   const quiet = await waitForQuiet(field, quietTimeoutMs);
@@ -107,19 +107,28 @@ async function audit(
     requests: load.requests,
     recorded: gateway.simulator.requests(),
     rows: await ledger.rows(),
-    wiped: [...deeds.wiped.values()],
+    wiped: [...effects.wiped.values()],
   });
-  say(conservationReport(judgement, { struck, seed }));
+  say(conservationReport(judgement, { injected, seed }));
   say(`\nquiet after ${quiet.afterMs} ms`);
-  const stories = await storiesOf(judgement, field);
-  for (const story of stories) say(story);
+  const descriptions = await descriptionsOf(judgement, field);
+  for (const description of descriptions) say(description);
   const deadLetters = await ledger.deadLetters();
-  return { struck, judgement, quiet, totals, deeds, deadLetters, stories, unexpectedEnds: [...gateway.unexpectedEnds] };
+  return {
+    injected,
+    judgement,
+    quiet,
+    totals,
+    effects,
+    deadLetters,
+    descriptions,
+    unexpectedEnds: [...gateway.unexpectedEnds],
+  };
 }
 
 const mostStories = 40;
 
-async function storiesOf({ requests, unknownRows }: Judgement, field: Battlefield): Promise<readonly string[]> {
+async function descriptionsOf({ requests, unknownRows }: Judgement, field: FaultScene): Promise<readonly string[]> {
   const suspects = requests.filter(
     ({ verdict, request }) =>
       verdict === 'lost' || verdict === 'doubled' || verdict === 'wrong' || request.problem !== undefined,

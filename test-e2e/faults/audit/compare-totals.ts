@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dayCounterOf, reconcileDayCounter } from '../../client/limiter.ts';
 import { usageOf } from '../../client/usage.ts';
+import type { FaultScene } from '../injections/injection.ts';
+import type { DailyTotal, LedgerRow } from '../injections/ledger-tap.ts';
 import type { LoadClient } from '../load/clients.ts';
-import type { DailyTotal, LedgerRow } from '../strikes/ledger-tap.ts';
-import type { Battlefield } from '../strikes/strike.ts';
 
 /** What every part of the gateway says that one token has used. */
 export interface TokenTotals {
@@ -17,7 +17,7 @@ export const tokensPerDay = 1_000_000_000;
 
 /** Asks every part about every token until all agree, or the time is over. */
 export async function compareTotals(
-  field: Battlefield,
+  field: FaultScene,
   clients: readonly LoadClient[],
   timeoutMs: number,
 ): Promise<readonly TokenTotals[]> {
@@ -45,7 +45,7 @@ interface TokenInLedger {
   readonly isLast: boolean;
 }
 
-async function disagreementsOf(token: TokenInLedger, field: Battlefield): Promise<readonly string[]> {
+async function disagreementsOf(token: TokenInLedger, field: FaultScene): Promise<readonly string[]> {
   const { client, rows, daily } = token;
   const tokens = sumOf(rows);
   const requests = rows.filter(({ outcome }) => outcome !== 'lost').length;
@@ -71,9 +71,9 @@ function differences(part: string, rows: Amount, said: Amount): string[] {
  * The counter of each limiter stands at what the rows of the day add up to. Only of what the stream has lost it may know
  * more than they do: a request stays with it as pending until the ledger has it.
  */
-async function countersAgainst({ client: { token }, rows, isLast }: TokenInLedger, { gateway, deeds }: Battlefield) {
+async function countersAgainst({ client: { token }, rows, isLast }: TokenInLedger, { gateway, effects }: FaultScene) {
   const stored = new Set(rows.map(({ requestId }) => requestId));
-  const wiped = [...deeds.wiped.values()].filter(
+  const wiped = [...effects.wiped.values()].filter(
     ({ requestId, tokenId }) => tokenId === token.tokenId && !stored.has(requestId),
   );
   const mayBePending = wiped.reduce((sum, event) => sum + event.tokens, 0);

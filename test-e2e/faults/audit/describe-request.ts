@@ -1,5 +1,5 @@
-import type { Battlefield } from '../strikes/strike.ts';
-import { eventsIn, type TappedEvent } from '../strikes/usage-stream-tap.ts';
+import type { FaultScene } from '../injections/injection.ts';
+import { eventsIn, type TappedEvent } from '../injections/usage-stream-tap.ts';
 import type { JudgedRequest } from './judge-requests.ts';
 import { type OutboxRow, readOutboxes } from './read-outboxes.ts';
 import { dataFoldersOf } from './wait-for-quiet.ts';
@@ -11,7 +11,7 @@ export interface Traces {
 }
 
 /** Reads outboxes and stream once, for all requests. */
-export async function findTraces({ gateway, stream }: Battlefield): Promise<Traces> {
+export async function findTraces({ gateway, stream }: FaultScene): Promise<Traces> {
   const { first_seq: first, last_seq: last } = await stream.state();
   const messages: { sequence: number; events: readonly TappedEvent[] }[] = [];
   for (let sequence = first; sequence <= last; sequence++) {

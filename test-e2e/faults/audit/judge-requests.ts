@@ -1,7 +1,7 @@
 import type { RecordedRequest } from '@gateway/simulator';
+import type { LedgerRow } from '../injections/ledger-tap.ts';
+import type { TappedEvent } from '../injections/usage-stream-tap.ts';
 import type { ClientRequest } from '../load/clients.ts';
-import type { LedgerRow } from '../strikes/ledger-tap.ts';
-import type { TappedEvent } from '../strikes/usage-stream-tap.ts';
 
 /**
  * What became of a request in the books:

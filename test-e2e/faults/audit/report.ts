@@ -1,8 +1,8 @@
 import type { RecordedRequest } from '@gateway/simulator';
+import type { LedgerRow } from '../injections/ledger-tap.ts';
+import type { Injected } from '../injections/schedule.ts';
 import type { ClientView } from '../load/ask.ts';
 import { requestKinds } from '../load/request-kinds.ts';
-import type { LedgerRow } from '../strikes/ledger-tap.ts';
-import type { Struck } from '../strikes/schedule.ts';
 import type { JudgedRequest, Judgement, Verdict } from './judge-requests.ts';
 
 const verdicts: readonly Verdict[] = ['exact', 'estimated', 'unbilled', 'wiped', 'lost', 'doubled', 'wrong'];
@@ -11,15 +11,15 @@ const views: readonly ClientView[] = ['whole', 'cut', 'left', 'refused', 'broken
 /** Everything that was found, to be read by a person. */
 export function conservationReport(
   { requests, unknownRows }: Judgement,
-  { struck, seed }: { readonly struck: readonly Struck[]; readonly seed: number },
+  { injected, seed }: { readonly injected: readonly Injected[]; readonly seed: number },
 ): string {
   const ofVerdict = (verdict: Verdict) => requests.filter((judged) => judged.verdict === verdict);
   return [
     `conservation, seed ${seed}`,
     '',
     ...table([
-      ['strike', 'times', 'seconds'],
-      ...[...Map.groupBy(struck, ({ strike }) => strike.name)].map(([name, times]) => [
+      ['injection', 'times', 'seconds'],
+      ...[...Map.groupBy(injected, ({ injection }) => injection.name)].map(([name, times]) => [
         name,
         times.length,
         seconds(times.reduce((sum, { tookMs }) => sum + tookMs, 0)),
@@ -45,8 +45,8 @@ export function conservationReport(
   ].join('\n');
 }
 
-export function struckLine({ strike, atMs, tookMs, effect }: Struck): string {
-  return `${seconds(atMs).padStart(6)} s  ${strike.family.padEnd(8)}  ${strike.name}: ${effect} (${seconds(tookMs)} s)`;
+export function injectedLine({ injection, atMs, tookMs, effect }: Injected): string {
+  return `${seconds(atMs).padStart(6)} s  ${injection.family.padEnd(8)}  ${injection.name}: ${effect} (${seconds(tookMs)} s)`;
 }
 
 function countView(requests: readonly JudgedRequest[], view: ClientView): number {

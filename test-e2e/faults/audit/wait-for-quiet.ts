@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Battlefield } from '../strikes/strike.ts';
+import type { FaultScene } from '../injections/injection.ts';
 import { readOutboxes } from './read-outboxes.ts';
 
 export interface Quiet {
@@ -9,7 +9,7 @@ export interface Quiet {
 }
 
 /** Resolves when nothing is on its way any more: no outbox, stream or provider has anything left to say. */
-export async function waitForQuiet(field: Battlefield, timeoutMs: number): Promise<Quiet> {
+export async function waitForQuiet(field: FaultScene, timeoutMs: number): Promise<Quiet> {
   const startMs = Date.now();
   let rowsBefore = -1;
   for (;;) {
@@ -25,13 +25,13 @@ export async function waitForQuiet(field: Battlefield, timeoutMs: number): Promi
   }
 }
 
-async function lookAround({ gateway, stream, ledger, deeds }: Battlefield) {
+async function lookAround({ gateway, stream, ledger, effects }: FaultScene) {
   const backlog = await stream.backlog();
   const rows = await ledger.rows();
   const stored = new Set(rows.map(({ requestId }) => requestId));
   const owed = await readOutboxes(dataFoldersOf(gateway.replicas['edge-router']));
   const requestIds = [...new Set(owed.map(({ requestId }) => requestId))];
-  const missing = requestIds.filter((requestId) => !stored.has(requestId) && !deeds.wiped.has(requestId));
+  const missing = requestIds.filter((requestId) => !stored.has(requestId) && !effects.wiped.has(requestId));
   const running = gateway.simulator.requests({ outcome: 'running' }).length;
   const restless = [
     ...(backlog > 0 ? [`${backlog} messages in the stream`] : []),

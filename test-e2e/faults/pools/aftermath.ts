@@ -23,9 +23,9 @@ export function aftermathOf(scene: () => PoolScene): void {
       await expect.poll(gauges, { timeout: 10_000 }).toEqual([0, 0, 0]);
     });
 
-    it('every request that was answered is booked once, exactly or as an estimate', () => {
-      const { judgement, stories } = aftermath;
-      expect(stories.join('\n\n')).toBe('');
+    it('every request that was answered is recorded once, exactly or as an estimate', () => {
+      const { judgement, descriptions } = aftermath;
+      expect(descriptions.join('\n\n')).toBe('');
       expect(judgement.unknownRows).toEqual([]);
       expect([countOf('lost'), countOf('doubled'), countOf('wrong')]).toEqual([0, 0, 0]);
       expect(countOf('exact')).toBeGreaterThan(50);

@@ -108,8 +108,8 @@ export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly roun
   });
 }
 
-/** More clients than there are places ask at every edge until `strike` is over. */
-async function underLoad(scene: PoolScene, strike: () => Promise<void>): Promise<readonly Exchange[]> {
+/** More clients than there are places ask at every edge until `injection` is over. */
+async function underLoad(scene: PoolScene, injection: () => Promise<void>): Promise<readonly Exchange[]> {
   const stop = new AbortController();
   const asked: Exchange[] = [];
   const client = async (edge: number) => {
@@ -122,7 +122,7 @@ async function underLoad(scene: PoolScene, strike: () => Promise<void>): Promise
   };
   const clients = Promise.all(Array.from({ length: 12 }, (_, n) => client(n % 3)));
   try {
-    await strike();
+    await injection();
     await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(50);
   } finally {
     stop.abort();

@@ -6,12 +6,12 @@ import { type ReplicatedServices, startReplicatedServices } from '../../topologi
 import { describeRequest, findTraces } from '../audit/describe-request.ts';
 import { type Judgement, judgeRequests } from '../audit/judge-requests.ts';
 import { type Quiet, waitForQuiet } from '../audit/wait-for-quiet.ts';
+import type { FaultScene } from '../injections/injection.ts';
+import { LedgerTap } from '../injections/ledger-tap.ts';
+import { UsageStreamTap } from '../injections/usage-stream-tap.ts';
 import { type ClientRequest, Load, type LoadClient } from '../load/clients.ts';
 import type { RequestKind } from '../load/request-kinds.ts';
 import { RandomNumbers } from '../random-numbers.ts';
-import { LedgerTap } from '../strikes/ledger-tap.ts';
-import type { Battlefield } from '../strikes/strike.ts';
-import { UsageStreamTap } from '../strikes/usage-stream-tap.ts';
 import { Exchange } from './exchange.ts';
 import { poolsGatewayFile, responsesModels } from './gateway-file.ts';
 import { chatStream } from './kinds.ts';
@@ -41,7 +41,7 @@ export interface Aftermath {
   readonly quiet: Quiet;
   readonly judgement: Judgement;
   /** Of requests that went wrong. */
-  readonly stories: readonly string[];
+  readonly descriptions: readonly string[];
 }
 
 /** How long silence in the middle of an answer is borne with here. */
@@ -97,7 +97,7 @@ export class PoolScene implements AsyncDisposable {
   }
 
   private constructor(
-    parts: Pick<Battlefield, 'gateway' | 'ledger' | 'stream' | 'load'> & { readonly logs: readonly string[] },
+    parts: Pick<FaultScene, 'gateway' | 'ledger' | 'stream' | 'load'> & { readonly logs: readonly string[] },
     resources: AsyncDisposable,
   ) {
     this.gateway = parts.gateway;
@@ -204,13 +204,13 @@ export class PoolScene implements AsyncDisposable {
   async audit(): Promise<Aftermath> {
     await this.load.stop();
     await Promise.all(this.#unended);
-    const field: Battlefield = {
+    const field: FaultScene = {
       gateway: this.gateway,
       stream: this.#stream,
       ledger: this.ledger,
       load: this.load,
       random: new RandomNumbers(1),
-      deeds: { poisons: 0, repeated: 0, committedByTheDead: 0, wiped: new Map() },
+      effects: { poisons: 0, repeated: 0, committedAfterDeath: 0, wiped: new Map() },
     };
     const quiet = await waitForQuiet(field, 30_000);
     const judgement = judgeRequests({
@@ -224,7 +224,7 @@ export class PoolScene implements AsyncDisposable {
         verdict === 'lost' || verdict === 'doubled' || verdict === 'wrong' || request.problem !== undefined,
     );
     const traces = bad.length === 0 ? { outboxes: [], messages: [] } : await findTraces(field);
-    return { quiet, judgement, stories: bad.map((judged) => describeRequest(judged, traces)) };
+    return { quiet, judgement, descriptions: bad.map((judged) => describeRequest(judged, traces)) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -85,11 +85,11 @@ export function providerLimits(scene: () => PoolScene, { outageSeconds }: { read
         }
       };
       await Promise.all(Array.from({ length: 12 }, (_, n) => client(n % 3)));
-      const struck = accountsOf(pool)
+      const injected = accountsOf(pool)
         .flatMap((account) => scene().generationsOf(account))
         .filter(({ receivedAtMs }) => receivedAtMs >= sinceMs);
-      const tried = Map.groupBy(struck, ({ body }) => markerIn(body));
-      const further = struck.length - tried.size;
+      const tried = Map.groupBy(injected, ({ body }) => markerIn(body));
+      const further = injected.length - tried.size;
       process.stdout.write(
         `${pool}: ${statuses.length} requests, ${tried.size} of them tried, ${further} further attempts\n`,
       );

@@ -138,7 +138,7 @@ export function providerRefusals(scene: () => PoolScene): void {
   });
 }
 
-/** Strikes every account of a pool until it is disposed of. */
+/** Injections every account of a pool until it is disposed of. */
 export function faulty(scene: PoolScene, pool: ScenarioPool, fault: FaultScript['fault']): Disposable {
   const { faults } = scene.simulator;
   const ids = accountsOf(pool).map((account) => faults.add({ account, fault }));

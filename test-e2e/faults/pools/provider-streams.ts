@@ -23,7 +23,7 @@ const MiB = 1024 * 1024;
 /** Answers that come late, break off, stand still, or are not what they should be. */
 export function providerStreams(scene: () => PoolScene): void {
   describe('an answer that is reset in the middle', () => {
-    it('ends with one error event, is not begun again elsewhere, and what was used is booked', async () => {
+    it('ends with one error event, is not begun again elsewhere, and what was used is recorded', async () => {
       const asked = await askAllWith(scene(), { kind: 'reset', afterEvents });
       for (const { exchange, marker } of asked) {
         expectOneErrorAtItsEnd(await exchange.ended);
@@ -174,7 +174,7 @@ export function providerStreams(scene: () => PoolScene): void {
   });
 }
 
-/** A long answer on every endpoint, each struck once. */
+/** A long answer on every endpoint, each injected once. */
 async function askAllWith(
   scene: PoolScene,
   fault: { readonly kind: 'reset' | 'stall'; readonly afterEvents: number },

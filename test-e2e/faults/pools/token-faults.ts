@@ -120,8 +120,8 @@ async function withOldTokens(scene: PoolScene, pool: ScenarioPool): Promise<{ re
   return { refreshes: refreshesOf(scene, pool) };
 }
 
-/** Three clients at each edge ask until `strike` is over. */
-async function underLoad(scene: PoolScene, strike: () => Promise<void>): Promise<readonly Exchange[]> {
+/** Three clients at each edge ask until `injection` is over. */
+async function underLoad(scene: PoolScene, injection: () => Promise<void>): Promise<readonly Exchange[]> {
   const stop = new AbortController();
   const asked: Exchange[] = [];
   const client = async (edge: number) => {
@@ -134,7 +134,7 @@ async function underLoad(scene: PoolScene, strike: () => Promise<void>): Promise
   };
   const clients = Promise.all(Array.from({ length: 9 }, (_, n) => client(n % 3)));
   try {
-    await strike();
+    await injection();
   } finally {
     stop.abort();
     await clients;

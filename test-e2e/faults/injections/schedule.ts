@@ -6,14 +6,14 @@ import {
   postgresBackendFrozen,
   postgresStoppedAtOnce,
   redisFlushed,
-} from './backend-strikes.ts';
-import { poisonedEvents, repeatedEvents } from './event-strikes.ts';
-import { frozen, ingestKilledBeforeItsAcknowledgement, ingestKilledInALoop, killed } from './process-strikes.ts';
-import { deletedStream, fullStream, purgedStream } from './stream-strikes.ts';
-import type { Battlefield, Strike } from './strike.ts';
+} from './backend-injections.ts';
+import { poisonedEvents, repeatedEvents } from './event-injections.ts';
+import type { FaultScene, Injection } from './injection.ts';
+import { frozen, ingestKilledBeforeItsAcknowledgement, ingestKilledInALoop, killed } from './process-injections.ts';
+import { deletedStream, fullStream, purgedStream } from './stream-injections.ts';
 
-/** At least one strike of each family, in under half a minute. */
-export const shortSchedule: readonly Strike[] = [
+/** At least one injection of each family, in under half a minute. */
+export const shortSchedule: readonly Injection[] = [
   repeatedEvents,
   killed('edge-router', 'edge', 200),
   poisonedEvents,
@@ -29,8 +29,8 @@ export const shortSchedule: readonly Strike[] = [
   killed('pool-broker', 'relay', 100),
 ];
 
-/** Every strike there is. */
-const allStrikes: readonly Strike[] = [
+/** Every injection there is. */
+const allInjections: readonly Injection[] = [
   repeatedEvents,
   poisonedEvents,
   fullStream(6_000),
@@ -63,34 +63,34 @@ const allStrikes: readonly Strike[] = [
   killed('usage-query', 'limiter', 500),
 ];
 
-/** Every strike so many times, in an order that the seed decides. */
-export function longSchedule(rounds: number, random: RandomNumbers): readonly Strike[] {
-  return Array.from({ length: rounds }, () => random.shuffled(allStrikes)).flat();
+/** Every injection so many times, in an order that the seed decides. */
+export function longSchedule(rounds: number, random: RandomNumbers): readonly Injection[] {
+  return Array.from({ length: rounds }, () => random.shuffled(allInjections)).flat();
 }
 
-/** A strike that has struck. */
-export interface Struck {
-  readonly strike: Strike;
+/** A injection that has injected. */
+export interface Injected {
+  readonly injection: Injection;
   readonly atMs: number;
   readonly tookMs: number;
   readonly effect: string;
 }
 
-/** Strikes one after the other, each when the one before is mended. */
+/** Injections one after the other, each when the one before is mended. */
 export async function carryOut(
-  strikes: readonly Strike[],
-  field: Battlefield,
-  options: { readonly pauseMs: number; readonly onStruck: (struck: Struck) => void },
-): Promise<readonly Struck[]> {
+  injections: readonly Injection[],
+  field: FaultScene,
+  options: { readonly pauseMs: number; readonly onInjected: (injected: Injected) => void },
+): Promise<readonly Injected[]> {
   const startMs = Date.now();
-  const struck: Struck[] = [];
-  for (const strike of strikes) {
+  const injected: Injected[] = [];
+  for (const injection of injections) {
     const atMs = Date.now();
-    const effect = await strike.strike(field);
-    const done = { strike, atMs: atMs - startMs, tookMs: Date.now() - atMs, effect };
-    struck.push(done);
-    options.onStruck(done);
+    const effect = await injection.inject(field);
+    const done = { injection, atMs: atMs - startMs, tookMs: Date.now() - atMs, effect };
+    injected.push(done);
+    options.onInjected(done);
     await sleep(options.pauseMs * (0.5 + field.random.next()));
   }
-  return struck;
+  return injected;
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceName } from '@gateway/testkit';
-import type { Family, Strike } from './strike.ts';
+import type { Family, Injection } from './injection.ts';
 
 /** One process of a service dies as in a crash, and is started again. */
-export function killed(name: ServiceName, family: Family, awayMs: number): Strike {
+export function killed(name: ServiceName, family: Family, awayMs: number): Injection {
   return {
     name: `${name} kill -9`,
     family,
-    async strike({ gateway, load, random }) {
+    async inject({ gateway, load, random }) {
       const index = random.between(0, gateway.replicas[name].length - 1);
       const victim = gateway.replicas[name][index];
       const { underWay } = load;
@@ -21,11 +21,11 @@ export function killed(name: ServiceName, family: Family, awayMs: number): Strik
 }
 
 /** One process of a service stands still, with its connections open, and goes on. */
-export function frozen(name: ServiceName, family: Family, durationMs: number): Strike {
+export function frozen(name: ServiceName, family: Family, durationMs: number): Injection {
   return {
     name: `${name} SIGSTOP`,
     family,
-    async strike({ gateway, load, random }) {
+    async inject({ gateway, load, random }) {
       const index = random.between(0, gateway.replicas[name].length - 1);
       const victim = gateway.replicas[name][index];
       await victim?.pause();
@@ -37,11 +37,11 @@ export function frozen(name: ServiceName, family: Family, durationMs: number): S
 }
 
 /** Every ingest dies again and again, at any moment of its work. */
-export function ingestKilledInALoop(times: number): Strike {
+export function ingestKilledInALoop(times: number): Injection {
   return {
     name: 'ingest kill -9 in a loop',
     family: 'ingest',
-    async strike({ gateway, random }) {
+    async inject({ gateway, random }) {
       const ingests = gateway.replicas['usage-ingest'];
       for (let n = 0; n < times; n++) {
         await ingests[n % ingests.length]?.kill();
@@ -54,10 +54,10 @@ export function ingestKilledInALoop(times: number): Strike {
 }
 
 /** Ingests die when their transaction is committed and nothing is acknowledged yet. */
-export const ingestKilledBeforeItsAcknowledgement: Strike = {
+export const ingestKilledBeforeItsAcknowledgement: Injection = {
   name: 'ingest killed between commit and acknowledgement',
   family: 'ingest',
-  async strike({ gateway, ledger, deeds }) {
+  async inject({ gateway, ledger, effects }) {
     const ingests = gateway.replicas['usage-ingest'];
     let commits = 0;
     {
@@ -67,7 +67,7 @@ export const ingestKilledBeforeItsAcknowledgement: Strike = {
       // Postgres has not noticed: as soon as the gate opens, it commits.
     }
     await Promise.all(ingests.map((ingest) => ingest.restart()));
-    deeds.committedByTheDead += commits;
+    effects.committedAfterDeath += commits;
     return `${commits} batches committed by ingests that were dead by then`;
   },
 };

@@ -2,29 +2,29 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Outcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { RecordRequestSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import type { Strike } from './strike.ts';
+import type { Injection } from './injection.ts';
 
 const mostRepeated = 300;
 
 /** What was recorded comes again, in another order, under ids that the stream doesn't know. */
-export const repeatedEvents: Strike = {
+export const repeatedEvents: Injection = {
   name: 'duplicates and disorder',
   family: 'events',
-  async strike({ stream, random, deeds }) {
+  async inject({ stream, random, effects }) {
     const { last_seq: last } = await stream.state();
     const messages = await stream.read(last - mostRepeated + 1, last);
     const shuffled = random.shuffled([...messages, ...messages]);
     for (const message of shuffled) await stream.publish(message);
-    deeds.repeated += shuffled.length;
+    effects.repeated += shuffled.length;
     return `${shuffled.length} messages published again, shuffled`;
   },
 };
 
 /** Messages that can never be recorded, among those that can. */
-export const poisonedEvents: Strike = {
+export const poisonedEvents: Injection = {
   name: 'poison events',
   family: 'events',
-  async strike({ stream, deeds }) {
+  async inject({ stream, effects }) {
     const poisons = [
       Buffer.from(`{"no":"protobuf ${crypto.randomUUID()}"}`),
       crypto.getRandomValues(new Uint8Array(200)),
@@ -34,7 +34,7 @@ export const poisonedEvents: Strike = {
       unusable({ outcome: Outcome.UNSPECIFIED }),
     ];
     for (const poison of poisons) await stream.publish(poison);
-    deeds.poisons += poisons.length;
+    effects.poisons += poisons.length;
     return `${poisons.length} messages that can't be recorded`;
   },
 };

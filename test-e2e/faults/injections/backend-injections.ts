@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Battlefield, Family, Strike } from './strike.ts';
+import type { Family, FaultScene, Injection } from './injection.ts';
 
 type Backend = 'redis' | 'nats' | 'postgres';
 const familyOf: Readonly<Record<Backend, Family>> = { redis: 'Redis', nats: 'NATS', postgres: 'Postgres' };
 
 /** A server dies, and comes back after a while with what is on its disk: Redis with nothing. */
-export function backendKilled(name: Backend, awayMs: number): Strike {
+export function backendKilled(name: Backend, awayMs: number): Injection {
   return {
     name: `${name} kill -9`,
     family: familyOf[name],
-    async strike({ gateway }) {
+    async inject({ gateway }) {
       await gateway[name].kill();
       await sleep(awayMs);
       await gateway[name].restart();
@@ -21,11 +21,11 @@ export function backendKilled(name: Backend, awayMs: number): Strike {
 }
 
 /** A server stands still, with its connections open, and goes on. */
-export function backendFrozen(name: Backend, durationMs: number): Strike {
+export function backendFrozen(name: Backend, durationMs: number): Injection {
   return {
     name: `${name} SIGSTOP`,
     family: familyOf[name],
-    async strike({ gateway }) {
+    async inject({ gateway }) {
       await gateway[name].pause();
       await sleep(durationMs);
       await gateway[name].resume();
@@ -35,10 +35,10 @@ export function backendFrozen(name: Backend, durationMs: number): Strike {
 }
 
 /** What `pg_ctl -m immediate` does: no goodbye, no checkpoint, recovery at the next start. */
-export const postgresStoppedAtOnce: Strike = {
+export const postgresStoppedAtOnce: Injection = {
   name: 'postgres immediate restart',
   family: 'Postgres',
-  async strike({ gateway: { postgres } }) {
+  async inject({ gateway: { postgres } }) {
     if (postgres.pid === undefined) await postgres.kill();
     else process.kill(postgres.pid, 'SIGQUIT');
     await until(() => postgres.pid === undefined);
@@ -48,11 +48,11 @@ export const postgresStoppedAtOnce: Strike = {
 };
 
 /** One connection of an ingest gets no answer: the rest of Postgres is well. */
-export function postgresBackendFrozen(durationMs: number): Strike {
+export function postgresBackendFrozen(durationMs: number): Injection {
   return {
     name: 'a Postgres backend SIGSTOP',
     family: 'Postgres',
-    async strike({ ledger, random }: Battlefield) {
+    async inject({ ledger, random }: FaultScene) {
       const pids = await ledger.backendsOf('usage-ingest');
       if (pids.length === 0) return 'no connection of an ingest was open';
       const pid = random.pick(pids);
@@ -64,10 +64,10 @@ export function postgresBackendFrozen(durationMs: number): Strike {
   };
 }
 
-export const redisFlushed: Strike = {
+export const redisFlushed: Injection = {
   name: 'redis FLUSHALL',
   family: 'Redis',
-  async strike({ gateway: { redis } }) {
+  async inject({ gateway: { redis } }) {
     const socket = connect({ host: '127.0.0.1', port: redis.port });
     socket.write('FLUSHALL\r\n');
     const [answer] = await once(socket, 'data');

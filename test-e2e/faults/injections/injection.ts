@@ -4,24 +4,24 @@ import type { RandomNumbers } from '../random-numbers.ts';
 import type { LedgerTap } from './ledger-tap.ts';
 import type { TappedEvent, UsageStreamTap } from './usage-stream-tap.ts';
 
-/** What a strike needs at hand. */
-export interface Battlefield {
+/** What an injection needs at hand. */
+export interface FaultScene {
   readonly gateway: ReplicatedServices;
   readonly stream: UsageStreamTap;
   readonly ledger: LedgerTap;
   readonly load: Load;
   readonly random: RandomNumbers;
-  readonly deeds: Deeds;
+  readonly effects: Effects;
 }
 
-/** What strikes did that the ledger must be judged by. */
-export interface Deeds {
+/** What injections did that the ledger must be judged by. */
+export interface Effects {
   /** Messages that no ledger can understand. */
   poisons: number;
   /** Messages that were published once more. */
   repeated: number;
-  /** Batches that were committed by an ingest which was dead by then, so that nobody acknowledged them. */
-  committedByTheDead: number;
+  /** Batches that were committed by an ingest which was dead by then, so that they were not acknowledged. */
+  committedAfterDeath: number;
   /** What the stream had taken and lost before it was known to be ingested. */
   readonly wiped: Map<string, TappedEvent>;
 }
@@ -29,9 +29,9 @@ export interface Deeds {
 export type Family = 'events' | 'stream' | 'ingest' | 'NATS' | 'Postgres' | 'Redis' | 'edge' | 'limiter' | 'relay';
 
 /** One way to break something, and to mend it again. */
-export interface Strike {
+export interface Injection {
   readonly name: string;
   readonly family: Family;
   /** Resolves with what it did when everything runs again. */
-  readonly strike: (field: Battlefield) => Promise<string>;
+  readonly inject: (field: FaultScene) => Promise<string>;
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Battlefield, Strike } from './strike.ts';
+import type { FaultScene, Injection } from './injection.ts';
 import { eventsIn } from './usage-stream-tap.ts';
 
 /** The stream takes nothing more for a while: edges keep what they have. */
-export function fullStream(durationMs: number): Strike {
+export function fullStream(durationMs: number): Injection {
   return {
     name: 'stream full',
     family: 'stream',
-    async strike({ stream }) {
+    async inject({ stream }) {
       await stream.limitTo(3);
       await sleep(durationMs);
       await stream.limitTo(undefined);
@@ -20,11 +20,11 @@ export function fullStream(durationMs: number): Strike {
  * What the stream holds is gone while nobody ingests. This is the one loss that can't be helped: the stream said it had
  * it. It is noted, event by event.
  */
-export function purgedStream(durationMs: number): Strike {
+export function purgedStream(durationMs: number): Injection {
   return {
     name: 'stream purged',
     family: 'stream',
-    async strike(field) {
+    async inject(field) {
       const ingests = field.gateway.replicas['usage-ingest'];
       await Promise.all(ingests.map((ingest) => ingest.pause()));
       await sleep(durationMs);
@@ -38,11 +38,11 @@ export function purgedStream(durationMs: number): Strike {
 }
 
 /** Stream and consumer are gone, as after the loss of the server's disk. */
-export function deletedStream(durationMs: number): Strike {
+export function deletedStream(durationMs: number): Injection {
   return {
     name: 'stream deleted',
     family: 'stream',
-    async strike(field) {
+    async inject(field) {
       await field.stream.limitTo(0);
       await sleep(durationMs);
       const { last_seq: last } = await field.stream.state();
@@ -55,12 +55,12 @@ export function deletedStream(durationMs: number): Strike {
 }
 
 /** Of what is about to go, notes the events that the ledger does not have. */
-async function noteUningested({ stream, ledger, deeds }: Battlefield, last: number): Promise<number> {
+async function noteUningested({ stream, ledger, effects }: FaultScene, last: number): Promise<number> {
   const { ack_floor: floor } = await stream.consumerInfo();
   const messages = await stream.read(floor.stream_seq + 1, last);
   const stored = new Set((await ledger.rows()).map(({ requestId }) => requestId));
   const events = messages.flatMap((message) => eventsIn(message)).filter(({ requestId }) => !stored.has(requestId));
-  for (const event of events) deeds.wiped.set(event.requestId, event);
+  for (const event of events) effects.wiped.set(event.requestId, event);
   return events.length;
 }
 
