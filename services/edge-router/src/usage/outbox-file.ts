@@ -45,7 +45,9 @@ export class OutboxFile implements Disposable {
     const database = new DatabaseSync(path, { timeout: 0 });
     try {
       database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};`);
-      database.exec(`BEGIN EXCLUSIVE; ${schema} COMMIT;`);
+      database.exec('BEGIN EXCLUSIVE');
+      requireSchema(database);
+      database.exec('COMMIT');
       // Removed by the process that had the lock until now: what is written here would be lost.
       if (existsSync(path)) return new OutboxFile(path, database);
       database.close();
@@ -177,6 +179,16 @@ export async function* abandonedRows(
   }
 }
 
+/** @throws when the tables are those of another build. */
+function requireSchema(database: DatabaseSync): void {
+  const version = database.prepare('PRAGMA user_version').get()?.user_version;
+  if (version === schemaVersion) return;
+  const hasTables = database.prepare('SELECT 1 FROM sqlite_schema').get() !== undefined;
+  if (hasTables) throw Object.assign(new Error(`the outbox has schema ${version}`), { errcode: sqliteNotADatabase });
+  database.exec(`${schema} PRAGMA user_version = ${schemaVersion};`);
+}
+
+const schemaVersion = 1;
 const schema =
   'CREATE TABLE IF NOT EXISTS rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, written_ms INTEGER NOT NULL, event BLOB NOT NULL);';
 
