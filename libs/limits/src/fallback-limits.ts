@@ -69,7 +69,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   /** What was admitted here without the remote, and was not handed over. */
   #own: Admission[] = [];
   /** The end of the hand-over, at which nothing is decided. Never rejects. */
-  #handingOver: Promise<void> | undefined;
+  #handingOver: Promise<unknown> | undefined;
   /** Settles that the remote must be given, each once, the oldest first. */
   readonly #pendingSettles = new Map<string, Settlement>();
   #heartbeats: NodeJS.Timeout | undefined;
@@ -270,7 +270,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const { clock, events, mayForget } = this.#options;
     const first = await this.#handOverOwn(mayForget);
     const rest = this.#handOverOwn(false);
-    this.#handingOver = rest.then(ignore, ignore);
+    this.#handingOver = Promise.allSettled([rest]);
     try {
       const handedOver = first + (await rest);
       this.#outage = undefined;
@@ -287,21 +287,16 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     this.#own = [];
     const admissions = withAll ? this.local.admissions() : own;
     try {
-      for (const some of slicesOf(admissions)) await this.#beat(this.#agesOf(some));
+      for (const some of slicesOf(admissions)) {
+        const nowMs = this.#options.clock.nowMs();
+        const ageOf = (enteredMs: number) => Math.max(0, nowMs - enteredMs);
+        await this.#beat(some.map(({ key, requestId, enteredMs }) => ({ key, requestId, ageMs: ageOf(enteredMs) })));
+      }
     } catch (thrown) {
       this.#own = [...own, ...this.#own];
       throw thrown;
     }
     return admissions.length;
-  }
-
-  #agesOf(admissions: readonly Admission[]): readonly OwnAdmission[] {
-    const nowMs = this.#options.clock.nowMs();
-    return admissions.map(({ key, requestId, enteredMs }) => ({
-      key,
-      requestId,
-      ageMs: Math.max(0, nowMs - enteredMs),
-    }));
   }
 
   /** A settle that the remote does not take must not keep the others waiting; when it takes none of many, it is away. */
@@ -317,5 +312,3 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     this.#options.events.settlesWaiting?.(this.#pendingSettles.size);
   }
 }
-
-function ignore(): void {}

@@ -4,103 +4,92 @@ import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js
 import { durationBucketsSeconds, type Logger, type Metrics } from '@gateway/telemetry';
 import { isPlainSuccess, toLogFields } from './usage/request-log.ts';
 
-/** What operators get to know of the edge: one function per event. */
 export type RequestEvents = ReturnType<typeof createEvents>;
 
 export type EventLog = Pick<Logger, 'isLevelEnabled'> &
   Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>>;
 
+/** Metrics and log lines of the edge. */
 export function createEvents({ logger, metrics }: { readonly logger: EventLog; readonly metrics: Metrics }) {
-  const requests = metrics.counter({
-    name: 'gateway_requests_total',
-    help: 'Requests by endpoint and HTTP status; 499 when the client left before the end.',
-    labels: ['endpoint', 'status'],
-  });
-  const durations = metrics.histogram({
-    name: 'gateway_request_duration_seconds',
-    help: 'Time from the first byte of a request to the last of its answer.',
-    labels: ['endpoint'],
-    buckets: durationBucketsSeconds,
-  });
-  const inFlight = metrics.gauge({ name: 'gateway_requests_in_flight', help: 'Requests under way.' });
-  const degraded = metrics.counter({
-    name: 'gateway_edge_local_admissions_total',
-    help: 'Admissions decided by this edge alone because the limiter did not answer.',
-  });
-  const reportsGivenUp = metrics.counter({
-    name: 'gateway_edge_attempt_reports_given_up_total',
-    help: 'Ends of attempts that no broker took. Each keeps a place of an account until its lease ends.',
-  });
-  const stalledClients = metrics.counter({
-    name: 'gateway_edge_stalled_clients_total',
-    help: 'Connections that were cut off because their clients took nothing of an answer for WRITE_STALL_SECONDS.',
-  });
-  const faults = metrics.counter({
-    name: 'gateway_edge_faults_total',
-    help: 'Failures behind the edge that clients did not see, by what failed.',
-    labels: ['part'],
-  });
-
+  const { requests, durations, inFlight, degraded, reportsGivenUp, stalledClients, faults } = requestMetrics(metrics);
   return {
     requestStarted: () => inFlight.inc(),
     /** Once for each request that has started. */
     requestEnded(request: RequestLogged): void {
-      const { endpoint, status, moments } = request;
+      const { endpoint, status, moments, tokenId } = request;
       inFlight.dec();
       requests.inc({ endpoint, status: String(status) });
       durations.observe({ endpoint }, (moments?.ended ?? 0) / 1_000);
-      const level = isWorthALine(request) ? 'info' : 'debug';
+      // Anybody can send requests without a token of ours, as many as they like.
+      const level = tokenId === '' || isPlainSuccess(request) ? 'debug' : 'info';
       if (logger.isLevelEnabled(level)) logger[level](toLogFields(request), 'request finished');
     },
     requestFaulted(requestId: string, endpoint: string, error: GatewayError): void {
       logger.error({ requestId, endpoint, err: error.cause ?? error }, 'a request failed by a fault of ours');
     },
     admittedLocally: () => degraded.inc(),
-    limiterAway(fault: unknown): void {
-      logger.warn({ err: fault }, 'the limiter does not answer; this edge decides alone');
-    },
+    limiterAway: (err: unknown) => logger.warn({ err }, 'the limiter does not answer; this edge decides alone'),
     limiterBack(awayMs: number): void {
       logger.info({ awayMs }, 'the limiter answers again, and has what was admitted without it');
     },
     clientStalled: () => stalledClients.inc(),
-    reportGivenUp(fault: unknown, requestId: string): void {
+    reportGivenUp(err: unknown, requestId: string): void {
       reportsGivenUp.inc();
-      logger.warn(
-        { requestId, err: fault },
-        'no broker took the end of an attempt: its place is free when its lease ends',
-      );
+      logger.warn({ requestId, err }, 'no broker took the end of an attempt: its place is free when its lease ends');
     },
     /** `requestId` where the fault is about one request. */
-    faulted(part: 'outbox' | 'delivery' | 'charge' | 'identity' | 'renewal', fault: unknown, requestId?: string): void {
+    faulted(part: 'outbox' | 'delivery' | 'charge' | 'identity' | 'renewal', err: unknown, requestId?: string): void {
       faults.inc({ part });
-      logger.warn({ part, requestId, err: fault }, 'a part behind the edge failed; it is tried again');
+      logger.warn({ part, requestId, err }, 'a part behind the edge failed; it is tried again');
     },
   };
 }
 
-/** Requests without a token of ours come from anybody, and as many as they like. */
-function isWorthALine(request: RequestLogged): boolean {
-  return request.tokenId !== '' && !isPlainSuccess(request);
+function requestMetrics(metrics: Metrics) {
+  const counter = <L extends string = never>(name: string, help: string, labels: L[] = []) =>
+    metrics.counter({ name: `gateway_${name}`, help, labels });
+  return {
+    requests: counter(
+      'requests_total',
+      'Requests by endpoint and HTTP status; 499 when the client left before the end.',
+      ['endpoint', 'status'],
+    ),
+    durations: metrics.histogram({
+      name: 'gateway_request_duration_seconds',
+      help: 'Time from the first byte of a request to the last of its answer.',
+      labels: ['endpoint'],
+      buckets: durationBucketsSeconds,
+    }),
+    inFlight: metrics.gauge({ name: 'gateway_requests_in_flight', help: 'Requests under way.' }),
+    degraded: counter(
+      'edge_local_admissions_total',
+      'Admissions decided by this edge alone because the limiter did not answer.',
+    ),
+    reportsGivenUp: counter(
+      'edge_attempt_reports_given_up_total',
+      'Ends of attempts that no broker took. Each keeps a place of an account until its lease ends.',
+    ),
+    stalledClients: counter(
+      'edge_stalled_clients_total',
+      'Connections that were cut off because their clients took nothing of an answer for WRITE_STALL_SECONDS.',
+    ),
+    faults: counter('edge_faults_total', 'Failures behind the edge that clients did not see, by what failed.', [
+      'part',
+    ]),
+  };
 }
 
 export type OutboxEvents = ReturnType<typeof createOutboxEvents>;
-
-interface OutboxBacklog {
-  /** What this process has that the ledger has not confirmed. */
-  readonly events: number;
-  /** How long the oldest of it has waited; 0 when nothing waits. */
-  readonly oldestSeconds: number;
-  /** Size of all files in the folder. */
-  readonly bytes: number;
-}
 
 /** Metrics of the outbox; `onFault` gets what went wrong, for the log. */
 export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 'delivery', fault: unknown) => void) {
   const gauge = (name: string, help: string) => metrics.gauge({ name: `gateway_edge_outbox_${name}`, help });
   const counter = (name: string, help: string) => metrics.counter({ name: `gateway_edge_outbox_${name}`, help });
-  const waiting = gauge('backlog_events', 'Usage and log entries of requests that the ledger has not confirmed.');
-  const backlogBytes = gauge('backlog_bytes', 'Size of the outbox on disk, with what dead processes left.');
-  const oldest = gauge('oldest_event_seconds', 'Age of the oldest usage that the ledger has not confirmed.');
+  const backlog = {
+    events: gauge('backlog_events', 'Usage and log entries of requests that the ledger has not confirmed.'),
+    bytes: gauge('backlog_bytes', 'Size of the outbox on disk, with what dead processes left.'),
+    oldestSeconds: gauge('oldest_event_seconds', 'Age of the oldest usage that the ledger has not confirmed.'),
+  };
   const writeErrors = counter(
     'write_errors_total',
     'Failures to write to the outbox; usage then waits in memory only.',
@@ -120,13 +109,11 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
       onFault('outbox', fault);
     },
     /** A file can't be read, or so many rows of it. */
-    damaged(path: string, rows: number | undefined): void {
+    damaged(path: string, rows?: number): void {
       damaged.inc(rows ?? 1);
-      const isWhole = rows === undefined;
-      onFault(
-        'outbox',
-        new Error(isWhole ? `${path} can't be read and is set aside` : `${path}: ${rows} rows can't be read`),
-      );
+      const what =
+        rows === undefined ? `${path} can't be read and is set aside` : `${path}: ${rows} rows can't be read`;
+      onFault('outbox', new Error(what));
     },
     /** Neither disk nor memory had room for an event. */
     lost(_event: UsageRecorded): void {
@@ -135,11 +122,12 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
       if (!isLosing) onFault('outbox', new Error('usage is lost: the outbox can not be written, and memory is full'));
       isLosing = true;
     },
-    backlog({ events, bytes, oldestSeconds }: OutboxBacklog): void {
+    /** What the ledger has not confirmed: how many events of this process, since when, and the size of all files. */
+    backlog(values: Readonly<Record<keyof typeof backlog, number>>): void {
       isLosing = false;
-      waiting.set(events);
-      backlogBytes.set(bytes);
-      oldest.set(oldestSeconds);
+      backlog.events.set(values.events);
+      backlog.bytes.set(values.bytes);
+      backlog.oldestSeconds.set(values.oldestSeconds);
     },
   };
 }

@@ -105,7 +105,7 @@ export async function createEdgeRouterService(
       return port;
     },
     async start() {
-      limiter.start();
+      void limiter.start();
       port = await server.listen();
       const watching = watchTokenChanges(peers.identity, tokens, stop.signal);
       stack.defer(async () => {

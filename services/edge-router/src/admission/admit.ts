@@ -68,11 +68,8 @@ function refusalError({ limit, retryAt }: Refusal): GatewayError {
 /** The key under which the limiter knows a token, and its limits. */
 export function limiterTerms(principal: Principal) {
   const { requestsPerMinute, tokensPerDay } = principal.limits;
-  const limits = create(LimitsSchema, {
-    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-    ...(tokensPerDay === undefined ? {} : { tokensPerDay: BigInt(tokensPerDay) }),
-  });
-  return { key: limiterKey(principal), limits };
+  const budget = tokensPerDay === undefined ? undefined : BigInt(tokensPerDay);
+  return { key: limiterKey(principal), limits: create(LimitsSchema, { requestsPerMinute, tokensPerDay: budget }) };
 }
 
 export function limiterKey({ tokenId }: Principal): string {
@@ -88,11 +85,11 @@ function rateLimitHeaders({ requests, tokens }: Partial<LimitStatus> = {}, nowMs
 }
 
 function threeOf(
-  kind: 'requests' | 'tokens',
+  kind: string,
   { limit, remaining }: { readonly limit: number | bigint; readonly remaining: number | bigint },
   resetAt: Timestamp | undefined,
   nowMs: number,
-): Record<string, string> {
+) {
   return {
     [`x-ratelimit-limit-${kind}`]: String(limit),
     [`x-ratelimit-remaining-${kind}`]: String(remaining),
@@ -105,7 +102,6 @@ export function formatDuration(durationMs: number): string {
   const seconds = Math.max(0, Math.ceil(durationMs / 1_000));
   const hours = Math.floor(seconds / 3_600);
   const minutes = Math.floor((seconds % 3_600) / 60);
-  const rest = `${seconds % 60}s`;
-  if (hours > 0) return `${hours}h${minutes}m${rest}`;
-  return minutes > 0 ? `${minutes}m${rest}` : rest;
+  const withMinutes = seconds < 60 ? '' : `${minutes}m`;
+  return `${hours > 0 ? `${hours}h` : ''}${withMinutes}${seconds % 60}s`;
 }

@@ -45,7 +45,7 @@ export class TokenCache {
     if (known !== undefined && nowMs - known.resolvedAtMs < this.#options.freshMs) return known.principal;
     const unknownSinceMs = this.#unknownSinceMs.get(key);
     if (unknownSinceMs !== undefined && nowMs - unknownSinceMs < unknownFreshMs) return undefined;
-    const lookup = this.#lookups.get(key) ?? this.#lookUp(key, tokenSha256).finally(() => this.#ended(key));
+    const lookup = this.#lookups.get(key) ?? this.#lookUp(key, tokenSha256);
     this.#lookups.set(key, lookup);
     return lookup;
   }
@@ -69,35 +69,29 @@ export class TokenCache {
 
   /** The source may have read the token before it changed: then it is asked again. */
   async #lookUp(key: string, tokenSha256: Buffer): Promise<Principal | undefined> {
+    const { resolve, clock, onStale } = this.#options;
     try {
       for (;;) {
         const before = this.#changes.length;
-        const principal = await this.#options.resolve(tokenSha256);
-        const isStale =
-          principal !== undefined && this.#changes.slice(before).some((hasChanged) => hasChanged(principal));
-        this.#remember(key, principal, isStale ? longAgo : this.#options.clock.nowMs());
+        const principal = await resolve(tokenSha256);
+        if (principal === undefined) {
+          this.#known.delete(key);
+          this.#unknownSinceMs.set(key, clock.nowMs());
+          return undefined;
+        }
+        this.#unknownSinceMs.delete(key);
+        const isStale = this.#changes.slice(before).some((hasChanged) => hasChanged(principal));
+        this.#known.set(key, { principal, resolvedAtMs: isStale ? longAgo : clock.nowMs() });
         if (!isStale) return principal;
       }
     } catch (fault) {
       const lastKnown = this.#known.get(key);
       if (lastKnown === undefined) throw fault;
-      this.#options.onStale?.(fault);
+      onStale?.(fault);
       return lastKnown.principal;
-    }
-  }
-
-  #ended(key: string): void {
-    this.#lookups.delete(key);
-    if (this.#lookups.size === 0) this.#changes = [];
-  }
-
-  #remember(key: string, principal: Principal | undefined, resolvedAtMs: number): void {
-    if (principal === undefined) {
-      this.#known.delete(key);
-      this.#unknownSinceMs.set(key, resolvedAtMs);
-    } else {
-      this.#unknownSinceMs.delete(key);
-      this.#known.set(key, { principal, resolvedAtMs });
+    } finally {
+      this.#lookups.delete(key);
+      if (this.#lookups.size === 0) this.#changes = [];
     }
   }
 }

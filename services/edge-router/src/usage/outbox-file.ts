@@ -45,7 +45,9 @@ export class OutboxFile implements Disposable {
     const database = new DatabaseSync(path, { timeout: 0 });
     try {
       database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};`);
-      database.exec(`BEGIN EXCLUSIVE; ${schema} COMMIT;`);
+      database.exec('BEGIN EXCLUSIVE');
+      requireSchema(database);
+      database.exec('COMMIT');
       // Removed by the process that had the lock until now: what is written here would be lost.
       if (existsSync(path)) return new OutboxFile(path, database);
       database.close();
@@ -142,7 +144,7 @@ export class OutboxFile implements Disposable {
       ? ['log', toBinary(RequestLoggedSchema, message)]
       : [state === 'open' ? 'open' : 'usage', toBinary(UsageRecordedSchema, message)];
     this.#sql
-      .run`INSERT OR REPLACE INTO rows (number, kind, written_ms, event) VALUES (${number}, ${kind}, ${writtenMs}, ${event})`;
+      .run`REPLACE INTO rows (number, kind, written_ms, event) VALUES (${number}, ${kind}, ${writtenMs}, ${event})`;
   }
 }
 
@@ -150,16 +152,14 @@ interface OutboxFolder {
   readonly folder: string;
   readonly synchronous: OutboxSynchronous;
   readonly openFile: typeof OutboxFile.open;
+  readonly events: OutboxEvents;
 }
 
 /**
  * What dead processes left in the folder, a batch at a time. A file is removed when all of it was taken, and put aside when it
  * is damaged.
  */
-export async function* abandonedRows(
-  { folder, synchronous, openFile, events }: OutboxFolder & { readonly events: OutboxEvents },
-  ownPath: string,
-): AsyncGenerator<readonly OutboxRow[], void> {
+export async function* abandonedRows({ folder, synchronous, openFile, events }: OutboxFolder, ownPath: string) {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     if (!name.endsWith('.sqlite') || path === ownPath) continue;
@@ -177,6 +177,16 @@ export async function* abandonedRows(
   }
 }
 
+/** @throws when the tables are those of another build. */
+function requireSchema(database: DatabaseSync): void {
+  const version = database.prepare('PRAGMA user_version').get()?.user_version;
+  if (version === schemaVersion) return;
+  const hasTables = database.prepare('SELECT 1 FROM sqlite_schema').get() !== undefined;
+  if (hasTables) throw Object.assign(new Error(`the outbox has schema ${version}`), { errcode: sqliteNotADatabase });
+  database.exec(`${schema} PRAGMA user_version = ${schemaVersion};`);
+}
+
+const schemaVersion = 1;
 const schema =
   'CREATE TABLE IF NOT EXISTS rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, written_ms INTEGER NOT NULL, event BLOB NOT NULL);';
 
@@ -192,20 +202,16 @@ export function keyOf(message: OutboxRow['message']): string {
 /** Undefined for what can't be read. */
 function decoded(kind: unknown, bytes: unknown): OutboxRow['message'] | undefined {
   try {
-    if (kind === 'log') return named(fromBinary(RequestLoggedSchema, bytes as Uint8Array));
-    const event = named(fromBinary(UsageRecordedSchema, bytes as Uint8Array));
-    if (kind !== 'open' || event === undefined) return event;
-    event.estimated = true;
-    if (event.outcome === Outcome.UNSPECIFIED) event.outcome = Outcome.LOST;
-    return event;
+    const message = fromBinary(kind === 'log' ? RequestLoggedSchema : UsageRecordedSchema, bytes as Uint8Array);
+    // Other bytes can pass for a message of which nothing is known.
+    if (message.requestId === '') return undefined;
+    if (kind !== 'open' || isLog(message)) return message;
+    message.estimated = true;
+    if (message.outcome === Outcome.UNSPECIFIED) message.outcome = Outcome.LOST;
+    return message;
   } catch {
     return undefined;
   }
-}
-
-/** Other bytes can pass for a message of which nothing is known. */
-function named<M extends OutboxRow['message']>(message: M): M | undefined {
-  return message.requestId === '' ? undefined : message;
 }
 
 /** Of all files in a folder. */
@@ -215,16 +221,14 @@ export async function bytesIn(folder: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** What was read is no database, or not a whole one. */
+/** What was read is no database, not a whole one, or not of this build. */
 export function isDamage(thrown: unknown): boolean {
-  const code = codeOf(thrown);
-  return code === sqliteCorrupt || code === sqliteNotADatabase;
+  return [sqliteCorrupt, sqliteNotADatabase].includes(codeOf(thrown));
 }
 
 /** The primary code; extended ones have more in their upper bytes. @see https://www.sqlite.org/rescode.html */
-function codeOf(thrown: unknown): number | undefined {
-  if (!(thrown instanceof Error && 'errcode' in thrown && typeof thrown.errcode === 'number')) return undefined;
-  return thrown.errcode & 0xff;
+function codeOf(thrown: unknown): number {
+  return thrown instanceof Error && 'errcode' in thrown ? Number(thrown.errcode) & 0xff : 0;
 }
 
 const sqliteBusy = 5;

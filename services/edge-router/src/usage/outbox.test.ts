@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
 import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -152,6 +153,19 @@ describe('Outbox', () => {
     expect(await readdir(folder)).toContain('old.sqlite.damaged');
     await edge.outbox.finish(usageEvent('r1'));
     await expect.poll(delivered).toEqual(['r1']);
+  });
+
+  it.each([
+    ['of other tables', 'CREATE TABLE open_requests (a); CREATE TABLE finals (a); INSERT INTO finals VALUES (1);'],
+    ['of another version', 'CREATE TABLE rows (number INTEGER PRIMARY KEY); PRAGMA user_version = 2;'],
+  ])('sets a file %s aside, as a damaged one: another build wrote it', async (_what, sql) => {
+    const path = join(folder, 'old.sqlite');
+    const database = new DatabaseSync(path);
+    database.exec(`PRAGMA journal_mode = WAL; ${sql}`);
+    database.close();
+    await using edge = await startEdge();
+    await expect.poll(() => edge.seen.damaged).toEqual([path]);
+    expect(await readdir(folder)).toContain('old.sqlite.damaged');
   });
 
   it('refuses a folder that it can’t write', async () => {

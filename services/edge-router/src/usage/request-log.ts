@@ -55,15 +55,12 @@ export class RequestLog {
   }
 }
 
-export interface LoggedRequest {
-  readonly requestId: string;
-  /** Absent: as empty. */
+type LoggedRequest = Pick<RequestLogged, 'requestId' | 'endpoint'> & {
   readonly clientRequestId?: string;
-  readonly endpoint: string;
   readonly receivedAtMs: number;
   /** An answer that began so late after the request was read is slow. Default: none is. */
   readonly slowMs?: number;
-}
+};
 
 /** The broker learns more of an attempt's end. */
 export type AttemptEnd = Partial<Pick<AttemptOutcome, 'result' | 'upstreamStatus' | 'retryAt'>>;
@@ -90,11 +87,9 @@ export class RequestLogEntry {
   #acquireStarted = 0;
 
   /** @param monotonicMs a clock that never jumps. */
-  constructor(request: LoggedRequest, monotonicMs = () => performance.now()) {
-    const { requestId, clientRequestId = '', endpoint, receivedAtMs, slowMs = Number.POSITIVE_INFINITY } = request;
+  constructor({ receivedAtMs, slowMs = Infinity, ...request }: LoggedRequest, monotonicMs = () => performance.now()) {
     const receivedAt = timestampFromMs(receivedAtMs);
-    const moments = this.#timings;
-    this.message = create(RequestLoggedSchema, { requestId, clientRequestId, endpoint, receivedAt, moments });
+    this.message = create(RequestLoggedSchema, { ...request, receivedAt, moments: this.#timings });
     this.#slowMs = slowMs;
     this.#monotonicMs = monotonicMs;
     this.#startedAt = monotonicMs();
@@ -128,13 +123,8 @@ export class RequestLogEntry {
   /** The broker has answered: an attempt begins, or there is no account. */
   onAcquired({ result, reason, skipped }: AcquireResponse): void {
     if (result.case !== 'lease') {
-      const retryAt = result.case === 'exhausted' && result.value.retryAt;
-      return this.#noAccount({
-        cause: causes[result.case ?? 'unavailable'],
-        reason,
-        skipped,
-        ...(retryAt && { retryAt }),
-      });
+      const retryAt = result.case === 'exhausted' ? result.value.retryAt : undefined;
+      return this.#noAccount({ cause: causes[result.case ?? 'unavailable'], reason, skipped, retryAt });
     }
     const { pool, accountId, model } = result.value;
     const attempt = { pool, accountId, model, reason, skipped, asked: this.#acquireStarted, acquired: this.#now() };
@@ -238,34 +228,36 @@ export function isPlainSuccess({ ending, moved, slow, attempts }: RequestLogged)
 }
 
 /** A request as one line of the process' own log. Pools are named, accounts never. */
-export function toLogFields(message: RequestLogged): Readonly<Record<string, unknown>> {
-  const { requestId, clientRequestId, endpoint, status, ending, tokenId, model, errorCode: code } = message;
-  const { attempts, noAccount, moments, usage } = message;
-  return withoutEmpty({
-    ...{ requestId, clientRequestId, endpoint, status, ending: wordOf(RequestEnding, ending), tokenId, model, code },
+export function toLogFields(message: RequestLogged): object {
+  const { requestId, endpoint, status, ending, attempts, noAccount, moments, usage } = message;
+  return {
+    requestId,
+    clientRequestId: message.clientRequestId || undefined,
+    endpoint,
+    status,
+    ending: wordOf(RequestEnding, ending),
+    tokenId: message.tokenId || undefined,
+    model: message.model || undefined,
+    code: message.errorCode || undefined,
     attempts: attempts.length === 0 ? undefined : attempts.map(attemptFields),
     noAccount: noAccount && wordOf(NoAccountCause, noAccount.cause),
     firstByteSeconds: seconds(moments?.firstByte),
     inputTokens: usage && Number(usage.inputTokens),
     outputTokens: usage && Number(usage.outputTokens),
     seconds: seconds(moments?.ended),
-  });
+  };
 }
 
 function attemptFields({ pool, model, result, upstreamStatus, amended, givenUp, acquired, ended }: LoggedAttempt) {
-  return withoutEmpty({
+  return {
     pool,
     model,
     result: wordOf(AttemptResult, result),
-    upstreamStatus: upstreamStatus === 0 ? undefined : upstreamStatus,
-    amended,
+    upstreamStatus: upstreamStatus || undefined,
+    amended: amended || undefined,
     givenUp: givenUp === AttemptGivenUp.UNSPECIFIED ? undefined : wordOf(AttemptGivenUp, givenUp),
-    seconds: seconds(ended === undefined ? undefined : ended - acquired),
-  });
-}
-
-function withoutEmpty(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== ''));
+    seconds: seconds(ended && ended - acquired),
+  };
 }
 
 /** The name of an enum's value in lower case: `rate_limited`. */
@@ -273,7 +265,7 @@ function wordOf(names: Readonly<Record<number, string>>, value: number): string 
   return (names[value] ?? 'unknown').toLowerCase();
 }
 
-/** To a tenth of a millisecond: finer means nothing. */
+/** To a tenth of a millisecond. */
 function seconds(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : Math.round(ms * 10) / 10_000;
 }

@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf';
+import type { Settlement } from '@gateway/limits';
 import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
-import type { Charge } from '../admission/outage-tolerant-limiter.ts';
 import type { Principal } from '../authentication/authenticate.ts';
 import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
 
@@ -14,7 +14,7 @@ const usage = (inputTokens: bigint, outputTokens: bigint, estimated = false) =>
 function setUp(limits: Principal['limits'] = { requestsPerMinute: 1, tokensPerDay: 100 }) {
   const lines: string[] = [];
   const finals: UsageRecorded[] = [];
-  const charges: Charge[] = [];
+  const charges: Settlement[] = [];
   const peers = {
     outbox: {
       open: (event: UsageRecorded) => void lines.push(`open ${Outcome[event.outcome]} ${event.outputTokens}`),
@@ -26,7 +26,7 @@ function setUp(limits: Principal['limits'] = { requestsPerMinute: 1, tokensPerDa
       },
     },
     limiter: {
-      charge: async (charge: Charge) => {
+      charge: async (charge: Settlement) => {
         await new Promise((resolve) => setImmediate(resolve));
         lines.push(`charged ${charge.tokens}`);
         charges.push(charge);

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { type Usage, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type Admission, limiterKey } from '../admission/admit.ts';
@@ -64,7 +64,8 @@ export class UsageRecorder {
   onLease({ provider, model }: Lease): void {
     if (this.#ended !== undefined) return;
     Object.assign(this.#event, { provider, model, outcome: Outcome.UNSPECIFIED });
-    this.#take({ ...nothing, inputTokens: BigInt(Math.ceil(this.#request.bodyBytes / bytesPerToken)) });
+    const inputTokens = BigInt(Math.ceil(this.#request.bodyBytes / bytesPerToken));
+    this.#take(create(UsageSchema, { inputTokens, estimated: true }));
     this.#isSent = false;
     this.#isAnswered = false;
     this.#peers.outbox.open(this.#event);
@@ -127,9 +128,7 @@ export class UsageRecorder {
     return this.#peers.limiter.charge({ key: limiterKey(principal), requestId, localDay: admission.localDay, tokens });
   }
 
-  #take({ inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated }: Omit<Usage, '$typeName'>): void {
+  #take({ inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated }: Usage): void {
     Object.assign(this.#event, { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated });
   }
 }
-
-const nothing = { cachedTokens: 0n, outputTokens: 0n, reasoningTokens: 0n, estimated: true };
