@@ -28,7 +28,10 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
       logger.error({ requestId, endpoint, err: error.cause ?? error }, 'a request failed by a fault of ours');
     },
     admittedLocally: () => degraded.inc(),
-    limiterAway: (err: unknown) => logger.warn({ err }, 'the limiter does not answer; this edge decides alone'),
+    limiterAway(fault: unknown): void {
+      const reason = fault instanceof Error ? fault.message : String(fault);
+      logger.warn({ reason }, 'the limiter does not answer; this edge decides alone');
+    },
     limiterBack(awayMs: number): void {
       logger.info({ awayMs }, 'the limiter answers again, and has what was admitted without it');
     },
