@@ -14,7 +14,7 @@ import type { AcquireResponse, PoolBrokerService } from '@gateway/proto/pool/v1/
 import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
-import type { RequestContext } from '../endpoints/endpoint.ts';
+import type { RequestContext } from '../routes.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import {
   AnswerTooLongError,

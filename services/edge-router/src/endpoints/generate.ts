@@ -12,9 +12,9 @@ import {
   attemptUntilAnswering,
 } from '../attempts/attempt-loop.ts';
 import { relayAnswer } from '../relay/relay-answer.ts';
+import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
 import { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { Affinity } from './affinity.ts';
-import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 
 /** A request for an answer of a model, in whatever dialect. */
 export interface Generation

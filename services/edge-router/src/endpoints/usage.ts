@@ -5,7 +5,7 @@ import { LOCAL_TIME_ZONE } from '@gateway/time';
 import { isLimited, limiterTerms } from '../admission/admit.ts';
 import type { Principal } from '../authentication/authenticate.ts';
 import { sendJson } from '../http/respond.ts';
-import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
+import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
 
 /** How long the ledger may take to catch up, and to answer. */
 const queryTimeoutMs = 5_000;

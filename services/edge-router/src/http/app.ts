@@ -6,10 +6,9 @@ import { authenticate } from '../authentication/authenticate.ts';
 import type { TokenCache } from '../authentication/token-cache.ts';
 import { BodyMemory } from '../body/body-memory.ts';
 import type { BodyRules } from '../body/read-body.ts';
-import type { AdmittedRequest, EndpointPeers, RequestContext } from '../endpoints/endpoint.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
-import type { Route } from '../routes.ts';
+import type { AdmittedRequest, EndpointPeers, RequestContext, Route } from '../routes.ts';
 import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
 import {
   ClientLeft,

@@ -10,9 +10,9 @@ import { type Answering, attemptOutcome, cancelledOutcome, givenUpBy } from '../
 import type { Leases } from '../attempts/leases.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Affinity, AnswerNames } from '../endpoints/affinity.ts';
-import type { RequestContext } from '../endpoints/endpoint.ts';
 import { type ErrorDialect, renderStreamError } from '../errors/render-error.ts';
 import { writeHead } from '../http/respond.ts';
+import type { RequestContext } from '../routes.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { ResponseProgress, type SeenResponse } from './response-progress.ts';
 
