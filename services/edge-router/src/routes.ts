@@ -40,7 +40,7 @@ export interface RequestContext {
   readonly route: Route;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Aborted when the client leaves before the answer is out, with a `ClientLeft` for a reason. */
+  /** Aborted when the client leaves before the answer is out. */
   readonly signal: AbortSignal;
   /** Records for operators what becomes of the request. */
   readonly trace: RequestLogEntry;

@@ -75,18 +75,16 @@ export class Leases implements AsyncDisposable {
 
   async #reportAgain(report: AttemptReport, firstFault: unknown): Promise<void> {
     const { broker, timeoutMs, pausesMs = defaultPausesMs, onGivenUp } = this.#options;
-    const { signal } = this.#stop;
-    const endsAtMs = performance.now() + longestMs;
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(longestMs)]);
     let fault = firstFault;
     for (const pauseMs of pausesMs) {
-      // Stretched at random: what was lost together need not come together.
-      await sleep(pauseMs * (1 + jitter * Math.random()), undefined, { signal }).catch(() => undefined);
-      const leftMs = Math.floor(endsAtMs - performance.now());
-      if (signal.aborted || leftMs <= 0) break;
       try {
-        await broker.report(report, { timeoutMs: Math.min(timeoutMs, leftMs), signal });
+        // Stretched at random: what was lost together need not come together.
+        await sleep(pauseMs * (1 + jitter * Math.random()), undefined, { signal });
+        await broker.report(report, { timeoutMs, signal });
         return;
       } catch (thrown) {
+        if (signal.aborted) break;
         fault = thrown;
       }
     }

@@ -10,15 +10,8 @@ import { HttpFault } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
 import type { AdmittedRequest, EndpointPeers, RequestContext, Route } from '../routes.ts';
 import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
-import {
-  ClientLeft,
-  clientRequestIdOf,
-  clientSignal,
-  nameForMessages,
-  requestIdOf,
-  sendError,
-  sentOrLeft,
-} from './respond.ts';
+import { clientRequestIdOf, clientSignal, nameForMessages, requestIdOf, sendError, sentOrLeft } from './respond.ts';
+import { hasStalled } from './stalled-clients.ts';
 
 export interface AppPeers extends EndpointPeers {
   readonly tokens: TokenCache;
@@ -142,13 +135,13 @@ function hasBegun(locals: Partial<RequestContext>): locals is BegunLocals {
 
 /** Records the end of a request, when its answer is out. */
 async function finish(
-  { route, response, signal, trace, bodyRules }: BegunLocals,
+  { route, request, response, signal, trace, bodyRules }: BegunLocals,
   { events, requestLog }: AppPeers,
   errorCode?: GatewayErrorCode,
 ): Promise<void> {
   await sentOrLeft(response, signal);
   bodyRules?.allocation[Symbol.dispose]();
-  if (signal.reason instanceof ClientLeft && signal.reason.hasStalled) trace.onClientStalled();
+  if (signal.aborted && hasStalled(request.socket)) trace.onClientStalled();
   const status = signal.aborted ? 499 : response.statusCode;
   const waitedForRoomMs = bodyRules?.allocation.waitedMs ?? 0;
   trace.onEnded({ status, errorCode, clientLeft: signal.aborted, waitedForRoomMs });
