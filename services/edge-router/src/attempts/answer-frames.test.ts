@@ -14,10 +14,10 @@ const last: ScriptedFrame = { body: new Uint8Array([3]), outcome: { attempt: { r
 const sent: ScriptedFrame = { sent: true, usage: { inputTokens: 7n } };
 
 /** What a reader gets: the bytes of frames, and what it fails with. */
-function read(script: readonly ScriptedFrame[], options?: ScriptedCallOptions) {
+function read(script: readonly ScriptedFrame[], options?: ScriptedCallOptions, isRecorded = true) {
   const client = new AbortController();
   const call = new ScriptedCall(script, options);
-  const frames = answerFrames(call, client.signal);
+  const frames = answerFrames(call.execute, client.signal, isRecorded);
   const seen: unknown[] = [];
   const reading = (async () => {
     for await (const { body } of frames) seen.push(...body);
@@ -78,7 +78,7 @@ describe('the frames of an answer', () => {
   });
 
   it('are not waited for when it makes no difference whether the request was sent', async () => {
-    const { call, reading, leave } = read(['hang'], { isRecorded: false });
+    const { call, reading, leave } = read(['hang'], {}, false);
     leave();
     expect(call.isAborted).toBe(true);
     await reading;
@@ -99,14 +99,14 @@ describe('the frames of an answer', () => {
 
   it('are not asked for when the client has left', async () => {
     const call = new ScriptedCall([head]);
-    const frames = answerFrames(call, AbortSignal.abort('has left'));
+    const frames = answerFrames(call.execute, AbortSignal.abort('has left'), true);
     await expect(frames.next()).rejects.toBe('has left');
     expect(call.taken).toBe(0);
   });
 
   it('end with their reader', async () => {
     const call = new ScriptedCall([head, head]);
-    for await (const _frame of answerFrames(call, new AbortController().signal)) break;
+    for await (const _frame of answerFrames(call.execute, new AbortController().signal, true)) break;
     expect([call.taken, call.hasEnded]).toEqual([1, true]);
   });
 });
