@@ -61,16 +61,12 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
 
 const maxPassedOnMembers = 100;
 
-interface Delivery extends Affinity, Pick<Generation, 'onFailed'> {
-  readonly recorder: UsageRecorder;
-}
-
 /** Relays the answer to the client, or answers that there is none, and settles. */
 async function deliver(
   attempts: Promise<AttemptsEnd>,
   { requestId, signal, response, route, bodyRules, trace }: AdmittedRequest,
   peers: EndpointPeers,
-  { onFailed, recorder, ...affinity }: Delivery,
+  { onFailed, recorder, ...affinity }: Affinity & Pick<Generation, 'onFailed'> & { readonly recorder: UsageRecorder },
 ): Promise<void> {
   try {
     const answer = await attempts;
