@@ -32,7 +32,7 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
   checkBoolean(body, 'stream');
   const sessionKey = affinityKey(tokenId, request.request.headers, undefined);
   return generate(request, peers, {
-    ...threadAffinity(tokenId, body, relayAffinity({ tokenId, sessionKey, body })),
+    ...threadAffinity(tokenId, body, relayAffinity(tokenId, sessionKey, body)),
     body,
     model,
     dialect: Dialect.MESSAGES,

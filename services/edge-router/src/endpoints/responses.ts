@@ -25,7 +25,7 @@ export async function responses(request: AdmittedRequest, peers: EndpointPeers):
   if (model.startsWith('gateway/')) throw classNotTaken(model);
   const sessionKey = affinityKey(tokenId, request.request.headers, asString(body.value('prompt_cache_key')));
   return generate(request, peers, {
-    ...relayAffinity({ tokenId, sessionKey, body }),
+    ...relayAffinity(tokenId, sessionKey, body),
     body,
     model,
     dialect: Dialect.RESPONSES,

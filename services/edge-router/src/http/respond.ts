@@ -103,9 +103,7 @@ function isRequestId(header: string): boolean {
 export function clientRequestIdOf({ headers }: IncomingMessage): string {
   const given = headers[requestIdHeader];
   if (typeof given !== 'string') return '';
-  // A copy: a slice would keep the whole header in memory for as long as the request is remembered.
-  const beginning = Buffer.from(given.slice(0, maxClientIdLength), 'latin1').toString('latin1');
-  return beginning.replace(/[^\x21-\x7e]/g, '');
+  return given.slice(0, maxClientIdLength).replace(/[^\x21-\x7e]/g, '');
 }
 
 const maxClientIdLength = 128;
