@@ -39,12 +39,10 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
     formats: [ProviderFormat.MESSAGES],
     allowCandidateFailover: false,
     forwardHeaders: messagesHeaders(request.request),
-    onFailed: giveUp,
+    onFailed: (failed) => {
+      throw messagesError(failed);
+    },
   });
-}
-
-function giveUp(failed: AttemptsFailed): never {
-  throw messagesError(failed);
 }
 
 /**

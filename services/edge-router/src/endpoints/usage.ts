@@ -57,17 +57,12 @@ function totalsObject(totals: UsageTotals | undefined) {
 }
 
 function limitsObject(status: LimitStatus | undefined) {
-  const { requests, tokens } = status ?? {};
-  return {
-    requestsPerMinute:
-      requests === undefined
-        ? null
-        : { limit: requests.limit, remaining: requests.remaining, resetsAt: isoOf(requests.resetsAt) },
-    tokensPerDay:
-      tokens === undefined
-        ? null
-        : { limit: Number(tokens.limit), remaining: Number(tokens.remaining), resetsAt: isoOf(tokens.resetsAt) },
-  };
+  return { requestsPerMinute: limitObject(status?.requests), tokensPerDay: limitObject(status?.tokens) };
+}
+
+function limitObject(limit: LimitStatus['requests'] | LimitStatus['tokens']) {
+  if (limit === undefined) return null;
+  return { limit: Number(limit.limit), remaining: Number(limit.remaining), resetsAt: isoOf(limit.resetsAt) };
 }
 
 function isoOf(at: Timestamp | undefined): string | null {
