@@ -17,7 +17,7 @@ const sent: ScriptedFrame = { sent: true, usage: { inputTokens: 7n } };
 function read(script: readonly ScriptedFrame[], options?: ScriptedCallOptions, isRecorded = true) {
   const client = new AbortController();
   const call = new ScriptedCall(script, options);
-  const frames = answerFrames(call.execute, client.signal, isRecorded);
+  const frames = answerFrames(call.frames, call.controller, client.signal, isRecorded);
   const seen: unknown[] = [];
   const reading = (async () => {
     for await (const { body } of frames) seen.push(...body);
@@ -99,14 +99,14 @@ describe('the frames of an answer', () => {
 
   it('are not asked for when the client has left', async () => {
     const call = new ScriptedCall([head]);
-    const frames = answerFrames(call.execute, AbortSignal.abort('has left'), true);
+    const frames = answerFrames(call.frames, call.controller, AbortSignal.abort('has left'), true);
     await expect(frames.next()).rejects.toBe('has left');
     expect(call.taken).toBe(0);
   });
 
   it('end with their reader', async () => {
     const call = new ScriptedCall([head, head]);
-    for await (const _frame of answerFrames(call.execute, new AbortController().signal, true)) break;
+    for await (const _frame of answerFrames(call.frames, call.controller, new AbortController().signal, true)) break;
     expect([call.taken, call.hasEnded]).toEqual([1, true]);
   });
 });

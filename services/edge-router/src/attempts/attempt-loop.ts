@@ -190,7 +190,8 @@ class AttemptLoop {
     const { requestId, execute, signal, recorder } = this.#plan;
     recorder?.onLease(lease);
     this.#peers.leases.keep(requestId, lease);
-    const frames = answerFrames((call) => execute(lease, call), signal, recorder !== undefined);
+    const call = new AbortController();
+    const frames = answerFrames(execute(lease, call.signal), call, signal, recorder !== undefined);
     for (;;) {
       const { value: frame } = await frames.next();
       if (frame?.head !== undefined) return { kind: 'answering', lease, first: frame, frames };
@@ -252,17 +253,17 @@ function isRefusal(thrown: unknown): thrown is GatewayError {
 export type AnswerFrames = AsyncGenerator<ExecuteResponse, undefined>;
 
 /**
- * Calls an adapter and reads the answer. It ends when its reader returns, and when `client` aborts: at once, but for one case. Before
+ * Reads a call of an adapter, which aborting `call` ends. It refers to no body while the answer streams. It ends when its reader returns, and when `client` aborts: at once, but for one case. Before
  * it is known that a request which is recorded was sent, the adapter has a little time to say so: what the provider was asked must
  * be recorded, and what it was not must not.
  */
 export async function* answerFrames(
-  execute: (signal: AbortSignal) => AsyncIterable<ExecuteResponse>,
+  answer: AsyncIterable<ExecuteResponse>,
+  call: AbortController,
   client: AbortSignal,
   isRecorded: boolean,
 ): AnswerFrames {
   client.throwIfAborted();
-  const call = new AbortController();
   let isSent = !isRecorded;
   let patience: NodeJS.Timeout | undefined;
   const onLeave = () => {
@@ -271,7 +272,7 @@ export async function* answerFrames(
   };
   client.addEventListener('abort', onLeave, { once: true });
   try {
-    for await (const frame of execute(call.signal)) {
+    for await (const frame of answer) {
       isSent = true;
       if (client.aborted) call.abort();
       yield frame;

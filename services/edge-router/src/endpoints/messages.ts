@@ -39,10 +39,12 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
     formats: [ProviderFormat.MESSAGES],
     allowCandidateFailover: false,
     forwardHeaders: messagesHeaders(request.request),
-    onFailed: (failed) => {
-      throw messagesError(failed);
-    },
+    onFailed: giveUp,
   });
+}
+
+function giveUp(failed: AttemptsFailed): never {
+  throw messagesError(failed);
 }
 
 /**

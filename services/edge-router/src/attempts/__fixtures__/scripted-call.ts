@@ -15,6 +15,7 @@ export class ScriptedCall {
   readonly #script: readonly ScriptedFrame[];
   readonly #areTogether: boolean;
   readonly #aborted = Promise.withResolvers<never>();
+  readonly controller = new AbortController();
   /** How many frames were taken. */
   taken = 0;
   isAborted = false;
@@ -24,15 +25,15 @@ export class ScriptedCall {
     this.#script = script;
     this.#areTogether = together;
     this.#aborted.promise.catch(() => undefined);
-  }
-
-  readonly execute = (signal: AbortSignal): AsyncIterable<ExecuteResponse> => {
-    signal.addEventListener('abort', () => {
+    this.controller.signal.addEventListener('abort', () => {
       this.isAborted = true;
       this.#aborted.reject(new RpcError('cancelled', 'The caller cancelled the call.'));
     });
+  }
+
+  get frames(): AsyncIterable<ExecuteResponse> {
     return this.#frames();
-  };
+  }
 
   async *#frames(): AsyncGenerator<ExecuteResponse> {
     try {
