@@ -66,8 +66,6 @@ export function readEdgeWorkers(env: Environment): number {
   return count ?? 1;
 }
 
-export type EdgeRouterPeerUrls = ReturnType<typeof readEdgeRouterPeerUrls>;
-
 /** Where a stand-alone edge finds the other services. */
 export function readEdgeRouterPeerUrls(env: Environment) {
   const reader = new EnvReader(env);

@@ -24,7 +24,7 @@ async function checkSettings(env: Environment): Promise<void> {
 async function createEdge(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const count = readEdgeWorkers(env);
   if (count === 1) {
-    const { createEdgeRouterFromEnvironment } = await import('./service.ts');
+    const { createEdgeRouterFromEnvironment } = await import('./stand-alone.ts');
     return createEdgeRouterFromEnvironment(env, runtime);
   }
   const { createWorkerPool } = await import('@gateway/lifecycle/workers');

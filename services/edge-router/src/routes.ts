@@ -1,12 +1,20 @@
-import type { AuthHeader } from './authentication/authenticate.ts';
-import type { BodyLimits } from './body/read-body.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '@gateway/time';
+import type { Admission } from './admission/admit.ts';
+import type { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
+import type { Leases } from './attempts/leases.ts';
+import type { AuthHeader, Principal } from './authentication/authenticate.ts';
+import type { BodyLimits, BodyRules } from './body/read-body.ts';
+import type { EdgeRouterConfig } from './config.ts';
 import { chatCompletions } from './endpoints/chat-completions.ts';
-import type { Endpoint } from './endpoints/endpoint.ts';
 import { countTokens, messages } from './endpoints/messages.ts';
 import { models } from './endpoints/models.ts';
 import { responses } from './endpoints/responses.ts';
 import { usage } from './endpoints/usage.ts';
 import type { ErrorDialect } from './errors/render-error.ts';
+import type { EdgeRouterPeers } from './service.ts';
+import type { Outbox } from './usage/outbox.ts';
+import type { RequestLogEntry } from './usage/request-log.ts';
 
 /** One row of the public API: what is decided by path and method alone. */
 export interface Route {
@@ -24,6 +32,39 @@ export interface Route {
   readonly isLogged: boolean;
   readonly endpoint: Endpoint;
 }
+
+/** A request on its way through the edge. */
+export interface RequestContext {
+  /** UUIDv7: the limiter's idempotency key, the ledger's primary key, the log's id. */
+  readonly requestId: string;
+  readonly route: Route;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Aborted when the client leaves before the answer is out. */
+  readonly signal: AbortSignal;
+  /** Records for operators what becomes of the request. */
+  readonly trace: RequestLogEntry;
+}
+
+/** A request that has passed authentication and admission. */
+export interface AdmittedRequest extends RequestContext {
+  readonly principal: Principal;
+  readonly admission: Admission;
+  /** What the endpoint takes for a body. */
+  readonly bodyRules: BodyRules;
+}
+
+/** What endpoints work with. */
+export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapters' | 'usageQuery'> {
+  readonly config: EdgeRouterConfig;
+  readonly clock: Clock;
+  readonly limiter: OutageTolerantLimiter;
+  readonly leases: Leases;
+  readonly outbox: Outbox;
+}
+
+/** Answers a request, or throws a GatewayError for the server to render. */
+export type Endpoint = (request: AdmittedRequest, peers: EndpointPeers) => Promise<void>;
 
 const MiB = 1024 * 1024;
 

@@ -1,4 +1,4 @@
-import { type Environment, openFolder } from '@gateway/config';
+import { openFolder } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -12,7 +12,7 @@ import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
 import { Leases } from './attempts/leases.ts';
 import { toPrincipal } from './authentication/authenticate.ts';
 import { TokenCache, watchTokenChanges } from './authentication/token-cache.ts';
-import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
+import type { EdgeRouterConfig } from './config.ts';
 import { createEvents, createOutboxEvents } from './events.ts';
 import { createApp } from './http/app.ts';
 import { HttpServer } from './http/server.ts';
@@ -117,14 +117,4 @@ export async function createEdgeRouterService(
     drain: (timeoutMs) => server.drain(timeoutMs),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
-}
-
-/** The edge as a process of its own, or as one of several: its peers are reached over gRPC and NATS. */
-export async function createEdgeRouterFromEnvironment(
-  env: Environment,
-  runtime: ServiceRuntime,
-): Promise<EdgeRouterService> {
-  const { openNetworkPeers } = await import('./network-peers.ts');
-  const peers = openNetworkPeers(readEdgeRouterPeerUrls(env), runtime.logger);
-  return createEdgeRouterService(readEdgeRouterConfig(env), peers, runtime);
 }

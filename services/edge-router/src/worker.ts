@@ -1,6 +1,6 @@
 import { readProcessConfig } from '@gateway/lifecycle';
 import { runWorker } from '@gateway/lifecycle/workers';
-import { createEdgeRouterFromEnvironment } from './service.ts';
+import { createEdgeRouterFromEnvironment } from './stand-alone.ts';
 
 /** One of several sibling processes that share the public port. */
 const { logLevel, drainTimeoutMs } = readProcessConfig(process.env);

@@ -5,7 +5,6 @@ import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { requestFrames } from '../endpoints/generate.ts';
-import { ClientLeft } from '../http/respond.ts';
 import { ScriptedCall, type ScriptedCallOptions, type ScriptedFrame } from './__fixtures__/scripted-call.ts';
 import { AnswerTooLongError } from './attempt-errors.ts';
 import { answerFrames } from './attempt-loop.ts';
@@ -15,15 +14,15 @@ const last: ScriptedFrame = { body: new Uint8Array([3]), outcome: { attempt: { r
 const sent: ScriptedFrame = { sent: true, usage: { inputTokens: 7n } };
 
 /** What a reader gets: the bytes of frames, and what it fails with. */
-function read(script: readonly ScriptedFrame[], options?: ScriptedCallOptions) {
+function read(script: readonly ScriptedFrame[], options?: ScriptedCallOptions, isRecorded = true) {
   const client = new AbortController();
   const call = new ScriptedCall(script, options);
-  const frames = answerFrames(call, client.signal);
+  const frames = answerFrames(call.frames, call.controller, client.signal, isRecorded);
   const seen: unknown[] = [];
   const reading = (async () => {
     for await (const { body } of frames) seen.push(...body);
   })().catch((thrown: unknown) => seen.push(thrown));
-  return { call, seen, reading, leave: () => client.abort(new ClientLeft()) };
+  return { call, seen, reading, leave: () => client.abort() };
 }
 
 const cancelled = expect.objectContaining({ status: 'cancelled' });
@@ -79,7 +78,7 @@ describe('the frames of an answer', () => {
   });
 
   it('are not waited for when it makes no difference whether the request was sent', async () => {
-    const { call, reading, leave } = read(['hang'], { isRecorded: false });
+    const { call, reading, leave } = read(['hang'], {}, false);
     leave();
     expect(call.isAborted).toBe(true);
     await reading;
@@ -100,14 +99,14 @@ describe('the frames of an answer', () => {
 
   it('are not asked for when the client has left', async () => {
     const call = new ScriptedCall([head]);
-    const frames = answerFrames(call, AbortSignal.abort(new ClientLeft()));
-    await expect(frames.next()).rejects.toBeInstanceOf(ClientLeft);
+    const frames = answerFrames(call.frames, call.controller, AbortSignal.abort('has left'), true);
+    await expect(frames.next()).rejects.toBe('has left');
     expect(call.taken).toBe(0);
   });
 
   it('end with their reader', async () => {
     const call = new ScriptedCall([head, head]);
-    for await (const _frame of answerFrames(call, new AbortController().signal)) break;
+    for await (const _frame of answerFrames(call.frames, call.controller, new AbortController().signal, true)) break;
     expect([call.taken, call.hasEnded]).toEqual([1, true]);
   });
 });

@@ -22,7 +22,6 @@ import { AttemptGivenUp, NoAccountCause } from '@gateway/proto/usage/v1/request_
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { requestFrames } from '../endpoints/generate.ts';
-import { ClientLeft } from '../http/respond.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
 import { type AttemptPlan, attemptUntilAnswering } from './attempt-loop.ts';
 import { Leases } from './leases.ts';
@@ -154,7 +153,7 @@ function setUp(
     logged,
     cancelled: () => cancelled,
     recorded,
-    leave: () => client.abort(new ClientLeft()),
+    leave: () => client.abort(),
   };
 }
 

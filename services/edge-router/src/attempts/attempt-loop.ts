@@ -14,7 +14,7 @@ import type { AcquireResponse, PoolBrokerService } from '@gateway/proto/pool/v1/
 import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
-import type { RequestContext } from '../endpoints/endpoint.ts';
+import type { RequestContext } from '../routes.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import {
   AnswerTooLongError,
@@ -63,17 +63,6 @@ export interface AttemptsFailed {
   readonly last: ExecuteOutcome | undefined;
 }
 
-/** No other account of the lease's format can help; another format may. */
-interface FormatFailed {
-  readonly kind: 'format_failed';
-  readonly givenUp: AttemptGivenUp;
-}
-
-interface Ended {
-  readonly kind: 'ended';
-  readonly outcome: ExecuteOutcome;
-}
-
 export interface AttemptPeers {
   readonly broker: Client<typeof PoolBrokerService>;
   readonly leases: Pick<Leases, 'keep' | 'report'>;
@@ -114,22 +103,18 @@ class AttemptLoop {
       const lease = await this.#acquire();
       if (lease instanceof GatewayError) return this.#failed(faultOf?.() ?? lease);
       const end = await this.#attempt(lease);
-      if (end.kind === 'answering') {
+      if (end === undefined) continue;
+      if ('frames' in end) {
         trace.onAnswering();
         return end;
       }
-      if (end.kind === 'format_failed') {
-        this.#formats = this.#formats.filter((format) => format !== lease.format);
-        this.#note(lease, cancelledOutcome, end.givenUp);
-        continue;
-      }
-      const { attempt = attemptOutcome(AttemptResult.SERVER_ERROR), amended } = end.outcome;
-      if (mayBeShown(attempt)) this.#last = end.outcome;
+      const { attempt = attemptOutcome(AttemptResult.SERVER_ERROR), amended } = end;
+      if (mayBeShown(attempt)) this.#last = end;
       if (amended !== '') trace.onAmended(amended);
       this.#note(lease, attempt);
       if (finalResults.has(attempt.result)) {
         await this.#reportLast();
-        return this.#failed(clientError(end.outcome));
+        return this.#failed(clientError(end));
       }
     }
     await this.#reportLast();
@@ -170,8 +155,11 @@ class AttemptLoop {
     return isUnknown ? modelNotFound(model, formats, result.value) : noneUsable(formats, this.#attempts);
   }
 
-  /** Throws what is final for the request, once the lease is free. */
-  async #attempt(lease: Lease): Promise<Answering | Ended | FormatFailed> {
+  /**
+   * Undefined: no other account of the lease's format can help, but another format may. Throws what is final for the request, once
+   * the lease is free.
+   */
+  async #attempt(lease: Lease): Promise<Answering | ExecuteOutcome | undefined> {
     const { allowCandidateFailover, faultOf, signal, recorder } = this.#plan;
     // Nothing has begun for the client, and another replica of the adapter may be there: the call goes to that one.
     const askAgain = (thrown: unknown) => {
@@ -182,40 +170,35 @@ class AttemptLoop {
     try {
       return await this.#untilHead(lease).catch(askAgain);
     } catch (thrown) {
-      if (thrown instanceof RpcError && !signal.aborted) {
-        recorder?.onAttemptFailed();
-        return { kind: 'format_failed', givenUp: AttemptGivenUp.ADAPTER_AWAY };
-      }
+      const isAdapterAway = thrown instanceof RpcError && !signal.aborted;
+      if (isAdapterAway) recorder?.onAttemptFailed();
       const isRefused = isRefusal(thrown);
+      this.#note(lease, cancelledOutcome, isRefused ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal));
       const fault = isRefused ? faultOf?.() : undefined;
-      const givenUp = isRefused ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal);
-      if (isRefused && fault === undefined && allowCandidateFailover) {
-        this.#refusal ??= thrown;
-        return { kind: 'format_failed', givenUp };
+      if (isAdapterAway || (isRefused && fault === undefined && allowCandidateFailover)) {
+        if (isRefused) this.#refusal ??= thrown;
+        this.#formats = this.#formats.filter((format) => format !== lease.format);
+        return undefined;
       }
-      this.#note(lease, cancelledOutcome, givenUp);
       await this.#reportLast();
       throw fault ?? thrown;
     }
   }
 
   /** Sends the request and reads up to the first frame that decides: a head, or an outcome without one. */
-  async #untilHead(lease: Lease): Promise<Answering | Ended> {
+  async #untilHead(lease: Lease): Promise<Answering | ExecuteOutcome> {
     const { requestId, execute, signal, recorder } = this.#plan;
     recorder?.onLease(lease);
     this.#peers.leases.keep(requestId, lease);
     const call = new AbortController();
-    const frames = answerFrames(
-      { frames: execute(lease, call.signal), abort: () => call.abort(), isRecorded: recorder !== undefined },
-      signal,
-    );
+    const frames = answerFrames(execute(lease, call.signal), call, signal, recorder !== undefined);
     for (;;) {
       const { value: frame } = await frames.next();
       if (frame?.head !== undefined) return { kind: 'answering', lease, first: frame, frames };
       if (frame?.outcome !== undefined) {
         await frames.return(undefined);
         recorder?.onAttemptFailed();
-        return { kind: 'ended', outcome: frame.outcome };
+        return frame.outcome;
       }
       if (frame?.usage !== undefined) recorder?.[frame.sent ? 'onSent' : 'onUsage'](frame.usage);
     }
@@ -269,30 +252,27 @@ function isRefusal(thrown: unknown): thrown is GatewayError {
 /** The frames of one attempt, as its reader takes them. The one with an outcome is the last. Throws when none comes. */
 export type AnswerFrames = AsyncGenerator<ExecuteResponse, undefined>;
 
-/** A call of an adapter, which aborting ends. It begins with its first frame. */
-export interface AdapterCall {
-  readonly frames: AsyncIterable<ExecuteResponse>;
-  readonly abort: () => void;
-  /** It is recorded whether the request was sent. */
-  readonly isRecorded: boolean;
-}
-
 /**
- * Reads a call of an adapter. It ends when its reader returns, and when `client` aborts: at once, but for one case. Before it is
- * known that the request was sent, the adapter has a little time to say so: what the provider was asked must be recorded, and what
- * it was not must not.
+ * Reads a call of an adapter, which aborting `call` ends. It refers to no body while the answer streams. It ends when its reader returns, and when `client` aborts: at once, but for one case. Before
+ * it is known that a request which is recorded was sent, the adapter has a little time to say so: what the provider was asked must
+ * be recorded, and what it was not must not.
  */
-export async function* answerFrames(call: AdapterCall, client: AbortSignal): AnswerFrames {
+export async function* answerFrames(
+  answer: AsyncIterable<ExecuteResponse>,
+  call: AbortController,
+  client: AbortSignal,
+  isRecorded: boolean,
+): AnswerFrames {
   client.throwIfAborted();
-  let isSent = !call.isRecorded;
+  let isSent = !isRecorded;
   let patience: NodeJS.Timeout | undefined;
   const onLeave = () => {
     if (isSent) call.abort();
-    else patience = setTimeout(call.abort, adapterAnswersWithinMs);
+    else patience = setTimeout(() => call.abort(), adapterAnswersWithinMs);
   };
   client.addEventListener('abort', onLeave, { once: true });
   try {
-    for await (const frame of call.frames) {
+    for await (const frame of answer) {
       isSent = true;
       if (client.aborted) call.abort();
       yield frame;

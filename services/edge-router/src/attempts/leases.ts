@@ -33,7 +33,7 @@ export type AttemptReport = Required<
 export class Leases implements AsyncDisposable {
   readonly #options: LeasesOptions;
   /** By request: each has one lease at a time. */
-  readonly #running = new Map<string, RunningLease>();
+  readonly #running = new Map<string, { readonly lease: Lease; dueAtMs: number }>();
   #timer: NodeJS.Timeout | undefined;
   readonly #stop = new AbortController();
   readonly #waiting = new Set<Promise<void>>();
@@ -75,18 +75,16 @@ export class Leases implements AsyncDisposable {
 
   async #reportAgain(report: AttemptReport, firstFault: unknown): Promise<void> {
     const { broker, timeoutMs, pausesMs = defaultPausesMs, onGivenUp } = this.#options;
-    const { signal } = this.#stop;
-    const endsAtMs = performance.now() + longestMs;
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(longestMs)]);
     let fault = firstFault;
     for (const pauseMs of pausesMs) {
-      // Stretched at random: what was lost together need not come together.
-      await sleep(pauseMs * (1 + jitter * Math.random()), undefined, { signal }).catch(() => undefined);
-      const leftMs = Math.floor(endsAtMs - performance.now());
-      if (signal.aborted || leftMs <= 0) break;
       try {
-        await broker.report(report, { timeoutMs: Math.min(timeoutMs, leftMs), signal });
+        // Stretched at random: what was lost together need not come together.
+        await sleep(pauseMs * (1 + jitter * Math.random()), undefined, { signal });
+        await broker.report(report, { timeoutMs, signal });
         return;
       } catch (thrown) {
+        if (signal.aborted) break;
         fault = thrown;
       }
     }
@@ -98,15 +96,13 @@ export class Leases implements AsyncDisposable {
     const due = [...this.#running.values()].filter(({ dueAtMs }) => dueAtMs <= nowMs);
     for (const running of due) running.dueAtMs = nowMs + renewalMs(running.lease);
     for (let start = 0; start < due.length; start += mostInOneCall) {
-      void this.#renew(due.slice(start, start + mostInOneCall));
+      void this.#renew(due.slice(start, start + mostInOneCall).map(({ lease }) => lease));
     }
   }
 
-  async #renew(running: readonly RunningLease[]): Promise<void> {
+  async #renew(leases: readonly Lease[]): Promise<void> {
     const { broker, timeoutMs, onRenewalFault } = this.#options;
-    const renewals = running.map(({ lease: { leaseId, accountId, pool, model } }) => {
-      return { leaseId, accountId, pool, model };
-    });
+    const renewals = leases.map(({ leaseId, accountId, pool, model }) => ({ leaseId, accountId, pool, model }));
     await broker.renewLeases({ renewals }, { timeoutMs }).catch(onRenewalFault);
   }
 }
@@ -120,11 +116,6 @@ const longestMs = 90_000;
 
 // A few megabytes. Beyond it leases end by themselves.
 const defaultMaxWaiting = 10_000;
-
-interface RunningLease {
-  readonly lease: Lease;
-  dueAtMs: number;
-}
 
 /** Two renewals may be lost before a lease runs out. */
 function renewalMs({ ttlSeconds }: Lease): number {

@@ -45,12 +45,32 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
   if (Number(declared ?? 0) > mostSentBytes) throw tooLarge(limitBytes);
   inviteUpload(request);
   const pieces = isEncoded ? decodeUpload(request, rules, encoding) : receiveUpload(request, pace);
+  // Where the size is known from the beginning the body can't turn out too large.
   const exactBytes = isEncoded || declared === undefined ? undefined : Number(declared);
+  const scanner = new JsonScanner({ trackedKey });
+  const bytes = new BodyBuffer(exactBytes ?? limitBytes, allocation);
+  const yields = new EventLoopYield();
+  let size = 0;
+  let badJson: unknown;
   try {
-    return await gather(pieces, { limitBytes, exactBytes, allocation, trackedKey });
+    for await (const piece of pieces) {
+      size += piece.length;
+      if (size > limitBytes) throw tooLarge(limitBytes);
+      // Other requests are served in between.
+      await yields.spend(piece.length);
+      if (badJson !== undefined) continue;
+      badJson = failureOf(() => scanner.push(piece));
+      if (badJson === undefined) await bytes.add(piece);
+      else if (exactBytes !== undefined) break;
+      // Read on to the end and keep nothing: too large, or undecodable, comes first among the errors.
+      else bytes.clear();
+    }
   } catch (thrown) {
     throw isStreamFault(thrown) ? brokenOff(thrown) : thrown;
   }
+  badJson ??= failureOf(() => scanner.end());
+  if (badJson !== undefined) throw badJson;
+  return new JsonBody(new BufferList(bytes.pieces), scanner);
 }
 
 /** How a request body is encoded. Throws `unsupported_encoding` for what the endpoint does not take. @see spec "Codes" */
@@ -59,40 +79,6 @@ function encodingOf({ headers }: IncomingMessage, acceptsCompression: boolean): 
   if (name === 'identity' || (acceptsCompression && isEncoding(name))) return name;
   const taken = acceptsCompression ? `takes ${encodingNames.join(', ')}` : 'takes no compression';
   throw new GatewayError('unsupported_encoding', `The content-encoding is not supported. This endpoint ${taken}.`);
-}
-
-interface Gathering {
-  readonly limitBytes: number;
-  /** Known from the beginning, so that the body can't turn out too large. */
-  readonly exactBytes: number | undefined;
-  readonly allocation: BodyAllocation;
-  readonly trackedKey: string | undefined;
-}
-
-/** Keeps the bytes and checks them as they come. Other requests are served in between. */
-async function gather(
-  pieces: AsyncIterable<Buffer>,
-  { limitBytes, exactBytes, allocation, trackedKey }: Gathering,
-): Promise<JsonBody> {
-  const scanner = new JsonScanner({ trackedKey });
-  const bytes = new BodyBuffer(exactBytes ?? limitBytes, allocation);
-  const yields = new EventLoopYield();
-  let size = 0;
-  let badJson: unknown;
-  for await (const piece of pieces) {
-    size += piece.length;
-    if (size > limitBytes) throw tooLarge(limitBytes);
-    await yields.spend(piece.length);
-    if (badJson !== undefined) continue;
-    badJson = failureOf(() => scanner.push(piece));
-    if (badJson === undefined) await bytes.add(piece);
-    else if (exactBytes !== undefined) throw badJson;
-    // Read on to the end and keep nothing: too large, or undecodable, comes first among the errors.
-    else bytes.clear();
-  }
-  badJson ??= failureOf(() => scanner.end());
-  if (badJson !== undefined) throw badJson;
-  return new JsonBody(new BufferList(bytes.pieces), scanner);
 }
 
 function failureOf(act: () => void): unknown {

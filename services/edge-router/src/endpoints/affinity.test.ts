@@ -1,16 +1,11 @@
 import { reasoningDigest } from '@gateway/encrypted-reasoning';
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { describe, expect, it } from 'vitest';
-import { type RelayedConversation, relayAffinity } from './affinity.ts';
+import { relayAffinity } from './affinity.ts';
 
 const encrypted = (letter: string) => `gAAAAA${letter.repeat(90)}`;
-const affinityOf = (body: object, more: Partial<RelayedConversation> = {}) =>
-  relayAffinity({
-    tokenId: 'token',
-    sessionKey: '',
-    body: read(JSON.stringify(body)),
-    ...more,
-  });
+const affinityOf = (body: object, { tokenId = 'token', sessionKey = '' } = {}) =>
+  relayAffinity(tokenId, sessionKey, read(JSON.stringify(body)));
 
 function read(text: string): JsonBody {
   const bytes = Buffer.from(text);

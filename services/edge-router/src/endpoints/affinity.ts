@@ -15,19 +15,6 @@ export function affinityKey(tokenId: string, headers: IncomingHttpHeaders, promp
   return text === undefined || text === '' ? '' : scopedKey(tokenId, text);
 }
 
-/** What keeps a request that refers to an earlier answer with the account that gave it. */
-export function answerKey(tokenId: string, answerId: string): string {
-  return scopedKey(tokenId, `answer\n${answerId}`);
-}
-
-/**
- * What keeps a conversation that names no session with the account that encrypted its last reasoning: another account may
- * not be able to read it.
- */
-export function reasoningKey(tokenId: string, reasoningDigest: string): string {
-  return scopedKey(tokenId, `reasoning\n${reasoningDigest}`);
-}
-
 /**
  * Scoped by token, so that two callers with the same session name do not meet; hashed, so that what clients send stays
  * bounded and unread.
@@ -52,25 +39,18 @@ export interface AnswerNames {
   readonly encryptedReasoning: string;
 }
 
-export interface RelayedConversation {
-  readonly tokenId: string;
-  /** Empty when the client named no session. */
-  readonly sessionKey: string;
-  /** In which the key of the dialect's encrypted reasoning was noted: a ReasoningMember. */
-  readonly body: JsonBody;
-}
-
 /**
- * A session stays on its account. A conversation without one is followed by the encrypted reasoning that it brings along, so
- * that it reaches the account that can read it; only then is an answer's reasoning worth remembering.
+ * A session stays on its account. A conversation without one, whose `sessionKey` is empty, is followed by the encrypted reasoning
+ * that it brings along: another account may not be able to read it. Only then is an answer's reasoning worth remembering. In `body`
+ * the key of the dialect's encrypted reasoning was tracked.
  */
-export function relayAffinity({ tokenId, sessionKey, body }: RelayedConversation): Affinity {
+export function relayAffinity(tokenId: string, sessionKey: string, body: JsonBody): Affinity {
   if (sessionKey !== '') return { affinityKey: sessionKey };
+  const reasoningKey = (digest: string) => scopedKey(tokenId, `reasoning\n${digest}`);
   const last = lastReasoningAfter(body.source, body.trackedKeyEnds);
   return {
-    affinityKey: last === undefined ? '' : reasoningKey(tokenId, last),
-    answerKeysOf: ({ encryptedReasoning }) =>
-      encryptedReasoning === '' ? [] : [reasoningKey(tokenId, encryptedReasoning)],
+    affinityKey: last === undefined ? '' : reasoningKey(last),
+    answerKeysOf: ({ encryptedReasoning }) => (encryptedReasoning === '' ? [] : [reasoningKey(encryptedReasoning)]),
   };
 }
 
@@ -82,11 +62,12 @@ export function threadAffinity(tokenId: string, body: JsonBody, affinity: Affini
   const thread = body.value('thread');
   if (thread === undefined) return affinity;
   const { previous_message_id: continued } = Object(thread);
+  const answerKey = (answerId: string) => scopedKey(tokenId, `answer\n${answerId}`);
   return {
-    affinityKey: typeof continued === 'string' ? answerKey(tokenId, continued) : affinity.affinityKey,
+    affinityKey: typeof continued === 'string' ? answerKey(continued) : affinity.affinityKey,
     answerKeysOf: (answer) => [
       ...(affinity.answerKeysOf?.(answer) ?? []),
-      ...(answer.answerId === '' ? [] : [answerKey(tokenId, answer.answerId)]),
+      ...(answer.answerId === '' ? [] : [answerKey(answer.answerId)]),
     ],
   };
 }

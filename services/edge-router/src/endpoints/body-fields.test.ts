@@ -1,6 +1,6 @@
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { describe, expect, it } from 'vitest';
-import { checkBoolean, requireArray, requiredModel, requireInteger, textOf } from './body-fields.ts';
+import { checkBoolean, requireArray, requiredModel, requireInteger } from './body-fields.ts';
 
 function bodyOf(text: string): JsonBody {
   const bytes = Buffer.from(text);
@@ -42,11 +42,5 @@ describe('what the relay endpoints check', () => {
     for (const text of ['{"stream":"true"}', '{"stream":1}', '{"stream":null}']) {
       expect(() => checkBoolean(bodyOf(text), 'stream')).toThrow(invalid('stream'));
     }
-  });
-
-  it('reads a text that may be absent', () => {
-    expect(textOf(bodyOf('{"prompt_cache_key":"k"}'), 'prompt_cache_key')).toBe('k');
-    expect(textOf(bodyOf('{"prompt_cache_key":7}'), 'prompt_cache_key')).toBeUndefined();
-    expect(textOf(bodyOf('{}'), 'prompt_cache_key')).toBeUndefined();
   });
 });

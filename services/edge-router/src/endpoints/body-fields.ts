@@ -1,9 +1,9 @@
 import { GatewayError } from '@gateway/errors';
-import type { JsonBody, JsonMember } from '@gateway/json';
+import type { JsonBody } from '@gateway/json';
 
 /**
- * What the relay endpoints check of a body: the fields that the specification names, and nothing else. Everything that is
- * not looked at here reaches the provider as it was sent. Each throws `invalid_request` naming the field.
+ * What the relay endpoints check of a body: the fields that the specification names, and nothing else. Everything else reaches the
+ * provider as it was sent. Each throws `invalid_request` naming the field.
  */
 export function requiredModel(body: JsonBody): string {
   const model = body.value('model');
@@ -11,6 +11,7 @@ export function requiredModel(body: JsonBody): string {
   return model;
 }
 
+/** Does not parse the array: it may be large. */
 export function requireArray(body: JsonBody, key: string, what: string): void {
   const member = body.member(key);
   if (member === undefined) throw invalid(key, 'is required');
@@ -18,31 +19,17 @@ export function requireArray(body: JsonBody, key: string, what: string): void {
 }
 
 export function requireInteger(body: JsonBody, key: string): void {
-  const member = body.member(key);
-  if (member === undefined) throw invalid(key, 'is required');
-  if (!Number.isInteger(smallValue(body, member))) throw invalid(key, 'must be an integer');
+  const value = body.value(key);
+  if (value === undefined) throw invalid(key, 'is required');
+  if (!Number.isInteger(value)) throw invalid(key, 'must be an integer');
 }
 
 export function checkBoolean(body: JsonBody, key: string): void {
-  const member = body.member(key);
-  if (member !== undefined && typeof smallValue(body, member) !== 'boolean')
-    throw invalid(key, 'must be true or false');
-}
-
-/** A text member; undefined when it is absent or something else. */
-export function textOf(body: JsonBody, key: string): string | undefined {
-  const member = body.member(key);
-  const value = member === undefined ? undefined : smallValue(body, member);
-  return typeof value === 'string' ? value : undefined;
+  const value = body.value(key);
+  if (value !== undefined && typeof value !== 'boolean') throw invalid(key, 'must be true or false');
 }
 
 const openBracket = 0x5b;
-/** No number, boolean or key that means something is longer. */
-const maxSmallBytes = 4 * 1024;
-
-function smallValue({ source }: JsonBody, { valueStart, valueEnd }: JsonMember): unknown {
-  return valueEnd - valueStart > maxSmallBytes ? undefined : JSON.parse(source.text(valueStart, valueEnd));
-}
 
 function invalid(field: string, problem: string): GatewayError {
   return new GatewayError('invalid_request', `${field} ${problem}.`);

@@ -1,12 +1,11 @@
 import { parseChatRequest } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
-import type { JsonBody } from '@gateway/json';
+import { asString, type JsonBody } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { readBody } from '../body/read-body.ts';
+import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
 import { affinityKey } from './affinity.ts';
-import { textOf } from './body-fields.ts';
-import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 import { generate } from './generate.ts';
 
 /**
@@ -33,9 +32,9 @@ export async function chatCompletions(request: AdmittedRequest, peers: EndpointP
  * request when it names no model.
  */
 export function chatTarget(body: JsonBody): { model: string; promptCacheKey: string | undefined } {
-  const model = textOf(body, 'model');
+  const model = asString(body.value('model'));
   if (model === undefined || model === '') return parseChatRequest(body.bytes);
-  return { model, promptCacheKey: textOf(body, 'prompt_cache_key') };
+  return { model, promptCacheKey: asString(body.value('prompt_cache_key')) };
 }
 
 /**

@@ -12,9 +12,9 @@ import {
   attemptUntilAnswering,
 } from '../attempts/attempt-loop.ts';
 import { relayAnswer } from '../relay/relay-answer.ts';
+import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
 import { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { Affinity } from './affinity.ts';
-import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 
 /** A request for an answer of a model, in whatever dialect. */
 export interface Generation
@@ -61,16 +61,12 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
 
 const maxPassedOnMembers = 100;
 
-interface Delivery extends Affinity, Pick<Generation, 'onFailed'> {
-  readonly recorder: UsageRecorder;
-}
-
 /** Relays the answer to the client, or answers that there is none, and settles. */
 async function deliver(
   attempts: Promise<AttemptsEnd>,
   { requestId, signal, response, route, bodyRules, trace }: AdmittedRequest,
   peers: EndpointPeers,
-  { onFailed, recorder, ...affinity }: Delivery,
+  { onFailed, recorder, ...affinity }: Affinity & Pick<Generation, 'onFailed'> & { readonly recorder: UsageRecorder },
 ): Promise<void> {
   try {
     const answer = await attempts;

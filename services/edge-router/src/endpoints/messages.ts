@@ -13,9 +13,9 @@ import { mayBeShown } from '../attempts/attempt-errors.ts';
 import { type AttemptsFailed, attemptOutcome, attemptUntilAnswering } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
 import { sendJson } from '../http/respond.ts';
+import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
 import { affinityKey, relayAffinity, threadAffinity } from './affinity.ts';
 import { checkBoolean, requireArray, requiredModel, requireInteger } from './body-fields.ts';
-import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
 import { adapterOf, generate, requestFrames } from './generate.ts';
 
 /**
@@ -32,7 +32,7 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
   checkBoolean(body, 'stream');
   const sessionKey = affinityKey(tokenId, request.request.headers, undefined);
   return generate(request, peers, {
-    ...threadAffinity(tokenId, body, relayAffinity({ tokenId, sessionKey, body })),
+    ...threadAffinity(tokenId, body, relayAffinity(tokenId, sessionKey, body)),
     body,
     model,
     dialect: Dialect.MESSAGES,

@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { asString } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { classNotTaken } from '../attempts/attempt-errors.ts';
 import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
 import { writeHead } from '../http/respond.ts';
+import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
 import { affinityKey, relayAffinity } from './affinity.ts';
-import { requireArray, requiredModel, textOf } from './body-fields.ts';
-import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
+import { requireArray, requiredModel } from './body-fields.ts';
 import { generate } from './generate.ts';
 
 /**
@@ -22,9 +23,9 @@ export async function responses(request: AdmittedRequest, peers: EndpointPeers):
   requireArray(body, 'input', 'input items, not a string');
   // Classes are for chat completions and Messages: here the model must be one of the pool's.
   if (model.startsWith('gateway/')) throw classNotTaken(model);
-  const sessionKey = affinityKey(tokenId, request.request.headers, textOf(body, 'prompt_cache_key'));
+  const sessionKey = affinityKey(tokenId, request.request.headers, asString(body.value('prompt_cache_key')));
   return generate(request, peers, {
-    ...relayAffinity({ tokenId, sessionKey, body }),
+    ...relayAffinity(tokenId, sessionKey, body),
     body,
     model,
     dialect: Dialect.RESPONSES,

@@ -5,7 +5,7 @@ import { LOCAL_TIME_ZONE } from '@gateway/time';
 import { isLimited, limiterTerms } from '../admission/admit.ts';
 import type { Principal } from '../authentication/authenticate.ts';
 import { sendJson } from '../http/respond.ts';
-import type { AdmittedRequest, EndpointPeers } from './endpoint.ts';
+import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
 
 /** How long the ledger may take to catch up, and to answer. */
 const queryTimeoutMs = 5_000;
@@ -57,17 +57,12 @@ function totalsObject(totals: UsageTotals | undefined) {
 }
 
 function limitsObject(status: LimitStatus | undefined) {
-  const { requests, tokens } = status ?? {};
-  return {
-    requestsPerMinute:
-      requests === undefined
-        ? null
-        : { limit: requests.limit, remaining: requests.remaining, resetsAt: isoOf(requests.resetsAt) },
-    tokensPerDay:
-      tokens === undefined
-        ? null
-        : { limit: Number(tokens.limit), remaining: Number(tokens.remaining), resetsAt: isoOf(tokens.resetsAt) },
-  };
+  return { requestsPerMinute: limitObject(status?.requests), tokensPerDay: limitObject(status?.tokens) };
+}
+
+function limitObject(limit: LimitStatus['requests'] | LimitStatus['tokens']) {
+  if (limit === undefined) return null;
+  return { limit: Number(limit.limit), remaining: Number(limit.remaining), resetsAt: isoOf(limit.resetsAt) };
 }
 
 function isoOf(at: Timestamp | undefined): string | null {

@@ -1,5 +1,4 @@
 import { GatewayError, type GatewayErrorCode } from '@gateway/errors';
-import type { SeenResponse } from '../relay/response-progress.ts';
 
 /** In whose words an endpoint reports its errors. @see spec "Errors" */
 export type ErrorDialect = 'chat' | 'messages' | 'responses';
@@ -28,6 +27,16 @@ export interface BrokenStream {
   readonly nowMs: number;
   /** What the client has of it, on `/v1/responses`. */
   readonly seen?: SeenResponse | undefined;
+}
+
+/** What a client has seen of a Responses stream. Undefined: not seen. */
+export interface SeenResponse {
+  readonly id?: string | undefined;
+  /** Unix time in seconds. */
+  readonly createdAt?: number | undefined;
+  readonly model?: string | undefined;
+  /** -1: none. */
+  readonly lastSequenceNumber?: number;
 }
 
 /** The event that ends a stream after it has begun. Its text says nothing of the provider. @see spec "Events" */

@@ -5,21 +5,12 @@ import { admit } from '../admission/admit.ts';
 import { authenticate } from '../authentication/authenticate.ts';
 import type { TokenCache } from '../authentication/token-cache.ts';
 import { BodyMemory } from '../body/body-memory.ts';
-import type { BodyRules } from '../body/read-body.ts';
-import type { AdmittedRequest, EndpointPeers, RequestContext } from '../endpoints/endpoint.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
-import type { Route } from '../routes.ts';
+import type { AdmittedRequest, EndpointPeers, RequestContext, Route } from '../routes.ts';
 import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
-import {
-  ClientLeft,
-  clientRequestIdOf,
-  clientSignal,
-  nameForMessages,
-  requestIdOf,
-  sendError,
-  sentOrLeft,
-} from './respond.ts';
+import { clientRequestIdOf, clientSignal, nameForMessages, requestIdOf, sendError, sentOrLeft } from './respond.ts';
+import { hasStalled } from './stalled-clients.ts';
 
 export interface AppPeers extends EndpointPeers {
   readonly tokens: TokenCache;
@@ -61,13 +52,11 @@ type Serve = (request: IncomingMessage, response: Answer, done: (thrown?: unknow
 /** An answer with what is known of its request. */
 type Answer = ServerResponse & { locals: Partial<AdmittedRequest> };
 
-/** What the steps of a request know: each adds what the next ones need. */
-interface Locals extends AdmittedRequest, Record<string, unknown> {}
+/** Each step adds to `locals` what the next ones need. */
+type Step = RequestHandler<object, unknown, unknown, object, AdmittedRequest & Record<string, unknown>>;
 
-/** There is a body when the request was admitted. */
-type BegunLocals = RequestContext & { readonly bodyRules?: BodyRules };
-
-type Step = RequestHandler<object, unknown, unknown, object, Locals>;
+/** There are rules for the body when the request was admitted. */
+type BegunRequest = RequestContext & Pick<Partial<AdmittedRequest>, 'bodyRules'>;
 
 function begin(route: Route, { events, clock, config }: AppPeers): Step {
   return (request, response, next) => {
@@ -124,32 +113,25 @@ function answer(peers: AppPeers, bodies: BodyMemory): Step {
 /** Renders what a step threw. */
 async function fail(thrown: unknown, request: IncomingMessage, response: Answer, peers: AppPeers): Promise<void> {
   const error = toGatewayError(thrown);
-  const { locals } = response;
-  const dialect = locals.route?.errorDialect ?? 'chat';
-  const reply = () => sendError(request, response, { error, dialect, nowMs: peers.clock.nowMs() });
-  if (!hasBegun(locals)) return reply();
-  const clientLeft = locals.signal.aborted;
-  if (error.code === 'internal_error' && !clientLeft) {
-    peers.events.requestFaulted(locals.requestId, locals.route.path, error);
-  }
-  reply();
-  await finish(locals, peers, clientLeft ? undefined : error.code);
-}
-
-/** False for what is refused by path and method. */
-function hasBegun(locals: Partial<RequestContext>): locals is BegunLocals {
-  return locals.trace !== undefined;
+  const { requestId, route, signal, trace, bodyRules } = response.locals;
+  const clientLeft = signal?.aborted ?? false;
+  sendError(request, response, { error, dialect: route?.errorDialect ?? 'chat', nowMs: peers.clock.nowMs() });
+  // What is refused by path and method has not begun.
+  if (requestId === undefined || route === undefined || signal === undefined || trace === undefined) return;
+  if (error.code === 'internal_error' && !clientLeft) peers.events.requestFaulted(requestId, route.path, error);
+  const begun = { requestId, route, request, response, signal, trace, bodyRules };
+  await finish(begun, peers, clientLeft ? undefined : error.code);
 }
 
 /** Records the end of a request, when its answer is out. */
 async function finish(
-  { route, response, signal, trace, bodyRules }: BegunLocals,
+  { route, request, response, signal, trace, bodyRules }: BegunRequest,
   { events, requestLog }: AppPeers,
   errorCode?: GatewayErrorCode,
 ): Promise<void> {
   await sentOrLeft(response, signal);
   bodyRules?.allocation[Symbol.dispose]();
-  if (signal.reason instanceof ClientLeft && signal.reason.hasStalled) trace.onClientStalled();
+  if (signal.aborted && hasStalled(request.socket)) trace.onClientStalled();
   const status = signal.aborted ? 499 : response.statusCode;
   const waitedForRoomMs = bodyRules?.allocation.waitedMs ?? 0;
   trace.onEnded({ status, errorCode, clientLeft: signal.aborted, waitedForRoomMs });

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GatewayError } from '@gateway/errors';
 import { isReceived, isUploading } from '../body/read-body.ts';
 import { type ErrorDialect, renderError } from '../errors/render-error.ts';
-import { hasStalled } from './stalled-clients.ts';
 
 /** Writes the head of an answer: the headers that were set before, then these. None of these can replace the request's id. */
 export function writeHead(
@@ -41,13 +40,8 @@ export function sendError(
 }
 
 /** How long a client may go on uploading after it was refused, how long it may pause meanwhile, and how much it may send. */
-export interface LingerLimits {
-  readonly totalMs: number;
-  readonly pauseMs: number;
-  readonly bytes: number;
-}
-
-const usualLimits: LingerLimits = { totalMs: 5_000, pauseMs: 1_000, bytes: 64 * 1024 * 1024 };
+const usualLimits = { totalMs: 5_000, pauseMs: 1_000, bytes: 64 * 1024 * 1024 };
+export type LingerLimits = Readonly<typeof usualLimits>;
 
 /**
  * Sends the whole answer at once, and closes the connection when the upload has ended or has lasted long enough. Closing earlier
@@ -58,17 +52,17 @@ export function endAfterUpload(
   request: IncomingMessage,
   response: ServerResponse,
   body: string,
-  { totalMs, pauseMs, bytes }: LingerLimits = usualLimits,
+  limits: LingerLimits = usualLimits,
 ): void {
   response.write(body);
-  let bytesLeft = bytes;
+  let bytesLeft = limits.bytes;
   const end = () => {
     clearTimeout(total);
     clearTimeout(pause);
     response.end();
   };
-  const total = setTimeout(end, totalMs);
-  const pause = setTimeout(end, pauseMs);
+  const total = setTimeout(end, limits.totalMs);
+  const pause = setTimeout(end, limits.pauseMs);
   request.once('end', end).once('close', end).on('error', end);
   request.on('data', (chunk: Buffer) => {
     pause.refresh();
@@ -82,7 +76,7 @@ export function endAfterUpload(
  * The id of a request, as the log, the trace and the ledger have it: every answer names it. Always ours: one that a client sends, or a
  * provider, is another thing.
  */
-export const requestIdHeader = 'x-request-id';
+const requestIdHeader = 'x-request-id';
 
 /** The name by which Anthropic's SDKs know it: their errors show it. On the Messages endpoints only, beside the other one. */
 const messagesRequestIdHeader = 'request-id';
@@ -92,11 +86,8 @@ export function assignRequestId(response: ServerResponse): void {
   response.setHeader(requestIdHeader, randomUUIDv7());
 }
 
-/** @throws when the request was given none. */
 export function requestIdOf(response: ServerResponse): string {
-  const requestId = response.getHeader(requestIdHeader);
-  if (typeof requestId !== 'string') throw new Error('the request has no id');
-  return requestId;
+  return String(response.getHeader(requestIdHeader));
 }
 
 /** The answer carries the id by the other name too. */
@@ -112,31 +103,17 @@ function isRequestId(header: string): boolean {
 export function clientRequestIdOf({ headers }: IncomingMessage): string {
   const given = headers[requestIdHeader];
   if (typeof given !== 'string') return '';
-  // A copy: a slice would keep the whole header in memory for as long as the request is remembered.
-  const beginning = Buffer.from(given.slice(0, maxClientIdLength), 'latin1').toString('latin1');
-  return beginning.replace(/[^\x21-\x7e]/g, '');
+  return given.slice(0, maxClientIdLength).replace(/[^\x21-\x7e]/g, '');
 }
 
 const maxClientIdLength = 128;
 
-/** Why the signal of a request aborts: its connection closed before the answer was out. */
-export class ClientLeft extends Error {
-  override readonly name = 'ClientLeft';
-  /** True when it was cut off because it took nothing of the answer for too long. */
-  readonly hasStalled: boolean;
-
-  constructor(hasStalled = false) {
-    super('The client has left.');
-    this.hasStalled = hasStalled;
-  }
-}
-
-/** Aborts when the client of a request leaves. */
+/** Aborts when the client of a request leaves: its connection closes before the answer is out. */
 export function clientSignal({ socket: connection }: IncomingMessage, response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const onClose = () => {
     connection.off('close', onClose);
-    if (!response.writableFinished) controller.abort(new ClientLeft(hasStalled(connection)));
+    if (!response.writableFinished) controller.abort(new Error('The client has left.'));
   };
   response.once('close', onClose);
   // An answer that waits for earlier ones of its connection does not hear of its end.

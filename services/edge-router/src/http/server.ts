@@ -1,20 +1,12 @@
-import { randomUUIDv7 } from 'node:crypto';
 import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { sharedPortOptions } from '@gateway/lifecycle/shared-port';
 import { breakUpload, deferUpload } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
-import { HttpFault, renderError, toHttpFault } from '../errors/render-error.ts';
-import { assignRequestId, requestIdHeader, sendError } from './respond.ts';
+import { HttpFault, toHttpFault } from '../errors/render-error.ts';
+import { assignRequestId, sendError } from './respond.ts';
 import { StalledClients } from './stalled-clients.ts';
 
 type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'writeStallMs'>;
@@ -141,17 +133,13 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: HttpF
 
 /** An answer where Node has no request to answer. Does nothing when the connection is closing already. */
 function endWithAnswer(connection: Duplex, fault: HttpFault): void {
-  if (!connection.writable) return;
-  const { status, headers, body } = renderError(fault, 'chat', 0);
-  const fields = {
-    date: new Date().toUTCString(),
-    [requestIdHeader]: randomUUIDv7(),
-    ...headers,
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-  };
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  connection.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+  if (!connection.writable || !(connection instanceof Socket)) return;
+  const request = new IncomingMessage(connection);
+  const response = new ServerResponse(request);
+  assignRequestId(response);
+  response.assignSocket(connection);
+  refuse(request, response, fault);
+  connection.end();
   const timer = setTimeout(() => connection.destroy(), lingerMs);
   connection.once('close', () => clearTimeout(timer));
 }

@@ -43,7 +43,7 @@ describe('relayAnswer', () => {
   async function relay(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const signal = clientSignal(request, response);
     call = new ScriptedCall(frames, { together });
-    const rest = answerFrames(call, signal);
+    const rest = answerFrames(call.frames, call.controller, signal, true);
     const first = (await rest.next()).value;
     if (first === undefined) return expect.fail('there is a first frame');
     const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt\n-5' });

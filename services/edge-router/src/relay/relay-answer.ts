@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
+import { asNumber, asObject, asString, parseJson } from '@gateway/json';
 import type { ExecuteOutcome, ExecuteResponse, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type AttemptOutcome, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -10,11 +11,10 @@ import { type Answering, attemptOutcome, cancelledOutcome, givenUpBy } from '../
 import type { Leases } from '../attempts/leases.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Affinity, AnswerNames } from '../endpoints/affinity.ts';
-import type { RequestContext } from '../endpoints/endpoint.ts';
-import { type ErrorDialect, renderStreamError } from '../errors/render-error.ts';
+import { type ErrorDialect, renderStreamError, type SeenResponse } from '../errors/render-error.ts';
 import { writeHead } from '../http/respond.ts';
+import type { RequestContext } from '../routes.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
-import { ResponseProgress, type SeenResponse } from './response-progress.ts';
 
 export interface Relay extends Affinity, Pick<RequestContext, 'requestId' | 'response' | 'signal' | 'trace'> {
   readonly dialect: ErrorDialect;
@@ -43,8 +43,8 @@ class AnswerRelay implements Disposable {
   /** Undefined while it has not been written. */
   #head: ResponseHead | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
-  /** Only of a Responses stream. */
-  #progress: ResponseProgress | undefined;
+  /** What the client has of a Responses stream. */
+  #seen: SeenResponse | undefined;
   /** The last bytes that were written. */
   #tail = Buffer.alloc(0);
 
@@ -111,8 +111,10 @@ class AnswerRelay implements Disposable {
   }
 
   #endWithError(error: GatewayError): void {
-    const { dialect, requestId, response } = this.#relay;
-    const stream = { requestId, nowMs: this.#peers.clock.nowMs(), seen: this.#seenResponse };
+    const { dialect, requestId, response, answer } = this.#relay;
+    const id = this.#seen?.id ?? (this.#head?.answerId || undefined);
+    const model = this.#seen?.model ?? answer.lease.model;
+    const stream = { requestId, nowMs: this.#peers.clock.nowMs(), seen: { ...this.#seen, id, model } };
     if (this.#isBetweenEvents) response.end(renderStreamError(error, dialect, stream));
     // Half a JSON object or half an event can't be mended: the client must see that it is incomplete.
     else response.destroy();
@@ -120,11 +122,11 @@ class AnswerRelay implements Disposable {
 
   /** Resolves when the client can take more. Throws when it leaves before. */
   async #write({ head, body }: ExecuteResponse): Promise<void> {
-    const { response, signal } = this.#relay;
+    const { response, signal, dialect } = this.#relay;
     if (head !== undefined) this.#begin(head);
     if (body.length === 0) return;
     this.#heartbeat?.refresh();
-    this.#progress?.onBytes(body);
+    if (dialect === 'responses') this.#seen = seenAfter(this.#seen, body);
     this.#tail = Buffer.concat([this.#tail, body.subarray(-eventEndBytes)]).subarray(-eventEndBytes);
     if (!response.write(body)) await once(response, 'drain', { signal });
   }
@@ -135,7 +137,6 @@ class AnswerRelay implements Disposable {
     this.#head = head;
     // Messages streams have pings of their own.
     if (!this.#isBetweenEvents || dialect === 'messages') return;
-    if (dialect === 'responses') this.#progress = new ResponseProgress();
     this.#heartbeat = setInterval(() => {
       if (this.#isBetweenEvents && !response.writableNeedDrain) response.write(': keep-alive\n\n');
     }, this.#peers.config.heartbeatMs).unref();
@@ -161,13 +162,6 @@ class AnswerRelay implements Disposable {
     const isEventStream = this.#head?.headers['content-type']?.startsWith('text/event-stream') ?? false;
     return isEventStream && (this.#tail.length === 0 || eventEnd.test(this.#tail.toString('latin1')));
   }
-
-  /** What the client has of a Responses stream. */
-  get #seenResponse(): SeenResponse | undefined {
-    const seen = this.#progress?.seen;
-    const { model } = this.#relay.answer.lease;
-    return seen && { ...seen, id: seen.id ?? (this.#head?.answerId || undefined), model: seen.model ?? model };
-  }
 }
 
 function brokenOff(cause?: unknown): GatewayError {
@@ -182,3 +176,32 @@ const eventEndBytes = 4;
 function headerSafe(value: string): string {
   return value.replace(/[^\x20-\x7e]/g, '');
 }
+
+/**
+ * What a client has seen of a Responses stream after these bytes. Adapters relay whole events; one that is large may come in parts.
+ * The first bytes say which response it is. Numbers are found in the text: within a JSON string their quotes have backslashes.
+ */
+export function seenAfter(seen: SeenResponse | undefined, bytes: Uint8Array): SeenResponse {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const numbers = [...buffer.toString('latin1').matchAll(sequenceNumbers)].map(([, digits]) => Number(digits));
+  const lastSequenceNumber = Math.max(seen?.lastSequenceNumber ?? -1, ...numbers);
+  return { ...(seen ?? firstEvent(buffer)), lastSequenceNumber };
+}
+
+const sequenceNumbers = /"sequence_number"\s*:\s*(\d{1,15})(?!\d)/g;
+
+/** The response that the first event is about; nothing when that is none, or too large to be parsed here. */
+function firstEvent(bytes: Buffer): SeenResponse {
+  const text = bytes.toString('utf8', 0, maxFirstEventBytes);
+  const [event = ''] = text.replace(byteOrderMark, '').split(blankLine, 1);
+  const data = event.split(lineEnd).flatMap((line) => dataLine.exec(line)?.[1] ?? []);
+  const response = asObject(asObject(parseJson(data.join('\n')))?.response);
+  return { id: asString(response?.id), createdAt: asNumber(response?.created_at), model: asString(response?.model) };
+}
+
+/** It repeats the request's instructions and tools. */
+const maxFirstEventBytes = 1024 * 1024;
+const byteOrderMark = /^\ufeff/;
+const blankLine = /\r\n\r\n|\n\n|\r\r/;
+const lineEnd = /\r\n|\n|\r/;
+const dataLine = /^data:? ?(.*)$/;

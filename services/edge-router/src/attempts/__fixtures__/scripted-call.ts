@@ -2,39 +2,34 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type ExecuteResponse, ExecuteResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { RpcError } from '@gateway/rpc';
-import type { AdapterCall } from '../attempt-loop.ts';
 
 /** A frame, the end of all, a failure, or nothing more for as long as the call lasts. */
 export type ScriptedFrame = MessageInitShape<typeof ExecuteResponseSchema> | 'end' | 'hang' | Error;
 
 export interface ScriptedCallOptions {
   readonly together?: boolean;
-  readonly isRecorded?: boolean;
 }
 
 /** A call of an adapter whose frames stand in a script: each in a turn of its own, or all at once. */
-export class ScriptedCall implements AdapterCall {
+export class ScriptedCall {
   readonly #script: readonly ScriptedFrame[];
   readonly #areTogether: boolean;
   readonly #aborted = Promise.withResolvers<never>();
+  readonly controller = new AbortController();
   /** How many frames were taken. */
   taken = 0;
   isAborted = false;
   hasEnded = false;
 
-  readonly isRecorded: boolean;
-
-  constructor(script: readonly ScriptedFrame[], { together = false, isRecorded = true }: ScriptedCallOptions = {}) {
-    this.isRecorded = isRecorded;
+  constructor(script: readonly ScriptedFrame[], { together = false }: ScriptedCallOptions = {}) {
     this.#script = script;
     this.#areTogether = together;
     this.#aborted.promise.catch(() => undefined);
+    this.controller.signal.addEventListener('abort', () => {
+      this.isAborted = true;
+      this.#aborted.reject(new RpcError('cancelled', 'The caller cancelled the call.'));
+    });
   }
-
-  readonly abort = (): void => {
-    this.isAborted = true;
-    this.#aborted.reject(new RpcError('cancelled', 'The caller cancelled the call.'));
-  };
 
   get frames(): AsyncIterable<ExecuteResponse> {
     return this.#frames();

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ResponseProgress } from './response-progress.ts';
+import type { SeenResponse } from '../errors/render-error.ts';
+import { seenAfter } from './relay-answer.ts';
 
 const response = {
   id: 'resp_1',
@@ -10,12 +11,12 @@ const response = {
   metadata: { id: 'x' },
 };
 const created = event({ type: 'response.created', sequence_number: 0, response });
-const unseen = { id: undefined, createdAt: undefined, model: undefined, lastSequenceNumber: undefined };
+const unseen = { id: undefined, createdAt: undefined, model: undefined, lastSequenceNumber: -1 };
 const identity = { id: 'resp_1', createdAt: 1_700_000_000, model: 'gpt-5.5' };
 
 describe('the progress of a Responses stream', () => {
   it('is nothing before the first event', () => {
-    expect(seen()).toEqual(unseen);
+    expect(seen()).toEqual({});
     expect(seen(': comment\n\n')).toEqual(unseen);
   });
 
@@ -44,7 +45,7 @@ describe('the progress of a Responses stream', () => {
   it('has no number where no event has one', () => {
     expect(seen(created.replace('"sequence_number":0,', ''), event({ type: 'x', delta: 'a' }))).toEqual({
       ...identity,
-      lastSequenceNumber: undefined,
+      lastSequenceNumber: -1,
     });
   });
 
@@ -82,8 +83,8 @@ function event(data: Readonly<Record<string, unknown>>): string {
   return `event: any\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-function seen(...frames: readonly string[]) {
-  const progress = new ResponseProgress();
-  for (const frame of frames) progress.onBytes(Buffer.from(frame));
-  return progress.seen;
+function seen(...frames: readonly string[]): SeenResponse {
+  return (
+    frames.reduce((before: SeenResponse | undefined, frame) => seenAfter(before, Buffer.from(frame)), undefined) ?? {}
+  );
 }

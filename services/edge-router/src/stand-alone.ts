@@ -1,3 +1,5 @@
+import type { Environment } from '@gateway/config';
+import type { ServiceRuntime } from '@gateway/lifecycle';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
@@ -5,17 +7,23 @@ import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { openChannel } from '@gateway/rpc/grpc';
-import type { Logger } from '@gateway/telemetry';
 import { UsagePublisher } from '@gateway/usage-stream';
-import type { EdgeRouterPeerUrls } from './config.ts';
-import type { EdgeRouterPeers } from './service.ts';
+import { readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
+import { createEdgeRouterService, type EdgeRouterPeers, type EdgeRouterService } from './service.ts';
 
-/** Peers over the network. Connections are made in the background and remade for as long as this is open. */
-export function openNetworkPeers(urls: EdgeRouterPeerUrls, logger: Logger): EdgeRouterPeers {
+/**
+ * The edge as a process of its own, or as one of several: its peers are reached over gRPC and NATS. Connections are made in the
+ * background and remade for as long as it is open.
+ */
+export async function createEdgeRouterFromEnvironment(
+  env: Environment,
+  runtime: ServiceRuntime,
+): Promise<EdgeRouterService> {
+  const urls = readEdgeRouterPeerUrls(env);
   const stack = new AsyncDisposableStack();
   const channel = (url: string) => stack.use(openChannel(url));
-  const publisher = stack.use(new UsagePublisher(urls.nats, logger));
-  return {
+  const publisher = stack.use(new UsagePublisher(urls.nats, runtime.logger));
+  const peers: EdgeRouterPeers = {
     identity: channel(urls.identity).client(IdentityService),
     limiter: channel(urls.limiter).client(LimiterService),
     broker: channel(urls.broker).client(PoolBrokerService),
@@ -27,4 +35,5 @@ export function openNetworkPeers(urls: EdgeRouterPeerUrls, logger: Logger): Edge
     usageSink: { record: (batch, signal) => publisher.publish(batch, signal) },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+  return createEdgeRouterService(readEdgeRouterConfig(env), peers, runtime);
 }
