@@ -98,7 +98,7 @@ function joinTexts(texts: readonly (string | undefined)[]): string | undefined {
 }
 
 /** Stop sequences of white space only are refused. */
-function stopSequences(stop: readonly string[]): readonly string[] | undefined {
+function stopSequences(stop: readonly string[]): string[] | undefined {
   const usable = stop.filter((sequence) => /\S/.test(sequence));
   return usable.length === 0 ? undefined : usable;
 }
