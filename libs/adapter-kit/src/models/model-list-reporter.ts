@@ -6,11 +6,6 @@ import type { AdapterContext } from '../adapter-service.ts';
 import { readModelList } from '../rpc/list-models.ts';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
 
-export interface ModelListReporterOptions {
-  readonly context: AdapterContext;
-  readonly broker: Client<typeof PoolBrokerService>;
-}
-
 /**
  * Reports to the broker, on a timer, what the provider of each pool of the format offers, or that it can't be reached.
  * Disposing it stops the reports.
@@ -25,7 +20,7 @@ export class ModelListReporter implements AsyncDisposable {
   #running: Promise<void> = Promise.resolve();
   #hasReachedBroker = false;
 
-  constructor({ context, broker }: ModelListReporterOptions) {
+  constructor(context: AdapterContext, broker: Client<typeof PoolBrokerService>) {
     this.#context = context;
     this.#broker = broker;
   }
