@@ -6,7 +6,7 @@ import type { Client, ServiceRoute } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
 import { type Clock, systemClock } from '@gateway/time';
 import { type AdapterConfig, readAdapterConfig } from './adapter-config.ts';
-import { AdapterMetrics } from './adapter-metrics.ts';
+import { type AdapterMetrics, adapterMetrics } from './adapter-metrics.ts';
 import { CredentialCache } from './credentials/credential-cache.ts';
 import { ModelListReporter } from './models/model-list-reporter.ts';
 import type { ProviderFormat } from './provider-format.ts';
@@ -65,7 +65,7 @@ export interface AdapterContext extends AsyncDisposable {
 
 export function createAdapterContext(options: AdapterContextOptions): AdapterContext {
   const { format, config, runtime, credentials, clock = systemClock } = options;
-  const metrics = new AdapterMetrics(runtime.metrics, format.id);
+  const metrics = adapterMetrics(runtime.metrics, format.id);
   const owned = new AsyncDisposableStack();
   const { translationWorkers: workers, translationMaxBytes: maxBytes } = config;
   const module = workers === 0 ? undefined : format.translationWorker;
