@@ -18,7 +18,8 @@ export class ModelListReporter implements AsyncDisposable {
   /** What can't be read or reported now: logged when that begins and when it is over. */
   readonly #problems = new Set<string>();
   #running: Promise<void> = Promise.resolve();
-  #hasReachedBroker = false;
+  /** Whether the broker has answered yet. Without it there are no credentials, so nothing can be asked of a provider. */
+  hasReachedBroker = false;
 
   constructor(context: AdapterContext, broker: Client<typeof PoolBrokerService>) {
     this.#context = context;
@@ -30,11 +31,6 @@ export class ModelListReporter implements AsyncDisposable {
     this.#running = this.#run(this.#stop.signal);
   }
 
-  /** Whether the broker has answered yet. Without it there are no credentials, so nothing can be asked of a provider. */
-  get hasReachedBroker(): boolean {
-    return this.#hasReachedBroker;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -43,9 +39,11 @@ export class ModelListReporter implements AsyncDisposable {
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const hasReported = await this.#reportDue(signal);
-      const retryMs = this.#hasReachedBroker ? brokerRetryMs : firstBrokerRetryMs;
+      const retryMs = this.hasReachedBroker ? brokerRetryMs : firstBrokerRetryMs;
       const pauseMs = hasReported ? this.#schedule.pauseMs : Math.min(this.#schedule.pauseMs, retryMs);
-      await sleep(jittered(pauseMs), undefined, { signal, ref: false }).catch(() => undefined);
+      // With jitter, for replicas that started together.
+      const jitteredMs = pauseMs * (0.9 + 0.2 * Math.random());
+      await sleep(jitteredMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
@@ -54,7 +52,7 @@ export class ModelListReporter implements AsyncDisposable {
     try {
       const options = { signal, timeoutMs: brokerDeadlineMs };
       const listed = await this.#broker.listPools({ format: this.#context.format.id }, options);
-      this.#hasReachedBroker = true;
+      this.hasReachedBroker = true;
       await Promise.all(this.#schedule.duePools(listed).map((pool) => this.#reportPool(pool, signal)));
       this.#onSuccess('broker');
       return true;
@@ -91,11 +89,6 @@ const brokerRetryMs = 2_000;
 /** The same at a start, when all services come up at once. */
 const firstBrokerRetryMs = 200;
 const brokerDeadlineMs = 5_000;
-
-/** Spreads replicas that started together. */
-function jittered(durationMs: number): number {
-  return durationMs * (0.9 + 0.2 * Math.random());
-}
 
 /** Errors of ours have words of ours; the words of others may be the provider's. */
 function reasonOf(thrown: unknown): string {

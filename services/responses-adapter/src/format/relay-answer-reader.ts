@@ -18,11 +18,6 @@ import { mapStreamError } from './map-upstream-error.ts';
 import { OutputItems } from './output-items.ts';
 import { EventLimits } from './read-limits.ts';
 
-export interface RelayAnswerReaderOptions {
-  /** Epoch milliseconds from which resets that are durations count. */
-  readonly nowMs: number;
-}
-
 /** One event as it came, and as it reads. */
 interface RelayedEvent {
   readonly bytes: Buffer;
@@ -51,7 +46,8 @@ export class RelayAnswerReader implements AnswerReader {
   ending: AnswerEnding | undefined;
   reportedUsage: ReportedUsage | undefined;
 
-  constructor({ nowMs }: RelayAnswerReaderOptions) {
+  /** @param nowMs epoch milliseconds from which resets that are durations count */
+  constructor(nowMs: number) {
     this.#limits = new EventLimits(nowMs);
   }
 
