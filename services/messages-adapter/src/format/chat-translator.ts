@@ -47,11 +47,7 @@ export function readerInto(
   answer: ChatAnswer,
   { maxAnswerBytes }: { readonly maxAnswerBytes: number },
 ): ChatAnswerReader {
-  return new ChatAnswerReader({
-    answer,
-    events: new EventReader(answer),
-    maxEventBytes: maxOtherBytes + maxAnswerBytes,
-  });
+  return new ChatAnswerReader(answer, new EventReader(answer), maxOtherBytes + maxAnswerBytes);
 }
 
 /** For blocks that are not part of a chat answer, such as what the provider's own tools found. */
