@@ -5,27 +5,21 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
 import { fakeFormat } from './__fixtures__/fake-format.ts';
 import { readAdapterConfig } from './adapter-config.ts';
-import { createAdapterFromEnvironment, createAdapterService } from './adapter-service.ts';
+import { adapterFactory, createAdapterFromEnvironment } from './adapter-service.ts';
 import { countTokens } from './rpc/count-tokens.ts';
 import { execute } from './rpc/execute.ts';
 import { listModels } from './rpc/list-models.ts';
 
 const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
 
-const fromEnvironment = createAdapterFromEnvironment((config, peers, serviceRuntime) =>
-  createAdapterService({
-    format: fakeFormat,
-    routes: (context) => [
-      serviceRoute(AdapterService, {
-        execute: execute(context),
-        countTokens: countTokens(context),
-        listModels: listModels(context),
-      }),
-    ],
-    config,
-    peers,
-    runtime: serviceRuntime,
-  }),
+const fromEnvironment = createAdapterFromEnvironment(
+  adapterFactory(fakeFormat, (context) => [
+    serviceRoute(AdapterService, {
+      execute: execute(context),
+      countTokens: countTokens(context),
+      listModels: listModels(context),
+    }),
+  ]),
 );
 
 describe('an adapter of its own process', () => {

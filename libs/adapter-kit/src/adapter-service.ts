@@ -6,7 +6,7 @@ import type { Client, ServiceRoute } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
 import { type Clock, systemClock } from '@gateway/time';
 import { type AdapterConfig, readAdapterConfig } from './adapter-config.ts';
-import { AdapterMetrics } from './adapter-metrics.ts';
+import { type AdapterMetrics, adapterMetrics } from './adapter-metrics.ts';
 import { CredentialCache } from './credentials/credential-cache.ts';
 import { ModelListReporter } from './models/model-list-reporter.ts';
 import type { ProviderFormat } from './provider-format.ts';
@@ -19,30 +19,33 @@ export interface AdapterPeers {
   readonly credentials: Client<typeof CredentialService>;
 }
 
-export interface AdapterServiceOptions {
-  readonly format: ProviderFormat;
-  /** The adapter's RPCs, made of the kit's handlers. */
-  readonly routes: (context: AdapterContext) => readonly ServiceRoute[];
-  readonly config: AdapterConfig;
-  readonly peers: AdapterPeers;
-  readonly runtime: ServiceRuntime;
-}
+export type CreateAdapter = (config: AdapterConfig, peers: AdapterPeers, runtime: ServiceRuntime) => Service;
 
-/** One adapter: its RPCs, and the timer that reports to the broker what its pools' providers offer. */
-export function createAdapterService({ routes, peers, ...options }: AdapterServiceOptions): Service {
-  const { broker, credentials } = peers;
-  const owned = new AsyncDisposableStack();
-  const context = owned.use(createAdapterContext({ ...options, credentials }));
-  const reporter = owned.use(new ModelListReporter({ context, broker }));
-  return {
-    routes: routes(context),
-    start: async () => reporter.start(),
-    notReady: async () => (reporter.hasReachedBroker ? undefined : 'has not reached the pool-broker yet'),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+/**
+ * Makes the adapter of one format: its RPCs, which `routes` makes of the kit's handlers, and the timer that reports to the broker
+ * what its pools' providers offer.
+ */
+export function adapterFactory(
+  format: ProviderFormat,
+  routes: (context: AdapterContext) => readonly ServiceRoute[],
+): CreateAdapter {
+  return (config, { broker, credentials }, runtime) => {
+    const owned = new AsyncDisposableStack();
+    const context = owned.use(createAdapterContext({ format, config, credentials, runtime }));
+    const reporter = owned.use(new ModelListReporter(context, broker));
+    return {
+      routes: routes(context),
+      start: async () => reporter.start(),
+      notReady: async () => (reporter.hasReachedBroker ? undefined : 'has not reached the pool-broker yet'),
+      [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    };
   };
 }
 
-export interface AdapterContextOptions extends Pick<AdapterServiceOptions, 'format' | 'config' | 'runtime'> {
+export interface AdapterContextOptions {
+  readonly format: ProviderFormat;
+  readonly config: AdapterConfig;
+  readonly runtime: ServiceRuntime;
   readonly credentials: AdapterPeers['credentials'];
   readonly clock?: Clock;
 }
@@ -62,7 +65,7 @@ export interface AdapterContext extends AsyncDisposable {
 
 export function createAdapterContext(options: AdapterContextOptions): AdapterContext {
   const { format, config, runtime, credentials, clock = systemClock } = options;
-  const metrics = new AdapterMetrics(runtime.metrics, format.id);
+  const metrics = adapterMetrics(runtime.metrics, format.id);
   const owned = new AsyncDisposableStack();
   const { translationWorkers: workers, translationMaxBytes: maxBytes } = config;
   const module = workers === 0 ? undefined : format.translationWorker;
@@ -83,9 +86,7 @@ export function createAdapterContext(options: AdapterContextOptions): AdapterCon
  * An adapter as a process of its own: its settings and POOL_BROKER_URL come from the environment, its peers are called
  * over one stream each.
  */
-export function createAdapterFromEnvironment(
-  createService: (config: AdapterConfig, peers: AdapterPeers, runtime: ServiceRuntime) => Service,
-): ServiceFactory {
+export function createAdapterFromEnvironment(createService: CreateAdapter): ServiceFactory {
   return async (env, runtime) => {
     const { config, poolBrokerUrl } = readSettings(env);
     // Loaded here, so that a process without a network never loads gRPC.

@@ -12,14 +12,6 @@ export interface ChatEventReader
   fail(failure: UpstreamFailure): void;
 }
 
-export interface ChatAnswerReaderOptions {
-  /** What `events` writes to. */
-  readonly answer: ChatAnswer;
-  readonly events: ChatEventReader;
-  /** The largest event taken, in bytes. */
-  readonly maxEventBytes: number;
-}
-
 /** Reads a provider's event stream, however it is split, into a chat answer, streamed or whole. */
 export class ChatAnswerReader implements AnswerReader {
   readonly head: AnswerReader['head'];
@@ -27,7 +19,8 @@ export class ChatAnswerReader implements AnswerReader {
   readonly #events: ChatEventReader;
   readonly #splitter: EventSplitter;
 
-  constructor({ answer, events, maxEventBytes }: ChatAnswerReaderOptions) {
+  /** @param events writes to `answer` */
+  constructor(answer: ChatAnswer, events: ChatEventReader, maxEventBytes: number) {
     this.head = answer.head;
     this.#answer = answer;
     this.#events = events;

@@ -4,7 +4,7 @@ import { type TokenUsage, toUsageObject } from './token-usage.ts';
 
 /** Writes a chat answer as chunks. @see spec "Chat completion chunk (streamed form)" */
 export class ChunkWriter implements ChatAnswer {
-  readonly head = streamHead;
+  readonly head = { status: 200, headers: streamHeaders } as const;
   readonly isStreamed = true;
   readonly isTooLarge = false;
   hasContent = false;
@@ -86,12 +86,10 @@ export class ChunkWriter implements ChatAnswer {
   }
 }
 
-const streamHead: ChatAnswer['head'] = {
-  status: 200,
-  headers: {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache, no-transform',
-    // Asks reverse proxies to pass events on as they come.
-    'x-accel-buffering': 'no',
-  },
+/** Of every stream of events for a client. */
+export const streamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  // Asks reverse proxies to pass events on as they come.
+  'x-accel-buffering': 'no',
 };

@@ -1,4 +1,5 @@
 export * from './chat-answer.ts';
+export { streamHeaders } from './chunk-writer.ts';
 export * from './parse-chat-request.ts';
 export {
   maxTokenCount,

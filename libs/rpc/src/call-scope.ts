@@ -6,19 +6,19 @@ export class CallScope implements CallContext, Disposable {
   #controller: AbortController | undefined;
   /** Why the call is over. */
   #reason: RpcError | undefined;
-  readonly #callerSignal: AbortSignal | undefined;
-  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #options: CallOptions;
+  #isWatched = false;
+  #timer: NodeJS.Timeout | undefined;
   #rejectWait: ((reason: unknown) => void) | undefined;
 
-  constructor({ signal, timeoutMs }: CallOptions = {}) {
-    this.#callerSignal = signal;
-    if (signal?.aborted) this.cancel();
-    else signal?.addEventListener('abort', this.cancel, { once: true });
-    if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.#abort(tooLate(timeoutMs)), timeoutMs);
+  constructor(options: CallOptions = {}) {
+    this.#options = options;
+    if (options.signal?.aborted) this.cancel();
   }
 
   /** Made when it is asked for. Aborted with an RpcError when the caller gives the call up, its deadline passes, or the call has ended. */
   get signal(): AbortSignal {
+    this.#watch();
     this.#controller ??= new AbortController();
     if (this.#reason !== undefined) this.#controller.abort(this.#reason);
     return this.#controller.signal;
@@ -32,6 +32,7 @@ export class CallScope implements CallContext, Disposable {
    * `race` at a time.
    */
   race<T>(work: Promise<T>): Promise<T> {
+    this.#watch();
     return new Promise((resolve, reject) => {
       work.then(resolve, reject);
       this.#rejectWait = reject;
@@ -46,8 +47,18 @@ export class CallScope implements CallContext, Disposable {
   /** The call has ended. */
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
-    this.#callerSignal?.removeEventListener('abort', this.cancel);
+    this.#options.signal?.removeEventListener('abort', this.cancel);
     this.#abort(callEnded);
+  }
+
+  /** Once the signal is asked for, or the call waits: what ends at once costs no timer and no listener. */
+  #watch(): void {
+    if (this.#isWatched || this.#reason !== undefined) return;
+    this.#isWatched = true;
+    const { signal, timeoutMs } = this.#options;
+    if (signal?.aborted) return this.cancel();
+    signal?.addEventListener('abort', this.cancel, { once: true });
+    if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.#abort(tooLate(timeoutMs)), timeoutMs);
   }
 
   #abort(reason: RpcError): void {

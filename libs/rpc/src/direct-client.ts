@@ -27,9 +27,9 @@ function single(method: DescMethod, handle: SingleHandler) {
   return async (request: object, options?: CallOptions): Promise<Message> => {
     using scope = new CallScope(options);
     scope.throwIfOver();
+    const response = handle(requestOf(method, request), scope);
     // A handler that ignores its signal does not hold up its caller.
-    const response = await scope.race(Promise.resolve(handle(requestOf(method, request), scope)));
-    return toMessage(method.output, response);
+    return toMessage(method.output, response instanceof Promise ? await scope.race(response) : response);
   };
 }
 

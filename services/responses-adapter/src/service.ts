@@ -1,21 +1,9 @@
-import {
-  type AdapterConfig,
-  type AdapterPeers,
-  createAdapterFromEnvironment,
-  createAdapterService,
-} from '@gateway/adapter-kit';
-import type { Service, ServiceRuntime } from '@gateway/lifecycle';
+import { adapterFactory, createAdapterFromEnvironment } from '@gateway/adapter-kit';
 import { responsesFormat } from './format/provider-format.ts';
 import { routes } from './routes.ts';
 
 /** The adapter of pools whose provider speaks the Responses format. */
-export function createResponsesAdapterService(
-  config: AdapterConfig,
-  peers: AdapterPeers,
-  runtime: ServiceRuntime,
-): Service {
-  return createAdapterService({ format: responsesFormat, routes, config, peers, runtime });
-}
+export const createResponsesAdapterService = adapterFactory(responsesFormat, routes);
 
 /** The same as a process of its own, which finds the pool broker by POOL_BROKER_URL. */
 export const createResponsesAdapterFromEnvironment = createAdapterFromEnvironment(createResponsesAdapterService);

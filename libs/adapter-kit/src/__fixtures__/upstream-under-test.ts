@@ -1,13 +1,13 @@
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { Metrics } from '@gateway/telemetry';
 import { readAdapterConfig } from '../adapter-config.ts';
-import { AdapterMetrics } from '../adapter-metrics.ts';
+import { adapterMetrics } from '../adapter-metrics.ts';
 import { UpstreamClient, type UpstreamLimits, type UpstreamRequest } from '../upstream/upstream-client.ts';
 import type { UpstreamExchange } from '../upstream/upstream-exchange.ts';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
 
 export function createUpstream(limits: Partial<UpstreamLimits> = {}): UpstreamClient {
-  const metrics = new AdapterMetrics(new Metrics(), ProviderFormat.MESSAGES);
+  const metrics = adapterMetrics(new Metrics(), ProviderFormat.MESSAGES);
   return new UpstreamClient({ ...readAdapterConfig({}), ...limits }, metrics);
 }
 

@@ -143,7 +143,7 @@ class Attempt implements Disposable {
     const details = this.#outcomeDetails();
     const outcome =
       failure === undefined
-        ? succeededOutcome({ ...details, upstreamStatus: this.#head?.status ?? 0, encryptedReasoning })
+        ? succeededOutcome(this.#head?.status ?? 0, encryptedReasoning, details)
         : failedOutcome(failure, unavailable(failure.error), { ...details, answerComplete: true });
     yield* partsOf(this.#frames.whole(answer, outcome));
   }

@@ -109,13 +109,15 @@ async function readFailure(
   exchange: UpstreamExchange,
   { status, headers }: UpstreamHead,
 ): Promise<UpstreamFailure> {
-  exchange.endWithin(errorBodyTimeoutMs);
+  exchange.endWithin(status === 401 ? refusalBodyTimeoutMs : errorBodyTimeoutMs);
   const body = await readBody(exchange, maxErrorBodyBytes);
   const answer = { status, contentType: headers['content-type'] ?? '', body };
   return { answer, ...format.mapUpstreamError({ status, headers, body, nowMs: clock.nowMs() }) };
 }
 
 const errorBodyTimeoutMs = 10_000;
+/** A refused secret is replaced at once: a body that does not come must not delay the next try. */
+const refusalBodyTimeoutMs = 1_000;
 const maxErrorBodyBytes = 64 * 1024;
 
 function isRevoked(opened: OpenedAnswer): boolean {

@@ -19,15 +19,14 @@ export interface OutcomeDetails {
   readonly amended: string;
 }
 
-export interface SuccessDetails extends OutcomeDetails {
-  readonly upstreamStatus: number;
-  readonly encryptedReasoning: string;
-}
-
-export function succeededOutcome(details: SuccessDetails): Outcome {
-  const { upstreamStatus, quotas, answerBegan, ...rest } = details;
+export function succeededOutcome(
+  upstreamStatus: number,
+  encryptedReasoning: string,
+  { quotas, answerBegan, amended }: OutcomeDetails,
+): Outcome {
   const windows = quotas.map(toWindow);
-  return { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus, windows, answerBegan }, ...rest };
+  const attempt = { result: AttemptResult.SUCCEEDED, upstreamStatus, windows, answerBegan };
+  return { attempt, encryptedReasoning, amended };
 }
 
 export interface FailureDetails extends Partial<OutcomeDetails> {

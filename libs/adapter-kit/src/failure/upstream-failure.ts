@@ -132,18 +132,13 @@ function isRejection(meaning: ErrorMeaning): meaning is Rejection {
   return meaning in rejectionTexts;
 }
 
-/** What an error status of a provider means, unless the error's own code says better. */
-export interface StatusRule {
-  readonly meaning: ErrorMeaning;
-  /** The meanings that a known code may give it instead. */
-  readonly orByCode: readonly ErrorMeaning[];
-}
+/** What an error status of a provider means, then the meanings that a known code of the error may give it instead. */
+export type StatusRule = readonly [meaning: ErrorMeaning, ...orByCode: ErrorMeaning[]];
 
 /** The rules of one provider format. Other statuses below 500 are the request's fault, the rest are the provider's. */
 export interface StatusRules {
   readonly byStatus: ReadonlyMap<number, StatusRule>;
-  /** What a known code may make of another server error. */
-  readonly serverErrorOrByCode: readonly ErrorMeaning[];
+  readonly otherServerError: StatusRule;
 }
 
 /** What an answer with an error status means. `coded` is the meaning of the error's code, if that is known. */
@@ -153,13 +148,9 @@ export function meaningOfStatus(
   coded: ErrorMeaning | undefined,
 ): ErrorMeaning {
   if (answer.status < 400 || isForeignPage(answer)) return 'network';
-  const { meaning, orByCode } = rules.byStatus.get(answer.status) ?? otherRule(answer.status, rules);
+  const otherRule: StatusRule = answer.status < 500 ? ['rejected'] : rules.otherServerError;
+  const [meaning, ...orByCode] = rules.byStatus.get(answer.status) ?? otherRule;
   return coded !== undefined && orByCode.includes(coded) ? coded : meaning;
-}
-
-function otherRule(status: number, { serverErrorOrByCode }: StatusRules): StatusRule {
-  if (status < 500) return { meaning: 'rejected', orByCode: [] };
-  return { meaning: 'server_error', orByCode: serverErrorOrByCode };
 }
 
 /** An HTML page with a client error comes from something between us and the provider; the account is not to blame. */

@@ -57,7 +57,7 @@ afterEach(async () => {
 });
 
 const startReporter = () => {
-  const reporter = new ModelListReporter({ context, broker: fakeBroker() });
+  const reporter = new ModelListReporter(context, fakeBroker());
   reporter.start();
   return reporter;
 };

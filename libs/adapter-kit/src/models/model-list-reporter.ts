@@ -6,11 +6,6 @@ import type { AdapterContext } from '../adapter-service.ts';
 import { readModelList } from '../rpc/list-models.ts';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
 
-export interface ModelListReporterOptions {
-  readonly context: AdapterContext;
-  readonly broker: Client<typeof PoolBrokerService>;
-}
-
 /**
  * Reports to the broker, on a timer, what the provider of each pool of the format offers, or that it can't be reached.
  * Disposing it stops the reports.
@@ -23,9 +18,10 @@ export class ModelListReporter implements AsyncDisposable {
   /** What can't be read or reported now: logged when that begins and when it is over. */
   readonly #problems = new Set<string>();
   #running: Promise<void> = Promise.resolve();
-  #hasReachedBroker = false;
+  /** Whether the broker has answered yet. Without it there are no credentials, so nothing can be asked of a provider. */
+  hasReachedBroker = false;
 
-  constructor({ context, broker }: ModelListReporterOptions) {
+  constructor(context: AdapterContext, broker: Client<typeof PoolBrokerService>) {
     this.#context = context;
     this.#broker = broker;
   }
@@ -33,11 +29,6 @@ export class ModelListReporter implements AsyncDisposable {
   /** Reports at once, then on the timer. */
   start(): void {
     this.#running = this.#run(this.#stop.signal);
-  }
-
-  /** Whether the broker has answered yet. Without it there are no credentials, so nothing can be asked of a provider. */
-  get hasReachedBroker(): boolean {
-    return this.#hasReachedBroker;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -48,9 +39,11 @@ export class ModelListReporter implements AsyncDisposable {
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const hasReported = await this.#reportDue(signal);
-      const retryMs = this.#hasReachedBroker ? brokerRetryMs : firstBrokerRetryMs;
+      const retryMs = this.hasReachedBroker ? brokerRetryMs : firstBrokerRetryMs;
       const pauseMs = hasReported ? this.#schedule.pauseMs : Math.min(this.#schedule.pauseMs, retryMs);
-      await sleep(jittered(pauseMs), undefined, { signal, ref: false }).catch(() => undefined);
+      // With jitter, for replicas that started together.
+      const jitteredMs = pauseMs * (0.9 + 0.2 * Math.random());
+      await sleep(jitteredMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
@@ -59,7 +52,7 @@ export class ModelListReporter implements AsyncDisposable {
     try {
       const options = { signal, timeoutMs: brokerDeadlineMs };
       const listed = await this.#broker.listPools({ format: this.#context.format.id }, options);
-      this.#hasReachedBroker = true;
+      this.hasReachedBroker = true;
       await Promise.all(this.#schedule.duePools(listed).map((pool) => this.#reportPool(pool, signal)));
       this.#onSuccess('broker');
       return true;
@@ -96,11 +89,6 @@ const brokerRetryMs = 2_000;
 /** The same at a start, when all services come up at once. */
 const firstBrokerRetryMs = 200;
 const brokerDeadlineMs = 5_000;
-
-/** Spreads replicas that started together. */
-function jittered(durationMs: number): number {
-  return durationMs * (0.9 + 0.2 * Math.random());
-}
 
 /** Errors of ours have words of ours; the words of others may be the provider's. */
 function reasonOf(thrown: unknown): string {

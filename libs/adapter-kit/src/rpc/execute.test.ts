@@ -350,6 +350,18 @@ describe('a refused secret', () => {
     expect((await framesOf()).at(-1)).toMatchObject({ result: 'SUCCEEDED' });
   });
 
+  it('is replaced within a second or so, also while the body of the refusal does not come', async () => {
+    adapter.provider.answer = (response, { headers }) => {
+      if (headers.authorization === 'Bearer secret-2') eventStream(response).end(event.done);
+      else response.writeHead(401).write('{');
+    };
+    await adapter.context.credentials.ofAccount('pool/a');
+    adapter.credential = async () => bearer(adapter.provider.url, 'secret-2');
+    const startedMs = performance.now();
+    expect((await framesOf()).at(-1)).toMatchObject({ result: 'SUCCEEDED' });
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
+  });
+
   it('is reported when there is no newer one, and is not kept', async () => {
     adapter.provider.answer = (response) => response.writeHead(401).end('{}');
     expect(await framesOf()).toMatchObject([{ result: 'SERVER_ERROR' }]);
@@ -359,7 +371,7 @@ describe('a refused secret', () => {
 });
 
 describe('a revoked secret', () => {
-  const problemTold = async () => (await Array.fromAsync(send(adapter))).at(-1)?.outcome?.attempt?.problem;
+  const problemOf = async () => (await Array.fromAsync(send(adapter))).at(-1)?.outcome?.attempt?.problem;
   const refuseAll = (status: number) => {
     adapter.provider.answer = (response) => response.writeHead(status).end('revoked');
   };
@@ -371,7 +383,7 @@ describe('a revoked secret', () => {
 
   it.each([401, 403])('ends its account at once when nothing can take its place: %i', async (status) => {
     refuseAll(status);
-    expect(await problemTold()).toBe(AccountProblem.CREDENTIAL_REVOKED);
+    expect(await problemOf()).toBe(AccountProblem.CREDENTIAL_REVOKED);
     expect(adapter.provider.calls).toHaveLength(1);
   });
 
@@ -383,7 +395,7 @@ describe('a revoked secret', () => {
     async (status, secrets) => {
       renewing();
       refuseAll(status);
-      expect(await problemTold()).toBe(AccountProblem.CREDENTIAL_REVOKED);
+      expect(await problemOf()).toBe(AccountProblem.CREDENTIAL_REVOKED);
       const sent = adapter.provider.calls.map(({ headers }) => headers.authorization);
       expect(sent).toEqual(secrets);
     },
@@ -411,7 +423,7 @@ describe('a revoked secret', () => {
   it('does not end its account while there may be a successor that can not be had now', async () => {
     adapter.credential = async () => bearer(adapter.provider.url, 'secret-1', 'v1');
     refuseAll(401);
-    expect(await problemTold()).toBe(AccountProblem.UNSPECIFIED);
+    expect(await problemOf()).toBe(AccountProblem.UNSPECIFIED);
     expect(adapter.provider.calls).toHaveLength(1);
   });
 });

@@ -1,6 +1,6 @@
 import { type DescMessage, type DescMethod, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
-import { pathOf, toMessage } from '../methods.ts';
+import type { ChannelOptions, MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
+import { maxMessageBytes, pathOf, toMessage } from '../methods.ts';
 
 /** A service of proto/ in the form that grpc-js takes. */
 export function grpcDefinition(service: DescService): ServiceDefinition {
@@ -26,3 +26,27 @@ function encode(schema: DescMessage, fields: object): Buffer {
   const { buffer, byteOffset, byteLength } = toBinary(schema, toMessage(schema, fields));
   return Buffer.from(buffer, byteOffset, byteLength);
 }
+
+const MiB = 1024 * 1024;
+
+const channelOptions: ChannelOptions = {
+  // A batch of frames is somewhat longer than the message in it.
+  'grpc.max_receive_message_length': maxMessageBytes + MiB,
+  'grpc.max_send_message_length': maxMessageBytes + MiB,
+  // A paused or vanished peer is noticed within a quarter of a minute instead of never.
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 5_000,
+  'grpc.keepalive_permit_without_calls': 1,
+};
+
+/** A server receives request bodies of up to 64 MiB, which must not wait for a round trip every 64 KiB. */
+export const serverOptions: ChannelOptions = { ...channelOptions, 'grpc-node.flow_control_window': 16 * MiB };
+
+/** Each connection to a replica is one of its own, so that one that failed never delays the next attempt. */
+export const clientOptions: ChannelOptions = {
+  ...channelOptions,
+  'grpc-node.flow_control_window': 4 * MiB,
+  'grpc.use_local_subchannel_pool': 1,
+  // The proxy of the environment is for providers, not for our own services.
+  'grpc.enable_http_proxy': 0,
+};

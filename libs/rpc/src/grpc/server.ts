@@ -18,8 +18,7 @@ import { isFault, type OnFault, requestIdOf, toCallFailure } from '../errors.ts'
 import { handlerOf, type MethodHandler, type SingleHandler, type StreamHandler, servedMethods } from '../methods.ts';
 import { ServerSession } from '../multiplex/server-session.ts';
 import type { ServiceRoute } from '../service-types.ts';
-import { grpcDefinition } from './definition.ts';
-import { serverOptions } from './options.ts';
+import { grpcDefinition, serverOptions } from './definition.ts';
 import { addReflection } from './reflection.ts';
 
 export interface GrpcServerOptions {

@@ -12,8 +12,7 @@ import {
 } from '@grpc/grpc-js';
 import { ResponseStream } from '../call-scope.ts';
 import { RpcError } from '../errors.ts';
-import { grpcMethod } from '../grpc/definition.ts';
-import { clientOptions } from '../grpc/options.ts';
+import { clientOptions, grpcMethod } from '../grpc/definition.ts';
 import { answersOnce, encoded, isStream, mapped, pathOf } from '../methods.ts';
 import type { CallOptions, Client } from '../service-types.ts';
 import { ClientSession } from './client-session.ts';

@@ -47,11 +47,7 @@ export function readerInto(
   answer: ChatAnswer,
   { maxAnswerBytes }: { readonly maxAnswerBytes: number },
 ): ChatAnswerReader {
-  return new ChatAnswerReader({
-    answer,
-    events: new EventReader(answer),
-    maxEventBytes: maxOtherBytes + maxAnswerBytes,
-  });
+  return new ChatAnswerReader(answer, new EventReader(answer), maxOtherBytes + maxAnswerBytes);
 }
 
 /** For blocks that are not part of a chat answer, such as what the provider's own tools found. */
@@ -98,7 +94,7 @@ function joinTexts(texts: readonly (string | undefined)[]): string | undefined {
 }
 
 /** Stop sequences of white space only are refused. */
-function stopSequences(stop: readonly string[]): readonly string[] | undefined {
+function stopSequences(stop: readonly string[]): string[] | undefined {
   const usable = stop.filter((sequence) => /\S/.test(sequence));
   return usable.length === 0 ? undefined : usable;
 }

@@ -3,20 +3,12 @@ import { GatewayError } from '@gateway/errors';
 import { convertImage } from './convert-images.ts';
 import { ConversationToolIds, readToolArguments } from './convert-tool-calls.ts';
 import { checkName } from './convert-tools.ts';
-import type {
-  AssistantBlock,
-  ImageBlock,
-  ProviderMessage,
-  TextBlock,
-  ToolResultBlock,
-  ToolUseBlock,
-  UserBlock,
-} from './provider-request.ts';
+import type { ImageBlock, ProviderMessage, TextBlock, ToolResultBlock, ToolUseBlock } from './provider-request.ts';
 
 export interface ConvertedConversation {
   /** System texts in order; empty when there are none. */
   readonly system: readonly string[];
-  readonly messages: readonly ProviderMessage[];
+  readonly messages: ProviderMessage[];
   /** Names of the tools that earlier turns called, each once. */
   readonly calledTools: ReadonlySet<string>;
   /** True when the last message is the user's and answers no tool. */
@@ -157,8 +149,8 @@ class Conversation {
 }
 
 function toMessage(turn: UserTurn | AssistantTurn): ProviderMessage {
-  if (turn.role === 'user') return { role: 'user', content: [...turn.results, ...turn.input] satisfies UserBlock[] };
-  return { role: 'assistant', content: [...turn.text, ...turn.calls] satisfies AssistantBlock[] };
+  if (turn.role === 'user') return { role: 'user', content: [...turn.results, ...turn.input] };
+  return { role: 'assistant', content: [...turn.text, ...turn.calls] };
 }
 
 /** A begun answer that the model is to continue may not end in white space. */

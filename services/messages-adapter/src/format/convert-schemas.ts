@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/errors';
 import { asArray, asObject, asString } from '@gateway/json';
-import type { JsonSchema } from './provider-request.ts';
+import type { JsonSchema, ToolSchema } from './provider-request.ts';
 
 /**
  * A function's parameters as an `input_schema`: an object schema without `oneOf`, `anyOf` or `allOf` at its top, which the
@@ -9,7 +9,7 @@ import type { JsonSchema } from './provider-request.ts';
  *
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
  */
-export function convertToolSchema(toolName: string, parameters: JsonSchema | undefined): JsonSchema {
+export function convertToolSchema(toolName: string, parameters: JsonSchema | undefined): ToolSchema {
   if (parameters === undefined) return { type: 'object', properties: {} };
   const { oneOf, anyOf, allOf, ...schema } = parameters;
   if (!isObjectType(schema.type)) {
@@ -78,7 +78,7 @@ function isObjectType(type: unknown): boolean {
 }
 
 export interface StructuredSchema {
-  readonly schema: JsonSchema;
+  readonly schema: ToolSchema;
   /** Optional properties in it; the provider limits their sum over a request. */
   readonly optionalProperties: number;
 }
@@ -99,7 +99,7 @@ export function toStructuredSchema(schema: JsonSchema): StructuredSchema | undef
   try {
     const cleaned = clean(schema, seen);
     if (cleaned.type !== 'object' || seen.optionalProperties > maxOptionalProperties) return undefined;
-    return { schema: cleaned, ...seen };
+    return { schema: { ...cleaned, type: 'object' }, ...seen };
   } catch (thrown) {
     if (thrown instanceof UnfitSchema) return undefined;
     throw thrown;

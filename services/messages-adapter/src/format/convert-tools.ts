@@ -5,7 +5,7 @@ import type { ModelFamily } from './model-families.ts';
 import type { ProviderTool, ProviderToolChoice } from './provider-request.ts';
 
 export interface ToolSettings {
-  readonly tools?: readonly ProviderTool[];
+  readonly tools?: ProviderTool[];
   readonly toolChoice?: ProviderToolChoice | undefined;
   /** For a model that can't be forced. */
   readonly instruction?: string;
@@ -74,7 +74,7 @@ function convertChoice(choice: ToolChoice, oneAtATime: boolean): ProviderToolCho
 /** Most strict tools that one request may have. */
 const maxStrictTools = 20;
 
-function convertEach(tools: readonly FunctionTool[], family: ModelFamily): readonly ProviderTool[] {
+function convertEach(tools: readonly FunctionTool[], family: ModelFamily): ProviderTool[] {
   const strict = family.structuredOutput ? tools.filter((tool) => tool.strict === true) : [];
   const schemas = new Map(strict.map((tool) => [tool, tool.parameters && toStructuredSchema(tool.parameters)]));
   const optional = [...schemas.values()].reduce((sum, schema) => sum + (schema?.optionalProperties ?? 0), 0);

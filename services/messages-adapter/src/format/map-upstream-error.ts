@@ -36,27 +36,24 @@ export function mapStreamError(event: unknown): UpstreamFailure {
 const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
 
 /** Accounts without credit, disabled or over their spend limit are refused with 400 too. */
-const rejectedRule: StatusRule = {
-  meaning: 'rejected',
-  orByCode: ['context_too_long', 'refused_account', ...outOfService],
-};
+const rejectedRule: StatusRule = ['rejected', 'context_too_long', 'refused_account', ...outOfService];
 
 const statusRules: StatusRules = {
-  byStatus: new Map([
+  byStatus: new Map<number, StatusRule>([
     [400, rejectedRule],
-    [401, { meaning: 'refused_account', orByCode: outOfService }],
-    [402, { meaning: 'refused_account', orByCode: [] }],
-    [403, { meaning: 'refused_account', orByCode: outOfService }],
+    [401, ['refused_account', ...outOfService]],
+    [402, ['refused_account']],
+    [403, ['refused_account', ...outOfService]],
     // A 404 of the provider names the model, or a thread or file of the request; any other is an address that is not its API.
-    [404, { meaning: 'server_error', orByCode: ['unknown_model'] }],
-    [408, { meaning: 'timeout', orByCode: [] }],
-    [409, { meaning: 'server_error', orByCode: [] }],
-    [413, { meaning: 'too_large', orByCode: ['context_too_long'] }],
+    [404, ['server_error', 'unknown_model']],
+    [408, ['timeout']],
+    [409, ['server_error']],
+    [413, ['too_large', 'context_too_long']],
     [422, rejectedRule],
-    [429, { meaning: 'limited', orByCode: ['model_limited', 'overloaded'] }],
-    [529, { meaning: 'overloaded', orByCode: [] }],
+    [429, ['limited', 'model_limited', 'overloaded']],
+    [529, ['overloaded']],
   ]),
-  serverErrorOrByCode: ['overloaded'],
+  otherServerError: ['server_error', 'overloaded'],
 };
 
 /** An error object of the provider, of an error body or of an event. Its text goes no further than this file. */

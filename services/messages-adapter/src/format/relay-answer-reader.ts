@@ -5,7 +5,7 @@ import {
   type UpstreamFailure,
   type UpstreamHead,
 } from '@gateway/adapter-kit';
-import type { ReportedUsage } from '@gateway/chat';
+import { type ReportedUsage, streamHeaders } from '@gateway/chat';
 import { reasoningDigest } from '@gateway/encrypted-reasoning';
 import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { EventSplitter, RelayBuffer, readEvent, type SseEvent, SseOverflowError } from '@gateway/sse';
@@ -35,15 +35,8 @@ export class RelayAnswerReader implements AnswerReader {
 
   get head(): AnswerReader['head'] {
     const { status, headers } = this.#head;
-    return {
-      status,
-      headers: {
-        'content-type': headers['content-type'] ?? 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-cache, no-transform',
-        // Asks reverse proxies to pass events on as they come.
-        'x-accel-buffering': 'no',
-      },
-    };
+    const { 'content-type': contentType = streamHeaders['content-type'] } = headers;
+    return { status, headers: { ...streamHeaders, 'content-type': contentType } };
   }
 
   get reportedUsage(): ReportedUsage | undefined {

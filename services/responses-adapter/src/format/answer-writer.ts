@@ -232,12 +232,9 @@ interface Call {
   arguments: string;
 }
 
-/** How a response ended that is an answer; the others are failures. */
-export type AnsweredStatus = 'completed' | 'incomplete';
-
+/** How a response ended that is an answer, with `incomplete_details.reason`. */
 export interface ResponseEnding {
-  readonly status: AnsweredStatus;
-  /** `incomplete_details.reason` */
+  readonly status: 'completed' | 'incomplete';
   readonly incompleteReason: string | undefined;
   readonly hasToolCalls: boolean;
 }

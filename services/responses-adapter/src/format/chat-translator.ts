@@ -51,7 +51,7 @@ export interface ReaderOptions extends Omit<EventReaderOptions, 'sink'> {
 /** Reads a provider's stream into a chat answer. */
 export function readerInto(answer: ChatAnswer, { maxAnswerBytes, ...options }: ReaderOptions): ChatAnswerReader {
   const events = new EventReader({ ...options, sink: answer });
-  return new ChatAnswerReader({ answer, events, maxEventBytes: maxRepeatedRequestBytes + maxAnswerBytes });
+  return new ChatAnswerReader(answer, events, maxRepeatedRequestBytes + maxAnswerBytes);
 }
 
 /** The first and the last event repeat the request's instructions and tools, which have up to 16 MiB as JSON. */

@@ -3,14 +3,12 @@ import { GatewayError } from '@gateway/errors';
 import { convertImage } from './convert-images.ts';
 import { checkToolCalls, convertToolCall, convertToolId } from './convert-tool-calls.ts';
 import type {
-  DeveloperItem,
+  AssistantItem,
   FunctionCallOutputItem,
   InputImage,
   InputItem,
   InputText,
-  OutputText,
-  Refusal,
-  UserItem,
+  MessageItem,
 } from './provider-request.ts';
 
 /** A conversation as a Responses request holds it. */
@@ -39,7 +37,7 @@ export function convertMessages(messages: readonly ChatMessage[]): Conversation 
 }
 
 /** A system text as an item of its own. */
-export function toDeveloperItem(text: readonly string[]): DeveloperItem {
+export function toDeveloperItem(text: readonly string[]): MessageItem {
   return { type: 'message', role: 'developer', content: text.map(toInputText) };
 }
 
@@ -61,7 +59,7 @@ function toInputItems(message: ChatMessage, index: number): readonly InputItem[]
   }
 }
 
-function toUserItem(message: UserMessage, path: string): UserItem {
+function toUserItem(message: UserMessage, path: string): MessageItem {
   const content = message.parts.map((part, index) => toUserPart(part, `${path}.content[${index}]`));
   return { type: 'message', role: 'user', content };
 }
@@ -77,7 +75,7 @@ function toAssistantItems(message: AssistantMessage): readonly InputItem[] {
   return content.length === 0 ? calls : [{ type: 'message', role: 'assistant', content }, ...calls];
 }
 
-function toAssistantPart(part: AssistantMessage['parts'][number]): OutputText | Refusal {
+function toAssistantPart(part: AssistantMessage['parts'][number]): AssistantItem['content'][number] {
   return part.type === 'refusal'
     ? { type: 'refusal', refusal: part.text }
     : { type: 'output_text', text: part.text, annotations: [] };

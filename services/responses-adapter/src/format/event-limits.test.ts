@@ -80,7 +80,7 @@ describe('the windows of a rate-limit event', () => {
 
 const readers: readonly (readonly [string, () => AnswerReader])[] = [
   ['chat answer', () => readerInto(newChatAnswer(), { wantsJson: false, nowMs, maxAnswerBytes: 1_000_000 })],
-  ['relayed answer', () => new RelayAnswerReader({ nowMs })],
+  ['relayed answer', () => new RelayAnswerReader(nowMs)],
 ];
 
 describe.each(readers)('a %s', (_kind, newReader) => {

@@ -47,36 +47,35 @@ type StreamLimits = Pick<EventLimits, 'nowMs' | 'exhaustedUntilMs'>;
 
 const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
 
-const rejectedRule: StatusRule = {
-  meaning: 'rejected',
-  orByCode: [
-    'context_too_long',
-    'bad_image',
-    'against_policy',
-    'unreadable_reasoning',
-    'unknown_model',
-    'limited',
-    'refused_account',
-    ...outOfService,
-  ],
-};
+const rejectionsByCode: readonly ErrorMeaning[] = [
+  'context_too_long',
+  'bad_image',
+  'against_policy',
+  'unreadable_reasoning',
+  'unknown_model',
+  'limited',
+  'refused_account',
+  ...outOfService,
+];
+
+const rejectedRule: StatusRule = ['rejected', ...rejectionsByCode];
 
 const statusRules: StatusRules = {
-  byStatus: new Map([
+  byStatus: new Map<number, StatusRule>([
     [400, rejectedRule],
-    [401, { meaning: 'refused_account', orByCode: outOfService }],
-    [402, { meaning: 'refused_account', orByCode: ['limited', ...outOfService] }],
-    [403, { meaning: 'refused_account', orByCode: ['network', 'limited', ...outOfService] }],
+    [401, ['refused_account', ...outOfService]],
+    [402, ['refused_account', 'limited', ...outOfService]],
+    [403, ['refused_account', 'network', 'limited', ...outOfService]],
     // Chat requests name nothing but the model: any other 404 is an address that is not the provider's API.
-    [404, { meaning: 'server_error', orByCode: ['unknown_model'] }],
-    [408, { meaning: 'timeout', orByCode: [] }],
-    [409, { meaning: 'server_error', orByCode: [] }],
-    [413, { meaning: 'too_large', orByCode: rejectedRule.orByCode }],
+    [404, ['server_error', 'unknown_model']],
+    [408, ['timeout']],
+    [409, ['server_error']],
+    [413, ['too_large', ...rejectionsByCode]],
     [422, rejectedRule],
-    [429, { meaning: 'limited', orByCode: ['model_limited', 'refused_account', 'overloaded', ...outOfService] }],
-    [529, { meaning: 'overloaded', orByCode: ['limited', 'model_limited'] }],
+    [429, ['limited', 'model_limited', 'refused_account', 'overloaded', ...outOfService]],
+    [529, ['overloaded', 'limited', 'model_limited']],
   ]),
-  serverErrorOrByCode: ['overloaded', 'limited', 'model_limited'],
+  otherServerError: ['server_error', 'overloaded', 'limited', 'model_limited'],
 };
 
 /** An error object of the provider, of an error body or of an event. Its text is not read: it goes no further. */

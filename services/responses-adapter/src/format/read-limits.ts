@@ -26,13 +26,8 @@ function usageWindows({ headers, nowMs }: AnswerHead): readonly QuotaWindow[] {
     const [, window, family = '', rank = ''] =
       /^(x-codex-(?:(.+)-)?(primary|secondary)-)used-percent$/.exec(name) ?? [];
     if (window === undefined) return [];
-    const reported = {
-      usedPercent: numberIn(headers, name),
-      minutes: numberIn(headers, `${window}window-minutes`),
-      resetAtSeconds: numberIn(headers, `${window}reset-at`),
-      resetAfterSeconds: numberIn(headers, `${window}reset-after-seconds`),
-    };
-    return toWindow({ rank, family, ...reported }, nowMs);
+    const read = (member: string) => numberIn(headers, window + member.replaceAll('_', '-'));
+    return toWindow({ rank, family, nowMs }, read);
   });
 }
 
@@ -42,47 +37,41 @@ export function eventWindows(event: JsonObject, nowMs: number): readonly QuotaWi
   const family = limit.toLowerCase().replace(/^codex(?:[_-]|$)/, '');
   return ['primary', 'secondary'].flatMap((rank) => {
     const window = asObject(asObject(event.rate_limits)?.[rank]);
-    const reported = {
-      usedPercent: asNumber(window?.used_percent),
-      minutes: asNumber(window?.window_minutes),
-      resetAtSeconds: asNumber(window?.reset_at),
-      resetAfterSeconds: asNumber(window?.reset_after_seconds),
-    };
-    return toWindow({ rank, family, ...reported }, nowMs);
+    return toWindow({ rank, family, nowMs }, (member) => asNumber(window?.[member]));
   });
 }
 
-interface ReportedWindow {
+interface WindowSubject {
   /** "primary", "secondary" */
   readonly rank: string;
   /** Empty: the whole account. */
   readonly family: string;
-  readonly usedPercent: number | undefined;
-  readonly minutes: number | undefined;
-  readonly resetAtSeconds: number | undefined;
-  readonly resetAfterSeconds: number | undefined;
+  readonly nowMs: number;
 }
 
-function toWindow(reported: ReportedWindow, nowMs: number): readonly QuotaWindow[] {
-  const { rank, family, usedPercent } = reported;
+/** Reads a member of a window, by its name in events. */
+type ReadMember = (member: string) => number | undefined;
+
+function toWindow({ rank, family, nowMs }: WindowSubject, read: ReadMember): readonly QuotaWindow[] {
+  const usedPercent = read('used_percent');
   if (usedPercent === undefined || usedPercent < 0) return [];
-  const minutes = positive(reported.minutes);
+  const minutes = positive(read('window_minutes'));
   const length = minutes === undefined ? rank : lengthName(minutes);
   return [
     {
       name: family === '' ? length : `${length}_${family}`,
       models: family === '' ? '' : `*${family}*`,
       usedFraction: usedPercent / 100,
-      resetsAtMs: resetOf({ ...reported, minutes }, nowMs),
+      resetsAtMs: resetOf(minutes, read, nowMs),
       lengthSeconds: minutes === undefined ? undefined : Math.round(minutes * 60),
     },
   ];
 }
 
 /** The absolute time wins. A window's reset is never much further away than the window is long. */
-function resetOf({ minutes, resetAtSeconds, resetAfterSeconds }: ReportedWindow, nowMs: number): number | undefined {
-  const resetMs =
-    resetAtSeconds !== undefined ? resetAtSeconds * 1_000 : nowMs + (resetAfterSeconds ?? Number.NaN) * 1_000;
+function resetOf(minutes: number | undefined, read: ReadMember, nowMs: number): number | undefined {
+  const resetAt = read('reset_at');
+  const resetMs = resetAt !== undefined ? resetAt * 1_000 : nowMs + (read('reset_after_seconds') ?? Number.NaN) * 1_000;
   const latestMs = minutes === undefined ? Number.POSITIVE_INFINITY : nowMs + minutes * minuteMs + slackMs(minutes);
   return toFutureMs(Math.min(resetMs, latestMs), nowMs);
 }

@@ -354,7 +354,7 @@ function relay(pieces: Iterable<string | Uint8Array>): Relayed {
 }
 
 function newReader(): RelayAnswerReader {
-  return new RelayAnswerReader({ nowMs: replayedAtMs });
+  return new RelayAnswerReader(replayedAtMs);
 }
 
 function relayedFailure(result: AttemptResult) {

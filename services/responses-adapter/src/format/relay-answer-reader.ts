@@ -7,7 +7,7 @@ import {
   type UpstreamFailure,
   type UpstreamHead,
 } from '@gateway/adapter-kit';
-import type { ReportedUsage } from '@gateway/chat';
+import { type ReportedUsage, streamHeaders } from '@gateway/chat';
 import { lastReasoningIn } from '@gateway/encrypted-reasoning';
 import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
@@ -17,11 +17,6 @@ import { eventType, readResponseEnd } from './event-reader.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { OutputItems } from './output-items.ts';
 import { EventLimits } from './read-limits.ts';
-
-export interface RelayAnswerReaderOptions {
-  /** Epoch milliseconds from which resets that are durations count. */
-  readonly nowMs: number;
-}
 
 /** One event as it came, and as it reads. */
 interface RelayedEvent {
@@ -51,7 +46,8 @@ export class RelayAnswerReader implements AnswerReader {
   ending: AnswerEnding | undefined;
   reportedUsage: ReportedUsage | undefined;
 
-  constructor({ nowMs }: RelayAnswerReaderOptions) {
+  /** @param nowMs epoch milliseconds from which resets that are durations count */
+  constructor(nowMs: number) {
     this.#limits = new EventLimits(nowMs);
   }
 
@@ -64,10 +60,8 @@ export class RelayAnswerReader implements AnswerReader {
     return {
       status: 200,
       headers: {
-        'content-type': /^text\/event-stream\b/i.test(given) ? given : 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-cache, no-transform',
-        // Asks reverse proxies to pass events on as they come.
-        'x-accel-buffering': 'no',
+        ...streamHeaders,
+        ...(/^text\/event-stream\b/i.test(given) ? { 'content-type': given } : {}),
         // A client sends it back in the next request of the same turn.
         ...(turnState === undefined ? {} : { 'x-codex-turn-state': turnState }),
       },

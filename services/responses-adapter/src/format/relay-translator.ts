@@ -20,7 +20,7 @@ function callWith(body: JsonBody, { lease, forwardHeaders, nowMs }: ClientReques
     path: '/responses',
     headers: forwardHeaders,
     body: spliceRequest(body, lease.model),
-    answer: new RelayAnswerReader({ nowMs }),
+    answer: new RelayAnswerReader(nowMs),
   };
 }
 
