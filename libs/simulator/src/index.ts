@@ -12,5 +12,5 @@ export type {
   RequestFilter,
   RequestOutcome,
 } from './record.ts';
-export type { ResponsesBackend } from './responses/check-parameters.ts';
+export type { ResponsesBackend } from './responses/check-request.ts';
 export { type Simulator, type SimulatorOptions, startSimulator } from './simulator.ts';

@@ -8,7 +8,7 @@ import { messagesFormat } from './messages/format.ts';
 import { Models } from './models.ts';
 import { type TokenEndpointOptions, TokenFamilies } from './oauth/token-families.ts';
 import { type BilledReport, type RecordedRequest, Recorder, type RequestFilter } from './record.ts';
-import type { ResponsesBackend } from './responses/check-parameters.ts';
+import type { ResponsesBackend } from './responses/check-request.ts';
 import { responsesFormat } from './responses/format.ts';
 import { type Provider, serveRequest } from './serve-request.ts';
 

@@ -114,7 +114,7 @@ function contextLengthExceeded(format: FormatName): PresetAnswer {
 }
 
 function unreadableReasoning(format: FormatName): ProviderError {
-  if (format === 'messages') return invalidSignature('messages.1.content.0', 'signature').refusal;
+  if (format === 'messages') return invalidSignature('messages.1.content.0').refusal;
   return unreadableContent('other_account');
 }
 

@@ -106,25 +106,19 @@ function inputUsage({ input }: Answer): JsonObject {
   };
 }
 
-/** A block as it is announced: nothing of its content yet, unless it is redacted, which comes whole. */
+/** A block as it is announced: nothing of its content yet. */
 export function startedBlock(part: AnswerPart, answer: Answer, index: number): JsonObject {
-  if (part.kind === 'reasoning' && part.redacted) return redactedBlock(answer, index);
   if (part.kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
   if (part.kind === 'tool_call') return toolUse(part.name, {}, answer, index);
   return { type: 'text', text: '', citations: null };
 }
 
 function finishedBlock(part: AnswerPart, answer: Answer, index: number): JsonObject {
-  if (part.kind === 'reasoning' && part.redacted) return redactedBlock(answer, index);
   if (part.kind === 'reasoning') {
     return { type: 'thinking', thinking: part.text, signature: signatureOf(part.text, answer, index) };
   }
   if (part.kind === 'tool_call') return toolUse(part.name, argumentsOf(part.argumentsText), answer, index);
   return { type: 'text', text: part.text, citations: null };
-}
-
-function redactedBlock(answer: Answer, index: number): JsonObject {
-  return { type: 'redacted_thinking', data: signatureOf('', answer, index) };
 }
 
 /** The signature of a thinking block with that text. */
