@@ -122,8 +122,8 @@ function finishedBlock(part: AnswerPart, answer: Answer, index: number): JsonObj
 }
 
 /** The signature of a thinking block with that text. */
-export function signatureOf(content: string, { id, account, createdAtSeconds }: Answer, index: number): string {
-  return encryptReasoning({ account, id: `${id} ${index}`, content, createdAtSeconds });
+export function signatureOf(content: string, { id, account }: Answer, index: number): string {
+  return encryptReasoning({ account, id: `${id} ${index}`, content });
 }
 
 function toolUse(name: string, input: JsonObject, { id }: Answer, index: number): JsonObject {
