@@ -5,20 +5,19 @@ import { startSimulator } from './simulator.ts';
 describe('the command', () => {
   it('listens on its usual address without flags', () => {
     expect(readCommand([])).toMatchObject({
-      kind: 'serve',
-      options: { host: '127.0.0.1', port: 8090, responsesBackend: 'api' },
+      host: '127.0.0.1',
+      port: 8090,
+      responsesBackend: 'api',
     });
   });
 
   it('reads its flags', () => {
     const words = '--port 0 --messages-model m --subscription --event-delay-ms 20'.split(' ');
     expect(readCommand(words)).toMatchObject({
-      options: {
-        port: 0,
-        messagesModels: ['m'],
-        responsesBackend: 'subscription',
-        eventDelayMs: 20,
-      },
+      port: 0,
+      messagesModels: ['m'],
+      responsesBackend: 'subscription',
+      eventDelayMs: 20,
     });
   });
 

@@ -9,9 +9,9 @@ import { type SimulatorOptions, startSimulator } from './simulator.ts';
  */
 export async function runCommand(words: readonly string[]): Promise<number> {
   try {
-    const command = readCommand(words);
-    if (command.kind === 'help') return say(helpText);
-    await serveUntilStopped(command.options);
+    const options = readCommand(words);
+    if (options === 'help') process.stdout.write(`${helpText}\n`);
+    else await serveUntilStopped(options);
     return 0;
   } catch (thrown) {
     process.stderr.write(`${problemText(thrown)}\n`);
@@ -19,26 +19,19 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   }
 }
 
-export type Command =
-  | { readonly kind: 'help' }
-  | { readonly kind: 'serve'; readonly options: SimulatorOptions & { readonly host: string; readonly port: number } };
-
 const defaults = { host: '127.0.0.1', port: 8090 };
 
 /** @throws Error when a flag is unknown or its value makes no sense. */
-export function readCommand(words: readonly string[]): Command {
+export function readCommand(words: readonly string[]): SimulatorOptions | 'help' {
   const { values } = parseArgs({ args: [...words], options: flags });
-  if (values.help === true) return { kind: 'help' };
+  if (values.help === true) return 'help';
   return {
-    kind: 'serve',
-    options: {
-      host: values.host ?? defaults.host,
-      port: readNumber('--port', values.port) ?? defaults.port,
-      responsesModels: values['responses-model'],
-      messagesModels: values['messages-model'],
-      responsesBackend: values.subscription === true ? 'subscription' : 'api',
-      eventDelayMs: readNumber('--event-delay-ms', values['event-delay-ms']),
-    },
+    host: values.host ?? defaults.host,
+    port: readNumber('--port', values.port) ?? defaults.port,
+    responsesModels: values['responses-model'],
+    messagesModels: values['messages-model'],
+    responsesBackend: values.subscription === true ? 'subscription' : 'api',
+    eventDelayMs: readNumber('--event-delay-ms', values['event-delay-ms']),
   };
 }
 
@@ -69,36 +62,22 @@ function readNumber(flag: string, text: string | undefined): number | undefined 
 
 async function serveUntilStopped(options: SimulatorOptions): Promise<void> {
   await using simulator = await startSimulator(options);
-  say(welcomeText(simulator.url));
-  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
-}
-
-function welcomeText(url: string): string {
-  return `The simulated providers listen on ${url} (record: ${url}/_simulator/requests). Try:
+  const { url } = simulator;
+  process.stdout.write(`The simulated providers listen on ${url} (record: ${url}/_simulator/requests). Try:
 
   curl -N ${url}/v1/responses -H 'authorization: Bearer any-key' -H 'content-type: application/json' \\
     -d '{"model":"gpt-5.5","stream":true,"input":"Hello"}'
-`;
+
+`);
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 
 /** The text for a person whose simulator could not start. */
 export function problemText(thrown: unknown): string {
-  if (isAddressInUse(thrown)) {
-    return `The simulator can't start: port ${thrown.port ?? ''} of ${thrown.address ?? 'this host'} is taken by another process. Stop it, or choose another port with --port.`;
-  }
-  return `The simulator can't start: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
-}
-
-interface AddressInUse extends Error {
-  readonly address?: string;
-  readonly port?: number;
-}
-
-function isAddressInUse(thrown: unknown): thrown is AddressInUse {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === 'EADDRINUSE';
-}
-
-function say(text: string): 0 {
-  process.stdout.write(`${text}\n`);
-  return 0;
+  const { code, port, address, message } = Object(thrown);
+  const problem =
+    code === 'EADDRINUSE'
+      ? `port ${port} of ${address} is taken by another process. Stop it, or choose another port with --port.`
+      : String(message ?? thrown);
+  return `The simulator can't start: ${problem}`;
 }

@@ -41,12 +41,9 @@ export class Models {
     return this.#state;
   }
 
-  set({ responses, messages, unreachable }: ModelsChange): void {
-    this.#state = {
-      responses: responses ?? this.#state.responses,
-      messages: messages ?? this.#state.messages,
-      unreachable: unreachable ?? this.#state.unreachable,
-    };
+  set(change: ModelsChange): void {
+    const given = Object.entries(change).filter(([, value]) => value !== undefined);
+    this.#state = { ...this.#state, ...Object.fromEntries(given) };
   }
 
   reset(): void {
@@ -54,22 +51,20 @@ export class Models {
   }
 }
 
-/** The list as the provider of the format writes it. */
-export function modelList(format: FormatName, ids: readonly string[]): JsonObject {
-  return format === 'responses' ? responsesList(ids) : messagesList(ids);
-}
-
 const created = 1_767_225_600;
-const createdAt = new Date(created * 1000).toISOString();
 
-/** @see https://platform.openai.com/docs/api-reference/models/list */
-function responsesList(ids: readonly string[]): JsonObject {
-  return { object: 'list', data: ids.map((id) => ({ id, object: 'model', created, owned_by: 'system' })) };
-}
-
-/** @see https://docs.claude.com/en/api/models-list */
-function messagesList(ids: readonly string[]): JsonObject {
-  const data = ids.map((id) => ({ type: 'model', id, display_name: displayName(id), created_at: createdAt }));
+/**
+ * The list as the provider of the format writes it.
+ *
+ * @see https://platform.openai.com/docs/api-reference/models/list
+ * @see https://docs.claude.com/en/api/models-list
+ */
+export function modelList(format: FormatName, ids: readonly string[]): JsonObject {
+  if (format === 'responses') {
+    return { object: 'list', data: ids.map((id) => ({ id, object: 'model', created, owned_by: 'system' })) };
+  }
+  const created_at = new Date(created * 1000).toISOString();
+  const data = ids.map((id) => ({ type: 'model', id, display_name: displayName(id), created_at }));
   return { data, has_more: false, first_id: ids[0] ?? null, last_id: ids.at(-1) ?? null };
 }
 

@@ -143,15 +143,10 @@ export class Recorder {
   }
 }
 
-function fits(request: RecordedRequest, { afterId = 0, ...wanted }: Omit<RequestFilter, 'limit'>): boolean {
-  const { account = request.account, path = request.path, model = request.model, outcome = request.outcome } = wanted;
-  return (
-    request.id > afterId &&
-    request.account === account &&
-    request.path === path &&
-    request.model === model &&
-    request.outcome === outcome
-  );
+const filteredMembers = ['account', 'path', 'model', 'outcome'] as const;
+
+function fits(request: RecordedRequest, { afterId = 0, ...wanted }: RequestFilter): boolean {
+  return request.id > afterId && filteredMembers.every((name) => (wanted[name] ?? request[name]) === request[name]);
 }
 
 type ReceivedRequest = Pick<RecordedRequest, 'method' | 'path' | 'query' | 'headers' | 'account'>;

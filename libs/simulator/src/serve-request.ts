@@ -143,11 +143,13 @@ async function listModels(provider: Provider, exchange: Exchange, { account }: A
 
 async function endBadly(exchange: Exchange, thrown: unknown): Promise<void> {
   if (exchange.signal.aborted || exchange.response.destroyed) return;
-  const refusal = thrown instanceof ProviderRefusal ? thrown : undefined;
-  exchange.record.end(refusal === undefined ? 'faulted' : 'refused');
+  const isRefused = thrown instanceof ProviderRefusal;
+  exchange.record.end(isRefused ? 'refused' : 'faulted');
   if (exchange.response.headersSent) return void exchange.response.destroy();
+  const { refusal, body } = isRefused ? thrown : unexpected(thrown);
   try {
-    await sendRefusal(exchange, refusal ?? unexpected(thrown));
+    if (body === undefined) await exchange.sendError(refusal);
+    else await exchange.sendJson(refusal.status, body);
   } catch {
     // The client left while its error was on the way.
   }
@@ -157,9 +159,4 @@ async function endBadly(exchange: Exchange, thrown: unknown): Promise<void> {
 function unexpected(thrown: unknown): ProviderRefusal {
   const text = thrown instanceof Error ? thrown.stack : String(thrown);
   return new ProviderRefusal({ status: 500, message: `The simulator failed: ${text}` });
-}
-
-async function sendRefusal(exchange: Exchange, { refusal, body }: ProviderRefusal): Promise<void> {
-  if (body === undefined) await exchange.sendError(refusal);
-  else await exchange.sendJson(refusal.status, body);
 }

@@ -1,14 +1,15 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { controlPrefix, serveControl } from './control-routes.ts';
+import express from 'express';
+import { controlRoutes } from './control-routes.ts';
 import { FaultBook } from './faults/fault-book.ts';
 import type { FaultScript } from './faults/fault-script.ts';
 import { messagesFormat } from './messages/format.ts';
 import { Models } from './models.ts';
 import { type TokenEndpointOptions, TokenFamilies } from './oauth/token-families.ts';
 import { type BilledReport, type RecordedRequest, Recorder, type RequestFilter } from './record.ts';
-import type { ResponsesBackend } from './responses/check-parameters.ts';
+import type { ResponsesBackend } from './responses/check-request.ts';
 import { responsesFormat } from './responses/format.ts';
 import { type Provider, serveRequest } from './serve-request.ts';
 
@@ -55,8 +56,10 @@ export interface Simulator extends AsyncDisposable {
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const provider = createProvider(options);
   const verbs = verbsOf(provider);
+  const control = express().use('/_simulator', controlRoutes(verbs));
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 60_000 }, (request, response) => {
-    void serveAny({ provider, verbs }, request, response);
+    if (request.url?.startsWith('/_simulator/')) control(request, response);
+    else void serveRequest(provider, request, response);
   });
   const port = await listen(server, options);
   const host = options.host ?? defaultHost;
@@ -99,29 +102,15 @@ function verbsOf({ recorder, faults, models, tokens }: Provider): SimulatorVerbs
   };
 }
 
-async function serveAny(
-  { provider, verbs }: { readonly provider: Provider; readonly verbs: SimulatorVerbs },
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  if (request.url?.startsWith(controlPrefix)) await serveControl(verbs, request, response);
-  else await serveRequest(provider, request, response);
-}
-
 async function listen(server: Server, { host = defaultHost, port = 0 }: SimulatorOptions): Promise<number> {
   server.listen(port, host);
   await once(server, 'listening');
-  return addressOf(server).port;
-}
-
-function addressOf(server: Server): AddressInfo {
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The simulator is not listening on a port.');
-  return address;
+  const address = server.address() as AddressInfo;
+  return address.port;
 }
 
 async function close(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.close();
   server.closeAllConnections();
-  await closed;
+  await once(server, 'close');
 }

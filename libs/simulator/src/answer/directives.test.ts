@@ -5,7 +5,7 @@ describe('readDirectives', () => {
   it('takes every directive out of the text', () => {
     const text = 'Say #reason 12 this #long 3 #cached 5 #written 7 #json now';
     expect(readDirectives(text)).toMatchObject({
-      reasoning: [{ tokens: 12, redacted: false }],
+      reasoning: [12],
       words: 3,
       cachedTokens: 5,
       cacheWriteTokens: 7,
@@ -38,12 +38,8 @@ describe('readDirectives', () => {
   });
 
   it('takes reasoning as often as it is asked for, in that order', () => {
-    expect(readDirectives('#reason 3 Hi #redacted 4\n#reason 5')).toMatchObject({
-      reasoning: [
-        { tokens: 3, redacted: false },
-        { tokens: 4, redacted: true },
-        { tokens: 5, redacted: false },
-      ],
+    expect(readDirectives('#reason 3 Hi #reason 4\n#reason 5')).toMatchObject({
+      reasoning: [3, 4, 5],
       rest: 'Hi',
     });
   });

@@ -3,8 +3,8 @@ import { parseJson } from '@gateway/json';
 /** The directives in the last user message. */
 export interface Directives {
   readonly toolCalls: readonly ToolDirective[];
-  /** What to reason before anything else, in this order. */
-  readonly reasoning: readonly ReasoningDirective[];
+  /** How many tokens to reason before anything else, in this order. */
+  readonly reasoning: readonly number[];
   /** How many words to say. */
   readonly words: number | undefined;
   /** How many bytes to say, instead of words. */
@@ -27,27 +27,21 @@ export interface ToolDirective {
   readonly argumentsText: string | undefined;
 }
 
-export interface ReasoningDirective {
-  readonly tokens: number;
-  /** Whether even its text, where there would be one, is encrypted. */
-  readonly redacted: boolean;
-}
-
 const maximumWords = 1_000_000;
 const maximumBytes = 256 * 1024 * 1024;
 
-/** Reads `#tool`, `#reason`, `#redacted`, `#long`, `#bytes`, `#incomplete`, `#refuse`, `#json`, `#cached`, `#written`; the rest is plain text. */
+/** Reads `#tool`, `#reason`, `#long`, `#bytes`, `#incomplete`, `#refuse`, `#json`, `#cached`, `#written`; the rest is plain text. */
 export function readDirectives(text: string): Directives {
   const { toolCalls, rest } = takeToolDirectives(text);
   const remaining = new DirectiveText(rest);
-  const reasoning = remaining.takeAll('(reason|redacted)[ \\t]+(\\d+)');
+  const reasoning = remaining.takeAll('reason[ \\t]+(\\d+)');
   const words = remaining.takeNumber('long');
   const bytes = remaining.takeNumber('bytes');
   const isFiltered = remaining.takeAll('incomplete[ \\t]+content_filter').length > 0;
   const isCut = remaining.takeAll('incomplete').length > 0;
   return {
     toolCalls,
-    reasoning: reasoning.map(([, name, digits]) => ({ tokens: Number(digits), redacted: name === 'redacted' })),
+    reasoning: reasoning.map(([, digits]) => Number(digits)),
     words: words && Math.min(words, maximumWords),
     bytes: bytes && Math.min(bytes, maximumBytes),
     incomplete: isFiltered ? 'content_filter' : isCut ? 'length' : undefined,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encryptReasoning, verifyEncrypted } from './encrypted-reasoning.ts';
 
-const reasoning = { account: 'account-key-1', id: 'rs_1', content: 'First, add.', createdAtSeconds: 1_800_000_000 };
+const reasoning = { account: 'account-key-1', id: 'rs_1', content: 'First, add.' };
 const encrypted = encryptReasoning(reasoning);
 const own = { account: reasoning.account };
 

@@ -13,7 +13,7 @@ export interface AnswerPlan {
 }
 
 export type AnswerPart =
-  | { readonly kind: 'reasoning'; readonly text: string; readonly redacted: boolean; readonly tokens: number }
+  | { readonly kind: 'reasoning'; readonly text: string; readonly tokens: number }
   | { readonly kind: 'text'; readonly text: string; readonly tokens: number }
   | { readonly kind: 'refusal'; readonly text: string; readonly tokens: number }
   | { readonly kind: 'tool_call'; readonly name: string; readonly argumentsText: string; readonly tokens: number };
@@ -54,12 +54,8 @@ function plannedEnding(directives: Directives, calls: readonly AnswerPart[]): An
 
 function planReasoning({ reasoning }: Conversation, directives: Directives): readonly AnswerPart[] {
   if (reasoning === 'off') return [];
-  return directives.reasoning
-    .filter(({ tokens }) => tokens > 0)
-    .map(({ tokens, redacted }) => {
-      const text = reasoning === 'shown' && !redacted ? thought : '';
-      return { kind: 'reasoning', text, redacted, tokens };
-    });
+  const text = reasoning === 'shown' ? thought : '';
+  return directives.reasoning.filter((tokens) => tokens > 0).map((tokens) => ({ kind: 'reasoning', text, tokens }));
 }
 
 const thought = 'The user wants an answer. The answer follows from the request.';

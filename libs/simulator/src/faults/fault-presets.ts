@@ -58,14 +58,16 @@ export function presetAnswer(name: PresetName, moment: PresetMoment): PresetAnsw
 const presets: Readonly<Record<PresetName, (moment: PresetMoment) => PresetAnswer>> = {
   rate_limited: () => limited(),
   rate_limited_retry_after: (moment) => limited({ 'retry-after': `${secondsLeft(moment)}` }),
-  rate_limited_retry_after_ms: (moment) => limited({ 'retry-after-ms': `${millisecondsLeft(moment)}` }),
+  rate_limited_retry_after_ms: (moment) =>
+    limited({ 'retry-after-ms': `${Math.max(1, Math.ceil(moment.resetAtMs - moment.nowMs))}` }),
   rate_limited_retry_after_date: ({ resetAtMs }) => limited({ 'retry-after': new Date(resetAtMs).toUTCString() }),
   rate_limited_ratelimit_headers: (moment) =>
     limited(moment.format === 'responses' ? tokenBucketHeaders(moment) : requestWindowHeaders(moment)),
   usage_limit_reached: usageLimitReached,
   codex_window_exhausted: (moment) => limited(codexWindowHeaders(moment)),
   unified_rejected: (moment) => limited(unifiedHeaders(moment, 'rejected')),
-  unified_transient: (moment) => limited({ ...unifiedHeaders(moment, 'allowed'), ...retryAfter(moment) }),
+  unified_transient: (moment) =>
+    limited({ ...unifiedHeaders(moment, 'allowed'), 'retry-after': `${secondsLeft(moment)}` }),
   overloaded: ({ format }) =>
     format === 'messages'
       ? { error: { status: 529, message: 'Overloaded' } }
@@ -76,10 +78,13 @@ const presets: Readonly<Record<PresetName, (moment: PresetMoment) => PresetAnswe
   forbidden_html: () => ({
     error: { status: 403, message: '' },
     headers: { server: 'cloudflare', 'cf-mitigated': 'challenge' },
-    html: page('Just a moment...'),
+    html: '<!DOCTYPE html><html><head><title>Just a moment...</title></head><body><h1>Just a moment...</h1></body></html>',
   }),
   context_length_exceeded: ({ format }) => contextLengthExceeded(format),
-  invalid_encrypted_content: ({ format }) => ({ error: unreadableReasoning(format) }),
+  invalid_encrypted_content: ({ format }) => ({
+    error:
+      format === 'messages' ? invalidSignature('messages.1.content.0').refusal : unreadableContent('other_account'),
+  }),
   too_large: () => ({ error: { status: 413, message: 'Request exceeds the maximum size' } }),
 };
 
@@ -111,15 +116,6 @@ function contextLengthExceeded(format: FormatName): PresetAnswer {
   }
   const message = 'Your input exceeds the context window of this model. Please adjust your input and try again.';
   return { error: { status: 400, code: 'context_length_exceeded', param: 'input', message } };
-}
-
-function unreadableReasoning(format: FormatName): ProviderError {
-  if (format === 'messages') return invalidSignature('messages.1.content.0', 'signature').refusal;
-  return unreadableContent('other_account');
-}
-
-function page(title: string): string {
-  return `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>`;
 }
 
 /** Usage windows of a subscription account on the Responses provider, the first of them used up. */
@@ -188,16 +184,8 @@ function unifiedHeaders(
   };
 }
 
-function retryAfter(moment: PresetMoment): Readonly<Record<string, string>> {
-  return { 'retry-after': `${secondsLeft(moment)}` };
-}
-
 function secondsLeft({ nowMs, resetAtMs }: PresetMoment): number {
   return Math.max(1, Math.ceil((resetAtMs - nowMs) / 1000));
-}
-
-function millisecondsLeft({ nowMs, resetAtMs }: PresetMoment): number {
-  return Math.max(1, Math.ceil(resetAtMs - nowMs));
 }
 
 /** As in `6m0s`. */

@@ -27,10 +27,9 @@ export function invalidRequest(message: string): ProviderRefusal {
   return new ProviderRefusal({ status: 400, message });
 }
 
-/** Thinking that was made for another account, or is not as it was. */
-export function invalidSignature(path: string, member: 'signature' | 'data'): ProviderRefusal {
-  const type = member === 'signature' ? 'thinking' : 'redacted_thinking';
-  return invalidRequest(`${path}: Invalid \`${member}\` in \`${type}\` block`);
+/** Thinking that is not as it was. */
+export function invalidSignature(path: string): ProviderRefusal {
+  return invalidRequest(`${path}: Invalid \`signature\` in \`thinking\` block`);
 }
 
 function errorObject({ status, type, message, extra }: ProviderError): JsonObject {

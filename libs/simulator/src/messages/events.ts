@@ -39,7 +39,7 @@ class MessageStream extends EventStream {
   *#deltas(part: AnswerPart, index: number): Generator<JsonObject> {
     switch (part.kind) {
       case 'reasoning':
-        if (!part.redacted) yield* this.#thinkingDeltas(part.text, index);
+        yield* this.#thinkingDeltas(part.text, index);
         return;
       case 'tool_call':
         yield* this.#argumentDeltas(part);

@@ -106,16 +106,14 @@ function inputUsage({ input }: Answer): JsonObject {
   };
 }
 
-/** A block as it is announced: nothing of its content yet, unless it is redacted, which comes whole. */
+/** A block as it is announced: nothing of its content yet. */
 export function startedBlock(part: AnswerPart, answer: Answer, index: number): JsonObject {
-  if (part.kind === 'reasoning' && part.redacted) return redactedBlock(answer, index);
   if (part.kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
   if (part.kind === 'tool_call') return toolUse(part.name, {}, answer, index);
   return { type: 'text', text: '', citations: null };
 }
 
 function finishedBlock(part: AnswerPart, answer: Answer, index: number): JsonObject {
-  if (part.kind === 'reasoning' && part.redacted) return redactedBlock(answer, index);
   if (part.kind === 'reasoning') {
     return { type: 'thinking', thinking: part.text, signature: signatureOf(part.text, answer, index) };
   }
@@ -123,13 +121,9 @@ function finishedBlock(part: AnswerPart, answer: Answer, index: number): JsonObj
   return { type: 'text', text: part.text, citations: null };
 }
 
-function redactedBlock(answer: Answer, index: number): JsonObject {
-  return { type: 'redacted_thinking', data: signatureOf('', answer, index) };
-}
-
 /** The signature of a thinking block with that text. */
-export function signatureOf(content: string, { id, account, createdAtSeconds }: Answer, index: number): string {
-  return encryptReasoning({ account, id: `${id} ${index}`, content, createdAtSeconds });
+export function signatureOf(content: string, { id, account }: Answer, index: number): string {
+  return encryptReasoning({ account, id: `${id} ${index}`, content });
 }
 
 function toolUse(name: string, input: JsonObject, { id }: Answer, index: number): JsonObject {

@@ -84,38 +84,3 @@ describe('the thinking of a message', () => {
     expect([await count(thinking), await count({ ...thinking, thinking: 'Hm' })]).toEqual([200, 400]);
   });
 });
-
-describe('redacted thinking', () => {
-  it('comes whole, in a stream with its start', async () => {
-    const fields = { messages: [user('#redacted 5 Hi')] };
-    const events = await readEvents(postMessages(simulator, fields));
-    expect(events.slice(0, 5).map(({ name }) => name)).toEqual([
-      ...['message_start', 'content_block_start', 'ping', 'content_block_stop', 'content_block_start'],
-    ]);
-    const redacted = { type: 'redacted_thinking', data: expect.stringMatching(/^gAAAAA[\w-]{300,}$/) };
-    expect(JSON.parse(events[1]?.data ?? '').content_block).toEqual(redacted);
-    expect((await blocksOf('a', '#redacted 5 Hi'))[0]).toEqual(redacted);
-  });
-
-  it('stands beside thinking, and counts as such', async () => {
-    const message = await readJson(
-      postMessages(simulator, { stream: false, messages: [user('#reason 5 #redacted 4 Hi')] }),
-    );
-    expect(message.content.map(({ type }: { type: string }) => type)).toEqual([
-      'thinking',
-      'redacted_thinking',
-      'text',
-    ]);
-    expect(message.usage.output_tokens_details.thinking_tokens).toBe(9);
-  });
-
-  it('can be sent back by any account, undamaged', async () => {
-    const blocks = await blocksOf('a', '#redacted 5 Hi');
-    expect(await sendBack('a', blocks)).toEqual({ status: 200, error: undefined });
-    expect(await sendBack('b', blocks)).toEqual({ status: 200, error: undefined });
-    const [block, ...others] = blocks;
-    expect(await sendBack('a', [{ ...block, data: block.data.slice(0, -1) }, ...others])).toEqual(
-      refused('messages.1.content.0: Invalid `data` in `redacted_thinking` block'),
-    );
-  });
-});

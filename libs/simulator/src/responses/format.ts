@@ -1,7 +1,7 @@
 import type { JsonObject } from '@gateway/json';
 import { reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
 import type { Answer, ProviderFormat } from '../provider-format.ts';
-import type { ResponsesBackend } from './check-parameters.ts';
+import type { ResponsesBackend } from './check-request.ts';
 import { responsesErrorBody, responsesErrorEvent } from './errors.ts';
 import { responsesEvents } from './events.ts';
 import { finishedItem, outputItemsOf } from './output-items.ts';

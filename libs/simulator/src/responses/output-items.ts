@@ -52,12 +52,8 @@ function summaryOf({ text }: PartOf<'reasoning'>): readonly JsonObject[] {
   return text === '' ? [] : [{ type: 'summary_text', text }];
 }
 
-function reasoningItem(
-  { id }: OutputItem,
-  { account, createdAtSeconds }: Answer,
-  summary: readonly JsonObject[],
-): JsonObject {
-  const encrypted = encryptReasoning({ account, id, content: id, createdAtSeconds });
+function reasoningItem({ id }: OutputItem, { account }: Answer, summary: readonly JsonObject[]): JsonObject {
+  const encrypted = encryptReasoning({ account, id, content: id });
   return { id, type: 'reasoning', encrypted_content: encrypted, summary };
 }
 

@@ -68,7 +68,7 @@ describe('the reasoning of a response', () => {
   });
 
   it('may be of several items', async () => {
-    const { output } = await answerTo('a', '#reason 2 #redacted 3 Hi');
+    const { output } = await answerTo('a', '#reason 2 #reason 3 Hi');
     expect(output.map(({ type }) => type)).toEqual(['reasoning', 'reasoning', 'message']);
   });
 

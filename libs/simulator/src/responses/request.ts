@@ -10,28 +10,24 @@ import {
 } from '../answer/conversation.ts';
 import { countTokens } from '../answer/text.ts';
 import type { ProviderRequest } from '../provider-format.ts';
-import { checkInput } from './check-input.ts';
-import { checkParameters, checkReasoning, type ResponsesBackend } from './check-parameters.ts';
+import { checkRequest, type ResponsesBackend, type ResponsesRequest } from './check-request.ts';
 
 /** @throws {ProviderRefusal} when the provider would not accept the request. */
-export function readResponsesRequest(request: ProviderRequest, backend: ResponsesBackend): Conversation {
-  const { body } = request;
-  checkParameters(body, request.models, backend);
-  checkInput(body);
-  checkReasoning(body, request.account);
-  const items = itemsOf(body.input);
+export function readResponsesRequest(received: ProviderRequest, backend: ResponsesBackend): Conversation {
+  const request = checkRequest(received, backend);
+  const items = itemsOf(request.input);
   return {
-    model: String(body.model),
-    stream: body.stream === true,
+    model: request.model,
+    stream: request.stream === true,
     ...readTurn(items),
-    tools: objectsIn(body.tools).flatMap(declaredTool),
-    toolChoice: readToolChoice(body.tool_choice),
-    parallelToolCalls: body.parallel_tool_calls !== false,
-    answerFormat: readFormat(body.text),
-    maxOutputTokens: typeof body.max_output_tokens === 'number' ? body.max_output_tokens : undefined,
+    tools: objectsIn(request.tools).flatMap(declaredTool),
+    toolChoice: readToolChoice(request.tool_choice),
+    parallelToolCalls: request.parallel_tool_calls !== false,
+    answerFormat: readFormat(request),
+    maxOutputTokens: request.max_output_tokens ?? undefined,
     stopSequences: [],
-    reasoning: readReasoning(body.reasoning),
-    inputTokens: inputTokensOf(body, items),
+    reasoning: readReasoning(request.reasoning),
+    inputTokens: inputTokensOf(request, items),
   };
 }
 
@@ -72,35 +68,28 @@ function declaredTool(tool: JsonObject): readonly DeclaredTool[] {
   return [{ name: String(tool.name), schema: isObject(tool.parameters) ? tool.parameters : {} }];
 }
 
-function readToolChoice(choice: unknown): ToolChoice {
+function readToolChoice(choice: ResponsesRequest['tool_choice']): ToolChoice {
   if (choice === 'none') return { kind: 'none' };
   if (choice === 'required') return { kind: 'any' };
-  if (!isObject(choice)) return { kind: 'auto' };
-  if (choice.type === 'function') return { kind: 'named', name: String(choice.name) };
-  return choice.type === 'allowed_tools' && choice.mode === 'required' ? { kind: 'any' } : { kind: 'auto' };
+  if (typeof choice !== 'object') return { kind: 'auto' };
+  if (choice?.type === 'function') return { kind: 'named', name: String(choice.name) };
+  return choice?.type === 'allowed_tools' && choice.mode === 'required' ? { kind: 'any' } : { kind: 'auto' };
 }
 
-function readFormat(text: unknown): AnswerFormat {
-  const format = isObject(text) ? text.format : undefined;
-  if (!isObject(format)) return { kind: 'text' };
-  if (format.type === 'json_object') return { kind: 'json_object' };
-  if (format.type !== 'json_schema' || !isObject(format.schema)) return { kind: 'text' };
-  return { kind: 'json_schema', schema: format.schema };
+function readFormat({ text }: ResponsesRequest): AnswerFormat {
+  const { type, schema } = text?.format ?? {};
+  if (type === 'json_object') return { kind: 'json_object' };
+  return type === 'json_schema' && schema !== undefined ? { kind: 'json_schema', schema } : { kind: 'text' };
 }
 
 /** Reasoning text is shown only to those who ask for a summary. */
-function readReasoning(reasoning: unknown): ReasoningVisibility {
-  if (!isObject(reasoning)) return 'hidden';
-  if (reasoning.effort === 'none') return 'off';
-  return typeof reasoning.summary === 'string' ? 'shown' : 'hidden';
+function readReasoning(reasoning: ResponsesRequest['reasoning']): ReasoningVisibility {
+  if (reasoning?.effort === 'none') return 'off';
+  return typeof reasoning?.summary === 'string' ? 'shown' : 'hidden';
 }
 
-function inputTokensOf({ tools, instructions }: JsonObject, items: readonly JsonObject[]): number {
-  const texts = [
-    ...objectsIn(tools).map((tool) => JSON.stringify(tool)),
-    asString(instructions) ?? '',
-    ...items.map(textOfItem),
-  ];
+function inputTokensOf({ tools, instructions }: ResponsesRequest, items: readonly JsonObject[]): number {
+  const texts = [...objectsIn(tools).map((tool) => JSON.stringify(tool)), instructions ?? '', ...items.map(textOfItem)];
   const images = items.reduce((count, { content }) => count + imagesIn(content), 0);
   return texts.reduce((sum, text) => sum + countTokens(text), images * imageTokens);
 }
