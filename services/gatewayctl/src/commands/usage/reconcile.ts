@@ -8,9 +8,9 @@ import {
 } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { addLocalDays, type Clock, type LocalDay, localDayOf } from '@gateway/time';
-import { callOptions, pagesOf, type UsagePlane } from '../../control-plane/control-plane.ts';
-import { isUnimplemented, servedBy } from '../../output/failures.ts';
-import type { Terminal } from '../../output/terminal.ts';
+import { callOptions, pagesOf, type UsagePlane } from '../../control-plane.ts';
+import { isUnimplemented, servedBy } from '../../failures.ts';
+import type { Terminal } from '../../output.ts';
 
 export interface ReconcileFlags {
   readonly from?: string;
