@@ -22,14 +22,14 @@ export async function openGatewayDatabase(
     const { openSqlite } = await import('@gateway/database/sqlite');
     const { databaseFile } = await DataFolder.open(env);
     const handle = openSqlite(databaseFile, ofEmbedded);
-    return opened(handle, 'embedded', `the embedded database ${resolve(databaseFile)}`);
+    return openDatabase(handle, 'embedded', `the embedded database ${resolve(databaseFile)}`);
   }
   const { openPostgres, reachPostgres } = await import('@gateway/database/postgres');
   await using opening = new AsyncDisposableStack();
   const handle = opening.use(openPostgres(url));
   await reachPostgres(handle, url);
   opening.move();
-  return opened(handle, 'shared', descriptionOf(url));
+  return openDatabase(handle, 'shared', descriptionOf(url));
 }
 
 /** Brings the same database up to date and names the migrations that ran. Takes as long as it takes. */
@@ -76,6 +76,6 @@ function descriptionOf(url: string): string {
   return `the database of DATABASE_URL (${backendText('DATABASE_URL', url)})`;
 }
 
-function opened(handle: GatewayDatabase, kind: OpenDatabase['kind'], description: string): OpenDatabase {
+function openDatabase(handle: GatewayDatabase, kind: OpenDatabase['kind'], description: string): OpenDatabase {
   return { handle, kind, description, [Symbol.asyncDispose]: () => handle.destroy() };
 }
