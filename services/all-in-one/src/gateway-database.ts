@@ -4,19 +4,8 @@ import { type GatewayDatabase, migrate } from '@gateway/database';
 import { type IdentityConfig, readIdentityConfig } from '@gateway/identity/config';
 import { DataFolder } from './data-folder.ts';
 
-export interface OpenDatabase extends AsyncDisposable {
-  readonly handle: GatewayDatabase;
-  /** The embedded one is this gateway's own; a shared one is migrated only when a person says so. */
-  readonly kind: 'embedded' | 'shared';
-  /** What it is, in words for a person. */
-  readonly description: string;
-}
-
 /** The database of DATABASE_URL, else the embedded one in the data folder. @throws ConfigError */
-export async function openGatewayDatabase(
-  env: Environment,
-  ofEmbedded: { readonly checkpointMs?: number } = {},
-): Promise<OpenDatabase> {
+export async function openGatewayDatabase(env: Environment, ofEmbedded: { readonly checkpointMs?: number } = {}) {
   const url = readDatabaseUrl(env);
   if (url === undefined) {
     const { openSqlite } = await import('@gateway/database/sqlite');
@@ -76,6 +65,7 @@ function descriptionOf(url: string): string {
   return `the database of DATABASE_URL (${backendText('DATABASE_URL', url)})`;
 }
 
-function openDatabase(handle: GatewayDatabase, kind: OpenDatabase['kind'], description: string): OpenDatabase {
+/** The embedded one is this gateway's own; a shared one is migrated only when a person says so. The description is for a person. */
+function openDatabase(handle: GatewayDatabase, kind: 'embedded' | 'shared', description: string) {
   return { handle, kind, description, [Symbol.asyncDispose]: () => handle.destroy() };
 }
