@@ -1,15 +1,13 @@
 import type { Environment } from '@gateway/config';
 import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { serviceRoute } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { readUsageIngestProcessConfig, type UsageIngestConfig } from './config.ts';
 import type { NatsUsageConsumer } from './consumer/nats-usage-consumer.ts';
 import { createIngestMetrics } from './metrics.ts';
-import { usageLedgerRoute } from './operators.ts';
 import { UsageRecorder } from './recording/usage-recorder.ts';
 import { tendDays } from './retention/tend-days.ts';
+import { usageIngestRoute, usageLedgerRoute } from './routes.ts';
 import { UsageLedger } from './store/usage-ledger.ts';
 
 export interface UsageIngestPeers {
@@ -32,14 +30,10 @@ export function createUsageIngestService(
   const ledger = new UsageLedger(database);
   const recorder = new UsageRecorder({ ...parts, ledger, batchEvents });
   const operators = usageLedgerRoute(ledger);
-  const ingest = serviceRoute(UsageIngestService, {
-    // Answers after the commit.
-    record: async ({ events, logs }) => ({ recorded: await recorder.record(events, logs) }),
-  });
   const databaseProblem = createDatabaseProbe(database);
   let tending: Promise<unknown> = Promise.resolve();
   return {
-    routes: [ingest, operators],
+    routes: [usageIngestRoute(recorder), operators],
     // Usage is what requests make it, and no person's to write.
     adminRoutes: [operators],
     async start() {

@@ -1,0 +1,21 @@
+import { UsageLedgerService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { serviceRoute } from '@gateway/rpc';
+import type { UsageRecorder } from './recording/usage-recorder.ts';
+import { reconcileDay } from './rpc/reconcile-day.ts';
+import { record } from './rpc/record.ts';
+import { replayDeadLetters } from './rpc/replay-dead-letters.ts';
+import type { UsageLedger } from './store/usage-ledger.ts';
+
+export function usageIngestRoute(recorder: UsageRecorder) {
+  return serviceRoute(UsageIngestService, {
+    record: (request) => record(recorder, request),
+  });
+}
+
+export function usageLedgerRoute(ledger: UsageLedger) {
+  return serviceRoute(UsageLedgerService, {
+    reconcileDay: (request) => reconcileDay(ledger.days, request),
+    replayDeadLetters: (request) => replayDeadLetters(ledger, request),
+  });
+}
