@@ -53,7 +53,7 @@ export class EnvReader {
 
   optionalUrl(name: string, example: string, schemes: readonly string[] = ['http']): string | undefined {
     const text = this.optional(name);
-    return text === undefined ? undefined : this.#checkedUrls(name, [text], example, schemes)[0];
+    return text && this.#checkedUrls(name, [text], example, schemes)[0];
   }
 
   /** One or several URLs with commas between them, that the service can't do without. */

@@ -15,7 +15,9 @@ export async function withSerializationRetry<T>(transaction: () => Promise<T>, a
     try {
       return await transaction();
     } catch (thrown) {
-      if (attempt >= attempts || !isConflict(thrown)) throw thrown;
+      // serialization_failure, deadlock_detected
+      const isConflict = ['40001', '40P01'].includes(sqlStateOf(thrown));
+      if (attempt >= attempts || !isConflict) throw thrown;
       await sleep(Math.random() * 10 * 2 ** attempt);
     }
   }
@@ -34,20 +36,12 @@ export function isRefusedData(thrown: unknown): boolean {
 /** True when Postgres has no partition for a row. One can be made. */
 export function isMissingPartition(thrown: unknown): boolean {
   // It has the code of a violated check; only the place in the server that said so distinguishes the two.
-  return (
-    sqlStateOf(thrown) === '23514' && thrown instanceof Error && 'routine' in thrown && thrown.routine === noPartition
-  );
+  const routine = thrown instanceof Error && 'routine' in thrown ? thrown.routine : undefined;
+  return sqlStateOf(thrown) === '23514' && routine === 'ExecFindPartition';
 }
-
-const noPartition = 'ExecFindPartition';
 
 /** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH. @see https://www.sqlite.org/rescode.html */
 const sqliteRefusals: ReadonlySet<number> = new Set([18, 19, 20]);
-
-/** serialization_failure, deadlock_detected. @see https://www.postgresql.org/docs/current/errcodes-appendix.html */
-function isConflict(thrown: unknown): boolean {
-  return ['40001', '40P01'].includes(sqlStateOf(thrown));
-}
 
 function sqlStateOf(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';

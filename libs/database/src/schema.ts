@@ -40,10 +40,7 @@ export interface TokensTable {
   readonly change_sequence: number;
 }
 
-/**
- * Counters that are advanced inside the transaction they number. The row's lock makes commits visible in the order of
- * their numbers, so that a reader who asks for "greater than the last I saw" misses nothing.
- */
+/** Counters that are advanced inside the transaction they number: the row's lock makes commits visible in the order of their numbers. */
 export interface SequencesTable {
   readonly name: string;
   readonly last_value: number;
@@ -77,23 +74,20 @@ export interface UsageEventsTable {
 }
 
 /** Sums over `usage_events` per token, local day, provider and model. Changed only in the transaction that adds the events. Kept for ever. */
-export interface UsageDailyTable {
-  readonly token_id: string;
-  readonly local_day: string;
-  readonly provider: string;
-  readonly model: string;
+export interface UsageDailyTable
+  extends Pick<
+    UsageEventsTable,
+    'token_id' | 'local_day' | 'provider' | 'model' | 'input_tokens' | 'cached_tokens' | 'output_tokens'
+  > {
   /** Requests that a provider answered. */
   readonly requests: number;
-  readonly input_tokens: number;
-  readonly cached_tokens: number;
-  readonly output_tokens: number;
 }
 
 /** What became of requests, for operators: one row for each, written once. Removed by whole days: see `EventDays`. */
 export interface RequestLogTable {
   /** A UUIDv7: the order of ids is the order of requests. */
   readonly request_id: string;
-  /** The local day (Europe/Amsterdam) on which the request was received, "2026-11-20". */
+  /** Of the request's arrival. */
   readonly local_day: string;
   readonly token_id: string;
   readonly received_at_ms: number;
@@ -137,7 +131,6 @@ export interface AccountsTable {
   readonly name: string;
   /** A JSON array of model ids, with "*" for any text. Null: all of the pool. */
   readonly models: string | null;
-  /** Requests at a time. Null: not limited. */
   readonly max_concurrency: number | null;
   readonly credential_kind: StoredCredentialKind;
   /** Encrypted for this account: it is of no use in another row. */

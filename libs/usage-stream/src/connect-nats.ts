@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gateway/telemetry';
 import { type ConnectionOptions, connect, DebugEvents, Events, type NatsConnection } from 'nats';
 
-/** Pause between attempts to connect. */
 const retryDelayMs = 1_000;
 
 /**

@@ -4,32 +4,21 @@ import { type GatewayDatabase, migrate } from '@gateway/database';
 import { type IdentityConfig, readIdentityConfig } from '@gateway/identity/config';
 import { DataFolder } from './data-folder.ts';
 
-export interface OpenDatabase extends AsyncDisposable {
-  readonly handle: GatewayDatabase;
-  /** The embedded one is this gateway's own; a shared one is migrated only when a person says so. */
-  readonly kind: 'embedded' | 'shared';
-  /** What it is, in words for a person. */
-  readonly description: string;
-}
-
 /** The database of DATABASE_URL, else the embedded one in the data folder. @throws ConfigError */
-export async function openGatewayDatabase(
-  env: Environment,
-  ofEmbedded: { readonly checkpointMs?: number } = {},
-): Promise<OpenDatabase> {
+export async function openGatewayDatabase(env: Environment, ofEmbedded: { readonly checkpointMs?: number } = {}) {
   const url = readDatabaseUrl(env);
   if (url === undefined) {
     const { openSqlite } = await import('@gateway/database/sqlite');
     const { databaseFile } = await DataFolder.open(env);
     const handle = openSqlite(databaseFile, ofEmbedded);
-    return opened(handle, 'embedded', `the embedded database ${resolve(databaseFile)}`);
+    return openDatabase(handle, 'embedded', `the embedded database ${resolve(databaseFile)}`);
   }
   const { openPostgres, reachPostgres } = await import('@gateway/database/postgres');
   await using opening = new AsyncDisposableStack();
   const handle = opening.use(openPostgres(url));
   await reachPostgres(handle, url);
   opening.move();
-  return opened(handle, 'shared', descriptionOf(url));
+  return openDatabase(handle, 'shared', descriptionOf(url));
 }
 
 /** Brings the same database up to date and names the migrations that ran. Takes as long as it takes. */
@@ -76,6 +65,7 @@ function descriptionOf(url: string): string {
   return `the database of DATABASE_URL (${backendText('DATABASE_URL', url)})`;
 }
 
-function opened(handle: GatewayDatabase, kind: OpenDatabase['kind'], description: string): OpenDatabase {
+/** The embedded one is this gateway's own; a shared one is migrated only when a person says so. The description is for a person. */
+function openDatabase(handle: GatewayDatabase, kind: 'embedded' | 'shared', description: string) {
   return { handle, kind, description, [Symbol.asyncDispose]: () => handle.destroy() };
 }

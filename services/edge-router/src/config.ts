@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Environment, EnvReader, readMaxStreamSeconds } from '@gateway/config';
-import { mostWorkers, parseWorkerCount } from '@gateway/lifecycle/worker-count';
+import { readWorkerCount } from '@gateway/lifecycle/worker-count';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
 import { outboxSynchronous } from './usage/outbox-file.ts';
 
@@ -58,12 +58,9 @@ const upToAnHour = { min: 1, max: 3_600 };
 /** EDGE_WORKERS (1): processes that serve on the edge's port; `auto`: one for each core. */
 export function readEdgeWorkers(env: Environment): number {
   const reader = new EnvReader(env);
-  const text = reader.string('EDGE_WORKERS', '1');
-  const count = parseWorkerCount(text);
-  if (count === undefined)
-    reader.problem(`EDGE_WORKERS must be auto or a number from 1 to ${mostWorkers}, not "${text}".`);
+  const count = readWorkerCount(reader, 'EDGE_WORKERS');
   reader.done();
-  return count ?? 1;
+  return count;
 }
 
 /** Where a stand-alone edge finds the other services. */

@@ -1,5 +1,5 @@
 import { endFailedProcess } from '@gateway/lifecycle/failed-process';
-import { failureText } from './output/failures.ts';
+import { failureText } from './failures.ts';
 import { buildProgram } from './program.ts';
 
 try {

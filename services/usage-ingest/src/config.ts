@@ -2,9 +2,9 @@ import { type Environment, type EnvReader, readSettings } from '@gateway/config'
 import type { UsageStreamSettings } from '@gateway/usage-stream';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
 
-/** What usage-ingest needs wherever it runs. */
 export type UsageIngestConfig = ReturnType<typeof readUsageIngestConfig>;
 
+/** What usage-ingest needs wherever it runs. */
 export function readUsageIngestConfig(env: Environment) {
   return readSettings(env, readLedgerSettings);
 }

@@ -11,7 +11,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readUsageStreamConfig } from '../src/config.ts';
 import { NatsUsageConsumer, type UsageSink } from '../src/consumer/nats-usage-consumer.ts';
-import { tendOnce } from '../src/consumer/stream-keeper.ts';
+import { tendStream } from '../src/consumer/stream-keeper.ts';
 import { createIngestMetrics } from '../src/metrics.ts';
 import { UsageRecorder } from '../src/recording/usage-recorder.ts';
 import { UsageLedger } from '../src/store/usage-ledger.ts';
@@ -260,8 +260,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
     },
     async tend(maxBytes: number) {
       const connection = await connected;
-      const { signal } = new AbortController();
-      await tendOnce({ connection, consumer: await info(), names, maxBytes, metrics, logger, signal });
+      await tendStream({ connection, consumer: await info(), names, maxBytes, metrics, logger });
     },
     async messages() {
       const manager = await (await connected).jetstreamManager();

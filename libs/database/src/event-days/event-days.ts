@@ -11,7 +11,6 @@ export interface RemovedDays {
   readonly events: number;
 }
 
-/** What to read from a snapshot, and what to change by it. */
 export interface ReadThenChange<T> {
   /** Reads in one snapshot of all tables. */
   read(snapshot: Transaction<Database>): Promise<T>;
@@ -36,11 +35,7 @@ export interface EventDays {
    * when the signal is aborted; the next call goes on.
    */
   removeBefore(first: string, signal: AbortSignal): Promise<RemovedDays>;
-  /**
-   * Reads, then changes, while no day is removed and no other work of this kind runs.
-   *
-   * @throws EventDaysBusyError when other work of this kind goes on for too long.
-   */
+  /** Reads, then changes, while no day is removed and no other work of this kind runs. @throws EventDaysBusyError */
   withLock<T>(work: ReadThenChange<T>): Promise<T>;
 }
 

@@ -7,8 +7,6 @@ import { EventDaysBusyError, firstKeptDay, raiseFirstKeptDay } from './event-day
 
 /** Pause between two looks whether other work has ended. */
 const pollMs = 50;
-/** Days that are remembered as open; beyond it all are looked up again. */
-const maxRemembered = 1_000;
 
 /** In Postgres every day is a partition of its own: removing one costs the same whatever is in it. */
 export class PostgresEventDays implements EventDays {
@@ -19,7 +17,6 @@ export class PostgresEventDays implements EventDays {
   /** For what must not run twice at once, or while days are removed. */
   readonly #careLock: string;
   readonly #patienceMs: number;
-  readonly #open = new Set<string>();
 
   /** @param patienceMs how long other work on the days is waited for. */
   constructor(database: GatewayDatabase, table: TableByDay = 'usage_events', patienceMs = 30_000) {
@@ -31,42 +28,41 @@ export class PostgresEventDays implements EventDays {
   }
 
   async open(days: readonly string[]): Promise<void> {
-    const unknown = days.filter((day) => !this.#open.has(day));
-    if (unknown.length === 0) return;
-    const missing = await missingDays(this.#database, this.#table, unknown);
-    const removed = missing.length === 0 ? '' : await this.#create(missing);
-    if (this.#open.size > maxRemembered) this.#open.clear();
-    for (const day of unknown) if (day >= removed) this.#open.add(day);
+    if ((await missingDays(this.#database, this.#table, days)).length === 0) return;
+    await withSerializationRetry(() =>
+      this.#database.transaction().execute(async (transaction) => {
+        await lockForTransaction(transaction, this.#layoutLock);
+        const first = await firstKeptDay(transaction, this.#table);
+        const missing = await missingDays(transaction, this.#table, days);
+        for (const day of missing) if (day >= first) await createDayPartition(transaction, this.#table, day);
+      }),
+    );
   }
 
   async insertInto<T>(days: readonly string[], transaction: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      await this.open(days);
       try {
         return await transaction();
       } catch (thrown) {
         if (attempt === 3 || !isMissingPartition(thrown)) throw thrown;
-        this.#open.clear();
+        await this.open(days);
       }
     }
   }
 
   async removeBefore(first: string, signal: AbortSignal): Promise<RemovedDays> {
     const database = this.#database;
-    const removed = await withAdvisoryLock(database, this.#careLock, 'try', async () => {
+    const removed = await this.#withCareLock(async () => {
       // Making a partition looks at the first day under the same lock: none is made again once this is said.
       await database.transaction().execute(async (transaction) => {
         await lockForTransaction(transaction, this.#layoutLock);
         await raiseFirstKeptDay(transaction, this.#table, first);
       });
-      const old = (await dayPartitions(database, this.#table)).filter(({ day }) => day < first);
       const done: DayPartition[] = [];
-      for (const partition of old) {
-        if (signal.aborted) break;
-        const detach = () => detachDayPartition(database, this.#table, partition);
-        await withAdvisoryLock(database, this.#layoutLock, 'wait', detach);
+      for (const partition of await dayPartitions(database, this.#table)) {
+        if (signal.aborted || partition.day >= first) break;
+        await this.#detach(partition);
         await sql`drop table ${sql.table(partition.name)}`.execute(database);
-        this.#open.delete(partition.day);
         done.push(partition);
       }
       return { days: done.length, events: done.reduce((sum, { events }) => sum + events, 0) };
@@ -75,41 +71,43 @@ export class PostgresEventDays implements EventDays {
   }
 
   async withLock<T>({ read, change }: ReadThenChange<T>): Promise<T> {
-    const database = this.#database;
-    const work = async (confirm: () => Promise<unknown>) => {
-      const found = await database
-        .transaction()
-        .setIsolationLevel('repeatable read')
-        .setAccessMode('read only')
-        .execute(read);
-      await withSerializationRetry(() =>
-        database.transaction().execute(async (transaction) => {
-          await change(transaction, found);
-          await confirm();
-        }),
-      );
-      return { found };
-    };
     const giveUpAtMs = performance.now() + this.#patienceMs;
+    const snapshot = this.#database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
     while (true) {
-      const done = await withAdvisoryLock(database, this.#careLock, 'try', work);
+      const done = await this.#withCareLock(async (transaction) => {
+        const found = await snapshot.execute(read);
+        await change(transaction, found);
+        return { found };
+      });
       if (done !== undefined) return done.found;
       if (performance.now() > giveUpAtMs) throw new EventDaysBusyError('other work on the days of events goes on');
       await sleep(pollMs);
     }
   }
 
-  /** Makes the partitions that are still missing, and gives the first day that may have one. */
-  #create(days: readonly string[]): Promise<string> {
-    return withSerializationRetry(() =>
-      this.#database.transaction().execute(async (transaction) => {
-        await lockForTransaction(transaction, this.#layoutLock);
-        const first = await firstKeptDay(transaction, this.#table);
-        const missing = await missingDays(transaction, this.#table, days);
-        for (const day of missing) if (day >= first) await createDayPartition(transaction, this.#table, day);
-        return first;
-      }),
-    );
+  /**
+   * Does work while a transaction has the lock; gives undefined at once when another one has it. Fails when the lock is lost
+   * meanwhile. A lock of a session would be left behind in a pooler that shares sessions.
+   */
+  async #withCareLock<T>(work: (transaction: Transaction<Database>) => Promise<T>): Promise<T | undefined> {
+    return await this.#database.transaction().execute(async (transaction) => {
+      const locking = sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${keyOf(this.#careLock)}) as locked`;
+      if ((await locking.execute(transaction)).rows[0]?.locked !== true) return undefined;
+      await mayBeIdle(transaction);
+      return await work(transaction);
+    });
+  }
+
+  /** Takes a day's table out, so that readers and writers of other days are not kept waiting: not inside a transaction. */
+  async #detach({ name, state }: DayPartition): Promise<void> {
+    if (state === 'detached') return;
+    const how = state === 'detaching' ? sql`finalize` : sql`concurrently`;
+    const detaching = sql`alter table ${sql.table(this.#table)} detach partition ${sql.table(name)} ${how}`;
+    await this.#database.transaction().execute(async (transaction) => {
+      await lockForTransaction(transaction, this.#layoutLock);
+      await mayBeIdle(transaction);
+      await detaching.execute(this.#database);
+    });
   }
 }
 
@@ -157,44 +155,17 @@ async function createDayPartition(transaction: Transaction<Database>, table: Tab
   await sql`alter table ${whole} attach partition ${part} for values in (${sql.lit(day)})`.execute(transaction);
 }
 
-/** Takes a day's table out, so that readers and writers of other days are not kept waiting. Not inside a transaction. */
-async function detachDayPartition(database: GatewayDatabase, table: TableByDay, { name, state }: DayPartition) {
-  if (state === 'detached') return;
-  const how = state === 'detaching' ? sql`finalize` : sql`concurrently`;
-  await sql`alter table ${sql.table(table)} detach partition ${sql.table(name)} ${how}`.execute(database);
-}
-
-/**
- * Does work while a transaction of its own has a lock of Postgres, by name; gives undefined at once when it is only tried for and
- * another transaction has it. Locks of sessions would be left behind in a pooler that shares sessions. The work uses other
- * connections, so that it may consist of several transactions. Fails when the lock was lost meanwhile; `confirm` throws by then.
- */
-async function withAdvisoryLock<T>(
-  database: GatewayDatabase,
-  name: string,
-  how: 'wait' | 'try',
-  work: (confirm: () => Promise<unknown>) => Promise<T>,
-): Promise<T | undefined> {
-  return await database.transaction().execute(async (transaction) => {
-    if (how === 'wait') await lockForTransaction(transaction, name);
-    else if (!(await tryToLock(transaction, name))) return undefined;
-    // The work may take longer than a transaction is else idle; one whose process is gone gives the lock up after an hour.
-    await sql`set local idle_in_transaction_session_timeout = '1h'`.execute(transaction);
-    const confirm = () => sql`select 1`.execute(transaction);
-    const done = await work(confirm);
-    await confirm();
-    return done;
-  });
-}
-
 /** Takes the lock for the rest of a transaction. */
 async function lockForTransaction(transaction: Transaction<Database>, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${keyOf(name)})`.execute(transaction);
 }
 
-async function tryToLock(transaction: Transaction<Database>, name: string): Promise<boolean> {
-  const locking = sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${keyOf(name)}) as locked`;
-  return (await locking.execute(transaction)).rows[0]?.locked === true;
+/**
+ * What runs under a lock may take longer than a transaction is else idle; one whose process is gone gives the lock up after an hour.
+ * This statement also ends the one before it, whose snapshot a detaching would wait for.
+ */
+async function mayBeIdle(transaction: Transaction<Database>): Promise<void> {
+  await sql`set local idle_in_transaction_session_timeout = '1h'`.execute(transaction);
 }
 
 /** Advisory locks have numbers, and belong to one database. */

@@ -26,9 +26,11 @@ export class SqliteEventDays implements EventDays {
     await raiseFirstKeptDay(this.#database, this.#table, first);
     let removed: RemovedDays = { days: 0, events: 0 };
     while (!signal.aborted) {
-      const day = await this.#oldestDay();
-      if (day === undefined || day >= first) return removed;
-      removed = { days: removed.days + 1, events: removed.events + (await this.#removeDay(day, signal)) };
+      const days = this.#database.selectFrom(this.#table).select('local_day').where('local_day', '<', first);
+      const oldest = await days.orderBy('local_day').limit(1).executeTakeFirst();
+      if (oldest === undefined) return removed;
+      const events = await this.#removeDay(oldest.local_day, signal);
+      removed = { days: removed.days + 1, events: removed.events + events };
     }
     return removed;
   }
@@ -40,16 +42,6 @@ export class SqliteEventDays implements EventDays {
       await change(transaction, found);
       return found;
     });
-  }
-
-  async #oldestDay(): Promise<string | undefined> {
-    const row = await this.#database
-      .selectFrom(this.#table)
-      .select('local_day')
-      .orderBy('local_day')
-      .limit(1)
-      .executeTakeFirst();
-    return row?.local_day;
   }
 
   async #removeDay(day: string, signal: AbortSignal): Promise<number> {

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect, type NetConnectOpts, Socket } from 'node:net';
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 
@@ -11,8 +9,8 @@ export const answerGraceMs = 2_000;
  * answer is overdue would make the next query wait behind that answer, and one that breaks between two queries would end the
  * process.
  *
- * Limits can't be settings of a session: behind PgBouncer a session is shared with others. Inside a transaction they are
- * settings of that transaction, so that the server ends one whose client is gone; a statement on its own is cancelled from here.
+ * Limits can't be settings of a session: behind PgBouncer a session is shared with others. They are settings of each transaction,
+ * so that the server ends one whose client is gone too, and a statement on its own gets a transaction.
  */
 export class PostgresConnections implements PostgresPool {
   readonly #pool: Pool;
@@ -23,7 +21,7 @@ export class PostgresConnections implements PostgresPool {
     this.#pool = pool;
     this.#statementTimeoutMs = statementTimeoutMs;
     // A connection that breaks while idle is replaced by the pool; the next query sees whether that works.
-    pool.on('error', ignore);
+    pool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
   }
 
   get options(): object {
@@ -48,7 +46,6 @@ class PostgresConnection implements PostgresPoolClient {
   constructor(client: PoolClient, statementTimeoutMs: number) {
     this.#client = client;
     this.#statementTimeoutMs = statementTimeoutMs;
-    client.on('error', ignore);
   }
 
   query<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>;
@@ -59,18 +56,18 @@ class PostgresConnection implements PostgresPoolClient {
   }
 
   release(destroy = false): void {
-    this.#client.off('error', ignore);
     this.#client.release(destroy || this.#overdue);
   }
 
   async #query(sql: string, parameters: readonly unknown[]): Promise<unknown> {
-    // What is sent now would wait behind the overdue answer, or meet the cancellation that was meant for it.
+    // What is sent now would wait behind the overdue answer.
     if (this.#overdue) throw new Error('The connection was given up after a statement timeout.');
-    if (isBeginning(sql)) return await this.#begin(sql);
-    if (isEnd(sql)) this.#inTransaction = false;
-    return this.#inTransaction || this.#statementTimeoutMs === 0
-      ? await this.#send(sql, parameters)
-      : await this.#sendInTime(sql, parameters);
+    // As Kysely begins and ends transactions.
+    if (sql === 'begin' || sql.startsWith('start transaction')) return await this.#begin(sql);
+    // Postgres takes what is done concurrently only outside transactions.
+    const isAlone = !this.#inTransaction && this.#statementTimeoutMs > 0 && !sql.endsWith(' concurrently');
+    if (sql === 'commit' || sql === 'rollback') this.#inTransaction = false;
+    return isAlone ? await this.#sendInTransaction(sql, parameters) : await this.#send(sql, parameters);
   }
 
   /** Together with the limits of the transaction, which go by one message with its beginning. */
@@ -86,22 +83,17 @@ class PostgresConnection implements PostgresPoolClient {
     return Array.isArray(begun) ? begun[0] : begun;
   }
 
-  /** The server ends no statement outside a transaction by itself: it is asked to. */
-  async #sendInTime(sql: string, parameters: readonly unknown[]): Promise<unknown> {
-    let cancelled: Promise<void> | undefined;
-    const timer = setTimeout(() => {
-      this.#overdue = true;
-      cancelled = cancelStatement(this.#client);
-    }, this.#statementTimeoutMs);
+  async #sendInTransaction(sql: string, parameters: readonly unknown[]): Promise<unknown> {
+    await this.#begin('begin');
     try {
-      return await this.#send(sql, parameters);
+      const result = await this.#send(sql, parameters);
+      await this.#send('commit', []);
+      return result;
     } catch (thrown) {
-      if (cancelled === undefined) throw thrown;
-      throw new Error(`statement timeout: it took longer than ${this.#statementTimeoutMs} ms`, { cause: thrown });
+      if (!this.#overdue) await this.#send('rollback', []).catch(ignore);
+      throw thrown;
     } finally {
-      clearTimeout(timer);
-      // Closing the connection first would let a pooler forget which statement is meant.
-      await cancelled;
+      this.#inTransaction = false;
     }
   }
 
@@ -115,51 +107,4 @@ class PostgresConnection implements PostgresPoolClient {
   }
 }
 
-/** As Kysely begins and ends transactions. */
-function isBeginning(sql: string): boolean {
-  return sql === 'begin' || sql.startsWith('start transaction');
-}
-
-function isEnd(sql: string): boolean {
-  return sql === 'commit' || sql === 'rollback';
-}
-
 function ignore(): void {}
-
-/** How long the server may take to take the request. */
-const cancelTimeoutMs = 1_000;
-
-/**
- * Asks the server to end what a connection is doing. Resolves when it has taken the request, or is not going to; never rejects.
- * The request goes over a connection of its own, without TLS, as libpq sends it; a pooler passes it on to the right server.
- * @see https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS
- */
-export async function cancelStatement(client: PoolClient): Promise<void> {
-  const request = cancelRequest(client);
-  if (request === undefined) return;
-  const socket = connect(addressOf(client), () => socket.write(request));
-  socket.on('error', ignore).resume();
-  await once(socket, 'close', { signal: AbortSignal.timeout(cancelTimeoutMs) }).catch(ignore);
-  socket.destroy();
-}
-
-/** Undefined for a connection that the server has given no key to. */
-function cancelRequest(client: PoolClient): Buffer | undefined {
-  const { processID, secretKey } = client as { readonly processID?: unknown; readonly secretKey?: unknown };
-  if (typeof processID !== 'number' || typeof secretKey !== 'number') return undefined;
-  const request = Buffer.alloc(16);
-  for (const [index, word] of [request.length, cancelRequestCode, processID, secretKey].entries()) {
-    request.writeInt32BE(word, index * 4);
-  }
-  return request;
-}
-
-const cancelRequestCode = (1234 << 16) | 5678;
-
-/** The very server that the connection leads to: its name may stand for several. */
-function addressOf({ host, port, connection }: PoolClient): NetConnectOpts {
-  if (host.startsWith('/')) return { path: `${host}/.s.PGSQL.${port}` };
-  const { stream } = connection;
-  const connected = stream instanceof Socket ? stream : undefined;
-  return { host: connected?.remoteAddress ?? host, port: connected?.remotePort ?? port };
-}

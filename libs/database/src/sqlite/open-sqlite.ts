@@ -101,10 +101,8 @@ function startCheckpoints(path: string, intervalMs: number): AsyncDisposable {
 
 /** How long a statement waits for another process to release the file. */
 const busyTimeoutMs = 2_000;
-
 /** Statements kept in prepared form; beyond it all are dropped. */
 const maxPreparedStatements = 256;
-
 /** The log that commits leave before one of them does a checkpoint; SQLite's own default. */
 const defaultLogPages = 1_000;
 

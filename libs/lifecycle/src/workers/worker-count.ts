@@ -1,10 +1,14 @@
 import { availableParallelism } from 'node:os';
+import type { EnvReader } from '@gateway/config';
 
-/** Number of worker processes that a setting asks for: a whole number, or `auto` for as many as there are cores. */
-export function parseWorkerCount(text: string): number | undefined {
+const mostWorkers = 256;
+
+/** Number of worker processes that a setting asks for: a whole number, or `auto` for as many as there are cores. Default: 1. */
+export function readWorkerCount(reader: EnvReader, setting: string, flag = ''): number {
+  const text = reader.string(setting, '1');
   if (text === 'auto') return availableParallelism();
   const count = Number(text);
-  return Number.isInteger(count) && count >= 1 && count <= mostWorkers ? count : undefined;
+  if (Number.isInteger(count) && count >= 1 && count <= mostWorkers) return count;
+  reader.problem(`${setting}${flag} must be auto or a number from 1 to ${mostWorkers}, not "${text}".`);
+  return 1;
 }
-
-export const mostWorkers = 256;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '@gateway/config';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openStoredAccounts } from '../control-plane/stored-accounts.ts';
+import { openStoredAccounts } from '../stored-accounts.ts';
 import { changeAccount, enableAccount, listAccounts, removeAccount, rotateAccountKeys } from './account.ts';
 import { type AddFlags, addAccount } from './add-account.ts';
 

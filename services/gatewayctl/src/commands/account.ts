@@ -8,11 +8,9 @@ import { type Account, AccountSchema, AccountState, AttemptResult } from '@gatew
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { connectClient } from '@gateway/rpc/connect-client';
 import { Command, Option } from 'commander';
-import { callOptions, findGateway, openControlPlane } from '../control-plane/control-plane.ts';
-import { knowsTheDatabase, openStoredAccounts } from '../control-plane/stored-accounts.ts';
-import { type Columns, formatRecords } from '../output/table.ts';
-import { processTerminal, type Terminal } from '../output/terminal.ts';
-import { enumWord, timeText } from '../output/words.ts';
+import { callOptions, findGateway, openControlPlane } from '../control-plane.ts';
+import { type Columns, enumWord, formatRecords, processTerminal, type Terminal, timeText } from '../output.ts';
+import { knowsTheDatabase, openStoredAccounts } from '../stored-accounts.ts';
 import { type AddFlags, addAccount, credentialKinds, standardInput } from './add-account.ts';
 import { accountId, commaList, wholeNumber } from './flags.ts';
 

@@ -3,10 +3,10 @@ import { text } from 'node:stream/consumers';
 import { ConfigError, type Credential, type Environment, isTokenUrl, Secret } from '@gateway/config';
 import { readRequiredKeys } from '@gateway/pool-broker/credentials/credential-config';
 import { Encryption } from '@gateway/pool-broker/credentials/encryption';
-import { callOptions, openControlPlane } from '../control-plane/control-plane.ts';
-import { openStoredAccounts } from '../control-plane/stored-accounts.ts';
-import { servedBy } from '../output/failures.ts';
-import type { Terminal } from '../output/terminal.ts';
+import { callOptions, openControlPlane } from '../control-plane.ts';
+import { servedBy } from '../failures.ts';
+import type { Terminal } from '../output.ts';
+import { openStoredAccounts } from '../stored-accounts.ts';
 
 export const credentialKinds = ['bearer', 'api_key', 'oauth'] as const;
 

@@ -4,10 +4,8 @@ import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AccountExplanation } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { systemClock } from '@gateway/time';
 import { Command } from 'commander';
-import { type ControlPlane, callOptions, openControlPlane } from '../control-plane/control-plane.ts';
-import { type Columns, formatRecords } from '../output/table.ts';
-import { processTerminal, type Terminal } from '../output/terminal.ts';
-import { enumWord } from '../output/words.ts';
+import { type ControlPlane, callOptions, openControlPlane } from '../control-plane.ts';
+import { type Columns, enumWord, formatRecords, processTerminal, type Terminal } from '../output.ts';
 import { poolStatus } from './pool/status.ts';
 
 /** `gatewayctl pool …` */

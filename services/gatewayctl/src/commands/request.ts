@@ -5,10 +5,8 @@ import { RequestFilter, type UsageReportService } from '@gateway/proto/usage/v1/
 import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Client } from '@gateway/rpc';
 import { Command, Option } from 'commander';
-import { callOptions, openUsagePlane } from '../control-plane/control-plane.ts';
-import { type Columns, formatRecords, jsonLine } from '../output/table.ts';
-import { processTerminal, type Terminal } from '../output/terminal.ts';
-import { timeText } from '../output/words.ts';
+import { callOptions, openUsagePlane } from '../control-plane.ts';
+import { type Columns, formatRecords, jsonLine, processTerminal, type Terminal, timeText } from '../output.ts';
 import { wholeNumber } from './flags.ts';
 import { afterText, endingText, ledgerText, requestText } from './request/request-text.ts';
 

@@ -3,9 +3,8 @@ import { GatewayError } from '@gateway/errors';
 import { checkLabel } from '@gateway/identity/tokens/token-rules';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type ControlPlane, callOptions, openControlPlane } from '../control-plane/control-plane.ts';
-import { type Columns, formatRecords } from '../output/table.ts';
-import { timeText } from '../output/words.ts';
+import { type ControlPlane, callOptions, openControlPlane } from '../control-plane.ts';
+import { type Columns, formatRecords, timeText } from '../output.ts';
 import { wholeNumber } from './flags.ts';
 
 /** `gatewayctl token …` */

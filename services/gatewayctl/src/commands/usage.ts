@@ -1,9 +1,8 @@
 import type { Environment } from '@gateway/config';
 import { systemClock } from '@gateway/time';
 import { Command, Option } from 'commander';
-import { openUsagePlane, type ServiceAddresses } from '../control-plane/control-plane.ts';
-import { formatNames } from '../output/table.ts';
-import { processTerminal } from '../output/terminal.ts';
+import { openUsagePlane, type ServiceAddresses } from '../control-plane.ts';
+import { formatNames, processTerminal } from '../output.ts';
 import { localDay } from './flags.ts';
 import { type ReconcileFlags, reconcileUsage } from './usage/reconcile.ts';
 import { replayDeadLetters } from './usage/replay-dead-letters.ts';

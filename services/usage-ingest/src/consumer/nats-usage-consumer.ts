@@ -34,6 +34,8 @@ const fetchExpiresMs = 1_000;
 const redeliveryDelayMs = 1_000;
 const maxPauseMs = 10_000;
 const flushTimeoutMs = 3_000;
+/** Between two looks at the backlog and at the room in the stream. */
+const tendIntervalMs = 15_000;
 
 /**
  * Reads the usage stream through a durable consumer that all replicas share. A message is acknowledged after its
@@ -98,30 +100,31 @@ export class NatsUsageConsumer implements AsyncDisposable {
 
   async #consume(connection: NatsConnection, consumer: Consumer, sink: UsageSink): Promise<void> {
     const { signal } = this.#stopping;
-    const tending = new AbortController();
-    const tended = tendStream({
-      ...this.#options,
-      connection,
-      consumer,
-      names: this.#names,
-      maxBytes: this.#options.stream.maxBytes,
-      signal: AbortSignal.any([signal, tending.signal]),
-    });
-    try {
-      for (let failures = 0; !signal.aborted; ) {
-        // Fails while the server can't be reached, so that no requests pile up for it.
-        await flush(connection, signal);
-        this.#ready = true;
-        const stored = await this.#fetchOnce(consumer, sink, failures === 0 ? fetchMessages : 1);
-        failures = stored ? 0 : failures + 1;
-        if (!stored) await pause(failures, signal);
+    let tendAtMs = performance.now();
+    for (let failures = 0; !signal.aborted; ) {
+      // Fails while the server can't be reached, so that no requests pile up for it.
+      await flush(connection, signal);
+      this.#ready = true;
+      if (performance.now() >= tendAtMs) {
+        await this.#tend(connection, consumer);
+        tendAtMs = performance.now() + tendIntervalMs;
       }
-      // Acknowledgements are on their way before the connection may be closed.
-      await flush(connection);
-    } finally {
-      tending.abort();
-      await tended;
+      const stored = await this.#fetchOnce(consumer, sink, failures === 0 ? fetchMessages : 1);
+      failures = stored ? 0 : failures + 1;
+      if (!stored) await pause(failures, signal);
     }
+    // Acknowledgements are on their way before the connection may be closed.
+    await flush(connection);
+  }
+
+  /** What fails here does not keep messages from being read. */
+  async #tend(connection: NatsConnection, consumer: Consumer): Promise<void> {
+    const { metrics, logger, stream } = this.#options;
+    const { signal } = this.#stopping;
+    const toTend = { connection, consumer, names: this.#names, maxBytes: stream.maxBytes, metrics, logger };
+    await orAborted(tendStream(toTend), signal).catch((thrown: unknown) => {
+      if (!signal.aborted) logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
+    });
   }
 
   /**

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gateway/telemetry';
 import { ensureUsageStream, type UsageStreamNames, type UsageStreamSettings } from '@gateway/usage-stream';
 import {
@@ -17,7 +16,6 @@ import type { IngestMetrics } from '../metrics.ts';
 const ackWaitMs = 30_000;
 /** Messages that all replicas together may have at hand. */
 const maxAckPending = 4_000;
-const tendIntervalMs = 15_000;
 
 /** The durable consumer that all replicas share, made with its stream when absent. */
 export async function openUsageConsumer(
@@ -38,27 +36,13 @@ export interface StreamToTend {
   readonly maxBytes: number;
   readonly metrics: IngestMetrics;
   readonly logger: Logger;
-  readonly signal: AbortSignal;
-}
-
-/** Reports the backlog and keeps room in the stream, until the signal is aborted. Never throws. */
-export async function tendStream(stream: StreamToTend): Promise<void> {
-  const { signal, logger } = stream;
-  while (!signal.aborted) {
-    try {
-      await tendOnce(stream);
-    } catch (thrown) {
-      if (!signal.aborted) logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
-    }
-    await sleep(tendIntervalMs, undefined, { signal }).catch(() => undefined);
-  }
 }
 
 /**
- * The stream keeps consumed messages, to recognise repetitions and to fill an empty ledger again. But a full stream
+ * Reports the backlog, and keeps room in the stream. It keeps consumed messages, to recognise repetitions and to fill an empty ledger again. But a full stream
  * takes nothing new, so that from half of its size on, what is stored and acknowledged goes.
  */
-export async function tendOnce({
+export async function tendStream({
   connection,
   consumer,
   names,

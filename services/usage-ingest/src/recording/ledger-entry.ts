@@ -53,8 +53,8 @@ export function addUp(sums: readonly DailySum[]): readonly DailySum[] {
     const known = byKey.get(keyOf(sum));
     byKey.set(keyOf(sum), known === undefined ? sum : plus(known, sum));
   }
-  const inOrder = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1));
-  return inOrder.map(([, sum]) => sum).filter((sum) => !isNothing(sum));
+  const inOrder = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
+  return inOrder.filter((sum) => sum.requests || sum.input_tokens || sum.cached_tokens || sum.output_tokens);
 }
 
 /** NUL can't be in a text of the ledger, so that no two keys look alike. */
@@ -71,10 +71,6 @@ export function plus(sum: DailySum, other: DailySum, sign: 1 | -1 = 1): DailySum
     cached_tokens: sum.cached_tokens + sign * other.cached_tokens,
     output_tokens: sum.output_tokens + sign * other.output_tokens,
   };
-}
-
-function isNothing({ requests, input_tokens, cached_tokens, output_tokens }: DailySum): boolean {
-  return [requests, input_tokens, cached_tokens, output_tokens].every((amount) => amount === 0);
 }
 
 const outcomes: Readonly<Record<Outcome, StoredOutcome | undefined>> = {

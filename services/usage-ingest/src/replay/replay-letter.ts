@@ -63,16 +63,13 @@ function entriesOf(parse: () => readonly UsageRecorded[]): readonly LedgerEntry[
   try {
     for (const event of parse()) {
       const entry = readEvent(event);
-      if (typeof entry === 'string') return isEmpty(event) ? notAnEvent : entry;
+      // Bytes of something else can pass as an event of which nothing is known.
+      if (event.requestId === '' && event.tokenId === '' && event.localDay === '') return notAnEvent;
+      if (typeof entry === 'string') return entry;
       entries.push(entry);
     }
   } catch {
     return notAnEvent;
   }
   return entries;
-}
-
-/** Bytes of something else can pass as an event of which nothing is known. */
-function isEmpty({ requestId, tokenId, localDay }: UsageRecorded): boolean {
-  return requestId === '' && tokenId === '' && localDay === '';
 }

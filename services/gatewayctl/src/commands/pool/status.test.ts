@@ -4,7 +4,7 @@ import { type AccountSchema, AccountState, AttemptResult } from '@gateway/proto/
 import { ListAccountsResponseSchema, type PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
-import { RememberingTerminal } from '../../output/__fixtures__/remembering-terminal.ts';
+import { RememberingTerminal } from '../../__fixtures__/remembering-terminal.ts';
 import { poolStatus } from './status.ts';
 
 const nowMs = Date.parse('2026-11-21T12:00:00Z');

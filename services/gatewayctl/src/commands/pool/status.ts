@@ -7,10 +7,16 @@ import {
   type QuotaWindow,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Clock } from '@gateway/time';
-import { type ControlPlane, callOptions } from '../../control-plane/control-plane.ts';
-import { type Columns, formatRecords, jsonLine } from '../../output/table.ts';
-import type { Terminal } from '../../output/terminal.ts';
-import { durationText, enumWord, timeText } from '../../output/words.ts';
+import { type ControlPlane, callOptions } from '../../control-plane.ts';
+import {
+  type Columns,
+  durationText,
+  enumWord,
+  formatRecords,
+  jsonLine,
+  type Terminal,
+  timeText,
+} from '../../output.ts';
 import { type Exhaustion, exhaustionOf } from './exhaustion.ts';
 
 /** Prints how accounts stand, and how long pools will last. @param pool Undefined: all. */

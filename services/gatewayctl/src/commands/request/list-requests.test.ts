@@ -2,7 +2,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { describe, expect, it } from 'vitest';
-import { RememberingTerminal } from '../../output/__fixtures__/remembering-terminal.ts';
+import { RememberingTerminal } from '../../__fixtures__/remembering-terminal.ts';
 import { type ListFlags, listRequests } from '../request.ts';
 import { movedRequest, reportOf } from './__fixtures__/moved-request.ts';
 

@@ -8,8 +8,7 @@ import {
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { type Columns, formatRecords, formatTable } from '../../output/table.ts';
-import { durationText, enumWord, timeText } from '../../output/words.ts';
+import { type Columns, durationText, enumWord, formatRecords, formatTable, timeText } from '../../output.ts';
 
 /** A request for a person: what it was, how it went from account to account, and why. */
 export function requestText(request: RequestLogged): string {

@@ -8,7 +8,7 @@ import {
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
-import { RememberingTerminal } from '../../output/__fixtures__/remembering-terminal.ts';
+import { RememberingTerminal } from '../../__fixtures__/remembering-terminal.ts';
 import { showRequest } from '../request.ts';
 import { movedId, movedRequest, reportOf } from './__fixtures__/moved-request.ts';
 

@@ -8,9 +8,9 @@ import {
 } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { addLocalDays, type Clock, type LocalDay, localDayOf } from '@gateway/time';
-import { callOptions, pagesOf, type UsagePlane } from '../../control-plane/control-plane.ts';
-import { isUnimplemented, servedBy } from '../../output/failures.ts';
-import type { Terminal } from '../../output/terminal.ts';
+import { callOptions, pagesOf, type UsagePlane } from '../../control-plane.ts';
+import { isUnimplemented, servedBy } from '../../failures.ts';
+import type { Terminal } from '../../output.ts';
 
 export interface ReconcileFlags {
   readonly from?: string;
@@ -91,21 +91,14 @@ const sums = [
   ['output', 'outputTokens'],
 ] as const;
 
-interface CountersReconciled extends Reconciled {
-  readonly summary: string;
-}
-
-/**
- * Has the limiter compare its counters with the ledger, and prints those that were wrong. The limiter knows which usage is still on
- * its way to the ledger and counts that in; it mends a counter with the comparison.
- */
+/** Has the limiter compare its counters with the ledger, and prints those that were wrong. It mends a counter with the comparison. */
 async function reconcileCounters(
   plane: UsagePlane,
   days: readonly LocalDay[],
   today: LocalDay,
   againAfterMs: number,
   terminal: Terminal,
-): Promise<CountersReconciled> {
+): Promise<Reconciled & { readonly summary: string }> {
   if (days.length === 0) return fine('not asked, it counts today and yesterday only.');
   const { limiter } = plane;
   if (limiter === undefined) {
@@ -151,11 +144,11 @@ async function reconcileCounters(
   }
 }
 
-function fine(summary: string): CountersReconciled {
+function fine(summary: string) {
   return { summary, differencesLeft: false, notCompared: false };
 }
 
-function notCompared(why: string): CountersReconciled {
+function notCompared(why: string) {
   return { summary: `NOT compared: ${why}`, differencesLeft: false, notCompared: true };
 }
 
@@ -185,18 +178,13 @@ async function wrongAmong(
 
 /** Tokens that can have a limit; where that is not known, those that used something; undefined when that is not known either. */
 async function limitedTokens({ identity, report }: UsagePlane, day: LocalDay): Promise<readonly string[] | undefined> {
-  const listed = await ifImplemented(identity.list({ includeRevoked: false }, callOptions));
-  if (listed === undefined) return ifImplemented(tokensWithUsage(report, day));
+  const listed = await identity.list({ includeRevoked: false }, callOptions).catch(undefinedIfUnimplemented);
+  if (listed === undefined) return await tokensWithUsage(report, day).catch(undefinedIfUnimplemented);
   return listed.tokens.filter(({ kind }) => kind === TokenKind.SERVICE).map(({ tokenId }) => tokenId);
 }
 
-async function ifImplemented<T>(call: Promise<T>): Promise<T | undefined> {
-  try {
-    return await call;
-  } catch (thrown) {
-    if (!isUnimplemented(thrown)) throw thrown;
-    return undefined;
-  }
+function undefinedIfUnimplemented(thrown: unknown): undefined {
+  if (!isUnimplemented(thrown)) throw thrown;
 }
 
 /** Of that day and the one before. */

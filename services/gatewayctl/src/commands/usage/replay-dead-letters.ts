@@ -1,7 +1,6 @@
-import { pagesOf, type UsagePlane } from '../../control-plane/control-plane.ts';
-import { servedBy } from '../../output/failures.ts';
-import type { Terminal } from '../../output/terminal.ts';
-import { timeText } from '../../output/words.ts';
+import { pagesOf, type UsagePlane } from '../../control-plane.ts';
+import { servedBy } from '../../failures.ts';
+import { type Terminal, timeText } from '../../output.ts';
 
 /** Has the ledger read its dead letters again, prints those that stay, and sums up in the last line. */
 export async function replayDeadLetters(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RememberingTerminal } from '../../output/__fixtures__/remembering-terminal.ts';
+import { RememberingTerminal } from '../../__fixtures__/remembering-terminal.ts';
 import { openUsageWorld, unimplemented, usageEvent } from './__fixtures__/usage-world.ts';
 import { reportUsage } from './report.ts';
 

@@ -1,8 +1,7 @@
 import { UsageGrouping, type UsageReportRow } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { pagesOf, type UsagePlane } from '../../control-plane/control-plane.ts';
-import { servedBy } from '../../output/failures.ts';
-import { type Column, type FormatName, rowFormat } from '../../output/table.ts';
-import type { Terminal } from '../../output/terminal.ts';
+import { pagesOf, type UsagePlane } from '../../control-plane.ts';
+import { servedBy } from '../../failures.ts';
+import { type Column, type FormatName, rowFormat, type Terminal } from '../../output.ts';
 
 /** What a row sums up, and the columns that name it. */
 export const groupings = {

@@ -10,8 +10,8 @@ import { directClientOf, RpcError } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { createUsageQueryService } from '@gateway/usage-query/service';
-import type { UsagePlane } from '../../../control-plane/control-plane.ts';
-import { RememberingTerminal } from '../../../output/__fixtures__/remembering-terminal.ts';
+import { RememberingTerminal } from '../../../__fixtures__/remembering-terminal.ts';
+import type { UsagePlane } from '../../../control-plane.ts';
 
 /** The services of the ledger over a database of their own, and a terminal that remembers. No limiter. */
 export async function openUsageWorld() {

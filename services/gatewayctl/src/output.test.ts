@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Column, formatTable, rowFormat } from './table.ts';
+import { type Column, durationText, formatTable, rowFormat } from './output.ts';
 
 describe('formatTable', () => {
   it('aligns columns by their widest cell', () => {
@@ -37,4 +37,19 @@ describe('a row format', () => {
     const { head, row } = rowFormat('json', columns);
     expect(head + row(['a', 7])).toBe('{"model":"a","requests":7}\n');
   });
+});
+
+it.each([
+  [0, '0.0 ms'],
+  [3.14, '3.1 ms'],
+  [9.97, '10 ms'],
+  [999.4, '999 ms'],
+  [999.6, '1.0 s'],
+  [42_000, '42.0 s'],
+  [99_990, '2 min'],
+  [59.6 * 60_000, '1 h 0 min'],
+  [5.5 * 3_600_000, '5 h 30 min'],
+  [50 * 3_600_000, '2 d 2 h'],
+])('%s ms is "%s"', (ms, text) => {
+  expect(durationText(ms)).toBe(text);
 });

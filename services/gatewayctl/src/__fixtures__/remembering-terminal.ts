@@ -1,4 +1,4 @@
-import type { Terminal } from '../terminal.ts';
+import type { Terminal } from '../output.ts';
 
 /** A terminal that remembers what was written. */
 export class RememberingTerminal implements Terminal {

@@ -1,3 +1,29 @@
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+
+/** Where a command writes. */
+export interface Terminal {
+  /** Writes to standard output, and resolves when there is room for more. */
+  print(text: string): Promise<void>;
+  /** Writes a line to standard error: progress, and what is not the result. */
+  note(line: string): void;
+}
+
+/** The process's own output. A reader that has seen enough (`| head`) ends the command without an error. */
+export function processTerminal(): Terminal {
+  process.stdout.on('error', (failure) => {
+    if ('code' in failure && failure.code === 'EPIPE') process.exit(0);
+  });
+  return {
+    print: (text) =>
+      new Promise((resolve, reject) => {
+        process.stdout.write(text, (failure) => (failure == null ? resolve() : reject(failure)));
+      }),
+    note: (line) => {
+      process.stderr.write(`${line}\n`);
+    },
+  };
+}
+
 /** The columns of a list, and what a record has in each. */
 export type Columns<T> = Readonly<Record<string, (record: T) => string>>;
 
@@ -60,4 +86,24 @@ function alignedLine(columns: readonly Column[], cells: Cells): string {
 function csvLine(cells: Cells): string {
   const quoted = cells.map(String).map((text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text));
   return `${quoted.join(',')}\r\n`;
+}
+
+/** A duration as a person reads it: "3.2 ms", "120 ms", "2.1 s", "12 min", "5 h 20 min", "3 d 4 h". */
+export function durationText(ms: number): string {
+  if (ms < 9.95) return `${ms.toFixed(1)} ms`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 99_950) return `${(ms / 1_000).toFixed(1)} s`;
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** The name of an enum's value in lower case: `rate_limited`. */
+export function enumWord(names: Readonly<Record<number, string>>, value: number): string {
+  return (names[value] ?? 'unknown').toLowerCase();
+}
+
+export function timeText(time: Timestamp | undefined, otherwise = ''): string {
+  return time === undefined ? otherwise : timestampDate(time).toISOString();
 }

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isUnimplemented, servedBy } from '../output/failures.ts';
 import { openUsagePlane } from './control-plane.ts';
+import { isUnimplemented, servedBy } from './failures.ts';
 
 const day = { firstDay: '2026-11-20', lastDay: '2026-11-20' };
 
