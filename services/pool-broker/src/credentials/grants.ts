@@ -140,7 +140,15 @@ export class DatabaseGrantStore implements GrantStore {
           .where('account_grants.version', '=', version - 1),
       )
       .executeTakeFirstOrThrow();
-    return numInsertedOrUpdatedRows === 1n;
+    if (numInsertedOrUpdatedRows !== 1n) return false;
+    // No replica has a configuration of the past for so long.
+    await this.#database
+      .deleteFrom('account_grants')
+      .where('account_id', '=', account.id)
+      .where('origin', '!=', originOf(account.credential))
+      .where('updated_at_ms', '<', nowMs - 30 * 86_400_000)
+      .execute();
+    return true;
   }
 
   async reserve(account: OAuthAccount, holder: string, ttlMs: number): Promise<'reserved' | 'taken_over' | 'busy'> {
