@@ -6,14 +6,13 @@ import type { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v
 import type { ServiceRoute } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { followReports } from './catalog/catalog.ts';
-import { type PoolBrokerConfig, readPoolBrokerConfig } from './config.ts';
+import { type PoolBrokerConfig, readCredentialConfig, readPoolBrokerConfig } from './config.ts';
 import { ActiveConfiguration } from './configuration/active-configuration.ts';
 import { checkChange } from './configuration/configuration-change.ts';
 import { configurationEvents } from './configuration/configuration-events.ts';
 import { followGatewayFile } from './configuration/follow-gateway-file.ts';
 import { AccountCredentials } from './credentials/account-credentials.ts';
 import { AccountDirectory, followAccounts, readAccounts } from './credentials/account-directory.ts';
-import { readCredentialConfig } from './credentials/credential-config.ts';
 import { credentialEvents } from './credentials/credential-events.ts';
 import { MemoryGrantStore } from './credentials/grants.ts';
 import { tokenEndpoint } from './credentials/token-endpoint.ts';
