@@ -59,7 +59,7 @@ export function originOf({ refreshToken, tokenUrl, clientId }: OAuthCredential):
   return hash('sha256', revealedJson(['gateway grant', tokenUrl, clientId, refreshToken])).slice(0, 32);
 }
 
-/** The grant as the configuration gives it, before any refresh. */
+/** Before any refresh. */
 export function newGrant({ refreshToken }: OAuthCredential): Grant {
   return { version: 0, refreshToken };
 }
@@ -91,20 +91,15 @@ export class MemoryGrantStore implements GrantStore {
   }
 
   async problems(): Promise<ReadonlyMap<string, string>> {
-    const entries = [...this.#grants].flatMap(([id, { problem }]) =>
-      problem === undefined ? [] : [[id, problem] as const],
-    );
-    return new Map(entries);
+    return new Map([...this.#grants].flatMap(([id, { problem }]) => (problem === undefined ? [] : [[id, problem]])));
   }
 }
 
 /**
  * Grants in Postgres or SQLite, encrypted, shared by all brokers.
  *
- * A reservation is two columns of the grant's row, by the clock of the database, and no lock of the database: that would need a
- * transaction which stays open while a provider answers. In Postgres each would keep a connection for up to half a minute; in
- * SQLite it would stop every other writer. It would also end with its connection, just when new tokens wait for the database
- * to come back.
+ * A reservation is two columns of the grant's row, by the clock of the database. A lock of the database would keep a transaction
+ * open while a provider answers, and would end with its connection, just when new tokens wait for the database to come back.
  */
 export class DatabaseGrantStore implements GrantStore {
   readonly #database: GatewayDatabase;

@@ -50,7 +50,8 @@ export class TokenRefresher {
   readonly #holder = randomUUID();
   /** Long enough for the request and for storing its answer. */
   readonly #reservationMs: number;
-  #running: Promise<Grant> | undefined;
+  /** The refresh that runs now. */
+  running: Promise<Grant> | undefined;
   #failures = 0;
   #pause = { untilMs: 0, reason: '' };
   /** The last answer may have been lost on the way, with new tokens in it. */
@@ -60,11 +61,6 @@ export class TokenRefresher {
     this.#account = account;
     this.#context = context;
     this.#reservationMs = 4 * context.requestTimeoutMs;
-  }
-
-  /** The refresh that runs now. */
-  get running(): Promise<Grant> | undefined {
-    return this.#running;
   }
 
   /** What is stored now. @throws DecryptionError, or what the store throws. */
@@ -84,10 +80,10 @@ export class TokenRefresher {
    * @throws RefreshFailedError when there is none now, and the reason may pass.
    */
   newerThan(known: Grant): Promise<Grant> {
-    this.#running ??= this.#newerThan(known).finally(() => {
-      this.#running = undefined;
+    this.running ??= this.#newerThan(known).finally(() => {
+      this.running = undefined;
     });
-    return this.#running;
+    return this.running;
   }
 
   /** Lets a refresh token be tried again that was refused. False: it was not, or another replica has changed the grant meanwhile. */
@@ -123,7 +119,11 @@ export class TokenRefresher {
       try {
         const stored = await this.read();
         if (isNews(stored, known)) return this.#shared(stored);
-        if (stored.version < known.version) this.#checkUnchanged(known);
+        // What was stored is gone: the configured refresh token can be sent again only if the provider never replaced it.
+        const isFirst = known.refreshToken.reveal() === this.#account.credential.refreshToken.reveal();
+        if (stored.version < known.version && !isFirst) {
+          throw new RefreshFailedError('what was stored of its tokens is gone');
+        }
         // A process that stood still may have lost its reservation without noticing.
         const isReserved = reservedAtMs !== undefined && performance.now() - reservedAtMs < 2 * requestTimeoutMs;
         if (isReserved) return await this.#refresh(stored);
@@ -147,12 +147,6 @@ export class TokenRefresher {
       reservation = await reserve();
     }
     return reservation === 'busy' ? undefined : reservedAtMs;
-  }
-
-  /** What was stored is gone: the configured refresh token can be sent again only if the provider never replaced it. */
-  #checkUnchanged({ refreshToken }: Grant): void {
-    if (refreshToken.reveal() === this.#account.credential.refreshToken.reveal()) return;
-    throw new RefreshFailedError('what was stored of its tokens is gone');
   }
 
   async #refresh(grant: Grant): Promise<Grant> {
@@ -218,20 +212,15 @@ export class TokenRefresher {
 
 const invalidGrant =
   'The provider does not take the refresh token any more (invalid_grant). Get a new one from the provider.';
-
 const perhapsLost = 'An answer of its token endpoint was lost before, which may be why.';
 
 const pollMs = 100;
-
 const longestRetryMs = 2_000;
-
+const longestGivenMs = 600_000;
 // Longer than the holder before waits between two tries to store its tokens.
 const takeOverMs = 2 * longestRetryMs;
-
 // A process that is to stop tries for some seconds more: with it the tokens would be lost.
 const lastTries = 5;
-
-const longestGivenMs = 600_000;
 
 /** True for a grant that makes asking needless: it has other tokens than those known, or there are none to be had. */
 function isNews(stored: Grant, known: Grant): boolean {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { holdsForModel } from '../accounts/attempt.ts';
+import { failures, holdsForModel } from '../accounts/attempt.ts';
 
 const probeSchema = z.object({
   leaseId: z.string(),
@@ -10,7 +10,7 @@ const probeSchema = z.object({
 export const cooldownSchema = z.object({
   /** The models it is confined to: an id or, for a family, a pattern. Empty: the whole account. */
   model: z.string(),
-  reason: z.enum(['rate_limited', 'unauthorized', 'overloaded', 'server_error', 'network_error', 'timeout']),
+  reason: z.enum(failures),
   /** When it began, or was last confirmed. */
   sinceMs: z.number(),
   untilMs: z.number(),
@@ -84,11 +84,10 @@ const causes: Readonly<Record<Cooldown['reason'], CooldownCause>> = {
   network_error: 'provider',
 };
 
-export function concernsModel(cooldown: Pick<Cooldown, 'model'>, model: string): boolean {
-  return holdsForModel(cooldown.model, model);
+export function concernsModel({ model: scope }: Pick<Cooldown, 'model'>, model: string): boolean {
+  return holdsForModel(scope, model);
 }
 
-/** True while the cooldown itself runs. */
 export function isRunning(cooldown: Cooldown, nowMs: number): boolean {
   return nowMs < cooldown.untilMs;
 }

@@ -188,8 +188,7 @@ export interface RetryBudgetRules {
 
 /**
  * Keeps further attempts after errors to a share of the load of the last ten seconds, so that a provider in trouble is not asked
- * several times as much. Where each of several replicas keeps to its share of what it has seen itself, all of them together keep
- * to that share of all.
+ * several times as much. Replicas that each keep to the share of what they see keep to that share of all.
  */
 export class RetryBudget {
   readonly #rules: RetryBudgetRules;

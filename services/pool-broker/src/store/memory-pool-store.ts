@@ -3,16 +3,8 @@ import { LRUCache } from 'lru-cache';
 import type { ModelReport } from '../catalog/list-models.ts';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
 import { noIncidents, type PoolHealth } from '../health/pool-health.ts';
-import type {
-  Change,
-  LeaseRenewal,
-  NewLease,
-  PoolRequest,
-  PoolStore,
-  ShareQuestion,
-  SinceQuestion,
-} from './pool-store.ts';
-import { maxCallers } from './pool-store.ts';
+import type { Change, LeaseRenewal, NewLease, PoolRequest, PoolStore } from './pool-store.ts';
+import { maxCallers, type ShareQuestion, type SinceQuestion } from './pool-store.ts';
 
 /** The pool store of a single process. */
 export class MemoryPoolStore implements PoolStore {

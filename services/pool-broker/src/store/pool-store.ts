@@ -11,9 +11,7 @@ export interface PoolStore extends AsyncDisposable {
   readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]>;
   /** Applies a change to the current health of an account, atomically. False when the change declined. */
   changeHealth(accountId: string, change: Change<AccountHealth>): Promise<boolean>;
-  /** What is known of a pool's provider as a whole. */
   readPool(pool: string): Promise<PoolHealth>;
-  /** As `changeHealth`, of a pool. */
   changePoolHealth(pool: string, change: Change<PoolHealth>): Promise<boolean>;
   /** Counts one more request in flight. False when the account has `maxConcurrency` already. Repeating it has no effect. */
   takeLease(lease: NewLease): Promise<boolean>;
@@ -31,7 +29,6 @@ export interface PoolStore extends AsyncDisposable {
   oldestRequest(question: SinceQuestion): Promise<number | undefined>;
   /** What a caller has of a pool. The question counts the caller among those that want something of it. */
   shareOf(question: ShareQuestion): Promise<CallerShare>;
-  /** The account that a session is bound to. */
   boundAccount(affinityId: string): Promise<string | undefined>;
   /** Binds a session that is not bound to another account, for `ttlMs` from now. */
   bind(affinityId: string, accountId: string, ttlMs: number): Promise<void>;

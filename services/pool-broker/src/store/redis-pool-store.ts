@@ -5,16 +5,8 @@ import type { z } from 'zod';
 import { type ModelReport, modelReportSchema } from '../catalog/list-models.ts';
 import { type AccountHealth, accountHealthSchema, healthForgottenAtMs, healthy } from '../health/account-health.ts';
 import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema } from '../health/pool-health.ts';
-import type {
-  Change,
-  LeaseRenewal,
-  NewLease,
-  PoolRequest,
-  PoolStore,
-  ShareQuestion,
-  SinceQuestion,
-} from './pool-store.ts';
-import { maxCallers } from './pool-store.ts';
+import type { Change, LeaseRenewal, NewLease, PoolRequest, PoolStore } from './pool-store.ts';
+import { maxCallers, type ShareQuestion, type SinceQuestion } from './pool-store.ts';
 import { runPoolScript } from './redis-scripts.ts';
 
 export interface RedisPoolStoreOptions {
