@@ -18,7 +18,6 @@ import { afterRenewal } from './health/account-health.ts';
 import { brokerMetrics, reloadMetrics } from './metrics.ts';
 import { routesOf } from './routes.ts';
 import type { Broker } from './selection/broker.ts';
-import { AccountSampler } from './selection/read-candidates.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
 /** What a broker works with. The caller that opened store and database closes them. */
@@ -61,7 +60,6 @@ export function createPoolBrokerService(
   const broker: Broker = {
     configuration,
     store,
-    sampler: new AccountSampler(),
     credentials,
     clock,
     random,

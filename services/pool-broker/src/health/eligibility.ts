@@ -119,12 +119,10 @@ export type Availability =
  */
 export type EarlyProbe = 'due' | 'last_resort';
 
+type Cooling = Pick<AccountHealth, 'cooldowns'>;
+
 /** `model` as in `eligibilityOf`. */
-export function availabilityOf(
-  { cooldowns }: Pick<AccountHealth, 'cooldowns'>,
-  model: string,
-  nowMs: number,
-): Availability {
+export function availabilityOf({ cooldowns }: Cooling, model: string, nowMs: number): Availability {
   if (cooldowns.length === 0) return { kind: 'available' };
   const concerning = cooldowns.filter((cooldown) => concernsModel(cooldown, model));
   const running = concerning.filter((cooldown) => isRunning(cooldown, nowMs));
@@ -174,12 +172,9 @@ export function paceOf(health: AccountHealth, model: string, nowMs: number): num
   const windows = windowsAt(health, nowMs, model);
   if (windows.length === 0) return 1;
   const paces = windows.map((window) => leftOf(window) / timeLeftOf(window, nowMs));
-  return Math.max(slowestPace, Math.min(fastestPace, ...paces));
+  // No preference is so strong that the rest of a pool lies idle.
+  return Math.max(0.25, Math.min(4, ...paces));
 }
-
-// No preference is so strong that the rest of a pool lies idle.
-const fastestPace = 4;
-const slowestPace = 0.25;
 
 /** The quotas that have not begun anew since they were reported: all, or those that a model falls under. */
 export function windowsAt(health: AccountHealth, nowMs: number, model?: string): readonly SeenWindow[] {
