@@ -1,6 +1,6 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import type { ProblemKind } from './accounts/attempt.ts';
-import type { ConfigurationChange, Difference } from './configuration/configuration-change.ts';
+import type { ConfigurationChange } from './configuration/configuration-change.ts';
 
 export type BrokerMetrics = ReturnType<typeof brokerMetrics>;
 
@@ -58,7 +58,9 @@ export function reloadMetrics({ logger, metrics }: ServiceRuntime, path: string)
       reloads.inc({ result: 'applied' });
       lastSuccess.setToCurrentTime();
       isCurrent.set(1);
-      const changes = { pools, classes, accounts: countsOf(accounts), newCredentials: newCredentials.length };
+      const { added, removed, changed } = accounts;
+      const counts = { added: added.length, removed: removed.length, changed: changed.length };
+      const changes = { pools, classes, accounts: counts, newCredentials: newCredentials.length };
       logger.info({ path, ...changes }, 'gateway.yaml was read again and is in use');
     },
     refused(problems: readonly string[]): void {
@@ -67,8 +69,4 @@ export function reloadMetrics({ logger, metrics }: ServiceRuntime, path: string)
       logger.error({ path, problems }, 'gateway.yaml was read again and can not be used: nothing has changed');
     },
   };
-}
-
-function countsOf({ added, removed, changed }: Difference) {
-  return { added: added.length, removed: removed.length, changed: changed.length };
 }

@@ -146,10 +146,7 @@ export class Catalog {
     );
   }
 
-  /**
-   * A report counts as long as the next ones may be late or lost: three times the time between them. Adapters go by the time
-   * that was set when they last asked: both are waited for.
-   */
+  /** A report counts for three times the time between them. Adapters go by the time that was set when they last asked. */
   #isCurrent(pool: string): boolean {
     const report = this.#reports.get(pool);
     if (report?.reachable !== true) return false;

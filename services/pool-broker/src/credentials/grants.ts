@@ -39,10 +39,7 @@ export interface GrantStore {
   read(account: OAuthAccount): Promise<Grant>;
   /** Replaces the version before. False: something else is stored in its place. */
   save(account: OAuthAccount, grant: Grant): Promise<boolean>;
-  /**
-   * Reserves the right to refresh for `ttlMs` from now, or for longer when it is the holder's already. `taken_over`: the holder
-   * before let it run out.
-   */
+  /** Reserves the right to refresh for `ttlMs` from now. `taken_over`: the holder before let it run out. */
   reserve(account: OAuthAccount, holder: string, ttlMs: number): Promise<'reserved' | 'taken_over' | 'busy'>;
   release(account: OAuthAccount, holder: string): Promise<void>;
   /** The problems of all grants that have one, by `grantIdOf`. */

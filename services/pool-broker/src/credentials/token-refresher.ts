@@ -73,12 +73,7 @@ export class TokenRefresher {
     }
   }
 
-  /**
-   * A newer grant than that one: refreshed here, or by another replica meanwhile. It has a problem when the provider does not take the
-   * refresh token any more. Calls at the same time share one refresh.
-   *
-   * @throws RefreshFailedError when there is none now, and the reason may pass.
-   */
+  /** A newer grant than that one. Calls at the same time share one refresh. @throws RefreshFailedError when there is none now. */
   newerThan(known: Grant): Promise<Grant> {
     this.running ??= this.#newerThan(known).finally(() => {
       this.running = undefined;
@@ -164,10 +159,7 @@ export class TokenRefresher {
     return stored;
   }
 
-  /**
-   * The grant with its new tokens, once they are stored, or the tokens that another replica stored in between. Tries until that
-   * works, for they are nowhere else, and keeps other replicas from refreshing meanwhile.
-   */
+  /** Tries until the tokens are stored, for they are nowhere else, and keeps other replicas from refreshing meanwhile. */
   async #store(before: Grant, { accessToken: token, refreshToken, expiresAtMs }: NewTokens): Promise<Grant> {
     const { grants, clock, signal, events } = this.#context;
     const tokens = {

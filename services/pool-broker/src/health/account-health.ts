@@ -132,10 +132,7 @@ export function withoutRefusals(health: AccountHealth): AccountHealth {
   return rest.problem === undefined ? rest : { ...rest, problem: undefined };
 }
 
-/**
- * The health of an account that has a new access token: the pause that the one before was refused with ends, and one request
- * finds out. What was refused since then was the new one. The same value when there was nothing.
- */
+/** After a new access token the pause that the one before was refused with ends. The same value when there was none. */
 export function afterRenewal(
   health: AccountHealth,
   { issuedAtMs, nowMs }: { readonly issuedAtMs: number; readonly nowMs: number },
@@ -156,7 +153,7 @@ export function changeCooldowns(
   return { ...health, cooldowns: cooldowns.filter((cooldown) => cooldown !== undefined) };
 }
 
-/** The sum of what two stores know of one account: of each scope and cause the cooldown that ends later, of each quota what was said last. */
+/** What two stores know of one account: of each scope and cause the cooldown that ends later, of each quota what was said last. */
 export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHealth {
   const cooldowns = mergeBy(
     [...one.cooldowns, ...other.cooldowns],

@@ -34,10 +34,7 @@ const afterResult: Readonly<Record<AttemptResult, typeof applyOutcome>> = {
   cancelled: endProbe,
 };
 
-/**
- * What the provider granted after a cooldown had begun ends it, even one that the provider had named the end of; so does a window
- * that has room again, whichever model the answer that says so was for.
- */
+/** A success after a cooldown had begun ends it, even one with an end that the provider named; so does a window with room again. */
 function withoutRefuted(health: AccountHealth, attempt: EndedAttempt): AccountHealth {
   const { result, windows } = attempt.outcome;
   const hasRoom = ({ window, model }: Cooldown) =>
@@ -82,8 +79,8 @@ function afterRefusal(health: AccountHealth, attempt: EndedAttempt, rules: Healt
 }
 
 /**
- * One error is no reason to pause an account; a failed probe, or too many errors of late, is. Answers that break after they
- * have begun are counted, so that other accounts are preferred, but pause nothing: the account may be the only one, and answers.
+ * A failed probe, or too many errors of late, pauses the account. Answers that break after they have begun are counted, but pause
+ * nothing: the account may be the only one, and answers.
  */
 function afterError(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
   const { errorThreshold, errorCooldownMs: firstMs, errorCooldownMaxMs: maxMs } = rules.settings;
@@ -104,10 +101,7 @@ function withAttemptCounted(health: AccountHealth, failed: boolean, nowMs: numbe
   return { ...health, errorAverage: average + 0.25 * ((failed ? 1 : 0) - average), errorsAtMs: nowMs };
 }
 
-/**
- * What a 429 limits, and until when it says so: a model that is limited by a window of its family is limited with its whole
- * family, and a time that has passed is no reset: to believe it would be to ask again at once, and for ever.
- */
+/** A model that a window of its family limits is limited with the whole family. A time that has passed is no reset. */
 function limitOf({ retryAtMs, modelScoped, windows }: AttemptOutcome, model: string, nowMs: number) {
   const spent = windows.filter((window) => isSpent(window) && !isOver({ ...window, seenAtMs: nowMs }, nowMs));
   const ofAccount = spent.filter(({ models }) => models === '');

@@ -113,10 +113,7 @@ export type Availability =
   /** That request is under way; `freeAtMs` is when others need not wait for it any more. */
   | { readonly kind: 'probing'; readonly cooldown: Cooldown; readonly freeAtMs: number; readonly limitOnly: boolean };
 
-/**
- * One request may find out ahead of the end that a cooldown is over: `due` when the provider named a far end long ago,
- * `last_resort` when we only guess, so that it should be a request that no other account can serve.
- */
+/** Whether a request may find out early that a cooldown is over: `last_resort` if no other account can serve it. */
 export type EarlyProbe = 'due' | 'last_resort';
 
 type Cooling = Pick<AccountHealth, 'cooldowns'>;
@@ -164,10 +161,7 @@ export function headroomOf(health: AccountHealth, model: string, nowMs: number):
   return Math.min(1, ...windowsAt(health, nowMs, model).map(leftOf));
 }
 
-/**
- * How fast an account may be used up, as a multiple of the speed that would use each quota up just when it begins anew:
- * above 1 when more is left than its time, so that it would be lost; below 1 when it would run out. 1 when nothing is known.
- */
+/** How fast an account may be used up, as a multiple of the speed that would use each quota up just when it begins anew. */
 export function paceOf(health: AccountHealth, model: string, nowMs: number): number {
   const windows = windowsAt(health, nowMs, model);
   if (windows.length === 0) return 1;

@@ -12,10 +12,7 @@ export interface Asking {
   readonly caller: string;
 }
 
-/**
- * A candidate with what is known now of its pool, of the session's binding, of the caller's share and of the accounts: of all
- * of them, or in a large pool of a sample.
- */
+/** A candidate with what is known now. Of a large pool's accounts a sample may do. */
 export async function readCandidate(
   broker: Broker,
   candidate: Candidate,

@@ -65,10 +65,7 @@ interface Examined extends Eligibility {
   readonly view: AccountView;
 }
 
-/**
- * The account for a request: of the first candidate that has one to spare, or why there is none. Undefined when a sample does
- * not decide: all accounts have to be looked at. Pure but for `random`.
- */
+/** Undefined when a sample does not decide: all accounts have to be looked at. Pure but for `random`. */
 export function selectAccount(request: SelectionRequest): Selection | undefined {
   const examinations: Examination[] = [];
   for (const candidate of request.candidates) {
@@ -108,8 +105,8 @@ function poolObstacle(
 }
 
 /**
- * True when a caller that shares a pool has all it may have of it, because the pool runs short: of places, or of the quota of its
- * accounts. As long as there is plenty no caller is kept back. Undecided when a sample of the accounts does not show plenty.
+ * True when a caller has its part of a pool that runs short of places, or of the quota of its accounts. Undecided when a sample of
+ * the accounts does not show plenty.
  */
 function shareIsUsedUp(
   { callers, inFlight: own }: CallerShare,
@@ -163,9 +160,8 @@ function examine(view: AccountView, model: string, closed: Obstacle | undefined,
 }
 
 /**
- * Which of a candidate's accounts takes the request: the one that its session is bound to; else, now and then, one that
- * should be asked whether its far reset came early; else the best of those that are fit; and where there is none, one that may
- * be asked whether a guessed cooldown is over. Undefined when none may be asked for anything.
+ * The account that the session is bound to; else, now and then, one that should be asked whether its far reset came early; else
+ * the best of those that are fit; and where there is none, one that may be asked whether a guessed cooldown is over.
  */
 function chooseAccount(examined: readonly Examined[], candidate: CandidateView, request: SelectionRequest) {
   const { boundAccountId, sampled } = candidate;
@@ -194,10 +190,7 @@ function drawEarly(examined: readonly Examined[], kind: EarlyProbe, { random }: 
   return account && { account, reason: '' };
 }
 
-/**
- * By the session's key among those that are about as busy as the least busy one, or else at random among the least busy. One
- * that a wish speaks against is taken only if all accounts were looked at.
- */
+/** By the session's key among those that are about as busy as the least busy one, or else at random among the least busy. */
 function bestOf(fit: readonly Examined[], { candidate, sampled }: CandidateView, request: SelectionRequest) {
   const { model } = candidate;
   const { affinityKey, rules, nowMs } = request;

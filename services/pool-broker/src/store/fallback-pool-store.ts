@@ -24,9 +24,8 @@ export async function openSharedPoolStore(
 }
 
 /**
- * A shared store that may go away. A snapshot in this process keeps what is read and written, and answers while the shared store
- * does not. After a failure the shared store is not called for a second, so that only one call of several waits for it. Health
- * that changed meanwhile is merged into the shared store once it is back.
+ * A snapshot in this process keeps what is read and written, and answers while the shared store does not: for a second after a
+ * failure. Health that changed meanwhile is merged into the shared store once it is back.
  */
 export class FallbackPoolStore implements PoolStore {
   readonly #shared: PoolStore;

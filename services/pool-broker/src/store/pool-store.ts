@@ -15,10 +15,7 @@ export interface PoolStore extends AsyncDisposable {
   changePoolHealth(pool: string, change: Change<PoolHealth>): Promise<boolean>;
   /** Counts one more request in flight. False when the account has `maxConcurrency` already. Repeating it has no effect. */
   takeLease(lease: NewLease): Promise<boolean>;
-  /**
-   * Lets a lease count for another `leaseTtlMs` from now, whatever the cap: its request goes on. An expired or unknown lease
-   * counts again; a settled one does not. The begin of its request stays as it is.
-   */
+  /** Lets a lease count for another `leaseTtlMs`, whatever the cap; a settled one does not. The begin of its request stays. */
   renewLease(renewal: LeaseRenewal): Promise<void>;
   /**
    * Ends a lease and its request. Only the first call for a lease settles it and has an answer: when the lease was taken, if

@@ -150,7 +150,8 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async #replace<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>) {
-    for (let tries = 0; tries < maxTries; tries++) {
+    // Each try loses only to another replica that has just changed the same value.
+    for (let tries = 0; tries < 30; tries++) {
       const text = await this.#redis.get(key);
       const value = stored.read(text);
       const next = change(value);
@@ -196,9 +197,6 @@ export class RedisPoolStore implements PoolStore {
 function poolOf(accountId: string): string {
   return accountId.split('/', 1)[0] ?? '';
 }
-
-// Each try loses only to another replica that has just changed the same value.
-const maxTries = 30;
 
 /** How long at least a settled lease is remembered, so that a repeated report is recognized. */
 const settledMemoryMs = 120_000;
