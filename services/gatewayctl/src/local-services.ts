@@ -3,9 +3,8 @@ import { checkIdentityKeys, readDatabaseUrl, readIdentityKeys } from '@gateway/a
 import { checkAll, type Environment } from '@gateway/config';
 import { hashKeyOf } from '@gateway/identity/hashing/hash-key';
 import { createIdentityService } from '@gateway/identity/service';
-import { readGatewayConfig } from '@gateway/pool-broker/config';
+import { readCredentialConfig, readGatewayConfig } from '@gateway/pool-broker/config';
 import { withStoredAccounts } from '@gateway/pool-broker/credentials/account-directory';
-import { readCredentialConfig } from '@gateway/pool-broker/credentials/credential-config';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import {
   ConfigError,
   defaultGatewayConfig,
@@ -5,8 +6,11 @@ import {
   EnvReader,
   type GatewayConfig,
   loadGatewayFile,
+  type Proxies,
+  readProxies,
+  readSettings,
 } from '@gateway/config';
-import { type CredentialConfig, readCredentialConfig } from './credentials/credential-config.ts';
+import { type AccountKey, parseAccountKeys } from './credentials/encryption.ts';
 import { defaultRedisCommandTimeoutMs } from './store/pool-store.ts';
 
 /** What a broker needs to know, wherever it runs. */
@@ -28,30 +32,37 @@ export interface StandAloneConfig extends PoolBrokerConfig {
   readonly credentials: CredentialConfig;
 }
 
+/** How credentials are kept and refreshed, wherever the broker runs. */
+export interface CredentialConfig {
+  /** ACCOUNT_KEYS or ACCOUNT_KEYS_FILE (none): what credentials are encrypted with, the key for new ones first. */
+  readonly keys: readonly AccountKey[];
+  /** OAUTH_REFRESH_AHEAD_SECONDS (300): how long before its end an access token is replaced; a quarter of its life at most. */
+  readonly refreshAheadMs: number;
+  /** OAUTH_TIMEOUT_SECONDS (15): how long a token endpoint may take. */
+  readonly requestTimeoutMs: number;
+  /** ACCOUNT_POLL_SECONDS (5): how often the accounts in the database are looked at. */
+  readonly pollMs: number;
+  /** To token endpoints. */
+  readonly proxies: Proxies;
+}
+
 /** Throws ConfigError with every problem, "no account" among them. */
 export function readPoolBrokerConfig(env: Environment): StandAloneConfig {
-  const reader = new EnvReader(env);
-  const redisUrl = reader.requiredUrl(
-    'REDIS_URL',
-    'What is known of accounts is kept there, for all replicas.',
-    'redis://127.0.0.1:6379',
-    ['redis', 'rediss'],
-  );
-  const redisCommandTimeoutMs = reader.integer('REDIS_COMMAND_TIMEOUT_MS', defaultRedisCommandTimeoutMs, {
-    min: 1,
-    max: 1_000,
+  return readSettings(env, (reader) => {
+    const redisUrl = reader.requiredUrl(
+      'REDIS_URL',
+      'What is known of accounts is kept there, for all replicas.',
+      'redis://127.0.0.1:6379',
+      ['redis', 'rediss'],
+    );
+    const timeouts = { min: 1, max: 1_000 };
+    const redisCommandTimeoutMs = reader.integer('REDIS_COMMAND_TIMEOUT_MS', defaultRedisCommandTimeoutMs, timeouts);
+    const schemes = ['postgres', 'postgresql'];
+    const databaseUrl = reader.optionalUrl('DATABASE_URL', 'postgres://127.0.0.1:5432/gateway', schemes);
+    const credentials = credentialConfigOf(reader);
+    const gateway = gatewayOf(reader, env, databaseUrl !== undefined);
+    return { gateway, redisUrl, redisCommandTimeoutMs, databaseUrl, credentials };
   });
-  const databaseUrl = reader.optionalUrl('DATABASE_URL', 'postgres://127.0.0.1:5432/gateway', [
-    'postgres',
-    'postgresql',
-  ]);
-  const credentials = reporting(reader, () => readCredentialConfig(env));
-  const gateway = reporting(reader, () => readGatewayConfig(env));
-  // With a database they may be there, or come there while the broker runs.
-  if (gateway?.accounts.length === 0 && databaseUrl === undefined) reader.problem(noAccount);
-  reader.done();
-  if (gateway === undefined || credentials === undefined) throw new ConfigError(['gateway.yaml could not be read.']);
-  return Object.freeze({ gateway, redisUrl, redisCommandTimeoutMs, databaseUrl, credentials });
 }
 
 /** The gateway that the environment names, with or without accounts. Throws ConfigError with every problem of the file. */
@@ -60,16 +71,64 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
   return path === undefined ? defaultGatewayConfig(env) : loadGatewayFile(path, env);
 }
 
-/** Problems go to the reader, to be reported with the others; then there is nothing. */
-function reporting<T>(reader: EnvReader, read: () => T): T | undefined {
+/** Throws ConfigError with every problem. */
+export function readCredentialConfig(env: Environment): CredentialConfig {
+  return readSettings(env, credentialConfigOf);
+}
+
+/** @throws ConfigError without a key. */
+export function readRequiredKeys(env: Environment): readonly AccountKey[] {
+  const { keys } = readSettings(env, (reader) => ({ keys: keysOf(reader) }));
+  if (keys.length === 0) throw new ConfigError([noKeys]);
+  return keys;
+}
+
+/** Problems of the file go to the reader, to be reported with the others. */
+function gatewayOf(reader: EnvReader, env: Environment, hasDatabase: boolean): GatewayConfig {
   try {
-    return read();
+    const gateway = readGatewayConfig(env);
+    // With a database they may be there, or come there while the broker runs.
+    if (gateway.accounts.length === 0 && !hasDatabase) reader.problem(noAccount);
+    return gateway;
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
     for (const problem of thrown.problems) reader.problem(problem);
-    return undefined;
+    return defaultGatewayConfig({});
+  }
+}
+
+function credentialConfigOf(reader: EnvReader): CredentialConfig {
+  return {
+    keys: keysOf(reader),
+    refreshAheadMs: reader.integer('OAUTH_REFRESH_AHEAD_SECONDS', 300, { min: 1, max: 86_400 }) * 1_000,
+    requestTimeoutMs: reader.integer('OAUTH_TIMEOUT_SECONDS', 15, { min: 1, max: 30 }) * 1_000,
+    pollMs: reader.integer('ACCOUNT_POLL_SECONDS', 5, { min: 1, max: 3_600 }) * 1_000,
+    proxies: readProxies(reader),
+  };
+}
+
+function keysOf(reader: EnvReader): readonly AccountKey[] {
+  const text = reader.optional('ACCOUNT_KEYS');
+  const path = reader.optional('ACCOUNT_KEYS_FILE');
+  if (text !== undefined && path !== undefined) reader.problem('Set ACCOUNT_KEYS or ACCOUNT_KEYS_FILE, not both.');
+  if (text === undefined && path === undefined) return [];
+  try {
+    const keys = parseAccountKeys(text ?? readFileSync(path ?? '', 'utf8'));
+    // The value is a secret: it is not repeated.
+    if (keys === undefined) reader.problem(`${text === undefined ? 'ACCOUNT_KEYS_FILE' : 'ACCOUNT_KEYS'} ${badKeys}`);
+    return keys ?? [];
+  } catch (thrown) {
+    const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
+    reader.problem(`ACCOUNT_KEYS_FILE: the file can't be read${reason}.`);
+    return [];
   }
 }
 
 const noAccount =
   'There is no provider account. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or list accounts in a gateway.yaml and set GATEWAY_CONFIG to its path. For example: GATEWAY_CONFIG=./gateway.yaml. Or set DATABASE_URL, and add accounts with gatewayctl account add.';
+
+const noKeys =
+  'ACCOUNT_KEYS is not set. Credentials in the database are encrypted with it. Make one, and give the same to every broker: ACCOUNT_KEYS=k1:$(openssl rand -base64 32)';
+
+const badKeys =
+  'must hold one or more keys written id:secret with commas between them, each with an id of its own and 32 bytes in base64 or hex. For example: k1:$(openssl rand -base64 32)';

@@ -1,5 +1,6 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import type { ProblemKind } from './accounts/attempt.ts';
+import type { ConfigurationChange } from './configuration/configuration-change.ts';
 
 export type BrokerMetrics = ReturnType<typeof brokerMetrics>;
 
@@ -29,6 +30,43 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
     accountDisabled(pool: string, problem: ProblemKind): void {
       disabled.inc({ pool, problem });
       logger.error({ pool, problem }, 'a provider took an account out of service: see gatewayctl pool status');
+    },
+  };
+}
+
+/** What operators learn of a configuration that is read again. Pools and classes are named, accounts never. */
+export function reloadMetrics({ logger, metrics }: ServiceRuntime, path: string) {
+  const reloads = metrics.counter({
+    name: 'gateway_configuration_reloads_total',
+    help: 'Times gateway.yaml was read again: applied, or refused, which changes nothing.',
+    labels: ['result'],
+  });
+  const lastSuccess = metrics.gauge({
+    name: 'gateway_configuration_last_success_timestamp_seconds',
+    help: 'When the configuration in use was taken over.',
+  });
+  const isCurrent = metrics.gauge({
+    name: 'gateway_configuration_last_reload_successful',
+    help: '1 when the configuration in use is what gateway.yaml says, 0 when the file was refused since.',
+  });
+  for (const result of ['applied', 'refused']) reloads.inc({ result }, 0);
+  // The configuration of the start is in use.
+  lastSuccess.setToCurrentTime();
+  isCurrent.set(1);
+  return {
+    applied({ pools, accounts, classes, newCredentials }: ConfigurationChange): void {
+      reloads.inc({ result: 'applied' });
+      lastSuccess.setToCurrentTime();
+      isCurrent.set(1);
+      const { added, removed, changed } = accounts;
+      const counts = { added: added.length, removed: removed.length, changed: changed.length };
+      const changes = { pools, classes, accounts: counts, newCredentials: newCredentials.length };
+      logger.info({ path, ...changes }, 'gateway.yaml was read again and is in use');
+    },
+    refused(problems: readonly string[]): void {
+      reloads.inc({ result: 'refused' });
+      isCurrent.set(0);
+      logger.error({ path, problems }, 'gateway.yaml was read again and can not be used: nothing has changed');
     },
   };
 }

@@ -2,27 +2,22 @@ import { EventEmitter } from 'node:events';
 import type { Environment, GatewayConfig } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import type { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { ServiceRoute } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { followReports } from './catalog/catalog.ts';
-import { type PoolBrokerConfig, readPoolBrokerConfig } from './config.ts';
+import { type PoolBrokerConfig, readCredentialConfig, readPoolBrokerConfig } from './config.ts';
 import { ActiveConfiguration } from './configuration/active-configuration.ts';
 import { checkChange } from './configuration/configuration-change.ts';
-import { configurationEvents } from './configuration/configuration-events.ts';
 import { followGatewayFile } from './configuration/follow-gateway-file.ts';
 import { AccountCredentials } from './credentials/account-credentials.ts';
 import { AccountDirectory, followAccounts, readAccounts } from './credentials/account-directory.ts';
-import { readCredentialConfig } from './credentials/credential-config.ts';
 import { credentialEvents } from './credentials/credential-events.ts';
 import { MemoryGrantStore } from './credentials/grants.ts';
 import { tokenEndpoint } from './credentials/token-endpoint.ts';
 import type { RefreshContext } from './credentials/token-refresher.ts';
 import { afterRenewal } from './health/account-health.ts';
-import { brokerMetrics } from './metrics.ts';
-import { credentialRoute, poolBrokerRoute } from './routes.ts';
+import { brokerMetrics, reloadMetrics } from './metrics.ts';
+import { routesOf } from './routes.ts';
 import type { Broker } from './selection/broker.ts';
-import { AccountSampler } from './selection/read-candidates.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
 /** What a broker works with. The caller that opened store and database closes them. */
@@ -37,7 +32,7 @@ export interface PoolBrokerParts {
 
 /** A broker, ready to be served over a network or called in process. */
 export interface PoolBroker extends Service {
-  readonly routes: readonly [ServiceRoute<typeof PoolBrokerService>, ServiceRoute<typeof CredentialService>];
+  readonly routes: ReturnType<typeof routesOf>;
 }
 
 /** The broker, on any store. */
@@ -65,22 +60,19 @@ export function createPoolBrokerService(
   const broker: Broker = {
     configuration,
     store,
-    sampler: new AccountSampler(),
     credentials,
     clock,
     random,
     metrics: brokerMetrics(runtime),
     draining: stop.signal,
   };
-  const poolBroker = poolBrokerRoute(broker);
-  const onNotRead = (thrown: unknown) =>
-    runtime.logger.warn({ err: thrown }, 'what other replicas know of models could not be read');
+  const routes = routesOf(broker);
 
   /** Keeps to the file that the configuration came from, if it came from one. */
   async function followFile(): Promise<void> {
     const { source } = configuration.gateway;
     if (source === undefined) return;
-    const { refused: onRefused, ...applied } = configurationEvents(runtime, source.path);
+    const { applied, refused: onRefused } = reloadMetrics(runtime, source.path);
     const apply = async (file: GatewayConfig) => {
       checkChange(configuration.gateway, directory.gatewayWith(file));
       directory.useFile(file);
@@ -91,9 +83,9 @@ export function createPoolBrokerService(
 
   let following: Promise<unknown> | undefined;
   return {
-    routes: [poolBroker, credentialRoute(broker)],
+    routes,
     // Secrets are for adapters, over gRPC.
-    adminRoutes: [poolBroker],
+    adminRoutes: [routes[0]],
     start: async () => {
       await readAccounts(directory, context.events);
       const isInMemory = directory.grants instanceof MemoryGrantStore;
@@ -101,7 +93,7 @@ export function createPoolBrokerService(
       await configuration.useAccounts(directory.gateway);
       await configuration.catalog.refresh();
       following = Promise.all([
-        followReports(configuration.catalog, { signal: stop.signal, onFault: onNotRead }),
+        followReports(configuration.catalog, stop.signal, runtime.logger),
         followFile(),
         followAccounts(directory, credentials, { ...context, pollMs }, (gateway) => configuration.useAccounts(gateway)),
       ]);

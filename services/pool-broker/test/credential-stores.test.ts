@@ -83,6 +83,22 @@ describe.each(waysToShare)('replicas on one %s', (kind) => {
     expect(await refreshTokenIn(replica())).toBe(`of ${saved.indexOf(true)}`);
   });
 
+  it('keep the grant of a credential that was replaced for 30 days', async () => {
+    const database = await databaseOfTest(kind);
+    const store = new DatabaseGrantStore(database, new Encryption(keysOf('k1')));
+    for (const each of [account, otherAccount]) await store.save(each, grantOf(1));
+    await store.save(ofAnotherCredential, grantOf(1));
+    expect((await store.read(account)).version).toBe(1);
+    await database
+      .updateTable('account_grants')
+      .set({ updated_at_ms: Date.now() - 30 * 86_400_000 - 1 })
+      .execute();
+    await store.save(ofAnotherCredential, grantOf(2));
+    expect((await store.read(account)).version).toBe(0);
+    expect((await store.read(ofAnotherCredential)).version).toBe(2);
+    expect((await store.read(otherAccount)).version).toBe(1);
+  });
+
   it('read no grant that was encrypted with a key that they lack, or was changed', async () => {
     const database = await databaseOfTest(kind);
     const storeWith = (...keys: string[]) => new DatabaseGrantStore(database, new Encryption(keysOf(...keys)));

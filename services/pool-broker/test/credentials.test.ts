@@ -9,7 +9,7 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { type Clock, ManualClock, systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
-import { readCredentialConfig } from '../src/credentials/credential-config.ts';
+import { readCredentialConfig } from '../src/config.ts';
 import { createPoolBrokerService, type PoolBrokerParts } from '../src/service.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import { databaseOfTest, keysOf, waysToShare } from './__fixtures__/credential-backends.ts';

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { ConfigError, type Environment } from '@gateway/config';
 import type { StoredAccountState } from '@gateway/database';
-import { readRequiredKeys } from '@gateway/pool-broker/credentials/credential-config';
+import { readRequiredKeys } from '@gateway/pool-broker/config';
 import { Encryption } from '@gateway/pool-broker/credentials/encryption';
 import { type RotationProgress, rotateKeys } from '@gateway/pool-broker/credentials/rotate-keys';
 import { type Account, AccountSchema, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { ConfigError, type Credential, type Environment, isTokenUrl, Secret } from '@gateway/config';
-import { readRequiredKeys } from '@gateway/pool-broker/credentials/credential-config';
+import { readRequiredKeys } from '@gateway/pool-broker/config';
 import { Encryption } from '@gateway/pool-broker/credentials/encryption';
 import { callOptions, openControlPlane } from '../control-plane.ts';
 import { servedBy } from '../failures.ts';

@@ -2,19 +2,19 @@ import { hash, randomUUID } from 'node:crypto';
 import { matchesAnyPattern } from '../catalog/model-pattern.ts';
 
 /** How an attempt at a provider ended. */
-export type AttemptResult =
-  | 'succeeded'
-  | 'rate_limited'
-  | 'unauthorized'
-  | 'overloaded'
-  | 'server_error'
-  | 'network_error'
-  | 'timeout'
-  | 'rejected'
-  | 'cancelled';
+export type AttemptResult = 'succeeded' | FailureResult | 'rejected' | 'cancelled';
 
 /** The results of attempts that another account might have served. */
-export type FailureResult = Exclude<AttemptResult, 'succeeded' | 'rejected' | 'cancelled'>;
+export type FailureResult = (typeof failures)[number];
+
+export const failures = [
+  'rate_limited',
+  'unauthorized',
+  'overloaded',
+  'server_error',
+  'network_error',
+  'timeout',
+] as const;
 
 /** What does not pass by waiting: the credential was revoked, or the account was disabled. */
 export type ProblemKind = 'credential_revoked' | 'account_disabled';

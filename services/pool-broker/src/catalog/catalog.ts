@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
+import type { ServiceRuntime } from '@gateway/lifecycle';
 import type { ModelTraitsSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Clock } from '@gateway/time';
@@ -145,10 +146,7 @@ export class Catalog {
     );
   }
 
-  /**
-   * A report counts as long as the next ones may be late or lost: three times the time between them. Adapters go by the time
-   * that was set when they last asked: both are waited for.
-   */
+  /** A report counts for three times the time between them. Adapters go by the time that was set when they last asked. */
   #isCurrent(pool: string): boolean {
     const report = this.#reports.get(pool);
     if (report?.reachable !== true) return false;
@@ -195,12 +193,14 @@ export const providerFormats = { responses: ProviderFormat.RESPONSES, messages: 
 /** Keeps a catalog up to date with what other replicas were sent, until the signal is aborted. */
 export async function followReports(
   catalog: Catalog,
-  { signal, onFault }: { readonly signal: AbortSignal; readonly onFault: (thrown: unknown) => void },
+  signal: AbortSignal,
+  logger: ServiceRuntime['logger'],
 ): Promise<void> {
-  while (!signal.aborted) {
-    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
-    if (!signal.aborted) await catalog.refresh().catch(onFault);
+  for (;;) {
+    await sleep(5_000, undefined, { signal, ref: false }).catch(() => undefined);
+    if (signal.aborted) return;
+    await catalog.refresh().catch((thrown: unknown) => {
+      logger.warn({ err: thrown }, 'what other replicas know of models could not be read');
+    });
   }
 }
-
-const everyMs = 5_000;

@@ -52,10 +52,8 @@ export function listModels(classes: readonly ClassConfig[], pools: readonly Pool
   const direct = [...ownedModels('responses', classes, pools), ...ownedModels('messages', classes, pools)];
   const seen = new Set<string>();
   const once = direct.filter(({ id }) => !seen.has(id) && seen.add(id));
-  const names = readableNames(
-    once,
-    offered.map(({ name }) => name),
-  );
+  const classNames = offered.map(({ name }) => name);
+  const names = readableNames(once, classNames);
   return [
     ...offered.map(({ id, name }) => ({ id, ownedBy: 'gateway', name })),
     ...once.map(({ id, ownedBy }, index) => ({ id, ownedBy, name: names[index] ?? id })),
@@ -108,7 +106,7 @@ function prettified(id: string): string {
 }
 
 // These are written with a hyphen before what follows.
-const brands: ReadonlyMap<string, string> = new Map([
+const brands = new Map([
   ['gpt', 'GPT'],
   ['chatgpt', 'ChatGPT'],
 ]);

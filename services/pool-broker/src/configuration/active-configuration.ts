@@ -6,7 +6,6 @@ import { withoutRefusals } from '../health/account-health.ts';
 import { RetryBudget, type RetryBudgetRules } from '../selection/acquire-lease.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import { type ConfigurationChange, changeBetween } from './configuration-change.ts';
-import type { ConfigurationEvents } from './configuration-events.ts';
 
 /** What is configured now. It is replaced as a whole; requests that run keep the lease they have. */
 export class ActiveConfiguration {
@@ -38,14 +37,15 @@ export class ActiveConfiguration {
   }
 
   /** Goes over to another configuration, at once. Resolves when what was refused before is forgotten. */
-  async use(next: GatewayConfig, events?: Pick<ConfigurationEvents, 'applied' | 'pausesKept'>): Promise<void> {
+  async use(next: GatewayConfig, onApplied?: (change: ConfigurationChange) => void): Promise<void> {
     const change = this.replace(next);
-    events?.applied(change);
+    onApplied?.(change);
     // What a provider refused was not the credential of now, which is tried at once. A replica that did not know it yet may have
     // been refused with an account that is new here.
     const ids = [...change.accounts.added, ...change.newCredentials];
     const forgotten = ids.map((accountId) => this.#store.changeHealth(accountId, withoutRefusals));
-    await Promise.all(forgotten).catch((thrown: unknown) => events?.pausesKept(thrown));
+    // With a store that is away the pauses run to their end.
+    await Promise.allSettled(forgotten);
   }
 
   /** Goes over to other accounts of the same pools, if there are others. */
@@ -59,7 +59,12 @@ export class ActiveConfiguration {
     const before = this.gateway;
     const change = changeBetween(before, next);
     const nowMs = this.#clock.nowMs();
-    const removed = <T>(earlier: readonly Removed<T>[], leaving: readonly T[], kept: readonly T[], keyOf: KeyOf<T>) => {
+    const removed = <T>(
+      earlier: readonly Removed<T>[],
+      leaving: readonly T[],
+      kept: readonly T[],
+      keyOf: (value: T) => string,
+    ) => {
       const keys = new Set(kept.map(keyOf));
       const now = leaving.map((value) => ({ value, untilMs: nowMs + before.settings.leaseTtlMs }));
       return [...neededAt(earlier, nowMs), ...now].filter(({ value }) => !keys.has(keyOf(value)));
@@ -82,5 +87,3 @@ export class ActiveConfiguration {
 function rulesOf({ settings }: GatewayConfig): RetryBudgetRules {
   return { share: settings.retryBudgetShare, floorPerSecond: settings.retryBudgetFloorPerSecond };
 }
-
-type KeyOf<T> = (value: T) => string;

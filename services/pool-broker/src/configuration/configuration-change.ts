@@ -3,16 +3,14 @@ import { accountIdOf, credentialIdOf } from '../accounts/account.ts';
 
 /** How one configuration differs from another. */
 export interface ConfigurationChange {
-  /** By name. */
   readonly pools: Difference;
-  /** By id. */
   readonly accounts: Difference;
-  /** By id. */
   readonly classes: Difference;
   /** Ids of accounts that authenticate with something else. */
   readonly newCredentials: readonly string[];
 }
 
+/** By id; pools by name. */
 export interface Difference {
   readonly added: readonly string[];
   readonly removed: readonly string[];

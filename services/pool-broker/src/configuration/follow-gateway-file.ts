@@ -10,9 +10,8 @@ export interface FollowOptions {
 }
 
 /**
- * Reads `gateway.yaml` again whenever its text changes, and on SIGHUP, until the signal is aborted. A file that can't be used
- * is refused once, not again until it changes. Its text is compared, and not its folder watched: not every file system reports
- * changes, and a link may lead out of the folder.
+ * Reads `gateway.yaml` again whenever its text changes, and on SIGHUP, until the signal is aborted. Its folder is not watched: not
+ * every file system reports changes, and a link may lead out of the folder.
  */
 export async function followGatewayFile(
   source: GatewaySource,

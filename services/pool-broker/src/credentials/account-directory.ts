@@ -28,7 +28,6 @@ export class AccountDirectory {
     this.grants = shared ?? new MemoryGrantStore();
   }
 
-  /** What is configured now, with all accounts. */
   get gateway(): GatewayConfig {
     return this.gatewayWith(this.#file);
   }
@@ -89,7 +88,7 @@ export async function withStoredAccounts(
   return directory.gateway;
 }
 
-/** Reads the accounts of the database. Never rejects: what can't be read is read later. */
+/** Never rejects: what can't be read is read later. */
 export async function readAccounts(directory: AccountDirectory, events: CredentialEvents): Promise<void> {
   await directory.read().catch(events.notRead);
   events.accountsRefused(directory.refusals);

@@ -46,7 +46,8 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
     unreadable(pool: string, thrown: unknown): void {
       refusals.inc({ pool });
       if (performance.now() < nextUnreadableLogMs) return;
-      nextUnreadableLogMs = performance.now() + unreadableLogMs;
+      // It may happen with every request.
+      nextUnreadableLogMs = performance.now() + 60_000;
       logger.error({ pool, err: thrown }, 'the stored tokens of an account can not be decrypted');
     },
     /** Called whenever the accounts were read; logs once for each change. */
@@ -64,9 +65,6 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
     notRead: (thrown: unknown): void => logger.warn({ err: thrown }, 'the accounts in the database could not be read'),
   };
 }
-
-// What may happen with every request.
-const unreadableLogMs = 60_000;
 
 const keptInMemory =
   'refresh tokens that a provider gives in place of the configured ones are kept in this process only: after a restart, or in another replica, the provider may take the configured one for stolen and end the account. Set ACCOUNT_KEYS and DATABASE_URL';

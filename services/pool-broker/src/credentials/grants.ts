@@ -39,10 +39,7 @@ export interface GrantStore {
   read(account: OAuthAccount): Promise<Grant>;
   /** Replaces the version before. False: something else is stored in its place. */
   save(account: OAuthAccount, grant: Grant): Promise<boolean>;
-  /**
-   * Reserves the right to refresh for `ttlMs` from now, or for longer when it is the holder's already. `taken_over`: the holder
-   * before let it run out.
-   */
+  /** Reserves the right to refresh for `ttlMs` from now. `taken_over`: the holder before let it run out. */
   reserve(account: OAuthAccount, holder: string, ttlMs: number): Promise<'reserved' | 'taken_over' | 'busy'>;
   release(account: OAuthAccount, holder: string): Promise<void>;
   /** The problems of all grants that have one, by `grantIdOf`. */
@@ -59,7 +56,7 @@ export function originOf({ refreshToken, tokenUrl, clientId }: OAuthCredential):
   return hash('sha256', revealedJson(['gateway grant', tokenUrl, clientId, refreshToken])).slice(0, 32);
 }
 
-/** The grant as the configuration gives it, before any refresh. */
+/** Before any refresh. */
 export function newGrant({ refreshToken }: OAuthCredential): Grant {
   return { version: 0, refreshToken };
 }
@@ -91,20 +88,15 @@ export class MemoryGrantStore implements GrantStore {
   }
 
   async problems(): Promise<ReadonlyMap<string, string>> {
-    const entries = [...this.#grants].flatMap(([id, { problem }]) =>
-      problem === undefined ? [] : [[id, problem] as const],
-    );
-    return new Map(entries);
+    return new Map([...this.#grants].flatMap(([id, { problem }]) => (problem === undefined ? [] : [[id, problem]])));
   }
 }
 
 /**
  * Grants in Postgres or SQLite, encrypted, shared by all brokers.
  *
- * A reservation is two columns of the grant's row, by the clock of the database, and no lock of the database: that would need a
- * transaction which stays open while a provider answers. In Postgres each would keep a connection for up to half a minute; in
- * SQLite it would stop every other writer. It would also end with its connection, just when new tokens wait for the database
- * to come back.
+ * A reservation is two columns of the grant's row, by the clock of the database. A lock of the database would keep a transaction
+ * open while a provider answers, and would end with its connection, just when new tokens wait for the database to come back.
  */
 export class DatabaseGrantStore implements GrantStore {
   readonly #database: GatewayDatabase;
@@ -140,7 +132,15 @@ export class DatabaseGrantStore implements GrantStore {
           .where('account_grants.version', '=', version - 1),
       )
       .executeTakeFirstOrThrow();
-    return numInsertedOrUpdatedRows === 1n;
+    if (numInsertedOrUpdatedRows !== 1n) return false;
+    // No replica has a configuration of the past for so long.
+    await this.#database
+      .deleteFrom('account_grants')
+      .where('account_id', '=', account.id)
+      .where('origin', '!=', originOf(account.credential))
+      .where('updated_at_ms', '<', nowMs - 30 * 86_400_000)
+      .execute();
+    return true;
   }
 
   async reserve(account: OAuthAccount, holder: string, ttlMs: number): Promise<'reserved' | 'taken_over' | 'busy'> {

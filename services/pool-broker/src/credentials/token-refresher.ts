@@ -50,7 +50,8 @@ export class TokenRefresher {
   readonly #holder = randomUUID();
   /** Long enough for the request and for storing its answer. */
   readonly #reservationMs: number;
-  #running: Promise<Grant> | undefined;
+  /** The refresh that runs now. */
+  running: Promise<Grant> | undefined;
   #failures = 0;
   #pause = { untilMs: 0, reason: '' };
   /** The last answer may have been lost on the way, with new tokens in it. */
@@ -60,11 +61,6 @@ export class TokenRefresher {
     this.#account = account;
     this.#context = context;
     this.#reservationMs = 4 * context.requestTimeoutMs;
-  }
-
-  /** The refresh that runs now. */
-  get running(): Promise<Grant> | undefined {
-    return this.#running;
   }
 
   /** What is stored now. @throws DecryptionError, or what the store throws. */
@@ -77,17 +73,12 @@ export class TokenRefresher {
     }
   }
 
-  /**
-   * A newer grant than that one: refreshed here, or by another replica meanwhile. It has a problem when the provider does not take the
-   * refresh token any more. Calls at the same time share one refresh.
-   *
-   * @throws RefreshFailedError when there is none now, and the reason may pass.
-   */
+  /** A newer grant than that one. Calls at the same time share one refresh. @throws RefreshFailedError when there is none now. */
   newerThan(known: Grant): Promise<Grant> {
-    this.#running ??= this.#newerThan(known).finally(() => {
-      this.#running = undefined;
+    this.running ??= this.#newerThan(known).finally(() => {
+      this.running = undefined;
     });
-    return this.#running;
+    return this.running;
   }
 
   /** Lets a refresh token be tried again that was refused. False: it was not, or another replica has changed the grant meanwhile. */
@@ -123,7 +114,11 @@ export class TokenRefresher {
       try {
         const stored = await this.read();
         if (isNews(stored, known)) return this.#shared(stored);
-        if (stored.version < known.version) this.#checkUnchanged(known);
+        // What was stored is gone: the configured refresh token can be sent again only if the provider never replaced it.
+        const isFirst = known.refreshToken.reveal() === this.#account.credential.refreshToken.reveal();
+        if (stored.version < known.version && !isFirst) {
+          throw new RefreshFailedError('what was stored of its tokens is gone');
+        }
         // A process that stood still may have lost its reservation without noticing.
         const isReserved = reservedAtMs !== undefined && performance.now() - reservedAtMs < 2 * requestTimeoutMs;
         if (isReserved) return await this.#refresh(stored);
@@ -149,12 +144,6 @@ export class TokenRefresher {
     return reservation === 'busy' ? undefined : reservedAtMs;
   }
 
-  /** What was stored is gone: the configured refresh token can be sent again only if the provider never replaced it. */
-  #checkUnchanged({ refreshToken }: Grant): void {
-    if (refreshToken.reveal() === this.#account.credential.refreshToken.reveal()) return;
-    throw new RefreshFailedError('what was stored of its tokens is gone');
-  }
-
   async #refresh(grant: Grant): Promise<Grant> {
     const { endpoint, events } = this.#context;
     const { credential, pool } = this.#account;
@@ -170,10 +159,7 @@ export class TokenRefresher {
     return stored;
   }
 
-  /**
-   * The grant with its new tokens, once they are stored, or the tokens that another replica stored in between. Tries until that
-   * works, for they are nowhere else, and keeps other replicas from refreshing meanwhile.
-   */
+  /** Tries until the tokens are stored, for they are nowhere else, and keeps other replicas from refreshing meanwhile. */
   async #store(before: Grant, { accessToken: token, refreshToken, expiresAtMs }: NewTokens): Promise<Grant> {
     const { grants, clock, signal, events } = this.#context;
     const tokens = {
@@ -218,20 +204,15 @@ export class TokenRefresher {
 
 const invalidGrant =
   'The provider does not take the refresh token any more (invalid_grant). Get a new one from the provider.';
-
 const perhapsLost = 'An answer of its token endpoint was lost before, which may be why.';
 
 const pollMs = 100;
-
 const longestRetryMs = 2_000;
-
+const longestGivenMs = 600_000;
 // Longer than the holder before waits between two tries to store its tokens.
 const takeOverMs = 2 * longestRetryMs;
-
 // A process that is to stop tries for some seconds more: with it the tokens would be lost.
 const lastTries = 5;
-
-const longestGivenMs = 600_000;
 
 /** True for a grant that makes asking needless: it has other tokens than those known, or there are none to be had. */
 function isNews(stored: Grant, known: Grant): boolean {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { holdsForModel } from '../accounts/attempt.ts';
+import { failures, holdsForModel } from '../accounts/attempt.ts';
 
 const probeSchema = z.object({
   leaseId: z.string(),
@@ -10,7 +10,7 @@ const probeSchema = z.object({
 export const cooldownSchema = z.object({
   /** The models it is confined to: an id or, for a family, a pattern. Empty: the whole account. */
   model: z.string(),
-  reason: z.enum(['rate_limited', 'unauthorized', 'overloaded', 'server_error', 'network_error', 'timeout']),
+  reason: z.enum(failures),
   /** When it began, or was last confirmed. */
   sinceMs: z.number(),
   untilMs: z.number(),
@@ -84,11 +84,10 @@ const causes: Readonly<Record<Cooldown['reason'], CooldownCause>> = {
   network_error: 'provider',
 };
 
-export function concernsModel(cooldown: Pick<Cooldown, 'model'>, model: string): boolean {
-  return holdsForModel(cooldown.model, model);
+export function concernsModel({ model: scope }: Pick<Cooldown, 'model'>, model: string): boolean {
+  return holdsForModel(scope, model);
 }
 
-/** True while the cooldown itself runs. */
 export function isRunning(cooldown: Cooldown, nowMs: number): boolean {
   return nowMs < cooldown.untilMs;
 }
@@ -133,10 +132,7 @@ export function withoutRefusals(health: AccountHealth): AccountHealth {
   return rest.problem === undefined ? rest : { ...rest, problem: undefined };
 }
 
-/**
- * The health of an account that has a new access token: the pause that the one before was refused with ends, and one request
- * finds out. What was refused since then was the new one. The same value when there was nothing.
- */
+/** After a new access token the pause that the one before was refused with ends. The same value when there was none. */
 export function afterRenewal(
   health: AccountHealth,
   { issuedAtMs, nowMs }: { readonly issuedAtMs: number; readonly nowMs: number },
@@ -157,7 +153,7 @@ export function changeCooldowns(
   return { ...health, cooldowns: cooldowns.filter((cooldown) => cooldown !== undefined) };
 }
 
-/** The sum of what two stores know of one account: of each scope and cause the cooldown that ends later, of each quota what was said last. */
+/** What two stores know of one account: of each scope and cause the cooldown that ends later, of each quota what was said last. */
 export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHealth {
   const cooldowns = mergeBy(
     [...one.cooldowns, ...other.cooldowns],

@@ -34,10 +34,7 @@ const afterResult: Readonly<Record<AttemptResult, typeof applyOutcome>> = {
   cancelled: endProbe,
 };
 
-/**
- * What the provider granted after a cooldown had begun ends it, even one that the provider had named the end of; so does a window
- * that has room again, whichever model the answer that says so was for.
- */
+/** A success after a cooldown had begun ends it, even one with an end that the provider named; so does a window with room again. */
 function withoutRefuted(health: AccountHealth, attempt: EndedAttempt): AccountHealth {
   const { result, windows } = attempt.outcome;
   const hasRoom = ({ window, model }: Cooldown) =>
@@ -82,8 +79,8 @@ function afterRefusal(health: AccountHealth, attempt: EndedAttempt, rules: Healt
 }
 
 /**
- * One error is no reason to pause an account; a failed probe, or too many errors of late, is. Answers that break after they
- * have begun are counted, so that other accounts are preferred, but pause nothing: the account may be the only one, and answers.
+ * A failed probe, or too many errors of late, pauses the account. Answers that break after they have begun are counted, but pause
+ * nothing: the account may be the only one, and answers.
  */
 function afterError(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
   const { errorThreshold, errorCooldownMs: firstMs, errorCooldownMaxMs: maxMs } = rules.settings;
@@ -100,17 +97,11 @@ function afterError(health: AccountHealth, attempt: EndedAttempt, rules: HealthR
 function withAttemptCounted(health: AccountHealth, failed: boolean, nowMs: number): AccountHealth {
   if (!failed && health.errorAverage === 0) return health;
   const average = errorAverageAt(health, nowMs);
-  if (!failed && average < negligible) return { ...health, errorAverage: 0 };
-  return { ...health, errorAverage: average + latestWeight * ((failed ? 1 : 0) - average), errorsAtMs: nowMs };
+  if (!failed && average < 0.01) return { ...health, errorAverage: 0 };
+  return { ...health, errorAverage: average + 0.25 * ((failed ? 1 : 0) - average), errorsAtMs: nowMs };
 }
 
-const latestWeight = 0.25;
-const negligible = 0.01;
-
-/**
- * What a 429 limits, and until when it says so: a model that is limited by a window of its family is limited with its whole
- * family, and a time that has passed is no reset: to believe it would be to ask again at once, and for ever.
- */
+/** A model that a window of its family limits is limited with the whole family. A time that has passed is no reset. */
 function limitOf({ retryAtMs, modelScoped, windows }: AttemptOutcome, model: string, nowMs: number) {
   const spent = windows.filter((window) => isSpent(window) && !isOver({ ...window, seenAtMs: nowMs }, nowMs));
   const ofAccount = spent.filter(({ models }) => models === '');
@@ -128,32 +119,24 @@ function limitOf({ retryAtMs, modelScoped, windows }: AttemptOutcome, model: str
 /** The health with what was said last of its quotas. The same value as long as nothing has changed by much. */
 export function withWindows(health: AccountHealth, windows: readonly QuotaWindow[], nowMs: number): AccountHealth {
   if (windows.length === 0) return health;
-  const lasting = windows.filter(({ resetsAtMs }) => resetsAtMs === undefined || resetsAtMs - nowMs >= shortestMs);
+  // A window that is over within seconds says nothing of the next choice.
+  const lasting = windows.filter(({ resetsAtMs }) => resetsAtMs === undefined || resetsAtMs - nowMs >= 5_000);
   if (lasting.every((window) => isKnown(window, health.windows, nowMs))) return health;
   const others = health.windows.filter(
     (seen) => !isOver(seen, nowMs) && !lasting.some((window) => isSameWindow(window, seen)),
   );
   const latest = lasting.map((window) => ({ ...window, seenAtMs: nowMs }));
-  return { ...health, windows: [...others, ...latest].slice(-maxWindows) };
+  return { ...health, windows: [...others, ...latest].slice(-32) };
 }
 
-// A window that is over so soon says nothing of the next choice.
-const shortestMs = 5_000;
-
-const maxWindows = 32;
-
-// Each answer says a little more of its quotas: the store need not keep every one.
-const smallestChange = 0.01;
-const smallestShiftMs = 5_000;
-const refreshMs = 60_000;
-
+/** Each answer says a little more of its quotas: the store need not keep every one. */
 function isKnown(window: QuotaWindow, seen: readonly SeenWindow[], nowMs: number): boolean {
   const known = seen.find((other) => isSameWindow(other, window));
-  if (known === undefined || nowMs - known.seenAtMs >= refreshMs) return false;
+  if (known === undefined || nowMs - known.seenAtMs >= 60_000) return false;
   const crossesEnd = known.usedFraction >= 1 !== window.usedFraction >= 1;
-  const changed = Math.abs(known.usedFraction - window.usedFraction) >= smallestChange;
+  const changed = Math.abs(known.usedFraction - window.usedFraction) >= 0.01;
   const shiftMs = Math.abs((known.resetsAtMs ?? 0) - (window.resetsAtMs ?? 0));
-  return !crossesEnd && !changed && shiftMs < smallestShiftMs;
+  return !crossesEnd && !changed && shiftMs < 5_000;
 }
 
 function isSameWindow(one: QuotaWindow, other: QuotaWindow): boolean {

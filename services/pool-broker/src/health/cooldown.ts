@@ -9,17 +9,18 @@ export interface HealthRules {
   readonly random: () => number;
 }
 
-interface Guess extends CooldownKind {
+type CooldownKind = Pick<Cooldown, 'model' | 'reason'>;
+
+/** The first duration, and the longest. */
+interface Durations {
   readonly firstMs: number;
   readonly maxMs: number;
 }
 
-type CooldownKind = Pick<Cooldown, 'model' | 'reason'>;
-
 /** A cooldown of a duration that we make up: it doubles while it proves too short, and is stretched at random. */
 export function withGuess(
   health: AccountHealth,
-  { model, reason, firstMs, maxMs }: Guess,
+  { model, reason, firstMs, maxMs }: CooldownKind & Durations,
   { leasedAtMs, nowMs }: { readonly leasedAtMs: number | undefined; readonly nowMs: number },
   rules: HealthRules,
 ): AccountHealth {
@@ -32,11 +33,7 @@ export function withGuess(
 }
 
 /** A duration that doubles with each repeat, stretched at random so that what began together does not end together. */
-export function guessedMs(
-  repeats: number,
-  { firstMs, maxMs }: Pick<Guess, 'firstMs' | 'maxMs'>,
-  rules: HealthRules,
-): number {
+export function guessedMs(repeats: number, { firstMs, maxMs }: Durations, rules: HealthRules): number {
   return stretchedMs(Math.min(firstMs * 2 ** Math.min(repeats - 1, 30), Math.max(firstMs, maxMs)), rules);
 }
 
@@ -44,10 +41,7 @@ function stretchedMs(durationMs: number, { settings, random }: HealthRules): num
   return Math.ceil(durationMs * (1 + settings.cooldownJitter * random()));
 }
 
-/**
- * Adds a cooldown that begins now to those that still matter. One that ends later than its successor stays, for none is ever shortened; only
- * what is sent from now on can show that it is over.
- */
+/** Adds a cooldown that begins now. None is ever shortened; only what is sent from now on can show that an earlier one is over. */
 export function withCooldown(health: AccountHealth, cooldown: Cooldown, rules: HealthRules): AccountHealth {
   const { sinceMs: nowMs } = cooldown;
   const previous = health.cooldowns.find((other) => isSameKind(other, cooldown));

@@ -113,18 +113,13 @@ export type Availability =
   /** That request is under way; `freeAtMs` is when others need not wait for it any more. */
   | { readonly kind: 'probing'; readonly cooldown: Cooldown; readonly freeAtMs: number; readonly limitOnly: boolean };
 
-/**
- * One request may find out ahead of the end that a cooldown is over: `due` when the provider named a far end long ago,
- * `last_resort` when we only guess, so that it should be a request that no other account can serve.
- */
+/** Whether a request may find out early that a cooldown is over: `last_resort` if no other account can serve it. */
 export type EarlyProbe = 'due' | 'last_resort';
 
+type Cooling = Pick<AccountHealth, 'cooldowns'>;
+
 /** `model` as in `eligibilityOf`. */
-export function availabilityOf(
-  { cooldowns }: Pick<AccountHealth, 'cooldowns'>,
-  model: string,
-  nowMs: number,
-): Availability {
+export function availabilityOf({ cooldowns }: Cooling, model: string, nowMs: number): Availability {
   if (cooldowns.length === 0) return { kind: 'available' };
   const concerning = cooldowns.filter((cooldown) => concernsModel(cooldown, model));
   const running = concerning.filter((cooldown) => isRunning(cooldown, nowMs));
@@ -166,20 +161,14 @@ export function headroomOf(health: AccountHealth, model: string, nowMs: number):
   return Math.min(1, ...windowsAt(health, nowMs, model).map(leftOf));
 }
 
-/**
- * How fast an account may be used up, as a multiple of the speed that would use each quota up just when it begins anew:
- * above 1 when more is left than its time, so that it would be lost; below 1 when it would run out. 1 when nothing is known.
- */
+/** How fast an account may be used up, as a multiple of the speed that would use each quota up just when it begins anew. */
 export function paceOf(health: AccountHealth, model: string, nowMs: number): number {
   const windows = windowsAt(health, nowMs, model);
   if (windows.length === 0) return 1;
   const paces = windows.map((window) => leftOf(window) / timeLeftOf(window, nowMs));
-  return Math.max(slowestPace, Math.min(fastestPace, ...paces));
+  // No preference is so strong that the rest of a pool lies idle.
+  return Math.max(0.25, Math.min(4, ...paces));
 }
-
-// No preference is so strong that the rest of a pool lies idle.
-const fastestPace = 4;
-const slowestPace = 0.25;
 
 /** The quotas that have not begun anew since they were reported: all, or those that a model falls under. */
 export function windowsAt(health: AccountHealth, nowMs: number, model?: string): readonly SeenWindow[] {

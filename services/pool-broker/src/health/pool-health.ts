@@ -103,7 +103,7 @@ function afterFault(health: PoolHealth, attempt: PoolAttempt, cause: IncidentCau
   const failures = [...earlier, { accountId, atMs: nowMs }].slice(-manyFailures);
   const incident: PoolIncident = { cause, model: scopeOf(cause, model), sinceMs, failures, pause: known?.pause };
   const others = health.incidents.filter((other) => other !== known && nowMs < forgottenIncidentAtMs(other));
-  return { incidents: [...others, withPause(incident, attempt, rules)].slice(-maxIncidents) };
+  return { incidents: [...others, withPause(incident, attempt, rules)].slice(-16) };
 }
 
 function withPause(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRules): PoolIncident {
@@ -135,7 +135,6 @@ function isOfPool(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRul
 const fewestFailures = 8;
 /** So many are no accident, even where few accounts of a pool take requests now. */
 const manyFailures = 12;
-const maxIncidents = 16;
 
 function knownIncident({ incidents }: PoolHealth, cause: IncidentCause, model: string): PoolIncident | undefined {
   return incidents.find((incident) => incident.cause === cause && incident.model === scopeOf(cause, model));

@@ -33,10 +33,7 @@ async function accountOf(broker: Broker, target: GetCredentialRequest['target'])
   return target.case === 'pool' ? usableAccount(broker, target.value) : undefined;
 }
 
-/**
- * An account of a pool for what costs its provider next to nothing, such as reading the model list. One that is limited will
- * do when there is no better one: lists are not what the limits are on.
- */
+/** An account to read the pool's model list with. One that is limited will do: lists are not what the limits are on. */
 async function usableAccount(broker: Broker, pool: string): Promise<Account | undefined> {
   const views = await readAccounts(broker, broker.configuration.accounts.ofPool(pool));
   const nowMs = broker.clock.nowMs();

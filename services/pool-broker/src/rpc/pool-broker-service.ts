@@ -9,8 +9,16 @@ import type {
 import { AccountProblem, ProviderFormat, AttemptResult as Result } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import type { Attempt, AttemptOutcome, AttemptResult, ProblemKind, QuotaWindow } from '../accounts/attempt.ts';
-import { callerOfLease } from '../accounts/attempt.ts';
+import {
+  type Attempt,
+  type AttemptOutcome,
+  type AttemptResult,
+  callerOfLease,
+  type FailureResult,
+  failures,
+  type ProblemKind,
+  type QuotaWindow,
+} from '../accounts/attempt.ts';
 import { providerFormats } from '../catalog/catalog.ts';
 import { acquireLease } from '../selection/acquire-lease.ts';
 import type { Broker } from '../selection/broker.ts';
@@ -130,20 +138,15 @@ function toMs(time: Timestamp | undefined): number | undefined {
   return time === undefined ? undefined : timestampMs(time);
 }
 
-const results: ReadonlyMap<Result, AttemptResult> = new Map<Result, AttemptResult>([
+const results = new Map<Result, AttemptResult>([
+  ...failures.map((failure) => [Result[failure.toUpperCase() as Uppercase<FailureResult>], failure] as const),
   [Result.SUCCEEDED, 'succeeded'],
-  [Result.RATE_LIMITED, 'rate_limited'],
-  [Result.UNAUTHORIZED, 'unauthorized'],
-  [Result.OVERLOADED, 'overloaded'],
-  [Result.SERVER_ERROR, 'server_error'],
-  [Result.NETWORK_ERROR, 'network_error'],
-  [Result.TIMEOUT, 'timeout'],
   [Result.REJECTED, 'rejected'],
   // As after a rejected request: the account is fine, and no other would do better.
   [Result.ANSWER_TOO_LARGE, 'rejected'],
 ]);
 
-const problems: ReadonlyMap<AccountProblem, ProblemKind> = new Map<AccountProblem, ProblemKind>([
+const problems = new Map<AccountProblem, ProblemKind>([
   [AccountProblem.CREDENTIAL_REVOKED, 'credential_revoked'],
   [AccountProblem.ACCOUNT_DISABLED, 'account_disabled'],
 ]);

@@ -110,10 +110,7 @@ async function selectOneOf(broker: Broker, candidates: readonly Candidate[], ask
   throw new Error('All accounts were looked at: they decide.');
 }
 
-/**
- * Candidates in the order in which they are preferred. The last attempt that errors leave a request is for one that has not
- * failed it yet: what is wrong with all accounts of one provider must not keep it from another.
- */
+/** The last attempt that errors leave a request is for a candidate that has not failed it yet: another provider may serve it. */
 function inOrder(
   candidates: readonly Candidate[],
   attempts: readonly Attempt[],
@@ -126,10 +123,7 @@ function inOrder(
   return candidates.toSorted((one, other) => Number(failedIt(one)) - Number(failedIt(other)));
 }
 
-/**
- * False when errors have used up what a request may spend; else a retry is spent, where it is one. Asked only when there is a
- * usable account, so that a request whose other accounts are all limited gets that answer.
- */
+/** Asked only when there is a usable account, so that a request whose other accounts are all limited gets that answer. */
 function takesItsTry({ configuration, metrics }: Broker, attempts: readonly Attempt[]): boolean {
   const errors = attempts.filter(({ outcome }) => isError(outcome.result));
   if (errors.length >= configuration.settings.maxErrorAttempts) {
@@ -188,8 +182,7 @@ export interface RetryBudgetRules {
 
 /**
  * Keeps further attempts after errors to a share of the load of the last ten seconds, so that a provider in trouble is not asked
- * several times as much. Where each of several replicas keeps to its share of what it has seen itself, all of them together keep
- * to that share of all.
+ * several times as much. Replicas that each keep to the share of what they see keep to that share of all.
  */
 export class RetryBudget {
   readonly #rules: RetryBudgetRules;

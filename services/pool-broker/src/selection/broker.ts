@@ -3,13 +3,11 @@ import type { ActiveConfiguration } from '../configuration/active-configuration.
 import type { AccountCredentials } from '../credentials/account-credentials.ts';
 import type { BrokerMetrics } from '../metrics.ts';
 import type { PoolStore } from '../store/pool-store.ts';
-import type { AccountSampler } from './read-candidates.ts';
 
 /** What the RPCs work with. */
 export interface Broker {
   readonly configuration: ActiveConfiguration;
   readonly store: PoolStore;
-  readonly sampler: AccountSampler;
   readonly credentials: AccountCredentials;
   readonly clock: Clock;
   /** From 0 to below 1. */

@@ -47,10 +47,8 @@ export function obstacleText(obstacle: Obstacle, withTimes: boolean): string {
   switch (obstacle.kind) {
     case 'cooling':
       return `cooling${until(obstacle.cooldown.untilMs)} ${afterText(obstacle.cooldown)}`;
-    case 'probing': {
-      const detail = withTimes ? ': one request is finding out whether it is back' : '';
-      return `probing${detail} ${afterText(obstacle.cooldown)}`;
-    }
+    case 'probing':
+      return `probing${withTimes ? ': one request is finding out whether it is back' : ''} ${afterText(obstacle.cooldown)}`;
     case 'pool_paused':
       return `the whole pool pauses${until(obstacle.untilMs)} after ${failureWords[obstacle.cooldown.reason]}`;
     case 'tried':

@@ -12,21 +12,18 @@ export interface Asking {
   readonly caller: string;
 }
 
-/**
- * A candidate with what is known now of its pool, of the session's binding, of the caller's share and of the accounts: of all
- * of them, or in a large pool of a sample.
- */
+/** A candidate with what is known now. Of a large pool's accounts a sample may do. */
 export async function readCandidate(
   broker: Broker,
   candidate: Candidate,
   { affinityKey, caller }: Asking,
   which: 'all' | 'sample',
 ): Promise<CandidateView> {
-  const { store, configuration, sampler, clock, random } = broker;
+  const { store, configuration, clock, random } = broker;
   const { settings: rules, accounts } = configuration;
   const pool = candidate.pool.name;
   const all = accounts.ofPool(pool);
-  const sample = which === 'all' || all.length <= sampleSize ? undefined : sampler.ofModel(all, candidate.model);
+  const sample = which === 'all' || all.length <= sampleSize ? undefined : samplesOf(all, candidate.model);
   const drawn = sample === undefined ? all : sample.draw(affinityKey, clock.nowMs(), random);
   const [views, poolHealth, boundAccountId, callerShare] = await Promise.all([
     readAccounts(broker, drawn),
@@ -70,20 +67,16 @@ export function affinityIdOf(pool: string, affinityKey: string): string {
 /** So many accounts are all looked at, so that the choice among them is exact. */
 const sampleSize = 8;
 
-/** Draws the accounts of a large pool that a request looks at, so that no request reads more of them than of a small one. */
-export class AccountSampler {
-  readonly #ofPool = new WeakMap<readonly Account[], LRUCache<string, ModelAccounts>>();
-
-  /** `accounts`: all of a pool, as one list for as long as they stay the same. */
-  ofModel(accounts: readonly Account[], model: string): ModelAccounts {
-    const memoMethod = (of: string) => new ModelAccounts(accounts, of);
-    // Clients may make up the names of models.
-    return this.#ofPool.getOrInsertComputed(accounts, () => new LRUCache({ max: 100, memoMethod })).memo(model);
-  }
+/** `accounts`: all of a pool, as one list for as long as they stay the same. Clients may make up the names of models. */
+function samplesOf(accounts: readonly Account[], model: string): ModelAccounts {
+  const memoMethod = (of: string) => new ModelAccounts(accounts, of);
+  return samplesOfPool.getOrInsertComputed(accounts, () => new LRUCache({ max: 100, memoMethod })).memo(model);
 }
 
+const samplesOfPool = new WeakMap<readonly Account[], LRUCache<string, ModelAccounts>>();
+
 /**
- * The accounts that may serve a model. One that was found limited is not drawn for a second; then one request looks at it again.
+ * The accounts that may serve a model, of which a request looks at a few. One that was found limited is not drawn for a second.
  * This only steers where a request looks: whether an account takes it is decided by the account's health, and a refusal by all accounts.
  */
 class ModelAccounts {

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
+import { servesModel } from '../accounts/account.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import type { AccountView, Asked, Availability, EarlyProbe, Eligibility, Obstacle } from '../health/eligibility.ts';
 import {
   anyTime,
+  availabilityOf,
   eligibilityOf,
   errorAverageAt,
   headroomOf,
@@ -11,7 +13,6 @@ import {
 } from '../health/eligibility.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
 import type { CallerShare } from '../store/pool-store.ts';
-import { shareIsUsedUp } from './fair-share.ts';
 
 /** A candidate with accounts of its pool. */
 export interface CandidateView {
@@ -55,20 +56,16 @@ export interface Chosen {
   readonly poolProbe: boolean;
 }
 
-/** The accounts of one candidate that were looked at. */
 export interface Examination {
   readonly candidate: CandidateView;
   readonly examined: readonly Examined[];
 }
 
-export interface Examined extends Eligibility {
+interface Examined extends Eligibility {
   readonly view: AccountView;
 }
 
-/**
- * The account for a request: of the first candidate that has one to spare, or why there is none. Undefined when a sample does
- * not decide: all accounts have to be looked at. Pure but for `random`.
- */
+/** Undefined when a sample does not decide: all accounts have to be looked at. Pure but for `random`. */
 export function selectAccount(request: SelectionRequest): Selection | undefined {
   const examinations: Examination[] = [];
   for (const candidate of request.candidates) {
@@ -102,11 +99,56 @@ function poolObstacle(
     return { kind: 'pool_paused', cooldown, untilMs: pool.kind === 'cooling' ? cooldown.untilMs : pool.freeAtMs };
   }
   const { callerShare } = candidate;
-  // A caller that is alone may use the pool up, and each may have one request in flight.
-  if (callerShare === undefined || callerShare.callers < 2 || callerShare.inFlight === 0) return undefined;
-  const isUsedUp = shareIsUsedUp(callerShare, candidate, request);
+  const isUsedUp = callerShare !== undefined && shareIsUsedUp(callerShare, candidate, request);
   if (isUsedUp === 'undecided') return 'undecided';
   return isUsedUp ? { kind: 'share_used_up', retryAtMs: anyTime } : undefined;
+}
+
+/**
+ * True when a caller has its part of a pool that runs short of places, or of the quota of its accounts. Undecided when a sample of
+ * the accounts does not show plenty.
+ */
+function shareIsUsedUp(
+  { callers, inFlight: own }: CallerShare,
+  { accounts, candidate: { model }, sampled }: CandidateView,
+  { nowMs, rules: { callerReserveShare: callerReserve } }: SelectionRequest,
+): boolean | 'undecided' {
+  // A caller that is alone may use the pool up, and each may have one request in flight.
+  if (callers < 2 || own === 0) return false;
+  const { capacity, free, quota, inFlight, serving } = supplyOf(accounts, model, nowMs);
+  if (sampled !== undefined) {
+    const hasPlaces = capacity === Number.POSITIVE_INFINITY || free > 2 * callerReserve * capacity;
+    return hasPlaces && (quota / serving) * sampled.usableShare > 2 * callerReserve ? false : 'undecided';
+  }
+  const hasItsPartOf = (whole: number) => own >= Math.max(1, Math.floor(whole / callers));
+  // An account without a cap always has places.
+  const isShortOfPlaces = Number.isFinite(capacity) && free <= Math.floor(capacity * callerReserve);
+  return (isShortOfPlaces && hasItsPartOf(capacity)) || (quota / serving <= callerReserve && hasItsPartOf(inFlight));
+}
+
+/** What accounts have for a model. */
+function supplyOf(accounts: CandidateView['accounts'], model: string, nowMs: number) {
+  const serving = accounts.filter(({ account }) => account.state === 'active' && servesModel(account, model));
+  const supply = {
+    /** Accounts that may serve it, and their requests in flight. */
+    serving: serving.length,
+    inFlight: 0,
+    /** The shares of their quotas that can be used now, each 0 to 1: nothing of a limited account. */
+    quota: 0,
+    /** The places of those that can take requests now, and how many of these are free. */
+    capacity: 0,
+    free: 0,
+  };
+  for (const { account, health, inFlight } of serving) {
+    const availability = availabilityOf(health, model, nowMs);
+    const isLimited = availability.kind === 'cooling' && availability.limitOnly;
+    supply.inFlight += inFlight;
+    supply.quota += isLimited ? 0 : headroomOf(health, model, nowMs);
+    if (availability.kind !== 'available') continue;
+    supply.capacity += account.maxConcurrency;
+    supply.free += Math.max(0, account.maxConcurrency - inFlight);
+  }
+  return supply;
 }
 
 function examine(view: AccountView, model: string, closed: Obstacle | undefined, request: SelectionRequest): Examined {
@@ -118,9 +160,8 @@ function examine(view: AccountView, model: string, closed: Obstacle | undefined,
 }
 
 /**
- * Which of a candidate's accounts takes the request: the one that its session is bound to; else, now and then, one that
- * should be asked whether its far reset came early; else the best of those that are fit; and where there is none, one that may
- * be asked whether a guessed cooldown is over. Undefined when none may be asked for anything.
+ * The account that the session is bound to; else, now and then, one that should be asked whether its far reset came early; else
+ * the best of those that are fit; and where there is none, one that may be asked whether a guessed cooldown is over.
  */
 function chooseAccount(examined: readonly Examined[], candidate: CandidateView, request: SelectionRequest) {
   const { boundAccountId, sampled } = candidate;
@@ -137,13 +178,11 @@ function chooseAccount(examined: readonly Examined[], candidate: CandidateView, 
     const chosenBy = affinityKey === '' ? 'it has as much to spare as any' : "its session's key prefers it";
     return { account: best, reason: fit.length === 1 && sampled === undefined ? 'the only one that could' : chosenBy };
   }
-  if (sampled !== undefined || attempts.length >= mostLastResorts) return undefined;
+  // A request that is to be refused may take three attempts to find an account that is back already.
+  if (sampled !== undefined || attempts.length >= 3) return undefined;
   // What a provider said of an account is more certain than a guess.
   return drawEarly(examined, 'last_resort', request) ?? drawEarly(examined, 'due', request);
 }
-
-/** A request that is to be refused may take so many attempts to find an account that is back already. */
-const mostLastResorts = 3;
 
 function drawEarly(examined: readonly Examined[], kind: EarlyProbe, { random }: SelectionRequest) {
   const due = examined.filter(({ early }) => early === kind);
@@ -151,10 +190,7 @@ function drawEarly(examined: readonly Examined[], kind: EarlyProbe, { random }: 
   return account && { account, reason: '' };
 }
 
-/**
- * By the session's key among those that are about as busy as the least busy one, or else at random among the least busy. One
- * that a wish speaks against is taken only if all accounts were looked at.
- */
+/** By the session's key among those that are about as busy as the least busy one, or else at random among the least busy. */
 function bestOf(fit: readonly Examined[], { candidate, sampled }: CandidateView, request: SelectionRequest) {
   const { model } = candidate;
   const { affinityKey, rules, nowMs } = request;
@@ -183,9 +219,7 @@ function preferring(examined: readonly Examined[], isPreferred: (each: Examined)
 
 // Less than what a single failure leaves behind, for some twenty seconds or until the next success.
 const errorsOfCalm = 0.2;
-
-// The requests of a new session that come together go to one account, whose cache they then share, as long as it is no more
-// than a quarter of its capacity busier than another.
+// Requests of a new session that come together share one account's cache, unless it is so much of its capacity busier than another.
 const affinityTolerance = 0.25;
 
 /** One of those with the fewest requests in flight for their share; each as likely as its share says. */
@@ -229,9 +263,8 @@ function fractionOf(text: string): number {
 }
 
 /**
- * The answer when no account can take a request. Exhausted as soon as one account is merely limited, with the earliest reset
- * of such accounts; but with none when one of them is only busy, or kept for others: a place may be free at any time, and a
- * client should not wait for hours then.
+ * Exhausted as soon as one account is merely limited, with the earliest reset of such accounts; but with none when one of them is
+ * only busy, or kept for others: a place may be free at any time.
  * @see spec "Rate limits": `retryAt` is the earliest known reset when there is one
  */
 function earliestReset(examinations: readonly Examination[]) {

@@ -6,11 +6,7 @@ import { applyToPool, incidentSinceMs } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
 import { affinityIdOf } from './read-candidates.ts';
 
-/**
- * Records how an attempt ended: frees its lease, changes its account's and its pool's health, binds its session (and what later
- * requests will refer to its answer by) after a success and unbinds the session after a failure. Doing it again for the same
- * lease changes nothing.
- */
+/** Records how an attempt ended. `answerKeys`: what later requests refer to its answer by. Doing it again changes nothing. */
 export async function settleAttempt(
   broker: Broker,
   attempt: Attempt,

@@ -24,9 +24,8 @@ export async function openSharedPoolStore(
 }
 
 /**
- * A shared store that may go away. A snapshot in this process keeps what is read and written, and answers while the shared store
- * does not. After a failure the shared store is not called for a second, so that only one call of several waits for it. Health
- * that changed meanwhile is merged into the shared store once it is back.
+ * A snapshot in this process keeps what is read and written, and answers while the shared store does not: for a second after a
+ * failure. Health that changed meanwhile is merged into the shared store once it is back.
  */
 export class FallbackPoolStore implements PoolStore {
   readonly #shared: PoolStore;
@@ -48,21 +47,23 @@ export class FallbackPoolStore implements PoolStore {
     const read = async () => {
       await this.#shareChanges();
       const records = await this.#shared.readAccounts(accountIds, leaseTtlMs);
-      await Promise.all(
-        records.map(({ health }, at) => this.#snapshot.changeHealth(accountIds[at] ?? '', () => health)),
-      );
+      for (const [at, { health }] of records.entries()) {
+        await this.#snapshot.changeHealth(accountIds[at] ?? '', () => health);
+      }
       return records;
     };
     return this.#sharedOr(read, () => this.#snapshot.readAccounts(accountIds, leaseTtlMs));
   }
 
   async changeHealth(accountId: string, change: Change<AccountHealth>) {
-    const changedHere = await this.#snapshot.changeHealth(accountId, change);
-    const changeAlone = () => {
-      if (changedHere) this.#unshared.add(accountId);
-      return changedHere;
-    };
-    return this.#sharedOr(() => this.#shared.changeHealth(accountId, change), changeAlone);
+    const isChanged = await this.#snapshot.changeHealth(accountId, change);
+    return this.#sharedOr(
+      () => this.#shared.changeHealth(accountId, change),
+      () => {
+        if (isChanged) this.#unshared.add(accountId);
+        return isChanged;
+      },
+    );
   }
 
   readPool(pool: string) {
@@ -92,9 +93,13 @@ export class FallbackPoolStore implements PoolStore {
 
   async settleLease(accountId: string, request: PoolRequest) {
     const settlement = await this.#snapshot.settleLease(accountId, request);
-    if (settlement === undefined) return undefined;
-    const settleShared = () => this.#shared.settleLease(accountId, request);
-    return this.#sharedOr(settleShared, () => settlement);
+    return (
+      settlement &&
+      this.#sharedOr(
+        () => this.#shared.settleLease(accountId, request),
+        () => settlement,
+      )
+    );
   }
 
   /** A pool's faults last seconds: what a replica learns of them alone is not merged later. */
@@ -118,8 +123,10 @@ export class FallbackPoolStore implements PoolStore {
   /** Keeps the snapshot up to date, and gives the answer of the shared store where that has one. */
   async #both<T>(call: (store: PoolStore) => Promise<T>): Promise<T> {
     const answer = await call(this.#snapshot);
-    const shared = () => call(this.#shared);
-    return this.#sharedOr(shared, () => answer);
+    return this.#sharedOr(
+      () => call(this.#shared),
+      () => answer,
+    );
   }
 
   async #sharedOr<T>(shared: () => Promise<T>, alone: () => T | Promise<T>): Promise<T> {

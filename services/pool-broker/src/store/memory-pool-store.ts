@@ -3,16 +3,8 @@ import { LRUCache } from 'lru-cache';
 import type { ModelReport } from '../catalog/list-models.ts';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
 import { noIncidents, type PoolHealth } from '../health/pool-health.ts';
-import type {
-  Change,
-  LeaseRenewal,
-  NewLease,
-  PoolRequest,
-  PoolStore,
-  ShareQuestion,
-  SinceQuestion,
-} from './pool-store.ts';
-import { maxCallers } from './pool-store.ts';
+import type { Change, LeaseRenewal, NewLease, PoolRequest, PoolStore } from './pool-store.ts';
+import { maxCallers, type ShareQuestion, type SinceQuestion } from './pool-store.ts';
 
 /** The pool store of a single process. */
 export class MemoryPoolStore implements PoolStore {
@@ -25,7 +17,7 @@ export class MemoryPoolStore implements PoolStore {
   /** How many there are of each account, and of each caller in a pool. */
   readonly #inFlight = new Map<string, number>();
   /** The leases that were settled last, so that a repeated report is recognized. */
-  readonly #settled = new LRUCache<string, true>({ max: 100_000 });
+  readonly #settled = new LRUCache<string, true>(bounded);
   /** Of each pool when each caller last asked for something of it, in that order. */
   readonly #callers = new Map<string, Map<string, number>>();
   /** The account of each session. The bound limits what clients that make up sessions can cost. */
@@ -33,7 +25,7 @@ export class MemoryPoolStore implements PoolStore {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#bindings = new LRUCache({ max: 100_000, ttlResolution: 0, perf: { now: () => clock.nowMs() } });
+    this.#bindings = new LRUCache({ ...bounded, ttlResolution: 0, perf: { now: () => clock.nowMs() } });
   }
 
   async readAccounts(accountIds: readonly string[], leaseTtlMs: number) {
@@ -158,6 +150,9 @@ export class MemoryPoolStore implements PoolStore {
     }
   }
 }
+
+// A bound by size, not by number: memory is taken as entries come.
+const bounded = { maxSize: 100_000, sizeCalculation: () => 1 };
 
 interface Lease extends PoolRequest {
   readonly accountId: string;

@@ -11,16 +11,11 @@ export interface PoolStore extends AsyncDisposable {
   readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]>;
   /** Applies a change to the current health of an account, atomically. False when the change declined. */
   changeHealth(accountId: string, change: Change<AccountHealth>): Promise<boolean>;
-  /** What is known of a pool's provider as a whole. */
   readPool(pool: string): Promise<PoolHealth>;
-  /** As `changeHealth`, of a pool. */
   changePoolHealth(pool: string, change: Change<PoolHealth>): Promise<boolean>;
   /** Counts one more request in flight. False when the account has `maxConcurrency` already. Repeating it has no effect. */
   takeLease(lease: NewLease): Promise<boolean>;
-  /**
-   * Lets a lease count for another `leaseTtlMs` from now, whatever the cap: its request goes on. An expired or unknown lease
-   * counts again; a settled one does not. The begin of its request stays as it is.
-   */
+  /** Lets a lease count for another `leaseTtlMs`, whatever the cap; a settled one does not. The begin of its request stays. */
   renewLease(renewal: LeaseRenewal): Promise<void>;
   /**
    * Ends a lease and its request. Only the first call for a lease settles it and has an answer: when the lease was taken, if
@@ -31,7 +26,6 @@ export interface PoolStore extends AsyncDisposable {
   oldestRequest(question: SinceQuestion): Promise<number | undefined>;
   /** What a caller has of a pool. The question counts the caller among those that want something of it. */
   shareOf(question: ShareQuestion): Promise<CallerShare>;
-  /** The account that a session is bound to. */
   boundAccount(affinityId: string): Promise<string | undefined>;
   /** Binds a session that is not bound to another account, for `ttlMs` from now. */
   bind(affinityId: string, accountId: string, ttlMs: number): Promise<void>;

@@ -5,17 +5,9 @@ import type { z } from 'zod';
 import { type ModelReport, modelReportSchema } from '../catalog/list-models.ts';
 import { type AccountHealth, accountHealthSchema, healthForgottenAtMs, healthy } from '../health/account-health.ts';
 import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema } from '../health/pool-health.ts';
-import type {
-  Change,
-  LeaseRenewal,
-  NewLease,
-  PoolRequest,
-  PoolStore,
-  ShareQuestion,
-  SinceQuestion,
-} from './pool-store.ts';
-import { maxCallers } from './pool-store.ts';
-import { type PoolRedis, withScripts } from './redis-scripts.ts';
+import type { Change, LeaseRenewal, NewLease, PoolRequest, PoolStore } from './pool-store.ts';
+import { maxCallers, type ShareQuestion, type SinceQuestion } from './pool-store.ts';
+import { runPoolScript } from './redis-scripts.ts';
 
 export interface RedisPoolStoreOptions {
   readonly url: string;
@@ -28,7 +20,7 @@ export interface RedisPoolStoreOptions {
 
 /** The pool store that replicas share. Every key has a TTL; leases and requests are members of sorted sets, by time. */
 export class RedisPoolStore implements PoolStore {
-  readonly #redis: PoolRedis;
+  readonly #redis: Redis;
   readonly #clock: Clock;
   readonly #prefix: string;
   /** The last change that this process makes of each value. */
@@ -42,7 +34,7 @@ export class RedisPoolStore implements PoolStore {
   }
 
   private constructor(redis: Redis, clock: Clock, prefix: string) {
-    this.#redis = withScripts(redis);
+    this.#redis = redis;
     this.#clock = clock;
     this.#prefix = prefix;
   }
@@ -52,7 +44,7 @@ export class RedisPoolStore implements PoolStore {
     const records = new Map<string, { health: AccountHealth; inFlight: number }>();
     const read = async (ids: readonly string[]) => {
       const keys = ids.map((id) => this.#accountKeys(id)).flatMap(({ health, leases }) => [health, leases]);
-      const found = await this.#redis.poolReadAccounts(keys.length, ...keys, `(${this.#clock.nowMs() - leaseTtlMs}`);
+      const found = await runPoolScript(this.#redis, 'readAccounts', keys, [`(${this.#clock.nowMs() - leaseTtlMs}`]);
       ids.forEach((id, at) => {
         records.set(id, { health: storedHealth.read(found[2 * at]), inFlight: Number(found[2 * at + 1]) });
       });
@@ -78,20 +70,20 @@ export class RedisPoolStore implements PoolStore {
     const keys = [this.#accountKeys(accountId).leases, ...this.#requestSets(lease)];
     const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
     const parameters = [leaseId, this.#clock.nowMs(), leaseTtlMs, cap];
-    return (await this.#redis.poolTakeLease(keys.length, ...keys, ...parameters)) === 1;
+    return (await runPoolScript(this.#redis, 'takeLease', keys, parameters)) === 1;
   }
 
   async renewLease({ accountId, pool, caller, leaseId, leaseTtlMs }: LeaseRenewal) {
     const { leases, settled } = this.#accountKeys(accountId);
     const keys = [settled, leases, ...(caller === '' ? [] : [this.#poolKeys(pool).caller(caller)])];
-    await this.#redis.poolRenewLease(keys.length, ...keys, leaseId, this.#clock.nowMs(), leaseTtlMs);
+    await runPoolScript(this.#redis, 'renewLease', keys, [leaseId, this.#clock.nowMs(), leaseTtlMs]);
   }
 
   async settleLease(accountId: string, request: PoolRequest) {
     const { leases, settled, health } = this.#accountKeys(accountId);
     const keys = [settled, health, this.#poolKeys(request.pool).health, leases, ...this.#requestSets(request)];
     const parameters = [request.leaseId, this.#clock.nowMs(), settledMemoryMs];
-    const [leasedAt, ...healths] = await this.#redis.poolSettleLease(keys.length, ...keys, ...parameters);
+    const [leasedAt, ...healths] = await runPoolScript(this.#redis, 'settleLease', keys, parameters);
     if (leasedAt === undefined) return undefined;
     return {
       leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt),
@@ -110,7 +102,12 @@ export class RedisPoolStore implements PoolStore {
   async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion) {
     const keys = this.#poolKeys(pool);
     const parameters = [caller, this.#clock.nowMs(), callerMemoryMs, leaseTtlMs, maxCallers];
-    const [inFlight, callers] = await this.#redis.poolShareOf(2, keys.callers, keys.caller(caller), ...parameters);
+    const [inFlight, callers] = await runPoolScript(
+      this.#redis,
+      'shareOf',
+      [keys.callers, keys.caller(caller)],
+      parameters,
+    );
     return { inFlight, callers };
   }
 
@@ -119,11 +116,11 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async bind(affinityId: string, accountId: string, ttlMs: number) {
-    await this.#redis.poolBind(1, this.#bindingKey(affinityId), accountId, ttlMs);
+    await runPoolScript(this.#redis, 'bind', [this.#bindingKey(affinityId)], [accountId, ttlMs]);
   }
 
   async unbind(affinityId: string, accountId: string) {
-    await this.#redis.poolUnbind(1, this.#bindingKey(affinityId), accountId);
+    await runPoolScript(this.#redis, 'unbind', [this.#bindingKey(affinityId)], [accountId]);
   }
 
   async saveModelReport(report: ModelReport) {
@@ -153,13 +150,15 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async #replace<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>) {
-    for (let tries = 0; tries < maxTries; tries++) {
+    // Each try loses only to another replica that has just changed the same value.
+    for (let tries = 0; tries < 30; tries++) {
       const text = await this.#redis.get(key);
       const value = stored.read(text);
       const next = change(value);
       if (next === undefined || next === value) return false;
       const ttlMs = Math.max(1, Math.ceil(stored.endsAtMs(next) - this.#clock.nowMs()));
-      if ((await this.#redis.poolReplace(1, key, text ?? '', JSON.stringify(next), ttlMs)) === 1) return true;
+      if ((await runPoolScript(this.#redis, 'replace', [key], [text ?? '', JSON.stringify(next), ttlMs])) === 1)
+        return true;
     }
     throw new Error('A value changed too often to be changed.');
   }
@@ -198,9 +197,6 @@ export class RedisPoolStore implements PoolStore {
 function poolOf(accountId: string): string {
   return accountId.split('/', 1)[0] ?? '';
 }
-
-// Each try loses only to another replica that has just changed the same value.
-const maxTries = 30;
 
 /** How long at least a settled lease is remembered, so that a repeated report is recognized. */
 const settledMemoryMs = 120_000;

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, type Environment } from '@gateway/config';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readPoolBrokerConfig } from '../config.ts';
-import { readCredentialConfig, readRequiredKeys } from './credential-config.ts';
+import { readCredentialConfig, readPoolBrokerConfig, readRequiredKeys } from './config.ts';
 
 const keyOf = (id: string) => `${id}:${Buffer.alloc(32, id).toString('base64')}`;
 
