@@ -16,10 +16,10 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     requestStarted: () => inFlight.inc(),
     /** Once for each request that has started. */
     requestEnded(request: RequestLogged): void {
-      const { endpoint, status, moments, tokenId } = request;
+      const { endpoint, status, times, tokenId } = request;
       inFlight.dec();
       requests.inc({ endpoint, status: String(status) });
-      durations.observe({ endpoint }, (moments?.ended ?? 0) / 1_000);
+      durations.observe({ endpoint }, (times?.ended ?? 0) / 1_000);
       // Anybody can send requests without a token of ours, as many as they like.
       const level = tokenId === '' || isPlainSuccess(request) ? 'debug' : 'info';
       if (logger.isLevelEnabled(level)) logger[level](toLogFields(request), 'request finished');

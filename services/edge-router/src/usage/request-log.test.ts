@@ -133,7 +133,7 @@ describe('a plain success', () => {
 });
 
 describe('the log entry of a request', () => {
-  it('has each attempt with its account, why it was taken, what was passed over, and its moments', () => {
+  it('has each attempt with its account, why it was taken, what was passed over, and its times', () => {
     const { message } = read()
       .wait(1)
       .lease('a')
@@ -145,7 +145,7 @@ describe('the log entry of a request', () => {
       .wait(3)
       .end();
     expect(message).toMatchObject({ tokenId: 't', model: 'gateway/sterk' });
-    expect(message.moments).toMatchObject({ admitted: 0, bodyRead: 0, firstAttempt: 1.5, firstByte: 302, ended: 305 });
+    expect(message.times).toMatchObject({ admitted: 0, bodyRead: 0, firstAttempt: 1.5, firstByte: 302, ended: 305 });
     expect(message.noAccount).toBeUndefined();
     expect(message.attempts[0]?.firstByte).toBeUndefined();
     expect(message.attempts).toMatchObject([

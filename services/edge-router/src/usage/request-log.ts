@@ -13,7 +13,7 @@ import {
   RequestEnding,
   type RequestLogged,
   RequestLoggedSchema,
-  RequestMomentsSchema,
+  RequestTimesSchema,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Metrics } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
@@ -80,7 +80,7 @@ export interface RequestEnd {
 export class RequestLogEntry {
   /** As far as the request has come. */
   readonly message: RequestLogged;
-  readonly #timings = create(RequestMomentsSchema);
+  readonly #timings = create(RequestTimesSchema);
   readonly #slowMs: number;
   readonly #monotonicMs: () => number;
   readonly #startedAt: number;
@@ -89,7 +89,7 @@ export class RequestLogEntry {
   /** @param monotonicMs a clock that never jumps. */
   constructor({ receivedAtMs, slowMs = Infinity, ...request }: LoggedRequest, monotonicMs = () => performance.now()) {
     const receivedAt = timestampFromMs(receivedAtMs);
-    this.message = create(RequestLoggedSchema, { ...request, receivedAt, moments: this.#timings });
+    this.message = create(RequestLoggedSchema, { ...request, receivedAt, times: this.#timings });
     this.#slowMs = slowMs;
     this.#monotonicMs = monotonicMs;
     this.#startedAt = monotonicMs();
@@ -229,7 +229,7 @@ export function isPlainSuccess({ ending, moved, slow, attempts }: RequestLogged)
 
 /** A request as one line of the process' own log. Pools are named, accounts never. */
 export function toLogFields(message: RequestLogged): object {
-  const { requestId, endpoint, status, ending, attempts, noAccount, moments, usage } = message;
+  const { requestId, endpoint, status, ending, attempts, noAccount, times, usage } = message;
   return {
     requestId,
     clientRequestId: message.clientRequestId || undefined,
@@ -241,10 +241,10 @@ export function toLogFields(message: RequestLogged): object {
     code: message.errorCode || undefined,
     attempts: attempts.length === 0 ? undefined : attempts.map(attemptFields),
     noAccount: noAccount && wordOf(NoAccountCause, noAccount.cause),
-    firstByteSeconds: seconds(moments?.firstByte),
+    firstByteSeconds: seconds(times?.firstByte),
     inputTokens: usage && Number(usage.inputTokens),
     outputTokens: usage && Number(usage.outputTokens),
-    seconds: seconds(moments?.ended),
+    seconds: seconds(times?.ended),
   };
 }
 

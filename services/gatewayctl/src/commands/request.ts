@@ -117,6 +117,6 @@ const columns: Columns<RequestLogged> = {
   model: (request) => request.model,
   accounts: ({ attempts }) => attempts.map(({ accountId }) => accountId).join(' → '),
   ended: endingText,
-  'first byte': ({ moments }) => afterText(moments?.firstByte),
-  total: ({ moments }) => afterText(moments?.ended),
+  'first byte': ({ times }) => afterText(times?.firstByte),
+  total: ({ times }) => afterText(times?.ended),
 };

@@ -92,9 +92,9 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
   usage?: Usage | undefined;
 
   /**
-   * @generated from field: gateway.usage.v1.RequestMoments moments = 12;
+   * @generated from field: gateway.usage.v1.RequestTimes times = 12;
    */
-  moments?: RequestMoments | undefined;
+  times?: RequestTimes | undefined;
 
   /**
    * More than one account was tried.
@@ -125,11 +125,11 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
 export declare const RequestLoggedSchema: GenMessage<RequestLogged>;
 
 /**
- * Moments of a request, in milliseconds since it was received. Absent: it did not come so far.
+ * Times of a request, in milliseconds since it was received. Absent: it did not come so far.
  *
- * @generated from message gateway.usage.v1.RequestMoments
+ * @generated from message gateway.usage.v1.RequestTimes
  */
-export declare type RequestMoments = Message<"gateway.usage.v1.RequestMoments"> & {
+export declare type RequestTimes = Message<"gateway.usage.v1.RequestTimes"> & {
   /**
    * The token was known, and a place in its limits taken.
    *
@@ -172,10 +172,10 @@ export declare type RequestMoments = Message<"gateway.usage.v1.RequestMoments"> 
 };
 
 /**
- * Describes the message gateway.usage.v1.RequestMoments.
- * Use `create(RequestMomentsSchema)` to create a new message.
+ * Describes the message gateway.usage.v1.RequestTimes.
+ * Use `create(RequestTimesSchema)` to create a new message.
  */
-export declare const RequestMomentsSchema: GenMessage<RequestMoments>;
+export declare const RequestTimesSchema: GenMessage<RequestTimes>;
 
 /**
  * One attempt with one account.
@@ -217,7 +217,7 @@ export declare type LoggedAttempt = Message<"gateway.usage.v1.LoggedAttempt"> & 
   skipped: SkippedAccounts[];
 
   /**
-   * Moments as in RequestMoments: the broker was asked for an account.
+   * Times as in RequestTimes: the broker was asked for an account.
    *
    * @generated from field: double asked = 6;
    */
@@ -308,7 +308,7 @@ export declare type NoAccount = Message<"gateway.usage.v1.NoAccount"> & {
   skipped: SkippedAccounts[];
 
   /**
-   * Moments as in RequestMoments: the broker was asked.
+   * Times as in RequestTimes: the broker was asked.
    *
    * @generated from field: double asked = 4;
    */

@@ -79,11 +79,11 @@ function tokensText(usage: Omit<NonNullable<RequestLogged['usage']>, `$${string}
   return `${inputTokens} in${cached}, ${outputTokens} out${reasoning}${estimated ? ', estimated' : ''}`;
 }
 
-function timesText({ moments }: RequestLogged): string {
-  if (moments === undefined) return '';
-  const { admitted, bodyRead, waitedForRoom, firstAttempt, firstByte, ended } = moments;
-  const times = { admitted, 'body read': bodyRead, 'first attempt': firstAttempt, 'first byte': firstByte, ended };
-  const known = Object.entries(times).flatMap(([what, ms]) =>
+function timesText({ times }: RequestLogged): string {
+  if (times === undefined) return '';
+  const { admitted, bodyRead, waitedForRoom, firstAttempt, firstByte, ended } = times;
+  const byName = { admitted, 'body read': bodyRead, 'first attempt': firstAttempt, 'first byte': firstByte, ended };
+  const known = Object.entries(byName).flatMap(([what, ms]) =>
     ms === undefined ? [] : [`${what} after ${durationText(ms)}`],
   );
   const waited = waitedForRoom < 1 ? [] : [`waited ${durationText(waitedForRoom)} for room for its body`];

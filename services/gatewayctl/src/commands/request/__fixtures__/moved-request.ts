@@ -40,7 +40,7 @@ export function movedRequest(more: TraceFields = {}): RequestLogged {
     status: 200,
     moved: true,
     usage: { inputTokens: 1_200n, cachedTokens: 1_000n, outputTokens: 80n },
-    moments: { admitted: 0.5, bodyRead: 1, firstAttempt: 2, firstByte: 340, ended: 2_100 },
+    times: { admitted: 0.5, bodyRead: 1, firstAttempt: 2, firstByte: 340, ended: 2_100 },
     attempts: [
       {
         accountId: 'responses/team-a',
