@@ -1,7 +1,6 @@
 import { GatewayError } from '@gateway/errors';
-import { endOfPlain, isShortEscape } from './string-bytes.ts';
+import { endOfPlain, isShortEscape, Utf8Check } from './string-bytes.ts';
 import { TrackedKeys } from './tracked-keys.ts';
-import { Utf8Check } from './utf8-check.ts';
 
 export interface ScannerOptions {
   /** Deepest nesting of arrays and objects; default 256. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Utf8Check } from './utf8-check.ts';
+import { Utf8Check } from './string-bytes.ts';
 
 it('says of bytes in chunks what is true of the whole', () => {
   const character = fc.constantFrom('a', 'é', '€', '😀', '\u0800', '\u{10ffff}').map((text) => [...Buffer.from(text)]);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EventSplitter, SseOverflowError } from './event-splitter.ts';
+import { EventSplitter, SseOverflowError } from './events.ts';
 
 describe('EventSplitter', () => {
   it.each([

@@ -1,3 +1,2 @@
-export { EventSplitter, type EventSplitterOptions, SseOverflowError } from './event-splitter.ts';
-export { readEvent, type SseEvent } from './read-event.ts';
+export { EventSplitter, type EventSplitterOptions, readEvent, type SseEvent, SseOverflowError } from './events.ts';
 export { RelayBuffer } from './relay-buffer.ts';

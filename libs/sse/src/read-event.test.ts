@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EventSplitter } from './event-splitter.ts';
-import { readEvent, type SseEvent } from './read-event.ts';
+import { EventSplitter, readEvent, type SseEvent } from './events.ts';
 
 /** The events of a stream that have data, also the one that the stream ends in. */
 function parse(chunks: Iterable<Uint8Array>): SseEvent[] {

@@ -1,8 +1,8 @@
 import { isPostgres } from '../dialect.ts';
 import type { GatewayDatabase } from '../schema.ts';
 import type { EventDays, TableByDay } from './event-days.ts';
+import { SqliteEventDays } from './event-days.ts';
 import { PostgresEventDays } from './postgres-event-days.ts';
-import { SqliteEventDays } from './sqlite-event-days.ts';
 
 /** The days of a table's rows. */
 export function eventDaysOf(database: GatewayDatabase, table: TableByDay = 'usage_events'): EventDays {

@@ -1,7 +1,7 @@
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import type { Principal } from './authenticate.ts';
-import { TokenCache } from './token-cache.ts';
+import { TokenCache } from './authenticate.ts';
 
 const key = Buffer.from('some digest');
 const principal: Principal = {

@@ -2,8 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { GatewayError, type GatewayErrorCode, toGatewayError } from '@gateway/errors';
 import express, { type RequestHandler } from 'express';
 import { admit } from '../admission/admit.ts';
-import { authenticate } from '../authentication/authenticate.ts';
-import type { TokenCache } from '../authentication/token-cache.ts';
+import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
 import { BodyMemory } from '../body/body-memory.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import type { ReconcileDayRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { Limiter } from '../service.ts';
-import { checkText, dayState, readLocalDay } from './read-request.ts';
+import { checkText, dayState, readLocalDay } from './limiter-service.ts';
 
 /** Compares a day's counter with the ledger and puts it right. */
 export async function reconcileDay({ dayTotals, clock }: Limiter, { key, localDay: day }: ReconcileDayRequest) {

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
-import { type Check, type Decision, slicesOf } from '@gateway/limits';
+import { type Check, type Decision, dayForgottenAtMs, slicesOf } from '@gateway/limits';
 import { CostKind, LimitName, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type {
   AdmitRequest,
@@ -9,9 +9,8 @@ import type {
   PeekRequest,
   SettleRequest,
 } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { localDayOf } from '@gateway/time';
+import { addLocalDays, isLocalDay, type LocalDay, localDayOf } from '@gateway/time';
 import type { Limiter } from '../service.ts';
-import { checkCostKind, checkText, dayState, readAmount, readLocalDay } from './read-request.ts';
 
 /** Decides both limits of one request. */
 export async function admit(limiter: Limiter, request: AdmitRequest): Promise<Decision> {
@@ -121,4 +120,35 @@ function nextUntil<T>(stop: AbortSignal, iterator: AsyncIterator<T>): Promise<It
     const release = () => stop.removeEventListener('abort', end);
     iterator.next().then(resolve, reject).finally(release);
   });
+}
+
+/** @throws GatewayError `invalid_request`, as every function of these does. */
+export function checkText(name: string, text: string, maxBytes: number): void {
+  if (text !== '' && Buffer.byteLength(text) <= maxBytes) return;
+  throw new GatewayError('invalid_request', `${name} must have 1 to ${maxBytes} bytes.`);
+}
+
+export function checkCostKind(costKind: CostKind): void {
+  if (costKind in CostKind) return;
+  throw new GatewayError('invalid_request', `cost_kind ${costKind} is not known.`);
+}
+
+/** A number of tokens. */
+export function readAmount(name: string, amount: bigint): number {
+  // A number that is not exact is not safe either.
+  const number = Number(amount);
+  if (number >= 0 && Number.isSafeInteger(number)) return number;
+  throw new GatewayError('invalid_request', `${name} must be from 0 to ${Number.MAX_SAFE_INTEGER}.`);
+}
+
+export function readLocalDay(text: string): LocalDay {
+  if (isLocalDay(text)) return text;
+  throw new GatewayError('invalid_request', 'local_day must be a day like 2026-11-20.');
+}
+
+/** Whether tokens of that day still matter (`open`), can't limit anything any more (`over`), or can't exist yet. */
+export function dayState(day: LocalDay, nowMs: number): 'open' | 'over' | 'future' {
+  // A caller's clock may run ahead of ours across midnight: tomorrow is taken.
+  if (day > addLocalDays(localDayOf(nowMs), 1)) return 'future';
+  return nowMs < dayForgottenAtMs(day) ? 'open' : 'over';
 }
