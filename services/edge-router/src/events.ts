@@ -11,7 +11,35 @@ export type EventLog = Pick<Logger, 'isLevelEnabled'> &
 
 /** Metrics and log lines of the edge. */
 export function createEvents({ logger, metrics }: { readonly logger: EventLog; readonly metrics: Metrics }) {
-  const { requests, durations, inFlight, degraded, reportsGivenUp, stalledClients, faults } = requestMetrics(metrics);
+  const requests = metrics.counter({
+    name: 'gateway_requests_total',
+    help: 'Requests by endpoint and HTTP status; 499 when the client left before the end.',
+    labels: ['endpoint', 'status'],
+  });
+  const durations = metrics.histogram({
+    name: 'gateway_request_duration_seconds',
+    help: 'Time from the first byte of a request to the last of its answer.',
+    labels: ['endpoint'],
+    buckets: durationBucketsSeconds,
+  });
+  const inFlight = metrics.gauge({ name: 'gateway_requests_in_flight', help: 'Requests under way.' });
+  const localAdmissions = metrics.counter({
+    name: 'gateway_edge_local_admissions_total',
+    help: 'Admissions decided by this edge alone because the limiter did not answer.',
+  });
+  const reportsGivenUp = metrics.counter({
+    name: 'gateway_edge_attempt_reports_given_up_total',
+    help: 'Ends of attempts that no broker took. Each keeps a place of an account until its lease ends.',
+  });
+  const stalledClients = metrics.counter({
+    name: 'gateway_edge_stalled_clients_total',
+    help: 'Connections that were cut off because their clients took nothing of an answer for WRITE_STALL_SECONDS.',
+  });
+  const faults = metrics.counter({
+    name: 'gateway_edge_faults_total',
+    help: 'Failures behind the edge that clients did not see, by what failed.',
+    labels: ['part'],
+  });
   return {
     requestStarted: () => inFlight.inc(),
     /** Once for each request that has started. */
@@ -27,7 +55,7 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     requestFaulted(requestId: string, endpoint: string, error: GatewayError): void {
       logger.error({ requestId, endpoint, err: error.cause ?? error }, 'a request failed by a fault of ours');
     },
-    admittedLocally: () => degraded.inc(),
+    admittedLocally: () => localAdmissions.inc(),
     limiterAway(fault: unknown): void {
       const reason = fault instanceof Error ? fault.message : String(fault);
       logger.warn({ reason }, 'the limiter does not answer; this edge decides alone');
@@ -45,40 +73,6 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
       faults.inc({ part });
       logger.warn({ part, requestId, err }, 'a part behind the edge failed; it is tried again');
     },
-  };
-}
-
-function requestMetrics(metrics: Metrics) {
-  const counter = <L extends string = never>(name: string, help: string, labels: L[] = []) =>
-    metrics.counter({ name: `gateway_${name}`, help, labels });
-  return {
-    requests: counter(
-      'requests_total',
-      'Requests by endpoint and HTTP status; 499 when the client left before the end.',
-      ['endpoint', 'status'],
-    ),
-    durations: metrics.histogram({
-      name: 'gateway_request_duration_seconds',
-      help: 'Time from the first byte of a request to the last of its answer.',
-      labels: ['endpoint'],
-      buckets: durationBucketsSeconds,
-    }),
-    inFlight: metrics.gauge({ name: 'gateway_requests_in_flight', help: 'Requests under way.' }),
-    degraded: counter(
-      'edge_local_admissions_total',
-      'Admissions decided by this edge alone because the limiter did not answer.',
-    ),
-    reportsGivenUp: counter(
-      'edge_attempt_reports_given_up_total',
-      'Ends of attempts that no broker took. Each keeps a place of an account until its lease ends.',
-    ),
-    stalledClients: counter(
-      'edge_stalled_clients_total',
-      'Connections that were cut off because their clients took nothing of an answer for WRITE_STALL_SECONDS.',
-    ),
-    faults: counter('edge_faults_total', 'Failures behind the edge that clients did not see, by what failed.', [
-      'part',
-    ]),
   };
 }
 

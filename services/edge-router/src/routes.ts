@@ -18,7 +18,7 @@ import type { RequestLogEntry } from './usage/request-log.ts';
 
 /** One row of the public API: what is decided by path and method alone. */
 export interface Route {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'get' | 'post';
   readonly path: string;
   readonly errorDialect: ErrorDialect;
   /** The header in which the specification wants the token; the other kind is accepted too. */
@@ -69,9 +69,9 @@ export type Endpoint = (request: AdmittedRequest, peers: EndpointPeers) => Promi
 const MiB = 1024 * 1024;
 
 /** What asks a model. @see spec "Endpoints", "Size limits" */
-const generation = { method: 'POST', cost: 'request_and_tokens', sendsRateLimitHeaders: true, isLogged: true } as const;
+const generation = { method: 'post', cost: 'request_and_tokens', sendsRateLimitHeaders: true, isLogged: true } as const;
 const reading = {
-  method: 'GET',
+  method: 'get',
   errorDialect: 'chat',
   authHeader: 'authorization',
   sendsRateLimitHeaders: false,

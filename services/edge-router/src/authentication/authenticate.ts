@@ -79,23 +79,19 @@ export interface TokenCacheOptions {
   readonly onStale?: (fault: unknown) => void;
 }
 
-interface Known {
-  readonly principal: Principal;
-  resolvedAtMs: number;
-}
-
 /**
  * Resolved tokens. While the source of truth is away, the last known answer is served; a token that was once found
  * revoked never comes back from here.
  */
 export class TokenCache {
   readonly #options: TokenCacheOptions;
-  readonly #known = new LRUCache<string, Known>({ max: 100_000 });
-  /** When a token was found unknown. Bounded: guessing floods must not fill the memory. */
-  readonly #unknownSinceMs = new LRUCache<string, number>({ max: 10_000 });
+  /** Those that are no longer fresh are kept: while the source is away, a known token beats a refusal. */
+  readonly #known = new LRUCache<string, { readonly principal: Principal; freshUntilMs: number }>({ max: 100_000 });
+  /** How long a token is taken for unknown. Bounded: guessing floods must not fill the memory. */
+  readonly #unknownUntilMs = new LRUCache<string, number>({ max: 10_000 });
   readonly #lookups = new Map<string, Promise<Principal | undefined>>();
-  /** Which tokens have changed while lookups were under way. */
-  #changes: ((principal: Principal) => boolean)[] = [];
+  /** How often tokens have changed. */
+  #changes = 0;
 
   constructor(options: TokenCacheOptions) {
     this.#options = options;
@@ -106,62 +102,48 @@ export class TokenCache {
     const key = tokenSha256.toString('latin1');
     const nowMs = this.#options.clock.nowMs();
     const known = this.#known.get(key);
-    if (known !== undefined && nowMs - known.resolvedAtMs < this.#options.freshMs) return known.principal;
-    const unknownSinceMs = this.#unknownSinceMs.get(key);
-    if (unknownSinceMs !== undefined && nowMs - unknownSinceMs < unknownFreshMs) return undefined;
-    const lookup = this.#lookups.get(key) ?? this.#lookUp(key, tokenSha256);
+    if (known !== undefined && nowMs < known.freshUntilMs) return known.principal;
+    if (nowMs < (this.#unknownUntilMs.get(key) ?? 0)) return undefined;
+    const lookup = this.#lookups.get(key) ?? this.#lookUp(key, tokenSha256).finally(() => this.#lookups.delete(key));
     this.#lookups.set(key, lookup);
     return lookup;
   }
 
-  /** These tokens changed: the next request asks again, and a lookup under way does before it answers. */
-  expire(tokenIds: readonly string[]): void {
-    const changed = new Set(tokenIds);
-    this.#expireWhere(({ tokenId }) => changed.has(tokenId));
+  /** These tokens changed, or any may have: the next request asks again, and a lookup under way does before it answers. */
+  expire(tokenIds?: readonly string[]): void {
+    this.#changes += 1;
+    const changed = tokenIds && new Set(tokenIds);
+    for (const known of this.#known.values()) {
+      if (changed?.has(known.principal.tokenId) ?? true) known.freshUntilMs = 0;
+    }
   }
 
-  /** Any token may have changed: every next request asks again. */
-  expireAll(): void {
-    this.#expireWhere(() => true);
-  }
-
-  /** Entries are kept as stale, not deleted: while the source is away, a known token beats a refusal. */
-  #expireWhere(hasChanged: (principal: Principal) => boolean): void {
-    for (const known of this.#known.values()) if (hasChanged(known.principal)) known.resolvedAtMs = longAgo;
-    if (this.#lookups.size > 0) this.#changes.push(hasChanged);
-  }
-
-  /** The source may have read the token before it changed: then it is asked again. */
   async #lookUp(key: string, tokenSha256: Buffer): Promise<Principal | undefined> {
-    const { resolve, clock, onStale } = this.#options;
+    const { resolve, clock, freshMs, onStale } = this.#options;
     try {
       for (;;) {
-        const before = this.#changes.length;
+        const changesBefore = this.#changes;
         const principal = await resolve(tokenSha256);
         if (principal === undefined) {
           this.#known.delete(key);
-          this.#unknownSinceMs.set(key, clock.nowMs());
+          this.#unknownUntilMs.set(key, clock.nowMs() + unknownFreshMs);
           return undefined;
         }
-        this.#unknownSinceMs.delete(key);
-        const isStale = this.#changes.slice(before).some((hasChanged) => hasChanged(principal));
-        this.#known.set(key, { principal, resolvedAtMs: isStale ? longAgo : clock.nowMs() });
-        if (!isStale) return principal;
+        // The source may have read the token before it changed: then it is asked again.
+        const isFresh = this.#changes === changesBefore;
+        this.#known.set(key, { principal, freshUntilMs: isFresh ? clock.nowMs() + freshMs : 0 });
+        if (isFresh) return principal;
       }
     } catch (fault) {
       const lastKnown = this.#known.get(key);
       if (lastKnown === undefined) throw fault;
       onStale?.(fault);
       return lastKnown.principal;
-    } finally {
-      this.#lookups.delete(key);
-      if (this.#lookups.size === 0) this.#changes = [];
     }
   }
 }
 
 const unknownFreshMs = 5_000;
-const longAgo = Number.NEGATIVE_INFINITY;
 
 /**
  * Expires changed tokens in the cache as identity reports them. Ends with the signal; a lost stream is opened again, and
@@ -176,8 +158,7 @@ export async function watchTokenChanges(
     try {
       let isFirst = true;
       for await (const { tokenIds } of identity.watchChanges({}, { signal })) {
-        if (isFirst) tokens.expireAll();
-        else tokens.expire(tokenIds);
+        tokens.expire(isFirst ? undefined : tokenIds);
         isFirst = false;
       }
     } catch {

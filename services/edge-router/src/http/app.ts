@@ -1,12 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError, type GatewayErrorCode, toGatewayError } from '@gateway/errors';
-import express, { type RequestHandler } from 'express';
+import express from 'express';
 import { admit } from '../admission/admit.ts';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
-import { BodyMemory } from '../body/body-memory.ts';
+import { type BodyAllocation, BodyMemory } from '../body/body-memory.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
-import type { AdmittedRequest, EndpointPeers, RequestContext, Route } from '../routes.ts';
+import type { EndpointPeers, Route } from '../routes.ts';
 import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
 import { clientRequestIdOf, clientSignal, nameForMessages, requestIdOf, sendError, sentOrLeft } from './respond.ts';
 import { hasStalled } from './stalled-clients.ts';
@@ -17,10 +17,7 @@ export interface AppPeers extends EndpointPeers {
   readonly requestLog: RequestLog;
 }
 
-/**
- * The public API. Each request takes the same steps: begin, authenticate, admit, answer. 404 and 405 are decided by path and
- * method, before all of them. A failure of any step is rendered in one place.
- */
+/** The public API. 404 and 405 are decided by path and method, before anything else. */
 export function createApp(routes: readonly Route[], peers: AppPeers): RequestListener {
   const bodies = new BodyMemory({
     limitBytes: peers.config.bodyMemoryMaxBytes,
@@ -29,138 +26,89 @@ export function createApp(routes: readonly Route[], peers: AppPeers): RequestLis
   });
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
-    const steps = [begin(route, peers), identify(peers), takeSlot(peers), answer(peers, bodies)];
     const path = router.route(route.path);
-    if (route.method === 'GET') path.get(...steps);
-    else path.post(...steps);
-    path.all(refuseMethod(route));
+    path[route.method]((request, response) => serve(route, request, response, peers, bodies));
+    path.all((request, response) =>
+      sendError(request, response, { error: methodFault(route, request), dialect: route.errorDialect, nowMs: 0 }),
+    );
   }
   // The router alone, without an app, which would change the prototypes of each request and response. It needs what Node gives.
-  const serve = router as unknown as Serve;
+  const dispatch = router as unknown as (...args: [...Parameters<RequestListener>, (thrown?: unknown) => void]) => void;
   return (request, response) => {
-    const answering: Answer = Object.assign(response, { locals: {} });
-    serve(request, answering, (thrown = noSuchEndpoint()) => void fail(thrown, request, answering, peers));
+    dispatch(request, response, (thrown = new GatewayError('not_found', 'There is no such endpoint.')) =>
+      sendError(request, response, { error: toGatewayError(thrown), dialect: 'chat', nowMs: 0 }),
+    );
   };
 }
 
 /** How long a request waits for room for its body, in all. */
 const bodyWaitMs = 5_000;
 
-type Serve = (request: IncomingMessage, response: Answer, done: (thrown?: unknown) => void) => void;
-
-/** An answer with what is known of its request. */
-type Answer = ServerResponse & { locals: Partial<AdmittedRequest> };
-
-/** Each step adds to `locals` what the next ones need. */
-type Step = RequestHandler<object, unknown, unknown, object, AdmittedRequest & Record<string, unknown>>;
-
-/** There are rules for the body when the request was admitted. */
-type BegunRequest = RequestContext & Pick<Partial<AdmittedRequest>, 'bodyRules'>;
-
-function begin(route: Route, { events, clock, config }: AppPeers): Step {
-  return (request, response, next) => {
-    if (route.errorDialect === 'messages') nameForMessages(response);
-    events.requestStarted();
-    const requestId = requestIdOf(response);
-    const trace = new RequestLogEntry({
-      requestId,
-      clientRequestId: clientRequestIdOf(request),
-      endpoint: route.path,
-      receivedAtMs: clock.nowMs(),
-      slowMs: config.traceSlowMs,
-    });
-    const signal = clientSignal(request, response);
-    Object.assign(response.locals, { requestId, route, request, response, signal, trace });
-    next();
-  };
-}
-
-function identify({ tokens }: AppPeers): Step {
-  return async (request, { locals }, next) => {
-    const principal = await authenticate(request, locals.route.authHeader, tokens);
-    locals.trace.onAuthenticated(principal.tokenId);
-    Object.assign(locals, { principal });
-    next();
-  };
-}
-
-/** Before the body is read: a bad request takes a slot too. */
-function takeSlot(peers: AppPeers): Step {
-  return async (_request, response, next) => {
-    const { requestId, principal, route, trace } = response.locals;
+/** Each request takes the same steps: authenticate, admit, answer. A failure of any step is rendered here. */
+async function serve(
+  route: Route,
+  request: IncomingMessage,
+  response: ServerResponse,
+  peers: AppPeers,
+  bodies: BodyMemory,
+): Promise<void> {
+  const { events, clock, config, requestLog } = peers;
+  if (route.errorDialect === 'messages') nameForMessages(response);
+  events.requestStarted();
+  const requestId = requestIdOf(response);
+  const trace = new RequestLogEntry({
+    requestId,
+    clientRequestId: clientRequestIdOf(request),
+    endpoint: route.path,
+    receivedAtMs: clock.nowMs(),
+    slowMs: config.traceSlowMs,
+  });
+  const signal = clientSignal(request, response);
+  let allocation: BodyAllocation | undefined;
+  let errorCode: GatewayErrorCode | undefined;
+  try {
+    const principal = await authenticate(request, route.authHeader, peers.tokens);
+    trace.onAuthenticated(principal.tokenId);
+    // Before the body is read: a bad request takes a slot too.
     const { refusal, ...admission } = await admit({ requestId, principal, cost: route.cost }, peers);
-    if (route.sendsRateLimitHeaders) {
-      for (const [name, value] of Object.entries(admission.headers)) response.setHeader(name, value);
-    }
+    if (route.sendsRateLimitHeaders) response.setHeaders(new Map(Object.entries(admission.headers)));
     if (refusal !== undefined) throw refusal;
     trace.onAdmitted();
-    Object.assign(response.locals, { admission });
-    next();
-  };
-}
-
-function answer(peers: AppPeers, bodies: BodyMemory): Step {
-  return async (_request, { locals }) => {
-    const { route, principal, signal } = locals;
-    const allocation = bodies.open(principal.tokenId, signal);
-    Object.assign(locals, { bodyRules: { ...route.body, pace: peers.config.uploadPace, allocation } });
-    await route.endpoint(locals, peers);
-    await finish(locals, peers);
-  };
-}
-
-/** Renders what a step threw. */
-async function fail(thrown: unknown, request: IncomingMessage, response: Answer, peers: AppPeers): Promise<void> {
-  const error = toGatewayError(thrown);
-  const { requestId, route, signal, trace, bodyRules } = response.locals;
-  const clientLeft = signal?.aborted ?? false;
-  sendError(request, response, { error, dialect: route?.errorDialect ?? 'chat', nowMs: peers.clock.nowMs() });
-  // What is refused by path and method has not begun.
-  if (requestId === undefined || route === undefined || signal === undefined || trace === undefined) return;
-  if (error.code === 'internal_error' && !clientLeft) peers.events.requestFaulted(requestId, route.path, error);
-  const begun = { requestId, route, request, response, signal, trace, bodyRules };
-  await finish(begun, peers, clientLeft ? undefined : error.code);
-}
-
-/** Records the end of a request, when its answer is out. */
-async function finish(
-  { route, request, response, signal, trace, bodyRules }: BegunRequest,
-  { events, requestLog }: AppPeers,
-  errorCode?: GatewayErrorCode,
-): Promise<void> {
+    allocation = bodies.open(principal.tokenId, signal);
+    const bodyRules = { ...route.body, pace: config.uploadPace, allocation };
+    await route.endpoint(
+      { requestId, route, request, response, signal, trace, principal, admission, bodyRules },
+      peers,
+    );
+  } catch (thrown) {
+    const error = toGatewayError(thrown);
+    if (!signal.aborted) {
+      errorCode = error.code;
+      if (errorCode === 'internal_error') events.requestFaulted(requestId, route.path, error);
+    }
+    sendError(request, response, { error, dialect: route.errorDialect, nowMs: clock.nowMs() });
+  }
   await sentOrLeft(response, signal);
-  bodyRules?.allocation[Symbol.dispose]();
-  if (signal.aborted && hasStalled(request.socket)) trace.onClientStalled();
-  const status = signal.aborted ? 499 : response.statusCode;
-  const waitedForRoomMs = bodyRules?.allocation.waitedMs ?? 0;
-  trace.onEnded({ status, errorCode, clientLeft: signal.aborted, waitedForRoomMs });
+  allocation?.[Symbol.dispose]();
+  const clientLeft = signal.aborted;
+  if (clientLeft && hasStalled(request.socket)) trace.onClientStalled();
+  const status = clientLeft ? 499 : response.statusCode;
+  trace.onEnded({ status, errorCode, clientLeft, waitedForRoomMs: allocation?.waitedMs ?? 0 });
   if (route.isLogged) requestLog.add(trace);
   events.requestEnded(trace.message);
 }
 
 /** Each path has one method; what may be got may be asked for its head. */
-function refuseMethod(route: Route): Step {
-  const allow = route.method === 'GET' ? ['GET', 'HEAD'] : [route.method];
-  return (request, response) => {
-    if (route.errorDialect === 'responses' && asksForWebSocket(request)) throw webSocketFault();
-    Object.assign(response.locals, { route });
-    response.setHeader('allow', allow.join(', '));
-    throw new GatewayError('method_not_allowed', `Use ${allow.join(' or ')} here.`);
-  };
-}
-
-/** Codex tries a WebSocket first, and turns to HTTP at once on this status; others cost it seconds of retries. */
-function webSocketFault(): HttpFault {
-  return new HttpFault(426, 'Responses are streamed over plain HTTP here: use POST.', {
-    upgrade: 'HTTP/1.1',
-    connection: 'Upgrade, close',
-  });
+function methodFault({ method, errorDialect }: Route, request: IncomingMessage): HttpFault {
+  if (errorDialect === 'responses' && asksForWebSocket(request)) {
+    // Codex tries a WebSocket first, and turns to HTTP at once on this status; others cost it seconds of retries.
+    const headers = { upgrade: 'HTTP/1.1', connection: 'Upgrade, close' };
+    return new HttpFault(426, 'Responses are streamed over plain HTTP here: use POST.', headers);
+  }
+  if (method === 'get') return new HttpFault(405, 'Use GET or HEAD here.', { allow: 'GET, HEAD' });
+  return new HttpFault(405, 'Use POST here.', { allow: 'POST' });
 }
 
 function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && /(?:^|[\s,])websocket(?:$|[\s,])/i.test(headers.upgrade ?? '');
-}
-
-function noSuchEndpoint(): GatewayError {
-  return new GatewayError('not_found', 'There is no such endpoint.');
 }
