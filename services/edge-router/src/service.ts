@@ -66,14 +66,7 @@ export async function createEdgeRouterService(
       localMaxMs: config.limiterLocalMaxMs,
     }),
   );
-  const leases = stack.use(
-    new Leases({
-      broker: peers.broker,
-      timeoutMs: rpcTimeoutMs,
-      onGivenUp: events.reportGivenUp,
-      onRenewalFault: (fault) => events.faulted('renewal', fault),
-    }),
-  );
+  const leases = stack.use(new Leases({ broker: peers.broker, timeoutMs: rpcTimeoutMs, events }));
   const tokens = new TokenCache({
     resolve: async (tokenSha256) => {
       const { token } = await peers.identity.resolve({ tokenSha256 }, { timeoutMs: rpcTimeoutMs });

@@ -83,7 +83,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
     },
     {
       broker,
-      leases: new Leases({ broker, timeoutMs: 1_000, onGivenUp: refuse, onRenewalFault: refuse }),
+      leases: new Leases({ broker, timeoutMs: 1_000, events: { reportGivenUp: refuse, faulted: refuse } }),
       config: { rpcTimeoutMs: 1_000 },
     },
   );

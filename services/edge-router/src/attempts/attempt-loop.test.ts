@@ -109,7 +109,11 @@ function setUp(
   const bodyBytes = 600_000;
   const client = new AbortController();
   const brokerClient = directClient(serviceRoute(PoolBrokerService, broker));
-  const leases = new Leases({ broker: brokerClient, timeoutMs: 1_000, onGivenUp: refuse, onRenewalFault: refuse });
+  const leases = new Leases({
+    broker: brokerClient,
+    timeoutMs: 1_000,
+    events: { reportGivenUp: refuse, faulted: refuse },
+  });
   const trace = new RequestLogEntry({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
   const recorded: string[] = [];
   const recorder: AttemptPlan['recorder'] = {

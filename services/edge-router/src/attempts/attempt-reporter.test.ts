@@ -1,100 +1,97 @@
 import { create } from '@bufbuild/protobuf';
 import { AttemptSchema } from '@gateway/proto/pool/v1/account_pb.js';
-import { PoolBrokerService, type ReportRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
-import { describe, expect, it } from 'vitest';
-import { type AttemptReport, Leases, type LeasesOptions } from './leases.ts';
+import { RpcError } from '@gateway/rpc';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type AttemptReport, Leases } from './leases.ts';
 
-function setUp(options: Partial<LeasesOptions> = {}) {
+function setUp() {
+  vi.useFakeTimers();
   const tried: string[] = [];
   const taken: string[] = [];
   const givenUp: string[] = [];
-  const state = { away: false };
-  const refuse = () => {
-    throw new Error('not expected here');
-  };
-  const report = ({ requestId }: ReportRequest) => {
-    tried.push(requestId);
-    if (state.away) throw new RpcError('unavailable', 'away');
-    taken.push(requestId);
-    return {};
-  };
-  const broker = directClient(
-    serviceRoute(PoolBrokerService, {
-      acquire: refuse,
-      report,
-      listModels: refuse,
-      watchCatalog: refuse,
-      listPools: refuse,
-      reportModels: refuse,
-      listAccounts: refuse,
-      explain: refuse,
-      enableAccount: refuse,
-      renewLeases: refuse,
-    }),
-  );
-  const onGivenUp = (_fault: unknown, requestId: string) => givenUp.push(requestId);
-  const reporter = new Leases({
-    broker,
+  const state = { away: false, refused: '' };
+  const leases = new Leases({
+    broker: {
+      report: async ({ requestId = '' }) => {
+        tried.push(requestId);
+        if (state.away || requestId === state.refused) throw new RpcError('unavailable', 'away');
+        taken.push(requestId);
+        return { $typeName: 'gateway.pool.v1.ReportResponse' };
+      },
+      renewLeases: async () => expect.fail('not expected here'),
+    },
     timeoutMs: 1_000,
-    onGivenUp,
-    onRenewalFault: refuse,
-    pausesMs: [5, 5],
-    ...options,
+    events: { reportGivenUp: (_fault, requestId) => givenUp.push(requestId), faulted: () => undefined },
   });
-  return { reporter, tried, taken, givenUp, state };
+  onTestFinished(() => {
+    leases[Symbol.dispose]();
+    vi.useRealTimers();
+  });
+  return { leases, tried, taken, givenUp, state };
 }
 
 function endOf(requestId: string): AttemptReport {
   return { requestId, affinityKey: '', attempt: create(AttemptSchema) };
 }
 
-const forever = 1_000_000;
-
 describe('the report of how an attempt ended', () => {
   it('has informed the broker when it resolves', async () => {
-    const { reporter, taken } = setUp();
-    await reporter.report(endOf('r1'));
+    const { leases, taken } = setUp();
+    await leases.report(endOf('r1'));
     expect(taken).toEqual(['r1']);
-    await reporter[Symbol.asyncDispose]();
   });
 
   it('does not delay the request while the broker is away, and reports when it is back', async () => {
-    const { reporter, tried, taken, givenUp, state } = setUp({ pausesMs: [5, 5, 5, 5, 5, 5, 5, 5, 5, 5] });
+    const { leases, tried, taken, givenUp, state } = setUp();
     state.away = true;
-    await reporter.report(endOf('r1'));
-    expect(tried).toEqual(['r1']);
-    await expect.poll(() => tried.length, { interval: 1 }).toBeGreaterThan(1);
+    for (const requestId of ['r1', 'r2', 'r3']) await leases.report(endOf(requestId));
+    expect(tried).toEqual(['r1', 'r2', 'r3']);
+    await vi.advanceTimersByTimeAsync(20_000);
     state.away = false;
-    await expect.poll(() => taken).toEqual(['r1']);
-    await reporter[Symbol.asyncDispose]();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(taken.toSorted()).toEqual(['r1', 'r2', 'r3']);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([taken.length, givenUp]).toEqual([3, []]);
+  });
+
+  it('reports the others while no broker takes one', async () => {
+    const { leases, taken, givenUp, state } = setUp();
+    state.away = true;
+    for (const requestId of ['r1', 'r2', 'r3']) await leases.report(endOf(requestId));
+    Object.assign(state, { away: false, refused: 'r1' });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([taken.toSorted(), givenUp]).toEqual([['r2', 'r3'], []]);
+  });
+
+  it('gives up after half a minute, and says so once', async () => {
+    const { leases, tried, givenUp, state } = setUp();
+    state.away = true;
+    await leases.report(endOf('r1'));
+    await vi.advanceTimersByTimeAsync(29_000);
     expect(givenUp).toEqual([]);
-  });
-
-  it('gives up after its last try, and says so once', async () => {
-    const { reporter, tried, givenUp, state } = setUp();
-    state.away = true;
-    await reporter.report(endOf('r1'));
-    await expect.poll(() => givenUp).toEqual(['r1']);
-    expect(tried).toEqual(['r1', 'r1', 'r1']);
-    await reporter[Symbol.asyncDispose]();
+    await vi.advanceTimersByTimeAsync(2_000);
     expect(givenUp).toEqual(['r1']);
+    const { length } = tried;
+    await vi.advanceTimersByTimeAsync(60_000);
+    leases[Symbol.dispose]();
+    expect([tried.length, givenUp]).toEqual([length, ['r1']]);
   });
 
-  it('keeps no more than so many waiting', async () => {
-    const { reporter, givenUp, state } = setUp({ maxWaiting: 2, pausesMs: [forever] });
+  it('keeps no more than ten thousand waiting', async () => {
+    const { leases, givenUp, state } = setUp();
     state.away = true;
-    for (const requestId of ['r1', 'r2', 'r3']) await reporter.report(endOf(requestId));
-    expect(givenUp).toEqual(['r3']);
-    await reporter[Symbol.asyncDispose]();
+    for (let n = 0; n < 10_000; n++) await leases.report(endOf(`r${n}`));
+    expect(givenUp).toEqual([]);
+    await leases.report(endOf('last'));
+    expect(givenUp).toEqual(['last']);
   });
 
   it('waits for nothing any more when it is closed', async () => {
-    const { reporter, tried, givenUp, state } = setUp({ pausesMs: [forever] });
+    const { leases, tried, givenUp, state } = setUp();
     state.away = true;
-    await reporter.report(endOf('r1'));
-    await reporter[Symbol.asyncDispose]();
-    expect(tried).toEqual(['r1']);
-    expect(givenUp).toEqual(['r1']);
+    await leases.report(endOf('r1'));
+    leases[Symbol.dispose]();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect([tried, givenUp]).toEqual([['r1'], ['r1']]);
   });
 });

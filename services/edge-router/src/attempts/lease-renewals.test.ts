@@ -20,11 +20,10 @@ function setUp(fault?: Error) {
       },
     },
     timeoutMs: 1_000,
-    onGivenUp: () => undefined,
-    onRenewalFault: (thrown) => faults.push(thrown),
+    events: { reportGivenUp: () => undefined, faulted: (_part, thrown) => faults.push(thrown) },
   });
-  onTestFinished(async () => {
-    await renewals[Symbol.asyncDispose]();
+  onTestFinished(() => {
+    renewals[Symbol.dispose]();
     vi.useRealTimers();
   });
   return { renewals, renewed, faults };

@@ -1,21 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService, ReportRequestSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
+import type { RequestEvents } from '../events.ts';
 
 export interface LeasesOptions {
   readonly broker: Pick<Client<typeof PoolBrokerService>, 'report' | 'renewLeases'>;
   /** Of one call. */
   readonly timeoutMs: number;
-  /** A report that no broker has taken: its place is lost until the lease ends. */
-  readonly onGivenUp: (fault: unknown, requestId: string) => void;
-  /** Renewals that no broker has taken. The next round comes well before the leases run out. */
-  readonly onRenewalFault: (fault: unknown) => void;
-  /** The pause before each further try of a report. */
-  readonly pausesMs?: readonly number[];
-  /** How many reports may wait for a further try at a time. */
-  readonly maxWaiting?: number;
+  readonly events: Pick<RequestEvents, 'reportGivenUp' | 'faulted'>;
 }
 
 /** How an attempt ended. `answerKeys`: further keys by which later requests will refer to the answer. */
@@ -28,15 +21,16 @@ export type AttemptReport = Required<
  * stream would be given to one request too many. Leases of an edge that dies are renewed no more, and run out.
  *
  * How an attempt ended is reported to the broker. A report that is lost would keep its account's place until the lease runs out, so it
- * is tried again a few times, while a broker starts anew or another one takes over. A broker takes each lease's end once only.
+ * is tried again for a while, until a broker has started anew or another one taken over. A broker takes each lease's end once only.
  */
-export class Leases implements AsyncDisposable {
+export class Leases implements Disposable {
   readonly #options: LeasesOptions;
   /** By request: each has one lease at a time. */
   readonly #running = new Map<string, { readonly lease: Lease; dueAtMs: number }>();
-  #timer: NodeJS.Timeout | undefined;
-  readonly #stop = new AbortController();
-  readonly #waiting = new Set<Promise<void>>();
+  /** Reports to be tried again, until when, and why. */
+  readonly #unreported = new Map<AttemptReport, { readonly untilMs: number; readonly fault: unknown }>();
+  readonly #timer = setInterval(() => this.#tend(), tendMs).unref();
+  #isReporting = false;
 
   constructor(options: LeasesOptions) {
     this.#options = options;
@@ -44,9 +38,7 @@ export class Leases implements AsyncDisposable {
 
   /** The request goes on with this lease, in place of the one before. */
   keep(requestId: string, lease: Lease): void {
-    if (lease.ttlSeconds <= 0) return;
-    this.#running.set(requestId, { lease, dueAtMs: performance.now() + renewalMs(lease) });
-    this.#timer ??= setInterval(() => this.#renewDue(), lookMs).unref();
+    if (lease.ttlSeconds > 0) this.#running.set(requestId, { lease, dueAtMs: performance.now() + renewalMs(lease) });
   }
 
   /** The request goes on no more. */
@@ -56,71 +48,71 @@ export class Leases implements AsyncDisposable {
 
   /** Resolves when the broker has it, or when it has to wait for a further try. Never throws. */
   async report(report: AttemptReport): Promise<void> {
-    const { broker, timeoutMs, maxWaiting = defaultMaxWaiting, onGivenUp } = this.#options;
+    const { broker, timeoutMs, events } = this.#options;
     try {
       await broker.report(report, { timeoutMs });
     } catch (fault) {
-      if (this.#waiting.size >= maxWaiting) return onGivenUp(fault, report.requestId);
-      const waiting = this.#reportAgain(report, fault).finally(() => this.#waiting.delete(waiting));
-      this.#waiting.add(waiting);
+      if (this.#unreported.size >= maxUnreported) return events.reportGivenUp(fault, report.requestId);
+      this.#unreported.set(report, { untilMs: performance.now() + reportForMs, fault });
     }
   }
 
   /** Gives up what waits. */
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.dispose](): void {
     clearInterval(this.#timer);
-    this.#stop.abort();
-    await Promise.all(this.#waiting);
+    for (const [{ requestId }, { fault }] of this.#unreported) this.#options.events.reportGivenUp(fault, requestId);
+    this.#unreported.clear();
   }
 
-  async #reportAgain(report: AttemptReport, firstFault: unknown): Promise<void> {
-    const { broker, timeoutMs, pausesMs = defaultPausesMs, onGivenUp } = this.#options;
-    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(longestMs)]);
-    let fault = firstFault;
-    for (const pauseMs of pausesMs) {
-      try {
-        // Stretched at random: what was lost together need not come together.
-        await sleep(pauseMs * (1 + jitter * Math.random()), undefined, { signal });
-        await broker.report(report, { timeoutMs, signal });
-        return;
-      } catch (thrown) {
-        if (signal.aborted) break;
-        fault = thrown;
-      }
-    }
-    onGivenUp(fault, report.requestId);
-  }
-
-  #renewDue(): void {
+  #tend(): void {
     const nowMs = performance.now();
     const due = [...this.#running.values()].filter(({ dueAtMs }) => dueAtMs <= nowMs);
     for (const running of due) running.dueAtMs = nowMs + renewalMs(running.lease);
     for (let start = 0; start < due.length; start += mostInOneCall) {
       void this.#renew(due.slice(start, start + mostInOneCall).map(({ lease }) => lease));
     }
+    void this.#reportAgain();
   }
 
   async #renew(leases: readonly Lease[]): Promise<void> {
-    const { broker, timeoutMs, onRenewalFault } = this.#options;
+    const { broker, timeoutMs, events } = this.#options;
     const renewals = leases.map(({ leaseId, accountId, pool, model }) => ({ leaseId, accountId, pool, model }));
-    await broker.renewLeases({ renewals }, { timeoutMs }).catch(onRenewalFault);
+    // The next round comes well before the leases run out.
+    await broker.renewLeases({ renewals }, { timeoutMs }).catch((fault) => events.faulted('renewal', fault));
+  }
+
+  /** One after the other, up to the first that is not taken: a broker that is away, or just back, is not flooded. */
+  async #reportAgain(): Promise<void> {
+    if (this.#isReporting) return;
+    this.#isReporting = true;
+    const { broker, timeoutMs, events } = this.#options;
+    for (const [report, { untilMs, fault }] of this.#unreported) {
+      const isTooLate = performance.now() >= untilMs;
+      if (isTooLate) events.reportGivenUp(fault, report.requestId);
+      const isDone = isTooLate || (await broker.report(report, { timeoutMs }).then(isTaken, isNotTaken));
+      this.#unreported.delete(report);
+      if (isDone) continue;
+      // Behind the others: one that no broker can take must not keep them waiting.
+      this.#unreported.set(report, { untilMs, fault });
+      break;
+    }
+    this.#isReporting = false;
   }
 }
 
-const defaultPausesMs = [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000];
-const jitter = 0.25;
+const isTaken = () => true;
+const isNotTaken = () => false;
 
-// Brokers remember for two minutes which leases have ended: a report that was taken, though its answer was lost, must not come
-// again later than that.
-const longestMs = 90_000;
+/** Less than the two minutes for which brokers remember what has ended: a report that was taken must not come again later. */
+const reportForMs = 30_000;
 
-// A few megabytes. Beyond it leases end by themselves.
-const defaultMaxWaiting = 10_000;
+/** A few megabytes. Beyond it leases end by themselves. */
+const maxUnreported = 10_000;
 
 /** Two renewals may be lost before a lease runs out. */
 function renewalMs({ ttlSeconds }: Lease): number {
   return (ttlSeconds * 1_000) / 3;
 }
 
-const lookMs = 250;
+const tendMs = 250;
 const mostInOneCall = 500;
