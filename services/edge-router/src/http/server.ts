@@ -7,7 +7,7 @@ import { breakUpload, deferUpload } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault, toHttpFault } from '../errors/render-error.ts';
 import { assignRequestId, sendError } from './respond.ts';
-import { StalledClients } from './stalled-clients.ts';
+import { cutStalledClients } from './stalled-clients.ts';
 
 type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'writeStallMs'>;
 
@@ -18,17 +18,13 @@ type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeout
 export class HttpServer {
   readonly #server: Server;
   readonly #config: HttpServerConfig;
-  readonly #listener: RequestListener;
   /** The answer to the latest request of each connection. Pipelined requests are under way together. */
   readonly #latest = new WeakMap<Duplex, ServerResponse>();
-  readonly #stalledClients: StalledClients;
   #draining = false;
 
   /** @param onStalled is called for each client that was cut off because it took nothing. */
   constructor(listener: RequestListener, config: HttpServerConfig, onStalled: () => void = () => undefined) {
-    this.#listener = listener;
     this.#config = config;
-    this.#stalledClients = new StalledClients({ stallMs: config.writeStallMs, onStalled });
     const headersTimeout = Math.min(config.headersTimeoutMs, config.bodyTimeoutMs);
     this.#server = createServer({
       headersTimeout,
@@ -41,13 +37,17 @@ export class HttpServer {
       // A missing host is refused in our own words.
       requireHostHeader: false,
     });
+    const awaitInvitation: RequestListener = (request, response) => {
+      deferUpload(request, response);
+      listener(request, response);
+    };
     this.#server
-      .on('connection', (connection) => this.#stalledClients.watch(connection))
-      .on('request', (request, response) => this.#onRequest(request, response))
-      .on('checkContinue', (request, response) => this.#onRequest(request, response, deferUpload))
+      .on('request', (request, response) => this.#onRequest(request, response, listener))
+      .on('checkContinue', (request, response) => this.#onRequest(request, response, awaitInvitation))
       .on('checkExpectation', (request, response) => this.#onRequest(request, response, refuseExpectation))
       .on('connect', (_request, connection) => this.#onConnect(connection))
       .on('clientError', (fault, connection) => this.#onClientError(fault, connection));
+    cutStalledClients(this.#server, config.writeStallMs, onStalled);
   }
 
   /** Resolves with the port it listens on; rejects when the port is taken. */
@@ -70,14 +70,9 @@ export class HttpServer {
     await closed;
     clearInterval(closeIdle);
     clearTimeout(cut);
-    this.#stalledClients[Symbol.dispose]();
   }
 
-  #onRequest(
-    request: IncomingMessage,
-    response: ServerResponse,
-    before?: (request: IncomingMessage, response: ServerResponse) => void,
-  ): void {
+  #onRequest(request: IncomingMessage, response: ServerResponse, handle: RequestListener): void {
     const earlier = this.#latest.get(request.socket);
     // The connection ends with an earlier answer: what comes after it must not be acted on.
     if (earlier !== undefined && !earlier.shouldKeepAlive) return;
@@ -86,9 +81,8 @@ export class HttpServer {
     // Node drops what comes in one packet with a request to upgrade, also when nothing is upgraded.
     if (this.#draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     const fault = syntaxFault(request);
-    if (fault !== undefined) return refuse(request, response, fault);
-    before?.(request, response);
-    if (!response.headersSent) this.#listener(request, response);
+    if (fault !== undefined) return refuse(request, response, new HttpFault(400, fault));
+    handle(request, response);
   }
 
   /** No tunnels here. */
@@ -151,31 +145,20 @@ const lingerMs = 1_000;
  * What two parsers could read in two ways, and Node lets pass. Undefined when there is nothing of that kind.
  * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2 and section 6.1 there
  */
-function syntaxFault(request: IncomingMessage): HttpFault | undefined {
-  const { httpVersion } = request;
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return new HttpFault(400, 'Only HTTP/1.1 is spoken here.');
-  return hostFault(request) ?? targetFault(request.url ?? '') ?? transferFault(request);
-}
-
-function hostFault({ headersDistinct, httpVersion }: IncomingMessage): HttpFault | undefined {
-  const [host, another] = headersDistinct.host ?? [];
-  if (another !== undefined) return new HttpFault(400, 'The header host is given more than once.');
-  if (host === undefined) return httpVersion === '1.0' ? undefined : new HttpFault(400, 'The header host is missing.');
-  return hostPattern.test(host) ? undefined : new HttpFault(400, 'The header host is no host.');
+function syntaxFault({ headers, headersDistinct, httpVersion, url = '' }: IncomingMessage): string | undefined {
+  const isOld = httpVersion === '1.0';
+  const [host, anotherHost] = headersDistinct.host ?? [];
+  const coding = headers['transfer-encoding']?.toLowerCase();
+  if (httpVersion !== '1.1' && !isOld) return 'Only HTTP/1.1 is spoken here.';
+  if (anotherHost !== undefined) return 'The header host is given more than once.';
+  if (host === undefined && !isOld) return 'The header host is missing.';
+  if (host !== undefined && !hostPattern.test(host)) return 'The header host is no host.';
+  // `*` too: no endpoint has it.
+  if (url !== '*' && (!url.startsWith('/') || url.includes('#'))) return 'The request target must be a path.';
+  // Other codings than `chunked` would be taken for the body itself; HTTP/1.0 has none.
+  if (coding !== undefined && (isOld || coding !== 'chunked')) return 'The only transfer-encoding is chunked.';
+  return undefined;
 }
 
 /** A name, IPv4 or bracketed IPv6 address, and perhaps a port; may be empty. */
 const hostPattern = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-fA-Fv:.]+\])(?::\d*)?$/;
-
-/** Only a path with or without query is taken, and `*`, which no endpoint has. */
-function targetFault(target: string): HttpFault | undefined {
-  if (target === '*' || (target.startsWith('/') && !target.includes('#'))) return undefined;
-  return new HttpFault(400, 'The request target must be a path.');
-}
-
-/** Other codings than `chunked` would be taken for the body itself; HTTP/1.0 has none. */
-function transferFault({ headers, httpVersion }: IncomingMessage): HttpFault | undefined {
-  const coding = headers['transfer-encoding'];
-  if (coding === undefined || (httpVersion === '1.1' && coding.toLowerCase() === 'chunked')) return undefined;
-  return new HttpFault(400, 'The only transfer-encoding is chunked.');
-}

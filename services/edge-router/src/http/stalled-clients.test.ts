@@ -1,35 +1,33 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { hasStalled, StalledClients } from './stalled-clients.ts';
+import { cutStalledClients, hasStalled } from './stalled-clients.ts';
 
 const stallMs = 600;
 
 /** A server that sends each client so much at once, and one client, which reads nothing by itself. */
 async function setUp(bytes: number) {
   let stalled = 0;
-  const clients = new StalledClients({ stallMs, onStalled: () => stalled++ });
   const accepted = Promise.withResolvers<Socket>();
   const server = createServer((connection) => {
     connection.on('error', () => undefined).resume();
-    clients.watch(connection);
     connection.write(Buffer.alloc(bytes));
     accepted.resolve(connection);
   });
+  cutStalledClients(server, stallMs, () => stalled++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const client = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' }).pause();
   client.on('error', () => undefined);
   onTestFinished(() => {
     client.destroy();
     server.close();
-    clients[Symbol.dispose]();
   });
   return { client, connection: await accepted.promise, stalled: () => stalled };
 }
 
 const moreThanBuffersHold = 32 * 1024 * 1024;
 
-describe('StalledClients', () => {
+describe('cutStalledClients', () => {
   it('cuts off a client that takes nothing, and says so', async () => {
     const { connection, stalled } = await setUp(moreThanBuffersHold);
     const startedAtMs = performance.now();

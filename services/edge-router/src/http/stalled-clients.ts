@@ -1,51 +1,42 @@
 import { fstatSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 
 /**
- * Watches that clients take what is sent to them, and cuts off those that take nothing for `stallMs`, though there is something for
- * them. It looks at connections, so that it holds for every answer of every endpoint. A client that takes a little now and then is
- * left alone.
+ * Cuts off clients that take nothing of what is sent to them for `stallMs`, though there is something for them. It looks at
+ * connections, so that it holds for every answer of every endpoint. A client that takes a little now and then is left alone. Ends
+ * with the server.
  */
-export class StalledClients implements Disposable {
-  readonly #onStalled: () => void;
-  readonly #watched = new Map<Socket, { sample: string; unchanged: number }>();
-  readonly #timer: NodeJS.Timeout;
-  #isSampling = false;
-
-  constructor({ stallMs, onStalled }: { readonly stallMs: number; readonly onStalled: () => void }) {
-    this.#onStalled = onStalled;
-    this.#timer = setInterval(() => void this.#sample(), stallMs / samplesInAStall).unref();
-  }
-
-  watch(connection: Socket): void {
-    this.#watched.set(connection, { sample: '', unchanged: 0 });
-    connection.once('close', () => this.#watched.delete(connection));
-  }
-
-  [Symbol.dispose](): void {
-    clearInterval(this.#timer);
-  }
+export function cutStalledClients(server: Server, stallMs: number, onStalled: () => void): void {
+  const watched = new Map<Socket, { sample: string; unchanged: number }>();
+  let isSampling = false;
 
   /** Counts samples, not time: a process that was stopped for a while must not take that for a stall of all its clients. */
-  async #sample(): Promise<void> {
-    if (this.#isSampling) return;
-    for (const [{ writableLength }, watched] of this.#watched) if (writableLength === 0) watched.unchanged = 0;
-    const waiting = [...this.#watched].filter(([{ writableLength }]) => writableLength > 0);
+  async function sample(): Promise<void> {
+    if (isSampling) return;
+    for (const [{ writableLength }, client] of watched) if (writableLength === 0) client.unchanged = 0;
+    const waiting = [...watched].filter(([{ writableLength }]) => writableLength > 0);
     if (waiting.length === 0) return;
-    this.#isSampling = true;
+    isSampling = true;
     const unacknowledged = await unacknowledgedByInode();
-    this.#isSampling = false;
-    for (const [connection, watched] of waiting) {
-      const sample = sampleOf(connection, unacknowledged);
-      watched.unchanged = sample === watched.sample ? watched.unchanged + 1 : 0;
-      watched.sample = sample;
-      if (watched.unchanged < samplesInAStall || connection.destroyed) continue;
+    isSampling = false;
+    for (const [connection, client] of waiting) {
+      const now = sampleOf(connection, unacknowledged);
+      client.unchanged = now === client.sample ? client.unchanged + 1 : 0;
+      client.sample = now;
+      if (client.unchanged < samplesInAStall || connection.destroyed) continue;
       stalled.add(connection);
       connection.resetAndDestroy();
-      this.#onStalled();
+      onStalled();
     }
   }
+
+  const timer = setInterval(() => void sample(), stallMs / samplesInAStall).unref();
+  server.once('close', () => clearInterval(timer));
+  server.on('connection', (connection) => {
+    watched.set(connection, { sample: '', unchanged: 0 });
+    connection.once('close', () => watched.delete(connection));
+  });
 }
 
 /** True for a connection that was cut off because its client took nothing. */
