@@ -41,7 +41,7 @@ export class BodyMemory {
     return new BodyAllocation(this, tokenId, client, this.#requests);
   }
 
-  /** Resolves when the bytes are taken. Throws `providers_unavailable` when there is no room for too long. */
+  /** @see BodyAllocation.take */
   async take(allocation: BodyAllocation, bytes: number): Promise<void> {
     if (this.#waiters.size === 0 && this.#fits(allocation, bytes)) return this.#count(allocation, bytes);
     const granted = this.#wait(this.#waiters, allocation, bytes, allocation.client);
@@ -55,7 +55,7 @@ export class BodyMemory {
     this.#serve();
   }
 
-  /** Resolves when the token may decode a compressed body: it does so with few at a time. Dispose of the permit soon. */
+  /** @see BodyAllocation.decodingPermit */
   async decodingPermit(allocation: BodyAllocation, signal: AbortSignal): Promise<Disposable> {
     const { tokenId, client } = allocation;
     const taken = this.#decoding.get(tokenId) ?? 0;
@@ -76,22 +76,16 @@ export class BodyMemory {
   /** Resolves when it is granted. Throws when the request has waited too long in all, or `signal` aborts. */
   async #wait(waiters: Set<Waiter>, allocation: BodyAllocation, bytes: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter: Waiter = {
-      allocation,
-      bytes,
-      grant: () => {
-        waiters.delete(waiter);
-        resolve();
-      },
-      refuse: () => {
-        waiters.delete(waiter);
-        reject(new GatewayError('providers_unavailable', noRoomText));
-      },
+    const end = (settle: () => void) => {
+      waiters.delete(waiter);
+      settle();
     };
+    const refuse = () => end(() => reject(new GatewayError('providers_unavailable', noRoomText)));
+    const waiter: Waiter = { allocation, bytes, grant: () => end(resolve), refuse };
     waiters.add(waiter);
     const startedAtMs = performance.now();
-    const timer = setTimeout(waiter.refuse, this.#options.waitMs - allocation.waitedMs);
-    using _leaving = addAbortListener(signal, waiter.refuse);
+    const timer = setTimeout(refuse, this.#options.waitMs - allocation.waitedMs);
+    using _leaving = addAbortListener(signal, refuse);
     await promise.finally(() => {
       clearTimeout(timer);
       allocation.waitedMs += performance.now() - startedAtMs;
@@ -154,16 +148,23 @@ const mostBeyondShare = 3 / 4;
 const decodedAtATime = 2;
 const noRoomText = 'The gateway holds as many requests as it can. Try again later.';
 
-/** What the body of one request has taken. */
+/**
+ * What the body of one request has taken. Gathers a body that arrives in pieces of any size: block by block, each as long as all
+ * before it within bounds, so that a body in pieces of one byte takes no more than one in large pieces.
+ */
 export class BodyAllocation implements Disposable {
-  readonly tokenId: string;
-  readonly client: AbortSignal;
-  /** Counts up: an older request has a smaller one. */
-  readonly number: number;
   /** How long the request has waited for room or for a permit. */
   waitedMs = 0;
   bytes = 0;
   readonly #memory: BodyMemory;
+  readonly tokenId: string;
+  readonly client: AbortSignal;
+  /** Counts up: an older request has a smaller one. */
+  readonly number: number;
+  #blocks: Buffer[] = [];
+  /** How many bytes of the last block are not used yet. */
+  #free = 0;
+  #length = 0;
 
   constructor(memory: BodyMemory, tokenId: string, client: AbortSignal, number: number) {
     this.#memory = memory;
@@ -172,46 +173,24 @@ export class BodyAllocation implements Disposable {
     this.number = number;
   }
 
-  /** @see BodyMemory.take */
+  /** Resolves when the bytes are taken. Throws `providers_unavailable` when there is no room for too long. */
   take(bytes: number): Promise<void> {
     return this.#memory.take(this, bytes);
   }
 
-  /** @see BodyMemory.decodingPermit */
+  /** Resolves when the token may decode a compressed body: it does so with few at a time. Dispose of the permit soon. */
   decodingPermit(signal: AbortSignal): Promise<Disposable> {
     return this.#memory.decodingPermit(this, signal);
   }
 
-  /** Gives everything back. */
-  [Symbol.dispose](): void {
-    this.#memory.giveBack(this);
-  }
-}
-
-/**
- * Gathers a body that arrives in pieces of any size. Takes memory as bytes arrive: block by block, each as long as all before it
- * within bounds, so that a body in pieces of one byte takes no more than one in large pieces.
- */
-export class BodyBuffer {
-  readonly #memory: Pick<BodyAllocation, 'take' | typeof Symbol.dispose>;
-  readonly #mostBytes: number;
-  #blocks: Buffer[] = [];
-  /** How many bytes of the last block are not used yet. */
-  #free = 0;
-  #length = 0;
-
-  /** `mostBytes`: no more will be added. */
-  constructor(mostBytes: number, memory: Pick<BodyAllocation, 'take' | typeof Symbol.dispose>) {
-    this.#mostBytes = mostBytes;
-    this.#memory = memory;
-  }
-
-  async add(bytes: Uint8Array): Promise<void> {
-    const rest = bytes.subarray(this.#append(bytes.subarray(0, this.#free)));
+  /** Keeps a copy of the bytes. `mostBytes`: the body is no longer. */
+  async add(bytes: Uint8Array, mostBytes: number): Promise<void> {
+    const rest = bytes.subarray(this.#free);
+    this.#append(bytes.subarray(0, this.#free));
     if (rest.length === 0) return;
     const wanted = Math.min(Math.max(this.#length, smallestBlockBytes), largestBlockBytes);
-    const blockBytes = Math.max(rest.length, Math.min(wanted, this.#mostBytes - this.#length));
-    await this.#memory.take(blockBytes);
+    const blockBytes = Math.max(rest.length, Math.min(wanted, mostBytes - this.#length));
+    await this.take(blockBytes);
     this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));
     this.#free = blockBytes;
     this.#append(rest);
@@ -223,21 +202,20 @@ export class BodyBuffer {
     return this.#blocks.map((block) => (block === last ? block.subarray(0, block.length - this.#free) : block));
   }
 
-  /** Forgets everything. */
-  clear(): void {
+  /** Forgets the body, and gives everything back. */
+  [Symbol.dispose](): void {
     this.#blocks = [];
     this.#free = 0;
     this.#length = 0;
-    this.#memory[Symbol.dispose]();
+    this.#memory.giveBack(this);
   }
 
   /** Into the last block, which has room for it. */
-  #append(bytes: Uint8Array): number {
+  #append(bytes: Uint8Array): void {
     const block = this.#blocks.at(-1);
     block?.set(bytes, block.length - this.#free);
     this.#free -= bytes.length;
     this.#length += bytes.length;
-    return bytes.length;
   }
 }
 

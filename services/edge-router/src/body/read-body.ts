@@ -13,7 +13,7 @@ import { GatewayError } from '@gateway/errors';
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { EventLoopYield } from '@gateway/time';
 import { HttpFault } from '../errors/render-error.ts';
-import { type BodyAllocation, BodyBuffer } from './body-memory.ts';
+import type { BodyAllocation } from './body-memory.ts';
 
 /** What an endpoint takes for a body. */
 export interface BodyLimits {
@@ -48,7 +48,6 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
   // Where the size is known from the beginning the body can't turn out too large.
   const exactBytes = isEncoded || declared === undefined ? undefined : Number(declared);
   const scanner = new JsonScanner({ trackedKey });
-  const bytes = new BodyBuffer(exactBytes ?? limitBytes, allocation);
   const yields = new EventLoopYield();
   let size = 0;
   let badJson: unknown;
@@ -60,17 +59,17 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
       await yields.spend(piece.length);
       if (badJson !== undefined) continue;
       badJson = failureOf(() => scanner.push(piece));
-      if (badJson === undefined) await bytes.add(piece);
+      if (badJson === undefined) await allocation.add(piece, exactBytes ?? limitBytes);
       else if (exactBytes !== undefined) break;
       // Read on to the end and keep nothing: too large, or undecodable, comes first among the errors.
-      else bytes.clear();
+      else allocation[Symbol.dispose]();
     }
   } catch (thrown) {
     throw isStreamFault(thrown) ? brokenOff(thrown) : thrown;
   }
   badJson ??= failureOf(() => scanner.end());
   if (badJson !== undefined) throw badJson;
-  return new JsonBody(new BufferList(bytes.pieces), scanner);
+  return new JsonBody(new BufferList(allocation.pieces), scanner);
 }
 
 /** How a request body is encoded. Throws `unsupported_encoding` for what the endpoint does not take. @see spec "Codes" */
