@@ -253,8 +253,8 @@ function isRefusal(thrown: unknown): thrown is GatewayError {
 export type AnswerFrames = AsyncGenerator<ExecuteResponse, undefined>;
 
 /**
- * Reads a call of an adapter, which aborting `call` ends. It refers to no body while the answer streams. It ends when its reader returns, and when `client` aborts: at once, but for one case. Before
- * it is known that a request which is recorded was sent, the adapter has a little time to say so: what the provider was asked must
+ * Reads a call of an adapter, which aborting `call` ends. It ends when its reader returns, and when `client` aborts: at once, but
+ * for one case. Before it is known that a request which is recorded was sent, the adapter has a little time to say so: what the provider was asked must
  * be recorded, and what it was not must not.
  */
 export async function* answerFrames(

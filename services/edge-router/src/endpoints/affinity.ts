@@ -28,7 +28,7 @@ export interface Affinity {
   /** Empty: nothing does. */
   readonly affinityKey: string;
   /** The keys by which later requests will refer to an answer. Absent: they can't. */
-  readonly answerKeysOf?: (answer: AnswerNames) => readonly string[];
+  readonly answerKeysOf?: (answer: AnswerNames) => string[];
 }
 
 /** By what later requests may refer to an answer. Empty: not by this. */

@@ -114,7 +114,7 @@ describe('renderStreamError', () => {
 
   it('is the next event of the response that the client has seen', () => {
     const seen = { id: 'resp_7', createdAt: 1_700_000_000, model: 'gpt-5.5', lastSequenceNumber: 41 };
-    expect(dataOf(renderStreamError(error, 'responses', { ...stream, seen }))).toMatchObject({
+    expect(dataOf(renderStreamError(error, 'responses', { ...stream, ...seen }))).toMatchObject({
       sequence_number: 42,
       response: { id: 'resp_7', created_at: 1_700_000_000, model: 'gpt-5.5' },
     });

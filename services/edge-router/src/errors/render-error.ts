@@ -21,14 +21,6 @@ export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: n
   };
 }
 
-/** A stream that the gateway must end. */
-export interface BrokenStream {
-  readonly requestId: string;
-  readonly nowMs: number;
-  /** What the client has of it, on `/v1/responses`. */
-  readonly seen?: SeenResponse | undefined;
-}
-
 /** What a client has seen of a Responses stream. Undefined: not seen. */
 export interface SeenResponse {
   readonly id?: string | undefined;
@@ -38,6 +30,9 @@ export interface SeenResponse {
   /** -1: none. */
   readonly lastSequenceNumber?: number;
 }
+
+/** A stream that the gateway must end. */
+export type BrokenStream = SeenResponse & { readonly requestId: string; readonly nowMs: number };
 
 /** The event that ends a stream after it has begun. Its text says nothing of the provider. @see spec "Events" */
 export function renderStreamError(error: GatewayError, dialect: ErrorDialect, stream: BrokenStream): string {
@@ -55,8 +50,8 @@ export function renderStreamError(error: GatewayError, dialect: ErrorDialect, st
  * Codex ignores `error` events: a stream that the gateway must end is ended as the provider ends a failed one. It is the next event
  * of the same response.
  */
-function failedResponse(error: GatewayError, { requestId, nowMs, seen }: BrokenStream) {
-  const { id, createdAt, model, lastSequenceNumber = -1 } = seen ?? {};
+function failedResponse({ message }: GatewayError, stream: BrokenStream) {
+  const { requestId, nowMs, id, createdAt, model, lastSequenceNumber = -1 } = stream;
   return {
     type: 'response.failed',
     sequence_number: lastSequenceNumber + 1,
@@ -65,7 +60,7 @@ function failedResponse(error: GatewayError, { requestId, nowMs, seen }: BrokenS
       object: 'response',
       created_at: createdAt ?? Math.floor(nowMs / 1_000),
       status: 'failed',
-      error: { code: 'server_error', message: error.message },
+      error: { code: 'server_error', message },
       incomplete_details: null,
       model,
       output: [],
@@ -79,43 +74,37 @@ function statusOf(error: GatewayError): number {
   return error.code === 'upstream_rejected' ? (error.upstreamStatus ?? 400) : statusOfCode[error.code];
 }
 
-function chatFields(error: GatewayError, dialect: ErrorDialect) {
-  const { retryAtMs } = error;
+function chatFields({ code, message, limit, retryAtMs }: GatewayError, dialect: ErrorDialect) {
+  const ofCodex = dialect === 'responses';
   return {
-    code: error.code,
-    message: error.message,
-    ...(error.limit === undefined ? {} : { limit: error.limit }),
-    ...(retryAtMs === undefined ? {} : { retryAt: new Date(retryAtMs).toISOString() }),
+    code,
+    message,
+    limit,
+    retryAt: retryAtMs === undefined ? undefined : new Date(retryAtMs).toISOString(),
     // Codex stops cleanly on these two fields and retries in a loop without them.
-    ...(dialect === 'responses' && statusOfCode[error.code] === 429 ? { type: 'usage_limit_reached' } : {}),
-    ...(dialect === 'responses' && retryAtMs !== undefined ? { resets_at: Math.ceil(retryAtMs / 1_000) } : {}),
+    type: ofCodex && statusOfCode[code] === 429 ? 'usage_limit_reached' : undefined,
+    resets_at: ofCodex && retryAtMs !== undefined ? Math.ceil(retryAtMs / 1_000) : undefined,
   };
 }
 
-function messagesBody(error: GatewayError, status: number) {
+function messagesBody({ upstreamStatus, upstreamCode, message }: GatewayError, status: number) {
+  if (upstreamStatus === undefined)
+    return { type: 'error', error: { type: messagesTypes[status] ?? 'api_error', message } };
   // A provider's error keeps its status and nothing else, but the codes on which SDKs recover.
-  if (error.upstreamStatus !== undefined) {
-    const { upstreamCode } = error;
-    const details = upstreamCode === undefined ? {} : { details: { error_code: upstreamCode } };
-    return {
-      type: 'error',
-      error: { type: 'api_error', code: 'subscription_upstream_error', message: error.message, ...details },
-    };
-  }
-  return { type: 'error', error: { type: messagesTypes[status] ?? 'api_error', message: error.message } };
+  const details = upstreamCode === undefined ? {} : { details: { error_code: upstreamCode } };
+  return { type: 'error', error: { type: 'api_error', code: 'subscription_upstream_error', message, ...details } };
 }
 
 function retryHeaders(error: GatewayError, status: number, nowMs: number): Record<string, string> {
   // No token becomes valid by waiting, and no answer smaller: without this, agents repeat the request for most of a minute before they say so.
   if (status === 401 || error.isFinal) return { 'x-should-retry': 'false' };
   if (status !== 429) return {};
-  const headers: Record<string, string> = {};
-  if (error.retryAtMs !== undefined) {
-    headers['retry-after'] = String(Math.max(1, Math.ceil((error.retryAtMs - nowMs) / 1_000)));
-  }
-  // SDKs obey retry-after without an upper bound: a day's wait would park the client's process.
-  if (error.limit === 'tokens_per_day') headers['x-should-retry'] = 'false';
-  return headers;
+  const { retryAtMs, limit } = error;
+  return {
+    ...(retryAtMs === undefined ? {} : { 'retry-after': `${Math.max(1, Math.ceil((retryAtMs - nowMs) / 1_000))}` }),
+    // SDKs obey retry-after without an upper bound: a day's wait would park the client's process.
+    ...(limit === 'tokens_per_day' ? { 'x-should-retry': 'false' } : {}),
+  };
 }
 
 /** By status. @see spec "Shapes" */

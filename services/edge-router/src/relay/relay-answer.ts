@@ -3,7 +3,6 @@ import { fromErrorDetail, GatewayError } from '@gateway/errors';
 import { asNumber, asObject, asString, parseJson } from '@gateway/json';
 import type { ExecuteOutcome, ExecuteResponse, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type AttemptOutcome, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Clock } from '@gateway/time';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
@@ -32,12 +31,11 @@ export interface RelayPeers {
  * Carries an answer that has begun to the client, frame by frame. The request is settled before the last byte goes out: a client
  * that has read the end finds it counted. An answer that breaks off ends with one error event and nothing after it.
  */
-export async function relayAnswer(relay: Relay, peers: RelayPeers): Promise<void> {
-  using running = new AnswerRelay(relay, peers);
-  await running.run();
+export function relayAnswer(relay: Relay, peers: RelayPeers): Promise<void> {
+  return new AnswerRelay(relay, peers).run();
 }
 
-class AnswerRelay implements Disposable {
+class AnswerRelay {
   readonly #relay: Relay;
   readonly #peers: RelayPeers;
   /** Undefined while it has not been written. */
@@ -53,10 +51,6 @@ class AnswerRelay implements Disposable {
     this.#peers = peers;
   }
 
-  [Symbol.dispose](): void {
-    clearInterval(this.#heartbeat);
-  }
-
   async run(): Promise<void> {
     const { answer, recorder } = this.#relay;
     try {
@@ -69,6 +63,7 @@ class AnswerRelay implements Disposable {
     } catch (thrown) {
       await this.#breakOff(thrown);
     } finally {
+      clearInterval(this.#heartbeat);
       await answer.frames.return(undefined);
     }
   }
@@ -104,20 +99,20 @@ class AnswerRelay implements Disposable {
   #report(outcome: AttemptOutcome, names: AnswerNames | undefined, cause?: unknown): Promise<void> {
     const { requestId, affinityKey, answerKeysOf, answer, signal, trace } = this.#relay;
     const isGivenUp = outcome.result === AttemptResult.CANCELLED;
-    trace.onAttemptEnded(outcome, isGivenUp ? givenUpBy(cause, signal) : AttemptGivenUp.UNSPECIFIED);
-    const answerKeys = names === undefined ? [] : [...(answerKeysOf?.(names) ?? [])];
+    trace.onAttemptEnded(outcome, isGivenUp ? givenUpBy(cause, signal) : undefined);
+    const answerKeys = names && answerKeysOf?.(names);
     const attempt = { lease: answer.lease, outcome };
-    return this.#peers.leases.report({ requestId, affinityKey, attempt, answerKeys });
+    return this.#peers.leases.report({ requestId, affinityKey, attempt, answerKeys: answerKeys ?? [] });
   }
 
   #endWithError(error: GatewayError): void {
     const { dialect, requestId, response, answer } = this.#relay;
+    // Half a JSON object or half an event can't be mended: the client must see that it is incomplete.
+    if (!this.#isBetweenEvents) return void response.destroy();
     const id = this.#seen?.id ?? (this.#head?.answerId || undefined);
     const model = this.#seen?.model ?? answer.lease.model;
-    const stream = { requestId, nowMs: this.#peers.clock.nowMs(), seen: { ...this.#seen, id, model } };
-    if (this.#isBetweenEvents) response.end(renderStreamError(error, dialect, stream));
-    // Half a JSON object or half an event can't be mended: the client must see that it is incomplete.
-    else response.destroy();
+    const nowMs = this.#peers.clock.nowMs();
+    response.end(renderStreamError(error, dialect, { ...this.#seen, id, model, requestId, nowMs }));
   }
 
   /** Resolves when the client can take more. Throws when it leaves before. */
