@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { Clock } from '@gateway/time';
 import type { Admission } from './admission/admit.ts';
 import type { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
@@ -23,8 +24,8 @@ export interface Route {
   readonly errorDialect: ErrorDialect;
   /** The header in which the specification wants the token; the other kind is accepted too. */
   readonly authHeader: AuthHeader;
-  /** What a request costs its token; `nothing` takes no slot. */
-  readonly cost: 'request_and_tokens' | 'request_only' | 'nothing';
+  /** What a request costs its token. Undefined: nothing, it takes no slot. */
+  readonly cost: CostKind | undefined;
   /** Whether answers carry `x-ratelimit-*`. */
   readonly sendsRateLimitHeaders: boolean;
   readonly body: BodyLimits;
@@ -33,8 +34,8 @@ export interface Route {
   readonly endpoint: Endpoint;
 }
 
-/** A request on its way through the edge. */
-export interface RequestContext {
+/** A request that has passed authentication and admission. */
+export interface AdmittedRequest {
   /** UUIDv7: the limiter's idempotency key, the ledger's primary key, the log's id. */
   readonly requestId: string;
   readonly route: Route;
@@ -44,10 +45,6 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   /** Records for operators what becomes of the request. */
   readonly trace: RequestLogEntry;
-}
-
-/** A request that has passed authentication and admission. */
-export interface AdmittedRequest extends RequestContext {
   readonly principal: Principal;
   readonly admission: Admission;
   /** What the endpoint takes for a body. */
@@ -69,7 +66,13 @@ export type Endpoint = (request: AdmittedRequest, peers: EndpointPeers) => Promi
 const MiB = 1024 * 1024;
 
 /** What asks a model. @see spec "Endpoints", "Size limits" */
-const generation = { method: 'post', cost: 'request_and_tokens', sendsRateLimitHeaders: true, isLogged: true } as const;
+const generation = {
+  method: 'post',
+  cost: CostKind.REQUEST_AND_TOKENS,
+  authHeader: 'authorization',
+  sendsRateLimitHeaders: true,
+  isLogged: true,
+} as const;
 const reading = {
   method: 'get',
   errorDialect: 'chat',
@@ -90,20 +93,18 @@ export const routes: readonly Route[] = [
     ...generation,
     path: '/v1/chat/completions',
     errorDialect: 'chat',
-    authHeader: 'authorization',
     body: { limitBytes: 16 * MiB, acceptsCompression: true },
     endpoint: chatCompletions,
   },
   { ...ofMessages, path: '/v1/messages', endpoint: messages },
-  { ...ofMessages, path: '/v1/messages/count_tokens', cost: 'request_only', endpoint: countTokens },
+  { ...ofMessages, path: '/v1/messages/count_tokens', cost: CostKind.REQUEST_ONLY, endpoint: countTokens },
   {
     ...generation,
     path: '/v1/responses',
     errorDialect: 'responses',
-    authHeader: 'authorization',
     body: { limitBytes: 64 * MiB, acceptsCompression: true },
     endpoint: responses,
   },
-  { ...reading, path: '/v1/models', cost: 'request_only', endpoint: models },
-  { ...reading, path: '/v1/usage', cost: 'nothing', endpoint: usage },
+  { ...reading, path: '/v1/models', cost: CostKind.REQUEST_ONLY, endpoint: models },
+  { ...reading, path: '/v1/usage', cost: undefined, endpoint: usage },
 ];

@@ -26,7 +26,7 @@ async function admitAs(decision: Decision, asker = principal) {
       return decision;
     },
   };
-  const admission = await admit({ requestId: 'r', principal: asker, cost: 'request_only' }, { limiter, clock });
+  const admission = await admit('r', asker, CostKind.REQUEST_ONLY, { limiter, clock });
   return { asked, admission };
 }
 

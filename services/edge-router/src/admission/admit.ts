@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import {
-  CostKind,
+  type CostKind,
   LimitName,
   type LimitStatus,
   LimitsSchema,
@@ -21,35 +21,25 @@ export interface Admission {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface AdmissionRequest {
-  readonly requestId: string;
-  readonly principal: Principal;
-  /** `request_only` is never refused by the day budget; `nothing` takes no slot. */
-  readonly cost: 'request_and_tokens' | 'request_only' | 'nothing';
-}
-
-export interface AdmissionPeers {
-  readonly limiter: Pick<OutageTolerantLimiter, 'admit'>;
-  readonly clock: Clock;
-}
-
 /** Whether a request is held to limits at all: personal tokens never ask the limiter. */
 export function isLimited({ limits }: Principal): boolean {
   return limits.requestsPerMinute !== undefined || limits.tokensPerDay !== undefined;
 }
 
 /**
- * Takes a slot for a request. A refusal is returned beside the headers: they belong on the 429 too. While the limiter is away
+ * Takes a slot for a request, unless it costs nothing. A refusal is returned beside the headers: they belong on the 429 too. While the limiter is away
  * this edge decides, for as long as it may. @see spec "Token limits"
  */
 export async function admit(
-  { requestId, principal, cost }: AdmissionRequest,
-  { limiter, clock }: AdmissionPeers,
+  requestId: string,
+  principal: Principal,
+  costKind: CostKind | undefined,
+  { limiter, clock }: { readonly limiter: Pick<OutageTolerantLimiter, 'admit'>; readonly clock: Clock },
 ): Promise<Admission & { readonly refusal?: GatewayError }> {
   const admittedAtMs = clock.nowMs();
-  const isFree = cost === 'nothing' || !isLimited(principal);
-  if (isFree) return { admittedAtMs, localDay: localDayOf(admittedAtMs), headers: {} };
-  const costKind = cost === 'request_only' ? CostKind.REQUEST_ONLY : CostKind.REQUEST_AND_TOKENS;
+  if (costKind === undefined || !isLimited(principal)) {
+    return { admittedAtMs, localDay: localDayOf(admittedAtMs), headers: {} };
+  }
   const check = create(AdmitRequestSchema, { ...limiterTerms(principal), requestId, costKind });
   const { status, refusal } = await limiter.admit(check);
   const localDay = status?.localDay || localDayOf(admittedAtMs);

@@ -14,7 +14,7 @@ import type { AcquireResponse, PoolBrokerService } from '@gateway/proto/pool/v1/
 import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { EdgeRouterConfig } from '../config.ts';
-import type { RequestContext } from '../routes.ts';
+import type { AdmittedRequest } from '../routes.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import {
   AnswerTooLongError,
@@ -26,7 +26,7 @@ import {
 } from './attempt-errors.ts';
 import type { Leases } from './leases.ts';
 
-export interface AttemptPlan extends Pick<RequestContext, 'requestId' | 'signal' | 'trace'> {
+export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal' | 'trace'> {
   /** A class id or a provider's model id. */
   readonly model: string;
   /** Formats that the endpoint can speak. */

@@ -70,7 +70,7 @@ async function serve(
     const principal = await authenticate(request, route.authHeader, peers.tokens);
     trace.onAuthenticated(principal.tokenId);
     // Before the body is read: a bad request takes a slot too.
-    const { refusal, ...admission } = await admit({ requestId, principal, cost: route.cost }, peers);
+    const { refusal, ...admission } = await admit(requestId, principal, route.cost, peers);
     if (route.sendsRateLimitHeaders) response.setHeaders(new Map(Object.entries(admission.headers)));
     if (refusal !== undefined) throw refusal;
     trace.onAdmitted();

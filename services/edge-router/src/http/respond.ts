@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { finished } from 'node:stream/promises';
 import type { GatewayError } from '@gateway/errors';
 import { isReceived, isUploading } from '../body/read-body.ts';
 import { type ErrorDialect, renderError } from '../errors/render-error.ts';
@@ -10,7 +11,9 @@ export function writeHead(
   status: number,
   headers: Readonly<Record<string, string | number>>,
 ): void {
-  for (const [name, value] of Object.entries(headers)) if (!isRequestId(name)) response.setHeader(name, value);
+  for (const [name, value] of Object.entries(headers)) {
+    if (![requestIdHeader, messagesRequestIdHeader].includes(name.toLowerCase())) response.setHeader(name, value);
+  }
   response.writeHead(status);
 }
 
@@ -72,10 +75,7 @@ export function endAfterUpload(
   request.resume();
 }
 
-/**
- * The id of a request, as the log, the trace and the ledger have it: every answer names it. Always ours: one that a client sends, or a
- * provider, is another thing.
- */
+/** Every answer names the request by the id that the log and the ledger know. Always ours: one of a client or a provider is another thing. */
 const requestIdHeader = 'x-request-id';
 
 /** The name by which Anthropic's SDKs know it: their errors show it. On the Messages endpoints only, beside the other one. */
@@ -93,10 +93,6 @@ export function requestIdOf(response: ServerResponse): string {
 /** The answer carries the id by the other name too. */
 export function nameForMessages(response: ServerResponse): void {
   response.setHeader(messagesRequestIdHeader, requestIdOf(response));
-}
-
-function isRequestId(header: string): boolean {
-  return [requestIdHeader, messagesRequestIdHeader].includes(header.toLowerCase());
 }
 
 /** The id that the client itself gave a request: what can be seen of its first characters. Empty: it gave none. */
@@ -123,9 +119,6 @@ export function clientSignal({ socket: connection }: IncomingMessage, response: 
 
 /** Resolves when the system has all of the answer, or its client has left. At once for one that has no end yet. */
 export async function sentOrLeft(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  if (!response.writableEnded || response.writableFinished || signal.aborted) return;
-  await new Promise<unknown>((resolve) => {
-    response.once('finish', resolve);
-    signal.addEventListener('abort', resolve, { once: true });
-  });
+  const isUnderWay = response.writableEnded && !response.writableFinished && !signal.aborted;
+  if (isUnderWay) await finished(response, { signal }).catch(() => undefined);
 }

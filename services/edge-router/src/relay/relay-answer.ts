@@ -12,10 +12,10 @@ import type { EdgeRouterConfig } from '../config.ts';
 import type { Affinity, AnswerNames } from '../endpoints/affinity.ts';
 import { type ErrorDialect, renderStreamError, type SeenResponse } from '../errors/render-error.ts';
 import { writeHead } from '../http/respond.ts';
-import type { RequestContext } from '../routes.ts';
+import type { AdmittedRequest } from '../routes.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 
-export interface Relay extends Affinity, Pick<RequestContext, 'requestId' | 'response' | 'signal' | 'trace'> {
+export interface Relay extends Affinity, Pick<AdmittedRequest, 'requestId' | 'response' | 'signal' | 'trace'> {
   readonly dialect: ErrorDialect;
   readonly answer: Answering;
   readonly recorder: Pick<UsageRecorder, 'onUsage' | 'end'>;
