@@ -161,16 +161,15 @@ class AttemptLoop {
    */
   async #attempt(lease: Lease): Promise<Answering | ExecuteOutcome | undefined> {
     const { allowCandidateFailover, faultOf, signal, recorder } = this.#plan;
-    // Nothing has begun for the client, and another replica of the adapter may be there: the call goes to that one.
-    const askAgain = (thrown: unknown) => {
-      if (thrown instanceof RpcError && thrown.status === 'unavailable' && !signal.aborted)
-        return this.#untilHead(lease);
-      throw thrown;
-    };
+    const isAway = (thrown: unknown): thrown is RpcError => thrown instanceof RpcError && !signal.aborted;
     try {
-      return await this.#untilHead(lease).catch(askAgain);
+      return await this.#untilHead(lease).catch((thrown) => {
+        // Nothing has begun for the client, and another replica of the adapter may be there: the call goes to that one.
+        if (isAway(thrown) && thrown.status === 'unavailable') return this.#untilHead(lease);
+        throw thrown;
+      });
     } catch (thrown) {
-      const isAdapterAway = thrown instanceof RpcError && !signal.aborted;
+      const isAdapterAway = isAway(thrown);
       if (isAdapterAway) recorder?.onAttemptFailed();
       const isRefused = isRefusal(thrown);
       this.#note(lease, cancelledOutcome, isRefused ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal));

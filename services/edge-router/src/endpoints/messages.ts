@@ -39,12 +39,10 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
     formats: [ProviderFormat.MESSAGES],
     allowCandidateFailover: false,
     forwardHeaders: messagesHeaders(request.request),
-    onFailed: giveUp,
+    onFailed: (failed) => {
+      throw messagesError(failed);
+    },
   });
-}
-
-function giveUp(failed: AttemptsFailed): never {
-  throw messagesError(failed);
 }
 
 /**
@@ -108,8 +106,8 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
     const call = adapterOf(lease, peers).countTokens(frames, { signal: callSignal, timeoutMs: countTimeoutMs });
     const { outcome, inputTokens } = await call.catch(rethrow);
     const hasSucceeded = outcome?.attempt?.result === AttemptResult.SUCCEEDED;
-    const usage = { inputTokens };
-    yield create(ExecuteResponseSchema, { outcome: outcome ?? {}, ...(hasSucceeded ? { head: {}, usage } : {}) });
+    const answer = hasSucceeded ? { head: {}, usage: { inputTokens } } : {};
+    yield create(ExecuteResponseSchema, { outcome: outcome ?? {}, ...answer });
   }
   const answer = await attemptUntilAnswering(
     {
