@@ -3,7 +3,6 @@ import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { LOCAL_TIME_ZONE } from '@gateway/time';
 import { isLimited, limiterTerms } from '../admission/admit.ts';
-import type { Principal } from '../authentication/authenticate.ts';
 import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
 
@@ -14,7 +13,7 @@ const queryTimeoutMs = 5_000;
 export async function usage({ response, principal }: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const [used, status] = await Promise.all([
     peers.usageQuery.getUsage({ tokenId: principal.tokenId }, { timeoutMs: queryTimeoutMs }),
-    limitStatus(principal, peers),
+    isLimited(principal) ? peers.limiter.peek(limiterTerms(principal)) : undefined,
   ]);
   sendJson(response, 200, {
     object: 'usage',
@@ -24,11 +23,6 @@ export async function usage({ response, principal }: AdmittedRequest, peers: End
     last7Days: periodObject(used.lastSevenDays),
     limits: limitsObject(status),
   });
-}
-
-async function limitStatus(principal: Principal, { limiter }: EndpointPeers): Promise<LimitStatus | undefined> {
-  if (!isLimited(principal)) return undefined;
-  return limiter.peek(limiterTerms(principal));
 }
 
 /** @see spec "Usage object" */
