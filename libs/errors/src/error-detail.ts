@@ -1,16 +1,13 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type ErrorDetail, ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
 import { GatewayError, isGatewayErrorCode, type LimitName } from './gateway-error.ts';
 
 /** A GatewayError as it travels between services. */
-export function toErrorDetail(error: GatewayError): ErrorDetail {
-  const detail: MessageInitShape<typeof ErrorDetailSchema> = { code: error.code, message: error.message };
-  if (error.limit !== undefined) detail.limit = error.limit;
-  if (error.retryAtMs !== undefined) detail.retryAt = timestampFromMs(error.retryAtMs);
-  if (error.upstreamStatus !== undefined) detail.upstreamStatus = error.upstreamStatus;
-  if (error.upstreamCode !== undefined) detail.upstreamCode = error.upstreamCode;
-  return create(ErrorDetailSchema, detail);
+export function toErrorDetail({ code, message, limit, retryAtMs, ...upstream }: GatewayError): ErrorDetail {
+  const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
+  const { upstreamStatus, upstreamCode } = upstream;
+  return create(ErrorDetailSchema, { code, message, limit, retryAt, upstreamStatus, upstreamCode });
 }
 
 /** The GatewayError that a service sent. A code from a newer service than this one becomes `internal_error`. */

@@ -1,24 +1,27 @@
 /** The limits a token can have, by their public names. @see spec "Token limits" */
 export type LimitName = 'requests_per_minute' | 'tokens_per_day';
 
+const codes = [
+  'invalid_request',
+  'invalid_json',
+  'invalid_body',
+  'unsupported_content',
+  'upstream_rejected',
+  'unauthorized',
+  'model_not_found',
+  'not_found',
+  'method_not_allowed',
+  'body_too_large',
+  'unsupported_encoding',
+  'rate_limit_exceeded',
+  'pool_exhausted',
+  'providers_unavailable',
+  'subscription_unavailable',
+  'internal_error',
+] as const;
+
 /** Every code of the public error table. @see spec "Codes" */
-export type GatewayErrorCode =
-  | 'invalid_request'
-  | 'invalid_json'
-  | 'invalid_body'
-  | 'unsupported_content'
-  | 'upstream_rejected'
-  | 'unauthorized'
-  | 'model_not_found'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'body_too_large'
-  | 'unsupported_encoding'
-  | 'rate_limit_exceeded'
-  | 'pool_exhausted'
-  | 'providers_unavailable'
-  | 'subscription_unavailable'
-  | 'internal_error';
+export type GatewayErrorCode = (typeof codes)[number];
 
 export interface GatewayErrorDetails {
   /** Which limit was hit; only with `rate_limit_exceeded`. */
@@ -65,25 +68,7 @@ export function toGatewayError(thrown: unknown): GatewayError {
   return new GatewayError('internal_error', 'The gateway failed to handle the request.', { cause: thrown });
 }
 
-const codes: ReadonlySet<string> = new Set<GatewayErrorCode>([
-  'invalid_request',
-  'invalid_json',
-  'invalid_body',
-  'unsupported_content',
-  'upstream_rejected',
-  'unauthorized',
-  'model_not_found',
-  'not_found',
-  'method_not_allowed',
-  'body_too_large',
-  'unsupported_encoding',
-  'rate_limit_exceeded',
-  'pool_exhausted',
-  'providers_unavailable',
-  'subscription_unavailable',
-  'internal_error',
-]);
-
 export function isGatewayErrorCode(text: string): text is GatewayErrorCode {
-  return codes.has(text);
+  const known: readonly string[] = codes;
+  return known.includes(text);
 }

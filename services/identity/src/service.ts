@@ -5,8 +5,6 @@ import { type Clock, systemClock } from '@gateway/time';
 import { ChangeFeed } from './changes/change-feed.ts';
 import { type IdentityConfig, readIdentityProcessConfig } from './config.ts';
 import { TokenHasher } from './hashing/hash-key.ts';
-import type { Identity } from './identity.ts';
-import { identityMetrics } from './metrics.ts';
 import { identityRoute } from './routes.ts';
 import { TokenStore } from './store/token-store.ts';
 
@@ -23,15 +21,10 @@ export function createIdentityService(
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Service {
   const store = new TokenStore(database);
-  const identity: Identity = {
-    store,
-    hasher: new TokenHasher(config.hashKeys),
-    changes: new ChangeFeed(store, logger),
-    clock,
-    metrics: identityMetrics(metrics),
-  };
+  const hasher = new TokenHasher(config.hashKeys);
+  const changes = new ChangeFeed(store, logger);
   return {
-    routes: [identityRoute(identity)],
+    routes: [identityRoute({ store, hasher, changes, clock, metrics })],
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
     [Symbol.asyncDispose]: async () => undefined,
