@@ -1,10 +1,36 @@
 import { fromBinary } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type DeadLettersTable, isRefusedData } from '@gateway/database';
+import type { ReplayDeadLettersRequest } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { fromUsageMessage } from '@gateway/usage-stream';
 import { type LedgerEntry, readEvent } from '../recording/ledger-entry.ts';
 import { refusedReason, tooOldReason } from '../recording/usage-recorder.ts';
 import { addEntries, type UsageLedger } from '../store/usage-ledger.ts';
+
+const lettersAtATime = 200;
+
+/** One page of dead letters, read again. */
+export async function replayDeadLetters(ledger: UsageLedger, { dryRun, pageToken }: ReplayDeadLettersRequest) {
+  const letters = await ledger.database
+    .selectFrom('dead_letters')
+    .selectAll()
+    .where('dead_letter_id', '>', pageToken)
+    .orderBy('dead_letter_id')
+    .limit(lettersAtATime)
+    .execute();
+  const page = { replayed: 0, duplicates: 0 };
+  const stillDead = [];
+  for (const letter of letters) {
+    const outcome = await replayLetter(ledger, letter, dryRun);
+    if (typeof outcome === 'string') {
+      const { dead_letter_id: deadLetterId, received_at_ms } = letter;
+      stillDead.push({ deadLetterId, receivedAt: timestampFromMs(received_at_ms), reason: outcome });
+    } else if (outcome !== undefined) page[outcome > 0 ? 'replayed' : 'duplicates'] += 1;
+  }
+  const last = letters.length === lettersAtATime ? letters.at(-1) : undefined;
+  return { ...page, stillDead, nextPageToken: last?.dead_letter_id ?? '' };
+}
 
 /**
  * Reads a dead letter again, as this release does, records what it says and deletes it: both or none.
@@ -12,7 +38,7 @@ import { addEntries, type UsageLedger } from '../store/usage-ledger.ts';
  * @param dryRun finds out what would happen, and changes nothing.
  * @returns how many of its events are new to the ledger, or why the letter stays; undefined when it is gone already.
  */
-export async function replayLetter(
+async function replayLetter(
   ledger: UsageLedger,
   { dead_letter_id, payload }: DeadLettersTable,
   dryRun: boolean,
