@@ -1,12 +1,36 @@
-import { ConfigError, type Environment, EnvReader } from '@gateway/config';
+import { randomBytes } from 'node:crypto';
+import {
+  checkIdentityKeys,
+  openGatewayDatabase,
+  readDatabaseUrl,
+  readIdentityKeys,
+} from '@gateway/all-in-one/gateway-database';
+import { ConfigError, checkAll, type Environment, EnvReader } from '@gateway/config';
+import { migrate, pendingMigrations } from '@gateway/database';
+import { hashKeyOf } from '@gateway/identity/hashing/hash-key';
+import { createIdentityService } from '@gateway/identity/service';
+import { readCredentialConfig, readGatewayConfig } from '@gateway/pool-broker/config';
+import { withStoredAccounts } from '@gateway/pool-broker/credentials/account-directory';
+import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
+import { createPoolBrokerService } from '@gateway/pool-broker/service';
+import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LimiterOperatorService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import type { Client } from '@gateway/rpc';
+import { type Client, directClientOf } from '@gateway/rpc';
 import { connectClient } from '@gateway/rpc/connect-client';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { systemClock } from '@gateway/time';
+import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
+import { createUsageIngestService } from '@gateway/usage-ingest/service';
+import { readUsageQueryConfig } from '@gateway/usage-query/config';
+import { createUsageQueryService } from '@gateway/usage-query/service';
 
-/** What commands work on: a running gateway, or its database and files when none runs. */
+// What commands work on: a running gateway over its admin port; or, when none runs, the same services in this process on its
+// database and files.
+
+/** What the commands on tokens, pools and accounts work on. */
 export interface ControlPlane extends AsyncDisposable {
   /** The database, in words for a person, when no gateway runs; undefined for a running gateway. */
   readonly database: string | undefined;
@@ -37,12 +61,32 @@ export const callOptions = { timeoutMs: 10_000 };
 
 export async function openControlPlane(env: Environment): Promise<ControlPlane> {
   const url = await findGateway(env);
-  if (url === undefined) return (await import('./local-services.ts')).openLocalGateway(env);
+  if (url !== undefined) {
+    return {
+      database: undefined,
+      identity: connectClient(IdentityService, url),
+      broker: connectClient(PoolBrokerService, url),
+      async [Symbol.asyncDispose]() {},
+    };
+  }
+  await checkAll([
+    () => checkIdentityKeys(env),
+    () => readCredentialConfig(env),
+    () => readGatewayConfig(env),
+    () => readDatabaseUrl(env),
+  ]);
+  await using stack = new AsyncDisposableStack();
+  const runtime = newRuntime();
+  const { handle: database, description } = stack.use(await openCurrentDatabase(env));
+  const identity = stack.use(createIdentityService(await readIdentityKeys(env), { database }, runtime));
+  const gateway = await withStoredAccounts(readGatewayConfig(env), readCredentialConfig(env).keys, database);
+  const broker = stack.use(createPoolBrokerService({ gateway }, runtime, { store: new MemoryPoolStore(systemClock) }));
+  const open = stack.move();
   return {
-    database: undefined,
-    identity: connectClient(IdentityService, url),
-    broker: connectClient(PoolBrokerService, url),
-    async [Symbol.asyncDispose]() {},
+    database: description,
+    identity: directClientOf(identity.routes, IdentityService),
+    broker: directClientOf(broker.routes, PoolBrokerService),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
 
@@ -52,27 +96,74 @@ export async function openUsagePlane(env: Environment, addresses: ServiceAddress
     throw new ConfigError([`--${name} is not a URL. For example: --${name} http://127.0.0.1:9090`]);
   }
   const url = await findGateway(env);
-  if (url === undefined) return (await import('./local-services.ts')).openLocalUsage(env, addresses);
+  if (url !== undefined) {
+    return {
+      report: connectClient(UsageReportService, url),
+      ledger: connectClient(UsageLedgerService, url),
+      identity: connectClient(IdentityService, addresses.identity ?? url),
+      limiter: connectClient(LimiterOperatorService, addresses.limiter ?? url),
+      countersMayExist: true,
+      async [Symbol.asyncDispose]() {},
+    };
+  }
+  await using stack = new AsyncDisposableStack();
+  const runtime = newRuntime();
+  const { handle: database, kind } = stack.use(await openCurrentDatabase(env));
+  const query = stack.use(createUsageQueryService(readUsageQueryConfig(env), { database }, runtime));
+  const ingest = stack.use(createUsageIngestService(readUsageIngestConfig(env), { database }, runtime));
+  // Tokens are only listed, which takes no key: a made-up one does.
+  const hashKeys = [hashKeyOf(randomBytes(32))];
+  const identity = stack.use(createIdentityService({ hashKeys }, { database }, runtime));
+  const open = stack.move();
   return {
-    report: connectClient(UsageReportService, url),
-    ledger: connectClient(UsageLedgerService, url),
-    identity: connectClient(IdentityService, addresses.identity ?? url),
-    limiter: connectClient(LimiterOperatorService, addresses.limiter ?? url),
-    countersMayExist: true,
-    async [Symbol.asyncDispose]() {},
+    report: directClientOf(query.routes, UsageReportService),
+    ledger: directClientOf(ingest.routes, UsageLedgerService),
+    identity:
+      addresses.identity === undefined
+        ? directClientOf(identity.routes, IdentityService)
+        : connectClient(IdentityService, addresses.identity),
+    limiter: addresses.limiter === undefined ? undefined : connectClient(LimiterOperatorService, addresses.limiter),
+    countersMayExist: kind !== 'embedded',
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
 
-/** All pages of a long answer, one after the other. */
-export async function* pagesOf<T extends { readonly nextPageToken: string }>(
-  ask: (pageToken: string) => Promise<T>,
-): AsyncGenerator<T> {
-  let page = await ask('');
-  yield page;
-  while (page.nextPageToken !== '') {
-    page = await ask(page.nextPageToken);
-    yield page;
+/**
+ * The accounts in the gateway's database. They are reached there and nowhere else, so that no secret travels to a service.
+ *
+ * @throws ConfigError when it is not clear which database is meant, or it is not up to date.
+ */
+export async function openStoredAccounts(env: Environment) {
+  if (!knowsTheDatabase(env)) {
+    throw new ConfigError([
+      "Accounts are changed in the gateway's database, not by way of GATEWAY_ADMIN_URL. Set DATABASE_URL to its database too (or GATEWAY_DATA to its folder).",
+    ]);
   }
+  const opened = await openCurrentDatabase(env);
+  return { ...opened, table: new AccountTable(opened.handle) };
+}
+
+/** A gateway that is named by its address may run on another machine, with another database. */
+export function knowsTheDatabase(env: Environment): boolean {
+  const reader = new EnvReader(env);
+  const isNamed = (name: string) => reader.optional(name) !== undefined;
+  return isNamed('DATABASE_URL') || isNamed('GATEWAY_DATA') || !isNamed('GATEWAY_ADMIN_URL');
+}
+
+/** The gateway's database, with its tables up to date. @throws ConfigError when a shared one is not. */
+async function openCurrentDatabase(env: Environment) {
+  const opened = await openGatewayDatabase(env);
+  const { handle, kind, description } = opened;
+  if (kind === 'embedded') await migrate(handle);
+  else if ((await pendingMigrations(handle)).length > 0) {
+    await opened[Symbol.asyncDispose]();
+    throw new ConfigError([`${description} is not up to date. Run gatewayctl migrate first.`]);
+  }
+  return opened;
+}
+
+function newRuntime() {
+  return { logger: createLogger('gatewayctl', 'warn'), metrics: new Metrics() };
 }
 
 /**
@@ -87,13 +178,18 @@ export async function findGateway(env: Environment): Promise<string | undefined>
   reader.done();
   if (named !== undefined) return named;
   const usual = `http://127.0.0.1:${adminPort}`;
-  return (await answers(usual)) ? usual : undefined;
+  const answers = await fetch(`${usual}/livez`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
+  return answers?.ok ? usual : undefined;
 }
 
-async function answers(url: string): Promise<boolean> {
-  try {
-    return (await fetch(`${url}/livez`, { signal: AbortSignal.timeout(1_000) })).ok;
-  } catch {
-    return false;
-  }
+/** All pages of a long answer, one after the other. */
+export async function* pagesOf<T extends { readonly nextPageToken: string }>(
+  ask: (pageToken: string) => Promise<T>,
+): AsyncGenerator<T> {
+  let pageToken = '';
+  do {
+    const page = await ask(pageToken);
+    yield page;
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
 }

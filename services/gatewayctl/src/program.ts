@@ -5,6 +5,7 @@ import { poolCommand } from './commands/pool.ts';
 import { requestCommand } from './commands/request.ts';
 import { tokenCommand } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
+import { note } from './output.ts';
 
 /** The whole command line. */
 export function buildProgram(env: Environment): Command {
@@ -40,7 +41,7 @@ function migrateCommand(env: Environment): Command {
     .action(async () => {
       const { migrateGatewayDatabase } = await import('@gateway/all-in-one/gateway-database');
       const { applied, description } = await migrateGatewayDatabase(env);
-      for (const name of applied) process.stderr.write(`applied ${name}\n`);
-      process.stderr.write(`${description} is up to date\n`);
+      for (const name of applied) note(`applied ${name}`);
+      note(`${description} is up to date`);
     });
 }

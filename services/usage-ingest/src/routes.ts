@@ -1,55 +1,15 @@
-import { EventDaysBusyError } from '@gateway/database';
-import { GatewayError } from '@gateway/errors';
 import { UsageLedgerService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { serviceRoute } from '@gateway/rpc';
-import { isLocalDay } from '@gateway/time';
-import type { DailySum } from './recording/ledger-entry.ts';
 import type { UsageRecorder } from './recording/usage-recorder.ts';
-import { replayDeadLetters } from './replay/replay-dead-letters.ts';
-import { checkDay } from './store/check-day.ts';
+import { record } from './rpc/record.ts';
+import { usageLedgerHandlers } from './rpc/usage-ledger-service.ts';
 import type { UsageLedger } from './store/usage-ledger.ts';
 
 export function usageIngestRoute(recorder: UsageRecorder) {
-  return serviceRoute(UsageIngestService, {
-    /** Stores events and log entries, each once. Answers after the commit. */
-    record: async ({ events, logs }) => ({ recorded: await recorder.record(events, logs) }),
-  });
+  return serviceRoute(UsageIngestService, { record: (request) => record(recorder, request) });
 }
-
-const maxDifferencesShown = 1_000;
 
 export function usageLedgerRoute(ledger: UsageLedger) {
-  return serviceRoute(UsageLedgerService, {
-    /** Compares the sums of one day with its events, and mends them when asked to. */
-    async reconcileDay({ localDay, repair }) {
-      if (!isLocalDay(localDay)) {
-        throw new GatewayError('invalid_request', 'local_day must be a day such as 2026-11-20.');
-      }
-      const differences = await checkDay(ledger.days, localDay, { repair }).catch((thrown: unknown) => {
-        if (!(thrown instanceof EventDaysBusyError)) throw thrown;
-        throw new GatewayError('internal_error', 'Another check of the ledger runs. Try again when it has ended.');
-      });
-      if (differences === undefined) return { eventsKept: false };
-      return {
-        eventsKept: true,
-        differences: differences.slice(0, maxDifferencesShown).map(({ recorded, counted }) => {
-          const { token_id: tokenId, provider, model } = recorded;
-          return { tokenId, provider, model, recorded: totalsOf(recorded), counted: totalsOf(counted) };
-        }),
-        differenceCount: differences.length,
-        repaired: repair && differences.length > 0,
-      };
-    },
-    replayDeadLetters: (request) => replayDeadLetters(ledger, request),
-  });
-}
-
-function totalsOf(sum: DailySum) {
-  return {
-    requests: BigInt(sum.requests),
-    inputTokens: BigInt(sum.input_tokens),
-    cachedTokens: BigInt(sum.cached_tokens),
-    outputTokens: BigInt(sum.output_tokens),
-  };
+  return serviceRoute(UsageLedgerService, usageLedgerHandlers(ledger));
 }

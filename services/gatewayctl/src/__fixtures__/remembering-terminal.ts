@@ -1,16 +1,23 @@
-import type { Terminal } from '../output.ts';
+import { onTestFinished, vi } from 'vitest';
 
-/** A terminal that remembers what was written. */
-export class RememberingTerminal implements Terminal {
+/** Remembers what the rest of a test writes to standard output and standard error, in their place. */
+export class RememberingTerminal {
   printed = '';
   readonly notes: string[] = [];
 
-  async print(text: string): Promise<void> {
-    this.printed += text;
-  }
-
-  note(line: string): void {
-    this.notes.push(line);
+  constructor() {
+    const printing = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      this.printed += text;
+      return true;
+    });
+    const noting = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      this.notes.push(String(text).trimEnd());
+      return true;
+    });
+    onTestFinished(() => {
+      printing.mockRestore();
+      noting.mockRestore();
+    });
   }
 
   get lines(): readonly string[] {

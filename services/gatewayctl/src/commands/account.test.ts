@@ -5,41 +5,39 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '@gateway/config';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openStoredAccounts } from '../stored-accounts.ts';
-import { changeAccount, enableAccount, listAccounts, removeAccount, rotateAccountKeys } from './account.ts';
-import { type AddFlags, addAccount } from './add-account.ts';
+import { RememberingTerminal } from '../__fixtures__/remembering-terminal.ts';
+import { openStoredAccounts } from '../control-plane.ts';
+import {
+  type AddFlags,
+  addAccount,
+  changeAccount,
+  enableAccount,
+  listAccounts,
+  removeAccount,
+  rotateAccountKeys,
+} from './account.ts';
 
 const keyOf = (id: string) => `${id}:${Buffer.alloc(32, id).toString('base64')}`;
 
 let folder: string;
 let env: Environment;
-let printed: string[];
-let noted: string[];
+let terminal: RememberingTerminal;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gatewayctl-account-'));
   // Nothing listens at port 1.
   env = { ADMIN_PORT: '1', GATEWAY_DATA: folder, ACCOUNT_KEYS: keyOf('k1'), OPENAI_API_KEY: 'of-the-default-account' };
-  printed = [];
-  noted = [];
+  terminal = new RememberingTerminal();
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const terminal = {
-  print: async (text: string) => void printed.push(text),
-  note: (line: string) => void noted.push(line),
-};
 const input = (text: string) => async () => text;
 const add = (id: string, flags: Partial<AddFlags> = {}, secret = 'sk-canary\n') =>
-  addAccount(env, id, { kind: 'bearer', ...flags }, input(secret), terminal);
+  addAccount(env, id, { kind: 'bearer', ...flags }, input(secret));
 
 async function rows(): Promise<readonly Readonly<Record<string, string>>[]> {
-  printed = [];
-  await listAccounts(env, { json: true }, terminal);
-  return printed
-    .join('')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  terminal.printed = '';
+  await listAccounts(env, { json: true });
+  return terminal.lines.map((line) => JSON.parse(line));
 }
 
 async function stored() {
@@ -56,7 +54,7 @@ describe('gatewayctl account', () => {
     ]);
     const [account] = await stored();
     expect(account).toMatchObject({ models: '["gpt-*"]', max_concurrency: 5, key_id: 'k1' });
-    expect([...printed, ...noted, JSON.stringify(account)].join()).not.toContain('canary');
+    expect([terminal.printed, ...terminal.notes, JSON.stringify(account)].join()).not.toContain('canary');
   });
 
   it('takes the secret from a file, and oauth with where its tokens come from', async () => {
@@ -70,13 +68,13 @@ describe('gatewayctl account', () => {
   it('enables, drains, disables and removes it', async () => {
     await add('responses/b');
     const stateOfB = async () => (await rows()).find(({ account }) => account === 'b')?.state;
-    await changeAccount(env, 'responses/b', terminal, 'draining');
+    await changeAccount(env, 'responses/b', 'draining');
     expect(await stateOfB()).toBe('draining');
-    await changeAccount(env, 'responses/b', terminal, 'disabled');
+    await changeAccount(env, 'responses/b', 'disabled');
     expect(await stateOfB()).toBe('disabled');
-    await changeAccount(env, 'responses/b', terminal, 'active');
+    await changeAccount(env, 'responses/b', 'active');
     expect(await stateOfB()).toBe('available');
-    await removeAccount(env, 'responses/b', terminal);
+    await removeAccount(env, 'responses/b');
     expect(await stateOfB()).toBeUndefined();
   });
 
@@ -107,7 +105,7 @@ describe('gatewayctl account', () => {
   });
 
   it('reads no secret from a terminal', async () => {
-    await expect(addAccount(env, 'responses/b', { kind: 'bearer' }, undefined, terminal)).rejects.toThrow(/Pipe it in/);
+    await expect(addAccount(env, 'responses/b', { kind: 'bearer' }, undefined)).rejects.toThrow(/Pipe it in/);
   });
 
   it('adds none twice', async () => {
@@ -118,16 +116,16 @@ describe('gatewayctl account', () => {
   it('says what to do without a key, before a secret is read', async () => {
     env = { ...env, ACCOUNT_KEYS: '' };
     const unread = async () => expect.fail('it was read');
-    const adding = addAccount(env, 'responses/b', { kind: 'bearer' }, unread, terminal);
+    const adding = addAccount(env, 'responses/b', { kind: 'bearer' }, unread);
     await expect(adding).rejects.toThrow(/ACCOUNT_KEYS is not set.*openssl rand -base64 32/s);
   });
 
   it('has a running gateway forget what was said of an account, one of gateway.yaml too', async () => {
     const { url, enabled } = await gatewayThatKnows('responses/of-the-file');
     env = { ...env, GATEWAY_ADMIN_URL: url };
-    await enableAccount(env, 'responses/of-the-file', terminal);
-    expect(noted).toEqual(['responses/of-the-file is active']);
-    await expect(enableAccount(env, 'responses/unknown', terminal)).rejects.toThrow(
+    await enableAccount(env, 'responses/of-the-file');
+    expect(terminal.notes).toEqual(['responses/of-the-file is active']);
+    await expect(enableAccount(env, 'responses/unknown')).rejects.toThrow(
       /neither in the database nor in a running gateway/,
     );
     expect(enabled).toEqual(['responses/of-the-file', 'responses/unknown']);
@@ -135,23 +133,23 @@ describe('gatewayctl account', () => {
 
   it('enables an account of the database without a gateway, and says that none runs', async () => {
     await add('responses/b');
-    await changeAccount(env, 'responses/b', terminal, 'disabled');
-    noted = [];
-    await enableAccount(env, 'responses/b', terminal);
+    await changeAccount(env, 'responses/b', 'disabled');
+    terminal.notes.length = 0;
+    await enableAccount(env, 'responses/b');
     expect((await stored())[0]?.state).toBe('active');
-    expect(noted).toEqual(['responses/b is active', expect.stringMatching(/^No gateway runs here/)]);
+    expect(terminal.notes).toEqual(['responses/b is active', expect.stringMatching(/^No gateway runs here/)]);
   });
 
   it('changes no database of which it can only guess', async () => {
     const elsewhere = { GATEWAY_ADMIN_URL: 'http://127.0.0.1:1', ACCOUNT_KEYS: keyOf('k1') };
-    await expect(changeAccount(elsewhere, 'responses/b', terminal, 'disabled')).rejects.toThrow(/Set DATABASE_URL/);
+    await expect(changeAccount(elsewhere, 'responses/b', 'disabled')).rejects.toThrow(/Set DATABASE_URL/);
   });
 
   it('says that an account is none of the database', async () => {
-    await expect(changeAccount(env, 'responses/default', terminal, 'disabled')).rejects.toThrow(
+    await expect(changeAccount(env, 'responses/default', 'disabled')).rejects.toThrow(
       /One of gateway\.yaml is changed there/,
     );
-    await expect(removeAccount(env, 'responses/default', terminal)).rejects.toThrow(/no account responses\/default/);
+    await expect(removeAccount(env, 'responses/default')).rejects.toThrow(/no account responses\/default/);
   });
 
   it('lists what can not be decrypted as not used', async () => {
@@ -166,13 +164,13 @@ describe('gatewayctl account', () => {
   it('rotates keys, and says what it could not decrypt', async () => {
     await add('responses/b');
     await add('responses/c');
-    noted = [];
+    terminal.notes.length = 0;
     env = { ...env, ACCOUNT_KEYS: `${keyOf('k2')},${keyOf('k1')}` };
-    expect((await rotateAccountKeys(env, terminal)).refused).toEqual([]);
-    expect(noted).toEqual(['0 of 2 are encrypted with k2', '2 of 2 are encrypted with k2']);
+    expect((await rotateAccountKeys(env)).refused).toEqual([]);
+    expect(terminal.notes).toEqual(['0 of 2 are encrypted with k2', '2 of 2 are encrypted with k2']);
     env = { ...env, ACCOUNT_KEYS: keyOf('k3') };
-    expect((await rotateAccountKeys(env, terminal)).refused).toHaveLength(2);
-    expect(noted.at(-1)).toMatch(/can't be decrypted .* responses\/c \(credential\)/);
+    expect((await rotateAccountKeys(env)).refused).toHaveLength(2);
+    expect(terminal.notes.at(-1)).toMatch(/can't be decrypted .* responses\/c \(credential\)/);
   });
 });
 

@@ -1,12 +1,18 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Environment } from '@gateway/config';
 import { affinityKey } from '@gateway/edge-router/endpoints/affinity';
-import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  type Account,
+  AccountState,
+  AttemptResult,
+  type Cooldown,
+  type QuotaWindow,
+} from '@gateway/proto/pool/v1/account_pb.js';
 import type { AccountExplanation } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { systemClock } from '@gateway/time';
 import { Command } from 'commander';
 import { type ControlPlane, callOptions, openControlPlane } from '../control-plane.ts';
-import { type Columns, enumWord, formatRecords, processTerminal, type Terminal } from '../output.ts';
-import { poolStatus } from './pool/status.ts';
+import { type Columns, durationText, enumWord, formatRecords, jsonLine, print, timeText } from '../output.ts';
+import { type Exhaustion, exhaustionOf } from './pool/exhaustion.ts';
 
 /** `gatewayctl pool …` */
 export function poolCommand(env: Environment): Command {
@@ -20,9 +26,9 @@ export function poolCommand(env: Environment): Command {
     )
     .argument('[pool]', 'only this pool')
     .option('--json', 'as JSON, one pool a line')
-    .action(async (name: string | undefined, flags: { readonly json?: boolean }) => {
+    .action(async (name: string | undefined, flags: StatusFlags) => {
       await using plane = await openControlPlane(env);
-      await poolStatus(plane, name, flags, { terminal: processTerminal(), clock: systemClock });
+      await poolStatus(plane.broker, name, flags, Date.now());
     });
   pool
     .command('explain')
@@ -35,18 +41,13 @@ export function poolCommand(env: Environment): Command {
       const key =
         session === undefined || token === undefined ? '' : affinityKey(token, { 'session-id': session }, undefined);
       await using plane = await openControlPlane(env);
-      await explainPool(plane, model, key, processTerminal());
+      await explainPool(plane.broker, model, key);
     });
   return pool;
 }
 
 /** Prints which account would serve the next request for a model, and why not the others. */
-async function explainPool(
-  { broker }: Pick<ControlPlane, 'broker'>,
-  model: string,
-  affinityKey: string,
-  terminal: Terminal,
-): Promise<void> {
+async function explainPool(broker: ControlPlane['broker'], model: string, affinityKey: string): Promise<void> {
   const { candidates } = await broker.explain({ model, affinityKey }, callOptions);
   if (candidates.length === 0) throw new Error(`there is no model or class ${model}`);
   const chosen = candidates.flatMap(({ accounts }) => accounts).find((account) => account.chosen)?.account;
@@ -55,7 +56,7 @@ async function explainPool(
     return `${index + 1}. ${id} of ${pool}\n${table}`;
   });
   const verdict = chosen === undefined ? 'No account would take a request now.' : `${chosen.id} would take it.`;
-  await terminal.print(`${texts.join('\n')}\n${verdict}\n`);
+  print(`${texts.join('\n')}\n${verdict}\n`);
 }
 
 const explanationColumns: Columns<AccountExplanation> = {
@@ -64,3 +65,152 @@ const explanationColumns: Columns<AccountExplanation> = {
   'in flight': ({ account }) => String(account?.inFlight ?? 0),
   verdict: ({ chosen, reason }) => (chosen ? 'would be taken' : reason),
 };
+
+interface StatusFlags {
+  readonly json?: boolean;
+}
+
+/** Prints how accounts stand, and how long pools will last. @param pool Undefined: all. */
+export async function poolStatus(
+  broker: Pick<ControlPlane['broker'], 'listAccounts'>,
+  pool: string | undefined,
+  { json = false }: StatusFlags,
+  nowMs: number,
+): Promise<void> {
+  const { accounts } = await broker.listAccounts({ pool: pool ?? '' }, callOptions);
+  if (pool !== undefined && accounts.length === 0) throw new Error(`there is no pool ${pool}, or no account in it`);
+  const states = [...Map.groupBy(accounts, (account) => account.pool)]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, ofPool]) => toPoolState(name, ofPool, nowMs));
+  const texts = states.map((state) => (json ? jsonLine(poolFields(state)) : poolText(state, nowMs)));
+  print(texts.join(json ? '' : '\n'));
+}
+
+type PoolState = ReturnType<typeof toPoolState>;
+
+function toPoolState(pool: string, accounts: readonly Account[], nowMs: number) {
+  // Disabled and draining accounts take nothing, however much they have left.
+  const outOfService = [AccountState.DISABLED, AccountState.DRAINING];
+  const inService = accounts.filter(({ state }) => !outOfService.includes(state));
+  const models = new Set(inService.flatMap(({ windows }) => windows.map((window) => window.models)));
+  models.delete('');
+  return {
+    pool,
+    accounts,
+    /** Of the quotas of whole accounts. */
+    exhaustion: exhaustionOf(inService, '', nowMs),
+    /** Of the quotas of single families of models. */
+    families: [...models]
+      .sort()
+      .map((family) => ({ models: family, exhaustion: exhaustionOf(inService, family, nowMs) })),
+    /** Accounts in service that have reported no quota: there is more in the pool than the estimates know. */
+    silentAccounts: inService.filter(({ windows }) => windows.length === 0).length,
+  };
+}
+
+/** What is left of the tightest quota of the whole account, 0 to 1. Undefined when none is known. */
+function headroomOf({ windows }: Account): number | undefined {
+  const left = windows.filter(({ models }) => models === '').map(({ usedFraction }) => Math.max(0, 1 - usedFraction));
+  return left.length === 0 ? undefined : Math.min(...left);
+}
+
+function poolText(state: PoolState, nowMs: number): string {
+  const { pool, accounts, exhaustion, families } = state;
+  const available = accounts.filter((account) => account.state === AccountState.AVAILABLE).length;
+  const lines = [
+    `pool ${pool}: ${available} of ${accounts.length} accounts available`,
+    `  quotas: ${exhaustionText(exhaustion, state, nowMs)}`,
+    ...families.map(({ models, exhaustion: ofFamily }) => `  ${models}: ${exhaustionText(ofFamily, state, nowMs)}`),
+  ];
+  return `${lines.join('\n')}\n${formatRecords(columnsAt(nowMs), accounts)}`;
+}
+
+function exhaustionText(exhaustion: Exhaustion, { silentAccounts }: PoolState, nowMs: number): string {
+  if (exhaustion.kind === 'never') return 'they last at the present rate';
+  if (exhaustion.kind === 'unknown') {
+    return 'how long they last is not known: no account has reported a quota with a length and an end';
+  }
+  const { atMs, window } = exhaustion;
+  const silent =
+    silentAccounts === 1
+      ? '1 more account has not reported its own'
+      : `${silentAccounts} more accounts have not reported theirs`;
+  const besides = silentAccounts === 0 ? '' : `; ${silent}`;
+  if (window === '') return `no account can be used now${besides}`;
+  if (atMs <= nowMs) return `the ${window} windows are used up now${besides}`;
+  const when = `${new Date(atMs).toISOString()} (in ${durationText(atMs - nowMs)})`;
+  return `the ${window} windows are used up at ${when} at the present rate${besides}`;
+}
+
+function columnsAt(nowMs: number): Columns<Account> {
+  return {
+    account: ({ name }) => name,
+    state: ({ state }) => enumWord(AccountState, state),
+    'in flight': ({ inFlight, maxInFlight }) => (maxInFlight === 0 ? `${inFlight}` : `${inFlight}/${maxInFlight}`),
+    headroom: (account) => {
+      const headroom = headroomOf(account);
+      return headroom === undefined ? '–' : percent(headroom);
+    },
+    'quotas used': ({ windows }) => windows.map((window) => quotaText(window, nowMs)).join('; '),
+    reason: ({ cooldowns, note }) => {
+      const running = cooldowns.filter(({ until }) => until === undefined || timestampMs(until) > nowMs);
+      return [...running.map(cooldownText), ...(note === '' ? [] : [note])].join('; ');
+    },
+  };
+}
+
+function quotaText({ name, models, usedFraction, resetsAt }: QuotaWindow, nowMs: number): string {
+  const of = models === '' ? '' : ` of ${models}`;
+  const reset = resetsAt === undefined ? '' : `, anew in ${durationText(Math.max(0, timestampMs(resetsAt) - nowMs))}`;
+  return `${name}${of} ${percent(usedFraction)}${reset}`;
+}
+
+function cooldownText({ until, model, reason, givenByProvider }: Cooldown): string {
+  const scope = model === '' ? 'cools' : `cools for ${model}`;
+  const end = until === undefined ? 'until further notice' : `until ${timeText(until)}`;
+  return `${scope} ${end} after ${enumWord(AttemptResult, reason)}${givenByProvider ? ', as the provider said' : ''}`;
+}
+
+function percent(fraction: number): string {
+  return `${Math.round(fraction * 100)} %`;
+}
+
+/** A pool for programs. */
+function poolFields({ accounts, exhaustion, families, ...pool }: PoolState) {
+  return {
+    ...pool,
+    exhaustion: exhaustionFields(exhaustion),
+    families: families.map((family) => ({ models: family.models, ...exhaustionFields(family.exhaustion) })),
+    accounts: accounts.map(accountFields),
+  };
+}
+
+/** `at` is absent unless the estimate has a time. */
+function exhaustionFields(exhaustion: Exhaustion) {
+  if (exhaustion.kind !== 'at') return { estimate: exhaustion.kind };
+  return { estimate: 'at', at: new Date(exhaustion.atMs).toISOString(), window: exhaustion.window };
+}
+
+function accountFields(account: Account) {
+  return {
+    account: account.name,
+    state: enumWord(AccountState, account.state),
+    inFlight: account.inFlight,
+    maxInFlight: account.maxInFlight === 0 ? null : account.maxInFlight,
+    headroom: headroomOf(account) ?? null,
+    windows: account.windows.map(({ name, models, usedFraction, resetsAt, lengthSeconds }) => ({
+      name,
+      models,
+      usedFraction,
+      resetsAt: timeText(resetsAt) || null,
+      lengthSeconds: lengthSeconds || null,
+    })),
+    cooldowns: account.cooldowns.map(({ until, model, reason, givenByProvider }) => ({
+      models: model,
+      until: timeText(until) || null,
+      reason: enumWord(AttemptResult, reason),
+      givenByProvider,
+    })),
+    note: account.note,
+  };
+}

@@ -6,7 +6,7 @@ import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.j
 import type { Client } from '@gateway/rpc';
 import { Command, Option } from 'commander';
 import { callOptions, openUsagePlane } from '../control-plane.ts';
-import { type Columns, formatRecords, jsonLine, processTerminal, type Terminal, timeText } from '../output.ts';
+import { type Columns, formatRecords, jsonLine, note, print, timeText } from '../output.ts';
 import { wholeNumber } from './flags.ts';
 import { afterText, endingText, ledgerText, requestText } from './request/request-text.ts';
 
@@ -27,7 +27,7 @@ export function requestCommand(env: Environment): Command {
     .option('--json', 'as one JSON object')
     .action(async (id: string, flags: { readonly json?: boolean }) => {
       await using plane = await openUsagePlane(env);
-      if (!(await showRequest(plane.report, id, flags, processTerminal()))) process.exitCode = 1;
+      if (!(await showRequest(plane.report, id, flags))) process.exitCode = 1;
     });
   request
     .command('list')
@@ -39,7 +39,7 @@ export function requestCommand(env: Environment): Command {
     .option('--json', 'as JSON, one request a line')
     .action(async (flags: ListFlags) => {
       await using plane = await openUsagePlane(env);
-      await listRequests(plane.report, flags, processTerminal());
+      await listRequests(plane.report, flags);
     });
   return request;
 }
@@ -54,21 +54,20 @@ export async function showRequest(
   report: Pick<Client<typeof UsageReportService>, 'findRequest'>,
   named: string,
   { json = false }: { readonly json?: boolean },
-  terminal: Terminal,
 ): Promise<boolean> {
   const { log, request } = await report.findRequest({ requestId: requestIdIn(named) }, callOptions);
   if (log !== undefined) {
-    await terminal.print(json ? jsonLine(toJson(RequestLoggedSchema, log)) : requestText(log));
+    print(json ? jsonLine(toJson(RequestLoggedSchema, log)) : requestText(log));
     return true;
   }
-  terminal.note(
+  note(
     'The request log does not have the request: it is too long ago, still under way, one of too many refused ones, or asked no model with a valid token.',
   );
   if (request === undefined) {
-    terminal.note('The ledger does not have it either.');
+    note('The ledger does not have it either.');
     return false;
   }
-  await terminal.print(json ? jsonLine(toJson(UsageRecordedSchema, request)) : ledgerText(request));
+  print(json ? jsonLine(toJson(UsageRecordedSchema, request)) : ledgerText(request));
   return true;
 }
 
@@ -101,13 +100,12 @@ export interface ListFlags {
 export async function listRequests(
   report: Pick<Client<typeof UsageReportService>, 'listRequests'>,
   { token = '', model = '', status, last, json = false }: ListFlags,
-  terminal: Terminal,
 ): Promise<void> {
   const filter = status === undefined ? RequestFilter.UNSPECIFIED : filters[status];
   const { requests } = await report.listRequests({ tokenId: token, model, filter, limit: last }, callOptions);
-  if (json) await terminal.print(requests.map((each) => jsonLine(toJson(RequestLoggedSchema, each))).join(''));
-  else if (requests.length === 0) terminal.note('No request of the log matches.');
-  else await terminal.print(formatRecords(columns, requests));
+  if (json) print(requests.map((each) => jsonLine(toJson(RequestLoggedSchema, each))).join(''));
+  else if (requests.length === 0) note('No request of the log matches.');
+  else print(formatRecords(columns, requests));
 }
 
 const columns: Columns<RequestLogged> = {

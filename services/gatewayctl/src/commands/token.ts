@@ -4,7 +4,7 @@ import { checkLabel } from '@gateway/identity/tokens/token-rules';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type ControlPlane, callOptions, openControlPlane } from '../control-plane.ts';
-import { type Columns, formatRecords, timeText } from '../output.ts';
+import { type Columns, formatRecords, note, print, timeText } from '../output.ts';
 import { wholeNumber } from './flags.ts';
 
 /** `gatewayctl token …` */
@@ -22,7 +22,7 @@ export function tokenCommand(env: Environment): Command {
       await using plane = await openControlPlane(env);
       const request = { kind: kinds[kind], label, limits: limitsOf(limits) };
       const { tokenText, token: issued } = await plane.identity.issue(request, callOptions);
-      process.stdout.write(`${tokenText}\n`);
+      print(`${tokenText}\n`);
       noteChange(plane, `created ${issued?.tokenId} (${label}); the token is not shown again`);
     });
   token
@@ -33,7 +33,7 @@ export function tokenCommand(env: Environment): Command {
     .action(async ({ all = false, json }: { readonly all?: boolean; readonly json?: boolean }) => {
       await using plane = await openControlPlane(env);
       const { tokens } = await plane.identity.list({ includeRevoked: all }, callOptions);
-      process.stdout.write(formatRecords(columns, tokens, json));
+      print(formatRecords(columns, tokens, json));
     });
   token
     .command('revoke')
@@ -59,8 +59,8 @@ const kinds = { service: TokenKind.SERVICE, personal: TokenKind.PERSONAL };
 
 /** Says where the change is, too: a gateway that works on another database, or runs at another address, does not know of it. */
 function noteChange({ database }: ControlPlane, change: string): void {
-  process.stderr.write(`${change}\n`);
-  if (database !== undefined) process.stderr.write(`no gateway answered: this was written to ${database}\n`);
+  note(change);
+  if (database !== undefined) note(`no gateway answered: this was written to ${database}`);
 }
 
 interface LimitFlags {

@@ -1,12 +1,12 @@
 import type { Environment } from '@gateway/config';
+import { UsageGrouping, type UsageReportRow } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { systemClock } from '@gateway/time';
 import { Command, Option } from 'commander';
-import { openUsagePlane, type ServiceAddresses } from '../control-plane.ts';
-import { formatNames, processTerminal } from '../output.ts';
+import { openUsagePlane, pagesOf, type ServiceAddresses, type UsagePlane } from '../control-plane.ts';
+import { servedBy } from '../failures.ts';
+import { type Column, type FormatName, formatNames, note, print, rowFormat, timeText } from '../output.ts';
 import { localDay } from './flags.ts';
 import { type ReconcileFlags, reconcileUsage } from './usage/reconcile.ts';
-import { replayDeadLetters } from './usage/replay-dead-letters.ts';
-import { groupings, type ReportFlags, reportUsage } from './usage/report.ts';
 
 /** `gatewayctl usage …` */
 export function usageCommand(env: Environment): Command {
@@ -25,7 +25,7 @@ export function usageCommand(env: Environment): Command {
     .addOption(new Option('--format <format>', 'json is one object a line').choices([...formatNames]).default('table'))
     .action(async (flags: ReportFlags) => {
       await using plane = await openUsagePlane(env);
-      await reportUsage(plane, flags, processTerminal());
+      await reportUsage(plane, flags);
     });
   usage
     .command('reconcile')
@@ -42,7 +42,7 @@ export function usageCommand(env: Environment): Command {
     )
     .action(async (flags: ReconcileFlags & ServiceAddresses) => {
       await using plane = await openUsagePlane(env, flags);
-      const { differencesLeft, notCompared } = await reconcileUsage(plane, flags, processTerminal(), systemClock);
+      const { differencesLeft, notCompared } = await reconcileUsage(plane, flags, systemClock);
       if (differencesLeft || notCompared) process.exitCode = 1;
     });
   usage
@@ -53,7 +53,95 @@ export function usageCommand(env: Environment): Command {
     .option('--dry-run', 'only say what would happen')
     .action(async (flags: { readonly dryRun?: boolean }) => {
       await using plane = await openUsagePlane(env);
-      await replayDeadLetters(plane, flags, processTerminal());
+      await replayDeadLetters(plane, flags);
     });
   return usage;
+}
+
+/** What a row sums up, and the columns that name it. */
+const groupings = {
+  day: { grouping: UsageGrouping.DAY, keys: { day: 10 }, keyOf: (row: UsageReportRow) => [row.localDay] },
+  token: { grouping: UsageGrouping.TOKEN, keys: { token: 36 }, keyOf: (row: UsageReportRow) => [row.tokenId] },
+  model: {
+    grouping: UsageGrouping.MODEL,
+    keys: { provider: 12, model: 32 },
+    keyOf: (row: UsageReportRow) => [row.provider, row.model],
+  },
+};
+
+interface ReportFlags {
+  readonly from: string;
+  readonly to: string;
+  readonly token?: string;
+  readonly by: keyof typeof groupings;
+  readonly format: FormatName;
+}
+
+/** A month of a million tokens takes a while to sum up. */
+const reportCallOptions = { timeoutMs: 60_000 };
+
+/** Prints sums page after page: one page at a time is in memory, however long the report. */
+export async function reportUsage(
+  { report }: Pick<UsagePlane, 'report'>,
+  { from, to, token, by, format }: ReportFlags,
+): Promise<void> {
+  if (to < from) throw new Error('--to is before --from.');
+  const { keys, grouping, keyOf } = groupings[by];
+  const keyColumns = Object.entries(keys).map(([name, width]): Column => ({ name, width }));
+  const { head, row } = rowFormat(format, [...keyColumns, ...sumColumns]);
+  print(head);
+  const total = sumColumns.map(() => 0);
+  const request = { firstDay: from, lastDay: to, tokenId: token ?? '', grouping };
+  const pages = pagesOf((pageToken) =>
+    servedBy('usage-query', report.reportUsage({ ...request, pageToken }, reportCallOptions)),
+  );
+  for await (const { rows } of pages) {
+    const lines = rows.map((each) => {
+      const sums = sumsOf(each);
+      for (const [index, sum] of sums.entries()) total[index] = (total[index] ?? 0) + sum;
+      return row([...keyOf(each), ...sums]);
+    });
+    print(lines.join(''));
+  }
+  // Programs add up for themselves: a row of another kind would be in their way.
+  if (format === 'table') print(row(['total', ...keyColumns.slice(1).map(() => ''), ...total]));
+}
+
+const sumColumns: readonly Column[] = [
+  { name: 'requests', width: 12, kind: 'number' },
+  { name: 'inputTokens', width: 16, kind: 'number' },
+  { name: 'cachedTokens', width: 16, kind: 'number' },
+  { name: 'outputTokens', width: 16, kind: 'number' },
+  { name: 'totalTokens', width: 16, kind: 'number' },
+];
+
+function sumsOf({ totals }: UsageReportRow): readonly number[] {
+  const input = Number(totals?.inputTokens ?? 0n);
+  const output = Number(totals?.outputTokens ?? 0n);
+  return [Number(totals?.requests ?? 0n), input, Number(totals?.cachedTokens ?? 0n), output, input + output];
+}
+
+/** Has the ledger read its dead letters again, prints those that stay, and sums up in the last line. */
+export async function replayDeadLetters(
+  { ledger }: Pick<UsagePlane, 'ledger'>,
+  { dryRun = false }: { readonly dryRun?: boolean },
+): Promise<void> {
+  const totals = { replayed: 0, duplicates: 0, stillDead: 0 };
+  const pages = pagesOf((pageToken) =>
+    servedBy('usage-ingest', ledger.replayDeadLetters({ dryRun, pageToken }, { timeoutMs: 60_000 })),
+  );
+  for await (const { replayed, duplicates, stillDead, nextPageToken } of pages) {
+    totals.replayed += replayed;
+    totals.duplicates += duplicates;
+    totals.stillDead += stillDead.length;
+    for (const { deadLetterId, receivedAt, reason } of stillDead) {
+      print(`${deadLetterId}  ${timeText(receivedAt)}  ${reason}\n`);
+    }
+    const read = totals.replayed + totals.duplicates + totals.stillDead;
+    if (nextPageToken !== '') note(`${read} letters read`);
+  }
+  const [recorded, deleted] = dryRun ? ['would be recorded', 'would be deleted'] : ['recorded', 'deleted'];
+  print(
+    `${totals.replayed} ${recorded}, ${totals.duplicates} in the ledger already and ${deleted}, ${totals.stillDead} still dead.\n`,
+  );
 }

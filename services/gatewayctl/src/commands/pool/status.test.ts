@@ -5,10 +5,9 @@ import { ListAccountsResponseSchema, type PoolBrokerService } from '@gateway/pro
 import type { Client } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { RememberingTerminal } from '../../__fixtures__/remembering-terminal.ts';
-import { poolStatus } from './status.ts';
+import { poolStatus } from '../pool.ts';
 
 const nowMs = Date.parse('2026-11-21T12:00:00Z');
-const clock = { nowMs: () => nowMs };
 const in_ = (hours: number) => timestampFromMs(nowMs + hours * 3_600_000);
 
 const used = (usedFraction: number, resetHours: number, more: object = {}) => ({
@@ -30,8 +29,8 @@ async function printed(
     asked.push(request.pool);
     return create(ListAccountsResponseSchema, { accounts: [...accounts] });
   };
-  await poolStatus({ broker: { listAccounts } }, pool, flags, { terminal, clock });
-  return { ...terminal, lines: terminal.lines, asked };
+  await poolStatus({ listAccounts }, pool, flags, nowMs);
+  return { lines: terminal.lines, asked };
 }
 
 const limited = {

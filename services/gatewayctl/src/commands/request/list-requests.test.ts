@@ -9,7 +9,7 @@ import { movedRequest, reportOf } from './__fixtures__/moved-request.ts';
 async function listed(logs: readonly RequestLogged[], flags: Partial<ListFlags> = {}) {
   const terminal = new RememberingTerminal();
   const report = reportOf(logs);
-  await listRequests(report, { last: 20, ...flags }, terminal);
+  await listRequests(report, { last: 20, ...flags });
   return { terminal, asked: report.asked };
 }
 

@@ -17,7 +17,7 @@ async function shown(
   { named = movedId, recorded, json = false }: { named?: string; recorded?: UsageRecorded; json?: boolean } = {},
 ) {
   const terminal = new RememberingTerminal();
-  const found = await showRequest(reportOf(logs, recorded), named, { json }, terminal);
+  const found = await showRequest(reportOf(logs, recorded), named, { json });
   return { found, text: terminal.printed, notes: terminal.notes };
 }
 const textOf = async (request: RequestLogged) => (await shown([request])).text;

@@ -18,7 +18,7 @@ describe('gatewayctl usage reconcile', () => {
   it('finds nothing in a ledger that adds up, and reports progress', async () => {
     await using world = await openUsageWorld();
     await world.record(usageEvent('a', '2026-11-19'), usageEvent('a', '2026-11-20'));
-    const result = await reconcileUsage(world.plane, {}, world.terminal, clock);
+    const result = await reconcileUsage(world.plane, {}, clock);
     expect(result).toEqual({ differencesLeft: false, notCompared: false });
     expect(world.terminal.lines).toHaveLength(1);
     expect(world.terminal.printed).toMatch(/7 days compared, no differences\. Limiter: not asked, no gateway runs/);
@@ -31,7 +31,7 @@ describe('gatewayctl usage reconcile', () => {
     await world.record(usageEvent('a', '2026-11-18'), usageEvent('b', '2026-11-18'));
     await world.database.updateTable('usage_daily').set({ input_tokens: 99 }).where('token_id', '=', 'b').execute();
     const check = (repair: boolean) =>
-      reconcileUsage(world.plane, { from: '2026-11-17', to: '2026-11-18', repair }, world.terminal, clock);
+      reconcileUsage(world.plane, { from: '2026-11-17', to: '2026-11-18', repair }, clock);
     expect(await check(false)).toEqual({ differencesLeft: true, notCompared: false });
     expect(world.terminal.lines[0]).toBe('2026-11-18  token b, provider_a gpt-5.5: input 99 instead of 10');
     expect(world.terminal.lines.at(-1)).toMatch(/1 sums differ: mend them with --repair/);
@@ -58,7 +58,7 @@ describe('gatewayctl usage reconcile', () => {
       return { usedTokensBefore, usedTokensAfter: 25n, pendingTokens: 5n };
     });
     const flags = { from: '2026-11-10', to: '2026-11-21' };
-    const result = await reconcileUsage({ ...world.plane, limiter }, flags, world.terminal, clock, 1);
+    const result = await reconcileUsage({ ...world.plane, limiter }, flags, clock, 1);
     const yesterday = `token:${service} 2026-11-19`;
     expect(asked).toEqual([`token:${service} 2026-11-20`, yesterday, yesterday]);
     expect(world.terminal.lines[0]).toContain(`token ${service}: the limiter had counted 10 tokens instead of 25, 5`);
@@ -74,7 +74,7 @@ describe('gatewayctl usage reconcile', () => {
     await world.record(usageEvent('a', '2026-11-20'), usageEvent('b', '2026-11-12'));
     const { limiter, asked } = answeringLimiter(() => ({ usedTokensBefore: 15n, usedTokensAfter: 15n }));
     const plane = { ...world.plane, limiter, identity: { ...world.plane.identity, list: unimplemented } };
-    await reconcileUsage(plane, {}, world.terminal, clock);
+    await reconcileUsage(plane, {}, clock);
     expect(asked).toEqual(['token:a 2026-11-20', 'token:a 2026-11-19']);
     expect(world.terminal.printed).toMatch(/1 counters of 2026-11-20 compared, .* no differences/);
   });
@@ -86,7 +86,7 @@ describe('gatewayctl usage reconcile', () => {
       if (localDay === '2026-11-20') return { usedTokensBefore: 15n, usedTokensAfter: 15n };
       throw new GatewayError('invalid_request', 'local_day must be today or the day before.');
     });
-    const result = await reconcileUsage({ ...world.plane, limiter }, {}, world.terminal, clock);
+    const result = await reconcileUsage({ ...world.plane, limiter }, {}, clock);
     expect(result).toEqual({ differencesLeft: false, notCompared: false });
     expect(world.terminal.lines.at(-1)).toMatch(
       /Limiter: 1 counters of 2026-11-20 compared, 2026-11-19 is no longer counted, no differences\.$/,
@@ -98,7 +98,7 @@ describe('gatewayctl usage reconcile', () => {
     await world.plane.identity.issue({ kind: TokenKind.SERVICE, label: 'x' });
     const { limiter } = answeringLimiter(() => ({ usedTokensBefore: 15n, usedTokensAfter: 20n }));
     const flags = { from: '2026-11-20' };
-    const result = await reconcileUsage({ ...world.plane, limiter }, flags, world.terminal, clock, 1);
+    const result = await reconcileUsage({ ...world.plane, limiter }, flags, clock, 1);
     expect(result).toEqual({ differencesLeft: true, notCompared: false });
     expect(world.terminal.lines.at(-1)).toMatch(/1 mended by itself, of which 1 differed again soon after/);
   });
@@ -118,7 +118,7 @@ describe('gatewayctl usage reconcile', () => {
         /NOT compared: .* can not list tokens\. Name identity's admin address with --identity/,
       ],
     ] as const) {
-      const result = await reconcileUsage({ ...world.plane, ...more }, {}, world.terminal, clock);
+      const result = await reconcileUsage({ ...world.plane, ...more }, {}, clock);
       expect(result).toEqual({ differencesLeft: false, notCompared: true });
       expect(world.terminal.lines.at(-1)).toMatch(says);
     }
@@ -128,7 +128,7 @@ describe('gatewayctl usage reconcile', () => {
     await using world = await openUsageWorld();
     await world.plane.identity.issue({ kind: TokenKind.SERVICE, label: 'x' });
     const says = async (limiter: Client<typeof LimiterOperatorService>, flags = {}) => {
-      const { notCompared } = await reconcileUsage({ ...world.plane, limiter }, flags, world.terminal, clock);
+      const { notCompared } = await reconcileUsage({ ...world.plane, limiter }, flags, clock);
       return `${notCompared} ${world.terminal.lines.at(-1)}`;
     };
     expect(await says({ reconcileDay: unimplemented })).toMatch(/^true .*NOT compared: that address does not serve it/);
@@ -146,10 +146,10 @@ describe('gatewayctl usage reconcile', () => {
       .values({ table_name: 'usage_events', first_day: '2026-11-19' })
       .execute();
     const reconciled = { differencesLeft: false, notCompared: false };
-    expect(await reconcileUsage(world.plane, {}, world.terminal, clock)).toEqual(reconciled);
+    expect(await reconcileUsage(world.plane, {}, clock)).toEqual(reconciled);
     expect(world.terminal.printed).toMatch(/2 days compared \(5 more are older than their events are kept\)/);
     const tooOld = { to: '2026-11-18' };
-    expect(await reconcileUsage(world.plane, tooOld, world.terminal, clock)).toMatchObject({ notCompared: true });
+    expect(await reconcileUsage(world.plane, tooOld, clock)).toMatchObject({ notCompared: true });
   });
 });
 

@@ -10,7 +10,7 @@ import { RpcError } from '@gateway/rpc';
 import { addLocalDays, type Clock, type LocalDay, localDayOf } from '@gateway/time';
 import { callOptions, pagesOf, type UsagePlane } from '../../control-plane.ts';
 import { isUnimplemented, servedBy } from '../../failures.ts';
-import type { Terminal } from '../../output.ts';
+import { note, print } from '../../output.ts';
 
 export interface ReconcileFlags {
   readonly from?: string;
@@ -29,7 +29,6 @@ export interface Reconciled {
 export async function reconcileUsage(
   plane: UsagePlane,
   { from, to, repair = false }: ReconcileFlags,
-  terminal: Terminal,
   clock: Clock,
   // Long enough for a counter that something keeps making wrong to be wrong again.
   againAfterMs = 2_000,
@@ -40,21 +39,21 @@ export async function reconcileUsage(
   let compared = 0;
   let wrong = 0;
   for (const [index, localDay] of days.entries()) {
-    terminal.note(`${localDay} (day ${index + 1} of ${days.length})`);
+    note(`${localDay} (day ${index + 1} of ${days.length})`);
     // Counting a day of many millions of events takes minutes.
     const call = plane.ledger.reconcileDay({ localDay, repair }, { timeoutMs: 1_800_000 });
     const answer = await servedBy('usage-ingest', call);
     compared += answer.eventsKept ? 1 : 0;
     wrong += answer.differenceCount;
-    await terminal.print(dayText(localDay, answer));
+    print(dayText(localDay, answer));
   }
   // Today first: it is the day that limits. The limiter counts today, and yesterday for some hours.
   const counted = [today, addLocalDays(today, -1)].filter((day) => days.includes(day));
-  const counters = await reconcileCounters(plane, counted, today, againAfterMs, terminal);
+  const counters = await reconcileCounters(plane, counted, today, againAfterMs);
   const notKept = days.length - compared;
   const kept = notKept === 0 ? '' : ` (${notKept} more are older than their events are kept)`;
   const found = repair ? `${wrong} sums mended` : `${wrong} sums differ: mend them with --repair`;
-  await terminal.print(
+  print(
     `Ledger: ${compared} days compared${kept}, ${wrong === 0 ? 'no differences' : found}. Limiter: ${counters.summary}\n`,
   );
   return {
@@ -97,7 +96,6 @@ async function reconcileCounters(
   days: readonly LocalDay[],
   today: LocalDay,
   againAfterMs: number,
-  terminal: Terminal,
 ): Promise<Reconciled & { readonly summary: string }> {
   if (days.length === 0) return fine('not asked, it counts today and yesterday only.');
   const { limiter } = plane;
@@ -116,10 +114,10 @@ async function reconcileCounters(
     const findings: string[] = [];
     const wrong: Counter[] = [];
     for (const day of days) {
-      terminal.note(`${day}: asking the limiter for ${tokenIds.length} tokens`);
+      note(`${day}: asking the limiter for ${tokenIds.length} tokens`);
       const counters = tokenIds.map((tokenId) => ({ day, tokenId }));
       try {
-        wrong.push(...(await wrongAmong(counters, limiter, terminal)));
+        wrong.push(...(await wrongAmong(counters, limiter)));
         findings.push(`${tokenIds.length} counters of ${day} compared`);
       } catch (thrown) {
         // The limiter forgets yesterday in the morning, and says so.
@@ -131,7 +129,7 @@ async function reconcileCounters(
     if (wrong.length === 0) return fine(`${findings.join(', ')}, no differences.`);
     // What is wrong once can have been lost; what is wrong again is being made wrong.
     await sleep(againAfterMs);
-    const again = (await wrongAmong(wrong, limiter, terminal)).length;
+    const again = (await wrongAmong(wrong, limiter)).length;
     const wrongAgain = again === 0 ? '' : `, of which ${again} differed again soon after: look for the cause`;
     const summary = `${findings.join(', ')}, ${wrong.length} mended by itself${wrongAgain}.`;
     return { summary, differencesLeft: again > 0, notCompared: false };
@@ -160,7 +158,6 @@ interface Counter {
 async function wrongAmong(
   counters: readonly Counter[],
   limiter: NonNullable<UsagePlane['limiter']>,
-  terminal: Terminal,
 ): Promise<readonly Counter[]> {
   const wrong: Counter[] = [];
   for (const { day, tokenId } of counters) {
@@ -169,7 +166,7 @@ async function wrongAmong(
     // A counter that was forgotten is loaded when it is needed.
     if (usedTokensBefore === undefined || usedTokensBefore === usedTokensAfter) continue;
     wrong.push({ day, tokenId });
-    await terminal.print(
+    print(
       `${day}  token ${tokenId}: the limiter had counted ${usedTokensBefore} tokens instead of ${usedTokensAfter}, ${pendingTokens} of them still on their way to the ledger\n`,
     );
   }

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { RememberingTerminal } from '../../__fixtures__/remembering-terminal.ts';
+import { reportUsage } from '../usage.ts';
 import { openUsageWorld, unimplemented, usageEvent } from './__fixtures__/usage-world.ts';
-import { reportUsage } from './report.ts';
 
 const november = { from: '2026-11-01', to: '2026-11-30' };
 
@@ -9,7 +9,7 @@ describe('gatewayctl usage report', () => {
   it('prints a table with a total', async () => {
     await using world = await openUsageWorld();
     await world.record(usageEvent('a', '2026-11-02'), usageEvent('b', '2026-11-02'), usageEvent('b', '2026-11-03'));
-    await reportUsage(world.plane, { ...november, by: 'day', format: 'table' }, world.terminal);
+    await reportUsage(world.plane, { ...november, by: 'day', format: 'table' });
     expect(world.terminal.lines.map((line) => line.split(/\s+/))).toEqual([
       ['day', 'requests', 'inputTokens', 'cachedTokens', 'outputTokens', 'totalTokens'],
       ['2026-11-02', '2', '20', '8', '10', '30'],
@@ -21,7 +21,7 @@ describe('gatewayctl usage report', () => {
   it('prints nothing but rows for programs', async () => {
     await using world = await openUsageWorld();
     await world.record(usageEvent('a', '2026-11-02'), usageEvent('b', '2026-11-02', 'm,1'));
-    await reportUsage(world.plane, { ...november, by: 'model', format: 'csv' }, world.terminal);
+    await reportUsage(world.plane, { ...november, by: 'model', format: 'csv' });
     expect(world.terminal.printed.split('\r\n')).toEqual([
       'provider,model,requests,inputTokens,cachedTokens,outputTokens,totalTokens',
       'provider_a,gpt-5.5,1,10,4,5,15',
@@ -29,7 +29,7 @@ describe('gatewayctl usage report', () => {
       '',
     ]);
     const json = new RememberingTerminal();
-    await reportUsage(world.plane, { ...november, token: 'b', by: 'token', format: 'json' }, json);
+    await reportUsage(world.plane, { ...november, token: 'b', by: 'token', format: 'json' });
     expect(json.lines.map((line) => JSON.parse(line))).toEqual([
       { token: 'b', requests: 1, inputTokens: 10, cachedTokens: 4, outputTokens: 5, totalTokens: 15 },
     ]);
@@ -41,13 +41,11 @@ describe('gatewayctl usage report', () => {
     const tokens = Array.from({ length: 2_500 }, (_, index) => `t${String(index).padStart(4, '0')}`);
     await world.record(...tokens.map((token) => usageEvent(token, '2026-11-02')));
     const pieces: number[] = [];
-    const terminal = {
-      note: () => undefined,
-      print: async (text: string) => {
-        pieces.push(text.split('\n').length - 1);
-      },
-    };
-    await reportUsage(world.plane, { ...november, by: 'token', format: 'json' }, terminal);
+    vi.mocked(process.stdout.write).mockImplementation((text) => {
+      pieces.push(String(text).split('\n').length - 1);
+      return true;
+    });
+    await reportUsage(world.plane, { ...november, by: 'token', format: 'json' });
     expect(pieces.reduce((sum, lines) => sum + lines, 0)).toBe(2_500);
     expect(Math.max(...pieces)).toBeLessThanOrEqual(1_000);
   });
@@ -62,8 +60,8 @@ describe('gatewayctl usage report', () => {
         findRequest: unimplemented,
       },
     };
-    await expect(reportUsage(elsewhere, flags, world.terminal)).rejects.toThrow(/admin port of usage-query/);
-    const backwards = reportUsage(world.plane, { ...flags, to: '2026-10-31' }, world.terminal);
+    await expect(reportUsage(elsewhere, flags)).rejects.toThrow(/admin port of usage-query/);
+    const backwards = reportUsage(world.plane, { ...flags, to: '2026-10-31' });
     await expect(backwards).rejects.toThrow(/--to is before --from/);
   });
 });
