@@ -4,7 +4,7 @@ import type { Secret } from './secret.ts';
 
 export type { PoolSettings } from './settings-schema.ts';
 
-/** What `gateway.yaml` says, checked, with every default filled in. Frozen. */
+/** What `gateway.yaml` says, checked, with every default filled in. */
 export interface GatewayConfig extends DeepReadonly<z.output<typeof gatewayFileSchema>> {
   /** The file that says all this. Undefined for what is built in, which never changes. */
   readonly source: GatewaySource | undefined;
@@ -49,19 +49,7 @@ export type Effort = ClassConfig['effort'];
 
 /** A file, as a person writes it, as the services know it. Throws ZodError when it is not as it must be. */
 export function toGatewayConfig(file: GatewayFileInput): GatewayConfig {
-  return freeze(gatewayFileSchema.parse(file), undefined);
-}
-
-export function freeze(parts: z.output<typeof gatewayFileSchema>, source: GatewaySource | undefined): GatewayConfig {
-  return deepFreeze({ ...parts, source });
+  return { ...gatewayFileSchema.parse(file), source: undefined };
 }
 
 type DeepReadonly<T> = T extends Secret ? T : T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const part of Object.values(value)) deepFreeze(part);
-  }
-  return value;
-}

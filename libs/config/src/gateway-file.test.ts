@@ -109,12 +109,6 @@ describe('gateway.yaml', () => {
     expect(printed.join()).not.toContain('canary');
   });
 
-  it('is frozen all the way down', () => {
-    const config = load(goodFile);
-    expect(() => Object.assign(config.classes[0]?.candidates[0] ?? {}, { model: 'x' })).toThrow(TypeError);
-    expect(Object.isFrozen(config.settings)).toBe(true);
-  });
-
   it('fills every setting that is left out', () => {
     const { settings } = load(goodFile);
     expect(settings).toMatchObject({ unauthorizedCooldownMs: 1_500, affinityTtlMs: 3_600_000, maxErrorAttempts: 3 });

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import type { Environment } from './env-reader.ts';
 import { ConfigError } from './env-reader.ts';
 import { pathText, resolveEnvReferences } from './env-references.ts';
-import { freeze, type GatewayConfig } from './gateway-config.ts';
+import type { GatewayConfig } from './gateway-config.ts';
 import { problemsBetweenParts } from './gateway-problems.ts';
 import { gatewayFileSchema } from './gateway-schema.ts';
 
@@ -23,12 +23,13 @@ export function loadGatewayFile(path: string, env: Environment): GatewayConfig {
     ...problemsBetweenParts(value, problems),
   ];
   if (all.length > 0 || !parsed.success) throw new ConfigError(all);
-  return freeze(parsed.data, {
+  const source = {
     path,
     digest: digestOf(text),
     digestNow: () => digestOf(readText(path)),
     load: () => loadGatewayFile(path, env),
-  });
+  };
+  return { ...parsed.data, source };
 }
 
 function digestOf(text: string): string {

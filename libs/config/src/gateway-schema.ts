@@ -24,15 +24,24 @@ const tokenUrl = z
  * A refresh token, for which the provider's token endpoint gives access tokens that live for a while.
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-6
  */
-const oauthCredential = z.strictObject({
-  token_url: tokenUrl.describe("The provider's token endpoint, such as https://auth.example.com/oauth/token"),
-  client_id: secretText,
-  client_secret: secretText.optional().describe('By reference. Absent: the client has none.'),
-  refresh_token: secretText.describe(
-    'By reference. Only the first one is taken from here: those that the provider gives in its place are kept in the database.',
-  ),
-  scopes: z.array(secretText).default([]).describe('Absent: those that the refresh token was given for.'),
-});
+const oauthCredential = z
+  .strictObject({
+    token_url: tokenUrl.describe("The provider's token endpoint, such as https://auth.example.com/oauth/token"),
+    client_id: secretText,
+    client_secret: secretText.optional().describe('By reference. Absent: the client has none.'),
+    refresh_token: secretText.describe(
+      'By reference. Only the first one is taken from here: those that the provider gives in its place are kept in the database.',
+    ),
+    scopes: z.array(secretText).default([]).describe('Absent: those that the refresh token was given for.'),
+  })
+  .transform(({ token_url, client_id, client_secret, refresh_token, scopes }) => ({
+    kind: 'oauth' as const,
+    tokenUrl: token_url,
+    clientId: client_id,
+    clientSecret: client_secret === undefined ? undefined : new Secret(client_secret),
+    refreshToken: new Secret(refresh_token),
+    scopes,
+  }));
 
 /** Refresh tokens do not travel in the clear, and no part of the URL is a secret. */
 export function isTokenUrl(text: string): boolean {
@@ -46,34 +55,49 @@ function isLoopback(hostname: string): boolean {
 }
 
 /** What models of a pool take, where it is not what the adapter's own tables say. A trait left out is not said. */
-const modelTraits = z.strictObject({
-  efforts: z
-    .array(z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']))
-    .refine((efforts) => new Set(efforts).size === efforts.length, 'must not name an effort twice')
-    .optional()
-    .describe('Reasoning efforts that the model takes; [] for none. Pools of format messages: low to max only.'),
-  thinking: z
-    .enum(['none', 'budget', 'adaptive'])
-    .optional()
-    .describe('Format messages: not at all, enabled with a budget of tokens, or adaptive.'),
-  thinking_by_default: z
-    .boolean()
-    .optional()
-    .describe('Format messages, adaptive thinking: whether the model thinks when the request says nothing.'),
-  thinking_least: z
-    .enum(['disabled', 'between_tools', 'low_effort'])
-    .optional()
-    .describe('Format messages, adaptive thinking: what is sent for the effort none.'),
-  forced_tool_choice: z
-    .boolean()
-    .optional()
-    .describe('Format messages: whether tool_choice may make the model call a tool.'),
-  structured_output: z
-    .boolean()
-    .optional()
-    .describe('Format messages: whether JSON schemas for the answer and strict tools are understood.'),
-  max_output_tokens: z.int().min(1).max(10_000_000).optional().describe('Format messages: most tokens of one answer.'),
-});
+const modelTraits = z
+  .strictObject({
+    efforts: z
+      .array(z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']))
+      .refine((efforts) => new Set(efforts).size === efforts.length, 'must not name an effort twice')
+      .optional()
+      .describe('Reasoning efforts that the model takes; [] for none. Pools of format messages: low to max only.'),
+    thinking: z
+      .enum(['none', 'budget', 'adaptive'])
+      .optional()
+      .describe('Format messages: not at all, enabled with a budget of tokens, or adaptive.'),
+    thinking_by_default: z
+      .boolean()
+      .optional()
+      .describe('Format messages, adaptive thinking: whether the model thinks when the request says nothing.'),
+    thinking_least: z
+      .enum(['disabled', 'between_tools', 'low_effort'])
+      .optional()
+      .describe('Format messages, adaptive thinking: what is sent for the effort none.'),
+    forced_tool_choice: z
+      .boolean()
+      .optional()
+      .describe('Format messages: whether tool_choice may make the model call a tool.'),
+    structured_output: z
+      .boolean()
+      .optional()
+      .describe('Format messages: whether JSON schemas for the answer and strict tools are understood.'),
+    max_output_tokens: z
+      .int()
+      .min(1)
+      .max(10_000_000)
+      .optional()
+      .describe('Format messages: most tokens of one answer.'),
+  })
+  .transform((traits) => ({
+    efforts: traits.efforts,
+    thinking: traits.thinking,
+    thinkingByDefault: traits.thinking_by_default,
+    leastThinking: traits.thinking_least,
+    forcedToolChoice: traits.forced_tool_choice,
+    structuredOutput: traits.structured_output,
+    maxOutputTokens: traits.max_output_tokens,
+  }));
 
 const name = z
   .string()
@@ -90,47 +114,70 @@ const httpUrl = z
     'must be a URL that starts with http:// or https://',
   );
 
-const pool = z.strictObject({
-  format: z.enum(['responses', 'messages']).describe('What the provider speaks: POST /responses or POST /messages.'),
-  owned_by: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces: it travels in a header')
-    .describe('How clients see the provider, in GET /v1/models and in the header x-gateway-provider.'),
-  base_url: httpUrl.describe('For example https://api.openai.com/v1'),
-  model_patterns: modelPatterns
-    .optional()
-    .describe('Model ids, with * for any text, that belong to this pool while its model list is not known.'),
-  models: z
-    .record(modelId, modelTraits)
-    .default({})
-    .describe('What models take, by their ids, with * for any text. Of several that fit, the first one counts.'),
-});
+const defaultModelPatterns = {
+  responses: ['gpt-*', 'o1*', 'o3*', 'o4*', 'codex-*'],
+  messages: ['claude-*'],
+};
 
-const account = z.strictObject({
-  pool: name.describe('The name of one of the pools.'),
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]*$/, 'must hold only letters, digits, ".", "_", "@" and "-"')
-    .describe('Unique within its pool.'),
-  credential: z
-    .union([
-      z.strictObject({ bearer: secretText }),
-      z.strictObject({ api_key: secretText }),
-      z.strictObject({ oauth: oauthCredential }),
-    ])
-    .describe(
-      `Secrets only by reference: { bearer: "\${OPENAI_API_KEY}" }, { api_key: "\${ANTHROPIC_API_KEY}" } or { oauth: { token_url, client_id, refresh_token: "\${REFRESH_TOKEN}" } }.`,
-    ),
-  max_concurrency: z.int().min(1).max(100_000).optional().describe('Requests at a time. Absent: no cap.'),
-  models: modelPatterns
-    .optional()
-    .describe('Model ids, with * for any text, that this account may serve. Absent: all of its pool.'),
-  state: z
-    .enum(['active', 'draining', 'disabled'])
-    .default('active')
-    .describe('draining: takes nothing new. disabled: not used at all.'),
-  drain: z.boolean().default(false).describe('Takes nothing new, like state: draining.'),
-});
+const pool = z
+  .strictObject({
+    format: z.enum(['responses', 'messages']).describe('What the provider speaks: POST /responses or POST /messages.'),
+    owned_by: z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces: it travels in a header')
+      .describe('How clients see the provider, in GET /v1/models and in the header x-gateway-provider.'),
+    base_url: httpUrl.describe('For example https://api.openai.com/v1'),
+    model_patterns: modelPatterns
+      .optional()
+      .describe('Model ids, with * for any text, that belong to this pool while its model list is not known.'),
+    models: z
+      .record(modelId, modelTraits)
+      .default({})
+      .describe('What models take, by their ids, with * for any text. Of several that fit, the first one counts.'),
+  })
+  .transform(({ format, owned_by, base_url, model_patterns, models }) => ({
+    format,
+    ownedBy: owned_by,
+    baseUrl: base_url.replace(/\/+$/, ''),
+    modelPatterns: model_patterns ?? defaultModelPatterns[format],
+    modelTraits: Object.entries(models).map(([pattern, traits]) => ({ pattern, traits })),
+  }));
+
+const account = z
+  .strictObject({
+    pool: name.describe('The name of one of the pools.'),
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]*$/, 'must hold only letters, digits, ".", "_", "@" and "-"')
+      .describe('Unique within its pool.'),
+    credential: z
+      .union([
+        z
+          .strictObject({ bearer: secretText })
+          .transform(({ bearer }) => ({ kind: 'bearer' as const, secret: new Secret(bearer) })),
+        z
+          .strictObject({ api_key: secretText })
+          .transform(({ api_key }) => ({ kind: 'api_key' as const, secret: new Secret(api_key) })),
+        z.strictObject({ oauth: oauthCredential }).transform(({ oauth }) => oauth),
+      ])
+      .describe(
+        `Secrets only by reference: { bearer: "\${OPENAI_API_KEY}" }, { api_key: "\${ANTHROPIC_API_KEY}" } or { oauth: { token_url, client_id, refresh_token: "\${REFRESH_TOKEN}" } }.`,
+      ),
+    max_concurrency: z.int().min(1).max(100_000).optional().describe('Requests at a time. Absent: no cap.'),
+    models: modelPatterns
+      .optional()
+      .describe('Model ids, with * for any text, that this account may serve. Absent: all of its pool.'),
+    state: z
+      .enum(['active', 'draining', 'disabled'])
+      .default('active')
+      .describe('draining: takes nothing new. disabled: not used at all.'),
+    drain: z.boolean().default(false).describe('Takes nothing new, like state: draining.'),
+  })
+  .transform(({ drain, max_concurrency: maxConcurrency, ...given }) => ({
+    ...given,
+    maxConcurrency,
+    state: drain && given.state === 'active' ? ('draining' as const) : given.state,
+  }));
 
 const modelClass = z.strictObject({
   name: z.string().min(1, 'must not be empty').describe('Readable name in GET /v1/models.'),
@@ -138,7 +185,12 @@ const modelClass = z.strictObject({
     .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'])
     .describe('Reasoning effort of requests that name none.'),
   candidates: z
-    .array(z.string().regex(/^[^/]+\/.+$/, 'must be written pool/model'))
+    .array(
+      z
+        .string()
+        .regex(/^[^/]+\/.+$/, 'must be written pool/model')
+        .transform(toCandidate),
+    )
     .min(1, 'must not be empty')
     .describe('Provider models as pool/model, in order of preference.'),
 });
@@ -153,10 +205,10 @@ export const gatewayFileSchema = z
   })
   .transform(({ pools, accounts, classes, settings }) => ({
     // In the order of the file, which is the order of the public listing.
-    pools: Object.entries(pools).map(([name, pool]) => ({ name, ...toPool(pool) })),
-    accounts: accounts.map(toAccount),
+    pools: Object.entries(pools).map(([name, pool]) => ({ name, ...pool })),
+    accounts,
     // In the order of the file. Clients send the id as `model`: "gateway/sterk".
-    classes: Object.entries(classes).map(([name, modelClass]) => ({ id: `gateway/${name}`, ...toClass(modelClass) })),
+    classes: Object.entries(classes).map(([name, modelClass]) => ({ id: `gateway/${name}`, ...modelClass })),
     settings: toSettings(settings),
   }));
 
@@ -168,66 +220,8 @@ export function gatewayJsonSchema(): Readonly<Record<string, unknown>> {
   return { title: 'gateway.yaml', ...z.toJSONSchema(gatewayFileSchema, { io: 'input' }) };
 }
 
-function toPool({ format, owned_by, base_url, model_patterns, models }: z.output<typeof pool>) {
-  return {
-    format,
-    ownedBy: owned_by,
-    baseUrl: base_url.replace(/\/+$/, ''),
-    modelPatterns: model_patterns ?? defaultModelPatterns[format],
-    modelTraits: Object.entries(models).map(([pattern, traits]) => ({ pattern, traits: toModelTraits(traits) })),
-  };
-}
-
-const defaultModelPatterns = {
-  responses: ['gpt-*', 'o1*', 'o3*', 'o4*', 'codex-*'],
-  messages: ['claude-*'],
-};
-
-function toModelTraits(traits: z.output<typeof modelTraits>) {
-  return {
-    efforts: traits.efforts,
-    thinking: traits.thinking,
-    thinkingByDefault: traits.thinking_by_default,
-    leastThinking: traits.thinking_least,
-    forcedToolChoice: traits.forced_tool_choice,
-    structuredOutput: traits.structured_output,
-    maxOutputTokens: traits.max_output_tokens,
-  };
-}
-
-function toAccount(given: z.output<typeof account>) {
-  return {
-    pool: given.pool,
-    name: given.name,
-    credential: toCredential(given.credential),
-    maxConcurrency: given.max_concurrency,
-    models: given.models,
-    state: given.drain && given.state === 'active' ? ('draining' as const) : given.state,
-  };
-}
-
-function toCredential(credential: z.output<typeof account>['credential']) {
-  if ('bearer' in credential) return { kind: 'bearer' as const, secret: new Secret(credential.bearer) };
-  if ('api_key' in credential) return { kind: 'api_key' as const, secret: new Secret(credential.api_key) };
-  const { token_url, client_id, client_secret, refresh_token, scopes } = credential.oauth;
-  return {
-    kind: 'oauth' as const,
-    tokenUrl: token_url,
-    clientId: client_id,
-    clientSecret: client_secret === undefined ? undefined : new Secret(client_secret),
-    refreshToken: new Secret(refresh_token),
-    scopes,
-  };
-}
-
-function toClass({ name, effort, candidates }: z.output<typeof modelClass>) {
-  return {
-    name,
-    effort,
-    candidates: candidates.map((candidate) => {
-      // Only the first slash separates: a provider's model id may hold slashes of its own.
-      const slash = candidate.indexOf('/');
-      return { pool: candidate.slice(0, slash), model: candidate.slice(slash + 1) };
-    }),
-  };
+/** Only the first slash separates: a provider's model id may hold slashes of its own. */
+function toCandidate(text: string) {
+  const slash = text.indexOf('/');
+  return { pool: text.slice(0, slash), model: text.slice(slash + 1) };
 }
