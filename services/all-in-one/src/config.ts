@@ -1,6 +1,6 @@
 import { type Environment, readSettings } from '@gateway/config';
 import { readOwnConfig } from '@gateway/lifecycle';
-import { readWorkerCount } from '@gateway/lifecycle/worker-count';
+import { readWorkerCount } from '@gateway/lifecycle/worker-pool';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
 
 /** What the all-in-one needs besides the settings of the services in it, and DATABASE_URL. */

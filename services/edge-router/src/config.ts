@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Environment, EnvReader, readMaxStreamSeconds } from '@gateway/config';
-import { readWorkerCount } from '@gateway/lifecycle/worker-count';
+import { readWorkerCount } from '@gateway/lifecycle/worker-pool';
 import { natsUrls } from '@gateway/usage-stream/nats-urls';
 import { outboxSynchronous } from './usage/outbox-file.ts';
 

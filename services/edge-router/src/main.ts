@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { checkAll, type Environment, EnvReader, openFolder } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { runService } from '@gateway/lifecycle/run-service';
+import { createWorkerPool } from '@gateway/lifecycle/worker-pool';
 import { readEdgeRouterConfig, readEdgeRouterPeerUrls, readEdgeWorkers } from './config.ts';
 
 await runService('edge-router', createEdge, {
@@ -27,7 +28,6 @@ async function createEdge(env: Environment, runtime: ServiceRuntime): Promise<Se
     const { createEdgeRouterFromEnvironment } = await import('./stand-alone.ts');
     return createEdgeRouterFromEnvironment(env, runtime);
   }
-  const { createWorkerPool } = await import('@gateway/lifecycle/workers');
   const { host, port } = readEdgeRouterConfig(env);
   const program = fileURLToPath(new URL('./worker.ts', import.meta.url));
   return createWorkerPool({ program, count, host, port }, runtime);

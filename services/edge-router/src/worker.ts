@@ -1,5 +1,5 @@
 import { readProcessConfig } from '@gateway/lifecycle';
-import { runWorker } from '@gateway/lifecycle/workers';
+import { runWorker } from '@gateway/lifecycle/run-worker';
 import { createEdgeRouterFromEnvironment } from './stand-alone.ts';
 
 /** One of several sibling processes that share the public port. */

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { createLogger, type LogLevel, Metrics, type MetricsSnapshot } from '@gateway/telemetry';
 import { startFailureText } from '../failed-process.ts';
 import type { Service, ServiceRuntime } from '../service.ts';
@@ -56,4 +57,12 @@ export async function runWorker(
 
 function send(message: FromWorker): void {
   if (process.connected) process.send?.(message);
+}
+
+/**
+ * How the public port is listened on. Workers each listen on it, and the kernel spreads connections over them. Where a kernel
+ * can't (macOS, Windows), Node's cluster module does it: the first process accepts, and hands connections on in turns.
+ */
+export function sharedPortOptions(): { readonly reusePort?: true } {
+  return cluster.isWorker && process.platform === 'linux' ? { reusePort: true } : {};
 }

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { EnvReader } from '@gateway/config';
 import { expect, it } from 'vitest';
-import { readWorkerCount } from './worker-count.ts';
+import { readWorkerCount } from './worker-pool.ts';
 
 function countOf(text: string): number {
   const reader = new EnvReader({ WORKERS: text });

@@ -1,11 +1,13 @@
 import cluster, { type Worker } from 'node:cluster';
-import { on } from 'node:events';
+import { on, once } from 'node:events';
+import { createServer } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EnvReader } from '@gateway/config';
 import type { MetricsSnapshot } from '@gateway/telemetry';
 import { StartFailure } from '../failed-process.ts';
 import type { Service, ServiceRuntime } from '../service.ts';
 import type { FromWorker, ToWorker } from './run-worker.ts';
-import { portForWorkers } from './shared-port.ts';
 
 export interface WorkerPoolOptions {
   /** The module that a worker runs: it calls `runWorker`. It reads the port from PORT. */
@@ -162,4 +164,31 @@ function send(worker: Worker, message: ToWorker): void {
 
 function pauseAfter(failures: number): number {
   return failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
+}
+
+/**
+ * The port that workers are to listen on: this one, or a free one for 0. Another process that listens on it is noticed here,
+ * since a port that is shared can be shared with anybody.
+ *
+ * @throws an error with code `EADDRINUSE`
+ */
+async function portForWorkers(host: string, port: number): Promise<number> {
+  const server = createServer().listen(port, host);
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+const mostWorkers = 256;
+
+/** Number of worker processes that a setting asks for: a whole number, or `auto` for as many as there are cores. Default: 1. */
+export function readWorkerCount(reader: EnvReader, setting: string, flag = ''): number {
+  const text = reader.string(setting, '1');
+  if (text === 'auto') return availableParallelism();
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= mostWorkers) return count;
+  reader.problem(`${setting}${flag} must be auto or a number from 1 to ${mostWorkers}, not "${text}".`);
+  return 1;
 }

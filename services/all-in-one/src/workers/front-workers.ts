@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EdgeRouterService } from '@gateway/edge-router/service';
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import { createWorkerPool } from '@gateway/lifecycle/workers';
+import { createWorkerPool } from '@gateway/lifecycle/worker-pool';
 import type { ServiceRoute } from '@gateway/rpc';
 import { GrpcServer } from '@gateway/rpc/grpc';
 

@@ -1,4 +1,4 @@
-import { runWorker } from '@gateway/lifecycle/workers';
+import { runWorker } from '@gateway/lifecycle/run-worker';
 import { openChannel } from '@gateway/rpc/grpc';
 import { readAllInOneConfig } from '../config.ts';
 import { createFront } from '../front.ts';

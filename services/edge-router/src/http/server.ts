@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { sharedPortOptions } from '@gateway/lifecycle/shared-port';
+import { sharedPortOptions } from '@gateway/lifecycle/run-worker';
 import { breakUpload, deferUpload } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault, toHttpFault } from '../errors/render-error.ts';

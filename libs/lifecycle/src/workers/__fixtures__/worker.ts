@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { runWorker } from '../run-worker.ts';
-import { sharedPortOptions } from '../shared-port.ts';
+import { runWorker, sharedPortOptions } from '../run-worker.ts';
 
 /** A worker that answers with its process id. With the argument `broken` it can't start. */
 await runWorker({ name: 'test', logLevel: 'silent', drainTimeoutMs: 1_000 }, async ({ metrics }) => {

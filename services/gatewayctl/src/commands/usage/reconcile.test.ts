@@ -69,16 +69,6 @@ describe('gatewayctl usage reconcile', () => {
     expect(result).toEqual({ differencesLeft: false, notCompared: false });
   });
 
-  it('asks for the tokens that used something where tokens can not be listed', async () => {
-    await using world = await openUsageWorld();
-    await world.record(usageEvent('a', '2026-11-20'), usageEvent('b', '2026-11-12'));
-    const { limiter, asked } = answeringLimiter(() => ({ usedTokensBefore: 15n, usedTokensAfter: 15n }));
-    const plane = { ...world.plane, limiter, identity: { ...world.plane.identity, list: unimplemented } };
-    await reconcileUsage(plane, {}, clock);
-    expect(asked).toEqual(['token:a 2026-11-20', 'token:a 2026-11-19']);
-    expect(world.terminal.printed).toMatch(/1 counters of 2026-11-20 compared, .* no differences/);
-  });
-
   it("compares today's counters though the limiter does not count yesterday any more", async () => {
     await using world = await openUsageWorld();
     await world.plane.identity.issue({ kind: TokenKind.SERVICE, label: 'x' });
@@ -106,10 +96,7 @@ describe('gatewayctl usage reconcile', () => {
   it('fails when there may be counters and none could be compared', async () => {
     await using world = await openUsageWorld();
     await world.plane.identity.issue({ kind: TokenKind.SERVICE, label: 'x' });
-    const unlisted = {
-      identity: { ...world.plane.identity, list: unimplemented },
-      report: { ...world.plane.report, reportUsage: unimplemented },
-    };
+    const unlisted = { identity: { ...world.plane.identity, list: unimplemented } };
     const { limiter } = answeringLimiter(() => ({ usedTokensAfter: 7n }));
     for (const [more, says] of [
       [{ countersMayExist: true }, /NOT compared: none is known\. Name its admin address with --limiter/],

@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import {
-  type ReconcileDayResponse,
-  type SumDifference,
-  UsageGrouping,
-} from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { ReconcileDayResponse, SumDifference } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { addLocalDays, type Clock, type LocalDay, localDayOf } from '@gateway/time';
-import { callOptions, pagesOf, type UsagePlane } from '../../control-plane.ts';
+import { callOptions, type UsagePlane } from '../../control-plane.ts';
 import { isUnimplemented, servedBy } from '../../failures.ts';
 import { note, print } from '../../output.ts';
 
@@ -18,12 +14,8 @@ export interface ReconcileFlags {
   readonly repair?: boolean;
 }
 
-export interface Reconciled {
-  /** Sums or counters that are still wrong. */
-  readonly differencesLeft: boolean;
-  /** Something that was to be compared could not be. */
-  readonly notCompared: boolean;
-}
+/** `differencesLeft`: sums or counters are still wrong. `notCompared`: something that was to be compared could not be. */
+export type Reconciled = Readonly<Record<'differencesLeft' | 'notCompared', boolean>>;
 
 /** Checks the ledger day by day, and then the limiter against it. Prints what differs; notes its progress on the side. */
 export async function reconcileUsage(
@@ -92,20 +84,19 @@ const sums = [
 
 /** Has the limiter compare its counters with the ledger, and prints those that were wrong. It mends a counter with the comparison. */
 async function reconcileCounters(
-  plane: UsagePlane,
+  { limiter, identity, countersMayExist }: UsagePlane,
   days: readonly LocalDay[],
   today: LocalDay,
   againAfterMs: number,
 ): Promise<Reconciled & { readonly summary: string }> {
   if (days.length === 0) return fine('not asked, it counts today and yesterday only.');
-  const { limiter } = plane;
   if (limiter === undefined) {
-    return plane.countersMayExist
+    return countersMayExist
       ? notCompared('none is known. Name its admin address with --limiter.')
       : fine('not asked, no gateway runs on this database, so that there are no counters.');
   }
   try {
-    const tokenIds = await limitedTokens(plane, today);
+    const tokenIds = await limitedTokens(identity);
     if (tokenIds === undefined) {
       return notCompared(
         "the process at GATEWAY_ADMIN_URL can not list tokens. Name identity's admin address with --identity; or unset GATEWAY_ADMIN_URL and set DATABASE_URL.",
@@ -173,22 +164,10 @@ async function wrongAmong(
   return wrong;
 }
 
-/** Tokens that can have a limit; where that is not known, those that used something; undefined when that is not known either. */
-async function limitedTokens({ identity, report }: UsagePlane, day: LocalDay): Promise<readonly string[] | undefined> {
-  const listed = await identity.list({ includeRevoked: false }, callOptions).catch(undefinedIfUnimplemented);
-  if (listed === undefined) return await tokensWithUsage(report, day).catch(undefinedIfUnimplemented);
-  return listed.tokens.filter(({ kind }) => kind === TokenKind.SERVICE).map(({ tokenId }) => tokenId);
-}
-
-function undefinedIfUnimplemented(thrown: unknown): undefined {
-  if (!isUnimplemented(thrown)) throw thrown;
-}
-
-/** Of that day and the one before. */
-async function tokensWithUsage(report: UsagePlane['report'], day: LocalDay): Promise<readonly string[]> {
-  const tokenIds = new Set<string>();
-  const request = { firstDay: addLocalDays(day, -1), lastDay: day, grouping: UsageGrouping.TOKEN };
-  const pages = pagesOf((pageToken) => report.reportUsage({ ...request, pageToken }, callOptions));
-  for await (const { rows } of pages) for (const { tokenId } of rows) tokenIds.add(tokenId);
-  return [...tokenIds];
+/** Tokens that can have a limit; undefined when that process does not list tokens. */
+async function limitedTokens(identity: UsagePlane['identity']): Promise<readonly string[] | undefined> {
+  const listed = await identity.list({ includeRevoked: false }, callOptions).catch((thrown: unknown) => {
+    if (!isUnimplemented(thrown)) throw thrown;
+  });
+  return listed?.tokens.filter(({ kind }) => kind === TokenKind.SERVICE).map(({ tokenId }) => tokenId);
 }

@@ -1,2 +1,0 @@
-export { runWorker } from './run-worker.ts';
-export { createWorkerPool } from './worker-pool.ts';
