@@ -4,27 +4,20 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { ChangeFeed } from './changes/change-feed.ts';
 import { type IdentityConfig, readIdentityProcessConfig } from './config.ts';
-import { TokenHasher } from './hashing/hash-key.ts';
 import { identityRoute } from './routes.ts';
 import { TokenStore } from './store/token-store.ts';
 
-export interface IdentityPeers {
-  /** Stays the caller's: identity does not close it. */
-  readonly database: GatewayDatabase;
-}
-
-/** Tokens over any database that has their tables. */
+/** Tokens over any database that has their tables. The database stays the caller's. */
 export function createIdentityService(
-  config: IdentityConfig,
-  { database }: IdentityPeers,
+  { hashKeys }: IdentityConfig,
+  { database }: { readonly database: GatewayDatabase },
   { logger, metrics }: ServiceRuntime,
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Service {
   const store = new TokenStore(database);
-  const hasher = new TokenHasher(config.hashKeys);
   const changes = new ChangeFeed(store, logger);
   return {
-    routes: [identityRoute({ store, hasher, changes, clock, metrics })],
+    routes: [identityRoute({ store, hashKeys, changes, clock, metrics })],
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
     [Symbol.asyncDispose]: async () => undefined,

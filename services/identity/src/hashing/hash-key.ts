@@ -7,7 +7,7 @@ export interface HashKey {
   readonly secret: Buffer;
 }
 
-export const minHashKeyBytes = 32;
+const minHashKeyBytes = 32;
 
 /** @throws RangeError for a secret of less than 32 bytes. */
 export function hashKeyOf(secret: Buffer): HashKey {
@@ -42,27 +42,7 @@ export interface TokenHash {
   readonly hash: string;
 }
 
-/** Makes and finds stored hashes. Tokens are 178 random bits, so a slow hash would protect nothing. */
-export class TokenHasher {
-  readonly #keys: readonly [HashKey, ...HashKey[]];
-
-  constructor(keys: readonly HashKey[]) {
-    const [current, ...older] = keys;
-    if (current === undefined) throw new TypeError('Token hashes need at least one key.');
-    this.#keys = [current, ...older];
-  }
-
-  /** The hash to store for a new token. */
-  current(tokenSha256: Uint8Array): TokenHash {
-    return hashWith(this.#keys[0], tokenSha256);
-  }
-
-  /** Every hash under which the token may be stored, one for each key. */
-  candidates(tokenSha256: Uint8Array): readonly TokenHash[] {
-    return this.#keys.map((key) => hashWith(key, tokenSha256));
-  }
-}
-
-function hashWith({ id, secret }: HashKey, tokenSha256: Uint8Array): TokenHash {
+/** Tokens are 178 random bits, so a slow hash would protect nothing. */
+export function hashWith({ id, secret }: HashKey, tokenSha256: Uint8Array): TokenHash {
   return { keyId: id, hash: createHmac('sha256', secret).update(tokenSha256).digest('hex') };
 }

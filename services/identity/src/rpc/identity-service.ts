@@ -9,13 +9,14 @@ import type { Metrics } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import { createTokenText, tokenSha256 } from '@gateway/tokens';
 import type { ChangeFeed } from '../changes/change-feed.ts';
-import type { TokenHasher } from '../hashing/hash-key.ts';
+import { type HashKey, hashWith } from '../hashing/hash-key.ts';
 import type { Token, TokenStore } from '../store/token-store.ts';
 import { checkLabel, checkLimits, type TokenLimits } from '../tokens/token-rules.ts';
 
 export interface IdentityParts {
   readonly store: TokenStore;
-  readonly hasher: TokenHasher;
+  /** Current one first: new tokens are hashed with it. */
+  readonly hashKeys: readonly HashKey[];
   readonly changes: ChangeFeed;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -23,11 +24,13 @@ export interface IdentityParts {
 
 export function identityHandlers({
   store,
-  hasher,
+  hashKeys,
   changes,
   clock,
   metrics,
 }: IdentityParts): Handlers<typeof IdentityService> {
+  const [currentKey] = hashKeys;
+  if (currentKey === undefined) throw new TypeError('Token hashes need at least one key.');
   const resolutions = metrics.counter({
     name: 'gateway_token_resolutions_total',
     help: 'Presented tokens that were looked up, by what they turned out to be.',
@@ -37,7 +40,7 @@ export function identityHandlers({
     /** The token behind a digest; no token when it is unknown or revoked. */
     async resolve({ tokenSha256: digest }) {
       if (digest.length !== 32) throw new GatewayError('invalid_request', 'token_sha256 must be 32 bytes.');
-      const token = await store.findByHash(hasher.candidates(digest));
+      const token = await store.findByHash(hashKeys.map((key) => hashWith(key, digest)));
       const result = token === undefined ? 'unknown' : token.revoked_at_ms === null ? 'valid' : 'revoked';
       resolutions.inc({ result });
       return token !== undefined && result === 'valid' ? { token: toTokenMessage(token) } : {};
@@ -48,7 +51,7 @@ export function identityHandlers({
       const label = checkLabel(request.label);
       const limits = checkLimits(kind, fromLimitsMessage(request.limits));
       const tokenText = createTokenText(kind);
-      const hash = hasher.current(tokenSha256(tokenText));
+      const hash = hashWith(currentKey, tokenSha256(tokenText));
       return { token: toTokenMessage(await store.add(kind, label, limits, hash, clock.nowMs())), tokenText };
     },
     /** Ends a token for good. One that is revoked already stays revoked since then. */
