@@ -1,9 +1,13 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Environment, simulatedGatewayConfig } from '@gateway/config';
 import { type GatewayDatabase, pendingMigrations } from '@gateway/database';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import type { EdgeRouterService } from '@gateway/edge-router/service';
 import { createIdentityService } from '@gateway/identity/service';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
+import { createWorkerPool } from '@gateway/lifecycle/worker-pool';
 import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
 import { createLimiterService } from '@gateway/limiter/service';
 import { openEmbeddedLimitStore } from '@gateway/limiter/store/embedded-limit-store';
@@ -13,7 +17,7 @@ import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { type Client, directClientOf, type ServiceRoute, serviceRoute } from '@gateway/rpc';
+import { directClientOf, type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import { systemClock } from '@gateway/time';
 import { readUsageIngestConfig, readUsageStreamConfig } from '@gateway/usage-ingest/config';
 import { createIngestMetrics } from '@gateway/usage-ingest/metrics';
@@ -28,22 +32,7 @@ import { migrateGatewayDatabase, openGatewayDatabase, readDatabaseUrl, readIdent
 // Client libraries of Redis, NATS and gRPC are loaded only where a setting asks for them.
 
 /** All services, wired and started: by direct calls in one process, or with the front in workers. Disposing it stops them in reverse order. */
-export interface ComposedGateway extends AsyncDisposable {
-  readonly edge: EdgeRouterService;
-  readonly identity: Client<typeof IdentityService>;
-  /** What operators may call. Credentials are not among it. */
-  readonly adminRoutes: readonly ServiceRoute[];
-  /** Set when no account is configured, and the providers are simulated. */
-  readonly simulatorUrl: string | undefined;
-  /** Why requests can't be taken now; undefined when they can. */
-  notReady(): Promise<string | undefined>;
-}
-
-export async function composeGateway(
-  env: Environment,
-  config: AllInOneConfig,
-  runtime: ServiceRuntime,
-): Promise<ComposedGateway> {
+export async function composeGateway(env: Environment, config: AllInOneConfig, runtime: ServiceRuntime) {
   await using stack = new AsyncDisposableStack();
   const wiring = { env, config, runtime, stack };
   const services: Service[] = [];
@@ -78,11 +67,14 @@ export async function composeGateway(
   const running = stack.move();
   return {
     edge,
+    /** Set when no account is configured, and the providers are simulated. */
     simulatorUrl,
     identity: directClientOf(identity.routes, IdentityService),
+    /** What operators may call. Credentials are not among it. */
     adminRoutes: [identity, query, ingest, limiter, broker, edge].flatMap((service) => [
       ...(service.adminRoutes ?? service.routes),
     ]),
+    /** Why requests can't be taken now; undefined when they can. */
     notReady: () => firstReason(services),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
@@ -146,7 +138,38 @@ async function createEdge(
   routes: readonly ServiceRoute[],
 ): Promise<EdgeRouterService> {
   if (config.workers === 1) return createFront(env, (service) => directClientOf(routes, service), runtime);
-  const { createFrontWorkers } = await import('./workers/front-workers.ts');
+  return createFrontWorkers(env, config.workers, routes, runtime);
+}
+
+/**
+ * The front in several processes of their own. They reach the services of this process over a socket in a folder that only
+ * the gateway's own user may enter: provider credentials pass over it.
+ */
+async function createFrontWorkers(
+  env: Environment,
+  count: number,
+  routes: readonly ServiceRoute[],
+  runtime: ServiceRuntime,
+): Promise<EdgeRouterService> {
+  const { GrpcServer } = await import('@gateway/rpc/grpc');
+  await using stack = new AsyncDisposableStack();
+  // mkdtemp makes folders for this user alone.
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const address = `unix:${join(folder, 'primary')}`;
+  const onFault = (method: string, fault: unknown) =>
+    runtime.logger.error({ method, err: fault }, 'a call failed by a fault of ours');
+  const server = await GrpcServer.listen({ host: address, port: 0, routes, onFault });
+  stack.defer(() => server.stop(0));
   const { host, port } = readEdgeRouterConfig(env);
-  return createFrontWorkers({ count: config.workers, host, port }, routes, runtime);
+  const program = join(import.meta.dirname, 'front-worker.ts');
+  const edge = stack.use(createWorkerPool({ program, args: [address], count, host, port }, runtime));
+  const open = stack.move();
+  return {
+    ...edge,
+    get port() {
+      return edge.port;
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
 }

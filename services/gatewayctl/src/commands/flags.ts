@@ -1,3 +1,4 @@
+import { isLocalDay } from '@gateway/time';
 import { InvalidArgumentError } from 'commander';
 
 // How the texts of flags and arguments are read. What is wrong with one is said by its name.
@@ -20,8 +21,7 @@ export function commaList(text: string): readonly string[] {
 
 /** A day of the calendar. */
 export function localDay(text: string): string {
-  const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
-  if (date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)) return text;
+  if (isLocalDay(text)) return text;
   throw new InvalidArgumentError('It must be a day such as 2026-11-20.');
 }
 

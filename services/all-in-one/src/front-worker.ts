@@ -1,7 +1,7 @@
 import { runWorker } from '@gateway/lifecycle/run-worker';
 import { openChannel } from '@gateway/rpc/grpc';
-import { readAllInOneConfig } from '../config.ts';
-import { createFront } from '../front.ts';
+import { readAllInOneConfig } from './config.ts';
+import { createFront } from './front.ts';
 
 const { logLevel, drainTimeoutMs } = readAllInOneConfig(process.env);
 const [, , address = ''] = process.argv;
