@@ -1,24 +1,17 @@
-import type { Environment } from './env-reader.ts';
-import { EnvReader } from './env-reader.ts';
-import { type GatewayConfig, toGatewayConfig } from './gateway-config.ts';
+import { type Environment, EnvReader } from './env-reader.ts';
+import { type GatewayConfig, type PoolFormat, toGatewayConfig } from './gateway-config.ts';
 import type { GatewayFileInput } from './gateway-schema.ts';
 
-/**
- * What the gateway does without a `gateway.yaml`: both providers at their public addresses, three classes, and an account
- * for each of OPENAI_API_KEY and ANTHROPIC_API_KEY that is set. It has no accounts when neither is. Throws ConfigError for a
- * key that can't be sent.
- */
+/** What the gateway does without a `gateway.yaml`, with an account for each key that is set. @throws ConfigError for a key that can't be sent. */
 export function defaultGatewayConfig(env: Environment): GatewayConfig {
   const reader = new EnvReader(env);
   const openaiKey = readKey(reader, 'OPENAI_API_KEY');
   const anthropicKey = readKey(reader, 'ANTHROPIC_API_KEY');
   reader.done();
-  return gatewayOf({ responses: 'https://api.openai.com/v1', messages: 'https://api.anthropic.com/v1' }, [
-    ...(openaiKey === undefined ? [] : [{ pool: 'responses', name: 'default', credential: { bearer: openaiKey } }]),
-    ...(anthropicKey === undefined
-      ? []
-      : [{ pool: 'messages', name: 'default', credential: { api_key: anthropicKey } }]),
-  ]);
+  const accounts: Accounts = [];
+  if (openaiKey) accounts.push({ pool: 'responses', name: 'default', credential: { bearer: openaiKey } });
+  if (anthropicKey) accounts.push({ pool: 'messages', name: 'default', credential: { api_key: anthropicKey } });
+  return gatewayOf({ responses: 'https://api.openai.com/v1', messages: 'https://api.anthropic.com/v1' }, accounts);
 }
 
 /** The same gateway in front of simulated providers, with two accounts in each pool so that moving on can be seen. */
@@ -43,10 +36,9 @@ function readKey(reader: EnvReader, name: string): string | undefined {
   return key;
 }
 
-function gatewayOf(
-  baseUrls: { readonly responses: string; readonly messages: string },
-  accounts: NonNullable<GatewayFileInput['accounts']>,
-): GatewayConfig {
+type Accounts = NonNullable<GatewayFileInput['accounts']>;
+
+function gatewayOf(baseUrls: Readonly<Record<PoolFormat, string>>, accounts: Accounts): GatewayConfig {
   return toGatewayConfig({
     pools: {
       responses: { format: 'responses', owned_by: 'provider_a', base_url: baseUrls.responses },

@@ -132,33 +132,19 @@ export function readSettings<T extends object>(env: Environment, read: (reader: 
   return Object.freeze(settings);
 }
 
-/**
- * Runs all of these checks, which read settings and what settings name, before anything starts.
- *
- * @throws one ConfigError with the problems of all, each once, so that a person mends them in one go.
- */
+/** Runs all of these checks. @throws one ConfigError with the problems of all, each once, so that a person mends them in one go. */
 export async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
-  const problems = await Promise.all(checks.map(problemsOf));
-  const all = new Set(problems.flat());
-  if (all.size > 0) throw new ConfigError([...all]);
-}
-
-async function problemsOf(check: () => unknown): Promise<readonly string[]> {
-  try {
-    await check();
-    return [];
-  } catch (thrown) {
-    if (thrown instanceof ConfigError) return thrown.problems;
-    throw thrown;
+  const problems = new Set<string>();
+  const ended = await Promise.allSettled(checks.map(async (check) => check()));
+  for (const check of ended) {
+    if (check.status === 'fulfilled') continue;
+    if (!(check.reason instanceof ConfigError)) throw check.reason;
+    for (const problem of check.reason.problems) problems.add(problem);
   }
+  if (problems.size > 0) throw new ConfigError([...problems]);
 }
 
-/**
- * Makes sure that these settings name a port each; 0, a free one, may be named by several.
- *
- * @param defaults the settings, with the ports that they stand for when they are not set.
- * @throws ConfigError that names those which are the same.
- */
+/** Checks that these settings, given with their defaults, name different ports; 0 stands for a free one. @throws ConfigError */
 export function checkPorts(env: Environment, defaults: Readonly<Record<string, number>>): void {
   const reader = new EnvReader(env);
   const taken = new Map<number, string>();

@@ -2,17 +2,13 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
-import type { Environment } from './env-reader.ts';
-import { ConfigError } from './env-reader.ts';
+import { ConfigError, type Environment } from './env-reader.ts';
 import { pathText, resolveEnvReferences } from './env-references.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import { problemsBetweenParts } from './gateway-problems.ts';
 import { gatewayFileSchema } from './gateway-schema.ts';
 
-/**
- * Reads `gateway.yaml`. Throws one ConfigError with every problem and its path in the file; no problem repeats a
- * credential or a line of the file.
- */
+/** Reads `gateway.yaml`. @throws one ConfigError with every problem and its path; none repeats a credential or a line of the file. */
 export function loadGatewayFile(path: string, env: Environment): GatewayConfig {
   const text = readText(path);
   const { value, problems } = resolveEnvReferences(parseYaml(text, path), env);

@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { pathText } from './env-references.ts';
 
 /**
- * What is wrong between the parts of a `gateway.yaml`: pools that do not exist, accounts named twice, traits of models that do
- * not go with their pool's format or with each other. Takes the file however broken the rest of it is, so that these are
- * reported together with problems of shape. Places in `known` have been reported already.
+ * What is wrong between the parts of a `gateway.yaml`. It takes the file however broken the rest of it is, to be reported together
+ * with problems of shape. Places in `known` have been reported already.
  */
 export function problemsBetweenParts(value: unknown, known: ReadonlyMap<string, string>): string[] {
   const { pools, accounts, classes } = partsOf.parse(value);

@@ -6,12 +6,7 @@ import { ConfigError } from './env-reader.ts';
 /** How long a folder may take to answer: one on a network may be out of reach. */
 const defaultTimeoutMs = 5_000;
 
-/**
- * Makes the folder that a setting names, if need be, for this process's user alone, and makes sure that files can be made in
- * it. A full disk is no mistake in the setting and passes.
- *
- * @throws ConfigError that names the setting and the folder, and says what to do.
- */
+/** Makes sure that files can be made in the folder that a setting names, which it makes for this process's user alone. @throws ConfigError */
 export async function openFolder(setting: string, path: string): Promise<void> {
   await answeringInTime(setting, path, tryToWrite(setting, path));
 }
@@ -35,6 +30,7 @@ async function tryToWrite(setting: string, path: string): Promise<void> {
     await rmdir(await mkdtemp(join(path, '.try-')));
   } catch (thrown) {
     const code = String(codeOf(thrown) ?? '');
+    // A full disk is no mistake in the setting.
     if (code === 'ENOSPC' || code === 'EDQUOT') return;
     throw new ConfigError([
       `${setting}: ${problemOf(code)} (${code}): ${resolve(path)}. Give the user of this process a folder that it can write in, for example ./data.`,
@@ -48,10 +44,7 @@ function problemOf(code: string): string {
   return 'it can not be used';
 }
 
-/**
- * Makes a file that only this process's user can read, or takes the rights of others from one that is there. A file that is
- * there is not opened: closing it would take the locks away that SQLite has on it in this process.
- */
+/** Makes a file private, or a new one. One that is there is not opened: closing it would take away the locks that SQLite has on it. */
 export function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'ax', 0o600));
@@ -61,10 +54,7 @@ export function makePrivateFile(path: string): void {
   }
 }
 
-/**
- * The same of a SQLite database. SQLite gives the files beside it the mode of the database; those that a process left there
- * keep theirs.
- */
+/** The same of a SQLite database, and of the files that a process may have left beside it. */
 export function makePrivateDatabase(path: string): void {
   makePrivateFile(path);
   for (const end of ['-wal', '-shm']) narrowMode(`${path}${end}`);

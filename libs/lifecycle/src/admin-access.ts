@@ -24,12 +24,9 @@ export interface AdminNames {
 }
 
 /**
- * Keeps web pages from calling the admin port through the browser of somebody who can reach it.
- *
- * A page of a foreign site may have its own host name resolved to this machine (DNS rebinding): it is then of the same origin as
- * this port, and only the Host header shows it. That trick needs a name, so an IP address in Host is always fine. A page
- * that calls this port under its proper name is shown by Origin, or by Sec-Fetch-Site where a browser sends no Origin.
- * What is no browser sends neither.
+ * Keeps web pages from calling the admin port through a browser. A foreign page whose own name resolves to this machine (DNS
+ * rebinding) is shown by the Host header; that takes a name, so that an IP address is always fine. One that calls the port under its
+ * proper name is shown by Origin, or by Sec-Fetch-Site where a browser sends no Origin.
  *
  * @returns why the request is not taken, and what a person can do about it; undefined when it may be taken.
  */

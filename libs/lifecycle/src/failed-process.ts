@@ -24,11 +24,7 @@ export function startFailureText(name: string, thrown: unknown): string {
   return `${name} can't start: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
 }
 
-/**
- * Ends a process that can't do its work, with an exit code that says so. It ends as soon as nothing is under way; a call that
- * hangs in the operating system, such as one on a mount that is out of reach, would keep it for ever, even through
- * `process.exit()`: after a while it is killed.
- */
+/** Ends a process that failed, with exit code 1. A call that hangs in the operating system would keep it even through `process.exit()`. */
 export function endFailedProcess(): void {
   process.exitCode = 1;
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), graceMs).unref();

@@ -62,11 +62,8 @@ export class DataFolder {
   }
 
   /**
-   * Takes the folder for this gateway alone: two on one folder would each count the limits by themselves. Disposing it gives
-   * the folder back. The operating system does so when the process dies, and never while it is merely slow: the lock is the one
-   * that SQLite puts on an empty database, since Node has no file locks of its own.
-   *
-   * @throws ConfigError that names the process that has it.
+   * Takes the folder for this gateway alone: two on one folder would each count the limits by themselves. The lock is the one that
+   * SQLite puts on an empty database, which the operating system takes away when the process dies, and not before.
    */
   async claim(): Promise<Disposable> {
     const path = join(this.#path, 'gateway.lock');

@@ -36,9 +36,8 @@ curl -N ${baseUrl}/v1/chat/completions -H 'Authorization: Bearer ${token ?? '<to
 }
 
 /**
- * A token for a new gateway. On simulated providers it is shown at every start and kept in the data folder, because the database
- * holds only digests; a new one is made when it was revoked. Where requests cost money it is shown once, at the first start on
- * the data folder, and kept nowhere: undefined when there was one already.
+ * A token for a new gateway. On simulated providers it is kept in the data folder and shown at every start. Where requests cost
+ * money it is shown at the first start alone, and kept nowhere: undefined when there was one already.
  */
 export async function firstToken(
   identity: Client<typeof IdentityService>,

@@ -128,11 +128,7 @@ export async function openUsagePlane(env: Environment, addresses: ServiceAddress
   };
 }
 
-/**
- * The accounts in the gateway's database. They are reached there and nowhere else, so that no secret travels to a service.
- *
- * @throws ConfigError when it is not clear which database is meant, or it is not up to date.
- */
+/** The accounts in the gateway's database: reached there and nowhere else, so that no secret travels to a service. @throws ConfigError */
 export async function openStoredAccounts(env: Environment) {
   if (!knowsTheDatabase(env)) {
     throw new ConfigError([
@@ -167,9 +163,8 @@ function newRuntime() {
 }
 
 /**
- * The admin address of the gateway to work on: the one at GATEWAY_ADMIN_URL; else the one at the default address, if it
- * answers. Undefined: work on the database. A GATEWAY_ADMIN_URL that is set but does not answer is an error of the first
- * call: the database could be another one.
+ * The admin address of the gateway at GATEWAY_ADMIN_URL, which need not answer here: the database could be another one; else of the
+ * one at the default address, if it answers. Undefined: work on the database.
  */
 export async function findGateway(env: Environment): Promise<string | undefined> {
   const reader = new EnvReader(env);

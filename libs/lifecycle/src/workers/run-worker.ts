@@ -23,10 +23,7 @@ interface WorkerOptions {
   readonly drainTimeoutMs: number;
 }
 
-/**
- * Runs a service as one worker of a pool, until the supervisor says to drain. When the supervisor is gone, Node's cluster
- * module ends this process at once.
- */
+/** Runs a service as one worker of a pool, until the supervisor says to drain. Without a supervisor, Node's cluster ends it at once. */
 export async function runWorker(
   { name, logLevel, drainTimeoutMs }: WorkerOptions,
   createService: (runtime: ServiceRuntime) => Promise<Service>,
@@ -59,10 +56,7 @@ function send(message: FromWorker): void {
   if (process.connected) process.send?.(message);
 }
 
-/**
- * How the public port is listened on. Workers each listen on it, and the kernel spreads connections over them. Where a kernel
- * can't (macOS, Windows), Node's cluster module does it: the first process accepts, and hands connections on in turns.
- */
+/** How the public port is listened on: the kernel spreads connections over workers; where it can't, Node's cluster does. */
 export function sharedPortOptions(): { readonly reusePort?: true } {
   return cluster.isWorker && process.platform === 'linux' ? { reusePort: true } : {};
 }

@@ -28,9 +28,8 @@ const stableMs = 10_000;
 const graceMs = 5_000;
 
 /**
- * A service as several sibling processes that share its port, and this process as their supervisor: it starts them, replaces
- * those that die, shows their metrics, and ends them. A process has one pool at most. A worker that can't start fails the
- * start of all, in its own words.
+ * A service as several processes that share its port, and this process as their supervisor: one pool in a process at most. A
+ * worker that can't start fails the start of all, in its own words.
  */
 export function createWorkerPool(
   options: WorkerPoolOptions,
@@ -166,12 +165,7 @@ function pauseAfter(failures: number): number {
   return failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
 }
 
-/**
- * The port that workers are to listen on: this one, or a free one for 0. Another process that listens on it is noticed here,
- * since a port that is shared can be shared with anybody.
- *
- * @throws an error with code `EADDRINUSE`
- */
+/** The port, or a free one for 0. A shared port can be shared with any process: one that has it already is noticed here. @throws `EADDRINUSE` */
 async function portForWorkers(host: string, port: number): Promise<number> {
   const server = createServer().listen(port, host);
   await once(server, 'listening');

@@ -44,12 +44,7 @@ export function requestCommand(env: Environment): Command {
   return request;
 }
 
-/**
- * Prints what became of a request, as the request log has it; when it does not, what the ledger has.
- *
- * @param named a text with the request's id in it, such as the id of a chat completion.
- * @returns false when neither has it.
- */
+/** Prints what the request log has of a request, else what the ledger has. @param named a text with its id in it. @returns false when neither has it. */
 export async function showRequest(
   report: Pick<Client<typeof UsageReportService>, 'findRequest'>,
   named: string,

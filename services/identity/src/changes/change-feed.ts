@@ -27,10 +27,7 @@ export class ChangeFeed {
     this.#announcement = new AbortController();
   }
 
-  /**
-   * Batches of changed ids, until the signal is aborted. The first batch is empty: it says that nothing which changes
-   * from here on will be missed.
-   */
+  /** Batches of changed ids, until the signal is aborted. The first one is empty: what changes from here on is not missed. */
   async *watch(signal: AbortSignal): AsyncGenerator<readonly string[]> {
     let sequence = await this.#source.lastSequence();
     yield [];

@@ -15,17 +15,10 @@ export function hashKeyOf(secret: Buffer): HashKey {
   return { id: createHash('sha256').update('gateway hash key id').update(secret).digest('hex').slice(0, 12), secret };
 }
 
-/**
- * Keys written as hex or base64 with commas between them, current one first; undefined when one of them is neither or
- * too short. To rotate, put a new key in front: new tokens are hashed with it, and the others are still found. A key
- * may go once the tokens that were issued under it are revoked.
- */
+/** Keys written as hex or base64 with commas between them, current one first; undefined when one of them is neither or too short. */
 export function parseHashKeys(text: string): readonly HashKey[] | undefined {
-  const secrets = text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
-    .map(toBytes);
+  const parts = text.split(',').map((part) => part.trim());
+  const secrets = parts.filter((part) => part !== '').map(toBytes);
   return secrets.some((secret) => secret.length < minHashKeyBytes) ? undefined : secrets.map(hashKeyOf);
 }
 

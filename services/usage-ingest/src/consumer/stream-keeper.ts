@@ -39,17 +39,11 @@ export interface StreamToTend {
 }
 
 /**
- * Reports the backlog, and keeps room in the stream. It keeps consumed messages, to recognise repetitions and to fill an empty ledger again. But a full stream
- * takes nothing new, so that from half of its size on, what is stored and acknowledged goes.
+ * Reports the backlog, and keeps room in the stream. Consumed messages stay, to fill an empty ledger again. But a full stream takes
+ * nothing new, so that from half of its size on, what is stored and acknowledged goes.
  */
-export async function tendStream({
-  connection,
-  consumer,
-  names,
-  maxBytes,
-  metrics,
-  logger,
-}: StreamToTend): Promise<void> {
+export async function tendStream({ connection, consumer, names, maxBytes, ...watchers }: StreamToTend): Promise<void> {
+  const { metrics, logger } = watchers;
   const { num_pending: pending, ack_floor: floor } = await consumer.info();
   metrics.backlog.set(pending);
   const manager = await connection.jetstreamManager();

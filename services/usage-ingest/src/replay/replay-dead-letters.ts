@@ -35,7 +35,6 @@ export async function replayDeadLetters(ledger: UsageLedger, { dryRun, pageToken
 /**
  * Reads a dead letter again, as this release does, records what it says and deletes it: both or none.
  *
- * @param dryRun finds out what would happen, and changes nothing.
  * @returns how many of its events are new to the ledger, or why the letter stays; undefined when it is gone already.
  */
 async function replayLetter(

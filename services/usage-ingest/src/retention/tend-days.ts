@@ -19,10 +19,7 @@ const daysAhead = 3;
 const intervalMs = 3_600_000;
 const retryMs = 60_000;
 
-/**
- * Makes room for the events of the coming days, and removes those of days that are no longer kept: once an hour until the signal is
- * aborted. Never throws.
- */
+/** Makes room for the events of coming days, and removes those of days no longer kept, once an hour. Never throws. */
 export async function tendDays(parts: DaysToTend): Promise<void> {
   const { metrics, logger, signal } = parts;
   while (!signal.aborted) {

@@ -11,11 +11,10 @@ export type Exhaustion =
   | { readonly kind: 'at'; readonly atMs: number; readonly window: string };
 
 /**
- * The estimate for requests that fall under quotas of whole accounts and those of `models`, the pattern of a family; empty for
- * requests of no family. Accounts that reported no such quota are left out: what they have is unknown.
+ * Lets the load go on from one change to the next: accounts come back, windows begin anew or are used up. A pool that lasts until
+ * each window has begun anew lasts for ever. Accounts that reported no quota are left out.
  *
- * It lets the load go on, from one change to the next: accounts come back, windows begin anew, windows are used up. A pool that
- * lasts until each window has begun anew lasts for ever.
+ * @param models pattern of a family, whose quotas count besides those of whole accounts; empty for requests of no family.
  */
 export function exhaustionOf(accounts: readonly Account[], models: string, nowMs: number): Exhaustion {
   const supplies = accounts.map((account) => toSupply(account, models)).filter(({ windows }) => windows.length > 0);
@@ -76,10 +75,7 @@ function toSupply({ cooldowns, windows }: Account, models: string): Supply {
   return { usableFromMs: Math.max(0, ...ends), windows: running };
 }
 
-/**
- * For each kind of window, how much of one goes in a millisecond when a single account carries all of the load: as all accounts
- * together have used their windows since these began, on average.
- */
+/** Of each kind of window, the share that goes in a millisecond when one account carries all of the load, on average so far. */
 function loadsOf(supplies: readonly Supply[], nowMs: number): ReadonlyMap<string, number> {
   const all = supplies.flatMap(({ windows }) => windows);
   const loads = [...Map.groupBy(all, ({ name }) => name)].map(([name, ofName]) => {
