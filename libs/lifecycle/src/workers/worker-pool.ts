@@ -37,9 +37,7 @@ export function createWorkerPool(
 ): Service & { readonly port: number } {
   let port = 0;
   const stop = new AbortController();
-  /** The latest process of each worker, and those of them that serve. */
-  const processes = new Map<number, WorkerProcess>();
-  const serving = new Map<number, WorkerProcess>();
+  const serving = new Map<number, Worker>();
   const servingGauge = metrics.gauge({ name: 'gateway_workers_serving', help: 'Worker processes that serve now.' });
   const losses = metrics.counter({
     name: 'gateway_worker_losses_total',
@@ -54,21 +52,21 @@ export function createWorkerPool(
   /** Runs one process of a worker after the other: the second at once, further ones after growing pauses. */
   const supervise = async (number: number, firstServes: PromiseWithResolvers<void>) => {
     for (let failures = 0, hasServed = false; !stop.signal.aborted; failures++) {
-      const current = forkProcess(port);
-      processes.set(number, current);
+      const worker = cluster.fork({ PORT: String(port) }).on('error', () => undefined);
+      const ended = endOf(worker);
       try {
-        await untilServing(current);
+        await untilServing(worker);
         hasServed = true;
         firstServes.resolve();
         const sinceMs = performance.now();
-        servingGauge.set(serving.set(number, current).size);
-        const how = await current.ended;
+        servingGauge.set(serving.set(number, worker).size);
+        const how = await ended;
         serving.delete(number);
         servingGauge.set(serving.size);
         if (stop.signal.aborted) return;
         if (performance.now() - sinceMs > stableMs) failures = 0;
         losses.inc();
-        const log = { worker: number, pid: current.worker.process.pid, pauseMs: pauseAfter(failures) };
+        const log = { worker: number, pid: worker.process.pid, pauseMs: pauseAfter(failures) };
         logger.error(log, `a worker ${how}; another one takes its place`);
       } catch (thrown) {
         if (!hasServed) return firstServes.reject(thrown);
@@ -79,7 +77,7 @@ export function createWorkerPool(
   };
   const drain = async (timeoutMs: number) => {
     stop.abort();
-    await Promise.all([...processes.values()].map((each) => endProcess(each, timeoutMs)));
+    await Promise.all(Object.values(cluster.workers ?? {}).map((worker) => worker && endWorker(worker, timeoutMs)));
   };
   return {
     routes: [],
@@ -110,23 +108,15 @@ export function createWorkerPool(
   };
 }
 
-interface WorkerProcess {
-  readonly worker: Worker;
-  /** How it ended: `was killed by SIGKILL`. */
-  readonly ended: Promise<string>;
-}
-
-function forkProcess(port: number): WorkerProcess {
-  const worker = cluster.fork({ PORT: String(port) });
-  worker.on('error', () => undefined);
-  const ended = new Promise<string>((resolve) => {
+/** How its process ended: `was killed by SIGKILL`. */
+function endOf(worker: Worker): Promise<string> {
+  return new Promise((resolve) => {
     worker.once('exit', (code, signal) => resolve(signal ? `was killed by ${signal}` : `ended with code ${code}`));
   });
-  return { worker, ended };
 }
 
 /** @throws StartFailure in its own words when the process could not start. */
-async function untilServing({ worker }: WorkerProcess): Promise<void> {
+async function untilServing(worker: Worker): Promise<void> {
   for await (const message of messagesOf(worker)) {
     if (message.kind === 'serving') return;
     if (message.kind === 'failed') throw new StartFailure(message.reason);
@@ -135,7 +125,7 @@ async function untilServing({ worker }: WorkerProcess): Promise<void> {
 }
 
 /** @throws when the worker does not answer in time. */
-async function metricsOf({ worker }: WorkerProcess): Promise<MetricsSnapshot> {
+async function metricsOf(worker: Worker): Promise<MetricsSnapshot> {
   const messages = messagesOf(worker, AbortSignal.timeout(metricsTimeoutMs));
   send(worker, { kind: 'read metrics' });
   for await (const message of messages) if (message.kind === 'metrics') return message.metrics;
@@ -143,11 +133,11 @@ async function metricsOf({ worker }: WorkerProcess): Promise<MetricsSnapshot> {
 }
 
 /** Lets running work end within `timeoutMs`, then ends the process. */
-async function endProcess({ worker, ended }: WorkerProcess, timeoutMs: number): Promise<void> {
+async function endWorker(worker: Worker, timeoutMs: number): Promise<void> {
   if (worker.isDead()) return;
   const forced = setTimeout(() => worker.process.kill('SIGKILL'), timeoutMs + graceMs);
   send(worker, { kind: 'drain', timeoutMs });
-  await ended;
+  await endOf(worker);
   clearTimeout(forced);
 }
 
