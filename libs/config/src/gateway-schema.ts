@@ -132,7 +132,7 @@ const pool = z
       .describe('Model ids, with * for any text, that belong to this pool while its model list is not known.'),
     models: z
       .record(modelId, modelTraits)
-      .default({})
+      .prefault({})
       .describe('What models take, by their ids, with * for any text. Of several that fit, the first one counts.'),
   })
   .transform(({ format, owned_by, base_url, model_patterns, models }) => ({
@@ -199,8 +199,8 @@ const modelClass = z.strictObject({
 export const gatewayFileSchema = z
   .strictObject({
     pools: z.record(name, pool).refine((pools) => Object.keys(pools).length > 0, 'must hold at least one pool'),
-    accounts: z.array(account).default([]),
-    classes: z.record(name, modelClass).default({}),
+    accounts: z.array(account).prefault([]),
+    classes: z.record(name, modelClass).prefault({}),
     settings: settingsSchema.prefault({}),
   })
   .transform(({ pools, accounts, classes, settings }) => ({
