@@ -1,6 +1,6 @@
 import { type Environment, EnvReader } from './env-reader.ts';
-import { type GatewayConfig, type PoolFormat, toGatewayConfig } from './gateway-config.ts';
-import type { GatewayFileInput } from './gateway-schema.ts';
+import type { GatewayConfig, PoolFormat } from './gateway-config.ts';
+import { type GatewayFileInput, gatewayFileSchema } from './gateway-schema.ts';
 
 /** What the gateway does without a `gateway.yaml`, with an account for each key that is set. @throws ConfigError for a key that can't be sent. */
 export function defaultGatewayConfig(env: Environment): GatewayConfig {
@@ -39,7 +39,7 @@ function readKey(reader: EnvReader, name: string): string | undefined {
 type Accounts = NonNullable<GatewayFileInput['accounts']>;
 
 function gatewayOf(baseUrls: Readonly<Record<PoolFormat, string>>, accounts: Accounts): GatewayConfig {
-  return toGatewayConfig({
+  const file = gatewayFileSchema.parse({
     pools: {
       responses: { format: 'responses', owned_by: 'provider_a', base_url: baseUrls.responses },
       messages: { format: 'messages', owned_by: 'provider_b', base_url: baseUrls.messages },
@@ -51,4 +51,5 @@ function gatewayOf(baseUrls: Readonly<Record<PoolFormat, string>>, accounts: Acc
       claude: { name: 'Claude', effort: 'medium', candidates: ['messages/claude-sonnet-5'] },
     },
   });
+  return { ...file, source: undefined };
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type GatewayFileInput, gatewayFileSchema } from './gateway-schema.ts';
+import type { gatewayFileSchema } from './gateway-schema.ts';
 import type { Secret } from './secret.ts';
 
 export type { PoolSettings } from './settings-schema.ts';
@@ -46,10 +46,5 @@ export type OAuthCredential = Extract<Credential, { readonly kind: 'oauth' }>;
 export type ClassConfig = GatewayConfig['classes'][number];
 /** Reasoning effort, from none to most. @see spec "POST /v1/chat/completions", reasoning_effort */
 export type Effort = ClassConfig['effort'];
-
-/** A file, as a person writes it, as the services know it. Throws ZodError when it is not as it must be. */
-export function toGatewayConfig(file: GatewayFileInput): GatewayConfig {
-  return { ...gatewayFileSchema.parse(file), source: undefined };
-}
 
 type DeepReadonly<T> = T extends Secret ? T : T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

@@ -1,11 +1,10 @@
-export type { ServerAddress } from './backends.ts';
-export { type BackendSetting, backendServers, backendText, unreachableText } from './backends.ts';
+export { type BackendSetting, backendServers, backendText, type ServerAddress, unreachableText } from './backends.ts';
 export { defaultGatewayConfig, simulatedGatewayConfig } from './default-gateway.ts';
-export type { Environment } from './env-reader.ts';
 export {
   ConfigError,
   checkAll,
   checkPorts,
+  type Environment,
   EnvReader,
   readDrainTimeoutSeconds,
   readMaxStreamSeconds,

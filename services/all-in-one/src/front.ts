@@ -1,8 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { Environment } from '@gateway/config';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
-import { createEdgeRouterService, type EdgeRouterService } from '@gateway/edge-router/service';
-import type { UsageSink } from '@gateway/edge-router/usage/outbox';
+import { createEdgeRouterService, type EdgeRouterPeers, type EdgeRouterService } from '@gateway/edge-router/service';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { createMessagesAdapterService } from '@gateway/messages-adapter/service';
@@ -30,12 +29,17 @@ export async function createFront(
   const adapterPeers = { broker, credentials: clientOf(CredentialService) };
   const responses = stack.use(createResponsesAdapterService(readResponsesAdapterConfig(env), adapterPeers, runtime));
   const messages = stack.use(createMessagesAdapterService(readMessagesAdapterConfig(env), adapterPeers, runtime));
-  const peers = {
+  const ingest = clientOf(UsageIngestService);
+  const peers: EdgeRouterPeers = {
     broker,
     identity: clientOf(IdentityService),
     limiter: clientOf(LimiterService),
     usageQuery: clientOf(UsageQueryService),
-    usageSink: sinkOf(clientOf(UsageIngestService)),
+    usageSink: {
+      async record({ events, logs }, signal) {
+        await ingest.record({ events: [...events], logs: [...logs] }, { signal });
+      },
+    },
     adapters: new Map([
       [ProviderFormat.RESPONSES, directClientOf(responses.routes, AdapterService)],
       [ProviderFormat.MESSAGES, directClientOf(messages.routes, AdapterService)],
@@ -54,14 +58,6 @@ export async function createFront(
     },
     notReady: () => firstReason(services),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
-  };
-}
-
-function sinkOf(ingest: Client<typeof UsageIngestService>): UsageSink {
-  return {
-    record: async ({ events, logs }, signal) => {
-      await ingest.record({ events: [...events], logs: [...logs] }, { signal });
-    },
   };
 }
 
