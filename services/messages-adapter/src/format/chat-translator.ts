@@ -1,12 +1,5 @@
-import {
-  ChatAnswerReader,
-  type ClientRequest,
-  type PreparedCall,
-  type TranslatedChat,
-  type TranslationContext,
-  type Translator,
-} from '@gateway/adapter-kit';
-import { type ChatAnswer, type ChatRequest, createChatAnswer, parseChatRequest } from '@gateway/chat';
+import type { ClientRequest, PreparedCall, TranslatedChat, TranslationContext, Translator } from '@gateway/adapter-kit';
+import { type ChatRequest, createChatAnswer, parseChatRequest } from '@gateway/chat';
 import { toWellFormedJson } from '@gateway/json';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { convertMessages } from './convert-messages.ts';
@@ -39,19 +32,8 @@ function toCall(...[request, translated]: Parameters<NonNullable<Translator['toC
   const created = Math.floor(nowMs / 1_000);
   const identity = { id: requestId, created, model: lease.model };
   const answer = createChatAnswer({ ...identity, stream, includeUsage, maxBytes: maxAnswerBytes });
-  return { path: '/messages', headers: {}, body: translated.body, answer: readerInto(answer, { maxAnswerBytes }) };
+  return { path: '/messages', headers: {}, body: translated.body, answer: new EventReader(answer, maxAnswerBytes) };
 }
-
-/** Reads a provider's stream into a chat answer. @param maxAnswerBytes the largest answer that one event may bring whole */
-export function readerInto(
-  answer: ChatAnswer,
-  { maxAnswerBytes }: { readonly maxAnswerBytes: number },
-): ChatAnswerReader {
-  return new ChatAnswerReader(answer, new EventReader(answer), maxOtherBytes + maxAnswerBytes);
-}
-
-/** For blocks that are not part of a chat answer, such as what the provider's own tools found. */
-const maxOtherBytes = 4 * 1024 * 1024;
 
 /**
  * The Messages request for a chat request. Sampling parameters never go along: current models refuse them.

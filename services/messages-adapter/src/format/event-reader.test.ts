@@ -112,7 +112,7 @@ describe('an event that can not be read', () => {
 /** What a reader makes of one event. */
 function read(event: object) {
   const answer = createChatAnswer({ id: 'r', created: 1, model: 'm', stream: true, includeUsage: false });
-  const reader = new EventReader(answer);
+  const reader = new EventReader(answer, 1_000);
   reader.read({ name: '', data: JSON.stringify(event) });
   return { unknownEvents: reader.unknownEvents, ending: reader.ending, wrote: answer.hasContent };
 }

@@ -1,4 +1,4 @@
-import { type AnswerEnding, brokenStream, type ChatEventReader, type UpstreamFailure } from '@gateway/adapter-kit';
+import { brokenStream, ChatAnswerReader } from '@gateway/adapter-kit';
 import { type ChatAnswer, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import { asCount, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
@@ -11,19 +11,16 @@ import { mapStreamError } from './map-upstream-error.ts';
  * behind.
  * @see https://platform.claude.com/docs/en/build-with-claude/streaming
  */
-export class EventReader implements ChatEventReader {
-  readonly #answer: ChatAnswer;
+export class EventReader extends ChatAnswerReader {
   readonly #writer: AnswerWriter;
   readonly #usage = new UsageReports();
   #hasBegun = false;
   #stopReason: string | undefined;
   #thinkingCharacters = 0;
-  ending: AnswerEnding | undefined;
-  /** Events, blocks and deltas that were skipped because they are not known. */
-  unknownEvents = 0;
 
-  constructor(answer: ChatAnswer) {
-    this.#answer = answer;
+  /** @param maxAnswerBytes the largest answer that one event may bring whole */
+  constructor(answer: ChatAnswer, maxAnswerBytes: number) {
+    super(answer, maxOtherBytes + maxAnswerBytes);
     this.#writer = new AnswerWriter(answer);
   }
 
@@ -32,18 +29,14 @@ export class EventReader implements ChatEventReader {
   }
 
   get producedCharacters(): number {
-    return this.#answer.producedCharacters + this.#thinkingCharacters;
+    return this.answer.producedCharacters + this.#thinkingCharacters;
   }
 
-  read({ name, data = '' }: SseEvent): void {
-    if (this.ending !== undefined || saysNothing(data)) return;
+  override read({ name, data = '' }: SseEvent): void {
+    if (saysNothing(data)) return;
     const json = asObject(parseJson(data));
     if (json === undefined) this.fail(brokenStream());
     else this.#onEvent(json, name);
-  }
-
-  fail(failure: UpstreamFailure): void {
-    this.ending ??= { kind: 'failed', failure };
   }
 
   /**
@@ -108,7 +101,7 @@ export class EventReader implements ChatEventReader {
   #onMessageStop(): void {
     if (!this.#hasBegun) return this.fail(brokenStream());
     this.#writer.endBlocks();
-    this.#answer.finish(mapFinishReason(this.#stopReason, this.#writer.hasCalls), wholeUsage(this.reportedUsage));
+    this.answer.finish(mapFinishReason(this.#stopReason, this.#writer.hasCalls), wholeUsage(this.reportedUsage));
     this.ending = { kind: 'finished' };
   }
 
@@ -128,6 +121,9 @@ export class EventReader implements ChatEventReader {
     if (!silent.has(type)) this.unknownEvents += 1;
   }
 }
+
+/** For blocks that are not part of a chat answer, such as what the provider's own tools found. */
+const maxOtherBytes = 4 * 1024 * 1024;
 
 /** Empty data, and the end marker of another format that some providers send out of habit. Either may be padded. */
 function saysNothing(data: string): boolean {

@@ -2,12 +2,12 @@ import { createChatAnswer } from '@gateway/chat';
 import { describeGoldenAnswers } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
 import { answerCases } from './__fixtures__/answers/index.ts';
-import { readerInto } from './chat-translator.ts';
+import { EventReader } from './event-reader.ts';
 
 describe('a Messages answer to a chat client', () => {
   describeGoldenAnswers(answerCases, ({ stream }) => {
     const identity = { id: 'request-1', created: 1, model: 'claude-opus-4-8' };
-    return readerInto(createChatAnswer({ ...identity, stream, includeUsage: true }), { maxAnswerBytes: 1_000_000 });
+    return new EventReader(createChatAnswer({ ...identity, stream, includeUsage: true }), 1_000_000);
   });
 
   it('is known in many shapes, of which the trickiest are cut everywhere', () => {

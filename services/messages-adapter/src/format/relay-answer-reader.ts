@@ -1,14 +1,8 @@
-import {
-  type AnswerEnding,
-  type AnswerReader,
-  brokenStream,
-  type UpstreamFailure,
-  type UpstreamHead,
-} from '@gateway/adapter-kit';
+import { type AnswerReader, brokenStream, EventStreamReader, type UpstreamHead } from '@gateway/adapter-kit';
 import { type ReportedUsage, streamHeaders } from '@gateway/chat';
 import { reasoningDigest } from '@gateway/encrypted-reasoning';
 import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
-import { EventSplitter, RelayBuffer, readEvent, type SseEvent, SseOverflowError } from '@gateway/sse';
+import { RelayBuffer, readEvent, type SseEvent } from '@gateway/sse';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 
@@ -17,8 +11,7 @@ import { mapStreamError } from './map-upstream-error.ts';
  * is shows when it has ended. Until the first content everything is held back, so that another account can be tried.
  * @see spec "Events"
  */
-export class RelayAnswerReader implements AnswerReader {
-  readonly #splitter = new EventSplitter({ maxEventBytes, onEvent: (event) => this.#onEvent(event) });
+export class RelayAnswerReader extends EventStreamReader {
   readonly #buffer = new RelayBuffer();
   readonly #usage = new UsageReports();
   #head: UpstreamHead = { status: 200, headers: {} };
@@ -26,8 +19,11 @@ export class RelayAnswerReader implements AnswerReader {
   #signature: string | undefined;
   answerId: string | undefined;
   hasContent = false;
-  ending: AnswerEnding | undefined;
   producedCharacters = 0;
+
+  constructor() {
+    super(maxEventBytes);
+  }
 
   onHead(head: UpstreamHead): void {
     this.#head = head;
@@ -47,31 +43,11 @@ export class RelayAnswerReader implements AnswerReader {
     return this.#signature === undefined ? undefined : reasoningDigest(this.#signature);
   }
 
-  /** An event that is too large breaks the stream. */
-  push(bytes: Uint8Array): void {
-    if (this.ending !== undefined) return;
-    try {
-      this.#splitter.push(bytes);
-    } catch (thrown) {
-      if (!(thrown instanceof SseOverflowError)) throw thrown;
-      this.#fail(brokenStream());
-    }
-  }
-
-  /** What a stream breaks off in is no event, unless it ends the answer all the same. */
-  end(): void {
-    if (this.ending !== undefined) return;
-    const rest = this.#splitter.end();
-    this.#read(readEvent(rest));
-    if (this.ending === undefined) this.#fail(brokenStream());
-    else if (!this.#hasFailed) this.#buffer.release(rest);
-  }
-
   take(): Buffer {
     return this.#buffer.take();
   }
 
-  #onEvent(event: Buffer): void {
+  protected override onEvent(event: Buffer): void {
     if (this.ending !== undefined) return;
     this.#read(readEvent(event));
     if (this.#hasFailed) return;
@@ -79,12 +55,19 @@ export class RelayAnswerReader implements AnswerReader {
     else this.#buffer.hold(event);
   }
 
+  /** What a stream breaks off in is no event, unless it ends the answer all the same. */
+  protected override onRest(rest: Buffer): void {
+    if (this.ending !== undefined) return;
+    this.#read(readEvent(rest));
+    if (this.ending !== undefined && !this.#hasFailed) this.#buffer.release(rest);
+  }
+
   /** The name and the data's `type` should be the same. Clients act on either, so that an error is one by either. */
   #read({ name, data = '' }: SseEvent): void {
     const json = asObject(parseJson(data));
-    if (name.trim() === 'error' || isError(json)) this.#fail(mapStreamError(json));
+    if (name.trim() === 'error' || isError(json)) this.fail(mapStreamError(json));
     else if (json !== undefined) this.#onData(json, asString(json.type) ?? name.trim());
-    else if (!mayBeUnreadable(name.trim(), data.trim())) this.#fail(brokenStream());
+    else if (!mayBeUnreadable(name.trim(), data.trim())) this.fail(brokenStream());
   }
 
   #onData(json: JsonObject, type: string): void {
@@ -117,17 +100,13 @@ export class RelayAnswerReader implements AnswerReader {
   }
 
   #finish(): void {
-    if (!this.#hasBegun) return this.#fail(brokenStream());
+    if (!this.#hasBegun) return this.fail(brokenStream());
     this.hasContent = true;
     this.ending = { kind: 'finished' };
   }
 
   get #hasFailed(): boolean {
     return this.ending?.kind === 'failed';
-  }
-
-  #fail(failure: UpstreamFailure): void {
-    this.ending ??= { kind: 'failed', failure };
   }
 }
 

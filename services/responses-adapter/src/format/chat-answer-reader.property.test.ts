@@ -8,7 +8,7 @@ import { anyDamage, damaged } from './__fixtures__/arbitrary-damage.ts';
 import { anyAnswer } from './__fixtures__/arbitrary-events.ts';
 import { anyFraming, frameEvents } from './__fixtures__/arbitrary-framing.ts';
 import { cutUp } from './__fixtures__/cut-up.ts';
-import { readerInto } from './chat-translator.ts';
+import { EventReader } from './event-reader.ts';
 
 describe('any answer of the provider', () => {
   it('reaches the client whole, streamed and assembled, whichever events hold it and however they are framed', () => {
@@ -88,7 +88,7 @@ interface ReadOptions {
 /** Everything that a client and the caller of the adapter see. */
 function read(pieces: readonly Uint8Array[], { stream = true, wantsJson = false }: ReadOptions = {}) {
   const answer = createChatAnswer({ id: 'request-1', created: 1, model: 'gpt-5.5', stream, includeUsage: true });
-  return replay(readerInto(answer, { wantsJson, nowMs: 0, maxAnswerBytes: 1_000_000 }), pieces);
+  return replay(new EventReader(answer, { wantsJson, nowMs: 0, maxAnswerBytes: 1_000_000 }), pieces);
 }
 
 function expectSense(pieces: readonly Uint8Array[], wantsJson: boolean): void {

@@ -1,19 +1,12 @@
 import { hash } from 'node:crypto';
-import {
-  ChatAnswerReader,
-  type ClientRequest,
-  type PreparedCall,
-  type TranslatedChat,
-  type TranslationContext,
-  type Translator,
-} from '@gateway/adapter-kit';
-import { type ChatAnswer, type ChatRequest, createChatAnswer, parseChatRequest } from '@gateway/chat';
+import type { ClientRequest, PreparedCall, TranslatedChat, TranslationContext, Translator } from '@gateway/adapter-kit';
+import { type ChatRequest, createChatAnswer, parseChatRequest } from '@gateway/chat';
 import { toWellFormedJson } from '@gateway/json';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { convertMessages } from './convert-messages.ts';
 import { convertResponseFormat, mentionJson } from './convert-response-format.ts';
 import { convertTools } from './convert-tools.ts';
-import { EventReader, type EventReaderOptions } from './event-reader.ts';
+import { EventReader } from './event-reader.ts';
 import { mapReasoningEffort, readDefaultEffort } from './map-reasoning-effort.ts';
 import type { ResponsesRequest } from './provider-request.ts';
 
@@ -39,23 +32,9 @@ function toCall(...[request, translated]: Parameters<NonNullable<Translator['toC
   const created = Math.floor(nowMs / 1_000);
   const identity = { id: requestId, created, model: lease.model };
   const answer = createChatAnswer({ ...identity, stream, includeUsage, maxBytes: maxAnswerBytes });
-  const reader = readerInto(answer, { wantsJson, nowMs, maxAnswerBytes });
+  const reader = new EventReader(answer, { wantsJson, nowMs, maxAnswerBytes });
   return { path: '/responses', headers: {}, body: translated.body, answer: reader };
 }
-
-export interface ReaderOptions extends Omit<EventReaderOptions, 'sink'> {
-  /** The largest answer that the provider's last event may repeat. */
-  readonly maxAnswerBytes: number;
-}
-
-/** Reads a provider's stream into a chat answer. */
-export function readerInto(answer: ChatAnswer, { maxAnswerBytes, ...options }: ReaderOptions): ChatAnswerReader {
-  const events = new EventReader({ ...options, sink: answer });
-  return new ChatAnswerReader(answer, events, maxRepeatedRequestBytes + maxAnswerBytes);
-}
-
-/** The first and the last event repeat the request's instructions and tools, which have up to 16 MiB as JSON. */
-const maxRepeatedRequestBytes = 32 * 1024 * 1024;
 
 export interface RequestContext {
   readonly lease: Pick<Lease, 'model' | 'defaultEffort' | 'traits'>;

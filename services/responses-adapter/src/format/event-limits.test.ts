@@ -4,7 +4,7 @@ import type { JsonObject } from '@gateway/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { frame, replayedAtMs } from './__fixtures__/replay.ts';
-import { readerInto } from './chat-translator.ts';
+import { EventReader } from './event-reader.ts';
 import { eventWindows, readWindows } from './read-limits.ts';
 import { RelayAnswerReader } from './relay-answer-reader.ts';
 
@@ -79,7 +79,7 @@ describe('the windows of a rate-limit event', () => {
 });
 
 const readers: readonly (readonly [string, () => AnswerReader])[] = [
-  ['chat answer', () => readerInto(newChatAnswer(), { wantsJson: false, nowMs, maxAnswerBytes: 1_000_000 })],
+  ['chat answer', () => new EventReader(newChatAnswer(), { wantsJson: false, nowMs, maxAnswerBytes: 1_000_000 })],
   ['relayed answer', () => new RelayAnswerReader(nowMs)],
 ];
 

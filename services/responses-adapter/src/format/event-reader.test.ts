@@ -1,4 +1,4 @@
-import type { ChatAnswerSink, FinishReason, TokenUsage } from '@gateway/chat';
+import type { ChatAnswer, FinishReason, TokenUsage } from '@gateway/chat';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EventReader } from './event-reader.ts';
@@ -162,19 +162,28 @@ function charactersOf(items: readonly Item[]): number {
 
 function read(events: readonly object[]) {
   const sink = new RecordingSink();
-  const reader = new EventReader({ sink, wantsJson: false, nowMs: 0 });
+  const reader = new EventReader(sink, { wantsJson: false, nowMs: 0, maxAnswerBytes: 1_000 });
   for (const event of events) reader.read({ name: '', data: JSON.stringify(event) });
   const { text, refusal, calls, finished } = sink.recorded;
   return { text, refusal, calls, finished, usage: reader.reportedUsage, producedCharacters: reader.producedCharacters };
 }
 
-class RecordingSink implements ChatAnswerSink {
+class RecordingSink implements ChatAnswer {
+  readonly head = { status: 200, headers: {} } as const;
+  readonly hasContent = false;
+  readonly isStreamed = true;
+  readonly isTooLarge = false;
+  readonly producedCharacters = 0;
   readonly recorded = {
     text: '',
     refusal: '',
     calls: [] as { id: string; name: string; arguments: string }[],
     finished: [] as FinishReason[],
   };
+
+  take(): Uint8Array {
+    return new Uint8Array();
+  }
 
   text(delta: string): void {
     this.recorded.text += delta;

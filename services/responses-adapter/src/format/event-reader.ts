@@ -1,11 +1,5 @@
-import {
-  type AnswerEnding,
-  brokenStream,
-  type ChatEventReader,
-  type QuotaWindow,
-  type UpstreamFailure,
-} from '@gateway/adapter-kit';
-import { type ChatAnswerSink, type ReportedUsage, wholeUsage } from '@gateway/chat';
+import { brokenStream, ChatAnswerReader, type QuotaWindow } from '@gateway/adapter-kit';
+import { type ChatAnswer, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import { asArray, asCount, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
 import { CallWriter, type MessagePart, MessageWriter, mapFinishReason, readItem, readPart } from './answer-writer.ts';
@@ -14,12 +8,16 @@ import { mapStreamError } from './map-upstream-error.ts';
 import { EventLimits } from './read-limits.ts';
 
 export interface EventReaderOptions {
-  readonly sink: ChatAnswerSink;
   /** True when the client asked for a JSON answer. */
   readonly wantsJson: boolean;
   /** Epoch milliseconds from which resets that are durations count. */
   readonly nowMs: number;
+  /** The largest answer that the provider's last event may repeat. */
+  readonly maxAnswerBytes: number;
 }
+
+/** The first and the last event repeat the request's instructions and tools, which have up to 16 MiB as JSON. */
+const maxRepeatedRequestBytes = 32 * 1024 * 1024;
 
 /**
  * Reads the events of one response into a chat answer. What is streamed is written at once; what only a later event
@@ -27,23 +25,19 @@ export interface EventReaderOptions {
  * sensible meaning when absent may be absent.
  * @see https://platform.openai.com/docs/api-reference/responses-streaming
  */
-export class EventReader implements ChatEventReader {
-  readonly #sink: ChatAnswerSink;
+export class EventReader extends ChatAnswerReader {
   readonly #messages: MessageWriter;
   readonly #calls: CallWriter;
   readonly #limits: EventLimits;
   #latestIndex = -1;
   #reasoningCharacters = 0;
-  ending: AnswerEnding | undefined;
   /** What the provider reported last. */
   reportedUsage: ReportedUsage | undefined;
-  /** Events of types that are not known; they are skipped. */
-  unknownEvents = 0;
 
-  constructor({ sink, wantsJson, nowMs }: EventReaderOptions) {
-    this.#sink = sink;
-    this.#messages = new MessageWriter(sink, wantsJson);
-    this.#calls = new CallWriter(sink);
+  constructor(answer: ChatAnswer, { wantsJson, nowMs, maxAnswerBytes }: EventReaderOptions) {
+    super(answer, maxRepeatedRequestBytes + maxAnswerBytes);
+    this.#messages = new MessageWriter(answer, wantsJson);
+    this.#calls = new CallWriter(answer);
     this.#limits = new EventLimits(nowMs);
   }
 
@@ -57,16 +51,12 @@ export class EventReader implements ChatEventReader {
   }
 
   /** Some backends pad the data, and end their streams with the marker of the chat format. */
-  read({ name, data = '' }: SseEvent): void {
+  override read({ name, data = '' }: SseEvent): void {
     const text = data.trim();
-    if (this.ending !== undefined || text === '' || text === '[DONE]') return;
+    if (text === '' || text === '[DONE]') return;
     const json = asObject(parseJson(text));
     if (json === undefined) this.fail(brokenStream());
     else this.#onEvent(json, eventType(json, name));
-  }
-
-  fail(failure: UpstreamFailure): void {
-    this.ending ??= { kind: 'failed', failure };
   }
 
   #onEvent(json: JsonObject, type: string): void {
@@ -147,7 +137,7 @@ export class EventReader implements ChatEventReader {
     const { hasCalls: hasToolCalls, hasNamelessCalls } = this.#calls;
     if (status === 'completed' && hasNamelessCalls) return this.fail(brokenStream());
     const incompleteReason = asString(asObject(response.incomplete_details)?.reason);
-    this.#sink.finish(mapFinishReason({ status, incompleteReason, hasToolCalls }), wholeUsage(this.reportedUsage));
+    this.answer.finish(mapFinishReason({ status, incompleteReason, hasToolCalls }), wholeUsage(this.reportedUsage));
     this.ending = { kind: 'finished' };
   }
 

@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { answerCases } from './__fixtures__/answers/index.ts';
 import { replayedAtMs } from './__fixtures__/replay.ts';
 import { sdkEvents } from './__fixtures__/sdk-unions.ts';
-import { readerInto } from './chat-translator.ts';
+import { EventReader } from './event-reader.ts';
 
 describe('a Responses answer to a chat client', () => {
   describeGoldenAnswers(answerCases, ({ stream, wantsJson }) => {
     const answer = createChatAnswer({ id: 'request-1', created: 1, model: 'gpt-5.5', stream, includeUsage: true });
-    return readerInto(answer, { wantsJson, nowMs: replayedAtMs, maxAnswerBytes: 1_000_000 });
+    return new EventReader(answer, { wantsJson, nowMs: replayedAtMs, maxAnswerBytes: 1_000_000 });
   });
 
   it('is known in many shapes, of which the trickiest are cut everywhere', () => {

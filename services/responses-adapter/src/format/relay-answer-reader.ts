@@ -1,7 +1,7 @@
 import {
-  type AnswerEnding,
   type AnswerReader,
   brokenStream,
+  EventStreamReader,
   type ProviderAnswer,
   type QuotaWindow,
   type UpstreamFailure,
@@ -11,7 +11,7 @@ import { type ReportedUsage, streamHeaders } from '@gateway/chat';
 import { lastReasoningIn } from '@gateway/encrypted-reasoning';
 import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { EventSplitter, RelayBuffer, readEvent, SseOverflowError } from '@gateway/sse';
+import { RelayBuffer, readEvent } from '@gateway/sse';
 import { convertUsage } from './convert-usage.ts';
 import { eventType, readResponseEnd } from './event-reader.ts';
 import { mapStreamError } from './map-upstream-error.ts';
@@ -31,8 +31,7 @@ interface RelayedEvent {
  * first content: as long as an account has said nothing, another one may take its place. The one change to an event is
  * an empty `output` at the end, which is filled with the items that came before: clients read their answer there.
  */
-export class RelayAnswerReader implements AnswerReader {
-  readonly #splitter = new EventSplitter({ maxEventBytes, onEvent: (event) => this.#onBytes(event) });
+export class RelayAnswerReader extends EventStreamReader {
   readonly #buffer = new RelayBuffer();
   readonly #items = new OutputItems();
   readonly #produced = new ProducedCharacters();
@@ -43,11 +42,11 @@ export class RelayAnswerReader implements AnswerReader {
   answerId: string | undefined;
   encryptedReasoning: string | undefined;
   hasContent = false;
-  ending: AnswerEnding | undefined;
   reportedUsage: ReportedUsage | undefined;
 
   /** @param nowMs epoch milliseconds from which resets that are durations count */
   constructor(nowMs: number) {
+    super(maxEventBytes);
     this.#limits = new EventLimits(nowMs);
   }
 
@@ -76,33 +75,20 @@ export class RelayAnswerReader implements AnswerReader {
     return this.#produced.total;
   }
 
-  /** An event that is too large breaks the stream. */
-  push(bytes: Uint8Array): void {
-    try {
-      this.#splitter.push(bytes);
-    } catch (thrown) {
-      if (!(thrown instanceof SseOverflowError)) throw thrown;
-      if (this.ending === undefined) this.#fail(brokenStream());
-    }
-  }
-
-  /** A response that has not ended by then is broken, unless an error was its end. Half an event is not relayed. */
-  end(): void {
-    const rest = this.#splitter.end();
-    const { name, data = '' } = readEvent(rest);
-    const json = asObject(parseJson(data));
-    const isLast = lastTypes.has(json === undefined ? leadingType(data) : eventType(json, name));
-    if (this.ending !== undefined || isLast) this.#onBytes(rest);
-    if (this.ending !== undefined) return;
-    if (this.#error !== undefined) this.#finish(undefined, this.#error);
-    else this.#fail(brokenStream());
-  }
-
   take(): Buffer {
     return this.#buffer.take();
   }
 
-  #onBytes(bytes: Buffer): void {
+  /** A response that has not ended by then is broken, unless an error was its end. Half an event is not relayed. */
+  protected override onRest(rest: Buffer): void {
+    const { name, data = '' } = readEvent(rest);
+    const json = asObject(parseJson(data));
+    const isLast = lastTypes.has(json === undefined ? leadingType(data) : eventType(json, name));
+    if (this.ending !== undefined || isLast) this.onEvent(rest);
+    if (this.ending === undefined && this.#error !== undefined) this.#finish(undefined, this.#error);
+  }
+
+  protected override onEvent(bytes: Buffer): void {
     const { name, data = '' } = readEvent(bytes);
     const isDone = data === '[DONE]';
     if (this.#isRelayedWhole && isDone) this.#buffer.release(bytes);
@@ -110,10 +96,10 @@ export class RelayAnswerReader implements AnswerReader {
     if (isDone || data === '') return this.#onAside(bytes);
     const json = asObject(parseJson(data));
     if (json === undefined) this.#onUnreadable(bytes, data);
-    else this.#onEvent({ bytes, data, json, type: eventType(json, name) });
+    else this.#onParsed({ bytes, data, json, type: eventType(json, name) });
   }
 
-  #onEvent(event: RelayedEvent): void {
+  #onParsed(event: RelayedEvent): void {
     if (lastTypes.has(event.type)) this.#onLast(event);
     else if (preambleTypes.has(event.type) || event.type.startsWith('codex.')) this.#onPreamble(event);
     else this.#onContent(event);
@@ -130,7 +116,7 @@ export class RelayAnswerReader implements AnswerReader {
    * events mean is the client's business.
    */
   #onUnreadable(bytes: Buffer, data: string): void {
-    if (!this.hasContent || lastTypes.has(leadingType(data))) return this.#fail(brokenStream());
+    if (!this.hasContent || lastTypes.has(leadingType(data))) return this.fail(brokenStream());
     this.#beginContent();
     this.#buffer.release(bytes);
   }
@@ -186,7 +172,7 @@ export class RelayAnswerReader implements AnswerReader {
   }
 
   #failBeforeContent(failure: UpstreamFailure, failing: Buffer): void {
-    this.#fail({ ...failure, answer: this.#answerToPassOn(failing) });
+    this.fail({ ...failure, answer: this.#answerToPassOn(failing) });
   }
 
   /** All that came, or at least the failure; undefined when even that is too large to pass on. */
@@ -216,10 +202,6 @@ export class RelayAnswerReader implements AnswerReader {
   get #isRelayedWhole(): boolean {
     const { ending } = this;
     return ending?.kind === 'finished' || (ending?.kind === 'failed' && ending.isRelayed === true);
-  }
-
-  #fail(failure: UpstreamFailure): void {
-    this.ending = { kind: 'failed', failure };
   }
 }
 

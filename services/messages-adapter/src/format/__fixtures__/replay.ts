@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { AnswerReader, ChatAnswerReader } from '@gateway/adapter-kit';
 import { createChatAnswer } from '@gateway/chat';
-import { readerInto } from '../chat-translator.ts';
+import { EventReader } from '../event-reader.ts';
 import { RelayAnswerReader } from '../relay-answer-reader.ts';
 
 /** Names of all recorded streams. */
@@ -17,7 +17,7 @@ export function readFixture(name: string): Buffer {
 /** A reader of a new answer. */
 export function newReader(stream: boolean): ChatAnswerReader {
   const options = { id: 'request-1', created: 1_700_000_000, model: 'claude-sonnet-4-5', includeUsage: true };
-  return readerInto(createChatAnswer({ ...options, stream }), { maxAnswerBytes: 1_000_000 });
+  return new EventReader(createChatAnswer({ ...options, stream }), 1_000_000);
 }
 
 /** All that a client and the adapter's caller see of an answer that comes in these pieces. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { AnswerEnding, ChatAnswerReader } from '@gateway/adapter-kit';
 import { createChatAnswer, type ReportedUsage } from '@gateway/chat';
-import { readerInto } from '../chat-translator.ts';
+import { EventReader } from '../event-reader.ts';
 
 /** The moment at which every replayed request came, in epoch milliseconds. */
 export const replayedAtMs = 1_795_132_800_000;
@@ -43,7 +43,7 @@ export function frame(event: { readonly type: string; readonly [member: string]:
 
 export function newReader({ stream = true, wantsJson = false }: ReplayOptions = {}): ChatAnswerReader {
   const answer = createChatAnswer({ id: 'r1', created: 1, model: 'gpt-5.5', stream, includeUsage: true });
-  return readerInto(answer, { wantsJson, nowMs: replayedAtMs, maxAnswerBytes: 1_000_000 });
+  return new EventReader(answer, { wantsJson, nowMs: replayedAtMs, maxAnswerBytes: 1_000_000 });
 }
 
 /** Feeds a provider's answer in the given pieces and reads what came of it. */

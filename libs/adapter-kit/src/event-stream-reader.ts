@@ -1,0 +1,91 @@
+import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
+import { EventSplitter, readEvent, type SseEvent, SseOverflowError } from '@gateway/sse';
+import { answerTooLarge, brokenStream } from './failure/upstream-failure.ts';
+import type { AnswerEnding, AnswerReader, UpstreamFailure } from './provider-format.ts';
+
+/** Reads a provider's event stream, however it is split. What the events of a format mean, its reader says. */
+export abstract class EventStreamReader implements AnswerReader {
+  readonly #splitter: EventSplitter;
+  abstract readonly head: AnswerReader['head'];
+  abstract readonly hasContent: boolean;
+  abstract readonly reportedUsage: ReportedUsage | undefined;
+  abstract readonly producedCharacters: number;
+  ending: AnswerEnding | undefined;
+
+  constructor(maxEventBytes: number) {
+    this.#splitter = new EventSplitter({ maxEventBytes, onEvent: (event) => this.onEvent(event) });
+  }
+
+  /** Takes the next whole event, also after the ending. */
+  protected abstract onEvent(event: Buffer): void;
+  /** Takes what the stream ended in; empty when that was a whole event. */
+  protected abstract onRest(rest: Buffer): void;
+  abstract take(): Uint8Array;
+
+  push(bytes: Uint8Array): void {
+    try {
+      this.#splitter.push(bytes);
+    } catch (thrown) {
+      if (!(thrown instanceof SseOverflowError)) throw thrown;
+      this.onOverflow();
+    }
+  }
+
+  /** Half an answer is no answer: without an ending the stream is broken. */
+  end(): void {
+    this.onRest(this.#splitter.end());
+    this.fail(brokenStream());
+  }
+
+  /** An event is too large. */
+  protected onOverflow(): void {
+    this.fail(brokenStream());
+  }
+
+  /** Ends the answer with a failure, unless it has ended already. */
+  protected fail(failure: UpstreamFailure): void {
+    this.ending ??= { kind: 'failed', failure };
+  }
+}
+
+/** Reads a provider's event stream into a chat answer, streamed or whole. */
+export abstract class ChatAnswerReader extends EventStreamReader {
+  protected readonly answer: ChatAnswer;
+  /** Events that were skipped because they are not known. */
+  unknownEvents = 0;
+
+  constructor(answer: ChatAnswer, maxEventBytes: number) {
+    super(maxEventBytes);
+    this.answer = answer;
+  }
+
+  /** Writes what an event says to the answer. Not called after the ending. Never throws on what the provider sends. */
+  protected abstract read(event: SseEvent): void;
+
+  get head(): AnswerReader['head'] {
+    return this.answer.head;
+  }
+
+  get hasContent(): boolean {
+    return this.answer.hasContent;
+  }
+
+  take(): Uint8Array {
+    return this.answer.take();
+  }
+
+  protected override onEvent(event: Buffer): void {
+    if (this.ending !== undefined) return;
+    this.read(readEvent(event));
+    if (this.answer.isTooLarge) this.ending = { kind: 'failed', failure: answerTooLarge() };
+  }
+
+  /** The last event needs no blank line. */
+  protected override onRest(rest: Buffer): void {
+    this.onEvent(rest);
+  }
+
+  protected override onOverflow(): void {
+    this.fail(this.answer.isStreamed ? brokenStream() : answerTooLarge());
+  }
+}
