@@ -36,8 +36,15 @@ export interface AdapterConfig {
 
 export function readAdapterConfig(env: Environment): AdapterConfig {
   const reader = new EnvReader(env);
+  const config = adapterConfigFrom(reader);
+  reader.done();
+  return config;
+}
+
+/** The same, for a caller that reads more settings and reports the problems of all. */
+export function adapterConfigFrom(reader: EnvReader): AdapterConfig {
   const seconds = (name: string, fallback: number) => reader.integer(name, fallback, { min: 1, max: 86_400 }) * 1_000;
-  const config: AdapterConfig = {
+  return Object.freeze({
     connectTimeoutMs: seconds('UPSTREAM_CONNECT_TIMEOUT_SECONDS', 10),
     firstByteTimeoutMs: seconds('UPSTREAM_FIRST_BYTE_TIMEOUT_SECONDS', 600),
     idleTimeoutMs: seconds('UPSTREAM_IDLE_TIMEOUT_SECONDS', 180),
@@ -49,9 +56,7 @@ export function readAdapterConfig(env: Environment): AdapterConfig {
     translationWorkers: reader.integer('TRANSLATION_WORKERS', 2, { min: 0, max: 64 }),
     translationWorkerMinBytes: reader.integer('TRANSLATION_WORKER_MIN_KIB', 256, { min: 1, max: 65_536 }) * 1024,
     translationMaxBytes: reader.integer('TRANSLATION_MEMORY_MAX_MIB', 256, { min: 1, max: 65_536 }) * 1024 * 1024,
-  };
-  reader.done();
-  return Object.freeze(config);
+  });
 }
 
 /** So that it is the caller who says why an answer ends, and not a race of two timers. */

@@ -1,11 +1,11 @@
-import { ConfigError, type Environment, EnvReader } from '@gateway/config';
+import { type Environment, EnvReader } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { ServiceFactory } from '@gateway/lifecycle/run-service';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client, ServiceRoute } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
 import { type Clock, systemClock } from '@gateway/time';
-import { type AdapterConfig, readAdapterConfig } from './adapter-config.ts';
+import { type AdapterConfig, adapterConfigFrom } from './adapter-config.ts';
 import { type AdapterMetrics, adapterMetrics } from './adapter-metrics.ts';
 import { CredentialCache } from './credentials/credential-cache.ts';
 import { ModelListReporter } from './models/model-list-reporter.ts';
@@ -112,14 +112,7 @@ function readSettings(env: Environment) {
   const reader = new EnvReader(env);
   const why = 'The pool broker knows the accounts that requests are sent with.';
   const poolBrokerUrl = reader.requiredUrl('POOL_BROKER_URL', why, 'http://pool-broker:50051');
-  let config: AdapterConfig | undefined;
-  try {
-    config = readAdapterConfig(env);
-  } catch (thrown) {
-    if (!(thrown instanceof ConfigError)) throw thrown;
-    for (const problem of thrown.problems) reader.problem(problem);
-  }
+  const config = adapterConfigFrom(reader);
   reader.done();
-  if (config === undefined) throw new ConfigError(['The settings could not be read.']);
   return { config, poolBrokerUrl };
 }

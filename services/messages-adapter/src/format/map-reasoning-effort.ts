@@ -1,4 +1,5 @@
 import { type ReasoningEffort, reasoningEfforts } from '@gateway/chat';
+import { LeastThinking, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import type { ModelFamily } from './model-families.ts';
 import type { EffortLevel, Thinking } from './provider-request.ts';
 
@@ -59,33 +60,22 @@ const budgetTokensOf: Readonly<Record<ThinkingEffort, number>> = {
 
 const smallestBudgetTokens = 1_024;
 
-function leastReasoning({ thinking, effortLevels }: ModelFamily): ReasoningSettings {
-  if (thinking.kind !== 'adaptive') return {};
-  switch (thinking.least) {
-    case 'disabled':
-      return { thinking: { type: 'disabled' } };
-    case 'between_tools':
-      return { thinking: { type: 'between_tools' }, effort: effortLevels[0] };
-    case 'low_effort':
-      return { effort: effortLevels[0] };
-  }
+function leastReasoning({ thinking, leastThinking, effortLevels }: ModelFamily): ReasoningSettings {
+  if (thinking !== ThinkingMode.ADAPTIVE) return {};
+  if (leastThinking === LeastThinking.DISABLED) return { thinking: { type: 'disabled' } };
+  const [effort] = effortLevels;
+  return leastThinking === LeastThinking.BETWEEN_TOOLS ? { thinking: { type: 'between_tools' }, effort } : { effort };
 }
 
 function thinkingFor(request: ReasoningRequest, effort: ThinkingEffort): Thinking | undefined {
   const { thinking } = request.family;
-  switch (thinking.kind) {
-    case 'none':
-      return undefined;
-    case 'budget':
-      return budgetThinking(request, effort);
-    case 'adaptive':
-      return adaptiveThinking(request);
-  }
+  if (thinking === ThinkingMode.ADAPTIVE) return adaptiveThinking(request);
+  return thinking === ThinkingMode.BUDGET ? budgetThinking(request, effort) : undefined;
 }
 
 function thinkingByDefault(request: ReasoningRequest): Thinking | undefined {
-  const { thinking } = request.family;
-  return thinking.kind === 'adaptive' && thinking.onByDefault ? adaptiveThinking(request) : undefined;
+  const { thinking, thinkingByDefault: isOn } = request.family;
+  return thinking === ThinkingMode.ADAPTIVE && isOn ? adaptiveThinking(request) : undefined;
 }
 
 /**

@@ -1,28 +1,29 @@
+import { ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { maxTokensFor, modelFamilyOf } from './model-families.ts';
 
 describe('modelFamilyOf', () => {
-  it.each([
-    ['claude-3-haiku-20240307', 4_096, 'none', true],
-    ['claude-3-5-sonnet-20241022', 8_192, 'none', true],
-    ['claude-3-7-sonnet-20250219', 64_000, 'budget', true],
-    ['claude-sonnet-4-20250514', 64_000, 'budget', true],
-    ['claude-opus-4-1-20250805', 32_000, 'budget', true],
-    ['claude-sonnet-4-5-20250929', 64_000, 'budget', true],
-    ['anthropic/claude-opus-4.6', 128_000, 'adaptive', true],
-    ['claude-opus-4-8', 128_000, 'adaptive', true],
-    ['claude-sonnet-5', 128_000, 'adaptive', true],
-    ['claude-sonnet-5-20260801', 128_000, 'adaptive', true],
-    ['claude-haiku-5-5', 128_000, 'adaptive', true],
-    ['claude-sonnet-5-5', 128_000, 'adaptive', false],
-    ['claude-opus-5-5-20261001', 128_000, 'adaptive', false],
-    ['claude-fable-5', 128_000, 'adaptive', true],
-    ['claude-fable-5-2', 128_000, 'adaptive', false],
-    ['claude-mythos-preview', 128_000, 'adaptive', false],
-    ['claude-opus-7', 128_000, 'adaptive', false],
-    ['my-own-model', undefined, 'none', true],
+  it.each<[string, number | undefined, keyof typeof ThinkingMode, boolean]>([
+    ['claude-3-haiku-20240307', 4_096, 'NONE', true],
+    ['claude-3-5-sonnet-20241022', 8_192, 'NONE', true],
+    ['claude-3-7-sonnet-20250219', 64_000, 'BUDGET', true],
+    ['claude-sonnet-4-20250514', 64_000, 'BUDGET', true],
+    ['claude-opus-4-1-20250805', 32_000, 'BUDGET', true],
+    ['claude-sonnet-4-5-20250929', 64_000, 'BUDGET', true],
+    ['anthropic/claude-opus-4.6', 128_000, 'ADAPTIVE', true],
+    ['claude-opus-4-8', 128_000, 'ADAPTIVE', true],
+    ['claude-sonnet-5', 128_000, 'ADAPTIVE', true],
+    ['claude-sonnet-5-20260801', 128_000, 'ADAPTIVE', true],
+    ['claude-haiku-5-5', 128_000, 'ADAPTIVE', true],
+    ['claude-sonnet-5-5', 128_000, 'ADAPTIVE', false],
+    ['claude-opus-5-5-20261001', 128_000, 'ADAPTIVE', false],
+    ['claude-fable-5', 128_000, 'ADAPTIVE', true],
+    ['claude-fable-5-2', 128_000, 'ADAPTIVE', false],
+    ['claude-mythos-preview', 128_000, 'ADAPTIVE', false],
+    ['claude-opus-7', 128_000, 'ADAPTIVE', false],
+    ['my-own-model', undefined, 'NONE', true],
   ])('%s: %j tokens, thinking %s, forced tools %s', (model, maxOutputTokens, thinking, forcedToolChoice) => {
-    expect(modelFamilyOf(model)).toMatchObject({ maxOutputTokens, thinking: { kind: thinking }, forcedToolChoice });
+    expect(modelFamilyOf(model)).toMatchObject({ maxOutputTokens, thinking: ThinkingMode[thinking], forcedToolChoice });
   });
 });
 

@@ -1,12 +1,17 @@
 import { GatewayError } from '@gateway/errors';
-import { LeastThinking, type ModelTraits, ThinkingMode as ThinkingTrait } from '@gateway/proto/pool/v1/account_pb.js';
+import { LeastThinking, type ModelTraits, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import type { EffortLevel } from './provider-request.ts';
 
 /** What the models of one family take. Sending a model what it does not take costs the client a 400. */
 export interface ModelFamily {
   /** Most output tokens of one answer. Undefined when not known. */
   readonly maxOutputTokens: number | undefined;
+  /** A budget is off unless asked for. */
   readonly thinking: ThinkingMode;
+  /** Whether a model with adaptive thinking thinks when the request says nothing. */
+  readonly thinkingByDefault: boolean;
+  /** What comes closest to no thinking at all on a model with adaptive thinking. */
+  readonly leastThinking: LeastThinking;
   /** Levels of `output_config.effort`, lowest first. Empty when the model takes none. */
   readonly effortLevels: readonly EffortLevel[];
   /** Whether `tool_choice` may be `any` or `tool`. */
@@ -14,18 +19,6 @@ export interface ModelFamily {
   /** Whether `output_config.format` and strict tools are understood. */
   readonly structuredOutput: boolean;
 }
-
-export type ThinkingMode =
-  | { readonly kind: 'none' }
-  /** `enabled` with a token budget; off unless asked for. */
-  | { readonly kind: 'budget' }
-  | {
-      readonly kind: 'adaptive';
-      /** Whether the model thinks when the request says nothing. */
-      readonly onByDefault: boolean;
-      /** What comes closest to no thinking at all. */
-      readonly least: 'disabled' | 'between_tools' | 'low_effort';
-    };
 
 /**
  * The family of a provider's model id, dated or not. Versions that are newer than this table are read as the newest of
@@ -53,16 +46,15 @@ const lowToHigh: readonly EffortLevel[] = ['low', 'medium', 'high'];
 const withoutXhigh: readonly EffortLevel[] = ['low', 'medium', 'high', 'max'];
 const allEfforts: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 
-const noThinking: ThinkingMode = { kind: 'none' };
-const budget: ThinkingMode = { kind: 'budget' };
-const adaptiveWhenAsked: ThinkingMode = { kind: 'adaptive', onByDefault: false, least: 'disabled' };
-const adaptiveUnlessDisabled: ThinkingMode = { kind: 'adaptive', onByDefault: true, least: 'disabled' };
-const adaptiveBetweenTools: ThinkingMode = { kind: 'adaptive', onByDefault: true, least: 'between_tools' };
-const adaptiveAlways: ThinkingMode = { kind: 'adaptive', onByDefault: true, least: 'low_effort' };
+const { NONE, BUDGET, ADAPTIVE } = ThinkingMode;
+const { DISABLED, BETWEEN_TOOLS, LOW_EFFORT } = LeastThinking;
 
+/** Should it be configured to have adaptive thinking, then it is asked for nothing that it could refuse. */
 const plainFamily: ModelFamily = {
   maxOutputTokens: undefined,
-  thinking: noThinking,
+  thinking: NONE,
+  thinkingByDefault: false,
+  leastThinking: LOW_EFFORT,
   effortLevels: [],
   forcedToolChoice: true,
   structuredOutput: false,
@@ -70,33 +62,35 @@ const plainFamily: ModelFamily = {
 
 /** Newest first: the first row that fits wins. */
 const rows: readonly FamilyRow[] = [
-  current(['opus'], 505, adaptiveAlways, { forcedToolChoice: false }),
-  current(['fable', 'mythos'], 501, adaptiveAlways, { forcedToolChoice: false }),
-  current(['fable', 'mythos'], 500, adaptiveAlways),
-  current(['sonnet'], 505, adaptiveBetweenTools, { forcedToolChoice: false }),
-  current(['opus', 'sonnet', 'haiku'], 500, adaptiveUnlessDisabled),
-  current(['opus', 'sonnet', 'haiku'], 407, adaptiveWhenAsked),
-  current(['opus', 'sonnet', 'haiku'], 406, adaptiveWhenAsked, { effortLevels: withoutXhigh }),
-  earlier(['opus'], 405, 64_000, budget, { effortLevels: lowToHigh, structuredOutput: true }),
-  earlier(['sonnet', 'haiku'], 405, 64_000, budget, { structuredOutput: true }),
-  earlier(['opus'], 400, 32_000, budget),
-  earlier(['sonnet', 'haiku'], 400, 64_000, budget),
-  earlier(['sonnet'], 307, 64_000, budget),
-  earlier(['sonnet', 'haiku'], 305, 8_192, noThinking),
-  earlier(['opus', 'sonnet', 'haiku'], 300, 4_096, noThinking),
+  current(['opus'], 505, LOW_EFFORT, { forcedToolChoice: false }),
+  current(['fable', 'mythos'], 501, LOW_EFFORT, { forcedToolChoice: false }),
+  current(['fable', 'mythos'], 500, LOW_EFFORT),
+  current(['sonnet'], 505, BETWEEN_TOOLS, { forcedToolChoice: false }),
+  current(['opus', 'sonnet', 'haiku'], 500, DISABLED),
+  current(['opus', 'sonnet', 'haiku'], 407, DISABLED, { thinkingByDefault: false }),
+  current(['opus', 'sonnet', 'haiku'], 406, DISABLED, { thinkingByDefault: false, effortLevels: withoutXhigh }),
+  earlier(['opus'], 405, 64_000, BUDGET, { effortLevels: lowToHigh, structuredOutput: true }),
+  earlier(['sonnet', 'haiku'], 405, 64_000, BUDGET, { structuredOutput: true }),
+  earlier(['opus'], 400, 32_000, BUDGET),
+  earlier(['sonnet', 'haiku'], 400, 64_000, BUDGET),
+  earlier(['sonnet'], 307, 64_000, BUDGET),
+  earlier(['sonnet', 'haiku'], 305, 8_192, NONE),
+  earlier(['opus', 'sonnet', 'haiku'], 300, 4_096, NONE),
 ];
 
 function current(
   tiersOfRow: readonly Tier[],
   from: number,
-  thinking: ThinkingMode,
+  leastThinking: LeastThinking,
   exceptions: Partial<ModelFamily> = {},
 ): FamilyRow {
   return {
     tiers: tiersOfRow,
     from,
     maxOutputTokens: 128_000,
-    thinking,
+    thinking: ADAPTIVE,
+    thinkingByDefault: true,
+    leastThinking,
     effortLevels: allEfforts,
     forcedToolChoice: true,
     structuredOutput: true,
@@ -134,53 +128,20 @@ function readModelName(model: string): ModelName | undefined {
   return { tier, version };
 }
 
-/** A family with what the configuration says of one of its models; what is not said stays. */
+/** A family with what the configuration says of one of its models; what is not said, or by a newer contract, stays. */
 export function withTraits(family: ModelFamily, traits: ModelTraits | undefined): ModelFamily {
   if (traits === undefined) return family;
+  const { thinking, leastThinking } = traits;
   return {
     maxOutputTokens: traits.maxOutputTokens ?? family.maxOutputTokens,
-    thinking: thinkingWith(traits, family.thinking),
+    thinking: [NONE, BUDGET, ADAPTIVE].includes(thinking) ? thinking : family.thinking,
+    thinkingByDefault: traits.thinkingByDefault ?? family.thinkingByDefault,
+    leastThinking: [DISABLED, BETWEEN_TOOLS, LOW_EFFORT].includes(leastThinking) ? leastThinking : family.leastThinking,
     effortLevels: traits.efforts === undefined ? family.effortLevels : levelsAmong(traits.efforts.levels),
     forcedToolChoice: traits.forcedToolChoice ?? family.forcedToolChoice,
     structuredOutput: traits.structuredOutput ?? family.structuredOutput,
   };
 }
-
-function thinkingWith(traits: ModelTraits, known: ThinkingMode): ThinkingMode {
-  switch (traits.thinking) {
-    case ThinkingTrait.NONE:
-      return { kind: 'none' };
-    case ThinkingTrait.BUDGET:
-      return { kind: 'budget' };
-    case ThinkingTrait.ADAPTIVE:
-      return adaptiveWith(traits, known.kind === 'adaptive' ? known : unknownAdaptive);
-    default:
-      // Not said, or a mode of a newer contract.
-      return known.kind === 'adaptive' ? adaptiveWith(traits, known) : known;
-  }
-}
-
-type AdaptiveThinking = Extract<ThinkingMode, { kind: 'adaptive' }>;
-
-/** Asks for nothing that a model with adaptive thinking could refuse. */
-const unknownAdaptive: AdaptiveThinking = { kind: 'adaptive', onByDefault: false, least: 'low_effort' };
-
-function adaptiveWith({ thinkingByDefault, leastThinking }: ModelTraits, known: AdaptiveThinking): AdaptiveThinking {
-  return {
-    kind: 'adaptive',
-    onByDefault: thinkingByDefault ?? known.onByDefault,
-    least: leastOf.get(leastThinking) ?? known.least,
-  };
-}
-
-const leastOf: ReadonlyMap<LeastThinking, AdaptiveThinking['least']> = new Map<
-  LeastThinking,
-  AdaptiveThinking['least']
->([
-  [LeastThinking.DISABLED, 'disabled'],
-  [LeastThinking.BETWEEN_TOOLS, 'between_tools'],
-  [LeastThinking.LOW_EFFORT, 'low_effort'],
-]);
 
 function levelsAmong(names: readonly string[]): readonly EffortLevel[] {
   return allEfforts.filter((level) => names.includes(level));

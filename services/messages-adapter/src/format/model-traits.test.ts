@@ -147,6 +147,8 @@ describe('withTraits', () => {
     expect(withTraits(family, traitsOf({}))).toMatchObject({
       maxOutputTokens: family.maxOutputTokens,
       thinking: family.thinking,
+      thinkingByDefault: family.thinkingByDefault,
+      leastThinking: family.leastThinking,
       effortLevels: family.effortLevels,
       forcedToolChoice: family.forcedToolChoice,
       structuredOutput: family.structuredOutput,
@@ -155,8 +157,8 @@ describe('withTraits', () => {
 
   it('changes one trait and leaves the others', () => {
     const family = modelFamilyOf('claude-sonnet-5-5');
-    const { thinking, ...others } = withTraits(family, traitsOf({ thinkingByDefault: false }));
-    expect(thinking).toEqual({ kind: 'adaptive', onByDefault: false, least: 'between_tools' });
+    const { thinkingByDefault, ...others } = withTraits(family, traitsOf({ thinkingByDefault: false }));
+    expect(thinkingByDefault).toBe(false);
     expect(family).toMatchObject(others);
     expect(withTraits(family, traitsOf({ maxOutputTokens: 7 }))).toMatchObject({ ...others, maxOutputTokens: 7 });
   });
