@@ -18,7 +18,7 @@ export interface ProviderFormat {
   readonly id: ProviderFormatId;
   /** How each client dialect is spoken to this provider. A dialect that is absent is refused as `model_not_found`. */
   readonly translators: ReadonlyMap<Dialect, Translator>;
-  /** A module that hands the first step of a translation, the work on the whole body, to `serveTranslations`. */
+  /** A module that exports the first step of a translation, the work on the whole body, made by `translationWorker`. */
   readonly translationWorker?: URL;
   /** Headers that every call of this format carries besides the credential and content type (API version, say). */
   readonly headers: Readonly<Record<string, string>>;

@@ -1,8 +1,8 @@
 import { GatewayError } from '@gateway/errors';
-import { serveTranslations } from '../translation/serve-translations.ts';
+import { translationWorker } from '../translation/translation-worker.ts';
 
 /** Does as the body says; any other body is repeated in capitals, with the model of its lease. */
-serveTranslations((body, { lease }) => {
+export const translate = translationWorker((body, { lease }) => {
   const text = Buffer.from(body).toString();
   if (text.startsWith('refuse')) throw new GatewayError('unsupported_content', 'messages[0] is not for this model');
   if (text.startsWith('throw')) throw new RangeError('a fault with words of a client');

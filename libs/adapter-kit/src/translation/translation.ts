@@ -29,7 +29,7 @@ export type TranslateChat = (body: Uint8Array, context: TranslationContext) => T
 
 /** What a worker is asked. */
 export interface TranslationTask {
-  readonly body: Uint8Array;
+  readonly body: Uint8Array<ArrayBuffer>;
   readonly context: TranslationContext;
 }
 

@@ -1,4 +1,4 @@
-import { serveTranslations } from '@gateway/adapter-kit/translation-worker';
+import { translationWorker } from '@gateway/adapter-kit/translation-worker';
 import { translateChat } from './chat-translator.ts';
 
-serveTranslations(translateChat);
+export const translate = translationWorker(translateChat);

@@ -1,20 +1,19 @@
 import { constants, setPriority } from 'node:os';
 import { platform } from 'node:process';
-import { type MessagePort, parentPort } from 'node:worker_threads';
 import { GatewayError } from '@gateway/errors';
 import { BufferList } from '@gateway/json';
+import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { estimateInputTokens } from '../attempt/answer-frames.ts';
 import type { TranslateChat, TranslationReply, TranslationTask } from './translation.ts';
 
-/** What the module of a translation worker does: makes one request after another into the provider's. */
-export function serveTranslations(translate: TranslateChat): void {
-  if (parentPort === null) throw new Error('Translations are served in a worker.');
-  const port: MessagePort = parentPort;
+/** What the module of a translation worker exports as `translate`: it makes one request into the provider's. */
+export function translationWorker(translate: TranslateChat): (task: TranslationTask) => object {
   yieldToEventLoops();
-  port.on('message', (task: TranslationTask) => {
+  return (task) => {
     const reply = answer(translate, task);
-    port.postMessage(reply, reply.kind === 'translated' ? [reply.translated.body.buffer] : []);
-  });
+    const transferred = reply.kind === 'translated' ? [reply.translated.body.buffer] : [];
+    return move({ [transferableSymbol]: transferred, [valueSymbol]: reply });
+  };
 }
 
 /** Where there are fewer cores than threads, what many requests wait for comes before what one large one waits for. */
