@@ -1,7 +1,7 @@
 import { maxTokenCount } from '@gateway/chat';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { convertUsage, nothingReported, readReportedCounts, replaceUsage } from './convert-usage.ts';
+import { UsageReports } from './convert-usage.ts';
 
 describe('usage', () => {
   it('adds cached input to the input', () => {
@@ -11,7 +11,7 @@ describe('usage', () => {
       cache_read_input_tokens: 2_048,
       output_tokens: 7,
     };
-    expect(convertUsage(readReportedCounts(reported))).toEqual({
+    expect(usageAfter(reported)).toEqual({
       inputTokens: 2_172,
       cachedTokens: 2_048,
       outputTokens: 7,
@@ -20,13 +20,13 @@ describe('usage', () => {
   });
 
   it('is replaced by a later report, but not by what that leaves out', () => {
-    const first = readReportedCounts({ input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 1 });
-    const later = readReportedCounts({
+    const first = { input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 1 };
+    const later = {
       input_tokens: null,
       output_tokens: 30,
       output_tokens_details: { thinking_tokens: 20 },
-    });
-    expect(convertUsage(replaceUsage(first, later))).toEqual({
+    };
+    expect(usageAfter(first, later)).toEqual({
       inputTokens: 15,
       cachedTokens: 5,
       outputTokens: 30,
@@ -44,22 +44,22 @@ describe('usage', () => {
     { input_tokens: 0, output_tokens: 0 },
     { input_tokens: '7', output_tokens: 1e15 },
   ])('is not reported by %j', (usage) => {
-    expect(convertUsage(replaceUsage(nothingReported, readReportedCounts(usage)))).toBeUndefined();
+    expect(usageAfter(usage)).toBeUndefined();
   });
 
   const unbelievable = [-1, 0.5, '7', 1e15, 2 ** 40 + 1, Number.NaN, {}, true];
 
   it.each(unbelievable)('leaves the input unknown when a part of it is %j', (count) => {
     for (const part of ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']) {
-      const usage = convertUsage(readReportedCounts({ input_tokens: 5, output_tokens: 7, [part]: count }));
+      const usage = usageAfter({ input_tokens: 5, output_tokens: 7, [part]: count });
       expect(usage).toMatchObject({ inputTokens: undefined, outputTokens: 7 });
     }
   });
 
   it.each(unbelievable)('keeps the input it knew when a later report has %j', (count) => {
-    const first = readReportedCounts({ input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 1 });
-    const later = readReportedCounts({ input_tokens: count, cache_read_input_tokens: count, output_tokens: 9 });
-    expect(convertUsage(replaceUsage(first, later))).toMatchObject({
+    const first = { input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 1 };
+    const later = { input_tokens: count, cache_read_input_tokens: count, output_tokens: 9 };
+    expect(usageAfter(first, later)).toMatchObject({
       inputTokens: 15,
       cachedTokens: 5,
       outputTokens: 9,
@@ -67,15 +67,15 @@ describe('usage', () => {
   });
 
   it.each(unbelievable)('does not take the count of the first output tokens for a total of %j', (count) => {
-    const first = readReportedCounts({ input_tokens: 10, output_tokens: 1 });
-    const later = readReportedCounts({ output_tokens: count });
-    expect(convertUsage(replaceUsage(first, later))).toMatchObject({ inputTokens: 10, outputTokens: undefined });
+    const first = { input_tokens: 10, output_tokens: 1 };
+    const later = { output_tokens: count };
+    expect(usageAfter(first, later)).toMatchObject({ inputTokens: 10, outputTokens: undefined });
   });
 
   it('believes a later report of what was unbelievable', () => {
-    const first = readReportedCounts({ input_tokens: -1, cache_read_input_tokens: 1e15, output_tokens: 1 });
-    const later = readReportedCounts({ input_tokens: 4, cache_read_input_tokens: 6, output_tokens: 9 });
-    expect(convertUsage(replaceUsage(first, later))).toMatchObject({
+    const first = { input_tokens: -1, cache_read_input_tokens: 1e15, output_tokens: 1 };
+    const later = { input_tokens: 4, cache_read_input_tokens: 6, output_tokens: 9 };
+    expect(usageAfter(first, later)).toMatchObject({
       inputTokens: 10,
       cachedTokens: 6,
       outputTokens: 9,
@@ -83,9 +83,7 @@ describe('usage', () => {
   });
 
   it('does not know the input when its parts are more than any request has', () => {
-    const usage = convertUsage(
-      readReportedCounts({ input_tokens: maxTokenCount, cache_read_input_tokens: 1, output_tokens: 1 }),
-    );
+    const usage = usageAfter({ input_tokens: maxTokenCount, cache_read_input_tokens: 1, output_tokens: 1 });
     expect(usage).toMatchObject({ inputTokens: undefined, cachedTokens: 1 });
   });
 
@@ -100,7 +98,7 @@ describe('usage', () => {
     });
     fc.assert(
       fc.property(fc.array(report), (reports) => {
-        const usage = convertUsage(reports.map(readReportedCounts).reduce(replaceUsage, nothingReported));
+        const usage = usageAfter(...reports);
         if (usage === undefined) return;
         expect(usage.cachedTokens).toBeLessThanOrEqual(usage.inputTokens ?? maxTokenCount);
         expect(usage.reasoningTokens).toBeLessThanOrEqual(usage.outputTokens ?? maxTokenCount);
@@ -110,3 +108,9 @@ describe('usage', () => {
     );
   });
 });
+
+function usageAfter(...reports: readonly unknown[]) {
+  const usage = new UsageReports();
+  for (const report of reports) usage.add(report);
+  return usage.reported;
+}

@@ -9,7 +9,7 @@ import {
 import type { ReportedUsage } from '@gateway/chat';
 import { lastReasoningAfter, lastReasoningIn } from '@gateway/encrypted-reasoning';
 import { asArray, asObject, asString, BufferList, type JsonObject, JsonScanner, parseJson } from '@gateway/json';
-import { convertUsage, readReportedCounts } from './convert-usage.ts';
+import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { producedByBlock } from './relay-answer-reader.ts';
 
@@ -20,6 +20,7 @@ import { producedByBlock } from './relay-answer-reader.ts';
  */
 export class RelayMessageReader implements AnswerReader {
   readonly #maxBufferedBytes: number;
+  readonly #usage = new UsageReports();
   #head: UpstreamHead = { status: 200, headers: {} };
   #chunks: Uint8Array[] = [];
   #bufferedBytes = 0;
@@ -28,7 +29,6 @@ export class RelayMessageReader implements AnswerReader {
   answerId: string | undefined;
   encryptedReasoning: string | undefined;
   ending: AnswerEnding | undefined;
-  reportedUsage: ReportedUsage | undefined;
   producedCharacters = 0;
 
   constructor(maxBufferedBytes: number) {
@@ -42,6 +42,10 @@ export class RelayMessageReader implements AnswerReader {
   get head(): AnswerReader['head'] {
     const { status, headers } = this.#head;
     return { status, headers: { 'content-type': headers['content-type'] ?? 'application/json' } };
+  }
+
+  get reportedUsage(): ReportedUsage | undefined {
+    return this.#usage.reported;
   }
 
   get hasContent(): boolean {
@@ -75,7 +79,7 @@ export class RelayMessageReader implements AnswerReader {
   #finish(message: JsonObject, bytes: Buffer): void {
     this.answerId = asString(message.id);
     this.encryptedReasoning = lastReasoningIn(bytes, 'signature');
-    this.reportedUsage = convertUsage(readReportedCounts(message.usage));
+    this.#usage.add(message.usage);
     this.producedCharacters = asArray(message.content).reduce<number>((sum, block) => sum + producedByBlock(block), 0);
     this.ending = { kind: 'finished' };
   }
@@ -99,7 +103,7 @@ export class RelayMessageReader implements AnswerReader {
 
   #endPassed(members: PassedMembers): void {
     if (!members.end()) return this.#fail(brokenStream());
-    this.reportedUsage = convertUsage(readReportedCounts(members.value('usage')));
+    this.#usage.add(members.value('usage'));
     this.ending = { kind: 'finished' };
   }
 
