@@ -1,14 +1,8 @@
 import type { DescMethod } from '@bufbuild/protobuf';
-import {
-  type Code,
-  ConnectError,
-  type ConnectRouter,
-  type HandlerContext,
-  type ServiceImpl,
-} from '@connectrpc/connect';
+import { ConnectError, type ConnectRouter, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
 import { fromErrorDetail, type GatewayError, toErrorDetail, toGatewayError } from '@gateway/errors';
 import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
-import { isFault, type OnFault, RpcError, requestIdOf, rpcStatusOf, statusNumberOf } from './errors.ts';
+import { codeOf, isFault, type OnFault, RpcError, requestIdOf, rpcStatusOf } from './errors.ts';
 import { handlerOf } from './methods.ts';
 import type { ServiceRoute } from './service-types.ts';
 
@@ -72,8 +66,6 @@ function isCancelled(thrown: Error): boolean {
 
 function toConnectError(thrown: unknown): ConnectError {
   const error = thrown instanceof RpcError ? thrown : toGatewayError(thrown);
-  // An error is never OK, and Connect knows all other numbers.
-  const code = statusNumberOf(error) as Code;
   const details = error instanceof RpcError ? [] : [{ desc: ErrorDetailSchema, value: toErrorDetail(error) }];
-  return new ConnectError(error.message, code, undefined, details, thrown);
+  return new ConnectError(error.message, codeOf(error), undefined, details, thrown);
 }

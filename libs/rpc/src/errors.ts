@@ -1,8 +1,12 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { Code } from '@connectrpc/connect';
 import { fromErrorDetail, GatewayError, type GatewayErrorCode, toErrorDetail, toGatewayError } from '@gateway/errors';
 import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
+import type { Failure } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 
-export type RpcStatus = 'unavailable' | 'deadline_exceeded' | 'cancelled' | 'internal';
+const rpcStatuses = ['unavailable', 'deadline_exceeded', 'cancelled', 'internal'] as const;
+export type RpcStatus = (typeof rpcStatuses)[number];
+type CallFailure = Pick<Failure, 'status' | 'message' | 'detail'>;
 
 /**
  * A call that failed on its way, with no answer from the service: not reachable, too late, or cancelled by the caller.
@@ -18,36 +22,12 @@ export class RpcError extends Error {
   }
 }
 
-/** A failed call as it travels: the same over plain gRPC, on a shared stream, and in Connect's codes. */
-export interface CallFailure {
-  /** A number of gRPC's table of statuses. */
-  readonly status: number;
-  readonly message: string;
-  /** A gateway.error.v1.ErrorDetail in binary form; absent when the call failed on its way. */
-  readonly detail?: Uint8Array | undefined;
-}
-
-/** @see https://grpc.github.io/grpc/core/md_doc_statuscodes.html */
-export const statusNumber = {
-  CANCELLED: 1,
-  INVALID_ARGUMENT: 3,
-  DEADLINE_EXCEEDED: 4,
-  NOT_FOUND: 5,
-  RESOURCE_EXHAUSTED: 8,
-  FAILED_PRECONDITION: 9,
-  OUT_OF_RANGE: 11,
-  UNIMPLEMENTED: 12,
-  INTERNAL: 13,
-  UNAVAILABLE: 14,
-  UNAUTHENTICATED: 16,
-} as const;
-
-/** Anything that a handler throws. */
+/** Anything that a handler throws, as it travels over plain gRPC and on a shared stream. */
 export function toCallFailure(thrown: unknown): CallFailure {
-  if (thrown instanceof RpcError) return { status: statusNumberOf(thrown), message: thrown.message };
+  if (thrown instanceof RpcError) return { status: codeOf(thrown), message: thrown.message };
   const error = toGatewayError(thrown);
   const detail = toBinary(ErrorDetailSchema, toErrorDetail(error));
-  return { status: statusNumberOf(error), message: error.message, detail };
+  return { status: codeOf(error), message: error.message, detail };
 }
 
 /** What a failure means to the caller: the service's own error, or RpcError when it did not answer. */
@@ -57,16 +37,13 @@ export function fromCallFailure({ status, message, detail }: CallFailure): Gatew
 }
 
 /** The number of a failure in gRPC's table of statuses, which Connect's codes share. */
-export function statusNumberOf(error: GatewayError | RpcError): number {
-  return error instanceof RpcError ? numberOfRpcStatus[error.status] : numberOfCode[error.code];
+export function codeOf(error: GatewayError | RpcError): Code {
+  return error instanceof RpcError ? codes[error.status] : codesOfErrors[error.code];
 }
 
-/** What a status says of a call that failed on its way. */
-export function rpcStatusOf(status: number): RpcStatus {
-  if (status === statusNumber.UNAVAILABLE) return 'unavailable';
-  if (status === statusNumber.DEADLINE_EXCEEDED) return 'deadline_exceeded';
-  if (status === statusNumber.CANCELLED) return 'cancelled';
-  return 'internal';
+/** What a number of that table says of a call that failed on its way. */
+export function rpcStatusOf(code: number): RpcStatus {
+  return rpcStatuses.find((status) => codes[status] === code) ?? 'internal';
 }
 
 /** Receives every failure of a handler that is a fault of ours, with the request's id where the call's one request has it. */
@@ -84,28 +61,28 @@ export function requestIdOf(request: object | undefined): string | undefined {
   return typeof request.requestId === 'string' && request.requestId !== '' ? request.requestId : undefined;
 }
 
-const numberOfRpcStatus: Record<RpcStatus, number> = {
-  unavailable: statusNumber.UNAVAILABLE,
-  deadline_exceeded: statusNumber.DEADLINE_EXCEEDED,
-  cancelled: statusNumber.CANCELLED,
-  internal: statusNumber.INTERNAL,
+const codes: Readonly<Record<RpcStatus, Code>> = {
+  unavailable: Code.Unavailable,
+  deadline_exceeded: Code.DeadlineExceeded,
+  cancelled: Code.Canceled,
+  internal: Code.Internal,
 };
 
-const numberOfCode: Record<GatewayErrorCode, number> = {
-  invalid_request: statusNumber.INVALID_ARGUMENT,
-  invalid_json: statusNumber.INVALID_ARGUMENT,
-  invalid_body: statusNumber.INVALID_ARGUMENT,
-  unsupported_content: statusNumber.INVALID_ARGUMENT,
-  upstream_rejected: statusNumber.FAILED_PRECONDITION,
-  unauthorized: statusNumber.UNAUTHENTICATED,
-  model_not_found: statusNumber.NOT_FOUND,
-  not_found: statusNumber.NOT_FOUND,
-  method_not_allowed: statusNumber.UNIMPLEMENTED,
-  body_too_large: statusNumber.OUT_OF_RANGE,
-  unsupported_encoding: statusNumber.INVALID_ARGUMENT,
-  rate_limit_exceeded: statusNumber.RESOURCE_EXHAUSTED,
-  pool_exhausted: statusNumber.RESOURCE_EXHAUSTED,
-  providers_unavailable: statusNumber.UNAVAILABLE,
-  subscription_unavailable: statusNumber.UNAVAILABLE,
-  internal_error: statusNumber.INTERNAL,
+const codesOfErrors: Readonly<Record<GatewayErrorCode, Code>> = {
+  invalid_request: Code.InvalidArgument,
+  invalid_json: Code.InvalidArgument,
+  invalid_body: Code.InvalidArgument,
+  unsupported_content: Code.InvalidArgument,
+  upstream_rejected: Code.FailedPrecondition,
+  unauthorized: Code.Unauthenticated,
+  model_not_found: Code.NotFound,
+  not_found: Code.NotFound,
+  method_not_allowed: Code.Unimplemented,
+  body_too_large: Code.OutOfRange,
+  unsupported_encoding: Code.InvalidArgument,
+  rate_limit_exceeded: Code.ResourceExhausted,
+  pool_exhausted: Code.ResourceExhausted,
+  providers_unavailable: Code.Unavailable,
+  subscription_unavailable: Code.Unavailable,
+  internal_error: Code.Internal,
 };

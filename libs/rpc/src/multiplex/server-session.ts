@@ -1,7 +1,8 @@
 import { fromBinary } from '@bufbuild/protobuf';
+import { Code } from '@connectrpc/connect';
 import type { Frame, OpenRequest, Start } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { CallScope } from '../call-scope.ts';
-import { isFault, type OnFault, RpcError, requestIdOf, statusNumber, toCallFailure } from '../errors.ts';
+import { isFault, type OnFault, RpcError, requestIdOf, toCallFailure } from '../errors.ts';
 import { encoded, mapped, type ServedMethod } from '../methods.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
 import { CallMessages, frameOf } from './call-messages.ts';
@@ -64,7 +65,7 @@ export class ServerSession {
     const served = methods.get(path);
     if (served === undefined) {
       const message = `The server does not implement the method ${path}`;
-      return messages.send({ case: 'failure', value: { status: statusNumber.UNIMPLEMENTED, message } });
+      return messages.send({ case: 'failure', value: { status: Code.Unimplemented, message } });
     }
     const scope = new CallScope({ timeoutMs: timeoutMs === 0 ? undefined : timeoutMs });
     scope.signal.addEventListener('abort', () => messages.close(scope.signal.reason), { once: true });
