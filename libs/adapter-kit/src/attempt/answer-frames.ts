@@ -12,7 +12,7 @@ export type ExecuteFrame = Exclude<MessageInitShape<typeof ExecuteResponseSchema
  * Parts of a frame that are each as small as messages between services should be: the head with the first, the outcome with the
  * last. Usage goes with both: what the provider has reported is known also when the client never takes the last.
  */
-export function partsOf(frame: ExecuteFrame): readonly ExecuteFrame[] {
+function partsOf(frame: ExecuteFrame): readonly ExecuteFrame[] {
   const { head, body = nothing, usage, outcome } = frame;
   if (body.length <= maxPartBytes) return [frame];
   const parts: ExecuteFrame[] = [{ head, usage, body: body.subarray(0, maxPartBytes) }];
@@ -28,18 +28,15 @@ const nothing = new Uint8Array();
 /** Makes the frames of an answer out of what its reader has, and knows what was reported before. */
 export class AnswerFrames {
   readonly #inputEstimate: number;
-  #hasHead = false;
-  #usageIsDue = false;
   #reported: UsageReport | undefined;
+  /** True once a frame had the head. */
+  hasHead = false;
+  /** The provider answers, so that something is used, and no frame has said so. */
+  usageIsDue = false;
 
   /** @param inputEstimate see `estimateInputTokens` */
   constructor(inputEstimate: number) {
     this.#inputEstimate = inputEstimate;
-  }
-
-  /** True once a frame had the head. */
-  get hasHead(): boolean {
-    return this.#hasHead;
   }
 
   /** That the request was sent, with what that uses at least. */
@@ -47,14 +44,9 @@ export class AnswerFrames {
     return { sent: true, usage: toMessage(usageSoFar(answer, this.#inputEstimate)) };
   }
 
-  /** The provider answers: from here on something is used. */
-  usageIsDue(): void {
-    this.#usageIsDue = true;
-  }
-
   /** Usage, if it is due and no frame had it. */
   dueUsage(answer: AnswerReader): ExecuteFrame | undefined {
-    return this.#usageIsDue ? this.usage(answer) : undefined;
+    return this.usageIsDue ? this.usage(answer) : undefined;
   }
 
   /** Usage as it stands. */
@@ -62,41 +54,41 @@ export class AnswerFrames {
     return { usage: this.#report(usageSoFar(answer, this.#inputEstimate)) };
   }
 
-  /** What is new of an answer that goes on; undefined when nothing is. */
-  progress(answer: AnswerReader): ExecuteFrame | undefined {
+  /** What is new of an answer that goes on. */
+  progress(answer: AnswerReader): readonly ExecuteFrame[] {
     const body = answer.take();
-    if (body.length === 0) return this.#isNews(answer) ? this.usage(answer) : undefined;
-    return { head: this.#headOnce(answer), body, ...this.usage(answer) };
+    if (body.length === 0) return this.#isNews(answer) ? [this.usage(answer)] : [];
+    return partsOf({ head: this.#headOnce(answer), body, ...this.usage(answer) });
   }
 
   /** The last of an answer that has ended well. */
-  whole(answer: AnswerReader, outcome: Outcome): ExecuteFrame {
+  whole(answer: AnswerReader, outcome: Outcome): readonly ExecuteFrame[] {
     const usage = this.#report(finalUsage(answer, this.#inputEstimate));
-    return { head: this.#headOnce(answer), body: answer.take(), usage, outcome };
+    return partsOf({ head: this.#headOnce(answer), body: answer.take(), usage, outcome });
   }
 
   /** The last of an answer of which the client has the head. */
-  broken(answer: AnswerReader, outcome: Outcome): ExecuteFrame {
-    return { body: answer.take(), ...this.usage(answer), outcome };
+  broken(answer: AnswerReader, outcome: Outcome): readonly ExecuteFrame[] {
+    return partsOf({ body: answer.take(), ...this.usage(answer), outcome });
   }
 
   /** Without bytes to go with it, usage is reported in steps. */
   #isNews(answer: AnswerReader): boolean {
     const reported = this.#reported;
-    if (this.#usageIsDue || reported === undefined) return true;
+    if (this.usageIsDue || reported === undefined) return true;
     const { inputTokens, outputTokens } = usageSoFar(answer, this.#inputEstimate);
     return inputTokens !== reported.inputTokens || outputTokens - reported.outputTokens >= usageStepTokens;
   }
 
   #report(usage: UsageReport) {
-    this.#usageIsDue = false;
+    this.usageIsDue = false;
     this.#reported = usage;
     return toMessage(usage);
   }
 
   #headOnce({ head, answerId = '' }: AnswerReader): ExecuteFrame['head'] {
-    if (this.#hasHead) return undefined;
-    this.#hasHead = true;
+    if (this.hasHead) return undefined;
+    this.hasHead = true;
     return { status: head.status, headers: { ...head.headers }, answerId };
   }
 }

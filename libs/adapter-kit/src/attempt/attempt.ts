@@ -1,18 +1,12 @@
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-service.ts';
+import { withLaterQuotas } from '../header-values.ts';
 import type { PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
 import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
-import { AnswerFrames, type ExecuteFrame, partsOf } from './answer-frames.ts';
+import { AnswerFrames, type ExecuteFrame } from './answer-frames.ts';
 import { openAnswer } from './open-answer.ts';
-import {
-  answerToPassOn,
-  failedOutcome,
-  failureOfExchange,
-  succeededOutcome,
-  unavailable,
-  withLaterQuotas,
-} from './outcome.ts';
+import { answerToPassOn, failedOutcome, failureOfExchange, succeededOutcome, unavailable } from './outcome.ts';
 
 /** A request that is ready to be sent. */
 export interface AttemptedRequest {
@@ -102,7 +96,7 @@ class Attempt implements Disposable {
       return this.#failureOf(thrown);
     }
     answer.onHead?.(this.#head);
-    this.#frames.usageIsDue();
+    this.#frames.usageIsDue = true;
     return 'goes on';
   }
 
@@ -129,8 +123,7 @@ class Attempt implements Disposable {
   }
 
   newFrames(): readonly ExecuteFrame[] {
-    const frame = this.#frames.progress(this.#call.answer);
-    return frame === undefined ? [] : partsOf(frame);
+    return this.#frames.progress(this.#call.answer);
   }
 
   /** The client gets the whole answer, also one that ends with the provider's own event of its failure. */
@@ -145,7 +138,7 @@ class Attempt implements Disposable {
       failure === undefined
         ? succeededOutcome(this.#head?.status ?? 0, encryptedReasoning, details)
         : failedOutcome(failure, unavailable(failure.error), { ...details, answerComplete: true });
-    yield* partsOf(this.#frames.whole(answer, outcome));
+    yield* this.#frames.whole(answer, outcome);
   }
 
   /** A failure after the head has gone out keeps the bytes so far; the client gets generic words for it. */
@@ -160,7 +153,7 @@ class Attempt implements Disposable {
     if (this.#frames.hasHead) {
       // These words are ours, and say what to do.
       const error = isTooLarge ? failure.error : unavailable(failure.error);
-      yield* partsOf(this.#frames.broken(answer, failedOutcome(failure, error, details)));
+      yield* this.#frames.broken(answer, failedOutcome(failure, error, details));
     } else {
       const upstreamAnswer = this.#request.passesErrorsOn ? answerToPassOn(failure) : undefined;
       yield { outcome: failedOutcome(failure, failure.error, { ...details, upstreamAnswer }) };

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-service.ts';
-import { type CredentialCache, type ProviderAccount, sameSecret } from '../credentials/credential-cache.ts';
+import { type ProviderAccount, sameSecret } from '../credentials/credential-cache.ts';
 import type { ClientRequest, PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
 import { readBody, type UpstreamExchange, type UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { plainFailure, unavailable } from './outcome.ts';
@@ -39,11 +39,10 @@ export async function* openAnswer<F = never>(
 ): AsyncGenerator<F, OpenedAnswer> {
   const { upstream, format, credentials } = context;
   const { path, body } = call;
-  const leased = await accountOf(context, request);
-  if (leased === undefined) {
+  let account = await accountOf(context, request);
+  if (account === undefined) {
     return { failure: plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential'), quotas: [] };
   }
-  let account: ProviderAccount = leased;
   for (let renewals = 0; ; renewals++) {
     const headers = { ...jsonHeaders, ...format.headers, ...call.headers, ...account.secretHeader };
     using unread = new DisposableStack();
@@ -56,8 +55,11 @@ export async function* openAnswer<F = never>(
     // Some providers refuse a revoked token with another status, and say so in the body alone.
     if (head.status !== 401 && (renewals > 0 || !isRevoked(opened))) return opened;
     credentials.drop(account);
-    const fresh = renewals < maxRenewals ? await freshAccount(account, credentials) : account;
-    if (signal.aborted || sameSecret(fresh, account)) return renewals > 0 ? opened : withoutDoubt(opened, account);
+    const refused: ProviderAccount = account;
+    // The same secret, when what took its place can't be asked for.
+    const fresh =
+      renewals < maxRenewals ? await credentials.ofAccount(refused.accountId).catch(() => refused) : refused;
+    if (signal.aborted || sameSecret(fresh, refused)) return renewals > 0 ? opened : withoutDoubt(opened, refused);
     account = fresh;
   }
 }
@@ -73,11 +75,6 @@ const jsonHeaders = {
 
 /** What took the place of a refused secret may be as old, and the broker learns that it is refused only from the second try. */
 const maxRenewals = 2;
-
-/** The account with what took the place of its refused secret, or with the same when that can't be asked for. */
-async function freshAccount(refused: ProviderAccount, credentials: CredentialCache): Promise<ProviderAccount> {
-  return credentials.ofAccount(refused.accountId).catch(() => refused);
-}
 
 async function toOpened(
   context: AdapterContext,

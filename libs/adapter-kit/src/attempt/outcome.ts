@@ -98,13 +98,6 @@ function isPage({ contentType, body }: ProviderAnswer): boolean {
   return /\bhtml\b/i.test(contentType) || /^\s*</.test(Buffer.from(body.subarray(0, 100)).toString());
 }
 
-/** Quotas with what the answer's events said after its head: the latest word on each counts. */
-export function withLaterQuotas(quotas: readonly QuotaWindow[], later: readonly QuotaWindow[]): readonly QuotaWindow[] {
-  const isReplaced = ({ name, models }: QuotaWindow) =>
-    later.some((window) => window.name === name && window.models === models);
-  return [...quotas.filter((window) => !isReplaced(window)), ...later];
-}
-
 function toWindow({ resetsAtMs, lengthSeconds, ...window }: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {
   return {
     ...window,

@@ -5,6 +5,7 @@ import {
   type QuotaWindow,
   readRetryAfterMs,
   toFutureMs,
+  withLaterQuotas,
 } from '@gateway/adapter-kit';
 import { asNumber, asObject, asString, type JsonObject } from '@gateway/json';
 
@@ -130,10 +131,7 @@ export class EventLimits {
 
   /** Takes a `codex.rate_limits` event. */
   add(event: JsonObject): void {
-    const reported = eventWindows(event, this.nowMs);
-    const isReported = (window: QuotaWindow) =>
-      reported.some(({ name, models }) => name === window.name && models === window.models);
-    this.windows = [...this.windows.filter((window) => !isReported(window)), ...reported];
+    this.windows = withLaterQuotas(this.windows, eventWindows(event, this.nowMs));
   }
 }
 
