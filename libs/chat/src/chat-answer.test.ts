@@ -1,7 +1,7 @@
 import { EventSplitter, readEvent } from '@gateway/sse';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ChatAnswerOptions, type ChatAnswerSink, createChatAnswer, type FinishReason } from './chat-answer.ts';
+import { type ChatAnswer, type ChatAnswerOptions, createChatAnswer, type FinishReason } from './chat-answer.ts';
 import type { TokenUsage } from './token-usage.ts';
 
 const identity = { id: 'abc', created: 1_700_000_000, model: 'model-x' };
@@ -18,13 +18,13 @@ const answerWith = (options: Partial<ChatAnswerOptions>) =>
   createChatAnswer({ ...identity, stream: true, includeUsage: false, ...options });
 
 /** What one answer says, given what `write` puts in. */
-function streamed(write: (sink: ChatAnswerSink) => void, includeUsage = false): string[] {
+function streamed(write: (sink: ChatAnswer) => void, includeUsage = false): string[] {
   const answer = answerWith({ includeUsage });
   write(answer);
   return dataLines(answer.take());
 }
 
-function assembled(write: (sink: ChatAnswerSink) => void): Completion {
+function assembled(write: (sink: ChatAnswer) => void): Completion {
   const answer = answerWith({ stream: false });
   write(answer);
   return JSON.parse(Buffer.from(answer.take()).toString());
@@ -177,7 +177,7 @@ describe('the two forms of a chat answer', () => {
   it('say the same, whatever the pieces', () => {
     fc.assert(
       fc.property(pieces, fc.option(fc.constant(usage), { nil: undefined }), (calls, known) => {
-        const write = (sink: ChatAnswerSink) => {
+        const write = (sink: ChatAnswer) => {
           for (const piece of calls) piece(sink);
           sink.finish('stop', known);
         };
@@ -201,7 +201,7 @@ describe('the two forms of a chat answer', () => {
   });
 });
 
-type Piece = (sink: ChatAnswerSink) => void;
+type Piece = (sink: ChatAnswer) => void;
 
 const anyText = fc.string({ unit: 'binary', maxLength: 5 });
 const textPieces = fc
@@ -295,9 +295,9 @@ describe('a completion object that grows beyond its bound', () => {
 
   it('counts refusals, calls and arguments, in bytes', () => {
     for (const put of [
-      (answer: ChatAnswerSink) => answer.refusal('é'.repeat(6)),
-      (answer: ChatAnswerSink) => answer.toolCall({ index: 0, id: 'call_1', name: 'weather' }),
-      (answer: ChatAnswerSink) => {
+      (answer: ChatAnswer) => answer.refusal('é'.repeat(6)),
+      (answer: ChatAnswer) => answer.toolCall({ index: 0, id: 'call_1', name: 'weather' }),
+      (answer: ChatAnswer) => {
         answer.toolCall({ index: 0, id: 'c', name: 'w' });
         answer.toolArguments(0, '{"city":"x"}');
       },

@@ -13,35 +13,16 @@ export interface ToolCallStart {
 }
 
 /**
- * Where a provider's event reader writes a chat answer, delta by delta: content first, then `finish` once. Reasoning has no
- * method: it never leaves the gateway.
+ * A chat answer on its way to the client: deltas go in, the client's bytes come out. Content comes first, then `finish` once.
+ * Reasoning has no method: it never leaves the gateway.
  */
-export interface ChatAnswerSink {
+export interface ChatAnswer {
   text(delta: string): void;
   refusal(delta: string): void;
   toolCall(start: ToolCallStart): void;
   toolArguments(index: number, delta: string): void;
   /** Ends the answer. Usage is absent when the provider reported none. */
   finish(reason: FinishReason, usage: TokenUsage | undefined): void;
-}
-
-export interface ChatAnswerOptions {
-  /** What follows `chatcmpl-` in the answer's id. */
-  readonly id: string;
-  /** Unix time in seconds. */
-  readonly created: number;
-  /** The provider's model that answers. */
-  readonly model: string;
-  /** True: chunks as server-sent events. False: one completion object. */
-  readonly stream: boolean;
-  /** Ends a stream with a chunk of usage, when the provider reported it. */
-  readonly includeUsage: boolean;
-  /** The largest completion object; absent: no bound. Streams have no such bound. */
-  readonly maxBytes?: number;
-}
-
-/** A chat answer on its way to the client: deltas go in, the client's bytes come out. */
-export interface ChatAnswer extends ChatAnswerSink {
   /** Header names are in lower case. */
   readonly head: { readonly status: 200; readonly headers: Readonly<Record<string, string>> };
   /** Client bytes finished since the last call; empty when none. A stream's role chunk comes with its first content. */
@@ -57,6 +38,21 @@ export interface ChatAnswer extends ChatAnswerSink {
   readonly isTooLarge: boolean;
   /** Characters of text, refusal and tool arguments so far. */
   readonly producedCharacters: number;
+}
+
+export interface ChatAnswerOptions {
+  /** What follows `chatcmpl-` in the answer's id. */
+  readonly id: string;
+  /** Unix time in seconds. */
+  readonly created: number;
+  /** The provider's model that answers. */
+  readonly model: string;
+  /** True: chunks as server-sent events. False: one completion object. */
+  readonly stream: boolean;
+  /** Ends a stream with a chunk of usage, when the provider reported it. */
+  readonly includeUsage: boolean;
+  /** The largest completion object; absent: no bound. Streams have no such bound. */
+  readonly maxBytes?: number;
 }
 
 /** Streamed and assembled answers made of the same deltas say the same. @see spec "Chat completion object" */

@@ -184,10 +184,14 @@ function readStop(request: Fields): readonly string[] {
 function readTool(tool: Fields): FunctionTool {
   checkFunctionType(tool);
   const definition = tool.requiredObject('function');
+  return { ...readDefinition(definition), parameters: definition.optionalObject('parameters')?.members };
+}
+
+/** What the definitions of a function and of an answer's form have alike. */
+function readDefinition(definition: Fields): Definition {
   return {
     name: definition.required('name', aNonEmptyString),
     description: definition.optional('description', aString),
-    parameters: definition.optionalObject('parameters')?.members,
     strict: definition.optional('strict', aBoolean),
   };
 }
@@ -218,13 +222,7 @@ function readResponseFormat(request: Fields): ResponseFormat {
   const type = format.required('type', aFormatType);
   if (type !== 'json_schema') return { type };
   const definition = format.requiredObject('json_schema');
-  return {
-    type,
-    name: definition.required('name', aNonEmptyString),
-    description: definition.optional('description', aString),
-    schema: definition.optionalObject('schema')?.members,
-    strict: definition.optional('strict', aBoolean),
-  };
+  return { type, ...readDefinition(definition), schema: definition.optionalObject('schema')?.members };
 }
 
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
@@ -308,12 +306,15 @@ export interface ToolMessage {
   readonly text: readonly string[];
 }
 
-export interface FunctionTool {
+interface Definition {
   readonly name: string;
   readonly description: string | undefined;
+  readonly strict: boolean | undefined;
+}
+
+export interface FunctionTool extends Definition {
   /** JSON Schema of the arguments. */
   readonly parameters: Readonly<Record<string, unknown>> | undefined;
-  readonly strict: boolean | undefined;
 }
 
 export type ToolChoice = 'none' | 'auto' | 'required' | { readonly functionName: string };
@@ -321,10 +322,7 @@ export type ToolChoice = 'none' | 'auto' | 'required' | { readonly functionName:
 export type ResponseFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json_object' }
-  | {
+  | ({
       readonly type: 'json_schema';
-      readonly name: string;
-      readonly description: string | undefined;
       readonly schema: Readonly<Record<string, unknown>> | undefined;
-      readonly strict: boolean | undefined;
-    };
+    } & Definition);

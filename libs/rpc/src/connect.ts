@@ -29,7 +29,8 @@ export function fromConnectError(thrown: unknown): GatewayError | RpcError {
 function connectHandler(method: DescMethod, route: ServiceRoute, onFault: OnFault | undefined) {
   const handler = handlerOf(method, route.handlers);
   const failure = (thrown: unknown, request: object, { signal }: HandlerContext) => {
-    if (signal.aborted && isReasonOf(signal, thrown)) return ConnectError.from(signal.reason);
+    // The caller went away, or its deadline passed: what became of its call does not matter any more.
+    if (signal.aborted) return ConnectError.from(signal.reason);
     if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(request));
     return toConnectError(thrown);
   };
@@ -49,19 +50,6 @@ function connectHandler(method: DescMethod, route: ServiceRoute, onFault: OnFaul
       throw failure(thrown, request, context);
     }
   };
-}
-
-/**
- * Whether a handler failed because its caller went away or its deadline passed: with the reason itself, or with an error that
- * a library made of it.
- */
-function isReasonOf({ reason }: AbortSignal, thrown: unknown): boolean {
-  if (!(thrown instanceof Error)) return thrown === reason;
-  return thrown === reason || thrown.cause === reason || thrown.name === 'AbortError' || isCancelled(thrown);
-}
-
-function isCancelled(thrown: Error): boolean {
-  return thrown instanceof RpcError && (thrown.status === 'cancelled' || thrown.status === 'deadline_exceeded');
 }
 
 function toConnectError(thrown: unknown): ConnectError {

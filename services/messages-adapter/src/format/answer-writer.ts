@@ -1,4 +1,4 @@
-import type { ChatAnswerSink, FinishReason } from '@gateway/chat';
+import type { ChatAnswer, FinishReason } from '@gateway/chat';
 import type { JsonObject } from '@gateway/json';
 
 export interface CallStart {
@@ -10,12 +10,12 @@ export interface CallStart {
 
 /** Writes the content blocks of one message into a chat answer. Calls are numbered densely from 0, whatever stands between them. */
 export class AnswerWriter {
-  readonly #sink: ChatAnswerSink;
+  readonly #sink: ChatAnswer;
   /** Blocks that have begun and not ended, by their index. */
   readonly #openBlocks = new Map<number, OpenBlock>();
   #callCount = 0;
 
-  constructor(sink: ChatAnswerSink) {
+  constructor(sink: ChatAnswer) {
     this.#sink = sink;
   }
 

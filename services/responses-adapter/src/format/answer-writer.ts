@@ -1,4 +1,4 @@
-import type { ChatAnswerSink, FinishReason } from '@gateway/chat';
+import type { ChatAnswer, FinishReason } from '@gateway/chat';
 import { asArray, asObject, asString } from '@gateway/json';
 
 export interface MessageItem {
@@ -54,14 +54,14 @@ export function readPart(value: unknown): MessagePart | undefined {
  * commentary.
  */
 export class MessageWriter {
-  readonly #sink: ChatAnswerSink;
+  readonly #sink: ChatAnswer;
   readonly #wantsJson: boolean;
   readonly #messages = new Map<number, Message>();
   /** The message whose text was written last. */
   #current: Message | undefined;
   #withheld: Message | undefined;
 
-  constructor(sink: ChatAnswerSink, wantsJson: boolean) {
+  constructor(sink: ChatAnswer, wantsJson: boolean) {
     this.#sink = sink;
     this.#wantsJson = wantsJson;
   }
@@ -150,11 +150,11 @@ interface Message {
  * call's own `output_index` counts reasoning and messages too. Arguments may come as deltas, whole, or both.
  */
 export class CallWriter {
-  readonly #sink: ChatAnswerSink;
+  readonly #sink: ChatAnswer;
   readonly #calls = new Map<number, Call>();
   #begun = 0;
 
-  constructor(sink: ChatAnswerSink) {
+  constructor(sink: ChatAnswer) {
     this.#sink = sink;
   }
 
