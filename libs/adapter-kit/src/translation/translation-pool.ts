@@ -65,11 +65,12 @@ export class TranslationPool implements AsyncDisposable {
   async #translateNow(task: TranslationTask): Promise<TranslatedInWorker> {
     // Piscina's type is that of another form of `postMessage`.
     const options = { transferList: [task.body.buffer] as object, signal: AbortSignal.timeout(maxTranslationMs) };
-    const reply = await this.#threads.run(task, options).catch((cause: unknown) => {
-      throw translationFailed(cause);
+    const reply = await this.#threads.run(task, options).catch((thrown: Error) => {
+      const cause = new Error(`A translation failed: ${thrown.message}.`);
+      throw new GatewayError('internal_error', 'The gateway failed to handle the request.', { cause });
     });
-    if (reply.kind === 'translated') return reply.translated;
-    throw reply.kind === 'refused' ? new GatewayError(reply.code, reply.message) : translationFailed(reply.reason);
+    if ('body' in reply) return reply;
+    throw new GatewayError(reply.refusedFor, reply.message);
   }
 
   #checkWanted(signal: AbortSignal): void {
@@ -98,10 +99,4 @@ async function copied(pieces: readonly Uint8Array[], size: number): Promise<Uint
 
 function tooBusy(): GatewayError {
   return new GatewayError('providers_unavailable', 'Too many large requests are under way; try again shortly.');
-}
-
-/** @param reason of a thread that broke, or the name of what the translation threw */
-function translationFailed(reason: unknown): GatewayError {
-  const cause = new Error(`A translation failed: ${reason instanceof Error ? reason.name : reason}.`);
-  return new GatewayError('internal_error', 'The gateway failed to handle the request.', { cause });
 }

@@ -6,12 +6,15 @@ import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { estimateInputTokens } from '../attempt/answer-frames.ts';
 import type { TranslateChat, TranslationReply, TranslationTask } from './translation.ts';
 
-/** What the module of a translation worker exports as `translate`: it makes one request into the provider's. */
+/**
+ * What the module of a translation worker exports as `translate`: it makes one request into the provider's. A fault of the
+ * translation is thrown as no more than its name: its text may be the client's.
+ */
 export function translationWorker(translate: TranslateChat): (task: TranslationTask) => object {
   yieldToEventLoops();
   return (task) => {
     const reply = answer(translate, task);
-    const transferred = reply.kind === 'translated' ? [reply.translated.body.buffer] : [];
+    const transferred = 'body' in reply ? [reply.body.buffer] : [];
     return move({ [transferableSymbol]: transferred, [valueSymbol]: reply });
   };
 }
@@ -26,9 +29,9 @@ function answer(translate: TranslateChat, { body, context }: TranslationTask): T
   try {
     const { body: text, answer: plan } = translate(body, context);
     const estimatedTokens = estimateInputTokens(new BufferList([body]));
-    return { kind: 'translated', translated: { body: new TextEncoder().encode(text), answer: plan, estimatedTokens } };
+    return { body: new TextEncoder().encode(text), answer: plan, estimatedTokens };
   } catch (thrown) {
-    if (thrown instanceof GatewayError) return { kind: 'refused', code: thrown.code, message: thrown.message };
-    return { kind: 'failed', reason: thrown instanceof Error ? thrown.name : typeof thrown };
+    if (thrown instanceof GatewayError) return { refusedFor: thrown.code, message: thrown.message };
+    throw new Error(thrown instanceof Error ? thrown.name : typeof thrown);
   }
 }

@@ -33,10 +33,5 @@ export interface TranslationTask {
   readonly context: TranslationContext;
 }
 
-/** What a worker answers. */
-export type TranslationReply =
-  | { readonly kind: 'translated'; readonly translated: TranslatedInWorker }
-  /** The request is at fault. */
-  | { readonly kind: 'refused'; readonly code: GatewayErrorCode; readonly message: string }
-  /** The translation is at fault; `reason` is its error's name. */
-  | { readonly kind: 'failed'; readonly reason: string };
+/** What a worker answers, also when the request is at fault. */
+export type TranslationReply = TranslatedInWorker | { readonly refusedFor: GatewayErrorCode; readonly message: string };
