@@ -108,7 +108,7 @@ export class Replicas implements Disposable {
         this.#announce();
         await session.closing;
         replica.session = undefined;
-        // A replica that was there a moment ago is waited for.
+        // A replica that has just been lost is waited for.
         replica.isConnecting = true;
       }
       this.#announce();
