@@ -1,5 +1,14 @@
 import { hash, randomUUID } from 'node:crypto';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type {
+  Attempt as AttemptMessage,
+  Lease,
+  AttemptOutcome as OutcomeMessage,
+  QuotaWindow as WindowMessage,
+} from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountProblem, AttemptResult as Result } from '@gateway/proto/pool/v1/account_pb.js';
 import { matchesAnyPattern } from '../catalog/model-pattern.ts';
+import type { AccountHealth, SeenWindow } from '../health/account-health.ts';
 
 /** How an attempt at a provider ended. */
 export type AttemptResult = 'succeeded' | FailureResult | 'rejected' | 'cancelled';
@@ -17,31 +26,80 @@ export const failures = [
 ] as const;
 
 /** What does not pass by waiting: the credential was revoked, or the account was disabled. */
-export type ProblemKind = 'credential_revoked' | 'account_disabled';
+export type ProblemKind = NonNullable<AccountHealth['problem']>['kind'];
 
+/** A quota of an account, as its provider describes it. An account has at most one of a name for the same models. */
+export type QuotaWindow = Omit<SeenWindow, 'seenAtMs'>;
+
+/** See the contract's `AttemptOutcome`. */
 export interface AttemptOutcome {
   readonly result: AttemptResult;
-  /** Epoch milliseconds at which the provider said the account is free again. */
   readonly retryAtMs: number | undefined;
-  /** True when the limit holds for the attempt's model only. */
   readonly modelScoped: boolean;
-  /** The quotas that the answer described. */
   readonly windows: readonly QuotaWindow[];
-  /** The provider had begun to answer with success before it failed. */
   readonly answerBegan?: boolean;
-  /** Why the account, being refused, is out of service. Undefined: it may not be. */
   readonly problem?: ProblemKind | undefined;
 }
 
 /** One finished attempt of a request. */
-export interface Attempt {
-  readonly leaseId: string;
-  readonly accountId: string;
-  readonly pool: string;
-  /** The provider's model id. */
-  readonly model: string;
+export interface Attempt extends Pick<Lease, 'leaseId' | 'accountId' | 'pool' | 'model'> {
   readonly outcome: AttemptOutcome;
 }
+
+/** Undefined for an attempt without a lease, which belongs to no account. */
+export function toAttempt({ lease, outcome }: AttemptMessage): Attempt | undefined {
+  if (lease === undefined || lease.leaseId === '') return undefined;
+  const { leaseId, accountId, pool, model } = lease;
+  return { leaseId, accountId, pool, model, outcome: outcome === undefined ? cancelled : toOutcome(outcome) };
+}
+
+/** What is said of an attempt that says nothing of its account. */
+export const cancelled: AttemptOutcome = {
+  result: 'cancelled',
+  retryAtMs: undefined,
+  modelScoped: false,
+  windows: [],
+};
+
+function toOutcome({ result, retryAt, modelScoped, windows, answerBegan, problem }: OutcomeMessage): AttemptOutcome {
+  return {
+    // A result that only a newer caller knows says nothing of the account.
+    result: results.get(result) ?? 'cancelled',
+    retryAtMs: retryAt && timestampMs(retryAt),
+    modelScoped,
+    windows: toWindows(windows),
+    answerBegan,
+    problem: problems.get(problem),
+  };
+}
+
+const results = new Map<Result, AttemptResult>([
+  ...failures.map((failure) => [Result[failure.toUpperCase() as Uppercase<FailureResult>], failure] as const),
+  [Result.SUCCEEDED, 'succeeded'],
+  [Result.REJECTED, 'rejected'],
+  // As after a rejected request: the account is fine, and no other would do better.
+  [Result.ANSWER_TOO_LARGE, 'rejected'],
+]);
+
+const problems = new Map<AccountProblem, ProblemKind>([
+  [AccountProblem.CREDENTIAL_REVOKED, 'credential_revoked'],
+  [AccountProblem.ACCOUNT_DISABLED, 'account_disabled'],
+]);
+
+/** The quotas that an answer reported. What has no name or no sensible amount reports nothing. */
+export function toWindows(messages: readonly WindowMessage[]): readonly QuotaWindow[] {
+  return messages
+    .filter(({ name, usedFraction }) => name !== '' && Number.isFinite(usedFraction) && usedFraction >= 0)
+    .slice(0, maxWindows)
+    .map(({ name, models, usedFraction, resetsAt, lengthSeconds }) => ({
+      ...{ name, models, usedFraction },
+      resetsAtMs: resetsAt && timestampMs(resetsAt),
+      lengthMs: lengthSeconds === 0 ? undefined : lengthSeconds * 1_000,
+    }));
+}
+
+/** More than any provider reports in one answer. */
+const maxWindows = 16;
 
 export function isFailure(result: AttemptResult): result is FailureResult {
   return result !== 'succeeded' && result !== 'rejected' && result !== 'cancelled';
@@ -55,20 +113,6 @@ export function isError(result: AttemptResult): boolean {
 /** True when the provider, or the way there, fails every account alike: it counts for the pool, if at all. */
 export function isFaultOfPool(result: AttemptResult): result is 'overloaded' | 'network_error' {
   return result === 'overloaded' || result === 'network_error';
-}
-
-/** A quota of an account, as its provider describes it. */
-export interface QuotaWindow {
-  /** As in "5h", "7d_opus", "requests". An account has at most one of a name for the same models. */
-  readonly name: string;
-  /** See `holdsForModel`. */
-  readonly models: string;
-  /** 0 to 1; more when the provider let requests pass beyond it. */
-  readonly usedFraction: number;
-  /** When it begins anew; undefined when the provider did not say. */
-  readonly resetsAtMs?: number | undefined;
-  /** How long it is as a whole; undefined when not known. */
-  readonly lengthMs?: number | undefined;
 }
 
 /** Whether what concerns `models` (an id or pattern; empty: the whole account) concerns `model` (empty: the whole account). */

@@ -8,9 +8,9 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { sampleGateway } from '../__fixtures__/sample-gateway.ts';
+import { toWindows } from '../accounts/attempt.ts';
 import { traitsOfModel } from '../catalog/catalog.ts';
 import { toWindowMessage } from './operators.ts';
-import { fromWindowMessages } from './pool-broker-service.ts';
 
 const unsaid: ModelTraits = {
   efforts: undefined,
@@ -78,13 +78,13 @@ describe('a quota as a message', () => {
       { name: 'requests', models: 'gpt-5.5', usedFraction: 1.5, resetsAtMs: undefined, lengthMs: undefined },
     ];
     const messages = windows.map((window) => create(QuotaWindowSchema, toWindowMessage(window)));
-    expect(fromWindowMessages(messages)).toEqual(windows);
+    expect(toWindows(messages)).toEqual(windows);
   });
 
   it('is passed over when it says nothing of use', () => {
     const useless = [{ name: '' }, { name: 'a', usedFraction: Number.NaN }, { name: 'a', usedFraction: -1 }];
-    expect(fromWindowMessages(useless.map((fields) => create(QuotaWindowSchema, fields)))).toEqual([]);
+    expect(toWindows(useless.map((fields) => create(QuotaWindowSchema, fields)))).toEqual([]);
     const many = Array.from({ length: 100 }, (_, n) => create(QuotaWindowSchema, { name: `${n}` }));
-    expect(fromWindowMessages(many)).toHaveLength(16);
+    expect(toWindows(many)).toHaveLength(16);
   });
 });

@@ -1,24 +1,10 @@
-import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { PoolFormat } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
-import type {
-  Attempt as AttemptMessage,
-  AttemptOutcome as OutcomeMessage,
-  QuotaWindow as WindowMessage,
-} from '@gateway/proto/pool/v1/account_pb.js';
-import { AccountProblem, ProviderFormat, AttemptResult as Result } from '@gateway/proto/pool/v1/account_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import {
-  type Attempt,
-  type AttemptOutcome,
-  type AttemptResult,
-  callerOfLease,
-  type FailureResult,
-  failures,
-  type ProblemKind,
-  type QuotaWindow,
-} from '../accounts/attempt.ts';
+import { callerOfLease, cancelled, toAttempt } from '../accounts/attempt.ts';
 import { providerFormats } from '../catalog/catalog.ts';
 import { acquireLease } from '../selection/acquire-lease.ts';
 import type { Broker } from '../selection/broker.ts';
@@ -35,17 +21,17 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       const answer = await acquireLease(broker, {
         ...{ model, affinityKey, allowCandidateFailover, caller },
         formats: new Set(formats.flatMap(fromProviderFormat)),
-        attempts: attempts.flatMap(fromAttemptMessage),
+        attempts: attempts.map(toAttempt).filter((attempt) => attempt !== undefined),
       });
       // A caller that has gone would never report on its lease, whose place would be lost until it expires.
       if (signal.aborted && answer.result.case === 'lease') {
-        await settleAttempt(broker, { ...answer.result.value, outcome: fromOutcomeMessage(undefined) }, '');
+        await settleAttempt(broker, { ...answer.result.value, outcome: cancelled }, '');
       }
       return answer;
     },
 
     async report({ attempt, affinityKey, answerKeys }) {
-      const [ended] = attempt === undefined ? [] : fromAttemptMessage(attempt);
+      const ended = attempt && toAttempt(attempt);
       if (ended !== undefined) await settleAttempt(broker, ended, affinityKey, answerKeys);
       return {};
     },
@@ -99,54 +85,3 @@ function fromProviderFormat(format: ProviderFormat): PoolFormat[] {
   if (format === ProviderFormat.RESPONSES) return ['responses'];
   return format === ProviderFormat.MESSAGES ? ['messages'] : [];
 }
-
-/** Nothing for an attempt without a lease, which belongs to no account. */
-function fromAttemptMessage({ lease, outcome }: AttemptMessage): Attempt[] {
-  if (lease === undefined || lease.leaseId === '') return [];
-  const { leaseId, accountId, pool, model } = lease;
-  return [{ leaseId, accountId, pool, model, outcome: fromOutcomeMessage(outcome) }];
-}
-
-function fromOutcomeMessage(outcome: OutcomeMessage | undefined): AttemptOutcome {
-  return {
-    // A result that is missing, or that only a newer caller knows, says nothing of the account.
-    result: results.get(outcome?.result ?? Result.UNSPECIFIED) ?? 'cancelled',
-    retryAtMs: toMs(outcome?.retryAt),
-    modelScoped: outcome?.modelScoped ?? false,
-    windows: fromWindowMessages(outcome?.windows ?? []),
-    answerBegan: outcome?.answerBegan ?? false,
-    problem: problems.get(outcome?.problem ?? AccountProblem.UNSPECIFIED),
-  };
-}
-
-/** The quotas that an answer reported. What has no name or no sensible amount reports nothing. */
-export function fromWindowMessages(messages: readonly WindowMessage[]): readonly QuotaWindow[] {
-  return messages
-    .filter(({ name, usedFraction }) => name !== '' && Number.isFinite(usedFraction) && usedFraction >= 0)
-    .slice(0, maxWindows)
-    .map(({ name, models, usedFraction, resetsAt, lengthSeconds }) => ({
-      ...{ name, models, usedFraction },
-      resetsAtMs: toMs(resetsAt),
-      lengthMs: lengthSeconds === 0 ? undefined : lengthSeconds * 1_000,
-    }));
-}
-
-/** More than any provider reports in one answer. */
-const maxWindows = 16;
-
-function toMs(time: Timestamp | undefined): number | undefined {
-  return time === undefined ? undefined : timestampMs(time);
-}
-
-const results = new Map<Result, AttemptResult>([
-  ...failures.map((failure) => [Result[failure.toUpperCase() as Uppercase<FailureResult>], failure] as const),
-  [Result.SUCCEEDED, 'succeeded'],
-  [Result.REJECTED, 'rejected'],
-  // As after a rejected request: the account is fine, and no other would do better.
-  [Result.ANSWER_TOO_LARGE, 'rejected'],
-]);
-
-const problems = new Map<AccountProblem, ProblemKind>([
-  [AccountProblem.CREDENTIAL_REVOKED, 'credential_revoked'],
-  [AccountProblem.ACCOUNT_DISABLED, 'account_disabled'],
-]);
