@@ -1,6 +1,6 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import type { ProblemKind } from './accounts/attempt.ts';
-import type { ConfigurationChange } from './configuration/configuration-change.ts';
+import type { ConfigurationChange } from './configuration/active-configuration.ts';
 
 export type BrokerMetrics = ReturnType<typeof brokerMetrics>;
 

@@ -5,8 +5,7 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { followReports } from './catalog/catalog.ts';
 import { type PoolBrokerConfig, readCredentialConfig, readPoolBrokerConfig } from './config.ts';
-import { ActiveConfiguration } from './configuration/active-configuration.ts';
-import { checkChange } from './configuration/configuration-change.ts';
+import { ActiveConfiguration, checkChange } from './configuration/active-configuration.ts';
 import { followGatewayFile } from './configuration/follow-gateway-file.ts';
 import { AccountCredentials } from './credentials/account-credentials.ts';
 import { AccountDirectory, followAccounts, readAccounts } from './credentials/account-directory.ts';
@@ -17,6 +16,7 @@ import type { RefreshContext } from './credentials/token-refresher.ts';
 import { afterRenewal } from './health/account-health.ts';
 import { brokerMetrics, reloadMetrics } from './metrics.ts';
 import { routesOf } from './routes.ts';
+import { RetryBudget } from './selection/acquire-lease.ts';
 import type { Broker } from './selection/broker.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
@@ -58,11 +58,8 @@ export function createPoolBrokerService(
   });
   const configuration = new ActiveConfiguration(config.gateway, store, clock);
   const broker: Broker = {
-    configuration,
-    store,
-    credentials,
-    clock,
-    random,
+    ...{ configuration, store, credentials, clock, random },
+    retryBudget: new RetryBudget(clock),
     metrics: brokerMetrics(runtime),
     draining: stop.signal,
   };

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { AccountConfig, Credential } from '@gateway/config';
 import type { Clock } from '@gateway/time';
+import { LRUCache } from 'lru-cache';
 import { matchesAnyPattern } from '../catalog/model-pattern.ts';
 import { revealedJson } from '../credentials/encryption.ts';
 
@@ -44,52 +45,41 @@ export function servesModel(account: Account, model: string): boolean {
   return account.models === undefined || matchesAnyPattern(model, account.models);
 }
 
-/** A part of the configuration that was taken out of it and is still needed by requests that began before. */
-export interface Removed<T> {
-  readonly value: T;
-  /** When it is needed no more. */
-  readonly untilMs: number;
+/** What was taken out of the configuration is known for as long as leases of it may be out. */
+export type Removed<T extends object> = LRUCache<string, T>;
+
+export function noneRemoved<T extends object>(clock: Clock): Removed<T> {
+  return new LRUCache({ max: 100_000, ttlResolution: 0, perf: { now: () => clock.nowMs() } });
 }
 
-export function neededAt<T>(removed: readonly Removed<T>[], nowMs: number): readonly Removed<T>[] {
-  return removed.filter(({ untilMs }) => nowMs < untilMs);
+/** What was removed first comes first. */
+export function removedParts<T extends object>(removed: Removed<T>): readonly T[] {
+  return [...removed.values()].reverse();
 }
 
-/**
- * The configured accounts, and those that were removed a while ago: these are found by their id, so that requests that began
- * with them end as they would have, and are shown as draining.
- */
+/** The configured accounts, and those that were removed a while ago, draining, so that requests that began with them end as they would have. */
 export class Accounts {
-  readonly #clock: Clock;
-  readonly #removed: readonly Removed<Account>[];
-  readonly #byId: ReadonlyMap<string, Account>;
+  readonly configured: ReadonlyMap<string, Account>;
+  readonly #removed: Removed<Account>;
   readonly #byPool: ReadonlyMap<string, readonly Account[]>;
 
-  constructor(configured: readonly AccountConfig[], removed: readonly Removed<AccountConfig>[], clock: Clock) {
+  constructor(configured: readonly AccountConfig[], removed: Removed<Account>) {
     const accounts = configured.map(toAccount);
-    this.#clock = clock;
-    this.#removed = removed.map(({ value, untilMs }) => ({
-      value: toAccount({ ...value, state: 'draining' }),
-      untilMs,
-    }));
-    this.#byId = new Map(accounts.map((account) => [account.id, account]));
+    this.#removed = removed;
+    this.configured = new Map(accounts.map((account) => [account.id, account]));
     this.#byPool = Map.groupBy(accounts, ({ pool }) => pool);
   }
 
   get all(): readonly Account[] {
-    return [...this.#byId.values(), ...this.#draining()];
+    return [...this.configured.values(), ...removedParts(this.#removed)];
   }
 
   byId(accountId: string): Account | undefined {
-    return this.#byId.get(accountId) ?? this.#draining().find(({ id }) => id === accountId);
+    return this.configured.get(accountId) ?? this.#removed.get(accountId);
   }
 
   /** As one list until something else is configured. If all were removed, those: the pool's model list may still be read. */
   ofPool(pool: string): readonly Account[] {
-    return this.#byPool.get(pool) ?? this.#draining().filter((account) => account.pool === pool);
-  }
-
-  #draining(): readonly Account[] {
-    return neededAt(this.#removed, this.#clock.nowMs()).map(({ value }) => value);
+    return this.#byPool.get(pool) ?? removedParts(this.#removed).filter((account) => account.pool === pool);
   }
 }

@@ -6,7 +6,7 @@ import { MemoryPoolStore } from '../store/memory-pool-store.ts';
 import { Catalog } from './catalog.ts';
 
 const refreshMs = sampleGateway.settings.modelListRefreshMs;
-const any = new Set<PoolFormat>();
+const any: readonly PoolFormat[] = [];
 
 function catalogOf(gateway: GatewayConfig = sampleGateway) {
   const clock = new ManualClock(1_000_000);
@@ -16,7 +16,7 @@ function catalogOf(gateway: GatewayConfig = sampleGateway) {
 
 const models = (...ids: string[]) => ids.map((id) => ({ id, displayName: '' }));
 const ids = (catalog: Catalog) => catalog.listing().map(({ id }) => id);
-const meaning = (catalog: Catalog, model: string, formats: ReadonlySet<PoolFormat> = any) =>
+const meaning = (catalog: Catalog, model: string, formats: readonly PoolFormat[] = any) =>
   catalog.resolve(model, formats).map(({ pool, model: id }) => `${pool.name}/${id}`);
 
 const classIds = ['gateway/sterk', 'gateway/snel', 'gateway/claude'];
@@ -105,8 +105,8 @@ describe('a class', () => {
   it('means its candidates in order, those of the formats that the endpoint speaks', () => {
     const { catalog } = catalogOf();
     expect(meaning(catalog, 'gateway/sterk')).toEqual(['responses/gpt-5.5', 'messages/claude-opus-4-8']);
-    expect(meaning(catalog, 'gateway/sterk', new Set(['messages']))).toEqual(['messages/claude-opus-4-8']);
-    expect(meaning(catalog, 'gateway/claude', new Set(['responses']))).toEqual([]);
+    expect(meaning(catalog, 'gateway/sterk', ['messages'])).toEqual(['messages/claude-opus-4-8']);
+    expect(meaning(catalog, 'gateway/claude', ['responses'])).toEqual([]);
     expect(meaning(catalog, 'gateway/nothing')).toEqual([]);
     expect(catalog.resolve('gateway/snel', any)[0]?.defaultEffort).toBe('low');
   });
@@ -118,7 +118,7 @@ describe('a direct model', () => {
     await catalog.report('messages', models('odd-name', 'claude-x-20260101'));
     expect(meaning(catalog, 'odd-name')).toEqual(['messages/odd-name']);
     expect(meaning(catalog, 'claude-x')).toEqual(['messages/claude-x']);
-    expect(meaning(catalog, 'odd-name', new Set(['responses']))).toEqual([]);
+    expect(meaning(catalog, 'odd-name', ['responses'])).toEqual([]);
   });
 
   it('that a current list does not have is unknown, unless a class uses it', async () => {

@@ -6,7 +6,7 @@ import type { ServiceRuntime } from '@gateway/lifecycle';
 import type { ModelTraitsSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Clock } from '@gateway/time';
-import { neededAt, type Removed } from '../accounts/account.ts';
+import { noneRemoved, type Removed, removedParts } from '../accounts/account.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import type { ListedModel, ModelReport, ProviderModel } from './list-models.ts';
 import { listModels, splitSnapshotDate } from './list-models.ts';
@@ -25,7 +25,7 @@ export interface Candidate {
 export class Catalog {
   #gateway: GatewayConfig;
   #poolsWithAccounts: readonly PoolConfig[] = [];
-  #removedPools: readonly Removed<PoolConfig>[] = [];
+  readonly #removedPools: Removed<PoolConfig>;
   readonly #store: PoolStore;
   readonly #clock: Clock;
   readonly #reports = new Map<string, KnownReport>();
@@ -35,32 +35,34 @@ export class Catalog {
     this.#gateway = gateway;
     this.#store = store;
     this.#clock = clock;
+    this.#removedPools = noneRemoved(clock);
     this.configure(gateway);
   }
 
-  /** Goes over to another configuration. `removedPools` are those that leases may still be out for. */
-  configure(gateway: GatewayConfig, removedPools: readonly Removed<PoolConfig>[] = []): void {
+  /** Goes over to another configuration. */
+  configure(gateway: GatewayConfig): void {
+    const { pools, settings } = this.#gateway;
+    for (const pool of pools) this.#removedPools.set(pool.name, pool, { ttl: settings.leaseTtlMs - 1 });
+    for (const { name } of gateway.pools) this.#removedPools.delete(name);
     const used = new Set(gateway.accounts.map(({ pool }) => pool));
     this.#poolsWithAccounts = gateway.pools.filter(({ name }) => used.has(name));
-    this.#removedPools = removedPools;
-    const names = new Set([...gateway.pools, ...removedPools.map(({ value }) => value)].map(({ name }) => name));
+    this.#gateway = gateway;
+    const names = new Set(this.pools.map(({ name }) => name));
     for (const [pool, report] of this.#reports) {
       if (names.has(pool)) this.#reports.set(pool, withRefresh(report, this.#refreshMs));
       else this.#reports.delete(pool);
     }
-    this.#gateway = gateway;
     this.#changes.emit('change');
   }
 
   /** All configured pools, and those that were removed a while ago: requests that began with them still need their address. */
   get pools(): readonly PoolConfig[] {
-    const removed = neededAt(this.#removedPools, this.#clock.nowMs());
-    return [...this.#gateway.pools, ...removed.map(({ value }) => value)];
+    return [...this.#gateway.pools, ...removedParts(this.#removedPools)];
   }
 
   /** The candidates of a model id, in order of preference. `formats` is what the endpoint can speak; empty: any. */
-  resolve(model: string, formats: ReadonlySet<PoolFormat>): readonly Candidate[] {
-    const pools = this.#poolsWithAccounts.filter(({ format }) => formats.size === 0 || formats.has(format));
+  resolve(model: string, formats: readonly PoolFormat[]): readonly Candidate[] {
+    const pools = this.#poolsWithAccounts.filter(({ format }) => formats.length === 0 || formats.includes(format));
     const modelClass = this.#gateway.classes.find(({ id }) => id === model);
     if (modelClass === undefined) {
       const pool = this.#poolOf(model, pools);

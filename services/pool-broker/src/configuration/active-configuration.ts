@@ -1,34 +1,32 @@
-import type { AccountConfig, GatewayConfig, PoolConfig, PoolSettings } from '@gateway/config';
+import { type AccountConfig, ConfigError, type GatewayConfig, type PoolSettings } from '@gateway/config';
 import type { Clock } from '@gateway/time';
-import { Accounts, accountIdOf, neededAt, type Removed } from '../accounts/account.ts';
+import { type Account, Accounts, accountIdOf, credentialIdOf, noneRemoved, type Removed } from '../accounts/account.ts';
 import { Catalog } from '../catalog/catalog.ts';
 import { withoutRefusals } from '../health/account-health.ts';
-import { RetryBudget, type RetryBudgetRules } from '../selection/acquire-lease.ts';
 import type { PoolStore } from '../store/pool-store.ts';
-import { type ConfigurationChange, changeBetween } from './configuration-change.ts';
 
 /** What is configured now. It is replaced as a whole; requests that run keep the lease they have. */
 export class ActiveConfiguration {
   readonly catalog: Catalog;
   gateway: GatewayConfig;
-  settings: PoolSettings;
   accounts: Accounts;
-  retryBudget: RetryBudget;
   readonly #store: PoolStore;
   readonly #clock: Clock;
-  #removedAccounts: readonly Removed<AccountConfig>[] = [];
-  #removedPools: readonly Removed<PoolConfig>[] = [];
+  readonly #removedAccounts: Removed<Account>;
   /** When accounts were given the credential that they have, where that was not at the start. */
   readonly #credentialsSinceMs = new Map<string, number>();
 
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
     this.gateway = gateway;
-    this.settings = gateway.settings;
     this.#store = store;
     this.#clock = clock;
+    this.#removedAccounts = noneRemoved(clock);
     this.catalog = new Catalog(gateway, store, clock);
-    this.accounts = new Accounts(gateway.accounts, [], clock);
-    this.retryBudget = new RetryBudget(rulesOf(gateway), clock);
+    this.accounts = new Accounts(gateway.accounts, this.#removedAccounts);
+  }
+
+  get settings(): PoolSettings {
+    return this.gateway.settings;
   }
 
   /** When an account was given the credential that is configured. -Infinity: it has had it since the start. */
@@ -54,36 +52,75 @@ export class ActiveConfiguration {
     if ([...added, ...removed, ...changed].length > 0) await this.use(next);
   }
 
-  /** What is removed is known for as long as leases of it may be out. */
   replace(next: GatewayConfig): ConfigurationChange {
     const before = this.gateway;
     const change = changeBetween(before, next);
-    const nowMs = this.#clock.nowMs();
-    const removed = <T>(
-      earlier: readonly Removed<T>[],
-      leaving: readonly T[],
-      kept: readonly T[],
-      keyOf: (value: T) => string,
-    ) => {
-      const keys = new Set(kept.map(keyOf));
-      const now = leaving.map((value) => ({ value, untilMs: nowMs + before.settings.leaseTtlMs }));
-      return [...neededAt(earlier, nowMs), ...now].filter(({ value }) => !keys.has(keyOf(value)));
-    };
-    const usable = before.accounts.filter(({ state }) => state !== 'disabled');
-    this.#removedAccounts = removed(this.#removedAccounts, usable, next.accounts, accountIdOf);
-    this.#removedPools = removed(this.#removedPools, before.pools, next.pools, ({ name }) => name);
-    for (const id of [...change.accounts.added, ...change.newCredentials]) this.#credentialsSinceMs.set(id, nowMs);
-    this.gateway = next;
-    this.settings = next.settings;
-    this.accounts = new Accounts(next.accounts, this.#removedAccounts, this.#clock);
-    if (JSON.stringify(rulesOf(before)) !== JSON.stringify(rulesOf(next))) {
-      this.retryBudget = new RetryBudget(rulesOf(next), this.#clock);
+    // A lease lives on, by the settings that it was taken with.
+    const remembered = { ttl: before.settings.leaseTtlMs - 1 };
+    for (const [id, account] of this.accounts.configured) {
+      if (account.state !== 'disabled') this.#removedAccounts.set(id, { ...account, state: 'draining' }, remembered);
     }
-    this.catalog.configure(next, this.#removedPools);
+    for (const account of next.accounts) this.#removedAccounts.delete(accountIdOf(account));
+    for (const id of [...change.accounts.added, ...change.newCredentials]) {
+      this.#credentialsSinceMs.set(id, this.#clock.nowMs());
+    }
+    this.gateway = next;
+    this.accounts = new Accounts(next.accounts, this.#removedAccounts);
+    this.catalog.configure(next);
     return change;
   }
 }
 
-function rulesOf({ settings }: GatewayConfig): RetryBudgetRules {
-  return { share: settings.retryBudgetShare, floorPerSecond: settings.retryBudgetFloorPerSecond };
+/** How one configuration differs from another. */
+export interface ConfigurationChange {
+  readonly pools: Difference;
+  readonly accounts: Difference;
+  readonly classes: Difference;
+  /** Ids of accounts that authenticate with something else. */
+  readonly newCredentials: readonly string[];
+}
+
+/** By id; pools by name. */
+interface Difference {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
+}
+
+export function changeBetween(before: GatewayConfig, after: GatewayConfig): ConfigurationChange {
+  const credentialOf = ({ credential }: AccountConfig) => credentialIdOf(credential);
+  const accounts = [before.accounts, after.accounts] as const;
+  return {
+    pools: difference(before.pools, after.pools, ({ name }) => name, JSON.stringify),
+    accounts: difference(...accounts, accountIdOf, (account) => JSON.stringify([account, credentialOf(account)])),
+    classes: difference(before.classes, after.classes, ({ id }) => id, JSON.stringify),
+    newCredentials: difference(...accounts, accountIdOf, credentialOf).changed,
+  };
+}
+
+/** @throws ConfigError that says why a configuration can't take the place of another while the gateway runs. */
+export function checkChange(before: GatewayConfig, after: GatewayConfig): void {
+  const formats = new Map(before.pools.map(({ name, format }) => [name, format]));
+  const otherFormat = after.pools.filter(({ name, format }) => formats.has(name) && formats.get(name) !== format);
+  const problems = otherFormat.map(
+    ({ name }) =>
+      `pools.${name}.format: can't change while the gateway runs. Give the pool another name, or restart the gateway`,
+  );
+  if (after.accounts.length === 0) problems.push('accounts: there is none, so nothing could be answered');
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
+function difference<T>(
+  before: readonly T[],
+  after: readonly T[],
+  keyOf: (value: T) => string,
+  textOf: (value: T) => string,
+): Difference {
+  const old = new Map(before.map((value) => [keyOf(value), textOf(value)]));
+  const now = new Map(after.map((value) => [keyOf(value), textOf(value)]));
+  return {
+    added: [...now.keys()].filter((key) => !old.has(key)),
+    removed: [...old.keys()].filter((key) => !now.has(key)),
+    changed: [...now.keys()].filter((key) => old.has(key) && old.get(key) !== now.get(key)),
+  };
 }

@@ -1,7 +1,7 @@
 import { type AccountConfig, ConfigError, type GatewayConfig, Secret } from '@gateway/config';
 import { describe, expect, it } from 'vitest';
 import { gatewayWith, sampleAccount, sampleGateway } from '../__fixtures__/sample-gateway.ts';
-import { changeBetween, checkChange } from './configuration-change.ts';
+import { changeBetween, checkChange } from './active-configuration.ts';
 
 const none = { added: [], removed: [], changed: [] };
 const bearer = (text: string) => ({ credential: { kind: 'bearer' as const, secret: new Secret(text) } });

@@ -20,7 +20,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
     async acquire({ model, formats, affinityKey, attempts, allowCandidateFailover, caller }, { signal }) {
       const answer = await acquireLease(broker, {
         ...{ model, affinityKey, allowCandidateFailover, caller },
-        formats: new Set(formats.flatMap(fromProviderFormat)),
+        formats: formats.flatMap(fromProviderFormat),
         attempts: attempts.map(toAttempt).filter((attempt) => attempt !== undefined),
       });
       // A caller that has gone would never report on its lease, whose place would be lost until it expires.

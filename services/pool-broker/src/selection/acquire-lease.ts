@@ -13,18 +13,16 @@ import type { Chosen, Examination, Selection, SelectionRequest } from './select-
 import { selectAccount } from './select-account.ts';
 import { settleAttempt } from './settle-attempt.ts';
 
-export interface LeaseRequest
-  extends Pick<AcquireRequest, 'model' | 'affinityKey' | 'allowCandidateFailover' | 'caller'> {
+type LeaseRequest = Omit<AcquireRequest, '$typeName' | 'requestId' | 'attempts' | 'formats'> & {
   /** Empty: any. */
-  readonly formats: ReadonlySet<PoolFormat>;
-  /** Oldest first. */
+  readonly formats: readonly PoolFormat[];
   readonly attempts: readonly Attempt[];
-}
+};
 
 /** Settles the request's last attempt and leases the account for the next one, or says why there is none. */
 export async function acquireLease(broker: Broker, request: LeaseRequest) {
   const last = request.attempts.at(-1);
-  if (last === undefined) broker.configuration.retryBudget.noteRequest();
+  if (last === undefined) broker.retryBudget.noteRequest();
   else await settleAttempt(broker, last, request.affinityKey);
   const answer = await leaseNext(broker, request);
   broker.metrics.acquires.inc({ result: resultNames[answer.result.case] });
@@ -44,7 +42,7 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
   const { model, formats, attempts, affinityKey } = request;
   const resolved = catalog.resolve(model, formats);
   if (resolved.length === 0) {
-    const otherFormatsOnly = catalog.resolve(model, new Set()).length > 0;
+    const otherFormatsOnly = catalog.resolve(model, []).length > 0;
     return { result: { case: 'unknownModel' as const, value: { otherFormatsOnly } } };
   }
   const candidates = request.allowCandidateFailover ? inOrder(resolved, attempts, settings) : resolved.slice(0, 1);
@@ -124,14 +122,14 @@ function inOrder(
 }
 
 /** Asked only when there is a usable account, so that a request whose other accounts are all limited gets that answer. */
-function takesItsTry({ configuration, metrics }: Broker, attempts: readonly Attempt[]): boolean {
+function takesItsTry({ configuration, metrics, retryBudget }: Broker, attempts: readonly Attempt[]): boolean {
   const errors = attempts.filter(({ outcome }) => isError(outcome.result));
   if (errors.length >= configuration.settings.maxErrorAttempts) {
     metrics.retriesRefused.inc({ reason: 'attempts' });
     return false;
   }
   const followsError = errors.length > 0 && errors.at(-1) === attempts.at(-1);
-  if (!followsError || configuration.retryBudget.takeRetry()) return true;
+  if (!followsError || retryBudget.takeRetry(configuration.settings)) return true;
   metrics.retriesRefused.inc({ reason: 'budget' });
   return false;
 }
@@ -173,24 +171,15 @@ async function dropStaleBinding({ store }: Broker, { candidate, view }: Chosen, 
   await store.unbind(affinityIdOf(candidate.candidate.pool.name, affinityKey), boundAccountId);
 }
 
-export interface RetryBudgetRules {
-  /** Share of requests, 0 to 1, that may be spent on further attempts. */
-  readonly share: number;
-  /** Allowed in any case. */
-  readonly floorPerSecond: number;
-}
-
 /**
  * Keeps further attempts after errors to a share of the load of the last ten seconds, so that a provider in trouble is not asked
  * several times as much. Replicas that each keep to the share of what they see keep to that share of all.
  */
 export class RetryBudget {
-  readonly #rules: RetryBudgetRules;
   readonly #clock: Clock;
   readonly #seconds: { second: number; requests: number; retries: number }[] = [];
 
-  constructor(rules: RetryBudgetRules, clock: Clock) {
-    this.#rules = rules;
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 
@@ -199,11 +188,10 @@ export class RetryBudget {
   }
 
   /** Spends a retry. False: there is none to spend. */
-  takeRetry(): boolean {
+  takeRetry({ retryBudgetShare: share, retryBudgetFloorPerSecond: floor }: RetryRules): boolean {
     const current = this.#current();
     const sumOf = (kind: 'requests' | 'retries') => this.#seconds.reduce((sum, second) => sum + second[kind], 0);
-    const { share, floorPerSecond } = this.#rules;
-    if (sumOf('retries') + 1 > Math.max(floorPerSecond * windowSeconds, share * sumOf('requests'))) return false;
+    if (sumOf('retries') + 1 > Math.max(floor * windowSeconds, share * sumOf('requests'))) return false;
     current.retries += 1;
     return true;
   }
@@ -218,5 +206,7 @@ export class RetryBudget {
     return current;
   }
 }
+
+type RetryRules = Pick<PoolSettings, 'retryBudgetShare' | 'retryBudgetFloorPerSecond'>;
 
 const windowSeconds = 10;

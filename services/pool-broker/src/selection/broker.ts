@@ -3,12 +3,14 @@ import type { ActiveConfiguration } from '../configuration/active-configuration.
 import type { AccountCredentials } from '../credentials/account-credentials.ts';
 import type { BrokerMetrics } from '../metrics.ts';
 import type { PoolStore } from '../store/pool-store.ts';
+import type { RetryBudget } from './acquire-lease.ts';
 
 /** What the RPCs work with. */
 export interface Broker {
   readonly configuration: ActiveConfiguration;
   readonly store: PoolStore;
   readonly credentials: AccountCredentials;
+  readonly retryBudget: RetryBudget;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;

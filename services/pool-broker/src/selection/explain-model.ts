@@ -10,7 +10,7 @@ import { type Selection, selectAccount } from './select-account.ts';
 export async function explainModel(broker: Broker, model: string, affinityKey: string) {
   const { catalog, settings: rules } = broker.configuration;
   const asking = { affinityKey, caller: '' };
-  const resolved = catalog.resolve(model, new Set());
+  const resolved = catalog.resolve(model, []);
   const candidates = await Promise.all(resolved.map((candidate) => readCandidate(broker, candidate, asking, 'all')));
   // Equals are drawn at random; the first of them stands for all.
   const first = { affinityKey, attempts: [], overtakenAt: [], rules, nowMs: broker.clock.nowMs(), random: () => 0 };

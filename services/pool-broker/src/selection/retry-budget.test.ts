@@ -5,10 +5,11 @@ import { RetryBudget } from './acquire-lease.ts';
 
 function budgetOf({ share = 0.1, floorPerSecond = 1 }) {
   const clock = new ManualClock(0);
-  const budget = new RetryBudget({ share, floorPerSecond }, clock);
+  const rules = { retryBudgetShare: share, retryBudgetFloorPerSecond: floorPerSecond };
+  const budget = new RetryBudget(clock);
   const spendAll = () => {
     let spent = 0;
-    while (budget.takeRetry()) spent += 1;
+    while (budget.takeRetry(rules)) spent += 1;
     return spent;
   };
   return { clock, budget, spendAll };
@@ -54,13 +55,16 @@ describe('the retry budgets of several replicas', () => {
     }),
     { minLength: 1, maxLength: 60 },
   );
-  const rules = fc.record({ share: fc.double({ min: 0, max: 1, noNaN: true }), floorPerSecond: fc.nat(3) });
+  const rules = fc.record({
+    retryBudgetShare: fc.double({ min: 0, max: 1, noNaN: true }),
+    retryBudgetFloorPerSecond: fc.nat(3),
+  });
 
   it('never come to more than the share of the load of all, and the floor of each', () => {
     fc.assert(
       fc.property(rules, fc.integer({ min: 1, max: 5 }), steps, (budgetRules, count, happenings) => {
         const clock = new ManualClock(0);
-        const replicas = Array.from({ length: count }, () => new RetryBudget(budgetRules, clock));
+        const replicas = Array.from({ length: count }, () => new RetryBudget(clock));
         let requests = 0;
         let retries = 0;
         for (const { waitMs, requests: asked, wanted } of happenings) {
@@ -69,11 +73,11 @@ describe('the retry budgets of several replicas', () => {
             for (let n = 0; n < (asked[index] ?? 0); n++, requests++) replica.noteRequest();
             // A retry comes to any replica, not to the one that its request came to.
             for (let n = 0; n < (wanted[index] ?? 0); n++) {
-              if (replica.takeRetry()) retries += 1;
+              if (replica.takeRetry(budgetRules)) retries += 1;
             }
           });
         }
-        const { share, floorPerSecond } = budgetRules;
+        const { retryBudgetShare: share, retryBudgetFloorPerSecond: floorPerSecond } = budgetRules;
         const windows = Math.floor(clock.nowMs() / 10_000) + 1;
         expect(retries).toBeLessThanOrEqual(share * requests + count * windows * floorPerSecond * 10);
       }),
