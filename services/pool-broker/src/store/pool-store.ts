@@ -76,7 +76,6 @@ export interface SinceQuestion extends Pick<PoolRequest, 'pool' | 'model'> {
 }
 
 export interface ShareQuestion extends Pick<LeaseRenewal, 'pool' | 'caller' | 'leaseTtlMs'> {
-  /** How long a caller counts that asks for nothing more. */
   readonly callerMemoryMs: number;
 }
 

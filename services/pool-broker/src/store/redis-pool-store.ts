@@ -1,4 +1,4 @@
-import { openRedis } from '@gateway/redis';
+import { openRedis, runScript, scriptOf } from '@gateway/redis';
 import type { Clock } from '@gateway/time';
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
@@ -7,14 +7,13 @@ import { type AccountHealth, accountHealthSchema, healthForgottenAtMs, healthy }
 import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema } from '../health/pool-health.ts';
 import type { Change, LeaseRenewal, NewLease, PoolRequest, PoolStore } from './pool-store.ts';
 import { maxCallers, type ShareQuestion, type SinceQuestion } from './pool-store.ts';
-import { runPoolScript } from './redis-scripts.ts';
 
-export interface RedisPoolStoreOptions {
+interface RedisPoolStoreOptions {
   readonly url: string;
   /** How long one command may take. */
   readonly commandTimeoutMs: number;
   readonly clock: Clock;
-  /** Before every key, so that suites can share a server. Default "pool:". */
+  /** Before every key, so that suites can share a server. */
   readonly keyPrefix?: string;
 }
 
@@ -44,7 +43,7 @@ export class RedisPoolStore implements PoolStore {
     const records = new Map<string, { health: AccountHealth; inFlight: number }>();
     const read = async (ids: readonly string[]) => {
       const keys = ids.map((id) => this.#accountKeys(id)).flatMap(({ health, leases }) => [health, leases]);
-      const found = await runPoolScript(this.#redis, 'readAccounts', keys, [`(${this.#clock.nowMs() - leaseTtlMs}`]);
+      const found = await this.#run<unknown[]>('readAccounts', keys, [`(${this.#clock.nowMs() - leaseTtlMs}`]);
       ids.forEach((id, at) => {
         records.set(id, { health: storedHealth.read(found[2 * at]), inFlight: Number(found[2 * at + 1]) });
       });
@@ -70,20 +69,20 @@ export class RedisPoolStore implements PoolStore {
     const keys = [this.#accountKeys(accountId).leases, ...this.#requestSets(lease)];
     const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
     const parameters = [leaseId, this.#clock.nowMs(), leaseTtlMs, cap];
-    return (await runPoolScript(this.#redis, 'takeLease', keys, parameters)) === 1;
+    return (await this.#run('takeLease', keys, parameters)) === 1;
   }
 
   async renewLease({ accountId, pool, caller, leaseId, leaseTtlMs }: LeaseRenewal) {
     const { leases, settled } = this.#accountKeys(accountId);
     const keys = [settled, leases, ...(caller === '' ? [] : [this.#poolKeys(pool).caller(caller)])];
-    await runPoolScript(this.#redis, 'renewLease', keys, [leaseId, this.#clock.nowMs(), leaseTtlMs]);
+    await this.#run('renewLease', keys, [leaseId, this.#clock.nowMs(), leaseTtlMs]);
   }
 
   async settleLease(accountId: string, request: PoolRequest) {
     const { leases, settled, health } = this.#accountKeys(accountId);
     const keys = [settled, health, this.#poolKeys(request.pool).health, leases, ...this.#requestSets(request)];
     const parameters = [request.leaseId, this.#clock.nowMs(), settledMemoryMs];
-    const [leasedAt, ...healths] = await runPoolScript(this.#redis, 'settleLease', keys, parameters);
+    const [leasedAt, ...healths] = await this.#run<string[]>('settleLease', keys, parameters);
     if (leasedAt === undefined) return undefined;
     return {
       leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt),
@@ -102,12 +101,8 @@ export class RedisPoolStore implements PoolStore {
   async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion) {
     const keys = this.#poolKeys(pool);
     const parameters = [caller, this.#clock.nowMs(), callerMemoryMs, leaseTtlMs, maxCallers];
-    const [inFlight, callers] = await runPoolScript(
-      this.#redis,
-      'shareOf',
-      [keys.callers, keys.caller(caller)],
-      parameters,
-    );
+    const sets = [keys.callers, keys.caller(caller)];
+    const [inFlight, callers] = await this.#run<[number, number]>('shareOf', sets, parameters);
     return { inFlight, callers };
   }
 
@@ -116,11 +111,11 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async bind(affinityId: string, accountId: string, ttlMs: number) {
-    await runPoolScript(this.#redis, 'bind', [this.#bindingKey(affinityId)], [accountId, ttlMs]);
+    await this.#run('bind', [this.#bindingKey(affinityId)], [accountId, ttlMs]);
   }
 
   async unbind(affinityId: string, accountId: string) {
-    await runPoolScript(this.#redis, 'unbind', [this.#bindingKey(affinityId)], [accountId]);
+    await this.#run('unbind', [this.#bindingKey(affinityId)], [accountId]);
   }
 
   async saveModelReport(report: ModelReport) {
@@ -157,10 +152,14 @@ export class RedisPoolStore implements PoolStore {
       const next = change(value);
       if (next === undefined || next === value) return false;
       const ttlMs = Math.max(1, Math.ceil(stored.endsAtMs(next) - this.#clock.nowMs()));
-      if ((await runPoolScript(this.#redis, 'replace', [key], [text ?? '', JSON.stringify(next), ttlMs])) === 1)
-        return true;
+      if ((await this.#run('replace', [key], [text ?? '', JSON.stringify(next), ttlMs])) === 1) return true;
     }
     throw new Error('A value changed too often to be changed.');
+  }
+
+  /** Keys are of one pool, or of one session, which have a hash tag in common: Redis Cluster runs it too. */
+  async #run<T>(name: keyof typeof scripts, keys: readonly string[], terms: readonly (string | number)[]) {
+    return (await runScript(this.#redis, scripts[name], keys, terms)) as T;
   }
 
   /** The sets that a request is in while it goes on. */
@@ -232,3 +231,74 @@ function jsonReader<T, E>(schema: z.ZodType<T>, empty: E) {
     }
   };
 }
+
+/** Puts a lease into sorted sets by a time, from which those that are too old are removed. */
+const countIn = `
+local function count_in(key, lease, now, ttl)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', now - ttl)
+  redis.call('ZADD', key, now, lease)
+  redis.call('PEXPIRE', key, ttl)
+end`;
+
+const scripts = {
+  // Keys: health and leases of each account. Parameters: the time before which leases do not count, as "(<ms>".
+  // Returns health and number of leases of each.
+  readAccounts: scriptOf(`
+local found = {}
+for index = 1, #KEYS, 2 do
+  found[index] = redis.call('GET', KEYS[index])
+  found[index + 1] = redis.call('ZCOUNT', KEYS[index + 1], ARGV[1], '+inf')
+end
+return found`),
+
+  // Keys: leases of the account, then the sets of requests. Parameters: lease, now, TTL, cap (-1 for none). Returns 1 if there was room.
+  takeLease: scriptOf(`${countIn}
+local lease, now, ttl, cap = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ttl)
+if cap >= 0 and not redis.call('ZSCORE', KEYS[1], lease) and redis.call('ZCARD', KEYS[1]) >= cap then return 0 end
+for _, key in ipairs(KEYS) do count_in(key, lease, now, ttl) end
+return 1`),
+
+  // Keys: settled leases, then the sets in which the lease counts. Parameters: lease, now, TTL. The sets that say when requests
+  // began are not among the keys: that stays as it is.
+  renewLease: scriptOf(`${countIn}
+if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
+for index = 2, #KEYS do count_in(KEYS[index], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])) end
+return 1`),
+
+  // Keys: settled leases, health of the account, health of the pool, leases of the account, then the sets of requests, that with
+  // the time at which the request began first. Parameters: lease, now, memory of settled leases. Returns nothing for a lease that
+  // was settled before, else the begin of the request and both healths ("" for what is not known).
+  settleLease: scriptOf(`${countIn}
+local lease, now, memory = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+if (tonumber(redis.call('ZSCORE', KEYS[1], lease)) or -1) > now - memory then return {} end
+count_in(KEYS[1], lease, now, memory)
+local began = redis.call('ZSCORE', KEYS[5], lease)
+for index = 4, #KEYS do redis.call('ZREM', KEYS[index], lease) end
+return { began or '', redis.call('GET', KEYS[2]) or '', redis.call('GET', KEYS[3]) or '' }`),
+
+  // Keys: callers, requests of the caller. Parameters: caller, now, memory of callers, TTL of requests, most callers.
+  // Returns the caller's requests and the number of callers.
+  shareOf: scriptOf(`${countIn}
+local now, ttl = tonumber(ARGV[2]), tonumber(ARGV[4])
+count_in(KEYS[1], ARGV[1], now, tonumber(ARGV[3]))
+redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[5])
+return { redis.call('ZCOUNT', KEYS[2], '(' .. now - ttl, '+inf'), redis.call('ZCARD', KEYS[1]) }`),
+
+  // Replaces a value if it is still the expected one. Keys: value. Parameters: expected ("" for none), next, TTL.
+  replace: scriptOf(`
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1`),
+
+  // Binds a session that is free or bound to the account already. Keys: binding. Parameters: account, TTL.
+  bind: scriptOf(`
+local bound = redis.call('GET', KEYS[1])
+if not bound or bound == ARGV[1] then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
+return 0`),
+
+  // Ends a binding to the account. Keys: binding. Parameters: account.
+  unbind: scriptOf(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 0`),
+};
