@@ -13,9 +13,7 @@ export interface Account extends AccountConfig {
   readonly maxConcurrency: number;
   /** What its requests under way are measured against when accounts are compared. */
   readonly weight: number;
-  /** Identifies the credential among the account's others, without revealing anything of it. */
   readonly credentialId: string;
-  /** Empty: nothing. */
   readonly note: string;
 }
 

@@ -12,7 +12,6 @@ import type { ListedModel, ModelReport, ProviderModel } from './list-models.ts';
 import { listModels, splitSnapshotDate } from './list-models.ts';
 import { matchesAnyPattern } from './model-pattern.ts';
 
-/** One provider model that may answer a request. */
 export interface Candidate {
   readonly pool: PoolConfig;
   /** The provider's model id. */
@@ -39,7 +38,6 @@ export class Catalog {
     this.configure(gateway);
   }
 
-  /** Goes over to another configuration. */
   configure(gateway: GatewayConfig): void {
     const { pools, settings } = this.#gateway;
     for (const pool of pools) this.#removedPools.set(pool.name, pool, { ttl: settings.leaseTtlMs - 1 });
@@ -83,7 +81,6 @@ export class Catalog {
     return listModels(this.#gateway.classes, pools);
   }
 
-  /** When a pool's models were last reported on, in epoch milliseconds. Undefined: never. */
   reportedAtMs(pool: string): number | undefined {
     return this.#reports.get(pool)?.reportedAtMs;
   }

@@ -20,10 +20,8 @@ export const modelReportSchema = z.object({
 });
 
 export type ModelReport = Readonly<z.infer<typeof modelReportSchema>>;
-/** A model as its provider lists it. */
 export type ProviderModel = Readonly<z.infer<typeof providerModelSchema>>;
 
-/** A pool with what is known of its models now. */
 export interface PoolModels {
   readonly pool: PoolConfig;
   /** True when the provider's list is known and current; then it is the whole truth of what the pool offers. */
@@ -32,19 +30,13 @@ export interface PoolModels {
   readonly models: readonly ProviderModel[];
 }
 
-/** One entry of the public listing. */
 export interface ListedModel {
   readonly id: string;
   readonly ownedBy: string;
   readonly name: string;
 }
 
-/**
- * The models that clients may name, in the order of the public listing. `pools` are those that have accounts; a class that
- * none of them could serve is left out.
- *
- * @see spec "GET /v1/models"
- */
+/** In the order of the public listing. `pools` are those that have accounts; a class that none of them could serve is left out. */
 export function listModels(classes: readonly ClassConfig[], pools: readonly PoolModels[]): readonly ListedModel[] {
   const offered = classes.filter(({ candidates }) =>
     candidates.some((candidate) => pools.some(({ pool }) => pool.name === candidate.pool)),
@@ -74,12 +66,7 @@ function offeredBy({ pool, reachable, models }: PoolModels, classes: readonly Cl
   return used.map(({ model }) => models.find(({ id }) => id === model) ?? { id: model, displayName: '' });
 }
 
-/**
- * Readable names for the models of one listing, in their order. A dated snapshot is named without its date, unless that
- * is the name of another listed model too. `taken` are names that the listing gives to other things.
- *
- * @see spec "GET /v1/models", rule 2
- */
+/** A dated snapshot is named without its date, unless another model or thing (`taken`) has that name. @see spec "GET /v1/models", rule 2 */
 export function readableNames(models: readonly ProviderModel[], taken: readonly string[] = []): string[] {
   const names = models.map(nameWithoutDate);
   const uses = Map.groupBy([...taken, ...names], (name) => name);

@@ -3,19 +3,16 @@ import type { Account } from '../accounts/account.ts';
 import { type AccessToken, type Grant, grantIdOf, type OAuthAccount, originOf } from './grants.ts';
 import { type RefreshContext, TokenRefresher } from './token-refresher.ts';
 
-/** What a provider is sent. */
 export interface UsableSecret {
   readonly kind: 'bearer' | 'api_key';
   readonly text: string;
   /** Identifies it among those before and after it, without revealing anything of it. Empty: there is only this one. */
   readonly version: string;
-  /** Epoch milliseconds until which it may be used without asking again. */
   readonly cacheableUntilMs: number;
 }
 
 export type CredentialOwner = Pick<Account, 'id' | 'pool' | 'credential'>;
 
-/** The secrets of accounts, as providers take them now. */
 export class AccountCredentials {
   readonly #context: RefreshContext;
   /** By `grantIdOf`: with another credential in the configuration everything begins anew. */
@@ -25,10 +22,7 @@ export class AccountCredentials {
     this.#context = context;
   }
 
-  /**
-   * @param refused the version of a secret that the provider does not take any more: this gives another one if there can be one.
-   * @throws GatewayError when there is no usable secret now.
-   */
+  /** Another secret than the refused version, if there can be one. @throws GatewayError when there is no usable secret now. */
   async secretOf({ id, pool, credential }: CredentialOwner, refused = ''): Promise<UsableSecret> {
     if (credential.kind === 'oauth') return await this.#tokensOf({ id, pool, credential }).secret(refused);
     const cacheableUntilMs = this.#context.clock.nowMs() + longestCacheMs;
@@ -96,7 +90,6 @@ class AccessTokens {
     this.#aheadShare = 1 - 0.3 * context.random();
   }
 
-  /** @throws GatewayError when there is no usable token now. `refused` is the version that the provider does not take any more. */
   async secret(refused = this.#refused): Promise<UsableSecret> {
     const [origin, number] = refused.split('.');
     const refusedVersion = origin === this.#origin ? Number(number) : Number.NaN;
@@ -151,7 +144,6 @@ class AccessTokens {
     };
   }
 
-  /** When a token is to be replaced, though it lives on for a while. */
   #refreshTimeOf({ issuedAtMs, expiresAtMs }: AccessToken): number {
     return expiresAtMs - Math.min(this.#context.refreshAheadMs, (expiresAtMs - issuedAtMs) / 4) * this.#aheadShare;
   }
@@ -160,7 +152,7 @@ class AccessTokens {
 const notRefreshed = 'Its access token could not be refreshed.';
 const notReadable = 'What is stored of its tokens can not be read.';
 
-/** When a token is of no use any more: a request that is on its way when it ends would be refused. */
+/** A request that is on its way when its token ends would be refused. */
 function endOf({ issuedAtMs, expiresAtMs }: AccessToken): number {
   return expiresAtMs - Math.min(5_000, (expiresAtMs - issuedAtMs) / 10);
 }

@@ -1,6 +1,5 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
 
-/** How an attempt to get another access token ended: `shared` when another replica had done it, `revoked` for good. */
 export type RefreshResult = 'refreshed' | 'shared' | 'failed' | 'revoked';
 
 export type RefusalReason = 'unknown_key' | 'damaged' | 'unknown_pool' | 'name_in_file';

@@ -15,7 +15,6 @@ export interface EnvelopePlace {
   readonly field: 'credential' | 'tokens';
 }
 
-/** An encrypted value, and which key encrypted it. */
 export interface Envelope {
   readonly keyId: string;
   readonly text: string;

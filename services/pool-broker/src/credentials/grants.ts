@@ -4,13 +4,11 @@ import { type GatewayDatabase, isPostgres } from '@gateway/database';
 import { systemClock } from '@gateway/time';
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
+import type { Account } from '../accounts/account.ts';
 import { type Encryption, revealedJson, secretText } from './encryption.ts';
 
 /** An account whose access tokens are got with a refresh token. */
-export interface OAuthAccount {
-  /** "<pool>/<name>" */
-  readonly id: string;
-  readonly pool: string;
+export interface OAuthAccount extends Pick<Account, 'id' | 'pool'> {
   readonly credential: OAuthCredential;
 }
 
@@ -30,12 +28,9 @@ export interface AccessToken {
   readonly expiresAtMs: number;
 }
 
-/**
- * Where grants are kept. An account has one grant for each refresh token that its configuration ever had (see `originOf`), so that
- * replicas which have read a new configuration do not disturb those which have not. Calls reject when it can't be reached.
- */
+/** An account has one grant for each refresh token that its configuration ever had: replicas may differ in what they have read. */
 export interface GrantStore {
-  /** What is stored, or the grant as the configuration gives it. @throws DecryptionError: the first refresh token is no way out, it may have been replaced. */
+  /** The configured refresh token where nothing is stored. @throws DecryptionError: that one may have been replaced. */
   read(account: OAuthAccount): Promise<Grant>;
   /** Replaces the version before. False: something else is stored in its place. */
   save(account: OAuthAccount, grant: Grant): Promise<boolean>;
@@ -56,7 +51,6 @@ export function originOf({ refreshToken, tokenUrl, clientId }: OAuthCredential):
   return hash('sha256', revealedJson(['gateway grant', tokenUrl, clientId, refreshToken])).slice(0, 32);
 }
 
-/** Before any refresh. */
 export function newGrant({ refreshToken }: OAuthCredential): Grant {
   return { version: 0, refreshToken };
 }
@@ -93,10 +87,8 @@ export class MemoryGrantStore implements GrantStore {
 }
 
 /**
- * Grants in Postgres or SQLite, encrypted, shared by all brokers.
- *
- * A reservation is two columns of the grant's row, by the clock of the database. A lock of the database would keep a transaction
- * open while a provider answers, and would end with its connection, just when new tokens wait for the database to come back.
+ * Grants in the database, encrypted, shared by all brokers. A reservation is two columns by the clock of the database: a lock would
+ * end with its connection, just when new tokens wait for the database to come back.
  */
 export class DatabaseGrantStore implements GrantStore {
   readonly #database: GatewayDatabase;
@@ -173,7 +165,7 @@ export class DatabaseGrantStore implements GrantStore {
     return new Map(found.map(({ account_id, origin, problem }) => [`${account_id} ${origin}`, problem]));
   }
 
-  /** A time by the database's own clock, which all brokers on it agree on. */
+  /** By the database's own clock. */
   #inMs(laterMs: number): RawBuilder<number> {
     return isPostgres(this.#database)
       ? sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint + ${laterMs}::bigint`

@@ -8,19 +8,16 @@ import { secretText } from './encryption.ts';
 export interface NewTokens {
   readonly kind: 'tokens';
   readonly accessToken: Secret;
-  /** Undefined: the one that was sent stays good. */
   readonly refreshToken: Secret | undefined;
   readonly expiresAtMs: number;
 }
 
 export type TokenAnswer =
   | NewTokens
-  /** The refresh token is not good (any more). */
   | { readonly kind: 'invalid_grant' }
   | {
       readonly kind: 'failed';
       readonly reason: string;
-      /** Asking earlier is of no use. */
       readonly retryAfterMs: number;
       /** True when the endpoint may have answered with new tokens, and the answer was lost. */
       readonly mayHaveCounted: boolean;

@@ -7,10 +7,9 @@ import { DecryptionError } from './encryption.ts';
 import type { Grant, GrantStore, OAuthAccount } from './grants.ts';
 import type { NewTokens, TokenEndpoint } from './token-endpoint.ts';
 
-/** There is no new access token now. The message says why, without anything that a provider or a person wrote. */
+/** The message holds nothing that a provider or a person wrote. */
 export class RefreshFailedError extends Error {
   override readonly name = 'RefreshFailedError';
-  /** Asking earlier is of no use. */
   readonly retryAfterMs: number;
 
   constructor(message: string, retryAfterMs = 0) {
@@ -32,7 +31,6 @@ export interface RefreshContext {
   readonly refreshAheadMs: number;
   readonly requestTimeoutMs: number;
   readonly clock: Clock;
-  /** From 0 to below 1. */
   readonly random: () => number;
   readonly events: CredentialEvents;
   readonly changes: EventEmitter<CredentialChanges>;
@@ -40,17 +38,13 @@ export interface RefreshContext {
   readonly signal: AbortSignal;
 }
 
-/**
- * Gets new tokens for an account, one replica at a time: a refresh token that is used twice makes the provider revoke everything
- * that came of it. New tokens are stored before any request is sent with them.
- */
+/** One replica at a time: a refresh token that is used twice makes the provider revoke everything. New tokens are stored before use. */
 export class TokenRefresher {
   readonly #account: OAuthAccount;
   readonly #context: RefreshContext;
   readonly #holder = randomUUID();
   /** Long enough for the request and for storing its answer. */
   readonly #reservationMs: number;
-  /** The refresh that runs now. */
   running: Promise<Grant> | undefined;
   #failures = 0;
   #pause = { untilMs: 0, reason: '' };
@@ -105,7 +99,6 @@ export class TokenRefresher {
     }
   }
 
-  /** Refreshes, or waits for the replica that does. */
   async #refreshOrWait(known: Grant): Promise<Grant> {
     const { grants, random, signal, requestTimeoutMs } = this.#context;
     const endsAtMs = performance.now() + 2 * requestTimeoutMs;

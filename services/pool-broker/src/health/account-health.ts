@@ -26,7 +26,6 @@ export const cooldownSchema = z.object({
   probe: probeSchema.optional(),
 });
 
-/** See `QuotaWindow`. */
 const windowSchema = z.object({
   name: z.string(),
   models: z.string(),
@@ -39,7 +38,6 @@ const windowSchema = z.object({
 const problemSchema = z.object({
   kind: z.enum(['credential_revoked', 'account_disabled']),
   sinceMs: z.number(),
-  /** See `Account.credentialId`. */
   credentialId: z.string(),
 });
 
@@ -108,7 +106,6 @@ export function forgottenProblemAtMs({ sinceMs }: AccountProblem): number {
   return sinceMs + 30 * 86_400_000;
 }
 
-/** When nothing of a health means anything any more. */
 export function healthForgottenAtMs({ windows, cooldowns, errorsAtMs, problem }: AccountHealth): number {
   return Math.max(
     errorsAtMs + hourMs,

@@ -5,11 +5,9 @@ import { causeOf, concernsModel } from './account-health.ts';
 import { endProbe, type HealthRules, isProbedBy, withCooldown, withGuess } from './cooldown.ts';
 import { errorAverageAt, isOver } from './eligibility.ts';
 
-/** An attempt that has ended, as its account's health needs to know it. */
 export interface EndedAttempt extends Pick<Attempt, 'leaseId' | 'model' | 'outcome'> {
   /** When its lease was taken. Undefined: not known any more. */
   readonly leasedAtMs: number | undefined;
-  /** See `Account.credentialId`. */
   readonly credentialId: string;
   readonly nowMs: number;
 }

@@ -5,17 +5,12 @@ import { availabilityOf } from './eligibility.ts';
 
 export interface HealthRules {
   readonly settings: PoolSettings;
-  /** From 0 to below 1. */
   readonly random: () => number;
 }
 
 type CooldownKind = Pick<Cooldown, 'model' | 'reason'>;
 
-/** The first duration, and the longest. */
-interface Durations {
-  readonly firstMs: number;
-  readonly maxMs: number;
-}
+type Durations = Readonly<Record<'firstMs' | 'maxMs', number>>;
 
 /** A cooldown of a duration that we make up: it doubles while it proves too short, and is stretched at random. */
 export function withGuess(

@@ -13,16 +13,14 @@ import {
 } from './account-health.ts';
 import type { PoolHealth } from './pool-health.ts';
 
-/** An account with what is known of it at the time of choice. */
 export interface AccountView {
   readonly account: Account;
   readonly health: AccountHealth;
-  /** Requests in flight. */
   readonly inFlight: number;
 }
 
-/** Whether an account can take a request now: it can where there is no obstacle. */
 export interface Eligibility {
+  /** Why it can't take a request now. */
   readonly obstacle?: Obstacle;
   /** The request would find out whether a cooldown is over, and must be the only one to do so. */
   readonly probe?: boolean;
@@ -42,11 +40,9 @@ export type Obstacle = { readonly retryAtMs?: number | undefined } & (
 /** The place of a busy account may be free at any time. */
 export const anyTime = Number.NEGATIVE_INFINITY;
 
-/** The request that asks, as far as it decides on an account. */
 export interface Asked {
   readonly nowMs: number;
   readonly rules: PoolSettings;
-  /** The request's attempts so far, oldest first. */
   readonly attempts?: readonly Attempt[];
   /** Accounts whose last place went to another request. */
   readonly overtakenAt?: readonly string[];
@@ -98,7 +94,6 @@ const problemTexts: Readonly<Record<ProblemKind, string>> = {
     'The provider says that the account, or its organization, is disabled. Settle it with the provider, then enable it.',
 };
 
-/** What cooldowns mean for a model. */
 export type Availability =
   | { readonly kind: 'available' }
   /** `cooldown` is the one that ends last. `limitOnly`: nothing but rate limits keeps it. */
@@ -145,7 +140,6 @@ function isLimit(cooldown: Cooldown): boolean {
   return causeOf(cooldown) === 'limit';
 }
 
-/** Whether a pool may be asked for a model now. */
 export function poolAvailabilityOf({ incidents }: PoolHealth, model: string, nowMs: number): Availability {
   const cooldowns = incidents.map(({ pause }) => pause).filter((pause) => pause !== undefined);
   return availabilityOf({ cooldowns }, model, nowMs);
@@ -186,7 +180,6 @@ function leftOf({ usedFraction }: QuotaWindow): number {
   return Math.min(1, Math.max(0, 1 - usedFraction));
 }
 
-/** The share of a window's time that is left; all of it when that is not known. */
 function timeLeftOf({ resetsAtMs, lengthMs = 0 }: QuotaWindow, nowMs: number): number {
   if (resetsAtMs === undefined || lengthMs <= 0) return 1;
   return Math.min(1, Math.max(0.001, (resetsAtMs - nowMs) / lengthMs));

@@ -28,7 +28,6 @@ export type IncidentCause = PoolIncident['cause'];
 
 export const noIncidents: PoolHealth = Object.freeze({ incidents: Object.freeze([]) });
 
-/** An attempt that has ended, as its pool's health needs to know it. */
 export interface PoolAttempt extends EndedAttempt {
   readonly accountId: string;
   /** How many accounts of the pool may serve the model. */

@@ -84,7 +84,6 @@ function leaseOf({ candidate, view }: Chosen, leaseId: string, { leaseTtlMs }: P
   };
 }
 
-/** The accounts that were looked at and could not take the request, counted by candidate and reason. */
 function skippedAccounts(examinations: readonly Examination[]) {
   return examinations.flatMap(({ candidate: { candidate }, examined }) => {
     const skipped = examined.map(({ obstacle }) => obstacle).filter((obstacle) => obstacle !== undefined);
@@ -134,7 +133,7 @@ function takesItsTry({ configuration, metrics, retryBudget }: Broker, attempts: 
   return false;
 }
 
-/** False when another request took the account's last place, or its probe, since we looked. */
+/** False when another request was faster. */
 async function takeLease(broker: Broker, chosen: Chosen, leaseId: string, caller: string): Promise<boolean> {
   const { store, configuration } = broker;
   const { pool, model } = chosen.candidate.candidate;
@@ -147,7 +146,6 @@ async function takeLease(broker: Broker, chosen: Chosen, leaseId: string, caller
   return false;
 }
 
-/** The right to probe the account and the pool, where the request would: both or none. */
 async function takeProbes(broker: Broker, { candidate, view, probe, poolProbe }: Chosen, leaseId: string) {
   const { store, clock, random } = broker;
   const { pool, model } = candidate.candidate;
@@ -171,10 +169,7 @@ async function dropStaleBinding({ store }: Broker, { candidate, view }: Chosen, 
   await store.unbind(affinityIdOf(candidate.candidate.pool.name, affinityKey), boundAccountId);
 }
 
-/**
- * Keeps further attempts after errors to a share of the load of the last ten seconds, so that a provider in trouble is not asked
- * several times as much. Replicas that each keep to the share of what they see keep to that share of all.
- */
+/** Keeps attempts after errors to a share of the load of the last ten seconds. Replicas that each keep to it do so together. */
 export class RetryBudget {
   readonly #clock: Clock;
   readonly #seconds: { second: number; requests: number; retries: number }[] = [];

@@ -12,7 +12,6 @@ export interface Asking {
   readonly caller: string;
 }
 
-/** A candidate with what is known now. Of a large pool's accounts a sample may do. */
 export async function readCandidate(
   broker: Broker,
   candidate: Candidate,
@@ -45,7 +44,6 @@ export async function readCandidate(
   return { ...known, accounts: seen, sampled: { usableShare: sample.usableShare } };
 }
 
-/** Accounts with their health and requests in flight. */
 export async function readAccounts(
   { store, configuration, clock }: Broker,
   accounts: readonly Account[],
@@ -81,7 +79,6 @@ const samplesOfPool = new WeakMap<readonly Account[], LRUCache<string, ModelAcco
  */
 class ModelAccounts {
   readonly serving: readonly Account[];
-  /** The sum of the weights up to each. */
   readonly #sums: readonly number[];
   /** When to look again at accounts that were found limited, in that order. */
   readonly #limited = new Map<Account, number>();
@@ -112,7 +109,6 @@ class ModelAccounts {
     return [...due, ...(usable.size > 0 ? usable : this.#someUsable(next()))];
   }
 
-  /** What a look at an account showed. */
   note(account: Account, isLimited: boolean, nowMs: number): void {
     this.#limited.delete(account);
     if (isLimited) this.#limited.set(account, nowMs + lookAgainMs);

@@ -14,16 +14,14 @@ import {
 import type { PoolHealth } from '../health/pool-health.ts';
 import type { CallerShare } from '../store/pool-store.ts';
 
-/** A candidate with accounts of its pool. */
 export interface CandidateView {
   readonly candidate: Candidate;
   readonly accounts: readonly AccountView[];
   /** Set when `accounts` is a sample. `usableShare`: of all that serve the model, those that are not known to be limited. */
   readonly sampled?: { readonly usableShare: number };
   readonly poolHealth: PoolHealth;
-  /** The account that the affinity key is bound to in this pool. */
   readonly boundAccountId: string | undefined;
-  /** What the caller has of the pool. Undefined when the request names no caller. */
+  /** Undefined when the request names no caller. */
   readonly callerShare: CallerShare | undefined;
 }
 
@@ -32,7 +30,6 @@ export interface SelectionRequest extends Required<Asked> {
   readonly candidates: readonly CandidateView[];
   /** Empty: no affinity. */
   readonly affinityKey: string;
-  /** From 0 to below 1. */
   readonly random: () => number;
 }
 
@@ -50,9 +47,8 @@ export interface Chosen {
   readonly view: AccountView;
   /** Why this one, in words for operators. */
   readonly reason: string;
-  /** The request finds out whether the account is back, and must be the only one to do so. */
+  /** The request is the only one that finds out whether the account, or the pool, is back. */
   readonly probe: boolean;
-  /** The same of the pool as a whole. */
   readonly poolProbe: boolean;
 }
 
@@ -104,10 +100,7 @@ function poolObstacle(
   return isUsedUp ? { kind: 'share_used_up', retryAtMs: anyTime } : undefined;
 }
 
-/**
- * True when a caller has its part of a pool that runs short of places, or of the quota of its accounts. Undecided when a sample of
- * the accounts does not show plenty.
- */
+/** True when a caller has its part of a pool that runs short of places or quota. Undecided when a sample does not show plenty. */
 function shareIsUsedUp(
   { callers, inFlight: own }: CallerShare,
   { accounts, candidate: { model }, sampled }: CandidateView,
@@ -126,19 +119,10 @@ function shareIsUsedUp(
   return (isShortOfPlaces && hasItsPartOf(capacity)) || (quota / serving <= callerReserve && hasItsPartOf(inFlight));
 }
 
-/** What accounts have for a model. */
+/** What accounts have for a model: requests in flight, quotas (each 0 to 1), and the places of those that can take requests now. */
 function supplyOf(accounts: CandidateView['accounts'], model: string, nowMs: number) {
   const serving = accounts.filter(({ account }) => account.state === 'active' && servesModel(account, model));
-  const supply = {
-    /** Accounts that may serve it, and their requests in flight. */
-    serving: serving.length,
-    inFlight: 0,
-    /** The shares of their quotas that can be used now, each 0 to 1: nothing of a limited account. */
-    quota: 0,
-    /** The places of those that can take requests now, and how many of these are free. */
-    capacity: 0,
-    free: 0,
-  };
+  const supply = { serving: serving.length, inFlight: 0, quota: 0, capacity: 0, free: 0 };
   for (const { account, health, inFlight } of serving) {
     const availability = availabilityOf(health, model, nowMs);
     const isLimited = availability.kind === 'cooling' && availability.limitOnly;
@@ -159,10 +143,6 @@ function examine(view: AccountView, model: string, closed: Obstacle | undefined,
   return { view, obstacle: own ?? closed };
 }
 
-/**
- * The account that the session is bound to; else, now and then, one that should be asked whether its far reset came early; else
- * the best of those that are fit; and where there is none, one that may be asked whether a guessed cooldown is over.
- */
 function chooseAccount(examined: readonly Examined[], candidate: CandidateView, request: SelectionRequest) {
   const { boundAccountId, sampled } = candidate;
   const { attempts, affinityKey } = request;
@@ -211,7 +191,6 @@ function bestOf(fit: readonly Examined[], { candidate, sampled }: CandidateView,
   return preferredByKey(affinityKey, near, weightOf);
 }
 
-/** Those that meet a wish, or all when none does. */
 function preferring(examined: readonly Examined[], isPreferred: (each: Examined) => boolean): readonly Examined[] {
   const preferred = examined.filter(isPreferred);
   return preferred.length > 0 ? preferred : examined;
@@ -222,7 +201,7 @@ const errorsOfCalm = 0.2;
 // Requests of a new session that come together share one account's cache, unless it is so much of its capacity busier than another.
 const affinityTolerance = 0.25;
 
-/** One of those with the fewest requests in flight for their share; each as likely as its share says. */
+/** One of those with the fewest requests in flight for their share, drawn by share. */
 function drawLeastBusy(
   accounts: readonly Examined[],
   model: string,
@@ -244,10 +223,7 @@ function drawLeastBusy(
   return (drawn ?? leastBusy.at(-1))?.each;
 }
 
-/**
- * The account that a key prefers, by rendezvous hashing: every replica picks the same one, and taking another account away or
- * adding one moves only the keys that preferred it. An account of twice the weight is preferred by twice as many keys.
- */
+/** Rendezvous hashing by weight: every replica picks the same account, and adding or removing one moves only the keys that prefer it. */
 function preferredByKey(key: string, accounts: readonly Examined[], weightOf: (each: Examined) => number) {
   const scored = accounts.map((each) => {
     const score = weightOf(each) / -Math.log(fractionOf(`${key}\n${each.view.account.id}`));
@@ -262,11 +238,7 @@ function fractionOf(text: string): number {
   return (digest.readUIntBE(0, 6) + 0.5) / 2 ** 48;
 }
 
-/**
- * Exhausted as soon as one account is merely limited, with the earliest reset of such accounts; but with none when one of them is
- * only busy, or kept for others: a place may be free at any time.
- * @see spec "Rate limits": `retryAt` is the earliest known reset when there is one
- */
+/** Exhausted as soon as one account is merely limited. Without a time when a place may be free at any time. @see spec "Rate limits" */
 function earliestReset(examinations: readonly Examination[]) {
   const obstacles = examinations.flatMap(({ examined }) => examined.map(({ obstacle }) => obstacle));
   const resets = obstacles.map((obstacle) => obstacle?.retryAtMs).filter((retryAtMs) => retryAtMs !== undefined);
