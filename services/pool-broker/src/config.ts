@@ -6,7 +6,6 @@ import {
   EnvReader,
   type GatewayConfig,
   loadGatewayFile,
-  type Proxies,
   readProxies,
   readSettings,
 } from '@gateway/config';
@@ -21,33 +20,11 @@ export interface PoolBrokerConfig {
   readonly credentials?: CredentialConfig;
 }
 
-/** What a broker with a process of its own needs besides. */
-export interface StandAloneConfig extends PoolBrokerConfig {
-  /** REDIS_URL: required; replicas share what they know of accounts there. */
-  readonly redisUrl: string;
-  /** REDIS_COMMAND_TIMEOUT_MS (100): how long a call waits for Redis before it goes by the memory of this process. */
-  readonly redisCommandTimeoutMs: number;
-  /** DATABASE_URL (none): Postgres with the accounts that operators manage and the tokens that are refreshed. */
-  readonly databaseUrl: string | undefined;
-  readonly credentials: CredentialConfig;
-}
-
 /** How credentials are kept and refreshed, wherever the broker runs. */
-export interface CredentialConfig {
-  /** ACCOUNT_KEYS or ACCOUNT_KEYS_FILE (none): what credentials are encrypted with, the key for new ones first. */
-  readonly keys: readonly AccountKey[];
-  /** OAUTH_REFRESH_AHEAD_SECONDS (300): how long before its end an access token is replaced; a quarter of its life at most. */
-  readonly refreshAheadMs: number;
-  /** OAUTH_TIMEOUT_SECONDS (15): how long a token endpoint may take. */
-  readonly requestTimeoutMs: number;
-  /** ACCOUNT_POLL_SECONDS (5): how often the accounts in the database are looked at. */
-  readonly pollMs: number;
-  /** To token endpoints. */
-  readonly proxies: Proxies;
-}
+export type CredentialConfig = ReturnType<typeof credentialConfigOf>;
 
 /** Throws ConfigError with every problem, "no account" among them. */
-export function readPoolBrokerConfig(env: Environment): StandAloneConfig {
+export function readPoolBrokerConfig(env: Environment) {
   return readSettings(env, (reader) => {
     const redisUrl = reader.requiredUrl(
       'REDIS_URL',
@@ -97,9 +74,11 @@ function gatewayOf(reader: EnvReader, env: Environment, hasDatabase: boolean): G
   }
 }
 
-function credentialConfigOf(reader: EnvReader): CredentialConfig {
+function credentialConfigOf(reader: EnvReader) {
   return {
+    /** What credentials are encrypted with, the key for new ones first. */
     keys: keysOf(reader),
+    /** How long before its end an access token is replaced; a quarter of its life at most. */
     refreshAheadMs: reader.integer('OAUTH_REFRESH_AHEAD_SECONDS', 300, { min: 1, max: 86_400 }) * 1_000,
     requestTimeoutMs: reader.integer('OAUTH_TIMEOUT_SECONDS', 15, { min: 1, max: 30 }) * 1_000,
     pollMs: reader.integer('ACCOUNT_POLL_SECONDS', 5, { min: 1, max: 3_600 }) * 1_000,

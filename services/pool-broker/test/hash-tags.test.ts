@@ -27,7 +27,7 @@ it('a script touches the keys of one hash tag, so that Redis Cluster runs it too
   const { redisUrl } = await testBackends();
   const keyPrefix = `test-${randomUUID()}:`;
   const clock = new ManualClock(Date.now());
-  const store = await RedisPoolStore.open({ url: redisUrl, commandTimeoutMs: 5_000, clock, keyPrefix });
+  const store = await RedisPoolStore.open(redisUrl, 5_000, clock, keyPrefix);
   onTestFinished(() => store[Symbol.asyncDispose]());
   const scripts = await watchScripts(redisUrl, keyPrefix);
 

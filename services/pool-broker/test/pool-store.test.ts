@@ -25,7 +25,7 @@ async function memorySubject(): Promise<Subject> {
 
 async function openRedisStore(keyPrefix: string, clock: ManualClock): Promise<RedisPoolStore> {
   const { redisUrl } = await testBackends();
-  const store = await RedisPoolStore.open({ url: redisUrl, commandTimeoutMs: 5_000, clock, keyPrefix });
+  const store = await RedisPoolStore.open(redisUrl, 5_000, clock, keyPrefix);
   onTestFinished(() => store[Symbol.asyncDispose]());
   return store;
 }

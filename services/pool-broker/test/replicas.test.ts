@@ -34,7 +34,7 @@ async function replicasOf(count: number, { redisUrl, clock = systemClock, caps }
   const gateway = gatewayWith(accounts);
   return Promise.all(
     Array.from({ length: count }, async () => {
-      const redis = await RedisPoolStore.open({ url: redisUrl, commandTimeoutMs: 2_000, clock, keyPrefix });
+      const redis = await RedisPoolStore.open(redisUrl, 2_000, clock, keyPrefix);
       onTestFinished(() => redis[Symbol.asyncDispose]());
       const store = new FallbackPoolStore(redis, clock, () => undefined);
       const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };

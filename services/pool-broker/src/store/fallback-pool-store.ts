@@ -16,7 +16,7 @@ export async function openSharedPoolStore(
     name: 'gateway_pool_store_fallbacks_total',
     help: 'Times Redis did not answer and the memory of this process was used for a second.',
   });
-  const redis = await RedisPoolStore.open({ url: redisUrl, commandTimeoutMs, clock: systemClock });
+  const redis = await RedisPoolStore.open(redisUrl, commandTimeoutMs, systemClock);
   return new FallbackPoolStore(redis, systemClock, (thrown) => {
     fallbacks.inc();
     logger.warn({ err: thrown }, 'Redis does not answer: accounts are chosen by what this process remembers');

@@ -8,15 +8,6 @@ import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema }
 import type { Change, LeaseRenewal, NewLease, PoolRequest, PoolStore } from './pool-store.ts';
 import { maxCallers, type ShareQuestion, type SinceQuestion } from './pool-store.ts';
 
-interface RedisPoolStoreOptions {
-  readonly url: string;
-  /** How long one command may take. */
-  readonly commandTimeoutMs: number;
-  readonly clock: Clock;
-  /** Before every key, so that suites can share a server. */
-  readonly keyPrefix?: string;
-}
-
 /** The pool store that replicas share. Every key has a TTL; leases and requests are members of sorted sets, by time. */
 export class RedisPoolStore implements PoolStore {
   readonly #redis: Redis;
@@ -26,7 +17,7 @@ export class RedisPoolStore implements PoolStore {
   readonly #changes = new Map<string, Promise<unknown>>();
 
   /** Opens the store whether Redis is there or not; while it is away calls reject within the command timeout. */
-  static async open({ url, commandTimeoutMs: timeoutMs, clock, keyPrefix = 'pool:' }: RedisPoolStoreOptions) {
+  static async open(url: string, timeoutMs: number, clock: Clock, keyPrefix = 'pool:') {
     const redis = openRedis({ url, timeoutMs, isRepeatable: false });
     await redis.connect().catch(() => undefined);
     return new RedisPoolStore(redis, clock, keyPrefix);
