@@ -72,7 +72,7 @@ export function createPoolBrokerService(
     const { applied, refused: onRefused } = reloadMetrics(runtime, source.path);
     const apply = async (file: GatewayConfig) => {
       checkChange(configuration.gateway, directory.gatewayWith(file));
-      directory.useFile(file);
+      directory.file = file;
       await configuration.use(directory.gateway, applied);
     };
     await followGatewayFile(source, { signal: stop.signal, apply, onRefused });

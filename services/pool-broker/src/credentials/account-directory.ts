@@ -15,13 +15,13 @@ export class AccountDirectory {
   readonly grants: GrantStore;
   readonly #encryption: Encryption | undefined;
   readonly #table: AccountTable | undefined;
-  #file: GatewayConfig;
+  file: GatewayConfig;
   #rows: readonly AccountsTable[] = [];
   #problems: ReadonlyMap<string, string> = new Map();
 
   /** The connection stays the caller's. */
   constructor(file: GatewayConfig, keys: readonly AccountKey[], database: GatewayDatabase | undefined) {
-    this.#file = file;
+    this.file = file;
     this.#encryption = keys.length === 0 ? undefined : new Encryption(keys);
     this.#table = database && new AccountTable(database);
     const shared = database && this.#encryption && new DatabaseGrantStore(database, this.#encryption);
@@ -29,7 +29,7 @@ export class AccountDirectory {
   }
 
   get gateway(): GatewayConfig {
-    return this.gatewayWith(this.#file);
+    return this.gatewayWith(this.file);
   }
 
   /** The same with another file. */
@@ -38,13 +38,9 @@ export class AccountDirectory {
     return { ...file, accounts: [...file.accounts, ...stored].map((account) => this.#withProblem(account)) };
   }
 
-  useFile(file: GatewayConfig): void {
-    this.#file = file;
-  }
-
   /** Why accounts of the database are not used. */
   get refusals(): readonly RefusalReason[] {
-    return this.#storedBeside(this.#file).filter((account) => typeof account === 'string');
+    return this.#storedBeside(this.file).filter((account) => typeof account === 'string');
   }
 
   get oauthAccounts(): readonly (OAuthAccount & Pick<AccountConfig, 'state'>)[] {

@@ -172,7 +172,7 @@ async function dropStaleBinding({ store }: Broker, { candidate, view }: Chosen, 
 /** Keeps attempts after errors to a share of the load of the last ten seconds. Replicas that each keep to it do so together. */
 export class RetryBudget {
   readonly #clock: Clock;
-  readonly #seconds: { second: number; requests: number; retries: number }[] = [];
+  readonly #seconds = new Map<number, { requests: number; retries: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -185,7 +185,8 @@ export class RetryBudget {
   /** Spends a retry. False: there is none to spend. */
   takeRetry({ retryBudgetShare: share, retryBudgetFloorPerSecond: floor }: RetryRules): boolean {
     const current = this.#current();
-    const sumOf = (kind: 'requests' | 'retries') => this.#seconds.reduce((sum, second) => sum + second[kind], 0);
+    const sumOf = (kind: 'requests' | 'retries') =>
+      this.#seconds.values().reduce((sum, second) => sum + second[kind], 0);
     if (sumOf('retries') + 1 > Math.max(floor * windowSeconds, share * sumOf('requests'))) return false;
     current.retries += 1;
     return true;
@@ -193,12 +194,10 @@ export class RetryBudget {
 
   #current() {
     const second = Math.floor(this.#clock.nowMs() / 1_000);
-    while ((this.#seconds[0]?.second ?? second) <= second - windowSeconds) this.#seconds.shift();
-    const last = this.#seconds.at(-1);
-    if (last !== undefined && last.second >= second) return last;
-    const current = { second, requests: 0, retries: 0 };
-    this.#seconds.push(current);
-    return current;
+    for (const passed of this.#seconds.keys()) {
+      if (passed <= second - windowSeconds) this.#seconds.delete(passed);
+    }
+    return this.#seconds.getOrInsertComputed(second, () => ({ requests: 0, retries: 0 }));
   }
 }
 

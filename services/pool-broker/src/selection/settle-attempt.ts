@@ -2,7 +2,7 @@ import { type Account, servesModel } from '../accounts/account.ts';
 import { type Attempt, callerOfLease, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
 import type { AccountProblem } from '../health/account-health.ts';
 import { applyOutcome, type EndedAttempt } from '../health/apply-outcome.ts';
-import { applyToPool, incidentSinceMs } from '../health/pool-health.ts';
+import { applyToPool, incidentSinceMs, type PoolHealth } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
 import { affinityIdOf } from './read-candidates.ts';
 
@@ -30,12 +30,13 @@ export async function settleAttempt(
   // Most attempts show nothing new. Only a fault makes an incident of a pool, and where there is none nothing can end it.
   const changesHealth = applyOutcome(health, counted, rulesOf(broker)) !== health;
   const concernsPool = poolHealth.incidents.length > 0 || isFaultOfPool(outcome.result);
-  const bindings = [affinityKey, ...(outcome.result === 'succeeded' ? answerKeys : [])].filter((key) => key !== '');
-  await Promise.all([
-    changesHealth && changeAccountHealth(broker, counted),
-    concernsPool && changePoolHealth(broker, ended),
-    ...bindings.map((key) => changeBinding(broker, attempt, key)),
-  ]);
+  const changes: Promise<unknown>[] = [];
+  if (changesHealth) changes.push(changeAccountHealth(broker, counted));
+  if (concernsPool) changes.push(changePoolHealth(broker, ended, poolHealth));
+  for (const key of outcome.result === 'succeeded' ? [affinityKey, ...answerKeys] : [affinityKey]) {
+    if (key !== '') changes.push(changeBinding(broker, attempt, key));
+  }
+  await Promise.all(changes);
 }
 
 type Ended = Attempt & EndedAttempt;
@@ -67,21 +68,20 @@ async function changeAccountHealth(broker: Broker, ended: Ended): Promise<void> 
   if (changed && problem !== undefined) broker.metrics.accountDisabled(ended.pool, problem.kind);
 }
 
-async function changePoolHealth(broker: Broker, ended: Ended): Promise<void> {
-  const { pool, model } = ended;
-  const ofPool = broker.configuration.accounts.ofPool(pool);
-  const accounts = ofPool.filter((account) => account.state === 'active' && servesModel(account, model)).length;
-  const attempt = { ...ended, accounts, oldestUnderWayMs: await oldestSinceIncident(broker, ended) };
-  await broker.store.changePoolHealth(pool, (health) => applyToPool(health, attempt, rulesOf(broker)));
-}
-
-/** When the oldest request began that still goes on since the incident began that an attempt met. Asked for faults only. */
-async function oldestSinceIncident(broker: Broker, { pool, model, nowMs, outcome }: Ended) {
+async function changePoolHealth({ store, configuration, random }: Broker, ended: Ended, known: PoolHealth) {
+  const { pool, model, nowMs, outcome } = ended;
+  const rules = { settings: configuration.settings, random };
+  const serving = configuration.accounts
+    .ofPool(pool)
+    .filter((account) => account.state === 'active' && servesModel(account, model));
+  let oldestUnderWayMs: number | undefined;
   const { result: cause } = outcome;
-  if (!isFaultOfPool(cause)) return undefined;
-  const health = await broker.store.readPool(pool);
-  const sinceMs = incidentSinceMs(health, { cause, model, nowMs }, rulesOf(broker));
-  return broker.store.oldestRequest({ pool, model: cause === 'overloaded' ? model : '', sinceMs });
+  if (isFaultOfPool(cause)) {
+    const sinceMs = incidentSinceMs(known, { cause, model, nowMs }, rules);
+    oldestUnderWayMs = await store.oldestRequest({ pool, model: cause === 'overloaded' ? model : '', sinceMs });
+  }
+  const attempt = { ...ended, accounts: serving.length, oldestUnderWayMs };
+  await store.changePoolHealth(pool, (health) => applyToPool(health, attempt, rules));
 }
 
 async function changeBinding({ store, configuration }: Broker, { accountId, pool, outcome }: Attempt, key: string) {
