@@ -9,7 +9,7 @@ import { startPoolProbe } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
 import { obstacleText } from './explain-model.ts';
 import { type Asking, affinityIdOf, readCandidate } from './read-candidates.ts';
-import type { Chosen, Examination, Selection, SelectionRequest } from './select-account.ts';
+import type { CandidateView, Chosen, Examination, Selection, SelectionRequest } from './select-account.ts';
 import { selectAccount } from './select-account.ts';
 import { settleAttempt } from './settle-attempt.ts';
 
@@ -86,10 +86,13 @@ function leaseOf({ candidate, view }: Chosen, leaseId: string, { leaseTtlMs }: P
 
 function skippedAccounts(examinations: readonly Examination[]) {
   return examinations.flatMap(({ candidate: { candidate }, examined }) => {
-    const skipped = examined.map(({ obstacle }) => obstacle).filter((obstacle) => obstacle !== undefined);
-    const byReason = Map.groupBy(skipped, (obstacle) => obstacleText(obstacle, false));
     const { pool, model } = candidate;
-    return [...byReason].map(([reason, { length: count }]) => ({ pool: pool.name, model, reason, count }));
+    const counts = new Map<string, number>();
+    for (const { obstacle } of examined) {
+      const reason = obstacle && obstacleText(obstacle, false);
+      if (reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    }
+    return [...counts].map(([reason, count]) => ({ pool: pool.name, model, reason, count }));
   });
 }
 
@@ -99,10 +102,14 @@ type Question = Asking & Pick<SelectionRequest, 'attempts' | 'overtakenAt'>;
 async function selectOneOf(broker: Broker, candidates: readonly Candidate[], asked: Question): Promise<Selection> {
   const { random, clock, configuration } = broker;
   for (const which of ['sample', 'all'] as const) {
-    const views = await Promise.all(candidates.map((candidate) => readCandidate(broker, candidate, asked, which)));
-    const rules = configuration.settings;
-    const selection = selectAccount({ ...asked, candidates: views, rules, nowMs: clock.nowMs(), random });
-    if (selection !== undefined) return selection;
+    const views: CandidateView[] = [];
+    for (const candidate of candidates) {
+      views.push(await readCandidate(broker, candidate, asked, which));
+      const rules = configuration.settings;
+      const selection = selectAccount({ ...asked, candidates: views, rules, nowMs: clock.nowMs(), random });
+      // A later candidate is read only where the earlier ones have no account to spare.
+      if (selection?.kind === 'chosen' || (selection && views.length === candidates.length)) return selection;
+    }
   }
   throw new Error('All accounts were looked at: they decide.');
 }
@@ -141,7 +148,7 @@ async function takeLease(broker: Broker, chosen: Chosen, leaseId: string, caller
   const { leaseTtlMs } = configuration.settings;
   const lease = { leaseId, accountId, pool: pool.name, model, caller, maxConcurrency, leaseTtlMs };
   if (!(await store.takeLease(lease))) return false;
-  if (await takeProbes(broker, chosen, leaseId)) return true;
+  if ((!chosen.probe && !chosen.poolProbe) || (await takeProbes(broker, chosen, leaseId))) return true;
   await store.settleLease(accountId, lease);
   return false;
 }

@@ -38,8 +38,9 @@ export async function readCandidate(
     const isLimited = obstacle?.kind === 'disabled' || obstacle?.kind === 'cooling' || obstacle?.kind === 'probing';
     sample.note(drawn[at] ?? view.account, isLimited, nowMs);
   });
-  const bound = all.filter((account) => account.id === boundAccountId && !drawn.includes(account));
-  const seen = bound.length === 0 ? views : [...views, ...(await readAccounts(broker, bound))];
+  const bound = boundAccountId === undefined ? undefined : accounts.configured.get(boundAccountId);
+  const isUnseen = bound !== undefined && !drawn.includes(bound);
+  const seen = isUnseen ? [...views, ...(await readAccounts(broker, [bound]))] : views;
   if (drawn.length === sample.serving.length) return { ...known, accounts: seen };
   return { ...known, accounts: seen, sampled: { usableShare: sample.usableShare } };
 }
@@ -117,7 +118,13 @@ class ModelAccounts {
   /** The account at a place from 0 to below 1, of which each has its share by weight. */
   #at(place: number): Account | undefined {
     const sought = place * (this.#sums.at(-1) ?? 0);
-    return this.serving[this.#sums.findIndex((sum) => sum > sought)];
+    let [from, to] = [0, this.#sums.length - 1];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((this.#sums[middle] ?? 0) > sought) to = middle;
+      else from = middle + 1;
+    }
+    return this.serving[from];
   }
 
   /** Where most accounts are limited the draws may all miss the others. */
