@@ -30,12 +30,10 @@ export interface PoolBrokerParts {
   readonly random?: () => number;
 }
 
-/** A broker, ready to be served over a network or called in process. */
 export interface PoolBroker extends Service {
   readonly routes: ReturnType<typeof routesOf>;
 }
 
-/** The broker, on any store. */
 export function createPoolBrokerService(
   config: PoolBrokerConfig,
   runtime: ServiceRuntime,

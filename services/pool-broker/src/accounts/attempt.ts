@@ -41,7 +41,6 @@ export interface AttemptOutcome {
   readonly problem?: ProblemKind | undefined;
 }
 
-/** One finished attempt of a request. */
 export interface Attempt extends Pick<Lease, 'leaseId' | 'accountId' | 'pool' | 'model'> {
   readonly outcome: AttemptOutcome;
 }

@@ -14,7 +14,6 @@ import { matchesAnyPattern } from './model-pattern.ts';
 
 export interface Candidate {
   readonly pool: PoolConfig;
-  /** The provider's model id. */
   readonly model: string;
   /** Effort of a class's requests that name none. Empty for a direct model. */
   readonly defaultEffort: string;
@@ -158,7 +157,6 @@ interface KnownReport extends ModelReport {
   readonly ids: ReadonlySet<string>;
 }
 
-/** The report, after which the next one may take so long. */
 function withRefresh(report: KnownReport, refreshMs: number): KnownReport {
   return { ...report, refreshMs: Math.max(refreshMs, report.refreshMs ?? 0) };
 }
@@ -189,7 +187,6 @@ const leastThinkings = {
 
 export const providerFormats = { responses: ProviderFormat.RESPONSES, messages: ProviderFormat.MESSAGES };
 
-/** Keeps a catalog up to date with what other replicas were sent, until the signal is aborted. */
 export async function followReports(
   catalog: Catalog,
   signal: AbortSignal,

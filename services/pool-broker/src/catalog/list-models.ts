@@ -26,7 +26,6 @@ export interface PoolModels {
   readonly pool: PoolConfig;
   /** True when the provider's list is known and current; then it is the whole truth of what the pool offers. */
   readonly reachable: boolean;
-  /** The current list, or the last known one. */
   readonly models: readonly ProviderModel[];
 }
 

@@ -71,7 +71,6 @@ export class ActiveConfiguration {
   }
 }
 
-/** How one configuration differs from another. */
 export interface ConfigurationChange {
   readonly pools: Difference;
   readonly accounts: Difference;

@@ -9,10 +9,8 @@ export interface FollowOptions {
   readonly onRefused: (problems: readonly string[]) => void;
 }
 
-/**
- * Reads `gateway.yaml` again whenever its text changes, and on SIGHUP, until the signal is aborted. Its folder is not watched: not
- * every file system reports changes, and a link may lead out of the folder.
- */
+// The folder is not watched: not every file system reports changes, and a link may lead out of it.
+/** Reads `gateway.yaml` again whenever its text changes, and on SIGHUP, until the signal is aborted. */
 export async function followGatewayFile(
   source: GatewaySource,
   { signal, apply, onRefused }: FollowOptions,

@@ -19,7 +19,6 @@ export class AccountDirectory {
   #rows: readonly AccountsTable[] = [];
   #problems: ReadonlyMap<string, string> = new Map();
 
-  /** The connection stays the caller's. */
   constructor(file: GatewayConfig, keys: readonly AccountKey[], database: GatewayDatabase | undefined) {
     this.file = file;
     this.#encryption = keys.length === 0 ? undefined : new Encryption(keys);
@@ -32,13 +31,11 @@ export class AccountDirectory {
     return this.gatewayWith(this.file);
   }
 
-  /** The same with another file. */
   gatewayWith(file: GatewayConfig): GatewayConfig {
     const stored = this.#storedBeside(file).filter((account) => typeof account !== 'string');
     return { ...file, accounts: [...file.accounts, ...stored].map((account) => this.#withProblem(account)) };
   }
 
-  /** Why accounts of the database are not used. */
   get refusals(): readonly RefusalReason[] {
     return this.#storedBeside(this.file).filter((account) => typeof account === 'string');
   }

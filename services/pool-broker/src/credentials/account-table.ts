@@ -16,7 +16,6 @@ export class AccountTable {
     this.#database = database;
   }
 
-  /** By id. */
   async list(): Promise<readonly AccountsTable[]> {
     return await this.#database.selectFrom('accounts').selectAll().orderBy('account_id').execute();
   }

@@ -74,10 +74,8 @@ function samplesOf(accounts: readonly Account[], model: string): ModelAccounts {
 
 const samplesOfPool = new WeakMap<readonly Account[], LRUCache<string, ModelAccounts>>();
 
-/**
- * The accounts that may serve a model, of which a request looks at a few. One that was found limited is not drawn for a second.
- * This only steers where a request looks: whether an account takes it is decided by the account's health, and a refusal by all accounts.
- */
+// This only steers where a request looks: whether an account takes it is decided by its health, and a refusal by all accounts.
+/** The accounts that may serve a model, of which a request looks at a few. One that was found limited is not drawn for a second. */
 class ModelAccounts {
   readonly serving: readonly Account[];
   readonly #sums: readonly number[];
@@ -90,7 +88,6 @@ class ModelAccounts {
     this.#sums = this.serving.map(({ weight }) => (sum += weight));
   }
 
-  /** The share of the accounts that are not known to be limited. */
   get usableShare(): number {
     return 1 - this.#limited.size / this.serving.length;
   }

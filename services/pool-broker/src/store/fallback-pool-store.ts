@@ -23,10 +23,7 @@ export async function openSharedPoolStore(
   });
 }
 
-/**
- * A snapshot in this process keeps what is read and written, and answers while the shared store does not: for a second after a
- * failure. Health that changed meanwhile is merged into the shared store once it is back.
- */
+/** A snapshot answers for a second after the shared store failed. Health that changed meanwhile is merged once that is back. */
 export class FallbackPoolStore implements PoolStore {
   readonly #shared: PoolStore;
   readonly #snapshot: MemoryPoolStore;

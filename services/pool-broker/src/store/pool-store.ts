@@ -2,10 +2,7 @@ import type { ModelReport } from '../catalog/list-models.ts';
 import type { AccountHealth } from '../health/account-health.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
 
-/**
- * What all replicas of the broker share: health, requests in flight, which session belongs to which account, model lists.
- * Every entry expires. Calls reject when the store can't be reached.
- */
+/** What all replicas of the broker share. Every entry expires. Calls reject when the store can't be reached. */
 export interface PoolStore extends AsyncDisposable {
   /** Health and requests in flight of each account, in the order asked. Leases older than `leaseTtlMs` do not count. */
   readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]>;
@@ -17,10 +14,7 @@ export interface PoolStore extends AsyncDisposable {
   takeLease(lease: NewLease): Promise<boolean>;
   /** Lets a lease count for another `leaseTtlMs`, whatever the cap; a settled one does not. The begin of its request stays. */
   renewLease(renewal: LeaseRenewal): Promise<void>;
-  /**
-   * Ends a lease and its request. Only the first call for a lease settles it and has an answer: when the lease was taken, if
-   * that is (still) known, and both healths at that instant, which the end of the request may change.
-   */
+  /** Ends a lease and its request. Only the first call for a lease has an answer: when it was taken, if known, and both healths then. */
   settleLease(accountId: string, request: PoolRequest): Promise<Settlement | undefined>;
   /** When the oldest request in flight began that began at `sinceMs` or later. `model` empty: any. */
   oldestRequest(question: SinceQuestion): Promise<number | undefined>;
@@ -33,7 +27,6 @@ export interface PoolStore extends AsyncDisposable {
   unbind(affinityId: string, accountId: string): Promise<void>;
   /** Keeps the last report on a pool's models. A report without models leaves the last list as it is. */
   saveModelReport(report: ModelReport): Promise<void>;
-  /** The last report of each pool that has one. */
   readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]>;
 }
 
