@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type HttpAnswer, toTokenAnswer } from './token-endpoint.ts';
+import { toTokenAnswer } from './token-endpoint.ts';
 
-const answerOf = (status: number, json: unknown, rest: Partial<HttpAnswer> = {}) =>
-  toTokenAnswer({ status, text: JSON.stringify(json), retryAfter: undefined, askedAtMs: 1_000, ...rest });
+const answerOf = (status: number, json: unknown, retryAfter?: string) =>
+  toTokenAnswer(status, JSON.stringify(json), 1_000, retryAfter);
 
 describe('the answer of a token endpoint', () => {
   it('has new tokens, which live from the time of the question', () => {
@@ -60,7 +60,7 @@ describe('the answer of a token endpoint', () => {
     [500, undefined, 0],
     [503, 'Wed, 21 Oct 2026 07:28:00 GMT', 0],
   ])('with status %i is a fault that may pass', (status, retryAfter, retryAfterMs) => {
-    const answer = answerOf(status, { error: 'invalid_grant' }, { retryAfter });
+    const answer = answerOf(status, { error: 'invalid_grant' }, retryAfter);
     expect(answer).toMatchObject({ kind: 'failed', reason: `the token endpoint fails: HTTP ${status}`, retryAfterMs });
   });
 

@@ -42,7 +42,7 @@ export function tokenEndpoint(proxies: Proxies, timeoutMs: number, clock: Clock)
         signal: AbortSignal.timeout(timeoutMs),
       });
       const retryAfter = headers['retry-after']?.toString();
-      return toTokenAnswer({ status: statusCode, text: await body.text(), retryAfter, askedAtMs });
+      return toTokenAnswer(statusCode, await body.text(), askedAtMs, retryAfter);
     } catch (thrown) {
       return { ...failed, reason: `the token endpoint fails: ${failureOf(thrown)}`, mayHaveCounted: true };
     }
@@ -51,15 +51,8 @@ export function tokenEndpoint(proxies: Proxies, timeoutMs: number, clock: Clock)
 
 const maxAnswerBytes = 64 * 1024;
 
-export interface HttpAnswer {
-  readonly status: number;
-  readonly text: string;
-  readonly retryAfter: string | undefined;
-  readonly askedAtMs: number;
-}
-
 /** @see https://www.rfc-editor.org/rfc/rfc6749#section-5 */
-export function toTokenAnswer({ status, text, retryAfter = '', askedAtMs }: HttpAnswer): TokenAnswer {
+export function toTokenAnswer(status: number, text: string, askedAtMs: number, retryAfter = ''): TokenAnswer {
   const json = parseJson(text);
   if (status === 200) {
     const { data } = tokensSchema.safeParse(json);

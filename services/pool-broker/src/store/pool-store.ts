@@ -5,7 +5,10 @@ import type { PoolHealth } from '../health/pool-health.ts';
 /** What all replicas of the broker share. Every entry expires. Calls reject when the store can't be reached. */
 export interface PoolStore extends AsyncDisposable {
   /** Health and requests in flight of each account, in the order asked. Leases older than `leaseTtlMs` do not count. */
-  readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]>;
+  readAccounts(
+    accountIds: readonly string[],
+    leaseTtlMs: number,
+  ): Promise<readonly { health: AccountHealth; inFlight: number }[]>;
   /** Applies a change to the current health of an account, atomically. False when the change declined. */
   changeHealth(accountId: string, change: Change<AccountHealth>): Promise<boolean>;
   readPool(pool: string): Promise<PoolHealth>;
@@ -32,11 +35,6 @@ export interface PoolStore extends AsyncDisposable {
 
 /** Makes the new value of the current one. Undefined, or the same value: leave it. May be called more than once. */
 export type Change<T> = (value: T) => T | undefined;
-
-export interface AccountRecord {
-  readonly health: AccountHealth;
-  readonly inFlight: number;
-}
 
 export interface PoolRequest {
   /** See `newLeaseId`. */
