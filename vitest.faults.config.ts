@@ -1,13 +1,18 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm run test:faults`: the tests of faults in their long form, minutes instead of seconds. */
+/** `npm run test:faults`: the tests of faults and the costly properties in their long form, minutes instead of seconds. */
 export default defineConfig({
   test: {
     name: 'faults',
     include: [
       'test-e2e/faults/**/*.test.ts',
       'test-e2e/suite/pooled-backends.test.ts',
+      'test-e2e/structure/chat-request-schema.test.ts',
       'services/usage-ingest/test/nats-usage-consumer.test.ts',
+      'services/limiter/test/{limit-model,outage-model,reconciliation-model,store-agreement}.test.ts',
+      'services/edge-router/src/usage/outbox-conservation.test.ts',
+      'services/{messages,responses}-adapter/src/format/*.property.test.ts',
+      'services/responses-adapter/src/format/splice-request.test.ts',
     ],
     globalSetup: ['libs/testkit/src/global-setup.ts'],
     env: { FAULTS: 'long' },

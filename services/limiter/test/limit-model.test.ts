@@ -6,6 +6,8 @@ import type { PlainCheck as Check, PlainStore } from './plain-store.ts';
 import { dayBefore, ReferenceLimiter } from './reference-limiter.ts';
 import { openMemoryStore, openRedisStore, type StoreUnderTest } from './store-under-test.ts';
 
+const isLong = process.env.FAULTS === 'long';
+
 const limit = fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined });
 const limits = fc.record({
   requestsPerMinute: limit,
@@ -132,7 +134,7 @@ describe('a limit store does exactly what the specification words', () => {
         await using opened = await openMemoryStore(plan.startMs);
         await agreeWithReference(opened, plan);
       }),
-      { numRuns: 5_000 },
+      { numRuns: isLong ? 5_000 : 1_500 },
     );
   });
 
@@ -141,7 +143,7 @@ describe('a limit store does exactly what the specification words', () => {
     const { store, clock } = opened;
     await fc.assert(
       fc.asyncProperty(schedule, (plan) => agreeWithReference({ store, clock, key: `model:${randomUUID()}` }, plan)),
-      { numRuns: 1_500 },
+      { numRuns: isLong ? 1_500 : 500 },
     );
   });
 
@@ -170,7 +172,7 @@ describe('a limit store does exactly what the specification words', () => {
           expect(inMinute.length).toBeLessThanOrEqual(requestsPerMinute);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: isLong ? 1_000 : 300 },
     );
   });
 });

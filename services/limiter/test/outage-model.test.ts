@@ -8,6 +8,8 @@ import { FlakyStore } from './flaky-store.ts';
 import { PlainStore } from './plain-store.ts';
 import { watchedMetrics } from './watched-metrics.ts';
 
+const isLong = process.env.FAULTS === 'long';
+
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const probeEveryMs = 250;
 
@@ -103,7 +105,7 @@ describe('over a store that comes, goes, and comes back empty', () => {
       fc.asyncProperty(plan, async (one) => {
         expect(mostInAnyMinute(await admissionsOf(one, 1))).toBeLessThanOrEqual(one.requestsPerMinute);
       }),
-      { numRuns: 1_000 },
+      { numRuns: isLong ? 1_000 : 250 },
     );
   });
 
@@ -116,7 +118,7 @@ describe('over a store that comes, goes, and comes back empty', () => {
           expect(mostInAnyMinute(own)).toBeLessThanOrEqual(one.requestsPerMinute);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: isLong ? 1_000 : 250 },
     );
   });
 
@@ -127,7 +129,7 @@ describe('over a store that comes, goes, and comes back empty', () => {
         const bound = 2 * one.requestsPerMinute - smallestShare;
         expect(mostInAnyMinute(await admissionsOf(one, 3))).toBeLessThanOrEqual(bound);
       }),
-      { numRuns: 1_000 },
+      { numRuns: isLong ? 1_000 : 250 },
     );
   });
 
@@ -139,7 +141,7 @@ describe('over a store that comes, goes, and comes back empty', () => {
         const admitted = await admissionsOf({ requestsPerMinute, steps: [away, ...alone] }, 3);
         expect(mostInAnyMinute(admitted)).toBeLessThanOrEqual(requestsPerMinute);
       }),
-      { numRuns: 1_000 },
+      { numRuns: isLong ? 1_000 : 250 },
     );
   });
 });

@@ -8,6 +8,8 @@ import { describe, expect, it } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
 import { TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
 
+const isLong = process.env.FAULTS === 'long';
+
 const memoryEvents = 8;
 const edgeCount = 2;
 
@@ -253,7 +255,7 @@ describe('the ledger, whatever happens to edges, disks and itself', () => {
           await rm(folder, { recursive: true, force: true });
         }
       }),
-      { numRuns: 100 },
+      { numRuns: isLong ? 100 : 30 },
     );
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(20);
   });

@@ -15,6 +15,8 @@ import { describe, expect, it } from 'vitest';
 import { expectProviderRules, modelRules } from './__fixtures__/requests/provider-rules.ts';
 import { chatTranslator } from './chat-translator.ts';
 
+const isLong = process.env.FAULTS === 'long';
+
 type Sent = Anthropic.MessageCreateParamsStreaming;
 
 const anyModel = fc.constantFrom(...Object.keys(modelRules));
@@ -28,7 +30,7 @@ describe('any chat request that is valid', () => {
         expect.assert(rules !== undefined);
         expectProviderRules(translate(request, model, defaultEffort), rules);
       }),
-      { numRuns: 500 },
+      { numRuns: isLong ? 500 : 200 },
     );
   });
 
@@ -98,7 +100,7 @@ describe('any chat request that is valid', () => {
           conversation.results.map(({ call, texts }) => [calls[call]?.id, texts]),
         );
       }),
-      { numRuns: 300 },
+      { numRuns: isLong ? 300 : 150 },
     );
   });
 
@@ -135,7 +137,7 @@ describe('any chat request at all', () => {
         const sent = refusedOr(() => translate(request, model));
         if (sent !== undefined) expectProviderRules(sent, rules);
       }),
-      { numRuns: 500 },
+      { numRuns: isLong ? 500 : 200 },
     );
   });
 
@@ -144,7 +146,7 @@ describe('any chat request at all', () => {
       fc.property(arbitraryChatRequest(), fc.nat(), anythingElse(), anyModel, (request, place, value, model) => {
         refusedOr(() => translate(replaced(request, place, value), model));
       }),
-      { numRuns: 500 },
+      { numRuns: isLong ? 500 : 200 },
     );
   });
 });

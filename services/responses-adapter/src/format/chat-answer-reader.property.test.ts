@@ -10,6 +10,8 @@ import { anyFraming, frameEvents } from './__fixtures__/arbitrary-framing.ts';
 import { cutUp } from './__fixtures__/cut-up.ts';
 import { EventReader } from './event-reader.ts';
 
+const isLong = process.env.FAULTS === 'long';
+
 describe('any answer of the provider', () => {
   it('reaches the client whole, streamed and assembled, whichever events hold it and however they are framed', () => {
     fc.assert(
@@ -24,7 +26,7 @@ describe('any answer of the provider', () => {
         else expect(assembled.text).toBe('');
         expect(assembled).toMatchObject({ ...reported, unknownEvents, finished: streamed.finished });
       }),
-      { numRuns: 1_000 },
+      { numRuns: isLong ? 1_000 : 400 },
     );
   });
 
@@ -60,7 +62,7 @@ describe('anything else than an answer', () => {
       fc.property(anyAnswer, anyDamage, fc.array(fc.nat(20_000), { maxLength: 6 }), (answer, damage, cuts) => {
         expectSense(cutUp(damaged(answer.events, damage), cuts), answer.wantsJson);
       }),
-      { numRuns: 1_000 },
+      { numRuns: isLong ? 1_000 : 400 },
     );
   });
 

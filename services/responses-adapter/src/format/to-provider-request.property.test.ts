@@ -7,6 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { clientSayings, providerSayings, type Saying } from './__fixtures__/sayings.ts';
 import { translateRequest } from './__fixtures__/translate-request.ts';
 
+const isLong = process.env.FAULTS === 'long';
+
 const models = ['gpt-4.1', 'gpt-5', 'gpt-5.1', 'gpt-5.5', 'gpt-5.6-sol', 'gpt-6', 'our-own'];
 const lease = fc.record({
   model: fc.constantFrom(...models),
@@ -113,7 +115,7 @@ describe('any chat request, to a Responses provider,', () => {
           expect(error).toHaveProperty('code', expect.stringMatching(/^(invalid_request|unsupported_content)$/));
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: isLong ? 1_000 : 400 },
     );
     expect(refused).toBeGreaterThan(100);
   });
@@ -134,7 +136,7 @@ function check(holds: (translated: Translated) => void): void {
       const text = translateRequest({ request, ...more });
       holds({ request, ...more, text, sent: asObject(JSON.parse(text)) ?? {} });
     }),
-    { numRuns: 200 },
+    { numRuns: isLong ? 200 : 100 },
   );
 }
 
