@@ -117,8 +117,8 @@ export class Recorder {
   }
 
   requests({ limit = Number.POSITIVE_INFINITY, ...filter }: RequestFilter = {}): readonly RecordedRequest[] {
-    const views = this.#requests.map((record) => record.view).filter((view) => fits(view, filter));
-    return views.slice(Math.max(0, views.length - limit));
+    const fitting = this.#requests.filter((record) => record.fits(filter));
+    return fitting.slice(Math.max(0, fitting.length - limit)).map((record) => record.view);
   }
 
   billed(): BilledReport {
@@ -144,10 +144,6 @@ export class Recorder {
 }
 
 const filteredMembers = ['account', 'path', 'model', 'outcome'] as const;
-
-function fits(request: RecordedRequest, { afterId = 0, ...wanted }: RequestFilter): boolean {
-  return request.id > afterId && filteredMembers.every((name) => (wanted[name] ?? request[name]) === request[name]);
-}
 
 type ReceivedRequest = Pick<RecordedRequest, 'method' | 'path' | 'query' | 'headers' | 'account'>;
 
@@ -200,6 +196,11 @@ export class RequestRecord {
         return state.body.length === state.bodyBytes ? parseJson(Buffer.from(state.body).toString()) : undefined;
       },
     };
+  }
+
+  fits({ afterId = 0, ...wanted }: RequestFilter): boolean {
+    const state = this.#state;
+    return this.id > afterId && filteredMembers.every((name) => (wanted[name] ?? state[name]) === state[name]);
   }
 
   change(change: Change): void {
