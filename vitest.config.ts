@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Starts real Redis, NATS and Postgres once for a project's tests, or uses the ones that are named by URL. */
 const globalSetup = ['libs/testkit/src/global-setup.ts'];
@@ -8,18 +9,54 @@ const globalSetup = ['libs/testkit/src/global-setup.ts'];
 /** Tests start hundreds of processes of the gateway: what one has compiled, the next ones read. */
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
 
-/** They need nothing that others use: as many at a time as there are cores. Those with servers come after them. */
-const eachOnItsOwn = { maxWorkers: availableParallelism() };
+/**
+ * They need nothing that others use. Some of them wait, so there is one worker more than cores. Those with servers come after them.
+ */
+const eachOnItsOwn = { maxWorkers: availableParallelism() + 1 };
+
+/** What takes longest starts first, so that nothing long is left for the end. A clone that is new has no durations to go by. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const ofProjects = Map.groupBy(await super.sort(files), ({ project }) => project.name);
+    return [...ofProjects.values()].flatMap((ofOne) => ofOne.toSorted((one, other) => rankOf(one) - rankOf(other)));
+  }
+}
+
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = longest.findIndex((file) => moduleId.endsWith(file));
+  return rank === -1 ? longest.length : rank;
+}
+
+const longest = [
+  'test-e2e/suite/contract-services.test.ts',
+  'test-e2e/suite/services.test.ts',
+  'test-e2e/suite/contract.test.ts',
+  'test-e2e/suite/all-in-one.test.ts',
+  'test-e2e/suite/clients.test.ts',
+  'test-e2e/suite/stream-limits.test.ts',
+  'test-e2e/suite/stream-limits-services.test.ts',
+  'test-e2e/suite/workers.test.ts',
+  'test-e2e/suite/settings.test.ts',
+  'services/usage-ingest/test/nats-usage-consumer.test.ts',
+  'services/pool-broker/test/credentials.test.ts',
+  'services/pool-broker/test/credentials-stay-secret.test.ts',
+  'services/pool-broker/src/configuration/reload.test.ts',
+  'services/edge-router/src/usage/outbox-conservation.test.ts',
+  'services/all-in-one/src/reload.test.ts',
+];
 
 /** Unit tests stand beside the code; what needs servers, the file tree or a whole gateway has projects of its own. */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
           name: 'unit',
           include: ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts'],
           testTimeout: 30_000,
+          // What a file imports from node_modules is loaded once per worker: half of the processor time.
+          isolate: false,
           ...eachOnItsOwn,
         },
       },
@@ -28,7 +65,8 @@ export default defineConfig({
           name: 'store',
           include: ['libs/*/test/**/*.test.ts', 'services/*/test/**/*.test.ts'],
           globalSetup,
-          maxWorkers: 2,
+          // They wait for servers more than they work.
+          maxWorkers: 3,
           testTimeout: 60_000,
           hookTimeout: 180_000,
           sequence: { groupOrder: 1 },
@@ -44,7 +82,7 @@ export default defineConfig({
           include: ['test-e2e/suite/**/*.test.ts', 'test-e2e/faults/**/*.test.ts'],
           globalSetup,
           // Each file runs a whole gateway on ports of its own, and waits more than it works. More at a time would starve each other.
-          maxWorkers: 3,
+          maxWorkers: 4,
           testTimeout: 60_000,
           hookTimeout: 240_000,
           sequence: { groupOrder: 2 },

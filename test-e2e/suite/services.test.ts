@@ -1,4 +1,3 @@
-import { internalErrorContract } from '../behaviours/contract.ts';
 import { describeGateway } from '../behaviours/gateway.ts';
 import { killedProcessesBehaviour } from '../behaviours/killed-processes.ts';
 import { limiterOverGrpcBehaviour } from '../behaviours/limiter-over-grpc.ts';
@@ -10,7 +9,6 @@ describeGateway(
   () => startServicesTopology('services'),
   (gateway) => {
     limiterOverGrpcBehaviour(() => gateway().limiterAddress);
-    internalErrorContract(gateway, ({ services }) => services.identity);
     reconcileServicesBehaviour(gateway);
     killedProcessesBehaviour(gateway);
   },

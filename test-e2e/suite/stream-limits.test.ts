@@ -5,25 +5,17 @@ import { chatAfresh } from '../client/fresh-connection.ts';
 import { issueToken } from '../client/tokens.ts';
 import { startAllInOne } from '../topologies/all-in-one.ts';
 import { describeTopology } from '../topologies/describe-topology.ts';
-import { startServicesTopology } from '../topologies/services.ts';
 import { streamLimitSettings, writeStreamLimitsFile } from '../topologies/stream-limits-file.ts';
-import type { Topology } from '../topologies/topology.ts';
 
-const settings = streamLimitSettings;
-const writeFile = writeStreamLimitsFile;
-
-const topologies: Readonly<Record<string, () => Promise<Topology>>> = {
-  embedded: () => startAllInOne('stream-limits', settings, writeFile),
-  services: () => startServicesTopology('stream-limits-services', { env: settings, writeFile }),
-};
-
-for (const [name, start] of Object.entries(topologies)) {
-  describeTopology(`streams of a gateway with short limits: ${name}`, start, streamLimitsBehaviour);
-}
+describeTopology(
+  'streams of a gateway with short limits: embedded',
+  () => startAllInOne('stream-limits', streamLimitSettings, writeStreamLimitsFile),
+  streamLimitsBehaviour,
+);
 
 describe('a gateway that is stopped while a stream goes on', () => {
   it('waits for the longest stream there can be, which is ended with an error, and no longer', async () => {
-    await using gateway = await startAllInOne('drained', { MAX_STREAM_SECONDS: '4' }, writeFile);
+    await using gateway = await startAllInOne('drained', { MAX_STREAM_SECONDS: '4' }, writeStreamLimitsFile);
     gateway.simulator.faults.add({ times: 1, fault: { kind: 'delay', betweenEventsMs: 100 } });
     const token = await issueToken(gateway, { kind: 'personal' });
     const messages = [{ role: 'user', content: '#long 5000' }];

@@ -1,0 +1,8 @@
+import { internalErrorContract } from '../behaviours/contract.ts';
+import { describeContract } from '../behaviours/gateway.ts';
+import { startServicesTopology } from '../topologies/services.ts';
+
+describeContract('the contract of the gateway as many processes', () => startServicesTopology('services-contract'), {
+  compressed: true,
+  more: (gateway) => internalErrorContract(gateway, ({ services }) => services.identity),
+});
