@@ -1,6 +1,6 @@
 export { BufferList } from './buffer-list.ts';
 export { JsonBody, type NamedJsonMember, readJsonBody, type ScannedJson } from './json-body.ts';
-export { type JsonRange, jsonElements } from './json-elements.ts';
+export { jsonElements } from './json-elements.ts';
 export { type JsonMember, JsonScanner, type ScannerOptions } from './json-scanner.ts';
 export {
   asArray,

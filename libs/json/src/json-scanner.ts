@@ -11,9 +11,14 @@ export interface ScannerOptions {
   readonly maxMembers?: number;
   /** A key whose positions are kept, see `trackedKeyEnds`. Of ASCII characters, and found where it is written without escapes. */
   readonly trackedKey?: string | undefined;
+  /** Keeps the elements of a top-level array in place of the members of an object. */
+  readonly ofArray?: boolean;
 }
 
-/** One member of the top-level object as byte offsets: `[keyStart, keyEnd)` and `[valueStart, valueEnd)`. */
+/**
+ * One member of the top-level object as byte offsets: `[keyStart, keyEnd)` and `[valueStart, valueEnd)`. Of an array it is an
+ * element, and the key says nothing.
+ */
 export interface JsonMember {
   /** Of the key with its quotes. */
   readonly keyStart: number;
@@ -55,10 +60,13 @@ type State = (typeof State)[keyof typeof State];
  */
 export class JsonScanner {
   readonly members: JsonMember[] = [];
+  /** Whether the text's value is an object; certain once it has begun. */
+  topLevelIsObject = false;
   readonly #maxDepth: number;
   readonly #maxTokens: number;
   readonly #maxMembers: number;
   readonly #tracked: TrackedKeys | undefined;
+  readonly #ofArray: boolean;
   /** By depth: whether the open container is an object, else an array. */
   readonly #isObject: boolean[] = [];
   #depth = 0;
@@ -75,19 +83,15 @@ export class JsonScanner {
   #keyStart = 0;
   #keyEnd = 0;
   #valueStart = 0;
-  #topLevelIsObject = false;
   readonly #utf8 = new Utf8Check();
 
-  constructor({ maxDepth = 256, maxTokens = 250_000, maxMembers = 10_000, trackedKey }: ScannerOptions = {}) {
+  constructor(options: ScannerOptions = {}) {
+    const { maxDepth = 256, maxTokens = 250_000, maxMembers = 10_000, trackedKey, ofArray = false } = options;
     this.#tracked = trackedKey === undefined ? undefined : new TrackedKeys(trackedKey);
+    this.#ofArray = ofArray;
     this.#maxDepth = maxDepth;
     this.#maxTokens = maxTokens;
     this.#maxMembers = maxMembers;
-  }
-
-  /** True when the text's value is an object; certain once it has begun. */
-  get topLevelIsObject(): boolean {
-    return this.#topLevelIsObject;
   }
 
   /** The offsets at which the tracked key ends, at any depth: the last ones, in the order of the text. */
@@ -184,7 +188,7 @@ export class JsonScanner {
   }
 
   #open(isObject: boolean): void {
-    if (this.#depth === 0) this.#topLevelIsObject = isObject;
+    if (this.#depth === 0) this.topLevelIsObject = isObject;
     if (this.#depth === this.#maxDepth) {
       throw new GatewayError('invalid_request', `The body is nested more than ${this.#maxDepth} levels deep.`);
     }
@@ -210,7 +214,7 @@ export class JsonScanner {
       this.#state = State.done;
       return;
     }
-    if (this.#depth === 1 && this.#topLevelIsObject) this.#addMember(end);
+    if (this.#depth === 1 && this.topLevelIsObject !== this.#ofArray) this.#addMember(end);
     this.#state = State.commaOrEnd;
   }
 

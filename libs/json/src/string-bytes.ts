@@ -47,16 +47,11 @@ export class Utf8Check {
 
   /** False when what has come so far can't be UTF-8. */
   push(bytes: Uint8Array): boolean {
-    const from = this.#cut.length === 0 ? 0 : missingOf(this.#cut);
-    if (from > bytes.length) {
-      this.#cut = Buffer.concat([this.#cut, bytes]);
-      return true;
-    }
-    if (from > 0 && !isUtf8(Buffer.concat([this.#cut, bytes.subarray(0, from)]))) return false;
-    const end = bytes.length - cutAtEnd(bytes, from);
+    const text = this.isWhole ? bytes : Buffer.concat([this.#cut, bytes]);
+    const end = text.length - cutAtEnd(text);
     // Of its own: the memory of these bytes is not ours.
-    this.#cut = end === bytes.length ? nothing : Uint8Array.from(bytes.subarray(end));
-    return isUtf8(from === 0 && end === bytes.length ? bytes : bytes.subarray(from, end));
+    this.#cut = end === text.length ? nothing : Uint8Array.from(text.subarray(end));
+    return isUtf8(text.subarray(0, end));
   }
 
   /** Whether no character is cut. */
@@ -65,24 +60,13 @@ export class Utf8Check {
   }
 }
 
-/** How many bytes at the end begin a character without ending it. Bytes before `from` don't count. */
-function cutAtEnd(bytes: Uint8Array, from: number): number {
-  for (let length = 1; length <= 3 && length <= bytes.length - from; length++) {
-    const byte = bytes[bytes.length - length] ?? 0;
-    if (byte < 0x80) return 0;
-    if (byte >= 0xc0) return lengthBegunBy(byte) > length ? length : 0;
-  }
-  return 0;
-}
-
-function missingOf(cut: Uint8Array): number {
-  return lengthBegunBy(cut[0] ?? 0) - cut.length;
-}
-
-/** How long a character is that begins with a byte, as far as the byte shows. */
-function lengthBegunBy(byte: number): number {
-  if (byte >= 0xf0) return 4;
-  return byte >= 0xe0 ? 3 : 2;
+/** How many bytes at the end begin a character without ending it. */
+function cutAtEnd(text: Uint8Array): number {
+  const last = text.subarray(-3);
+  const first = last.findLastIndex((byte) => byte < 0x80 || byte >= 0xc0);
+  const byte = last[first] ?? 0;
+  const wholeLength = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 0;
+  return wholeLength > last.length - first ? last.length - first : 0;
 }
 
 const nothing = new Uint8Array(0);

@@ -80,7 +80,7 @@ export function withoutEncryptedReasoning(body: JsonBody): Buffer | undefined {
   if (input === undefined) return undefined;
   const { bytes } = body;
   const array = bytes.subarray(input.valueStart, input.valueEnd);
-  const items = jsonElements(array).map(({ start, end }) => array.subarray(start, end));
+  const items = jsonElements(array);
   const kept = items.filter((item) => !isEncryptedReasoning(item));
   if (kept.length === items.length) return undefined;
   return Buffer.concat([
