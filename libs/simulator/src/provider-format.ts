@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '@gateway/json';
 import type { Conversation } from './answer/conversation.ts';
 import type { AnswerPlan } from './answer/plan-answer.ts';
+import type { MatchedFaults } from './faults/fault-book.ts';
 
 export type FormatName = 'responses' | 'messages';
 
@@ -57,19 +58,8 @@ export interface Answer {
   readonly conversation: Conversation;
   readonly plan: AnswerPlan;
   readonly input: InputUsage;
-  readonly shape: AnswerShape;
-}
-
-/** Deviations that a fault script can ask for. */
-export interface AnswerShape {
-  readonly usage: 'sent' | 'missing';
-  /** Members in place of the true ones in the usage that reports the totals, and in that of `message_start`. */
-  readonly usageMembers: JsonObject;
-  readonly usageMembersAtStart: JsonObject;
-  /** Whether the events of a Responses stream are numbered. */
-  readonly numbered: boolean;
-  /** Whether the final event of a Responses stream repeats the output; subscription backends leave it empty. */
-  readonly finalOutput: 'complete' | 'empty';
+  /** Deviations that a fault script asks for. */
+  readonly faults: Pick<MatchedFaults, 'kinds' | 'usage'>;
 }
 
 export interface NamedEvent {

@@ -4,7 +4,7 @@ import type { Conversation } from './answer/conversation.ts';
 import { type AnswerPlan, planAnswer, reasoningTokensOf, tokensOf } from './answer/plan-answer.ts';
 import { type Exchange, untilAborted } from './exchange.ts';
 import type { EndingFault, MatchedFaults, TimedPreset } from './faults/fault-book.ts';
-import { presetAnswer } from './faults/fault-presets.ts';
+import { type PresetAnswer, presets } from './faults/fault-presets.ts';
 import type { FaultOf } from './faults/fault-script.ts';
 import { type Answer, type InputUsage, ProviderRefusal } from './provider-format.ts';
 import type { Provider } from './serve-request.ts';
@@ -108,7 +108,7 @@ async function sendStatus(exchange: Exchange, { status, headers, body }: FaultOf
 }
 
 async function sendPreset(exchange: Exchange, { preset, resetAtMs }: TimedPreset, nowMs: number): Promise<void> {
-  const answer = presetAnswer(preset, { format: exchange.format.name, nowMs, resetAtMs });
+  const answer: PresetAnswer = presets[preset]({ format: exchange.format.name, nowMs, resetAtMs });
   if (answer.html === undefined) return exchange.sendError(answer.error, answer.headers);
   return exchange.send(answer.error.status, answer.html, { 'content-type': 'text/html', ...answer.headers });
 }
@@ -147,13 +147,7 @@ function prepareAnswer(
     conversation,
     plan,
     input: inputUsage(conversation, plan),
-    shape: {
-      usage: faults.kinds.has('usage_missing') ? 'missing' : 'sent',
-      usageMembers: faults.usage?.members ?? {},
-      usageMembersAtStart: faults.usage?.atStart ?? {},
-      numbered: !faults.kinds.has('unnumbered_events'),
-      finalOutput: faults.kinds.has('empty_output') ? 'empty' : 'complete',
-    },
+    faults,
   };
 }
 

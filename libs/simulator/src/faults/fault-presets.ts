@@ -1,27 +1,6 @@
 import { invalidSignature } from '../messages/errors.ts';
 import type { FormatName, ProviderError } from '../provider-format.ts';
 import { unreadableContent } from '../responses/errors.ts';
-export const presetNames = [
-  'rate_limited',
-  'rate_limited_retry_after',
-  'rate_limited_retry_after_ms',
-  'rate_limited_retry_after_date',
-  'rate_limited_ratelimit_headers',
-  'usage_limit_reached',
-  'codex_window_exhausted',
-  'unified_rejected',
-  'unified_transient',
-  'overloaded',
-  'server_error',
-  'unauthorized',
-  'forbidden',
-  'forbidden_html',
-  'context_length_exceeded',
-  'invalid_encrypted_content',
-  'too_large',
-] as const;
-
-export type PresetName = (typeof presetNames)[number];
 
 /** When and for whom a limit is answered. */
 export interface PresetMoment {
@@ -39,24 +18,8 @@ export interface PresetAnswer {
   readonly html?: string;
 }
 
-/** The presets that are limits, which end by themselves when they reset. */
-export function isLimit(name: PresetName): boolean {
-  return limits.has(name);
-}
-
-const limits: ReadonlySet<PresetName> = new Set<PresetName>([
-  ...(['rate_limited_retry_after', 'rate_limited_retry_after_ms', 'rate_limited_retry_after_date'] as const),
-  ...(['rate_limited_ratelimit_headers', 'usage_limit_reached', 'codex_window_exhausted'] as const),
-  ...(['unified_rejected', 'unified_transient'] as const),
-]);
-
-export function presetAnswer(name: PresetName, moment: PresetMoment): PresetAnswer {
-  return presets[name](moment);
-}
-
-/** The headers are the providers' own; see each provider's page on rate limits. */
-const presets: Readonly<Record<PresetName, (moment: PresetMoment) => PresetAnswer>> = {
-  rate_limited: () => limited(),
+/** The limits that name a reset, and end at it. The headers are the providers' own; see each provider's page on rate limits. */
+const limits = {
   rate_limited_retry_after: (moment) => limited({ 'retry-after': `${secondsLeft(moment)}` }),
   rate_limited_retry_after_ms: (moment) =>
     limited({ 'retry-after-ms': `${Math.max(1, Math.ceil(moment.resetAtMs - moment.nowMs))}` }),
@@ -68,6 +31,12 @@ const presets: Readonly<Record<PresetName, (moment: PresetMoment) => PresetAnswe
   unified_rejected: (moment) => limited(unifiedHeaders(moment, 'rejected')),
   unified_transient: (moment) =>
     limited({ ...unifiedHeaders(moment, 'allowed'), 'retry-after': `${secondsLeft(moment)}` }),
+} satisfies Presets;
+
+/** What each preset answers. */
+export const presets = {
+  rate_limited: () => limited(),
+  ...limits,
   overloaded: ({ format }) =>
     format === 'messages'
       ? { error: { status: 529, message: 'Overloaded' } }
@@ -86,7 +55,17 @@ const presets: Readonly<Record<PresetName, (moment: PresetMoment) => PresetAnswe
       format === 'messages' ? invalidSignature('messages.1.content.0').refusal : unreadableContent('other_account'),
   }),
   too_large: () => ({ error: { status: 413, message: 'Request exceeds the maximum size' } }),
-};
+} satisfies Presets;
+
+type Presets = Readonly<Record<string, (moment: PresetMoment) => PresetAnswer>>;
+export type PresetName = keyof typeof presets;
+
+export const presetNames = Object.keys(presets) as PresetName[];
+
+/** Whether a preset is a limit, which ends by itself when it resets. */
+export function isLimit(name: PresetName): boolean {
+  return name in limits;
+}
 
 function limited(headers: Readonly<Record<string, string>> = {}): PresetAnswer {
   return { error: { status: 429, code: 'rate_limit_exceeded', message: 'Simulated: rate limit reached.' }, headers };

@@ -20,7 +20,7 @@ class MessageStream extends EventStream {
     yield this.event('message_start', { message: startedMessage(this.answer) });
     for (const [index, part] of parts.entries()) yield* this.#block(part, index);
     if (parts.length === 0) yield this.event('ping', {});
-    const usage = this.answer.shape.usage === 'missing' ? {} : { usage: finalUsage(this.answer) };
+    const usage = this.answer.faults.kinds.has('usage_missing') ? {} : { usage: finalUsage(this.answer) };
     yield this.event('message_delta', { delta: { ...stopOf(ending), container: null }, ...usage });
     yield { ...this.event('message_stop', {}), terminal: true };
   }

@@ -9,19 +9,14 @@ export function messageObject(answer: Answer): JsonObject {
     ...messageShell(answer),
     content: answer.plan.parts.map((part, index) => finishedBlock(part, answer, index)),
     ...stopOf(answer.plan.ending),
-    usage: startUsage(
-      answer,
-      tokensOf(answer.plan.parts),
-      reasoningTokensOf(answer.plan.parts),
-      answer.shape.usageMembers,
-    ),
+    usage: startUsage(answer, finalUsage(answer)),
   };
 }
 
 /** The message of `message_start`: without content, and with the input side of the usage. */
 export function startedMessage(answer: Answer): JsonObject {
-  const usage = startUsage(answer, tokensAtStart(answer), 0, answer.shape.usageMembersAtStart);
-  return { ...messageShell(answer), content: [], usage };
+  const output = { output_tokens: tokensAtStart(answer), output_tokens_details: { thinking_tokens: 0 } };
+  return { ...messageShell(answer), usage: startUsage(answer, { ...output, ...answer.faults.usage?.atStart }) };
 }
 
 /** A message is billed for its first token as soon as it starts. */
@@ -65,20 +60,12 @@ const stopReasons: Readonly<Record<AnswerEnding['kind'], string>> = {
   stop_sequence: 'stop_sequence',
 };
 
-/** The usage of `message_start` and of a whole message. */
-function startUsage(
-  answer: Answer,
-  outputTokens: number,
-  thinkingTokens: number,
-  members: JsonObject,
-): JsonObject | undefined {
-  const { input, shape } = answer;
-  if (shape.usage === 'missing') return undefined;
+/** The usage of `message_start` and of a whole message, with these members. */
+function startUsage(answer: Answer, members: JsonObject): JsonObject | undefined {
+  if (answer.faults.kinds.has('usage_missing')) return undefined;
   return {
     ...inputUsage(answer),
-    cache_creation: { ephemeral_5m_input_tokens: input.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
-    output_tokens: outputTokens,
-    output_tokens_details: { thinking_tokens: thinkingTokens },
+    cache_creation: { ephemeral_5m_input_tokens: answer.input.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
     server_tool_use: null,
     service_tier: 'standard',
     inference_geo: 'global',
@@ -94,7 +81,7 @@ export function finalUsage(answer: Answer): JsonObject {
     output_tokens: tokensOf(answer.plan.parts),
     output_tokens_details: { thinking_tokens: reasoningTokensOf(answer.plan.parts) },
     server_tool_use: null,
-    ...answer.shape.usageMembers,
+    ...answer.faults.usage?.members,
   };
 }
 

@@ -3,7 +3,7 @@ import { EventStream } from '../answer/event-stream.ts';
 import { splitText } from '../answer/text.ts';
 import type { Answer, ProviderEvent } from '../provider-format.ts';
 import { contentPart, finishedItem, type OutputItem, outputItemsOf, startedItem } from './output-items.ts';
-import { finalStatus, responseObject } from './response-object.ts';
+import { finalResponse, responseObject } from './response-object.ts';
 
 /**
  * The events of a streamed response, in the provider's order and with all of their members.
@@ -26,25 +26,13 @@ class ResponseStream extends EventStream {
   *events(): Generator<ProviderEvent> {
     yield this.#lifecycle('response.created');
     yield this.#lifecycle('response.in_progress');
-    const items = outputItemsOf(this.answer);
-    for (const item of items) yield* this.#item(item);
-    yield this.#finalEvent(items);
+    for (const item of outputItemsOf(this.answer)) yield* this.#item(item);
+    const response = finalResponse(this.answer);
+    yield { ...this.event(`response.${response.status}`, { response }), terminal: true };
   }
 
   #lifecycle(type: string): ProviderEvent {
     return this.event(type, { response: responseObject(this.answer, { status: 'in_progress', output: [] }) });
-  }
-
-  #finalEvent(items: readonly OutputItem[]): ProviderEvent {
-    const status = finalStatus(this.answer);
-    const complete = this.answer.shape.finalOutput === 'complete';
-    const response = responseObject(this.answer, {
-      status,
-      output: complete ? items.map((item) => finishedItem(item, this.answer)) : [],
-      outputTokens: this.outputTokens,
-      reasoningTokens: this.reasoningTokens,
-    });
-    return { ...this.event(`response.${status}`, { response }), terminal: true };
   }
 
   *#item(item: OutputItem): Generator<ProviderEvent> {
@@ -106,7 +94,7 @@ class ResponseStream extends EventStream {
   }
 
   protected override event(type: string, members: JsonObject): ProviderEvent {
-    const sequenceNumber = this.answer.shape.numbered ? this.#sequenceNumber : undefined;
+    const sequenceNumber = this.answer.faults.kinds.has('unnumbered_events') ? undefined : this.#sequenceNumber;
     this.#sequenceNumber++;
     return super.event(type, { sequence_number: sequenceNumber, ...members });
   }

@@ -1,12 +1,9 @@
-import type { JsonObject } from '@gateway/json';
-import { reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
 import type { Answer, ProviderFormat } from '../provider-format.ts';
 import type { ResponsesBackend } from './check-request.ts';
 import { responsesErrorBody, responsesErrorEvent } from './errors.ts';
 import { responsesEvents } from './events.ts';
-import { finishedItem, outputItemsOf } from './output-items.ts';
 import { readResponsesRequest } from './request.ts';
-import { failedEvent, finalStatus, responseObject } from './response-object.ts';
+import { failedEvent, finalResponse } from './response-object.ts';
 
 /** The Responses format. @see https://platform.openai.com/docs/api-reference/responses */
 export function responsesFormat(backend: ResponsesBackend): ProviderFormat {
@@ -14,7 +11,7 @@ export function responsesFormat(backend: ResponsesBackend): ProviderFormat {
     name: 'responses',
     readConversation: (request) => readResponsesRequest(request, backend),
     events: (answer) => responsesEvents(backend === 'subscription' ? withEmptyFinalOutput(answer) : answer),
-    body: completeResponse,
+    body: finalResponse,
     errorBody: responsesErrorBody,
     errorEvent: responsesErrorEvent,
     failedEvent,
@@ -26,16 +23,6 @@ export function responsesFormat(backend: ResponsesBackend): ProviderFormat {
   };
 }
 
-function withEmptyFinalOutput(answer: Answer): Answer {
-  return { ...answer, shape: { ...answer.shape, finalOutput: 'empty' } };
-}
-
-function completeResponse(answer: Answer): JsonObject {
-  const { parts } = answer.plan;
-  return responseObject(answer, {
-    status: finalStatus(answer),
-    output: answer.shape.finalOutput === 'empty' ? [] : outputItemsOf(answer).map((item) => finishedItem(item, answer)),
-    outputTokens: tokensOf(parts),
-    reasoningTokens: reasoningTokensOf(parts),
-  });
+function withEmptyFinalOutput({ faults, ...answer }: Answer): Answer {
+  return { ...answer, faults: { ...faults, kinds: faults.kinds.union(new Set(['empty_output'] as const)) } };
 }

@@ -1,14 +1,14 @@
 import { asObject, type JsonObject } from '@gateway/json';
+import { reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
 import type { Answer, NamedEvent, ProviderError } from '../provider-format.ts';
+import { finishedItem, outputItemsOf } from './output-items.ts';
 
-export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
+type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
 
 /** What of a response changes while it is generated. */
-export interface ResponseState {
+interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly JsonObject[];
-  readonly outputTokens?: number;
-  readonly reasoningTokens?: number;
   readonly error?: JsonObject;
 }
 
@@ -20,7 +20,7 @@ export interface ResponseState {
 export function responseObject(answer: Answer, state: ResponseState): JsonObject {
   const { request } = answer;
   return {
-    id: responseId(answer),
+    id: `resp_${answer.id}`,
     object: 'response',
     created_at: answer.createdAtSeconds,
     status: state.status,
@@ -53,34 +53,37 @@ export function responseObject(answer: Answer, state: ResponseState): JsonObject
     top_logprobs: 0,
     top_p: 1,
     truncation: request.truncation ?? 'disabled',
-    usage: usageObject(answer, state),
+    usage: isAtEnd(state) ? usageObject(answer) : null,
     user: request.user ?? null,
   };
 }
 
-export function responseId(answer: Answer): string {
-  return `resp_${answer.id}`;
-}
-
-/** The status with which the answer ends. */
-export function finalStatus({ plan }: Answer): 'completed' | 'incomplete' {
-  return plan.ending.kind === 'length' || plan.ending.kind === 'content_filter' ? 'incomplete' : 'completed';
+/** The response at its end. */
+export function finalResponse(answer: Answer): JsonObject & Pick<ResponseState, 'status'> {
+  const { kind } = answer.plan.ending;
+  const status = kind === 'length' || kind === 'content_filter' ? 'incomplete' : 'completed';
+  const isEmpty = answer.faults.kinds.has('empty_output');
+  const output = isEmpty ? [] : outputItemsOf(answer).map((item) => finishedItem(item, answer));
+  return { ...responseObject(answer, { status, output }), status };
 }
 
 function incompleteReason({ plan }: Answer): string {
   return plan.ending.kind === 'content_filter' ? 'content_filter' : 'max_output_tokens';
 }
 
-/** Null until the end, as the provider sends it. */
-function usageObject({ input, shape }: Answer, state: ResponseState): JsonObject | null {
-  if (shape.usage === 'missing' || state.outputTokens === undefined) return null;
+function isAtEnd({ status }: ResponseState): boolean {
+  return status === 'completed' || status === 'incomplete';
+}
+
+function usageObject({ input, plan: { parts }, faults }: Answer): JsonObject | null {
+  if (faults.kinds.has('usage_missing')) return null;
   return {
     input_tokens: input.inputTokens,
     input_tokens_details: { cached_tokens: input.cachedTokens, cache_write_tokens: input.cacheWriteTokens },
-    output_tokens: state.outputTokens,
-    output_tokens_details: { reasoning_tokens: state.reasoningTokens ?? 0 },
-    total_tokens: input.inputTokens + state.outputTokens,
-    ...shape.usageMembers,
+    output_tokens: tokensOf(parts),
+    output_tokens_details: { reasoning_tokens: reasoningTokensOf(parts) },
+    total_tokens: input.inputTokens + tokensOf(parts),
+    ...faults.usage?.members,
   };
 }
 
