@@ -1,8 +1,9 @@
 import express, { type NextFunction, type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
 import { faultScriptSchema } from './faults/fault-script.ts';
+import { modelsChangeSchema } from './models.ts';
 import { ProviderRefusal } from './provider-format.ts';
-import type { RecordedRequest } from './record.ts';
+import { type RecordedRequest, requestFilterSchema } from './record.ts';
 import type { SimulatorVerbs } from './simulator.ts';
 
 /** The control interface: reading the record, scripting faults, changing models. */
@@ -11,7 +12,7 @@ export function controlRoutes({ requests, billed, faults, models, reset }: Simul
     .Router()
     .use(express.json({ limit: '1mb', type: () => true }))
     .get('/requests', ({ query }, response) => {
-      response.json({ requests: requests(filterSchema.parse(query)).map(toWire) });
+      response.json({ requests: requests(requestFilterSchema.parse({ ...newestThousand, ...query })).map(toWire) });
     })
     .get('/billed', (_request, response) => void response.json(billed()))
     .get('/faults', (_request, response) => void response.json({ faults: faults.list() }))
@@ -22,7 +23,7 @@ export function controlRoutes({ requests, billed, faults, models, reset }: Simul
     })
     .get('/models', (_request, response) => void response.json(models.get()))
     .post('/models', ({ body }, response) => {
-      models.set(modelsSchema.parse(body));
+      models.set(modelsChangeSchema.parse(body));
       response.json(models.get());
     })
     .post('/reset', (_request, response) => {
@@ -37,21 +38,8 @@ export function controlRoutes({ requests, billed, faults, models, reset }: Simul
 
 const faultIdSchema = z.coerce.number().int().optional();
 
-const modelsSchema = z.strictObject({
-  responses: z.array(z.string()).optional(),
-  messages: z.array(z.string()).optional(),
-  unreachable: z.array(z.enum(['responses', 'messages'])).optional(),
-});
-
 /** Without a limit only the newest thousand are sent, so that one answer stays of a readable size. */
-const filterSchema = z.strictObject({
-  account: z.string().optional(),
-  path: z.string().optional(),
-  model: z.string().optional(),
-  outcome: z.enum(['running', 'completed', 'refused', 'cancelled', 'faulted']).optional(),
-  afterId: z.coerce.number().optional(),
-  limit: z.coerce.number().int().min(0).default(1000),
-});
+const newestThousand = { limit: 1_000 };
 
 /** A recorded request as it travels over HTTP: its bytes in base64. */
 function toWire({ body, ...request }: RecordedRequest) {

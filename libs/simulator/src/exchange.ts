@@ -69,7 +69,7 @@ export class Exchange {
 
   /** Input is billed as soon as the answer begins, output as it is sent. */
   bill(
-    { input: { inputTokens, cachedTokens } }: Answer,
+    { conversation: { inputTokens }, plan: { cachedTokens } }: Answer,
     { outputTokens, reasoningTokens }: Pick<ProviderEvent, 'outputTokens' | 'reasoningTokens'>,
   ): void {
     this.record.bill({ inputTokens, cachedTokens, outputTokens, reasoningTokens });

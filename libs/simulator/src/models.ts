@@ -1,27 +1,25 @@
 import type { JsonObject } from '@gateway/json';
+import { z } from 'zod';
 import type { FormatName } from './provider-format.ts';
 
-export const defaultModels: ModelLists = {
+export const defaultModels: Readonly<Record<FormatName, readonly string[]>> = {
   responses: ['gpt-5.5', 'gpt-5.5-mini', 'gpt-6'],
   messages: ['claude-opus-4-8', 'claude-sonnet-5', 'claude-haiku-4-5', 'claude-haiku-4-5-20251001'],
 };
 
-export interface ModelLists {
-  readonly responses: readonly string[];
-  readonly messages: readonly string[];
-}
-
 /** What can be changed about the models; what is left out stays as it is. */
-export interface ModelsChange {
-  readonly responses?: readonly string[] | undefined;
-  readonly messages?: readonly string[] | undefined;
+export const modelsChangeSchema = z.strictObject({
+  responses: z.array(z.string()).readonly().optional(),
+  messages: z.array(z.string()).readonly().optional(),
   /** The lists of these formats can't be read: the connection is reset. Their models still answer. */
-  readonly unreachable?: readonly FormatName[] | undefined;
-}
+  unreachable: z
+    .array(z.enum(['responses', 'messages']))
+    .readonly()
+    .optional(),
+});
 
-export interface ModelsState extends ModelLists {
-  readonly unreachable: readonly FormatName[];
-}
+type ModelsChange = z.infer<typeof modelsChangeSchema>;
+type ModelsState = { readonly [name in keyof ModelsChange]-?: NonNullable<ModelsChange[name]> };
 
 /** The models that each provider offers at the moment. */
 export class Models {

@@ -37,16 +37,6 @@ export interface ProviderRequest {
   readonly models: readonly string[];
 }
 
-/** How the input of one request divides. */
-export interface InputUsage {
-  /** All input tokens, cached ones included. */
-  readonly inputTokens: number;
-  /** Read from the cache. */
-  readonly cachedTokens: number;
-  /** Written to the cache by this request. */
-  readonly cacheWriteTokens: number;
-}
-
 /** An answer about to be written. */
 export interface Answer {
   /** Without the provider's prefix; unlike any other answer's. */
@@ -57,7 +47,6 @@ export interface Answer {
   readonly request: JsonObject;
   readonly conversation: Conversation;
   readonly plan: AnswerPlan;
-  readonly input: InputUsage;
   /** Deviations that a fault script asks for. */
   readonly faults: Pick<MatchedFaults, 'kinds' | 'usage'>;
 }

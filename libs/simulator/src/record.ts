@@ -1,4 +1,5 @@
 import { parseJson } from '@gateway/json';
+import { z } from 'zod';
 
 /** One request as the simulator saw it, and how it ended. */
 export interface RecordedRequest {
@@ -45,7 +46,8 @@ export interface RecordedRequest {
  * - `cancelled`: the client left before the end.
  * - `faulted`: a scripted fault took the place of the answer or of a part of it.
  */
-export type RequestOutcome = 'running' | 'completed' | 'refused' | 'cancelled' | 'faulted';
+const outcomes = ['running', 'completed', 'refused', 'cancelled', 'faulted'] as const;
+type RequestOutcome = (typeof outcomes)[number];
 
 /** Tokens that a provider bills. */
 export interface BilledTokens {
@@ -67,16 +69,18 @@ export interface BilledReport {
   readonly accounts: Readonly<Record<string, BilledTotal>>;
 }
 
-export interface RequestFilter {
-  readonly account?: string | undefined;
-  readonly path?: string | undefined;
-  readonly model?: string | undefined;
-  readonly outcome?: RequestOutcome | undefined;
+export const requestFilterSchema = z.strictObject({
+  account: z.string().optional(),
+  path: z.string().optional(),
+  model: z.string().optional(),
+  outcome: z.enum(outcomes).optional(),
   /** Only requests with a greater id. */
-  readonly afterId?: number | undefined;
+  afterId: z.coerce.number().optional(),
   /** Only so many, the newest; by default all. */
-  readonly limit?: number | undefined;
-}
+  limit: z.coerce.number().int().min(0).optional(),
+});
+
+export type RequestFilter = z.infer<typeof requestFilterSchema>;
 
 /** Of each body, and of the bodies of all kept requests together: those of the oldest are dropped first. */
 const keptBytesOfBody = 64 * 1024;

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { asString, isObject, type JsonObject, parseJson } from '@gateway/json';
 import type { Conversation } from './answer/conversation.ts';
-import { type AnswerPlan, planAnswer, reasoningTokensOf, tokensOf } from './answer/plan-answer.ts';
+import { planAnswer, reasoningTokensOf, tokensOf } from './answer/plan-answer.ts';
 import { type Exchange, untilAborted } from './exchange.ts';
 import type { EndingFault, MatchedFaults, TimedPreset } from './faults/fault-book.ts';
 import { type PresetAnswer, presets } from './faults/fault-presets.ts';
 import type { FaultOf } from './faults/fault-script.ts';
-import { type Answer, type InputUsage, ProviderRefusal } from './provider-format.ts';
+import { type Answer, ProviderRefusal } from './provider-format.ts';
 import type { Provider } from './serve-request.ts';
 import { type StreamFault, streamAnswer } from './streaming.ts';
 
@@ -138,22 +138,15 @@ function prepareAnswer(
   { record }: Exchange,
   { account, body, conversation, faults, nowMs }: UnderstoodRequest,
 ): Answer {
-  const plan = planAnswer(conversation);
   return {
     id: `sim${record.id.toString(16).padStart(21, '0')}`,
     account,
     createdAtSeconds: Math.floor(nowMs / 1000),
     request: body,
     conversation,
-    plan,
-    input: inputUsage(conversation, plan),
+    plan: planAnswer(conversation),
     faults,
   };
-}
-
-function inputUsage({ inputTokens }: Conversation, plan: AnswerPlan): InputUsage {
-  const cachedTokens = Math.min(plan.cachedTokens, inputTokens);
-  return { inputTokens, cachedTokens, cacheWriteTokens: Math.min(plan.cacheWriteTokens, inputTokens - cachedTokens) };
 }
 
 async function sendWhole(exchange: Exchange, answer: Answer, { headers }: MatchedFaults): Promise<void> {

@@ -38,7 +38,8 @@ export async function serveRequest(
 function openExchange(provider: Provider, request: IncomingMessage, response: ServerResponse): Exchange {
   const [path = '', query = ''] = (request.url ?? '').split('?', 2);
   const format = provider.formats[formatOf(path, request)];
-  const account = accountOf(provider, credentialOf(request.headers, format.name)) ?? null;
+  const credential = credentialOf(request.headers, format.name);
+  const account = (credential && provider.tokens.accountOf(credential)) ?? null;
   const record = provider.recorder.begin({
     method: request.method ?? '',
     path,
@@ -61,13 +62,6 @@ function credentialOf(headers: IncomingHttpHeaders, format: FormatName): string 
   const apiKey = headers['x-api-key'];
   const key = typeof apiKey === 'string' && apiKey !== '' ? apiKey : undefined;
   return format === 'messages' ? (key ?? bearer) : (bearer ?? key);
-}
-
-/** A credential is its account's id, but for access tokens, which come and go. Undefined when it is no account's. */
-function accountOf({ tokens }: Provider, credential: string | undefined): string | undefined {
-  const holder = credential === undefined ? undefined : tokens.accountOf(credential);
-  if (holder === 'refused') return undefined;
-  return holder?.account ?? credential;
 }
 
 /** The headers of a request as they may be kept: without any credential. */

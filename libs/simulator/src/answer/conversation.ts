@@ -1,4 +1,4 @@
-import type { JsonObject } from '@gateway/json';
+import { asString, type JsonObject, objectsIn } from '@gateway/json';
 
 /** What a request of either format asks for, in the simulator's own words. */
 export interface Conversation {
@@ -31,15 +31,10 @@ export interface DeclaredTool {
   readonly schema: JsonObject;
 }
 
-export type ToolChoice =
-  | { readonly kind: 'auto' }
-  | { readonly kind: 'none' }
-  | { readonly kind: 'any' }
-  | { readonly kind: 'named'; readonly name: string };
+export type ToolChoice = { readonly kind: 'auto' | 'none' | 'any' } | { readonly kind: 'named'; readonly name: string };
 
 export type AnswerFormat =
-  | { readonly kind: 'text' }
-  | { readonly kind: 'json_object' }
+  | { readonly kind: 'text' | 'json_object' }
   | { readonly kind: 'json_schema'; readonly schema: JsonObject };
 
 /** Whether reasoning, where there is any, shows its text, only its existence, or is switched off. */
@@ -47,3 +42,16 @@ export type ReasoningVisibility = 'shown' | 'hidden' | 'off';
 
 /** What an image counts, whatever its size. */
 export const imageTokens = 85;
+
+/** The text of a content, which is a text or a list of parts. */
+export function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return objectsIn(content)
+    .flatMap((part) => asString(part.text) ?? [])
+    .join('\n');
+}
+
+/** How many images of this type a content has. */
+export function imagesIn(content: unknown, type: 'image' | 'input_image'): number {
+  return objectsIn(content).filter((part) => part.type === type).length;
+}

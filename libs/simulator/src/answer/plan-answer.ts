@@ -19,11 +19,7 @@ export type AnswerPart =
   | { readonly kind: 'tool_call'; readonly name: string; readonly argumentsText: string; readonly tokens: number };
 
 export type AnswerEnding =
-  | { readonly kind: 'finished' }
-  | { readonly kind: 'tool_calls' }
-  | { readonly kind: 'length' }
-  | { readonly kind: 'content_filter' }
-  | { readonly kind: 'refused' }
+  | { readonly kind: 'finished' | 'tool_calls' | 'length' | 'content_filter' | 'refused' }
   | { readonly kind: 'stop_sequence'; readonly sequence: string };
 
 export function tokensOf(parts: readonly AnswerPart[]): number {
@@ -41,9 +37,11 @@ export function planAnswer(conversation: Conversation): AnswerPlan {
   const parts = [...planReasoning(conversation, directives), ...planText(conversation, directives, calls), ...calls];
   const ending = plannedEnding(directives, calls);
   // So many bytes are asked for to see what becomes of them: a limit would spoil that.
-  const bounds = directives.bytes === undefined ? conversation : { ...conversation, maxOutputTokens: undefined };
-  const cut = cutAnswer(parts, { ...bounds, ending });
-  return { ...cut, cachedTokens: directives.cachedTokens, cacheWriteTokens: directives.cacheWriteTokens };
+  const limit = directives.bytes === undefined ? conversation.maxOutputTokens : undefined;
+  const stopped = cutAtStopSequence({ parts, ending }, conversation.stopSequences);
+  const cachedTokens = Math.min(directives.cachedTokens, conversation.inputTokens);
+  const cacheWriteTokens = Math.min(directives.cacheWriteTokens, conversation.inputTokens - cachedTokens);
+  return { ...cutAtLimit(stopped, limit ?? Number.POSITIVE_INFINITY), cachedTokens, cacheWriteTokens };
 }
 
 function plannedEnding(directives: Directives, calls: readonly AnswerPart[]): AnswerEnding {
@@ -73,9 +71,9 @@ function callOf({ name, argumentsText }: ToolDirective, tools: readonly Declared
 }
 
 function forcedCall({ tools, toolChoice }: Conversation): readonly AnswerPart[] {
-  if (toolChoice.kind !== 'any' && toolChoice.kind !== 'named') return [];
-  const tool = toolChoice.kind === 'any' ? tools[0] : tools.find((candidate) => candidate.name === toolChoice.name);
-  return tool === undefined ? [] : [toolCall(tool, undefined)];
+  const name = toolChoice.kind === 'named' ? toolChoice.name : tools[0]?.name;
+  const tool = tools.find((candidate) => candidate.name === name);
+  return tool === undefined || toolChoice.kind === 'auto' ? [] : [toolCall(tool, undefined)];
 }
 
 function toolCall(tool: DeclaredTool, given: string | undefined): AnswerPart {
@@ -132,27 +130,9 @@ function said(kind: 'text' | 'refusal', text: string): AnswerPart {
   return { kind, text, tokens: countTokens(text) };
 }
 
-/** What ends an answer before it is complete. */
-export interface AnswerBounds {
-  /** Undefined: no limit. */
-  readonly maxOutputTokens: number | undefined;
-  readonly stopSequences: readonly string[];
-  /** How the answer ends when neither of them cuts it. */
-  readonly ending: AnswerEnding;
-}
+type CutAnswer = Pick<AnswerPlan, 'parts' | 'ending'>;
 
-export interface CutAnswer {
-  readonly parts: readonly AnswerPart[];
-  readonly ending: AnswerEnding;
-}
-
-/** Applies stop sequences, then the limit on output tokens, which counts reasoning too. */
-export function cutAnswer(parts: readonly AnswerPart[], bounds: AnswerBounds): CutAnswer {
-  const stopped = cutAtStopSequence(parts, bounds);
-  return cutAtLimit(stopped, bounds.maxOutputTokens ?? Number.POSITIVE_INFINITY);
-}
-
-function cutAtStopSequence(parts: readonly AnswerPart[], { stopSequences, ending }: AnswerBounds): CutAnswer {
+function cutAtStopSequence({ parts, ending }: CutAnswer, stopSequences: readonly string[]): CutAnswer {
   for (const [index, part] of parts.entries()) {
     const found = part.kind === 'text' ? firstStopSequence(part.text, stopSequences) : undefined;
     if (found === undefined || part.kind !== 'text') continue;
@@ -173,6 +153,7 @@ function firstStopSequence(text: string, sequences: readonly string[]) {
     .sort((left, right) => left.position - right.position)[0];
 }
 
+/** Reasoning counts too. */
 function cutAtLimit({ parts, ending }: CutAnswer, maximumTokens: number): CutAnswer {
   const kept: AnswerPart[] = [];
   let remaining = maximumTokens;

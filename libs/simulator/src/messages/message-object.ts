@@ -65,7 +65,7 @@ function startUsage(answer: Answer, members: JsonObject): JsonObject | undefined
   if (answer.faults.kinds.has('usage_missing')) return undefined;
   return {
     ...inputUsage(answer),
-    cache_creation: { ephemeral_5m_input_tokens: answer.input.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
+    cache_creation: { ephemeral_5m_input_tokens: answer.plan.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
     server_tool_use: null,
     service_tier: 'standard',
     inference_geo: 'global',
@@ -85,11 +85,11 @@ export function finalUsage(answer: Answer): JsonObject {
   };
 }
 
-function inputUsage({ input }: Answer): JsonObject {
+function inputUsage({ conversation: { inputTokens }, plan: { cachedTokens, cacheWriteTokens } }: Answer): JsonObject {
   return {
-    input_tokens: input.inputTokens - input.cachedTokens - input.cacheWriteTokens,
-    cache_creation_input_tokens: input.cacheWriteTokens,
-    cache_read_input_tokens: input.cachedTokens,
+    input_tokens: inputTokens - cachedTokens - cacheWriteTokens,
+    cache_creation_input_tokens: cacheWriteTokens,
+    cache_read_input_tokens: cachedTokens,
   };
 }
 

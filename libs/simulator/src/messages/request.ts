@@ -1,12 +1,14 @@
-import { asString, isObject, type JsonObject, objectsIn } from '@gateway/json';
+import { isObject, type JsonObject, objectsIn } from '@gateway/json';
 import {
   type AnswerFormat,
   type Conversation,
   type DeclaredTool,
+  imagesIn,
   imageTokens,
   type ReasoningVisibility,
   type ToolChoice,
   type ToolResult,
+  textOf,
 } from '../answer/conversation.ts';
 import { countTokens } from '../answer/text.ts';
 import type { ProviderRequest } from '../provider-format.ts';
@@ -34,7 +36,7 @@ function readTurn(messages: readonly JsonObject[]): Pick<Conversation, 'userText
   const turn = messages.slice(messages.findLastIndex((message) => message.role === 'assistant') + 1);
   const toolResults = turn.flatMap(({ content }) => objectsIn(content).flatMap((block) => toolResult(block, messages)));
   const user = (turn.length > 0 ? turn : messages).findLast((message) => message.role === 'user');
-  return { userText: textOf(user?.content), imageCount: imagesIn(user?.content), toolResults };
+  return { userText: textOf(user?.content), imageCount: imagesIn(user?.content, 'image'), toolResults };
 }
 
 function toolResult(block: JsonObject, messages: readonly JsonObject[]): readonly ToolResult[] {
@@ -43,17 +45,6 @@ function toolResult(block: JsonObject, messages: readonly JsonObject[]): readonl
     .flatMap((message) => objectsIn(message.content))
     .find((other) => other.type === 'tool_use' && other.id === block.tool_use_id);
   return [{ name: String(use?.name ?? block.tool_use_id), text: textOf(block.content) }];
-}
-
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  return objectsIn(content)
-    .flatMap((block) => asString(block.text) ?? [])
-    .join('\n');
-}
-
-function imagesIn(content: unknown): number {
-  return objectsIn(content).filter((block) => block.type === 'image').length;
 }
 
 function declaredTool({ name, input_schema: schema }: JsonObject): readonly DeclaredTool[] {

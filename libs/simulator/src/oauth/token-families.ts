@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { JsonObject } from '@gateway/json';
 import type { Exchange } from '../exchange.ts';
 import { injectFaults } from '../serve-generation.ts';
 import type { Provider } from '../serve-request.ts';
@@ -19,12 +20,6 @@ export interface TokenFamily {
   readonly reuses: number;
   /** Requests for a token that were under way at the same time, at most. */
   readonly mostAtOnce: number;
-}
-
-export interface TokenAnswer {
-  readonly accessToken: string;
-  readonly refreshToken: string;
-  readonly expiresInSeconds: number;
 }
 
 type Family = { -readonly [count in keyof TokenFamily]: TokenFamily[count] } & { refreshToken: string; atOnce: number };
@@ -77,7 +72,7 @@ export class TokenFamilies {
   }
 
   /** New tokens for a refresh token; undefined when it is not good (any more). */
-  refresh(refreshToken: string): TokenAnswer | undefined {
+  refresh(refreshToken: string): JsonObject | undefined {
     const family = this.#byRefreshToken.get(refreshToken);
     if (family === undefined || family.revoked) return undefined;
     if (family.refreshToken !== refreshToken) {
@@ -91,12 +86,15 @@ export class TokenFamilies {
     return this.#answerFor(family);
   }
 
-  /** Whose access token it is; `refused` when it has expired or was revoked; undefined when it is none of these tokens. */
-  accountOf(credential: string): { readonly account: string } | 'refused' | undefined {
-    if (!credential.startsWith(accessTokenPrefix)) return undefined;
+  /**
+   * Whose credential it is: an access token its family's account's, any other the account's of that name. Undefined when it is an
+   * access token that has expired or was revoked.
+   */
+  accountOf(credential: string): string | undefined {
+    if (!credential.startsWith(accessTokenPrefix)) return credential;
     const known = this.#byAccessToken.get(credential);
-    if (known === undefined || known.family.revoked || this.#nowMs() >= known.expiresAtMs) return 'refused';
-    return { account: known.family.account };
+    const isGood = known !== undefined && !known.family.revoked && this.#nowMs() < known.expiresAtMs;
+    return isGood ? known.family.account : undefined;
   }
 
   /** Makes every access token of an account expire now. */
@@ -106,11 +104,17 @@ export class TokenFamilies {
     }
   }
 
-  #answerFor(family: Family): TokenAnswer {
+  #answerFor(family: Family): JsonObject {
     const expiresInSeconds = this.#options.accessTokenSeconds ?? 3_600;
     const accessToken = `${accessTokenPrefix}${randomText()}`;
     this.#byAccessToken.set(accessToken, { family, expiresAtMs: this.#nowMs() + expiresInSeconds * 1_000 });
-    return { accessToken, refreshToken: family.refreshToken, expiresInSeconds };
+    const { refreshToken } = family;
+    return {
+      access_token: accessToken,
+      refresh_token: refreshToken,
+      token_type: 'Bearer',
+      expires_in: expiresInSeconds,
+    };
   }
 }
 
@@ -132,31 +136,21 @@ export async function serveToken(provider: Provider, exchange: Exchange, body: B
   const end = provider.tokens.begin(refreshToken);
   try {
     const problem = problemOf(exchange, form);
-    let tokens: TokenAnswer | undefined;
+    let tokens: JsonObject | undefined;
     // The tokens change whether the answer arrives or not: so it is with a provider whose answer is lost.
     const refresh = () => {
       tokens = problem === undefined ? provider.tokens.refresh(refreshToken) : undefined;
     };
     const faulty = { account: account ?? '', body: {} };
     if ((await injectFaults(provider, exchange, faulty, refresh)) === 'answered') return;
-    await answer(exchange, tokens ?? problem ?? 'invalid_grant');
+    if (tokens === undefined) {
+      const error = problem ?? 'invalid_grant';
+      await exchange.sendJson(400, { error, error_description: `Simulated: ${error}.` });
+    } else await exchange.sendJson(200, tokens, { 'cache-control': 'no-store' });
+    exchange.record.end(tokens === undefined ? 'refused' : 'completed');
   } finally {
     end();
   }
-}
-
-async function answer(exchange: Exchange, result: TokenAnswer | string): Promise<void> {
-  if (typeof result === 'string') {
-    await exchange.sendJson(400, { error: result, error_description: `Simulated: ${result}.` });
-    return exchange.record.end('refused');
-  }
-  const { accessToken, refreshToken, expiresInSeconds } = result;
-  await exchange.sendJson(
-    200,
-    { access_token: accessToken, refresh_token: refreshToken, token_type: 'Bearer', expires_in: expiresInSeconds },
-    { 'cache-control': 'no-store' },
-  );
-  exchange.record.end('completed');
 }
 
 function problemOf({ request }: Exchange, form: URLSearchParams): string | undefined {

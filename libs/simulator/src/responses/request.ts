@@ -1,12 +1,14 @@
-import { asString, isObject, type JsonObject, objectsIn } from '@gateway/json';
+import { isObject, type JsonObject, objectsIn } from '@gateway/json';
 import {
   type AnswerFormat,
   type Conversation,
   type DeclaredTool,
+  imagesIn,
   imageTokens,
   type ReasoningVisibility,
   type ToolChoice,
   type ToolResult,
+  textOf,
 } from '../answer/conversation.ts';
 import { countTokens } from '../answer/text.ts';
 import type { ProviderRequest } from '../provider-format.ts';
@@ -39,7 +41,7 @@ function readTurn(items: readonly JsonObject[]): Pick<Conversation, 'userText' |
   const turn = items.slice(items.findLastIndex(isOfAssistant) + 1);
   const toolResults = turn.flatMap((item) => toolResult(item, items));
   const user = (toolResults.length > 0 ? turn : items).findLast((item) => item.role === 'user');
-  return { userText: textOf(user?.content), imageCount: imagesIn(user?.content), toolResults };
+  return { userText: textOf(user?.content), imageCount: imagesIn(user?.content, 'input_image'), toolResults };
 }
 
 function isOfAssistant(item: JsonObject): boolean {
@@ -50,17 +52,6 @@ function toolResult(item: JsonObject, items: readonly JsonObject[]): readonly To
   if (item.type !== 'function_call_output') return [];
   const call = items.find((other) => other.type === 'function_call' && other.call_id === item.call_id);
   return [{ name: String(call?.name), text: textOf(item.output) }];
-}
-
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  return objectsIn(content)
-    .flatMap((part) => asString(part.text) ?? [])
-    .join('\n');
-}
-
-function imagesIn(content: unknown): number {
-  return objectsIn(content).filter((part) => part.type === 'input_image').length;
 }
 
 function declaredTool(tool: JsonObject): readonly DeclaredTool[] {
@@ -90,7 +81,7 @@ function readReasoning(reasoning: ResponsesRequest['reasoning']): ReasoningVisib
 
 function inputTokensOf({ tools, instructions }: ResponsesRequest, items: readonly JsonObject[]): number {
   const texts = [...objectsIn(tools).map((tool) => JSON.stringify(tool)), instructions ?? '', ...items.map(textOfItem)];
-  const images = items.reduce((count, { content }) => count + imagesIn(content), 0);
+  const images = items.reduce((count, { content }) => count + imagesIn(content, 'input_image'), 0);
   return texts.reduce((sum, text) => sum + countTokens(text), images * imageTokens);
 }
 

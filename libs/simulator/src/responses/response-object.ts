@@ -75,14 +75,15 @@ function isAtEnd({ status }: ResponseState): boolean {
   return status === 'completed' || status === 'incomplete';
 }
 
-function usageObject({ input, plan: { parts }, faults }: Answer): JsonObject | null {
+function usageObject({ conversation: { inputTokens }, plan, faults }: Answer): JsonObject | null {
   if (faults.kinds.has('usage_missing')) return null;
+  const { parts, cachedTokens, cacheWriteTokens } = plan;
   return {
-    input_tokens: input.inputTokens,
-    input_tokens_details: { cached_tokens: input.cachedTokens, cache_write_tokens: input.cacheWriteTokens },
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: cacheWriteTokens },
     output_tokens: tokensOf(parts),
     output_tokens_details: { reasoning_tokens: reasoningTokensOf(parts) },
-    total_tokens: input.inputTokens + tokensOf(parts),
+    total_tokens: inputTokens + tokensOf(parts),
     ...faults.usage?.members,
   };
 }
