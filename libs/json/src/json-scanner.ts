@@ -38,16 +38,8 @@ const State = {
   string: 6,
   escape: 7,
   unicode: 8,
-  minus: 9,
-  zero: 10,
-  integer: 11,
-  point: 12,
-  fraction: 13,
-  exponent: 14,
-  exponentSign: 15,
-  exponentDigits: 16,
-  literal: 17,
-  done: 18,
+  scalar: 9,
+  done: 10,
 } as const;
 type State = (typeof State)[keyof typeof State];
 
@@ -76,8 +68,9 @@ export class JsonScanner {
   #base = 0;
   #stringIsKey = false;
   #unicodeLeft = 0;
-  #literal = '';
-  #literalAt = 0;
+  /** A number, true, false or null as it has come so far. Of each run of digits only the first two: more change nothing. */
+  #scalar = '';
+  #digitsInRow = 0;
   /** Of the last key at any depth. */
   #latestKeyStart = 0;
   #keyStart = 0;
@@ -114,7 +107,7 @@ export class JsonScanner {
   /** The text has ended. Throws when it is incomplete. */
   end(): void {
     if (!this.#utf8.isWhole) throw noUtf8();
-    if (mayEndNumber.has(this.#state)) this.#endValue(this.#base);
+    if (this.#state === State.scalar) this.#endScalar(this.#base);
     if (this.#state !== State.done) throw invalidJson(this.#base);
   }
 
@@ -137,9 +130,9 @@ export class JsonScanner {
       case State.value:
         return this.#beginValue(byte, offset);
       case State.firstElementOrEnd:
-        return byte === 0x5d ? this.#close(offset) : this.#beginValue(byte, offset);
+        return byte === closeBracket ? this.#close(offset) : this.#beginValue(byte, offset);
       case State.firstKeyOrEnd:
-        return byte === 0x7d ? this.#close(offset) : this.#beginKey(byte, offset);
+        return byte === closeBrace ? this.#close(offset) : this.#beginKey(byte, offset);
       case State.key:
         return this.#beginKey(byte, offset);
       case State.colon:
@@ -150,18 +143,16 @@ export class JsonScanner {
         return this.#escape(byte, offset);
       case State.unicode:
         return this.#unicode(byte, offset);
-      case State.literal:
-        return this.#inLiteral(byte, offset);
-      case State.done:
-        throw invalidJson(offset);
+      case State.scalar:
+        return this.#inScalar(byte, offset);
       default:
-        return this.#inNumber(byte, offset);
+        throw invalidJson(offset);
     }
   }
 
-  /** Whitespace between tokens is skipped; after a number it ends the number; inside other tokens it is an error. */
+  /** Whitespace between tokens is skipped and ends a scalar; inside other tokens it is an error. */
   #skipsWhitespace(offset: number): boolean {
-    if (mayEndNumber.has(this.#state)) this.#endValue(offset);
+    if (this.#state === State.scalar) this.#endScalar(offset);
     return this.#state <= State.commaOrEnd || this.#state === State.done;
   }
 
@@ -173,10 +164,12 @@ export class JsonScanner {
       this.#state = State.string;
     } else if (byte === openBrace) this.#open(true);
     else if (byte === openBracket) this.#open(false);
-    else if (byte === 0x2d) this.#state = State.minus;
-    else if (byte === 0x30) this.#state = State.zero;
-    else if (isDigit(byte)) this.#state = State.integer;
-    else this.#beginLiteral(byte, offset);
+    else {
+      this.#scalar = '';
+      this.#digitsInRow = 0;
+      this.#state = State.scalar;
+      this.#inScalar(byte, offset);
+    }
   }
 
   #beginKey(byte: number, offset: number): void {
@@ -232,8 +225,8 @@ export class JsonScanner {
 
   #afterValue(byte: number, offset: number): void {
     const inObject = this.#isObject[this.#depth] === true;
-    if (byte === 0x2c) this.#state = inObject ? State.key : State.value;
-    else if (byte === (inObject ? 0x7d : 0x5d)) this.#close(offset);
+    if (byte === comma) this.#state = inObject ? State.key : State.value;
+    else if (byte === (inObject ? closeBrace : closeBracket)) this.#close(offset);
     else throw invalidJson(offset);
   }
 
@@ -252,29 +245,19 @@ export class JsonScanner {
     if (this.#unicodeLeft === 0) this.#state = State.string;
   }
 
-  #beginLiteral(byte: number, offset: number): void {
-    const literal = literals[byte];
-    if (literal === undefined) throw invalidJson(offset);
-    this.#literal = literal;
-    this.#literalAt = 1;
-    this.#state = State.literal;
-  }
-
-  #inLiteral(byte: number, offset: number): void {
-    if (byte !== this.#literal.charCodeAt(this.#literalAt)) throw invalidJson(offset);
-    this.#literalAt += 1;
-    if (this.#literalAt === this.#literal.length) this.#endValue(offset + 1);
-  }
-
-  #inNumber(byte: number, offset: number): void {
-    const next = numberStates[this.#state]?.[kindInNumber(byte)];
-    if (next !== undefined) {
-      this.#state = next;
-      return;
+  #inScalar(byte: number, offset: number): void {
+    if (byte === comma || byte === closeBracket || byte === closeBrace) {
+      this.#endScalar(offset);
+      return this.#step(byte, offset);
     }
-    if (!mayEndNumber.has(this.#state)) throw invalidJson(offset);
-    this.#endValue(offset);
-    this.#step(byte, offset);
+    this.#digitsInRow = isDigit(byte) ? this.#digitsInRow + 1 : 0;
+    if (this.#digitsInRow <= 2) this.#scalar += String.fromCharCode(byte);
+    if (this.#scalar.length > longestScalar) throw invalidJson(offset);
+  }
+
+  #endScalar(end: number): void {
+    if (!scalar.test(this.#scalar)) throw invalidJson(end);
+    this.#endValue(end);
   }
 
   #expect(met: boolean, next: State, offset: number): void {
@@ -294,36 +277,12 @@ const quote = 0x22;
 const backslash = 0x5c;
 const openBrace = 0x7b;
 const openBracket = 0x5b;
-const literals: Readonly<Record<number, string>> = { 116: 'true', 102: 'false', 110: 'null' };
+const comma = 0x2c;
+const closeBrace = 0x7d;
+const closeBracket = 0x5d;
 
-type NumberPart = 'zero' | 'digit' | 'point' | 'e' | 'sign' | 'other';
-
-/** The state after one more byte of a number; absent when no such byte may follow. */
-const numberStates: Readonly<Partial<Record<State, Partial<Record<NumberPart, State>>>>> = {
-  [State.minus]: { zero: State.zero, digit: State.integer },
-  [State.zero]: { point: State.point, e: State.exponent },
-  [State.integer]: { zero: State.integer, digit: State.integer, point: State.point, e: State.exponent },
-  [State.point]: { zero: State.fraction, digit: State.fraction },
-  [State.fraction]: { zero: State.fraction, digit: State.fraction, e: State.exponent },
-  [State.exponent]: { zero: State.exponentDigits, digit: State.exponentDigits, sign: State.exponentSign },
-  [State.exponentSign]: { zero: State.exponentDigits, digit: State.exponentDigits },
-  [State.exponentDigits]: { zero: State.exponentDigits, digit: State.exponentDigits },
-};
-
-const mayEndNumber: ReadonlySet<State> = new Set<State>([
-  State.zero,
-  State.integer,
-  State.fraction,
-  State.exponentDigits,
-]);
-
-function kindInNumber(byte: number): NumberPart {
-  if (byte === 0x30) return 'zero';
-  if (isDigit(byte)) return 'digit';
-  if (byte === 0x2e) return 'point';
-  if (byte === 0x65 || byte === 0x45) return 'e';
-  return byte === 0x2b || byte === 0x2d ? 'sign' : 'other';
-}
+const scalar = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+const longestScalar = '-12.34e+56'.length;
 
 function invalidJson(offset: number): GatewayError {
   return new GatewayError('invalid_json', `The body is not valid JSON (at byte ${offset}).`);
