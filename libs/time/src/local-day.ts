@@ -24,12 +24,12 @@ export function localDayOf(epochMs: number): LocalDay {
 
 /** The instant at which a local day begins. Days are 23, 24 or 25 hours long: never add 86 400 s to it. */
 export function startOfLocalDayMs(day: LocalDay): number {
-  return remembered(startsMs, day, () => midnightMs(Temporal.PlainDate.from(day)));
+  return boundsOf(day).startMs;
 }
 
 /** The instant at which a local day ends: the coming midnight. */
 export function endOfLocalDayMs(day: LocalDay): number {
-  return startOfLocalDayMs(addLocalDays(day, 1));
+  return boundsOf(day).endMs;
 }
 
 /** The local midnight that follows an instant. */
@@ -39,32 +39,29 @@ export function nextLocalMidnightMs(epochMs: number): number {
 
 /** The day `days` days later (earlier, when negative). */
 export function addLocalDays(day: LocalDay, days: number): LocalDay {
-  return remembered(daysLater, `${day} ${days}`, () => Temporal.PlainDate.from(day).add({ days }).toString());
-}
-
-// Every request asks of the same few days, and a computation with Temporal takes microseconds.
-const startsMs = new Map<LocalDay, number>();
-const daysLater = new Map<string, LocalDay>();
-const mostRemembered = 1_000;
-
-function remembered<T>(answers: Map<string, T>, question: string, compute: () => T): T {
-  const known = answers.get(question);
-  if (known !== undefined) return known;
-  const answer = compute();
-  if (answers.size >= mostRemembered) answers.clear();
-  answers.set(question, answer);
-  return answer;
+  return Temporal.PlainDate.from(day).add({ days }).toString();
 }
 
 let latest: DayBounds = { day: '', startMs: 0, endMs: 0 };
 
 function boundsAt(epochMs: number): DayBounds {
   if (epochMs >= latest.startMs && epochMs < latest.endMs) return latest;
-  const date = Temporal.Instant.fromEpochMilliseconds(Math.floor(epochMs))
-    .toZonedDateTimeISO(LOCAL_TIME_ZONE)
-    .toPlainDate();
-  latest = { day: date.toString(), startMs: midnightMs(date), endMs: midnightMs(date.add({ days: 1 })) };
+  const instant = Temporal.Instant.fromEpochMilliseconds(Math.floor(epochMs));
+  latest = boundsOf(instant.toZonedDateTimeISO(LOCAL_TIME_ZONE).toPlainDate().toString());
   return latest;
+}
+
+/** Every request asks of the same few days, and a computation in a time zone takes long. */
+const knownBounds = new Map<LocalDay, DayBounds>();
+
+function boundsOf(day: LocalDay): DayBounds {
+  const known = knownBounds.get(day);
+  if (known !== undefined) return known;
+  const date = Temporal.PlainDate.from(day);
+  const bounds = { day, startMs: midnightMs(date), endMs: midnightMs(date.add({ days: 1 })) };
+  if (knownBounds.size >= 1_000) knownBounds.clear();
+  knownBounds.set(day, bounds);
+  return bounds;
 }
 
 function midnightMs(date: Temporal.PlainDate): number {
