@@ -35,14 +35,10 @@ export class Exchange {
     return this.#abort.signal;
   }
 
-  get requestId(): string {
-    return this.record.requestId;
-  }
-
   /** Fixes status and headers; they travel with the first bytes of the body. */
   start(status: number, headers: Readonly<Record<string, string>>): void {
     this.record.change({ status });
-    this.response.writeHead(status, { ...this.format.headers(this.requestId), ...headers });
+    this.response.writeHead(status, { ...this.format.headers(this.record.requestId), ...headers });
   }
 
   async sendJson(status: number, body: JsonObject, headers: Readonly<Record<string, string>> = {}): Promise<void> {
@@ -50,7 +46,7 @@ export class Exchange {
   }
 
   async sendError(error: ProviderError, headers: Readonly<Record<string, string>> = {}): Promise<void> {
-    await this.sendJson(error.status, this.format.errorBody(error, this.requestId), headers);
+    await this.sendJson(error.status, this.format.errorBody(error, this.record.requestId), headers);
   }
 
   async send(status: number, body: string, headers: Readonly<Record<string, string>>): Promise<void> {

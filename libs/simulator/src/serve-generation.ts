@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
 import { asString, isObject, type JsonObject, parseJson } from '@gateway/json';
-import type { Conversation } from './answer/conversation.ts';
 import { planAnswer, reasoningTokensOf, tokensOf } from './answer/plan-answer.ts';
 import { type Exchange, untilAborted } from './exchange.ts';
 import type { EndingFault, MatchedFaults, TimedPreset } from './faults/fault-book.ts';
@@ -24,7 +23,15 @@ export async function serveGeneration(
   const conversation = format.readConversation({ account, headers: request.headers, body, models });
   consume(exchange, faults);
   await delayHeaders(exchange, faults);
-  const answer = prepareAnswer(exchange, { account, body, conversation, faults, nowMs: provider.nowMs() });
+  const answer: Answer = {
+    id: `sim${exchange.record.id.toString(16).padStart(21, '0')}`,
+    account,
+    createdAtSeconds: Math.floor(provider.nowMs() / 1000),
+    request: body,
+    conversation,
+    plan: planAnswer(conversation),
+    faults,
+  };
   if (!conversation.stream) return sendWhole(exchange, answer, faults);
   const ending = faults.ending && duringAnswer(faults.ending);
   await streamAnswer(exchange, answer, { faults, ending, eventDelayMs: provider.eventDelayMs });
@@ -126,27 +133,6 @@ function consume({ record }: Exchange, faults: MatchedFaults): void {
 
 function namesOf({ ending, kinds }: MatchedFaults): readonly string[] {
   return [...kinds].map((kind) => (ending?.kind === 'preset' && kind === 'preset' ? ending.preset : kind));
-}
-
-interface UnderstoodRequest extends FaultyRequest {
-  readonly conversation: Conversation;
-  readonly faults: MatchedFaults;
-  readonly nowMs: number;
-}
-
-function prepareAnswer(
-  { record }: Exchange,
-  { account, body, conversation, faults, nowMs }: UnderstoodRequest,
-): Answer {
-  return {
-    id: `sim${record.id.toString(16).padStart(21, '0')}`,
-    account,
-    createdAtSeconds: Math.floor(nowMs / 1000),
-    request: body,
-    conversation,
-    plan: planAnswer(conversation),
-    faults,
-  };
 }
 
 async function sendWhole(exchange: Exchange, answer: Answer, { headers }: MatchedFaults): Promise<void> {
