@@ -34,10 +34,14 @@ export interface SimulatorOptions {
 }
 
 /** A running simulator. Disposing of it closes its port and every connection. */
-export interface Simulator extends AsyncDisposable {
+export interface Simulator extends SimulatorVerbs, AsyncDisposable {
   /** Without a path: `http://127.0.0.1:8090`. */
   readonly url: string;
   readonly port: number;
+}
+
+/** What can be asked of a simulator, in process as over HTTP. */
+export interface SimulatorVerbs {
   /** The newest requests, oldest first. */
   requests(filter?: RequestFilter): readonly RecordedRequest[];
   billed(): BilledReport;
@@ -55,7 +59,19 @@ export interface Simulator extends AsyncDisposable {
  */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const provider = createProvider(options);
-  const verbs = verbsOf(provider);
+  const { recorder, faults, models, tokens } = provider;
+  const verbs: SimulatorVerbs = {
+    requests: (filter) => recorder.requests(filter),
+    billed: () => recorder.billed(),
+    faults,
+    models,
+    oauth: tokens,
+    reset: () => {
+      recorder.reset();
+      faults.clear();
+      models.reset();
+    },
+  };
   const control = express().use('/_simulator', controlRoutes(verbs));
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 60_000 }, (request, response) => {
     if (request.url?.startsWith('/_simulator/')) control(request, response);
@@ -81,24 +97,6 @@ function createProvider(options: SimulatorOptions): Provider {
     recorder: new Recorder(options.maximumRequests ?? 10_000, nowMs),
     eventDelayMs: options.eventDelayMs ?? 0,
     nowMs,
-  };
-}
-
-/** What can be asked of a simulator, in process as over HTTP. */
-export type SimulatorVerbs = Pick<Simulator, 'requests' | 'billed' | 'faults' | 'models' | 'oauth' | 'reset'>;
-
-function verbsOf({ recorder, faults, models, tokens }: Provider): SimulatorVerbs {
-  return {
-    requests: (filter) => recorder.requests(filter),
-    billed: () => recorder.billed(),
-    faults,
-    models,
-    oauth: tokens,
-    reset: () => {
-      recorder.reset();
-      faults.clear();
-      models.reset();
-    },
   };
 }
 

@@ -3,7 +3,7 @@ import { EventStream } from '../answer/event-stream.ts';
 import type { AnswerPart } from '../answer/plan-answer.ts';
 import { splitText } from '../answer/text.ts';
 import type { Answer, ProviderEvent } from '../provider-format.ts';
-import { finalUsage, signatureOf, startedBlock, startedMessage, stopOf, tokensAtStart } from './message-object.ts';
+import { blockObject, finalUsage, signatureOf, startedMessage, stopOf, tokensAtStart } from './message-object.ts';
 
 /**
  * The events of a streamed message, in the provider's order.
@@ -31,7 +31,7 @@ class MessageStream extends EventStream {
   }
 
   *#blockToItsEnd(part: AnswerPart, index: number): Generator<ProviderEvent> {
-    yield this.event('content_block_start', { index, content_block: startedBlock(part, this.answer, index) });
+    yield this.event('content_block_start', { index, content_block: blockObject(part, this.answer, index, false) });
     if (index === 0) yield this.event('ping', {});
     for (const delta of this.#deltas(part, index)) yield this.event('content_block_delta', { index, delta });
   }

@@ -7,7 +7,7 @@ import type { Answer } from '../provider-format.ts';
 export function messageObject(answer: Answer): JsonObject {
   return {
     ...messageShell(answer),
-    content: answer.plan.parts.map((part, index) => finishedBlock(part, answer, index)),
+    content: answer.plan.parts.map((part, index) => blockObject(part, answer, index, true)),
     ...stopOf(answer.plan.ending),
     usage: startUsage(answer, finalUsage(answer)),
   };
@@ -93,37 +93,22 @@ function inputUsage({ conversation: { inputTokens }, plan: { cachedTokens, cache
   };
 }
 
-/** A block as it is announced: nothing of its content yet. */
-export function startedBlock(part: AnswerPart, answer: Answer, index: number): JsonObject {
-  if (part.kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
-  if (part.kind === 'tool_call') return toolUse(part.name, {}, answer, index);
-  return { type: 'text', text: '', citations: null };
-}
-
-function finishedBlock(part: AnswerPart, answer: Answer, index: number): JsonObject {
+/** A block as it is announced, with nothing of its content yet, or when it is finished. */
+export function blockObject(part: AnswerPart, answer: Answer, index: number, isFinished: boolean): JsonObject {
   if (part.kind === 'reasoning') {
-    return { type: 'thinking', thinking: part.text, signature: signatureOf(part.text, answer, index) };
+    const [thinking, signature] = isFinished ? [part.text, signatureOf(part.text, answer, index)] : ['', ''];
+    return { type: 'thinking', thinking, signature };
   }
-  if (part.kind === 'tool_call') return toolUse(part.name, argumentsOf(part.argumentsText), answer, index);
-  return { type: 'text', text: part.text, citations: null };
+  if (part.kind === 'tool_call') {
+    const id = `toolu_${answer.id}${index.toString(16).padStart(4, '0')}`;
+    // Arguments that a limit cut in two can't be shown as an object.
+    const input = (isFinished && asObject(parseJson(part.argumentsText))) || {};
+    return { type: 'tool_use', id, name: part.name, input, caller: { type: 'direct' } };
+  }
+  return { type: 'text', text: isFinished ? part.text : '', citations: null };
 }
 
 /** The signature of a thinking block with that text. */
 export function signatureOf(content: string, { id, account }: Answer, index: number): string {
   return encryptReasoning({ account, id: `${id} ${index}`, content });
-}
-
-function toolUse(name: string, input: JsonObject, { id }: Answer, index: number): JsonObject {
-  return {
-    type: 'tool_use',
-    id: `toolu_${id}${index.toString(16).padStart(4, '0')}`,
-    name,
-    input,
-    caller: { type: 'direct' },
-  };
-}
-
-/** Arguments that a limit cut in two can't be shown as an object. */
-function argumentsOf(text: string): JsonObject {
-  return asObject(parseJson(text)) ?? {};
 }

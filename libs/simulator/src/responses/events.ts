@@ -2,7 +2,7 @@ import { asObject, type JsonObject } from '@gateway/json';
 import { EventStream } from '../answer/event-stream.ts';
 import { splitText } from '../answer/text.ts';
 import type { Answer, ProviderEvent } from '../provider-format.ts';
-import { contentPart, finishedItem, type OutputItem, outputItemsOf, startedItem } from './output-items.ts';
+import { contentPart, itemObject, type OutputItem, outputItemsOf } from './output-items.ts';
 import { finalResponse, responseObject } from './response-object.ts';
 
 /**
@@ -37,9 +37,9 @@ class ResponseStream extends EventStream {
 
   *#item(item: OutputItem): Generator<ProviderEvent> {
     const place = { output_index: item.index };
-    yield this.event('response.output_item.added', { ...place, item: startedItem(item, this.answer) });
+    yield this.event('response.output_item.added', { ...place, item: itemObject(item, this.answer, false) });
     yield* this.counted(item.part, this.#content(item));
-    yield this.event('response.output_item.done', { ...place, item: finishedItem(item, this.answer) });
+    yield this.event('response.output_item.done', { ...place, item: itemObject(item, this.answer, true) });
   }
 
   #content(item: OutputItem): Iterable<ProviderEvent> {

@@ -1,7 +1,7 @@
 import { asObject, type JsonObject } from '@gateway/json';
 import { reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
 import type { Answer, NamedEvent, ProviderError } from '../provider-format.ts';
-import { finishedItem, outputItemsOf } from './output-items.ts';
+import { itemObject, outputItemsOf } from './output-items.ts';
 
 type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
 
@@ -63,7 +63,7 @@ export function finalResponse(answer: Answer): JsonObject & Pick<ResponseState, 
   const { kind } = answer.plan.ending;
   const status = kind === 'length' || kind === 'content_filter' ? 'incomplete' : 'completed';
   const isEmpty = answer.faults.kinds.has('empty_output');
-  const output = isEmpty ? [] : outputItemsOf(answer).map((item) => finishedItem(item, answer));
+  const output = isEmpty ? [] : outputItemsOf(answer).map((item) => itemObject(item, answer, true));
   return { ...responseObject(answer, { status, output }), status };
 }
 
