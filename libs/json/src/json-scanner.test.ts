@@ -104,6 +104,14 @@ describe('JsonScanner', () => {
     expect(new JsonBody(new BufferList([text]), scan(text)).value('model')).toBe('b');
   });
 
+  it('refuses a number or word at the first byte that can not belong to it', () => {
+    for (const text of ['no', '-t', '01', '1.e', '1e5.', '1234567890x', 'true1']) {
+      const scanner = new JsonScanner();
+      scanner.push(Buffer.from(text.slice(0, -1)));
+      expect(() => scanner.push(Buffer.from(text.slice(-1)))).toThrow(`at byte ${text.length - 1}`);
+    }
+  });
+
   it('refuses what is nested too deep, before the text has ended', () => {
     const scanner = new JsonScanner({ maxDepth: 256 });
     scanner.push(Buffer.from('['.repeat(256)));

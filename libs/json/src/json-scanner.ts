@@ -251,12 +251,13 @@ export class JsonScanner {
       return this.#step(byte, offset);
     }
     this.#digitsInRow = isDigit(byte) ? this.#digitsInRow + 1 : 0;
-    if (this.#digitsInRow <= 2) this.#scalar += String.fromCharCode(byte);
-    if (this.#scalar.length > longestScalar) throw invalidJson(offset);
+    if (this.#digitsInRow > 2) return;
+    this.#scalar += String.fromCharCode(byte);
+    if (!mayBecomeScalar(this.#scalar)) throw invalidJson(offset);
   }
 
   #endScalar(end: number): void {
-    if (!scalar.test(this.#scalar)) throw invalidJson(end);
+    if (!words.includes(this.#scalar) && !wholeNumber.test(this.#scalar)) throw invalidJson(end);
     this.#endValue(end);
   }
 
@@ -281,8 +282,13 @@ const comma = 0x2c;
 const closeBrace = 0x7d;
 const closeBracket = 0x5d;
 
-const scalar = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
-const longestScalar = '-12.34e+56'.length;
+const words = ['true', 'false', 'null'];
+const wholeNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const startOfNumber = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?(?:(?<=\d)[eE][+-]?\d*)?)?$/;
+
+function mayBecomeScalar(text: string): boolean {
+  return startOfNumber.test(text) || words.some((word) => word.startsWith(text));
+}
 
 function invalidJson(offset: number): GatewayError {
   return new GatewayError('invalid_json', `The body is not valid JSON (at byte ${offset}).`);
