@@ -1,6 +1,5 @@
 export { BufferList } from './buffer-list.ts';
-export { JsonBody, type NamedJsonMember, readJsonBody, type ScannedJson } from './json-body.ts';
-export { jsonElements } from './json-elements.ts';
+export { JsonBody, jsonElements, type NamedJsonMember, readJsonBody, type ScannedJson } from './json-body.ts';
 export { type JsonMember, JsonScanner, type ScannerOptions } from './json-scanner.ts';
 export {
   asArray,

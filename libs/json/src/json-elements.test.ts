@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonElements } from './json-elements.ts';
+import { jsonElements } from './json-body.ts';
 
 const textsOf = (array: string) => jsonElements(Buffer.from(array)).map(String);
 
