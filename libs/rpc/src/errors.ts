@@ -4,12 +4,13 @@ import { fromErrorDetail, GatewayError, type GatewayErrorCode, toErrorDetail, to
 import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
 import type { Failure } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 
-const rpcStatuses = ['unavailable', 'deadline_exceeded', 'cancelled', 'internal'] as const;
+const rpcStatuses = ['unavailable', 'deadline_exceeded', 'cancelled', 'permission_denied', 'internal'] as const;
 export type RpcStatus = (typeof rpcStatuses)[number];
 type CallFailure = Pick<Failure, 'status' | 'message' | 'detail'>;
 
 /**
- * A call that failed on its way, with no answer from the service: not reachable, too late, or cancelled by the caller.
+ * A call that failed on its way, with no answer from the service: not reachable, too late, cancelled by the caller, or
+ * refused to it.
  * What a service answers as an error arrives as GatewayError instead.
  */
 export class RpcError extends Error {
@@ -65,6 +66,7 @@ const codes: Readonly<Record<RpcStatus, Code>> = {
   unavailable: Code.Unavailable,
   deadline_exceeded: Code.DeadlineExceeded,
   cancelled: Code.Canceled,
+  permission_denied: Code.PermissionDenied,
   internal: Code.Internal,
 };
 

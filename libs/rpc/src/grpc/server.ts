@@ -1,4 +1,6 @@
 import { type EventEmitter, once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { MultiplexService, type OpenRequest, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import {
@@ -18,8 +20,10 @@ import { isFault, type OnFault, requestIdOf, toCallFailure } from '../errors.ts'
 import { handlerOf, type MethodHandler, type SingleHandler, type StreamHandler, servedMethods } from '../methods.ts';
 import { ServerSession } from '../multiplex/server-session.ts';
 import type { ServiceRoute } from '../service-types.ts';
+import { CallerCheck, type OnRefused } from './caller-check.ts';
 import { grpcDefinition, serverOptions } from './definition.ts';
 import { addReflection } from './reflection.ts';
+import type { Tls } from './tls.ts';
 
 export interface GrpcServerOptions {
   /** A host; or `unix:/path` of a socket, which only those reach who may enter its folder. */
@@ -28,8 +32,10 @@ export interface GrpcServerOptions {
   readonly port: number;
   readonly routes: readonly ServiceRoute[];
   readonly onFault?: OnFault | undefined;
-  /** Default: no encryption. */
-  readonly credentials?: ServerCredentials | undefined;
+  /** Takes encrypted connections of peers with a certificate, and calls that the call table gives them. Default: any, in the clear. */
+  readonly tls?: Tls | undefined;
+  /** Receives what is not let in, with TLS: connections, and calls that the table does not give their caller. */
+  readonly onRefused?: OnRefused | undefined;
 }
 
 /** Trailer that carries a gateway.error.v1.ErrorDetail in binary form. */
@@ -40,19 +46,23 @@ export const errorDetailTrailer = 'gateway-error-bin';
  * over one long-lived stream instead; the handlers see no difference.
  */
 export class GrpcServer {
-  readonly #server = new Server(serverOptions);
+  readonly #server: Server;
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
   readonly #sessions = new Set<ServerSession>();
+  #tlsListener: TlsServer | undefined;
   #port = 0;
 
   /** @throws an error with `code: 'EADDRINUSE'` and the like, as Node's servers do. */
   static async listen(options: GrpcServerOptions): Promise<GrpcServer> {
     const server = new GrpcServer(options);
-    server.#port = await bound(server.#server, options);
+    const { tls } = options;
+    server.#port = tls === undefined ? await bound(server.#server, options) : await server.#listenTls(tls, options);
     return server;
   }
 
-  private constructor({ routes, onFault }: GrpcServerOptions) {
+  private constructor({ routes, onFault, tls, onRefused }: GrpcServerOptions) {
+    const check = tls && new CallerCheck(onRefused);
+    this.#server = new Server({ ...serverOptions, interceptors: check === undefined ? [] : [check.interceptor] });
     this.#health.addToServer(this.#server);
     const services = routes.map(({ service }) => service);
     addReflection(this.#server, services);
@@ -60,7 +70,11 @@ export class GrpcServer {
     const methods = servedMethods(routes);
     this.#server.addService(grpcDefinition(MultiplexService), {
       open: (stream: MultiplexedStream) =>
-        serveCalls(stream, new ServerSession(stream, { methods, onFault }), this.#sessions),
+        serveCalls(
+          stream,
+          new ServerSession(stream, { methods, onFault, check: check?.ofStream(stream) }),
+          this.#sessions,
+        ),
     });
   }
 
@@ -76,21 +90,49 @@ export class GrpcServer {
   /** Takes no new calls, lets running ones end, and cuts what is left after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.setServing(false);
+    this.#tlsListener?.close();
     for (const session of this.#sessions) session.goAway();
     const force = setTimeout(() => this.#server.forceShutdown(), graceMs);
     await new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
     clearTimeout(force);
   }
+
+  /** Handshakes are not left to grpc-js, which does not say why one failed. */
+  async #listenTls(tls: Tls, { host, port, onRefused }: GrpcServerOptions): Promise<number> {
+    const injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
+    const refuse = (socket: TLSSocket, problem: string) => {
+      onRefused?.({ address: addressOf(socket), problem });
+      socket.destroy();
+    };
+    // With `rejectUnauthorized` Node would not say why either. Nothing is read of a connection that is not authorized.
+    const options = { ...tls.certificates, requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['h2'] };
+    const listener = createServer(options, (socket) => {
+      if (socket.authorized) injector.injectConnection(socket);
+      else refuse(socket, problemOf(socket));
+    });
+    listener.on('tlsClientError', ({ message }, socket) => refuse(socket, message));
+    tls.onChange((certificates) => listener.setSecureContext(certificates));
+    this.#tlsListener = listener;
+    await once(listener.listen(port, host), 'listening');
+    return (listener.address() as AddressInfo).port;
+  }
+}
+
+/** Why a peer's certificate is not taken. */
+function problemOf(socket: TLSSocket): string {
+  const isMissing = socket.getPeerX509Certificate() === undefined;
+  return isMissing ? 'it has no certificate' : `its certificate is not valid: ${socket.authorizationError}`;
+}
+
+function addressOf({ remoteAddress, remotePort }: TLSSocket): string | undefined {
+  return remoteAddress && `${remoteAddress}:${remotePort}`;
 }
 
 /** The port that the server listens on; 0 for a socket. */
-async function bound(
-  server: Server,
-  { host, port, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions,
-) {
+async function bound(server: Server, { host, port }: GrpcServerOptions) {
   const address = host.startsWith('unix:') ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`;
   return new Promise<number>((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, boundPort) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, boundPort) => {
       if (error === null) resolve(host.startsWith('unix:') ? 0 : boundPort);
       else reject(bindError(error, { address: host, port }));
     });

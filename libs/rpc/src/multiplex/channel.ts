@@ -13,6 +13,7 @@ import {
 import { ResponseStream } from '../call-scope.ts';
 import { RpcError } from '../errors.ts';
 import { clientOptions, grpcMethod } from '../grpc/definition.ts';
+import type { Tls } from '../grpc/tls.ts';
 import { answersOnce, encoded, isStream, mapped, pathOf } from '../methods.ts';
 import type { CallOptions, Client } from '../service-types.ts';
 import { ClientSession } from './client-session.ts';
@@ -28,23 +29,33 @@ export interface ChannelOptions {
   readonly resolveIntervalMs?: number | undefined;
   /** The addresses, `ip:port`, that the URL stands for. Default: all that its name resolves to, with its port. */
   readonly resolve?: (() => Promise<readonly string[]>) | undefined;
-  /** Default: no encryption. */
-  readonly credentials?: ChannelCredentials | undefined;
+  /** The service that is called: with TLS, replicas must have a certificate of it. */
+  readonly service?: string | undefined;
+  /** What this process proves itself with. Needed for an `https:` URL, and used for no other. */
+  readonly tls?: Tls | undefined;
+  /** A replica can't be reached, for this reason since now. It is tried again. */
+  readonly onUnreachable?: ((address: string, problem: Error) => void) | undefined;
   /** In place of our own settings of grpc-js. */
   readonly grpc?: GrpcOptions | undefined;
 }
 
 /**
- * Opens a channel on which all calls to a replica share one long-lived stream. `url` is `http://host:port`, whose name is
- * looked up at the first call, or `unix:/path` of a socket. Connections are made again when they break. Disposing lets
- * running calls end.
+ * Opens a channel on which all calls to a replica share one long-lived stream. `url` is `http://host:port` or `https://host:port`,
+ * whose name is looked up at the first call, or `unix:/path` of a socket. Connections are made again when they break. Disposing
+ * lets running calls end.
  */
 export function openChannel(url: string, options: ChannelOptions = {}): Channel {
   const { protocol, hostname, port, host } = new URL(url);
+  const credentialsOf = credentialsFor(protocol, options);
   const replicas = new Replicas({
     name: host || url,
-    resolve: options.resolve ?? (protocol === 'unix:' ? async () => [url] : () => addressesOf(hostname, port || '80')),
-    connect: (address, signal) => connect(address, options, signal),
+    resolve:
+      options.resolve ??
+      (protocol === 'unix:'
+        ? async () => [url]
+        : () => addressesOf(hostname, port || (protocol === 'https:' ? '443' : '80'))),
+    connect: (address, signal) => connect(address, credentialsOf(), options, signal),
+    onUnreachable: options.onUnreachable,
     resolveIntervalMs: options.resolveIntervalMs ?? 5_000,
     firstBackoffMs: 25,
   });
@@ -93,10 +104,28 @@ async function* responses(
   yield* session.start({ path: pathOf(method), timeoutMs, request: bytes, signal });
 }
 
+/** Those for the next connection: with TLS, what proves this process may have changed. */
+function credentialsFor(protocol: string, { service, tls }: ChannelOptions): () => ChannelCredentials {
+  if (protocol !== 'https:') return () => credentials.createInsecure();
+  if (tls === undefined || service === undefined) {
+    throw new Error(
+      'A channel to an https: URL needs certificates, and the name of the service that it expects there.',
+    );
+  }
+  return () => tls.channelCredentials(service);
+}
+
 /** Resolves once the replica has accepted the stream. */
-async function connect(address: string, options: ChannelOptions, signal: AbortSignal): Promise<ClientSession> {
-  const client = new GrpcClient(grpcTarget(address), options.credentials ?? credentials.createInsecure(), {
+async function connect(
+  address: string,
+  channelCredentials: ChannelCredentials,
+  options: ChannelOptions,
+  signal: AbortSignal,
+): Promise<ClientSession> {
+  const client = new GrpcClient(grpcTarget(address), channelCredentials, {
     ...clientOptions,
+    // The name that is asked for in TLS, where an address may not stand.
+    'grpc.ssl_target_name_override': options.service,
     ...options.grpc,
   });
   const { path, requestSerialize, responseDeserialize } = grpcMethod(MultiplexService.method.open);

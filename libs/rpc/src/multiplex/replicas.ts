@@ -9,6 +9,8 @@ export interface ReplicasOptions {
   readonly resolve: () => Promise<readonly string[]>;
   /** Opens a session. Rejects when the address can't be reached. */
   readonly connect: (address: string, signal: AbortSignal) => Promise<ClientSession>;
+  /** An address can't be reached, for this reason since now. */
+  readonly onUnreachable?: ((address: string, problem: Error) => void) | undefined;
   /** How often the name is looked up; also when a connection is lost. */
   readonly resolveIntervalMs: number;
   /** How long the first pause after a failed connection is; each further one is twice as long, up to 20 times the first. */
@@ -96,14 +98,20 @@ export class Replicas implements Disposable {
 
   async #keepConnected(address: string, replica: Replica): Promise<void> {
     const { signal } = replica.removed;
-    const { connect, firstBackoffMs } = this.#options;
+    const { connect, firstBackoffMs, onUnreachable } = this.#options;
+    let lastProblem: string | undefined;
+    const failed = (problem: Error) => {
+      if (!signal.aborted && problem.message !== lastProblem) onUnreachable?.(address, problem);
+      lastProblem = problem.message;
+    };
     for (let backoffMs = firstBackoffMs; !signal.aborted; backoffMs = Math.min(backoffMs * 2, firstBackoffMs * 20)) {
       replica.isConnecting = true;
-      const session = await connect(address, signal).catch(() => undefined);
+      const session = await connect(address, signal).catch(failed);
       if (signal.aborted) return session?.close();
       replica.isConnecting = false;
       if (session !== undefined) {
         backoffMs = firstBackoffMs;
+        lastProblem = undefined;
         replica.session = session;
         this.#announce();
         await session.closing;

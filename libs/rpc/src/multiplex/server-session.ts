@@ -9,6 +9,8 @@ import { CallMessages, frameOf } from './call-messages.ts';
 
 export interface ServerSessionOptions {
   readonly methods: ReadonlyMap<string, ServedMethod>;
+  /** Throws when the caller may not call a path. */
+  readonly check?: ((path: string) => void) | undefined;
   readonly onFault?: OnFault | undefined;
 }
 
@@ -61,11 +63,16 @@ export class ServerSession {
     if (id <= this.#lastCallId) throw new RpcError('internal', 'An id of a call was used twice.');
     this.#lastCallId = id;
     const messages = new CallMessages(id, this.#writer);
-    const { methods, onFault } = this.#options;
+    const { methods, check, onFault } = this.#options;
     const served = methods.get(path);
     if (served === undefined) {
       const message = `The server does not implement the method ${path}`;
       return messages.send({ case: 'failure', value: { status: Code.Unimplemented, message } });
+    }
+    try {
+      check?.(path);
+    } catch (thrown) {
+      return messages.send({ case: 'failure', value: toCallFailure(thrown) });
     }
     const scope = new CallScope({ timeoutMs: timeoutMs === 0 ? undefined : timeoutMs });
     scope.signal.addEventListener('abort', () => messages.close(scope.signal.reason), { once: true });

@@ -1,0 +1,84 @@
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
+import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { pathOf } from './methods.ts';
+
+const broker = PoolBrokerService.method;
+const adapterCalls = [CredentialService.method.getCredential, broker.reportModels];
+
+/**
+ * Who may call what between services (and of a service's admin port, over JSON). Servers with TLS enforce it by the name in
+ * the caller's certificate; the network policies in deploy/kubernetes are made from it.
+ */
+export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
+  'edge-router': [
+    IdentityService.method.resolve,
+    IdentityService.method.watchChanges,
+    ...LimiterService.methods,
+    broker.acquire,
+    broker.report,
+    broker.renewLeases,
+    broker.listModels,
+    broker.watchCatalog,
+    ...AdapterService.methods,
+    UsageQueryService.method.getUsage,
+  ],
+  'responses-adapter': adapterCalls,
+  'messages-adapter': adapterCalls,
+  limiter: [UsageQueryService.method.getDayTotal],
+  // Operators: the command line, on admin ports. Secrets of accounts are for adapters alone.
+  gatewayctl: methodsOf(
+    IdentityService,
+    LimiterService,
+    LimiterOperatorService,
+    PoolBrokerService,
+    UsageQueryService,
+    UsageReportService,
+    UsageLedgerService,
+  ),
+};
+
+/** What every other service may call whose certificate is of the same authority. */
+export const openToAll: readonly DescMethod[] = LimiterService.methods;
+
+/** Those who may read `/metrics`, besides services and operators in the table. */
+export const metricsReaders: readonly string[] = ['prometheus'];
+
+/**
+ * Whether a caller may call a method.
+ * @param names the names in its certificate, as `serviceNamesIn` gives them.
+ * @param path `/package.Service/Method`
+ */
+export function mayCall(names: readonly string[], path: string): boolean {
+  return openPaths.has(path) || names.some((name) => pathsOfCaller.get(name)?.has(path));
+}
+
+/** Whether a caller may read `/metrics`. */
+export function mayReadMetrics(names: readonly string[]): boolean {
+  return names.some((name) => metricsReaders.includes(name) || pathsOfCaller.has(name));
+}
+
+/**
+ * The services that a certificate speaks for, by its subjectAltName as Node writes it: the last segment of each SPIFFE id,
+ * and the first label of each name of DNS.
+ */
+export function serviceNamesIn(subjectAltName = ''): readonly string[] {
+  // Node writes what could be taken for several entries in quotes.
+  const entries = subjectAltName.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/g) ?? [];
+  return entries.flatMap((entry) => {
+    const [, ofDns, ofSpiffe] = /^ ?(?:DNS:([\w-]+)(?:\.[\w-]+)*|URI:spiffe:\/\/[\w./-]+\/([\w-]+))$/.exec(entry) ?? [];
+    const name = ofDns ?? ofSpiffe;
+    return name === undefined || name === 'localhost' ? [] : name;
+  });
+}
+
+function methodsOf(...services: readonly DescService[]): readonly DescMethod[] {
+  return services.flatMap((service) => service.methods);
+}
+
+const openPaths = new Set(openToAll.map(pathOf));
+const pathsOfCaller = new Map(Object.entries(callTable).map(([name, methods]) => [name, new Set(methods.map(pathOf))]));
