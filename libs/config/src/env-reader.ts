@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /** Settings that can't be used: every problem found, each with the setting's name and what to do. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -18,7 +20,8 @@ interface Bounds {
 
 /**
  * Reads settings from the environment. Problems are collected, so that a person mends all of them at once:
- * read everything, then call `done()`. An empty variable counts as absent.
+ * read everything, then call `done()`. An empty variable counts as absent. What `NAME` would say may be in a file that
+ * `NAME_FILE` names, as platforms give secrets.
  */
 export class EnvReader {
   readonly #env: Environment;
@@ -30,8 +33,12 @@ export class EnvReader {
 
   /** A text, or undefined when not set. */
   optional(name: string): string | undefined {
-    const text = this.#env[name]?.trim();
-    return text === '' ? undefined : text;
+    try {
+      return settingOf(this.#env, name);
+    } catch (thrown) {
+      this.problem(thrown instanceof Error ? thrown.message : String(thrown));
+      return undefined;
+    }
   }
 
   string(name: string, fallback: string): string {
@@ -41,7 +48,8 @@ export class EnvReader {
   /** A text that the service can't do without. */
   required(name: string, why: string, example: string): string {
     const text = this.optional(name);
-    if (text === undefined) this.problem(`${name} is not set. ${why} For example: ${name}=${example}`);
+    const isNamed = text !== undefined || this.optional(`${name}_FILE`) !== undefined;
+    if (!isNamed) this.problem(`${name} is not set. ${why} For example: ${name}=${example}`);
     return text ?? '';
   }
 
@@ -49,6 +57,24 @@ export class EnvReader {
   requiredUrl(name: string, why: string, example: string, schemes: readonly string[] = ['http']): string {
     this.required(name, why, example);
     return this.optionalUrl(name, example, schemes) ?? '';
+  }
+
+  /** The address of another service of the gateway, without which this one can't do. `example`: with `http`. */
+  peerUrl(name: string, why: string, example: string): string {
+    this.required(name, why, example.replace('http', this.#peerScheme));
+    return this.optionalPeerUrl(name, example) ?? '';
+  }
+
+  optionalPeerUrl(name: string, example: string): string | undefined {
+    const scheme = this.#peerScheme;
+    const text = this.optionalUrl(name, example.replace('http', scheme), ['http', 'https']);
+    if (text !== undefined && !text.startsWith(`${scheme}:`)) {
+      const reason = `TLS_CERT_FILE is ${scheme === 'https' ? '' : 'not '}set`;
+      this.problem(
+        `${name} must start with ${scheme}://, as ${reason}. Services speak TLS with each other, or none does.`,
+      );
+    }
+    return text;
   }
 
   optionalUrl(name: string, example: string, schemes: readonly string[] = ['http']): string | undefined {
@@ -99,12 +125,16 @@ export class EnvReader {
 
   /** Notes a problem that only the caller can see. */
   problem(text: string): void {
-    this.#problems.push(text);
+    if (!this.#problems.includes(text)) this.#problems.push(text);
   }
 
   /** Throws ConfigError with every problem found. Call it once, after the last read. */
   done(): void {
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
+  }
+
+  get #peerScheme(): string {
+    return this.optional('TLS_CERT_FILE') === undefined ? 'http' : 'https';
   }
 
   #checkedUrls(name: string, texts: readonly string[], example: string, schemes: readonly string[]) {
@@ -117,6 +147,23 @@ export class EnvReader {
       this.problem(`${name} ${which} that starts with ${starts}. For example: ${name}=${example}`);
     }
     return urls;
+  }
+}
+
+/**
+ * What a variable says, or the file that `<name>_FILE` names. Undefined when it says nothing.
+ * @throws an Error for a person when both are set, or the file can't be read.
+ */
+export function settingOf(env: Environment, name: string): string | undefined {
+  const text = env[name]?.trim() || undefined;
+  const file = env[`${name}_FILE`]?.trim() || undefined;
+  if (file === undefined) return text;
+  if (text !== undefined) throw new Error(`${name} and ${name}_FILE are both set. Set one of them.`);
+  try {
+    return readFileSync(file, 'utf8').trim() || undefined;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${name}_FILE can't be read: ${why}`, { cause });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Environment } from './env-reader.ts';
+import { type Environment, settingOf } from './env-reader.ts';
 
 /** A value with its `${NAME}` references replaced, and what was wrong with them by path. */
 export interface Resolved {
@@ -7,7 +7,7 @@ export interface Resolved {
   readonly problems: ReadonlyMap<string, string>;
 }
 
-/** Replaces `${NAME}` in every text of a parsed file. An empty variable counts as not set. */
+/** Replaces `${NAME}` in every text of a parsed file: by the variable, or the file that `NAME_FILE` names. An empty one counts as not set. */
 export function resolveEnvReferences(value: unknown, env: Environment): Resolved {
   const problems = new Map<string, string>();
   return { value: resolve(value, [], env, problems), problems };
@@ -43,8 +43,13 @@ function resolveText(text: string, path: string, env: Environment, problems: Map
       problems.set(path, `a reference is written \${NAME}, with the name of an environment variable`);
       return '';
     }
-    const found = env[name]?.trim();
-    if (found === undefined || found === '') problems.set(path, `the environment variable ${name} is not set`);
-    return found ?? '';
+    try {
+      const found = settingOf(env, name);
+      if (found === undefined) problems.set(path, `the environment variable ${name} is not set`);
+      return found ?? '';
+    } catch (thrown) {
+      problems.set(path, thrown instanceof Error ? thrown.message : String(thrown));
+      return '';
+    }
   });
 }

@@ -31,3 +31,4 @@ export { gatewayJsonSchema, isTokenUrl } from './gateway-schema.ts';
 export { answeringInTime, makePrivateDatabase, makePrivateFile, narrowMode, openFolder } from './open-folder.ts';
 export { type Proxies, readProxies } from './proxies.ts';
 export { Secret } from './secret.ts';
+export { checkListeners, readTlsFiles, type TlsFileSettings } from './transport-settings.ts';

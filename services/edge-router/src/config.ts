@@ -66,7 +66,7 @@ export function readEdgeWorkers(env: Environment): number {
 /** Where a stand-alone edge finds the other services. */
 export function readEdgeRouterPeerUrls(env: Environment) {
   const reader = new EnvReader(env);
-  const service = (name: string, why: string, host: string) => reader.requiredUrl(name, why, `http://${host}:50051`);
+  const service = (name: string, why: string, host: string) => reader.peerUrl(name, why, `http://${host}:50051`);
   const urls = {
     identity: service('IDENTITY_URL', 'Tokens are resolved there.', 'identity'),
     limiter: service('LIMITER_URL', 'Requests are admitted there.', 'limiter'),

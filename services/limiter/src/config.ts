@@ -53,7 +53,7 @@ export function readStandAloneLimiterConfig(env: Environment): StandAloneLimiter
       'rediss',
     ]),
     isRedisCluster: reader.boolean('REDIS_CLUSTER', false),
-    usageQueryUrl: reader.optionalUrl('USAGE_QUERY_URL', 'http://127.0.0.1:50056'),
+    usageQueryUrl: reader.optionalPeerUrl('USAGE_QUERY_URL', 'http://127.0.0.1:50056'),
   };
   reader.done();
   return Object.freeze(config);

@@ -1,0 +1,41 @@
+import { isIP } from 'node:net';
+import type { EnvReader } from './env-reader.ts';
+
+/** Files in PEM with which services prove themselves to each other. */
+export interface TlsFileSettings {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly caFile: string;
+}
+
+/** TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE. Undefined without them: services talk in the clear. */
+export function readTlsFiles(reader: EnvReader): TlsFileSettings | undefined {
+  const names = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE'] as const;
+  const [certFile, keyFile, caFile] = names.map((name) => reader.optional(name));
+  if (certFile !== undefined && keyFile !== undefined && caFile !== undefined) return { certFile, keyFile, caFile };
+  const missing = names.filter((name) => reader.optional(name) === undefined);
+  if (missing.length < names.length)
+    reader.problem(`${missing.join(' and ')} must be set too: TLS takes all three of ${names.join(', ')}.`);
+  return undefined;
+}
+
+/**
+ * Notes a problem when listeners for other services or operators would be reached from other machines in the clear, and
+ * ALLOW_PLAINTEXT (false) does not say that a mesh or a private network takes care.
+ *
+ * @param hosts what they listen on, by the names of the settings.
+ */
+export function checkListeners(reader: EnvReader, hosts: Readonly<Record<string, string>>): void {
+  const allowed = reader.boolean('ALLOW_PLAINTEXT', false);
+  if (allowed || readTlsFiles(reader) !== undefined) return;
+  for (const [name, host] of Object.entries(hosts)) {
+    if (isLoopback(host)) continue;
+    reader.problem(
+      `${name} is ${host}: other machines would reach this service without TLS. Set TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE; or ALLOW_PLAINTEXT=true where a mesh or a private network takes care; or ${name}=127.0.0.1.`,
+    );
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
