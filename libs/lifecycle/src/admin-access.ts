@@ -1,6 +1,8 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { EnvReader } from '@gateway/config';
+import { mayCall, mayReadMetrics, serviceNamesIn } from '@gateway/rpc';
 
 /** Reads ADMIN_ALLOWED_HOSTS: host names with commas between them, where `.example` stands for all names below it. */
 export function readAllowedHosts(reader: EnvReader): readonly string[] {
@@ -33,7 +35,7 @@ export interface AdminNames {
 export function adminRefusal(
   { host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders,
   { host: ownHost, allowedHosts }: AdminNames,
-): { readonly reason: 'host' | 'origin' | 'cross_site'; readonly text: string } | undefined {
+): Refusal | undefined {
   const isListed = (name: string) =>
     allowedHosts.some((allowed) => name === allowed || (allowed.startsWith('.') && name.endsWith(allowed)));
   const name = nameIn(host);
@@ -52,6 +54,27 @@ export function adminRefusal(
   const originName = normalName(url.hostname);
   if (url.host === host?.toLowerCase() || isListed(originName)) return undefined;
   return { reason: 'origin', text: `Pages of other origins may not call the admin port. ${howToAllow(originName)}` };
+}
+
+/**
+ * With TLS, health is for everybody, metrics are for Prometheus and services, and an RPC is for those whom the call table gives it.
+ *
+ * @returns why the request is not taken; undefined when it may be taken, or the connection has no TLS.
+ */
+export function certificateRefusal({ socket }: IncomingMessage, path: string): Refusal | undefined {
+  if (!(socket instanceof TLSSocket)) return undefined;
+  if (!socket.authorized)
+    return { reason: 'certificate', text: 'This needs a client certificate of the authority in TLS_CA_FILE.\n' };
+  const names = serviceNamesIn(socket.getPeerX509Certificate()?.subjectAltName);
+  const isAllowed = path === '/metrics' ? mayReadMetrics(names) : mayCall(names, path);
+  return isAllowed
+    ? undefined
+    : { reason: 'certificate', text: `${names.join(', ') || 'A caller without a name'} may not ask for ${path}.\n` };
+}
+
+interface Refusal {
+  readonly reason: 'host' | 'origin' | 'cross_site' | 'certificate';
+  readonly text: string;
 }
 
 /** The host of a Host header: a name, or an address without brackets. */

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { ServiceRoute } from '@gateway/rpc';
 import { addConnectRoutes } from '@gateway/rpc/connect';
-import { type AdminNames, adminRefusal } from './admin-access.ts';
+import type { Tls } from '@gateway/rpc/grpc';
+import { type AdminNames, adminRefusal, certificateRefusal } from './admin-access.ts';
 import type { ServiceRuntime } from './service.ts';
 
 export interface AdminServerOptions extends AdminNames, ServiceRuntime {
@@ -23,7 +25,7 @@ export interface AdminServer extends AsyncDisposable {
 export async function listenAdmin(options: AdminServerOptions): Promise<AdminServer> {
   const { logger } = options;
   const answer = answersOf(options);
-  const server = createServer(async (request, response) => {
+  const server = serverOf(options.tls, async (request, response) => {
     const path = pathOf(request);
     try {
       await answer(path, request, response);
@@ -45,6 +47,14 @@ export async function listenAdmin(options: AdminServerOptions): Promise<AdminSer
   };
 }
 
+/** With TLS a client need not have a certificate: probes of platforms have none. */
+function serverOf(tls: Tls | undefined, listener: RequestListener) {
+  if (tls === undefined) return createServer(listener);
+  const server = createTlsServer({ ...tls.certificates, requestCert: true, rejectUnauthorized: false }, listener);
+  tls.onChange((certificates) => server.setSecureContext(certificates));
+  return server;
+}
+
 /**
  * What probes and Prometheus ask for has no check of the host name: it changes nothing and has no secret, and a probe that is
  * refused ends a process that is well.
@@ -52,7 +62,7 @@ export async function listenAdmin(options: AdminServerOptions): Promise<AdminSer
 function answersOf({ logger, metrics, notReady, routes, ...names }: AdminServerOptions) {
   const refusals = metrics.counter({
     name: 'gateway_admin_refusals_total',
-    help: 'Requests to the admin port that were refused for the host name or the web page they came by.',
+    help: 'Requests to the admin port that were refused for the host name or the web page they came by, or for want of a certificate that allows them.',
     labels: ['reason'],
   });
   const onFault = (method: string, fault: unknown, requestId?: string) =>
@@ -63,13 +73,16 @@ function answersOf({ logger, metrics, notReady, routes, ...names }: AdminServerO
   });
   return async (path: string, request: IncomingMessage, response: ServerResponse) => {
     if (path === '/livez') return send(response, 200, 'ok\n');
-    if (path === '/metrics') return send(response, 200, await metrics.exposition(), metrics.registry.contentType);
     if (path === '/readyz') {
       const problem = await notReady();
       return problem === undefined ? send(response, 200, 'ok\n') : send(response, 503, `${problem}\n`);
     }
-    const refusal = adminRefusal(request.headers, names);
-    if (refusal === undefined) return rpc(request, response);
+    const isMetrics = path === '/metrics';
+    const refusal = certificateRefusal(request, path) ?? (isMetrics ? undefined : adminRefusal(request.headers, names));
+    if (refusal === undefined) {
+      if (!isMetrics) return rpc(request, response);
+      return send(response, 200, await metrics.exposition(), metrics.registry.contentType);
+    }
     const { reason, text } = refusal;
     refusals.inc({ reason });
     const { host, origin } = request.headers;

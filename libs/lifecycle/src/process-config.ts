@@ -1,4 +1,10 @@
-import { type Environment, type EnvReader, readDrainTimeoutSeconds, readSettings } from '@gateway/config';
+import {
+  checkListeners,
+  type Environment,
+  type EnvReader,
+  readDrainTimeoutSeconds,
+  readSettings,
+} from '@gateway/config';
 import { type LogLevel, logLevels } from '@gateway/telemetry';
 import { readAllowedHosts } from './admin-access.ts';
 
@@ -6,9 +12,12 @@ import { readAllowedHosts } from './admin-access.ts';
 export type OwnConfig = Readonly<ReturnType<typeof readOwnConfig>>;
 
 export function readOwnConfig(reader: EnvReader, logLevel: LogLevel) {
+  const host = reader.string('HOST', '127.0.0.1');
   return {
     // HOST (127.0.0.1): address of every listener. Containers set 0.0.0.0.
-    host: reader.string('HOST', '127.0.0.1'),
+    host,
+    // ADMIN_HOST (HOST): address of ADMIN_PORT.
+    adminHost: reader.string('ADMIN_HOST', host),
     // ADMIN_PORT (9090): liveness, readiness, metrics, and RPCs as JSON over HTTP for operators.
     adminPort: reader.port('ADMIN_PORT', 9090),
     // ADMIN_ALLOWED_HOSTS: further host names under which the admin port may be called.
@@ -26,7 +35,25 @@ export function readProcessConfig(env: Environment) {
     ...readOwnConfig(reader, 'info'),
     // GRPC_PORT (50051)
     grpcPort: reader.port('GRPC_PORT', 50_051),
+    // CREDENTIAL_PORT (50052): secrets of accounts, at the pool-broker.
+    credentialPort: reader.port('CREDENTIAL_PORT', 50_052),
     // DRAIN_DELAY_SECONDS (0): time between "not ready" and taking nothing new, for load balancers to notice.
     drainDelayMs: reader.integer('DRAIN_DELAY_SECONDS', 0, { max: 3_600 }) * 1_000,
   }));
+}
+
+/**
+ * Makes sure that only those reach listeners for services and operators who may. The public port of an edge is not one of them.
+ * @param hasGrpc the process serves RPCs to others.
+ * @throws ConfigError
+ */
+export function checkExposure(env: Environment, hasGrpc: boolean): void {
+  readSettings(env, (reader) => {
+    const { host, adminHost } = readOwnConfig(reader, 'info');
+    checkListeners(
+      reader,
+      hasGrpc ? { HOST: host, ...(adminHost !== host && { ADMIN_HOST: adminHost }) } : { ADMIN_HOST: adminHost },
+    );
+    return {};
+  });
 }

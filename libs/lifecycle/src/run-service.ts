@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BackendSetting, checkAll, checkPorts, type Environment } from '@gateway/config';
+import type { ServiceRoute } from '@gateway/rpc';
 import { GrpcServer } from '@gateway/rpc/grpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { listenAdmin } from './admin-server.ts';
 import { endFailedStart } from './failed-process.ts';
-import { readProcessConfig } from './process-config.ts';
+import { checkExposure, readProcessConfig } from './process-config.ts';
 import type { Service, ServiceRuntime } from './service.ts';
 import { StopSignal } from './stop-signal.ts';
+import { openTls, refusalLog } from './transport.ts';
 import { warnOfUnreachableBackends } from './unreachable-backends.ts';
 
 /** Reads its own settings from `env` (throwing ConfigError) and builds the service with its network peers. */
@@ -31,8 +33,12 @@ export async function runService(
 ): Promise<void> {
   try {
     const { settings, port = { GRPC_PORT: 50_051 } } = checks;
-    const ports = () => checkPorts(env, { ...port, ADMIN_PORT: 9090 });
-    await checkAll([() => readProcessConfig(env), () => settings(env), ports]);
+    await checkAll([
+      () => readProcessConfig(env),
+      () => settings(env),
+      () => checkPorts(env, { ...port, ADMIN_PORT: 9090 }),
+      () => checkExposure(env, 'GRPC_PORT' in port),
+    ]);
     await serveUntilStopped(name, createService, checks, env);
   } catch (thrown) {
     endFailedStart(name, thrown);
@@ -48,38 +54,55 @@ async function serveUntilStopped(
   const config = readProcessConfig(env);
   const logger = createLogger(name, config.logLevel);
   const metrics = new Metrics();
+  const tls = await openTls(env, logger);
+  const runtime: ServiceRuntime = { logger, metrics, tls };
   let stopping = false;
 
   warnOfUnreachableBackends(env, backends, logger);
   await using stack = new AsyncDisposableStack();
-  const service = stack.use(await createService(env, { logger, metrics }));
+  const service = stack.use(await createService(env, runtime));
   await service.start();
-  const onFault = (method: string, fault: unknown, requestId?: string) =>
-    logger.error({ method, requestId, err: fault }, 'a call failed by a fault of ours');
-  const { host, grpcPort: port } = config;
-  const { routes } = service;
-  const grpc = routes.length === 0 ? undefined : await GrpcServer.listen({ host, port, routes, onFault });
-  stack.defer(() => grpc?.stop(0));
+  const grpc = await listenGrpc(service, config, runtime, stack);
   const admin = stack.use(
     await listenAdmin({
-      host,
+      ...runtime,
+      host: config.adminHost,
       port: config.adminPort,
       allowedHosts: config.adminAllowedHosts,
-      logger,
-      metrics,
-      routes: service.adminRoutes ?? routes,
+      routes: service.adminRoutes ?? service.routes,
       notReady: async () => (stopping ? 'stopping' : service.notReady()),
     }),
   );
   using stop = new StopSignal();
-  grpc?.setServing(true);
-  logger.info({ grpcPort: grpc?.port, adminPort: admin.port }, 'started');
+  for (const server of grpc) server.setServing(true);
+  logger.info({ grpcPorts: grpc.map(({ port }) => port), adminPort: admin.port, tls: tls !== undefined }, 'started');
 
   const signal = await stop.received;
   stopping = true;
   logger.info({ signal }, 'draining');
-  grpc?.setServing(false);
+  for (const server of grpc) server.setServing(false);
   await sleep(config.drainDelayMs);
-  await Promise.all([grpc?.stop(config.drainTimeoutMs), service.drain?.(config.drainTimeoutMs)]);
+  const { drainTimeoutMs } = config;
+  await Promise.all([...grpc.map((server) => server.stop(drainTimeoutMs)), service.drain?.(drainTimeoutMs)]);
   logger.info('stopped');
+}
+
+/** The servers of a service's RPCs: none, one, or another one for secrets. `stack` stops them. */
+async function listenGrpc(
+  { routes, credentialRoutes = [] }: Service,
+  { host, grpcPort, credentialPort }: ReturnType<typeof readProcessConfig>,
+  runtime: ServiceRuntime,
+  stack: AsyncDisposableStack,
+): Promise<readonly GrpcServer[]> {
+  const { logger, tls } = runtime;
+  const onFault = (method: string, fault: unknown, requestId?: string) =>
+    logger.error({ method, requestId, err: fault }, 'a call failed by a fault of ours');
+  const onRefused = refusalLog(runtime);
+  const listen = async (port: number, served: readonly ServiceRoute[]) => {
+    if (served.length === 0) return [];
+    const server = await GrpcServer.listen({ host, port, routes: served, tls, onFault, onRefused });
+    stack.defer(() => server.stop(0));
+    return [server];
+  };
+  return [...(await listen(grpcPort, routes)), ...(await listen(credentialPort, credentialRoutes))];
 }

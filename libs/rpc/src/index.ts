@@ -1,3 +1,4 @@
+export { callTable, mayCall, mayReadMetrics, metricsReaders, openToAll, serviceNamesIn } from './call-table.ts';
 export { directClient, directClientOf } from './direct-client.ts';
 export type { OnFault, RpcStatus } from './errors.ts';
 export { RpcError } from './errors.ts';

@@ -1,0 +1,52 @@
+import { ConfigError, type Environment, EnvReader, readTlsFiles } from '@gateway/config';
+import type { Channel, OnRefused, Refusal, Tls } from '@gateway/rpc/grpc';
+import type { Logger } from '@gateway/telemetry';
+import { LRUCache } from 'lru-cache';
+import type { ServiceRuntime } from './service.ts';
+
+/** What TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE name; undefined without them. @throws ConfigError when they can't be used. */
+export async function openTls(env: Environment, logger: Logger): Promise<Tls | undefined> {
+  const reader = new EnvReader(env);
+  const files = readTlsFiles(reader);
+  reader.done();
+  if (files === undefined) return undefined;
+  const { Tls } = await import('@gateway/rpc/grpc');
+  const onUnusable = (err: Error) =>
+    logger.error({ err }, 'certificates can not be read again; the last ones stay in use');
+  try {
+    return new Tls({ ...files, onUnusable });
+  } catch (thrown) {
+    throw new ConfigError([`TLS: ${thrown instanceof Error ? thrown.message : thrown}`]);
+  }
+}
+
+/** Opens channels to other services, which `stack` closes: over TLS where this process has it. */
+export async function peerChannels({ logger, tls }: ServiceRuntime, stack: AsyncDisposableStack) {
+  // Loaded here, so that a process without a network never loads gRPC.
+  const { openChannel } = await import('@gateway/rpc/grpc');
+  return (service: string, url: string): Channel => {
+    const onUnreachable = (address: string, { message }: Error) =>
+      logger.warn({ service, address, reason: message }, 'a service can not be reached');
+    return stack.use(openChannel(url, { service, tls, onUnreachable }));
+  };
+}
+
+/** Logs and counts what a server does not let in. What repeats is logged once a minute. */
+export function refusalLog({ logger, metrics }: ServiceRuntime): OnRefused {
+  const refusals = metrics.counter({
+    name: 'gateway_rpc_refusals_total',
+    help: 'Connections without a valid certificate (connection), and calls that the call table does not give their caller (call).',
+    labels: ['reason'],
+  });
+  const logged = new LRUCache<string, true>({ max: 100, ttl: 60_000 });
+  return (refusal: Refusal) => {
+    const isCall = 'path' in refusal;
+    refusals.inc({ reason: isCall ? 'call' : 'connection' });
+    const key = isCall
+      ? `${refusal.caller} ${refusal.path}`
+      : `${refusal.address?.replace(/:\d+$/, '')} ${refusal.problem}`;
+    if (logged.has(key)) return;
+    logged.set(key, true);
+    logger.warn(refusal, isCall ? 'a call was refused: the call table does not have it' : 'a connection was refused');
+  };
+}
