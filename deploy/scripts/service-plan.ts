@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePorts, mapServices, type ServiceAddress, type ServiceName, serviceNames } from '@gateway/testkit';
+import { tlsEnvironment } from './dev-certificates.ts';
 
 /** What the settings of the services are made of, besides their addresses. */
 export interface ServicesSettings {
@@ -18,6 +19,8 @@ export interface ServicesSettings {
   readonly dataFolder: string | undefined;
   /** Undefined: a random one, which makes tokens of earlier runs unknown. */
   readonly tokenHashKey: string | undefined;
+  /** A folder of `dev-certificates`: services speak TLS. Undefined: in the clear. */
+  readonly certificates: string | undefined;
   /** How many processes of a service there are; one unless given. */
   readonly replicas: ReadonlyMap<string, number>;
   /** Settings of all services. */
@@ -41,7 +44,9 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
   const counts = mapServices((name) => settings.replicas.get(name) ?? 1);
   const all = serviceNames.reduce((sum, name) => sum + counts[name], 0);
   const ports = [...(await freePorts(3 * all))].filter((port) => port !== settings.port);
-  const freeUrl = () => `http://127.0.0.1:${ports.pop()}`;
+  const freeUrl = (scheme = 'http') => `${scheme}://127.0.0.1:${ports.pop()}`;
+  const { certificates } = settings;
+  const scheme = certificates === undefined ? 'http' : 'https';
   const edges = await Promise.all(
     Array.from({ length: counts['edge-router'] }, async (_, index) => ({
       publicUrl: index === 0 ? `http://127.0.0.1:${settings.port}` : freeUrl(),
@@ -50,11 +55,12 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
   );
   const addresses = mapServices((name) =>
     Array.from({ length: counts[name] }, (_, index): ServiceAddress => {
-      const own = { adminUrl: freeUrl(), grpcUrl: freeUrl() };
-      return name === 'edge-router' ? { ...own, ...edges[index] } : own;
+      const own = { adminUrl: freeUrl(scheme), grpcUrl: freeUrl(scheme) };
+      if (name === 'edge-router') return { ...own, ...edges[index] };
+      return name === 'pool-broker' ? { ...own, credentialUrl: freeUrl(scheme) } : own;
     }),
   );
-  const peerUrl = (index: number) => (name: ServiceName) => addresses[name][index % counts[name]]?.grpcUrl ?? '';
+  const peer = (index: number) => (name: ServiceName) => addresses[name][index % counts[name]];
   return mapServices((name) =>
     addresses[name].map((address, index) => ({
       address,
@@ -65,7 +71,13 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
         HOST: '127.0.0.1',
         GRPC_PORT: new URL(address.grpcUrl).port,
         ADMIN_PORT: new URL(address.adminUrl).port,
-        ...addressSettings[name]({ ...settings, tokenHashKey, address, urlOf: peerUrl(index) }),
+        ...(certificates !== undefined && tlsEnvironment(certificates, name)),
+        ...addressSettings[name]({
+          ...settings,
+          ...{ tokenHashKey, address },
+          urlOf: (service) => peer(index)(service)?.grpcUrl ?? '',
+          credentialUrl: peer(index)('pool-broker')?.credentialUrl ?? '',
+        }),
         ...settings.envOf.get(name),
       },
     })),
@@ -89,12 +101,16 @@ const environmentOfPrograms = { PATH, HOME, NODE_COMPILE_CACHE };
 interface Known extends ServicesSettings {
   readonly address: ServiceAddress;
   readonly urlOf: (peer: ServiceName) => string;
+  readonly credentialUrl: string;
   readonly tokenHashKey: string;
 }
 
 type AddressSettings = (known: Known) => Readonly<Record<string, string>>;
 
-const adapterSettings: AddressSettings = ({ urlOf }) => ({ POOL_BROKER_URL: urlOf('pool-broker') });
+const adapterSettings: AddressSettings = ({ urlOf, credentialUrl }) => ({
+  POOL_BROKER_URL: urlOf('pool-broker'),
+  CREDENTIAL_URL: credentialUrl,
+});
 
 const ledgerSettings: AddressSettings = ({ backends }) => ({
   DATABASE_URL: backends.postgresUrl,
@@ -117,7 +133,8 @@ const addressSettings: Readonly<Record<ServiceName, AddressSettings>> = {
   'responses-adapter': adapterSettings,
   'messages-adapter': adapterSettings,
   limiter: ({ urlOf, backends }) => ({ REDIS_URL: backends.redisUrl, USAGE_QUERY_URL: urlOf('usage-query') }),
-  'pool-broker': ({ backends, gatewayConfigFile }) => ({
+  'pool-broker': ({ backends, gatewayConfigFile, address }) => ({
+    CREDENTIAL_PORT: new URL(address.credentialUrl ?? '').port,
     REDIS_URL: backends.redisUrl,
     ...(gatewayConfigFile === undefined ? {} : { GATEWAY_CONFIG: gatewayConfigFile }),
   }),

@@ -12,11 +12,15 @@ import {
   type ServicesStarted,
   startBackends,
 } from '@gateway/testkit';
+import { certificateFiles, defaultCertificateFolder, ensureDevCertificates } from './dev-certificates.ts';
 import { firstOfEach, type RunningServices, runServices } from './run-services.ts';
 import { printEnd, printLine, printProgress, welcomeText } from './welcome.ts';
 
 // Every service in a process of its own on this machine, for trying the gateway out as it runs in production. Servers
 // whose address is not given (REDIS_URL, NATS_URL, DATABASE_URL) are started, empty, and end with this process.
+//
+// `--tls`: services speak TLS with each other, with certificates of ./data/certificates (`--certificates <folder>`), which are made
+// when they are not there. gatewayctl and Prometheus have one each.
 //
 // For tests and the bench: `--replicas limiter=2` starts a service several times, `--set edge-router.NAME=value` is a setting
 // of one service alone. Through an IPC channel a program learns what runs, and kills, pauses and restarts processes.
@@ -54,6 +58,7 @@ interface Settings {
   readonly dataFolder: string | undefined;
   /** DRAIN_TIMEOUT_SECONDS (10): how long running requests may go on after Ctrl-C. */
   readonly drainTimeoutSeconds: number;
+  readonly certificates: string | undefined;
   readonly replicas: ReadonlyMap<string, number>;
   readonly envOf: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
@@ -80,9 +85,14 @@ function readSettings(env: Environment): Settings {
   return settings;
 }
 
-function readFlags(): Pick<Settings, 'replicas' | 'envOf'> {
+function readFlags(): Pick<Settings, 'replicas' | 'envOf' | 'certificates'> {
   const { values } = parseArgs({
-    options: { replicas: { type: 'string', multiple: true }, set: { type: 'string', multiple: true } },
+    options: {
+      tls: { type: 'boolean' },
+      certificates: { type: 'string', default: defaultCertificateFolder },
+      replicas: { type: 'string', multiple: true },
+      set: { type: 'string', multiple: true },
+    },
   });
   const counts = values.replicas?.map((text) => text.split('=')) ?? [];
   const envOf = new Map<string, Record<string, string>>();
@@ -90,7 +100,8 @@ function readFlags(): Pick<Settings, 'replicas' | 'envOf'> {
     const [, service = '', name = '', value = ''] = /^([\w-]+)\.(\w+)=(.*)$/s.exec(text) ?? [];
     envOf.set(service, { ...envOf.get(service), [name]: value });
   }
-  return { replicas: new Map(counts.map(([service = '', count]) => [service, Number(count)])), envOf };
+  const certificates = values.tls === true ? resolve(values.certificates) : undefined;
+  return { certificates, replicas: new Map(counts.map(([service = '', count]) => [service, Number(count)])), envOf };
 }
 
 /** Starts everything in the order in which it is needed; `stack` stops it. Gives the welcome. */
@@ -105,6 +116,8 @@ async function start(
   const { backends } = stack.use(await startBackends(env));
   signal.throwIfAborted();
   printProgress('starting the services');
+  const { certificates } = settings;
+  if (certificates !== undefined) await ensureDevCertificates(certificates);
   const services = await runServices(
     {
       ...settings,
@@ -121,9 +134,9 @@ async function start(
     signal,
   );
   const first = firstOfEach(services);
-  const token = settings.isDatabaseShared ? undefined : await issueFirstToken(first.identity.adminUrl);
+  const token = settings.isDatabaseShared ? undefined : await issueFirstToken(first.identity.adminUrl, certificates);
   takeOrders(services);
-  return welcomeText({ services: first, simulatorUrl: providers.simulatorUrl, token });
+  return welcomeText({ services: first, simulatorUrl: providers.simulatorUrl, token, certificates });
 }
 
 /** Says to the program that started this one, if it opened a channel, what runs, and does what it says. */
@@ -174,8 +187,10 @@ async function chooseProviders(env: Environment, stack: AsyncDisposableStack): P
 }
 
 /** Issues a token for trying the gateway out. */
-async function issueFirstToken(identityAdminUrl: string): Promise<string> {
-  const identity = connectClient(IdentityService, identityAdminUrl);
+async function issueFirstToken(identityAdminUrl: string, certificates: string | undefined): Promise<string> {
+  const tls =
+    certificates === undefined ? undefined : { ...certificateFiles(certificates, 'gatewayctl'), service: 'identity' };
+  const identity = connectClient(IdentityService, identityAdminUrl, tls);
   const limits = { requestsPerMinute: 60, tokensPerDay: 1_000_000n };
   const issued = await identity.issue({ kind: TokenKind.SERVICE, label: 'first token', limits }, { timeoutMs: 10_000 });
   return issued.tokenText;

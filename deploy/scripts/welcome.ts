@@ -1,4 +1,5 @@
 import { type ServiceName, serviceNames } from '@gateway/testkit';
+import { tlsEnvironment } from './dev-certificates.ts';
 import type { RunningService } from './run-services.ts';
 
 export interface Welcome {
@@ -6,18 +7,21 @@ export interface Welcome {
   readonly services: Readonly<Record<ServiceName, RunningService>>;
   /** Absent on a shared database. */
   readonly token: string | undefined;
+  /** Where the certificates are, when services speak TLS. */
+  readonly certificates: string | undefined;
   /** Set when no provider account is configured. */
   readonly simulatorUrl: string | undefined;
 }
 
 /** What a person sees once the services run: where they are, and a line to paste. */
-export function welcomeText({ services, token, simulatorUrl }: Welcome): string {
+export function welcomeText({ services, token, simulatorUrl, certificates }: Welcome): string {
   const baseUrl = services['edge-router'].publicUrl;
   const body = JSON.stringify({
     model: 'gateway/sterk',
     stream: true,
     messages: [{ role: 'user', content: 'Hello there' }],
   });
+  const tls = certificates === undefined ? '' : `${textOf(tlsEnvironment(certificates, 'gatewayctl'))} `;
   const lines = [
     '',
     `  The gateway listens on  ${baseUrl}`,
@@ -29,7 +33,7 @@ export function welcomeText({ services, token, simulatorUrl }: Welcome): string 
         ]),
     ...(token === undefined ? [] : [`  Token                   ${token}`]),
     '  More tokens             ' +
-      `GATEWAY_ADMIN_URL=${services.identity.adminUrl} npm run gatewayctl -- token create --label my-first`,
+      `${tls}GATEWAY_ADMIN_URL=${services.identity.adminUrl} npm run gatewayctl -- token create --label my-first`,
     '',
     serviceLine('  Each service', 'operators (/livez /readyz /metrics)', 'gRPC', 'process'),
     ...serviceNames.map((name) => lineOf(name, services[name])),
@@ -41,6 +45,12 @@ export function welcomeText({ services, token, simulatorUrl }: Welcome): string 
     '',
   ];
   return lines.join('\n');
+}
+
+function textOf(env: Readonly<Record<string, string>>): string {
+  return Object.entries(env)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
 }
 
 function lineOf(name: ServiceName, { adminUrl, grpcUrl, process }: RunningService): string {

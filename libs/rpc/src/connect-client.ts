@@ -1,20 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { Agent } from 'node:https';
+import type { PeerCertificate } from 'node:tls';
 import type { DescService } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
+import { callTable, serviceNamesIn } from './call-table.ts';
 import { fromConnectError } from './connect.ts';
 import type { CallOptions, Client } from './service-types.ts';
 
 type AnyCall = (request: unknown, options?: CallOptions) => Promise<unknown>;
 
-/** A client of the unary RPCs that a service offers on its admin port, over plain HTTP/1.1. */
-export function connectClient<S extends DescService>(service: S, baseUrl: string): Client<S> {
-  const transport = createConnectTransport({ baseUrl, httpVersion: '1.1', useBinaryFormat: false });
+/** A client of the unary RPCs that a service offers on its admin port, over HTTP/1.1. @param tls what an `https:` URL needs. */
+export function connectClient<S extends DescService>(service: S, baseUrl: string, tls?: AdminTls): Client<S> {
+  const nodeOptions = tls === undefined ? {} : { agent: agentOf(tls) };
+  const transport = createConnectTransport({ baseUrl, httpVersion: '1.1', useBinaryFormat: false, nodeOptions });
   const client: Readonly<Record<string, unknown>> = createClient(service, transport);
   const calls = service.methods
     .filter((method) => method.methodKind === 'unary')
     .map((method) => [method.localName, withGatewayErrors(client[method.localName] as AnyCall)]);
   // Streams are left out: operators' tools make single calls.
   return Object.fromEntries(calls) as Client<S>;
+}
+
+/** Files in PEM, and whose certificate the server must have. */
+export interface AdminTls {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly caFile: string;
+  /** Undefined: that of any service. */
+  readonly service?: string | undefined;
+}
+
+function agentOf({ certFile, keyFile, caFile, service }: AdminTls): Agent {
+  const checkServerIdentity = (_host: string, { subjectaltname }: PeerCertificate) => {
+    const names = serviceNamesIn(subjectaltname);
+    if (service === undefined ? names.some((name) => name in callTable) : names.includes(service)) return undefined;
+    return new Error(`the certificate is not one of ${service ?? 'a service'}: it has ${subjectaltname ?? 'no names'}`);
+  };
+  const [cert, key, ca] = [certFile, keyFile, caFile].map((file) => readFileSync(file));
+  return new Agent({ cert, key, ca, checkServerIdentity });
 }
 
 function withGatewayErrors(call: AnyCall): AnyCall {

@@ -21,8 +21,10 @@ export function mapServices<T>(valueFor: (name: ServiceName) => T): Record<Servi
 export interface ServiceAddress {
   /** Liveness, readiness, metrics, and the RPCs as JSON over HTTP. */
   readonly adminUrl: string;
-  /** `http://127.0.0.1:<port>` for gRPC. */
+  /** `http://127.0.0.1:<port>` for gRPC; `https` with TLS. */
   readonly grpcUrl: string;
+  /** Where secrets of accounts are served; only the pool-broker has it. */
+  readonly credentialUrl?: string;
   /** `http://127.0.0.1:<port>` of the public API; only the edge has one. */
   readonly publicUrl?: string;
   /** What it keeps on disk; only the edge has such a folder. */

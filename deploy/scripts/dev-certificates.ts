@@ -1,0 +1,54 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { serviceNames } from '@gateway/testkit';
+import { CertificateAuthority, type CertificateFiles } from '@gateway/testkit/certificates';
+
+// Certificates for trying TLS out on one machine: an authority, and one certificate for each service, the command line and
+// Prometheus. The authority's key is not kept: run this again for new ones. In production they come from a platform.
+//
+//   node deploy/scripts/dev-certificates.ts [folder]      default: ./data/certificates
+
+/** Whose certificates there are. */
+const holders: readonly string[] = [...serviceNames, 'gatewayctl', 'prometheus'];
+
+export const defaultCertificateFolder = resolve('data/certificates');
+
+/** Writes new certificates of a new authority. */
+export async function writeDevCertificates(folder: string): Promise<void> {
+  const authority = await CertificateAuthority.create('model-gateway development CA');
+  for (const name of holders) {
+    await authority.writeFiles(folder, name, { names: [name, 'localhost', '127.0.0.1', '::1'] });
+  }
+}
+
+/** The files of one holder, with which a service is started. */
+export function certificateFiles(folder: string, holder: string): CertificateFiles {
+  return {
+    certFile: join(folder, `${holder}.crt`),
+    keyFile: join(folder, `${holder}.key`),
+    caFile: join(folder, 'ca.crt'),
+  };
+}
+
+/** Variables that make a process use them. */
+export function tlsEnvironment(folder: string, holder: string) {
+  const { certFile, keyFile, caFile } = certificateFiles(folder, holder);
+  return { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, TLS_CA_FILE: caFile };
+}
+
+/** Writes new ones unless all are there, and valid for another day. */
+export async function ensureDevCertificates(folder: string): Promise<void> {
+  const dayMs = 24 * 3_600_000;
+  const validUntil = holders.map(async (name) =>
+    new X509Certificate(await readFile(certificateFiles(folder, name).certFile)).validToDate.getTime(),
+  );
+  const times = await Promise.all(validUntil).catch(() => []);
+  if (times.length === 0 || Math.min(...times) < Date.now() + dayMs) await writeDevCertificates(folder);
+}
+
+if (import.meta.main) {
+  const folder = resolve(process.argv[2] ?? defaultCertificateFolder);
+  await writeDevCertificates(folder);
+  process.stdout.write(`Certificates for ${holders.join(', ')} are in ${folder}.\n`);
+}
