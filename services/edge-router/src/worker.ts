@@ -1,10 +1,12 @@
 import { readProcessConfig } from '@gateway/lifecycle';
+import { openTls } from '@gateway/lifecycle/transport';
 import { runWorker } from '@gateway/lifecycle/run-worker';
 import { createEdgeRouterFromEnvironment } from './stand-alone.ts';
 
 /** One of several sibling processes that share the public port. */
 const { logLevel, drainTimeoutMs } = readProcessConfig(process.env);
 
-await runWorker({ name: 'edge-router', logLevel, drainTimeoutMs }, (runtime) =>
-  createEdgeRouterFromEnvironment(process.env, runtime),
-);
+await runWorker({ name: 'edge-router', logLevel, drainTimeoutMs }, async (runtime) => {
+  const tls = await openTls(process.env, runtime.logger);
+  return createEdgeRouterFromEnvironment(process.env, { ...runtime, tls });
+});

@@ -1,5 +1,6 @@
 import type { Environment } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
+import { peerChannels } from '@gateway/lifecycle/transport';
 import { type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
@@ -57,12 +58,11 @@ export function createLimiterService(
 /** A limiter of its own: Redis for what limiters share, the usage service over the network. */
 export async function createLimiterFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readStandAloneLimiterConfig(env);
-  const [{ openChannel }, { openSharedLimitStore }] = await Promise.all([
-    import('@gateway/rpc/grpc'),
-    import('./store/fallback-limit-store.ts'),
-  ]);
+  const { openSharedLimitStore } = await import('./store/fallback-limit-store.ts');
   const resources = new AsyncDisposableStack();
-  const channel = config.usageQueryUrl === undefined ? undefined : resources.use(openChannel(config.usageQueryUrl));
+  const openChannel = await peerChannels(runtime, resources);
+  const { usageQueryUrl } = config;
+  const channel = usageQueryUrl === undefined ? undefined : openChannel('usage-query', usageQueryUrl);
   const store = openSharedLimitStore(config, runtime, resources);
   const peers = { usageQuery: channel?.client(UsageQueryService) };
   const service = resources.use(createLimiterService(config, peers, runtime, { store }));
