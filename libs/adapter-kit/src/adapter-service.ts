@@ -1,6 +1,7 @@
 import { type Environment, EnvReader } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { ServiceFactory } from '@gateway/lifecycle/run-service';
+import { peerChannels } from '@gateway/lifecycle/transport';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client, ServiceRoute } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
@@ -83,19 +84,17 @@ export function createAdapterContext(options: AdapterContextOptions): AdapterCon
 }
 
 /**
- * An adapter as a process of its own: its settings and POOL_BROKER_URL come from the environment, its peers are called
- * over one stream each.
+ * An adapter as a process of its own: its settings and the addresses of the broker come from the environment, and calls to each
+ * share one stream.
  */
 export function createAdapterFromEnvironment(createService: CreateAdapter): ServiceFactory {
   return async (env, runtime) => {
-    const { config, poolBrokerUrl } = readSettings(env);
-    // Loaded here, so that a process without a network never loads gRPC.
-    const { openChannel } = await import('@gateway/rpc/grpc');
+    const { config, poolBrokerUrl, credentialUrl } = readSettings(env);
     const owned = new AsyncDisposableStack();
-    const channel = owned.use(openChannel(poolBrokerUrl));
+    const openChannel = await peerChannels(runtime, owned);
     const peers: AdapterPeers = {
-      broker: channel.client(PoolBrokerService),
-      credentials: channel.client(CredentialService),
+      broker: openChannel('pool-broker', poolBrokerUrl).client(PoolBrokerService),
+      credentials: openChannel('pool-broker', credentialUrl).client(CredentialService),
     };
     const service = owned.use(createService(config, peers, runtime));
     return { ...service, [Symbol.asyncDispose]: () => owned.disposeAsync() };
@@ -111,8 +110,13 @@ export function checkAdapterSettings(env: Environment): void {
 function readSettings(env: Environment) {
   const reader = new EnvReader(env);
   const why = 'The pool broker knows the accounts that requests are sent with.';
-  const poolBrokerUrl = reader.requiredUrl('POOL_BROKER_URL', why, 'http://pool-broker:50051');
+  const poolBrokerUrl = reader.peerUrl('POOL_BROKER_URL', why, 'http://pool-broker:50051');
+  const credentialUrl = reader.peerUrl(
+    'CREDENTIAL_URL',
+    'Secrets of accounts have a port of their own there.',
+    'http://pool-broker:50052',
+  );
   const config = adapterConfigFrom(reader);
   reader.done();
-  return { config, poolBrokerUrl };
+  return { config, poolBrokerUrl, credentialUrl };
 }

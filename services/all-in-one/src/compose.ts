@@ -61,7 +61,8 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
   const brokerConfig = { gateway, credentials: readCredentialConfig(env) };
   const broker = await run(createPoolBrokerService(brokerConfig, runtime, { store: poolStore, database }));
   const usage = stream === undefined ? ingest.routes : [stream.route];
-  const routes = [identity, limiter, broker, query].flatMap((service) => service.routes).concat(usage);
+  const others = [identity, limiter, broker, query].flatMap((service) => service.routes);
+  const routes = [...others, ...broker.credentialRoutes, ...usage];
   const edge = await run(await createEdge(wiring, routes));
 
   const running = stack.move();

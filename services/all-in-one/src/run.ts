@@ -1,6 +1,7 @@
 import { checkAll, checkPorts, type Environment, EnvReader } from '@gateway/config';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
-import { endFailedStart, listenAdmin, StopSignal, warnOfUnreachableBackends } from '@gateway/lifecycle';
+import { checkExposure, endFailedStart, listenAdmin, StopSignal, warnOfUnreachableBackends } from '@gateway/lifecycle';
+import { openTls } from '@gateway/lifecycle/transport';
 import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
 import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { readCredentialConfig, readGatewayConfig } from '@gateway/pool-broker/config';
@@ -31,6 +32,7 @@ async function checkSettings(env: Environment): Promise<void> {
     () => readAllInOneConfig(env),
     () => readDatabaseUrl(env),
     () => checkPorts(env, { PORT: 8080, ADMIN_PORT: 9090, SIMULATOR_PORT: 0 }),
+    () => checkExposure(env, false),
     () => DataFolder.open(env),
     () => checkIdentityKeys(env),
     () => readCredentialConfig(env),
@@ -46,7 +48,9 @@ async function checkSettings(env: Environment): Promise<void> {
 
 async function serveUntilStopped(env: Environment): Promise<void> {
   const config = readAllInOneConfig(env);
-  const runtime = { logger: createLogger('gateway', config.logLevel), metrics: new Metrics() };
+  const logger = createLogger('gateway', config.logLevel);
+  const tls = await openTls(env, logger);
+  const runtime = { logger, metrics: new Metrics(), tls };
   let stopping = false;
 
   await using stack = new AsyncDisposableStack();
@@ -59,21 +63,22 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   const gateway = stack.use(await composeGateway(env, config, runtime));
   const admin = stack.use(
     await listenAdmin({
-      host: config.host,
+      ...runtime,
+      host: config.adminHost,
       port: config.adminPort,
       allowedHosts: config.adminAllowedHosts,
-      ...runtime,
       routes: gateway.adminRoutes,
       notReady: async () => (stopping ? 'stopping' : gateway.notReady()),
     }),
   );
   using stop = new StopSignal();
   const { identity, edge, simulatorUrl } = gateway;
-  const host = config.host === '0.0.0.0' ? '127.0.0.1' : config.host;
+  const url = (scheme: string, host: string, port: number) =>
+    `${scheme}://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
   process.stdout.write(
     welcomeText({
-      baseUrl: `http://${host}:${edge.port}`,
-      adminUrl: `http://${host}:${admin.port}`,
+      baseUrl: url('http', config.host, edge.port),
+      adminUrl: url(tls === undefined ? 'http' : 'https', config.adminHost, admin.port),
       // Tokens of a shared database are the operator's business.
       token: isDatabaseShared ? undefined : await firstToken(identity, data, simulatorUrl !== undefined),
       simulatorUrl,

@@ -1,6 +1,6 @@
 import { readProcessConfig } from '@gateway/lifecycle';
-import { openTls } from '@gateway/lifecycle/transport';
 import { runWorker } from '@gateway/lifecycle/run-worker';
+import { openTls } from '@gateway/lifecycle/transport';
 import { createEdgeRouterFromEnvironment } from './stand-alone.ts';
 
 /** One of several sibling processes that share the public port. */

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import type { DescService } from '@bufbuild/protobuf';
 import {
   checkIdentityKeys,
   openGatewayDatabase,
   readDatabaseUrl,
   readIdentityKeys,
 } from '@gateway/all-in-one/gateway-database';
-import { ConfigError, checkAll, type Environment, EnvReader } from '@gateway/config';
+import { ConfigError, checkAll, type Environment, EnvReader, readTlsFiles } from '@gateway/config';
 import { migrate, pendingMigrations } from '@gateway/database';
 import { hashKeyOf } from '@gateway/identity/hashing/hash-key';
 import { createIdentityService } from '@gateway/identity/service';
@@ -60,12 +61,13 @@ export interface ServiceAddresses {
 export const callOptions = { timeoutMs: 10_000 };
 
 export async function openControlPlane(env: Environment): Promise<ControlPlane> {
+  const connect = adminClients(env);
   const url = await findGateway(env);
   if (url !== undefined) {
     return {
       database: undefined,
-      identity: connectClient(IdentityService, url),
-      broker: connectClient(PoolBrokerService, url),
+      identity: connect(IdentityService, url),
+      broker: connect(PoolBrokerService, url),
       async [Symbol.asyncDispose]() {},
     };
   }
@@ -95,13 +97,14 @@ export async function openUsagePlane(env: Environment, addresses: ServiceAddress
     if (/^https?:\/\//.test(addresses[name] ?? 'http://')) continue;
     throw new ConfigError([`--${name} is not a URL. For example: --${name} http://127.0.0.1:9090`]);
   }
+  const connect = adminClients(env);
   const url = await findGateway(env);
   if (url !== undefined) {
     return {
-      report: connectClient(UsageReportService, url),
-      ledger: connectClient(UsageLedgerService, url),
-      identity: connectClient(IdentityService, addresses.identity ?? url),
-      limiter: connectClient(LimiterOperatorService, addresses.limiter ?? url),
+      report: connect(UsageReportService, url),
+      ledger: connect(UsageLedgerService, url),
+      identity: connect(IdentityService, addresses.identity ?? url),
+      limiter: connect(LimiterOperatorService, addresses.limiter ?? url),
       countersMayExist: true,
       async [Symbol.asyncDispose]() {},
     };
@@ -121,8 +124,8 @@ export async function openUsagePlane(env: Environment, addresses: ServiceAddress
     identity:
       addresses.identity === undefined
         ? directClientOf(identity.routes, IdentityService)
-        : connectClient(IdentityService, addresses.identity),
-    limiter: addresses.limiter === undefined ? undefined : connectClient(LimiterOperatorService, addresses.limiter),
+        : connect(IdentityService, addresses.identity),
+    limiter: addresses.limiter === undefined ? undefined : connect(LimiterOperatorService, addresses.limiter),
     countersMayExist: kind !== 'embedded',
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
@@ -144,6 +147,15 @@ export function knowsTheDatabase(env: Environment): boolean {
   const reader = new EnvReader(env);
   const isNamed = (name: string) => reader.optional(name) !== undefined;
   return isNamed('DATABASE_URL') || isNamed('GATEWAY_DATA') || !isNamed('GATEWAY_ADMIN_URL');
+}
+
+/** Makes clients of admin ports: with the certificate of TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE, where they are set. @throws ConfigError */
+export function adminClients(env: Environment) {
+  const reader = new EnvReader(env);
+  const tls = readTlsFiles(reader);
+  reader.done();
+  return <S extends DescService>(service: S, url: string): Client<S> =>
+    connectClient(service, url, url.startsWith('https:') ? tls : undefined);
 }
 
 /** The gateway's database, with its tables up to date. @throws ConfigError when a shared one is not. */

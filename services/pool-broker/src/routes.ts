@@ -4,8 +4,11 @@ import { credentialHandlers } from './rpc/credential-service.ts';
 import { poolBrokerHandlers } from './rpc/pool-broker-service.ts';
 import type { Broker } from './selection/broker.ts';
 
-/** Credentials are a service of its own, so that the network can keep it to the adapters. */
-export function routesOf(broker: Broker) {
-  const poolBroker = serviceRoute(PoolBrokerService, poolBrokerHandlers(broker));
-  return [poolBroker, serviceRoute(CredentialService, credentialHandlers(broker))] as const;
+export function poolBrokerRoute(broker: Broker) {
+  return serviceRoute(PoolBrokerService, poolBrokerHandlers(broker));
+}
+
+/** Secrets, which the network keeps to the adapters: they are served on a port of their own. */
+export function credentialRoute(broker: Broker) {
+  return serviceRoute(CredentialService, credentialHandlers(broker));
 }

@@ -39,7 +39,7 @@ function brokerOf(gateway: GatewayConfig = sampleGateway) {
     { logger: createLogger('test', 'silent'), metrics },
     { store: new MemoryPoolStore(clock), clock, random: () => 0 },
   );
-  const [poolRoute, credentialRoute] = service.routes;
+  const [[poolRoute], [credentialRoute]] = [service.routes, service.credentialRoutes];
   const pools = directClient(poolRoute);
 
   const attemptOf = (lease: Lease, { result, retryInMs, modelScoped = false, problem }: Failure) => ({

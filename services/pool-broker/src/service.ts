@@ -15,7 +15,7 @@ import { tokenEndpoint } from './credentials/token-endpoint.ts';
 import type { RefreshContext } from './credentials/token-refresher.ts';
 import { afterRenewal } from './health/account-health.ts';
 import { brokerMetrics, reloadMetrics } from './metrics.ts';
-import { routesOf } from './routes.ts';
+import { credentialRoute, poolBrokerRoute } from './routes.ts';
 import { RetryBudget } from './selection/acquire-lease.ts';
 import type { Broker } from './selection/broker.ts';
 import type { PoolStore } from './store/pool-store.ts';
@@ -31,7 +31,8 @@ export interface PoolBrokerParts {
 }
 
 export interface PoolBroker extends Service {
-  readonly routes: ReturnType<typeof routesOf>;
+  readonly routes: readonly [ReturnType<typeof poolBrokerRoute>];
+  readonly credentialRoutes: readonly [ReturnType<typeof credentialRoute>];
 }
 
 export function createPoolBrokerService(
@@ -61,7 +62,6 @@ export function createPoolBrokerService(
     metrics: brokerMetrics(runtime),
     draining: stop.signal,
   };
-  const routes = routesOf(broker);
 
   /** Keeps to the file that the configuration came from, if it came from one. */
   async function followFile(): Promise<void> {
@@ -78,9 +78,8 @@ export function createPoolBrokerService(
 
   let following: Promise<unknown> | undefined;
   return {
-    routes,
-    // Secrets are for adapters, over gRPC.
-    adminRoutes: [routes[0]],
+    routes: [poolBrokerRoute(broker)],
+    credentialRoutes: [credentialRoute(broker)],
     start: async () => {
       await readAccounts(directory, context.events);
       const isInMemory = directory.grants instanceof MemoryGrantStore;

@@ -20,9 +20,12 @@ const mask = (text: string) => text.replaceAll(/[^a-zA-Z0-9]/g, '').toLowerCase(
 
 /** A stand-alone broker as operators run it, with everything that it says. */
 async function brokerProcess(env: Readonly<Record<string, string>>) {
-  const [grpc, admin] = [await freePort(), await freePort()];
+  const [grpc, secret, admin] = [await freePort(), await freePort(), await freePort()];
   const child = spawn(process.execPath, [join(import.meta.dirname, '../src/main.ts')], {
-    env: { PATH: process.env.PATH ?? '', GRPC_PORT: `${grpc}`, ADMIN_PORT: `${admin}`, LOG_LEVEL: 'trace', ...env },
+    env: {
+      ...{ PATH: process.env.PATH ?? '', GRPC_PORT: `${grpc}`, CREDENTIAL_PORT: `${secret}`, ADMIN_PORT: `${admin}` },
+      ...{ LOG_LEVEL: 'trace', ...env },
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -35,7 +38,7 @@ async function brokerProcess(env: Readonly<Record<string, string>>) {
       () => false,
     );
   await expect.poll(isReady, { timeout: 20_000 }).toBe(true);
-  const channel = openChannel(`http://127.0.0.1:${grpc}`);
+  const channel = openChannel(`http://127.0.0.1:${secret}`);
   onTestFinished(() => channel[Symbol.dispose]());
   return {
     adminUrl,

@@ -52,7 +52,7 @@ async function brokerOf(gateway: GatewayConfig, places: Pick<PoolBrokerParts, 'd
     stopped = true;
   };
   onTestFinished(stop);
-  const [poolRoute, credentialRoute] = service.routes;
+  const [[poolRoute], [credentialRoute]] = [service.routes, service.credentialRoutes];
   const [pools, secrets] = [directClient(poolRoute), directClient(credentialRoute)];
   const credential = (refusedVersion = '') =>
     secrets.getCredential({ target: { case: 'accountId', value: accountId }, refusedVersion }, { timeoutMs: 20_000 });

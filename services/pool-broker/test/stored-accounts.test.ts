@@ -46,7 +46,7 @@ async function brokerOn(
   const service = createPoolBrokerService({ gateway, credentials }, runtime, { store, database });
   await service.start();
   onTestFinished(() => service[Symbol.asyncDispose]());
-  const [pools, secrets] = [directClient(service.routes[0]), directClient(service.routes[1])];
+  const [pools, secrets] = [directClient(service.routes[0]), directClient(service.credentialRoutes[0])];
   return {
     states: async () => {
       const { accounts } = await pools.listAccounts({});

@@ -1,7 +1,7 @@
 import { MultiplexService } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
-import { type ServerDuplexStream, ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
+import { type ServerDuplexStream, ServerInterceptingCall, type ServerInterceptor, status } from '@grpc/grpc-js';
 import { mayCall, serviceNamesIn } from '../call-table.ts';
-import { codeOf, RpcError } from '../errors.ts';
+import { RpcError } from '../errors.ts';
 import { pathOf } from '../methods.ts';
 
 /** What was not let in. */
@@ -27,7 +27,7 @@ export class CallerCheck {
       start: (next) => {
         const refusal = isForAll(path) ? undefined : this.#refusal(call, path);
         if (refusal === undefined) return next();
-        call.sendStatus({ code: codeOf(refusal), details: refusal.message });
+        call.sendStatus({ code: status.PERMISSION_DENIED, details: refusal.message });
       },
     });
 

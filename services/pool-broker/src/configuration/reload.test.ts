@@ -54,7 +54,7 @@ async function brokerOn(first: FileText) {
   );
   onTestFinished(() => service[Symbol.asyncDispose]());
   await service.start();
-  const [poolRoute, credentialRoute] = service.routes;
+  const [[poolRoute], [credentialRoute]] = [service.routes, service.credentialRoutes];
   const pools = directClient(poolRoute);
   const credentials = directClient(credentialRoute);
 
