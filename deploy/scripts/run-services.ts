@@ -1,4 +1,8 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import http from 'node:http';
+import https from 'node:https';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ManagedProcess,
@@ -8,6 +12,7 @@ import {
   serviceGroups,
   serviceNames,
 } from '@gateway/testkit';
+import { certificateFiles } from './dev-certificates.ts';
 import { migrate, type PlannedService, planServices, repositoryRoot, type ServicesSettings } from './service-plan.ts';
 
 export interface RunOptions extends ServicesSettings {
@@ -72,16 +77,20 @@ function processPlan(name: ServiceName, index: number, { program, env, address }
     cwd: repositoryRoot,
     stopSignal: 'SIGTERM',
     stopTimeoutMs: (options.drainTimeoutSeconds + 5) * 1_000,
-    ping: () => askReadiness(address.adminUrl),
+    ping: () => askReadiness(address.adminUrl, options.certificates),
     onLine: (line: string) => options.onLine(name, line),
     onUnexpectedEnd: (how: string) => options.onUnexpectedEnd(name, index, how),
   } as const;
 }
 
-async function askReadiness(url: string): Promise<void> {
-  const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) });
-  const text = await response.text();
-  if (!response.ok) throw new Error(text.trim());
+async function askReadiness(url: string, certificates: string | undefined): Promise<void> {
+  const ca =
+    certificates === undefined ? undefined : await readFile(certificateFiles(certificates, 'gatewayctl').caFile);
+  const get = ca === undefined ? http.get : https.get;
+  const request = get(`${url}/readyz`, { ca, signal: AbortSignal.timeout(2_000), agent: false });
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  const problem = await text(response);
+  if (response.statusCode !== 200) throw new Error(problem.trim());
 }
 
 /** Does not wait for the others once one has failed, but for a little while: what is wrong with one is often wrong with several. */

@@ -26,7 +26,7 @@ export async function peerChannels({ logger, tls }: ServiceRuntime, stack: Async
   const { openChannel } = await import('@gateway/rpc/grpc');
   return (service: string, url: string): Channel => {
     const onUnreachable = (address: string, { message }: Error) =>
-      logger.warn({ service, address, reason: message }, 'a service can not be reached');
+      logger.warn({ peer: service, address, reason: message }, 'a service can not be reached');
     return stack.use(openChannel(url, { service, tls, onUnreachable }));
   };
 }

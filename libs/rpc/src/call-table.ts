@@ -8,7 +8,7 @@ import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { pathOf } from './methods.ts';
 
 const broker = PoolBrokerService.method;
-const adapterCalls = [CredentialService.method.getCredential, broker.reportModels];
+const adapterCalls = [CredentialService.method.getCredential, broker.listPools, broker.reportModels];
 
 /**
  * Who may call what between services (and of a service's admin port, over JSON). Servers with TLS enforce it by the name in
@@ -30,6 +30,10 @@ export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
   'responses-adapter': adapterCalls,
   'messages-adapter': adapterCalls,
   limiter: [UsageQueryService.method.getDayTotal],
+  'pool-broker': [],
+  identity: [],
+  'usage-ingest': [],
+  'usage-query': [],
   // Operators: the command line, on admin ports. Secrets of accounts are for adapters alone.
   gatewayctl: methodsOf(
     IdentityService,
