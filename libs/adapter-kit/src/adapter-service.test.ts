@@ -24,7 +24,10 @@ const fromEnvironment = createAdapterFromEnvironment(
 
 describe('an adapter of its own process', () => {
   it('serves the adapter contract, but is not ready before it has reached the broker', async () => {
-    await using service = await fromEnvironment({ POOL_BROKER_URL: 'http://127.0.0.1:9' }, runtime);
+    await using service = await fromEnvironment(
+      { POOL_BROKER_URL: 'http://127.0.0.1:9', CREDENTIAL_URL: 'http://127.0.0.1:9' },
+      runtime,
+    );
     await service.start();
     expect(service.routes.map((route) => route.service.typeName)).toEqual(['gateway.adapter.v1.AdapterService']);
     expect(await service.notReady()).toContain('pool-broker');
@@ -38,6 +41,7 @@ describe('an adapter of its own process', () => {
     );
     expect(problems).toMatchObject([
       expect.stringContaining('POOL_BROKER_URL is not set'),
+      expect.stringContaining('CREDENTIAL_URL is not set'),
       expect.stringContaining('UPSTREAM_IDLE_TIMEOUT_SECONDS'),
     ]);
   });

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import {
   ConfigError,
   defaultGatewayConfig,
@@ -88,19 +87,11 @@ function credentialConfigOf(reader: EnvReader) {
 
 function keysOf(reader: EnvReader): readonly AccountKey[] {
   const text = reader.optional('ACCOUNT_KEYS');
-  const path = reader.optional('ACCOUNT_KEYS_FILE');
-  if (text !== undefined && path !== undefined) reader.problem('Set ACCOUNT_KEYS or ACCOUNT_KEYS_FILE, not both.');
-  if (text === undefined && path === undefined) return [];
-  try {
-    const keys = parseAccountKeys(text ?? readFileSync(path ?? '', 'utf8'));
-    // The value is a secret: it is not repeated.
-    if (keys === undefined) reader.problem(`${text === undefined ? 'ACCOUNT_KEYS_FILE' : 'ACCOUNT_KEYS'} ${badKeys}`);
-    return keys ?? [];
-  } catch (thrown) {
-    const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
-    reader.problem(`ACCOUNT_KEYS_FILE: the file can't be read${reason}.`);
-    return [];
-  }
+  if (text === undefined) return [];
+  const keys = parseAccountKeys(text);
+  // The value is a secret: it is not repeated.
+  if (keys === undefined) reader.problem(`ACCOUNT_KEYS ${badKeys}`);
+  return keys ?? [];
 }
 
 const noAccount =
