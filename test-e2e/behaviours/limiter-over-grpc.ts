@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import {
-  credentials,
-  loadPackageDefinition,
-  makeGenericClientConstructor,
-  type ServiceDefinition,
-} from '@grpc/grpc-js';
+import { loadPackageDefinition, makeGenericClientConstructor, type ServiceDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { describe, expect, it } from 'vitest';
+import { grpcCredentials } from '../topologies/certificates.ts';
 
 const protoFolder = fileURLToPath(new URL('../../proto', import.meta.url));
 
@@ -142,7 +138,7 @@ function openClient(address: string, service = 'gateway.limiter.v1.LimiterServic
   const definition = loadSync(proto, { includeDirs: [protoFolder], longs: String, enums: String, defaults: true });
   loadPackageDefinition(definition);
   const Client = makeGenericClientConstructor(definition[service] as ServiceDefinition, service);
-  const client = new Client(address, credentials.createInsecure());
+  const client = new Client(address, grpcCredentials());
   return {
     call: (method, request) =>
       new Promise((resolve, reject) => {

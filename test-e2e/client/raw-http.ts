@@ -1,4 +1,6 @@
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { operatorCertificate } from '../topologies/certificates.ts';
 import type { Topology } from '../topologies/topology.ts';
 
 /** An answer as it came over the wire. */
@@ -23,8 +25,9 @@ export class RawConnection implements Disposable {
   #news = Promise.withResolvers<void>();
 
   constructor({ baseUrl }: Pick<Topology, 'baseUrl'>) {
-    const { hostname, port } = new URL(baseUrl);
-    this.#socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
+    const { protocol, hostname, port } = new URL(baseUrl);
+    const address = { host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true };
+    this.#socket = protocol === 'https:' ? connectTls({ ...address, ...operatorCertificate() }) : connect(address);
     this.ended = new Promise((resolve) => {
       const end = (ending: Ending) => {
         this.#ending ??= ending;

@@ -6,7 +6,7 @@ import { startServicesTopology } from '../topologies/services.ts';
 
 describeGateway(
   'the gateway as many processes on Redis, NATS and Postgres',
-  () => startServicesTopology('services'),
+  () => startServicesTopology('services', { tls: true }),
   (gateway) => {
     limiterOverGrpcBehaviour(() => gateway().limiterAddress);
     reconcileServicesBehaviour(gateway);

@@ -81,7 +81,7 @@ describeWorkers('two workers of the all-in-one gateway', async () => {
 });
 
 describeWorkers('two workers of the edge as a process of its own', async () => {
-  const gateway = await startServicesTopology('edge-workers', { env: { EDGE_WORKERS: '2' } });
+  const gateway = await startServicesTopology('edge-workers', { tls: true, env: { EDGE_WORKERS: '2' } });
   const edge = gateway.services['edge-router'];
   return { ...gateway, primaryPid: () => edge.pid ?? 0, terminate: () => edge.stop() };
 });

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { operatorEnvironment } from './certificates.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -23,7 +24,10 @@ export interface RunningCommand extends AsyncDisposable {
 
 /** Starts `gatewayctl <args>` with nothing of this process's own settings but what is given. */
 export function startGatewayctl(args: readonly string[], env: Readonly<Record<string, string>>): RunningCommand {
-  return startCommand(process.execPath, ['services/gatewayctl/src/main.ts', ...args], env);
+  return startCommand(process.execPath, ['services/gatewayctl/src/main.ts', ...args], {
+    ...operatorEnvironment(env),
+    ...env,
+  });
 }
 
 /** Starts `npm run <script> -- <args>`, which is in a process group of its own as it would be in a terminal. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
 import { freePort, type TestBackends } from '@gateway/testkit';
+import { useCertificates } from './certificates.ts';
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
 import { type RunningServices, startServices } from './start-services.ts';
@@ -26,6 +27,8 @@ export interface ServicesTopology extends Topology {
 export interface ServicesTopologyOptions {
   /** Further settings of every service. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Services speak TLS with each other. */
+  readonly tls?: boolean;
   /** Writes the gateway.yaml. */
   readonly writeFile?: typeof writeGatewayFile;
   /** Starts what they keep their state in, for as long as the stack lasts. */
@@ -34,7 +37,12 @@ export interface ServicesTopologyOptions {
 
 export async function startServicesTopology(
   name: string,
-  { env: further = {}, writeFile = writeGatewayFile, openBackends = ownBackends }: ServicesTopologyOptions = {},
+  {
+    env: further = {},
+    tls = false,
+    writeFile = writeGatewayFile,
+    openBackends = ownBackends,
+  }: ServicesTopologyOptions = {},
 ): Promise<ServicesTopology> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
@@ -42,8 +50,10 @@ export async function startServicesTopology(
   const simulator = stack.use(await startSimulator({ responsesModels }));
   const backends = await openBackends(stack);
   const gatewayFile = await writeFile(folder, simulator.url);
+  const certificates = tls ? join(folder, 'certificates') : undefined;
   const started = stack.use(
     await startServices({
+      certificates,
       env: {
         ...suiteSettings,
         ...uploadSettings,
@@ -58,6 +68,7 @@ export async function startServicesTopology(
       },
     }),
   );
+  if (certificates !== undefined) useCertificates(certificates);
   const open = stack.move();
   return {
     name,
@@ -73,7 +84,8 @@ export async function startServicesTopology(
     gatewayFile,
     adminUrls: started.adminUrls,
     backends,
-    limiterAddress: new URL(started.grpcUrls.limiter).host,
+    // A certificate is for a name, which an address is not.
+    limiterAddress: new URL(started.grpcUrls.limiter).host.replace('127.0.0.1', tls ? 'localhost' : '127.0.0.1'),
     logs: started.command.stderr,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };

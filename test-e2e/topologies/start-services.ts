@@ -15,6 +15,8 @@ import { type RunningCommand, startCommand } from './gateway-process.ts';
 export interface StartOptions {
   /** Nothing but these: PORT and where all state is belong to them. */
   readonly env: Readonly<Record<string, string>>;
+  /** A folder: services speak TLS with certificates that are made there. */
+  readonly certificates?: string | undefined;
   /** How many processes of a service there are; one of each by default. */
   readonly replicas?: Partial<Readonly<Record<ServiceName, number>>>;
   /** Settings of single services, which win over all others: a peer behind a proxy, for example. */
@@ -50,7 +52,8 @@ export async function startServices(options: StartOptions): Promise<RunningServi
   const settings = Object.entries(options.envOf ?? {}).flatMap(([service, env]) =>
     Object.entries(env).flatMap(([name, value]) => ['--set', `${service}.${name}=${value}`]),
   );
-  const command = runStartServices(options.env, [...replicas, ...settings], options.onLine);
+  const tls = options.certificates === undefined ? [] : ['--tls', '--certificates', options.certificates];
+  const command = runStartServices(options.env, [...tls, ...replicas, ...settings], options.onLine);
   const [started] = await Promise.race([
     once(command.child, 'message') as Promise<[ServicesStarted]>,
     command.ended.then(({ stderr }) => Promise.reject(new Error(`start:services did not start:\n${stderr}`))),

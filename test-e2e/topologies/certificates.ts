@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ChannelCredentials, credentials } from '@grpc/grpc-js';
+import { Agent, setGlobalDispatcher } from 'undici';
+
+/** Where the certificates are with which this process is let in by services that speak TLS. A test file has one gateway with them. */
+let certificates: string | undefined;
+
+/** From now on `fetch` and the command line show the operator's certificate of a folder of `dev-certificates`. */
+export function useCertificates(folder: string): void {
+  certificates = folder;
+  setGlobalDispatcher(new Agent({ connect: operatorCertificate() }));
+}
+
+/** For connections over TLS. */
+export function operatorCertificate() {
+  if (certificates === undefined) throw new Error('No gateway of this test file speaks TLS.');
+  const [ca, cert, key] = filesOf(certificates).map((file) => readFileSync(file));
+  return { ca, cert, key };
+}
+
+/** What the command line needs to be let in by services that speak TLS. */
+export function operatorEnvironment(): Readonly<Record<string, string>> {
+  if (certificates === undefined) return {};
+  const [TLS_CA_FILE, TLS_CERT_FILE, TLS_KEY_FILE] = filesOf(certificates);
+  return { TLS_CA_FILE, TLS_CERT_FILE, TLS_KEY_FILE };
+}
+
+/** For other gRPC clients. */
+export function grpcCredentials(): ChannelCredentials {
+  if (certificates === undefined) return credentials.createInsecure();
+  const { ca = null, cert = null, key = null } = operatorCertificate();
+  return credentials.createSsl(ca, key, cert);
+}
+
+function filesOf(folder: string): readonly [string, string, string] {
+  return [join(folder, 'ca.crt'), join(folder, 'gatewayctl.crt'), join(folder, 'gatewayctl.key')];
+}
