@@ -25,7 +25,7 @@ export interface RunningCommand extends AsyncDisposable {
 /** Starts `gatewayctl <args>` with nothing of this process's own settings but what is given. */
 export function startGatewayctl(args: readonly string[], env: Readonly<Record<string, string>>): RunningCommand {
   return startCommand(process.execPath, ['services/gatewayctl/src/main.ts', ...args], {
-    ...operatorEnvironment(env),
+    ...operatorEnvironment(),
     ...env,
   });
 }

@@ -78,7 +78,7 @@ function answersOf({ logger, metrics, notReady, routes, ...names }: AdminServerO
       return problem === undefined ? send(response, 200, 'ok\n') : send(response, 503, `${problem}\n`);
     }
     const isMetrics = path === '/metrics';
-    const refusal = certificateRefusal(request, path) ?? (isMetrics ? undefined : adminRefusal(request.headers, names));
+    const refusal = (isMetrics ? undefined : adminRefusal(request.headers, names)) ?? certificateRefusal(request, path);
     if (refusal === undefined) {
       if (!isMetrics) return rpc(request, response);
       return send(response, 200, await metrics.exposition(), metrics.registry.contentType);
