@@ -33,7 +33,7 @@ describe('the gateway as many processes on PgBouncer in transaction mode and a N
     url.pathname = new URL(database.url).pathname;
     databaseUrl = url.href;
     gateway = await startServicesTopology('pooled', {
-      env: { ...accountKeys, USAGE_STREAM_REPLICAS: '3' },
+      env: { ...accountKeys, NATS_STREAM_REPLICAS: '3' },
       openBackends: async (backends) => {
         backends.use(stack.move());
         const redis = backends.use(await startRedis());

@@ -44,7 +44,7 @@ const wrongServices: readonly WrongService[] = [
   { name: 'pool-broker', wrong: { ACCOUNT_KEYS: 'secret-5' }, required: ['REDIS_URL', ...problemsOfFile] },
   { name: 'responses-adapter', wrong: { UPSTREAM_IDLE_TIMEOUT_SECONDS: '0' }, required: ['POOL_BROKER_URL'] },
   { name: 'messages-adapter', wrong: { UPSTREAM_IDLE_TIMEOUT_SECONDS: '0' }, required: ['POOL_BROKER_URL'] },
-  { name: 'usage-ingest', wrong: { USAGE_STREAM_REPLICAS: '9' }, required: ['DATABASE_URL', 'NATS_URL'] },
+  { name: 'usage-ingest', wrong: { NATS_STREAM_REPLICAS: '9' }, required: ['DATABASE_URL', 'NATS_URL'] },
   { name: 'usage-query', wrong: { USAGE_WAIT_MILLISECONDS: '-1' }, required: ['DATABASE_URL', 'NATS_URL'] },
 ];
 
@@ -68,7 +68,7 @@ const wrongEverywhere: Environment = {
   RPC_TIMEOUT_MS: '1',
   LIMITER_REDIS_TIMEOUT_MS: '1',
   REQUEST_LOG_RETENTION_DAYS: 'x',
-  USAGE_STREAM_REPLICAS: '9',
+  NATS_STREAM_REPLICAS: '9',
   USAGE_WAIT_MILLISECONDS: '-1',
   UPSTREAM_IDLE_TIMEOUT_SECONDS: 'never',
 };

@@ -1,21 +1,28 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gateway/telemetry';
-import { type ConnectionOptions, connect, DebugEvents, Events, type NatsConnection } from 'nats';
+import {
+  type Authenticator,
+  type ConnectionOptions,
+  connect,
+  credsAuthenticator,
+  DebugEvents,
+  Events,
+  type NatsConnection,
+  nkeyAuthenticator,
+} from 'nats';
+import type { NatsServers } from './nats-servers.ts';
 
 const retryDelayMs = 1_000;
 
 /**
  * A connection to one of several NATS servers that never gives up: it waits for a server that is not there yet, and reconnects,
- * to another one if need be, for as long as it is open. A peer that stopped answering is noticed within about 30 seconds.
+ * to another one if need be, for as long as it is open. A server that stopped answering is given up within six seconds.
  *
  * @throws the signal's reason, when it is aborted before there is a connection.
  */
-export async function connectNats(
-  urls: readonly string[],
-  logger: Logger,
-  signal?: AbortSignal,
-): Promise<NatsConnection> {
-  const options = toConnectionOptions(urls);
+export async function connectNats(servers: NatsServers, logger: Logger, signal?: AbortSignal): Promise<NatsConnection> {
+  const options = toConnectionOptions(servers, logger);
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted();
     try {
@@ -31,22 +38,53 @@ export async function connectNats(
   }
 }
 
-function toConnectionOptions(texts: readonly string[]): ConnectionOptions {
+function toConnectionOptions({ urls: texts, caFile, ...files }: NatsServers, logger: Logger): ConnectionOptions {
   const urls = texts.map((text) => new URL(text));
   // `user:password@` or `token@`, as NATS URLs carry them.
   const named = urls.find(({ username }) => username !== '');
   const [user, pass] = [named?.username ?? '', named?.password ?? ''].map(decodeURIComponent);
+  const authenticator = fileAuthenticator(files, logger);
   return {
     servers: urls.map(({ host }) => host),
     ...(user !== '' && (pass === '' ? { token: user } : { user, pass })),
-    ...(urls.some(({ protocol }) => protocol === 'tls:') && { tls: {} }),
+    ...(authenticator !== undefined && { authenticator }),
+    ...(urls.some(({ protocol }) => protocol === 'tls:') && { tls: caFile === undefined ? {} : { caFile } }),
     name: 'gateway',
     timeout: 5_000,
     maxReconnectAttempts: -1,
     reconnectTimeWait: retryDelayMs,
-    pingInterval: 10_000,
+    reconnectJitterTLS: 100,
+    // What was refused may be taken once a file, or the server's settings, are replaced.
+    ignoreAuthErrorAbort: true,
+    pingInterval: 2_000,
     maxPingOut: 2,
   };
+}
+
+/** A file that can't be used counts as no credentials: the server refuses, and the next try reads it again. An error would close the connection for good. */
+function fileAuthenticator(
+  { credsFile, nkeyFile }: Pick<NatsServers, 'credsFile' | 'nkeyFile'>,
+  logger: Logger,
+): Authenticator | undefined {
+  const file = credsFile ?? nkeyFile;
+  if (file === undefined) return undefined;
+  const read = () => readFileSync(file);
+  const authenticate = credsFile === undefined ? nkeyAuthenticator(() => seedIn(read())) : credsAuthenticator(read);
+  return (nonce) => {
+    try {
+      return authenticate(nonce);
+    } catch (thrown) {
+      logger.warn({ file, err: thrown }, 'the credentials for NATS can not be used; trying on');
+    }
+  };
+}
+
+/** The seed of a user's nkey, on a line of its own or among others. */
+function seedIn(content: Buffer): Buffer {
+  const seed = /\bSU[A-Z2-7]{56}\b/.exec(content.toString('latin1'))?.[0];
+  if (seed === undefined)
+    throw new Error("NATS_NKEY_FILE holds no seed of a user's nkey: 58 letters that begin with SU");
+  return Buffer.from(seed);
 }
 
 /** Ends when the connection is closed. */

@@ -1,5 +1,6 @@
 export { connectNats, orAborted } from './connect-nats.ts';
 export { LedgerProgress } from './ledger-progress.ts';
+export type { NatsServers } from './nats-servers.ts';
 export {
   fromUsageMessage,
   maxPerMessage,

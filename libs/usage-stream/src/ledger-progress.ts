@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gateway/telemetry';
 import type { NatsConnection } from 'nats';
 import { connectNats } from './connect-nats.ts';
+import type { NatsServers } from './nats-servers.ts';
 import { type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 
 /** Pause between two looks at the consumer. */
@@ -15,9 +16,9 @@ export class LedgerProgress implements AsyncDisposable {
   #connection: NatsConnection | undefined;
 
   /** Connects in the background. */
-  constructor(urls: readonly string[], logger: Logger, names = usageStreamNames) {
+  constructor(servers: NatsServers, logger: Logger, names = usageStreamNames) {
     this.#names = names;
-    this.#connecting = connectNats(urls, logger, this.#closing.signal).then(
+    this.#connecting = connectNats(servers, logger, this.#closing.signal).then(
       (connection) => {
         this.#connection = connection;
       },

@@ -1,6 +1,7 @@
 import type { Logger } from '@gateway/telemetry';
 import type { NatsConnection } from 'nats';
 import { connectNats, orAborted } from './connect-nats.ts';
+import type { NatsServers } from './nats-servers.ts';
 import { toUsageMessages, type UsageBatch } from './usage-message.ts';
 import { type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 
@@ -21,10 +22,10 @@ export class UsagePublisher implements AsyncDisposable {
   readonly #connection: Promise<NatsConnection>;
 
   /** Connects in the background: while NATS can't be reached, publishing fails after its timeout. */
-  constructor(urls: readonly string[], logger: Logger, options: UsagePublisherOptions = {}) {
+  constructor(servers: NatsServers, logger: Logger, options: UsagePublisherOptions = {}) {
     this.#names = options.names ?? usageStreamNames;
     this.#timeoutMs = options.timeoutMs ?? 5_000;
-    this.#connection = connectNats(urls, logger, this.#closing.signal);
+    this.#connection = connectNats(servers, logger, this.#closing.signal);
     this.#connection.catch(() => undefined);
   }
 

@@ -25,7 +25,7 @@ describe('the usage stream', () => {
 
   it('holds an event once, however often it is published', async () => {
     await using stream = await openStream();
-    await using publisher = new UsagePublisher([stream.url], logger, { names: stream.names });
+    await using publisher = new UsagePublisher({ urls: [stream.url] }, logger, { names: stream.names });
     await publisher.publish(events('a'));
     await publisher.publish(events('a'));
     await publisher.publish(events('b', 'c'));
@@ -35,7 +35,7 @@ describe('the usage stream', () => {
 
   it('refuses what is too much for it, so that the publisher keeps it', async () => {
     await using stream = await openStream({ maxBytes: 1_000 });
-    await using publisher = new UsagePublisher([stream.url], logger, { names: stream.names });
+    await using publisher = new UsagePublisher({ urls: [stream.url] }, logger, { names: stream.names });
     const sizable = Array.from({ length: 20 }, () => publisher.publish(events(randomUUID().repeat(3))));
     const results = await Promise.allSettled(sizable);
     const taken = results.filter(({ status }) => status === 'fulfilled').length;
@@ -48,14 +48,17 @@ describe('a publisher', () => {
   it('fails when there is no stream to take the events', async () => {
     const { natsUrl } = await testBackends();
     const names = uniqueNames();
-    await using publisher = new UsagePublisher([natsUrl], logger, { names, timeoutMs: 2_000 });
+    await using publisher = new UsagePublisher({ urls: [natsUrl] }, logger, { names, timeoutMs: 2_000 });
     await expect(publisher.publish(events('a'))).rejects.toThrow();
   });
 
   it('fails after its timeout while NATS is not there, and succeeds once it is', async () => {
     const port = await freePort();
     const names = uniqueNames();
-    await using publisher = new UsagePublisher([`nats://127.0.0.1:${port}`], logger, { names, timeoutMs: 300 });
+    await using publisher = new UsagePublisher({ urls: [`nats://127.0.0.1:${port}`] }, logger, {
+      names,
+      timeoutMs: 300,
+    });
     await expect(publisher.publish(events('a'))).rejects.toThrow();
     await using server = await startNats({ port });
     await using stream = await openStream({}, server.url, names);
@@ -69,13 +72,13 @@ describe('a publisher', () => {
     await using stream = await openStream();
     const dead = await freePort();
     const urls = [`nats://127.0.0.1:${dead}`, stream.url, 'nats://127.0.0.1:9'];
-    await using publisher = new UsagePublisher(urls, logger, { names: stream.names });
+    await using publisher = new UsagePublisher({ urls }, logger, { names: stream.names });
     await publisher.publish(events('a'));
     expect(await stream.messages()).toBe(1);
   });
 
   it('stops waiting with its signal', async () => {
-    await using publisher = new UsagePublisher(['nats://127.0.0.1:9'], logger);
+    await using publisher = new UsagePublisher({ urls: ['nats://127.0.0.1:9'] }, logger);
     const controller = new AbortController();
     const publishing = publisher.publish(events('a'), controller.signal);
     controller.abort(new Error('enough'));
@@ -90,7 +93,7 @@ function uniqueNames(): UsageStreamNames {
 
 async function openStream(settings: Partial<typeof smallStream> = {}, at?: string, names = uniqueNames()) {
   const url = at ?? (await testBackends()).natsUrl;
-  const connection: NatsConnection = await connectNats([url], logger);
+  const connection: NatsConnection = await connectNats({ urls: [url] }, logger);
   const manager = await connection.jetstreamManager();
   await ensureUsageStream(manager, { ...smallStream, ...settings }, names);
   return {

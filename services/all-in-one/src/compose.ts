@@ -114,16 +114,16 @@ async function openStores({ env, config: { redisUrl }, runtime, stack }: Wiring)
 }
 
 /** How usage reaches the ledger over JetStream. Undefined without a NATS_URL. */
-async function openUsageStream({ env, config: { natsUrls: urls }, runtime, stack }: Wiring) {
-  if (urls === undefined) return undefined;
+async function openUsageStream({ env, config: { natsServers: servers }, runtime, stack }: Wiring) {
+  if (servers === undefined) return undefined;
   const { LedgerProgress, UsagePublisher } = await import('@gateway/usage-stream');
   const { NatsUsageConsumer } = await import('@gateway/usage-ingest/consumer/nats-usage-consumer');
   const { logger } = runtime;
-  const publisher = stack.use(new UsagePublisher(urls, logger));
+  const publisher = stack.use(new UsagePublisher(servers, logger));
   const metrics = createIngestMetrics(runtime.metrics);
   return {
-    ofIngest: { consumer: new NatsUsageConsumer({ ...readUsageStreamConfig(env), urls, logger, metrics }) },
-    ofQuery: { progress: stack.use(new LedgerProgress(urls, logger)) },
+    ofIngest: { consumer: new NatsUsageConsumer({ ...readUsageStreamConfig(env), servers, logger, metrics }) },
+    ofQuery: { progress: stack.use(new LedgerProgress(servers, logger)) },
     /** In place of the ingest's own, which writes to the ledger at once. */
     route: serviceRoute(UsageIngestService, {
       record: async (batch, { signal }) => {

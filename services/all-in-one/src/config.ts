@@ -1,7 +1,7 @@
 import { type Environment, readSettings } from '@gateway/config';
 import { readOwnConfig } from '@gateway/lifecycle';
 import { readWorkerCount } from '@gateway/lifecycle/worker-pool';
-import { natsUrls } from '@gateway/usage-stream/nats-urls';
+import { natsServers } from '@gateway/usage-stream/nats-servers';
 
 /** What the all-in-one needs besides the settings of the services in it, and DATABASE_URL. */
 export type AllInOneConfig = ReturnType<typeof readAllInOneConfig>;
@@ -15,7 +15,7 @@ export function readAllInOneConfig(env: Environment) {
     // REDIS_URL: shared limits and pool state; without it they are kept in memory.
     redisUrl: reader.optionalUrl('REDIS_URL', 'redis://127.0.0.1:6379', ['redis', 'rediss']),
     // NATS_URL: usage goes over JetStream; without it straight to the ledger.
-    natsUrls: natsUrls.optional(reader),
+    natsServers: natsServers.optional(reader),
     // GATEWAY_WORKERS (1): processes that serve on the public port; `auto`: one for each core.
     workers: readWorkerCount(reader, 'GATEWAY_WORKERS', ' (--workers)'),
     // SIMULATOR_PORT (0, a free one): where the simulated providers listen when no account is configured.

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Environment, EnvReader, readMaxStreamSeconds } from '@gateway/config';
 import { readWorkerCount } from '@gateway/lifecycle/worker-pool';
-import { natsUrls } from '@gateway/usage-stream/nats-urls';
+import { natsServers } from '@gateway/usage-stream/nats-servers';
 import { outboxSynchronous } from './usage/outbox-file.ts';
 
 /** Settings of the edge. Every one has a default that is safe in production. */
@@ -74,7 +74,7 @@ export function readEdgeRouterPeerUrls(env: Environment) {
     responsesAdapter: service('RESPONSES_ADAPTER_URL', 'It calls the Responses pool.', 'responses-adapter'),
     messagesAdapter: service('MESSAGES_ADAPTER_URL', 'It calls the Messages pool.', 'messages-adapter'),
     usageQuery: service('USAGE_QUERY_URL', 'GET /v1/usage is answered there.', 'usage-query'),
-    nats: natsUrls.required(reader, 'Usage is published there.'),
+    nats: natsServers.required(reader, 'Usage is published there.'),
   };
   reader.done();
   return Object.freeze(urls);

@@ -1,6 +1,6 @@
 import { type Environment, type EnvReader, readSettings } from '@gateway/config';
 import type { UsageStreamSettings } from '@gateway/usage-stream';
-import { natsUrls } from '@gateway/usage-stream/nats-urls';
+import { natsServers } from '@gateway/usage-stream/nats-servers';
 
 export type UsageIngestConfig = ReturnType<typeof readUsageIngestConfig>;
 
@@ -22,7 +22,7 @@ export function readUsageIngestProcessConfig(env: Environment) {
     // DATABASE_URL (required): the Postgres with the ledger.
     databaseUrl: reader.requiredUrl('DATABASE_URL', 'The ledger lives there.', example, schemes),
     // NATS_URL (required): the servers with the stream that edges publish to.
-    natsUrls: natsUrls.required(reader, 'Usage events come from there.'),
+    natsServers: natsServers.required(reader, 'Usage events come from there.'),
     stream: readStreamSettings(reader),
   }));
 }
@@ -49,8 +49,8 @@ const shortestRetentionDays = 31;
 
 function readStreamSettings(reader: EnvReader): UsageStreamSettings {
   return {
-    // USAGE_STREAM_REPLICAS (1): copies of the stream; 3 in a NATS cluster.
-    replicas: reader.integer('USAGE_STREAM_REPLICAS', 1, { min: 1, max: 5 }),
+    // NATS_STREAM_REPLICAS (1): copies of the stream; 3 in a NATS cluster.
+    replicas: reader.integer('NATS_STREAM_REPLICAS', 1, { min: 1, max: 5 }),
     // USAGE_STREAM_MAX_AGE_HOURS (168): how long messages are kept, consumed or not.
     maxAgeMs: reader.integer('USAGE_STREAM_MAX_AGE_HOURS', 168, { min: 1, max: 8_760 }) * 3_600_000,
     // USAGE_STREAM_MAX_MEBIBYTES (1024): room for the longest outage of the ledger; some 700 bytes a request, its log entry included.

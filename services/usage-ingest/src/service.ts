@@ -60,7 +60,7 @@ export async function createUsageIngestFromEnvironment(env: Environment, runtime
   const { NatsUsageConsumer: Consumer } = await import('./consumer/nats-usage-consumer.ts');
   const database = openPostgres(config.databaseUrl, { applicationName: 'usage-ingest' });
   const metrics = createIngestMetrics(runtime.metrics);
-  const consumer = new Consumer({ ...config, urls: config.natsUrls, logger: runtime.logger, metrics });
+  const consumer = new Consumer({ ...config, servers: config.natsServers, logger: runtime.logger, metrics });
   const service = createUsageIngestService(config, { database, consumer }, runtime);
   return {
     ...service,

@@ -227,9 +227,9 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
   const stream = { ...readUsageStreamConfig({}).stream, replicas };
   const database = await openMigrated(stack);
   const sink = sinkOf(database);
-  const publisher = stack.use(new UsagePublisher(urls, logger, { names }));
+  const publisher = stack.use(new UsagePublisher({ urls }, logger, { names }));
   const connecting = new AbortController();
-  const connected = connectNats(urls, logger, connecting.signal).then(async (connection) => {
+  const connected = connectNats({ urls }, logger, connecting.signal).then(async (connection) => {
     await untilDone(
       async () => ensureUsageStream(await connection.jetstreamManager(), stream, names),
       connecting.signal,
@@ -250,7 +250,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
     sink,
     publisher,
     consume(to: UsageSink = sink) {
-      const consumer = new NatsUsageConsumer({ urls, stream, names, batchEvents: 50, logger, metrics });
+      const consumer = new NatsUsageConsumer({ servers: { urls }, stream, names, batchEvents: 50, logger, metrics });
       resources.use(consumer);
       consumer.start(to);
       return consumer;

@@ -1,5 +1,5 @@
 import { type Environment, type EnvReader, readSettings } from '@gateway/config';
-import { natsUrls } from '@gateway/usage-stream/nats-urls';
+import { natsServers } from '@gateway/usage-stream/nats-servers';
 
 /** What usage-query needs wherever it runs. */
 export interface UsageQueryConfig {
@@ -19,7 +19,7 @@ export function readUsageQueryProcessConfig(env: Environment) {
     // DATABASE_URL (required): the Postgres with the ledger.
     databaseUrl: reader.requiredUrl('DATABASE_URL', 'The ledger lives there.', example, schemes),
     // NATS_URL (required): the servers with the stream that edges publish to.
-    natsUrls: natsUrls.required(reader, 'It says which usage is not in the ledger yet.'),
+    natsServers: natsServers.required(reader, 'It says which usage is not in the ledger yet.'),
   }));
 }
 

@@ -38,13 +38,13 @@ export function createUsageQueryService(
 
 /** Usage queries as a process of its own, over the Postgres at DATABASE_URL and the stream at NATS_URL. */
 export async function createUsageQueryFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
-  const { databaseUrl, natsUrls, ...config } = readUsageQueryProcessConfig(env);
+  const { databaseUrl, natsServers, ...config } = readUsageQueryProcessConfig(env);
   const { openPostgres } = await import('@gateway/database/postgres');
   const { LedgerProgress: StreamProgress } = await import('@gateway/usage-stream');
   const stack = new AsyncDisposableStack();
   const database = openPostgres(databaseUrl, { applicationName: 'usage-query' });
   stack.defer(() => database.destroy());
-  const progress = stack.use(new StreamProgress(natsUrls, runtime.logger));
+  const progress = stack.use(new StreamProgress(natsServers, runtime.logger));
   return {
     ...createUsageQueryService(config, { database, progress }, runtime),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

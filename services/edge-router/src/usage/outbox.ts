@@ -35,7 +35,7 @@ export interface OutboxOptions {
 
 const defaults = {
   openFile: OutboxFile.open,
-  /** First pause after a failed delivery; doubled up to five seconds. */
+  /** First pause after a failed delivery; doubled up to a second. */
   retryMs: 100,
   /** How long it goes on delivering when it is closed. */
   lastDeliveryMs: 1_000,
@@ -51,7 +51,7 @@ const maxRowsWithLogs = 20_000;
 const gatherMs = 2;
 /** How long the end of a request waits for its delivery. */
 const lateMs = 300;
-const maxRetryMs = 5_000;
+const maxRetryMs = 1_000;
 const sendTimeoutMs = 10_000;
 
 /** A row that is in memory. */

@@ -3,6 +3,7 @@ import type { Logger } from '@gateway/telemetry';
 import {
   connectNats,
   fromUsageMessage,
+  type NatsServers,
   orAborted,
   type UsageBatch,
   type UsageStreamNames,
@@ -18,7 +19,7 @@ import { openUsageConsumer, tendStream } from './stream-keeper.ts';
 export type UsageSink = Pick<UsageRecorder, 'record' | 'bury'>;
 
 export interface NatsUsageConsumerOptions {
-  readonly urls: readonly string[];
+  readonly servers: NatsServers;
   readonly stream: UsageStreamSettings;
   readonly names?: UsageStreamNames;
   readonly batchEvents: number;
@@ -82,10 +83,10 @@ export class NatsUsageConsumer implements AsyncDisposable {
 
   async #run(sink: UsageSink): Promise<void> {
     const { signal } = this.#stopping;
-    for (let failures = 0; !signal.aborted; failures++) {
+    while (!signal.aborted) {
       try {
         if (this.#connection === undefined || this.#connection.isClosed()) {
-          this.#connection = await connectNats(this.#options.urls, this.#options.logger, signal);
+          this.#connection = await connectNats(this.#options.servers, this.#options.logger, signal);
         }
         const consumer = await openUsageConsumer(this.#connection, this.#options.stream, this.#names);
         await this.#consume(this.#connection, consumer, sink);
@@ -93,7 +94,8 @@ export class NatsUsageConsumer implements AsyncDisposable {
         if (signal.aborted) return;
         this.#ready = false;
         this.#options.logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
-        await pause(failures, signal);
+        // No longer: while a cluster elects a leader, what comes late waits for this.
+        await pause(1, signal);
       }
     }
   }

@@ -12,8 +12,11 @@ import {
 } from 'nats';
 import type { IngestMetrics } from '../metrics.ts';
 
-/** Longer than any batch takes to store: before it ends, no other replica is given the messages. */
-const ackWaitMs = 30_000;
+/**
+ * When messages that are not acknowledged are given to any replica again. The first time soon: they may have been on their way to a
+ * connection that broke. Then longer than any batch takes to store, so that a slow database is not asked ever more.
+ */
+const redeliveryMs = [4_000, 30_000];
 /** Messages that all replicas together may have at hand. */
 const maxAckPending = 4_000;
 
@@ -60,7 +63,7 @@ async function ensureConsumer(manager: JetStreamManager, { stream, consumer, sub
     filter_subject: subject,
     deliver_policy: DeliverPolicy.All,
     ack_policy: AckPolicy.Explicit,
-    ack_wait: nanos(ackWaitMs),
+    backoff: redeliveryMs.map(nanos),
     // No end: an outage of the database must not use up the deliveries.
     max_deliver: -1,
     max_ack_pending: maxAckPending,
