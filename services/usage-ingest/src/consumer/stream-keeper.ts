@@ -64,8 +64,8 @@ async function ensureConsumer(manager: JetStreamManager, { stream, consumer, sub
     deliver_policy: DeliverPolicy.All,
     ack_policy: AckPolicy.Explicit,
     backoff: redeliveryMs.map(nanos),
-    // No end: an outage of the database must not use up the deliveries.
-    max_deliver: -1,
+    // An end that no outage of the database reaches. "None" can't be said together with delays.
+    max_deliver: 1_000_000_000,
     max_ack_pending: maxAckPending,
   };
   try {
