@@ -1,5 +1,6 @@
 export { ManagedProcess, type ProcessControl } from './managed-process.ts';
 export { freePort, freePorts } from './servers/ports.ts';
+export { type PostgresPair, startPostgresPair } from './servers/postgres-pair.ts';
 export type { TestServer } from './servers/run-server.ts';
 export { startNats, startNatsCluster, startPgBouncer, startPostgres, startRedis } from './servers/servers.ts';
 export {

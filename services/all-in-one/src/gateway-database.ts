@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { backendText, type Environment, EnvReader } from '@gateway/config';
 import { type GatewayDatabase, migrate } from '@gateway/database';
+import { databaseUrl } from '@gateway/database/database-url';
 import { type IdentityConfig, readIdentityConfig } from '@gateway/identity/config';
 import { DataFolder } from './data-folder.ts';
 
@@ -54,8 +55,7 @@ export function checkIdentityKeys(env: Environment): void {
 /** DATABASE_URL. @throws ConfigError */
 export function readDatabaseUrl(env: Environment): string | undefined {
   const reader = new EnvReader(env);
-  const schemes = ['postgres', 'postgresql'];
-  const url = reader.optionalUrl('DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/gateway', schemes);
+  const url = databaseUrl.optional(reader);
   reader.done();
   return url;
 }

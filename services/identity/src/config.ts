@@ -1,4 +1,5 @@
 import { type Environment, type EnvReader, readSettings } from '@gateway/config';
+import { databaseUrl } from '@gateway/database/database-url';
 import { type HashKey, parseHashKeys } from './hashing/hash-key.ts';
 
 /** What identity needs wherever it runs. */
@@ -14,12 +15,11 @@ export function readIdentityConfig(env: Environment): IdentityConfig {
 
 /** What it needs when it runs as a process of its own. */
 export function readIdentityProcessConfig(env: Environment) {
-  const [example, schemes] = ['postgres://127.0.0.1:5432/gateway', ['postgres', 'postgresql']];
   const howToMake = 'Token hashes are made with it; make one with: openssl rand -base64 32.';
   return readSettings(env, (reader) => ({
     hashKeys: readHashKeys(reader, reader.required('TOKEN_HASH_KEY', howToMake, '<32 random bytes in base64>')),
     // DATABASE_URL (required): the Postgres with the tokens.
-    databaseUrl: reader.requiredUrl('DATABASE_URL', 'Tokens live there.', example, schemes),
+    databaseUrl: databaseUrl.required(reader, 'Tokens live there.'),
     // MIGRATE_AT_START (false): bring the tables up to date before serving.
     migrateAtStart: reader.boolean('MIGRATE_AT_START', false),
   }));

@@ -8,6 +8,7 @@ import {
   readProxies,
   readSettings,
 } from '@gateway/config';
+import { databaseUrl } from '@gateway/database/database-url';
 import { type AccountKey, parseAccountKeys } from './credentials/encryption.ts';
 import { defaultRedisCommandTimeoutMs } from './store/pool-store.ts';
 
@@ -33,11 +34,10 @@ export function readPoolBrokerConfig(env: Environment) {
     );
     const timeouts = { min: 1, max: 1_000 };
     const redisCommandTimeoutMs = reader.integer('REDIS_COMMAND_TIMEOUT_MS', defaultRedisCommandTimeoutMs, timeouts);
-    const schemes = ['postgres', 'postgresql'];
-    const databaseUrl = reader.optionalUrl('DATABASE_URL', 'postgres://127.0.0.1:5432/gateway', schemes);
+    const url = databaseUrl.optional(reader);
     const credentials = credentialConfigOf(reader);
-    const gateway = gatewayOf(reader, env, databaseUrl !== undefined);
-    return { gateway, redisUrl, redisCommandTimeoutMs, databaseUrl, credentials };
+    const gateway = gatewayOf(reader, env, url !== undefined);
+    return { gateway, redisUrl, redisCommandTimeoutMs, databaseUrl: url, credentials };
   });
 }
 

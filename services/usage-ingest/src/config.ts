@@ -1,4 +1,5 @@
 import { type Environment, type EnvReader, readSettings } from '@gateway/config';
+import { databaseUrl } from '@gateway/database/database-url';
 import type { UsageStreamSettings } from '@gateway/usage-stream';
 import { natsServers } from '@gateway/usage-stream/nats-servers';
 
@@ -16,11 +17,10 @@ export function readUsageStreamConfig(env: Environment) {
 
 /** What it needs when it runs as a process of its own. */
 export function readUsageIngestProcessConfig(env: Environment) {
-  const [example, schemes] = ['postgres://127.0.0.1:5432/gateway', ['postgres', 'postgresql']];
   return readSettings(env, (reader) => ({
     ...readLedgerSettings(reader),
     // DATABASE_URL (required): the Postgres with the ledger.
-    databaseUrl: reader.requiredUrl('DATABASE_URL', 'The ledger lives there.', example, schemes),
+    databaseUrl: databaseUrl.required(reader, 'The ledger lives there.'),
     // NATS_URL (required): the servers with the stream that edges publish to.
     natsServers: natsServers.required(reader, 'Usage events come from there.'),
     stream: readStreamSettings(reader),

@@ -1,4 +1,5 @@
 import { type Environment, type EnvReader, readSettings } from '@gateway/config';
+import { databaseUrl } from '@gateway/database/database-url';
 import { natsServers } from '@gateway/usage-stream/nats-servers';
 
 /** What usage-query needs wherever it runs. */
@@ -13,11 +14,10 @@ export function readUsageQueryConfig(env: Environment): UsageQueryConfig {
 
 /** What it needs when it runs as a process of its own. */
 export function readUsageQueryProcessConfig(env: Environment) {
-  const [example, schemes] = ['postgres://127.0.0.1:5432/gateway', ['postgres', 'postgresql']];
   return readSettings(env, (reader) => ({
     ...readWait(reader),
     // DATABASE_URL (required): the Postgres with the ledger.
-    databaseUrl: reader.requiredUrl('DATABASE_URL', 'The ledger lives there.', example, schemes),
+    databaseUrl: databaseUrl.required(reader, 'The ledger lives there.'),
     // NATS_URL (required): the servers with the stream that edges publish to.
     natsServers: natsServers.required(reader, 'It says which usage is not in the ledger yet.'),
   }));

@@ -1,29 +1,31 @@
 import { backendText, unreachableText } from '@gateway/config';
 import { Kysely, PostgresAdapter, PostgresDialect, type QueryExecutorProvider, sql } from 'kysely';
-import { type CustomTypesConfig, Pool, types } from 'pg';
+import { type CustomTypesConfig, types } from 'pg';
 import { lockMigrations, migrate } from '../migrate.ts';
 import type { Database, GatewayDatabase } from '../schema.ts';
+import { parseDatabaseUrl } from './database-url.ts';
 import { answerGraceMs, PostgresConnections } from './postgres-connections.ts';
+import { PostgresServers } from './postgres-servers.ts';
 
 export interface PostgresOptions {
   /** Shown in pg_stat_activity. */
   readonly applicationName?: string;
-  /** Connections at most. */
+  /** Connections to a server at most. */
   readonly maxConnections?: number;
   /** After so long a statement is ended. 0: never. */
   readonly statementTimeoutMs?: number;
 }
 
 /**
- * The database behind a postgres:// URL, which may be a PgBouncer's in transaction mode: nothing here belongs to a session.
- * Connections are made when needed; no call on it waits for ever.
+ * The database behind a postgres:// URL. It may name several servers, of which one takes writes, and PgBouncers in transaction mode:
+ * nothing here belongs to a session. Connections are made when needed; no call on it waits for ever.
+ * @throws Error when the URL can't be used.
  */
 export function openPostgres(
   url: string,
   { applicationName = 'gateway', maxConnections = 10, statementTimeoutMs = 10_000 }: PostgresOptions = {},
 ): GatewayDatabase {
-  const pool = new Pool({
-    connectionString: url,
+  const servers = new PostgresServers(parseDatabaseUrl(url), {
     application_name: applicationName,
     max: maxConnections,
     connectionTimeoutMillis: 3_000,
@@ -32,7 +34,7 @@ export function openPostgres(
     keepAliveInitialDelayMillis: 10_000,
     types: numberTypes,
   });
-  const connections = new PostgresConnections(pool, statementTimeoutMs);
+  const connections = new PostgresConnections(servers, statementTimeoutMs);
   return new Kysely<Database>({ dialect: new PooledPostgresDialect({ pool: connections }) });
 }
 

@@ -1,49 +1,49 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
-import type { Pool, PoolClient } from 'pg';
+import type { PoolClient } from 'pg';
+import type { PostgresServers } from './postgres-servers.ts';
 
 /** How much longer than a statement may take its answer is waited for, before the connection counts as dead. */
 export const answerGraceMs = 2_000;
 
 /**
- * A pool whose statements end in time, and that gives up connections which can't be trusted any more. A connection whose
- * answer is overdue would make the next query wait behind that answer, and one that breaks between two queries would end the
- * process.
+ * Connections whose statements end in time, and that are given up when they can't be trusted any more. One whose answer is
+ * overdue would make the next query wait behind that answer.
  *
  * Limits can't be settings of a session: behind PgBouncer a session is shared with others. They are settings of each transaction,
  * so that the server ends one whose client is gone too, and a statement on its own gets a transaction.
  */
 export class PostgresConnections implements PostgresPool {
-  readonly #pool: Pool;
+  readonly #servers: PostgresServers;
   readonly #statementTimeoutMs: number;
 
   /** @param statementTimeoutMs 0: no limit. */
-  constructor(pool: Pool, statementTimeoutMs: number) {
-    this.#pool = pool;
+  constructor(servers: PostgresServers, statementTimeoutMs: number) {
+    this.#servers = servers;
     this.#statementTimeoutMs = statementTimeoutMs;
-    // A connection that breaks while idle is replaced by the pool; the next query sees whether that works.
-    pool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
   }
 
   get options(): object {
-    return this.#pool.options;
+    return this.#servers.options;
   }
 
   async connect(): Promise<PostgresPoolClient> {
-    return new PostgresConnection(await this.#pool.connect(), this.#statementTimeoutMs);
+    return new PostgresConnection(this.#servers, await this.#servers.connect(), this.#statementTimeoutMs);
   }
 
   end(): Promise<void> {
-    return this.#pool.end();
+    return this.#servers.end();
   }
 }
 
 class PostgresConnection implements PostgresPoolClient {
+  readonly #servers: PostgresServers;
   readonly #client: PoolClient;
   readonly #statementTimeoutMs: number;
   #inTransaction = false;
-  #overdue = false;
+  #isGivenUp = false;
 
-  constructor(client: PoolClient, statementTimeoutMs: number) {
+  constructor(servers: PostgresServers, client: PoolClient, statementTimeoutMs: number) {
+    this.#servers = servers;
     this.#client = client;
     this.#statementTimeoutMs = statementTimeoutMs;
   }
@@ -56,12 +56,13 @@ class PostgresConnection implements PostgresPoolClient {
   }
 
   release(destroy = false): void {
-    this.#client.release(destroy || this.#overdue);
+    this.#client.release(destroy || this.#isGivenUp);
   }
 
   async #query(sql: string, parameters: readonly unknown[]): Promise<unknown> {
-    // What is sent now would wait behind the overdue answer.
-    if (this.#overdue) throw new Error('The connection was given up after a statement timeout.');
+    // What is sent now would wait behind the overdue answer, or go to a server that ends.
+    if (this.#isGivenUp)
+      throw new Error('The connection was given up after a statement timeout, or when its server ended.');
     // As Kysely begins and ends transactions.
     if (sql === 'begin' || sql.startsWith('start transaction')) return await this.#begin(sql);
     // Postgres takes what is done concurrently only outside transactions.
@@ -90,7 +91,7 @@ class PostgresConnection implements PostgresPoolClient {
       await this.#send('commit', []);
       return result;
     } catch (thrown) {
-      if (!this.#overdue) await this.#send('rollback', []).catch(ignore);
+      if (!this.#isGivenUp) await this.#send('rollback', []).catch(ignore);
       throw thrown;
     } finally {
       this.#inTransaction = false;
@@ -101,10 +102,20 @@ class PostgresConnection implements PostgresPoolClient {
     try {
       return await this.#client.query(sql, [...parameters]);
     } catch (thrown) {
-      this.#overdue ||= thrown instanceof Error && thrown.message === 'Query read timeout';
+      if (isServerGone(thrown)) {
+        this.#isGivenUp = true;
+        this.#servers.distrustConnections();
+      }
       throw thrown;
     }
   }
+}
+
+/** True when the server does not answer, ends, or takes no writes any more: read_only_sql_transaction, admin_shutdown, crash_shutdown. */
+function isServerGone(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  if (thrown.message === 'Query read timeout') return true;
+  return 'code' in thrown && ['25006', '57P01', '57P02'].includes(String(thrown.code));
 }
 
 function ignore(): void {}

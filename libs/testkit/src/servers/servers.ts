@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -55,9 +55,35 @@ export const nats: Server = {
   ping: (host, port) => sendAndExpect(host, port, 'PING\r\n', 'PONG'),
 };
 
+export interface NatsOptions extends ServerOptions {
+  /** Files for TLS. Clients know the server by a name in its certificate: its URL says `tls://localhost:<port>`. */
+  readonly tls?: TlsFiles | undefined;
+  /** Further lines of its configuration file. */
+  readonly configuration?: string;
+}
+
+/** PEM files of a server. */
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
 /** Starts a NATS server with JetStream of the caller's own. */
-export function startNats({ port }: ServerOptions = {}): Promise<TestServer> {
-  return startServer(nats, port);
+export function startNats({ port, ...options }: NatsOptions = {}): Promise<TestServer> {
+  const isPlain = options.tls === undefined && options.configuration === undefined;
+  return isPlain ? startServer(nats, port) : startServerProcess(configuredNats(options), port);
+}
+
+function configuredNats({ tls, configuration = '' }: NatsOptions): Server {
+  const files = tls && `tls { cert_file: "${tls.certFile}", key_file: "${tls.keyFile}" }`;
+  return {
+    ...nats,
+    prepare: (_programs, dataDir) => writeFile(join(dataDir, 'nats.conf'), [files, configuration].join('\n')),
+    parameters: (port, dataDir) => [...nats.parameters(port, dataDir), '-c', join(dataDir, 'nats.conf')],
+    url: (host, port) => (tls === undefined ? nats.url(host, port) : `tls://localhost:${port}`),
+    // It says who it is before TLS begins, and before it wants to know who asks.
+    ping: (host, port) => sendAndExpect(host, port, '', 'INFO'),
+  };
 }
 
 /** Servers of a NATS cluster with JetStream. It takes a while until they have agreed who leads. */
@@ -66,17 +92,18 @@ export interface NatsCluster extends AsyncDisposable {
 }
 
 /** Starts three NATS servers that know of each other. */
-export async function startNatsCluster(): Promise<NatsCluster> {
+export async function startNatsCluster(options: Omit<NatsOptions, 'port'> = {}): Promise<NatsCluster> {
   await using stack = new AsyncDisposableStack();
   const routes = (await freePorts(3)).map((port) => `nats://127.0.0.1:${port}`);
   const name = `cluster-${randomUUID()}`;
+  const server = configuredNats(options);
   const starts = routes.map(async (own, index) => {
     const ofCluster = ['--cluster_name', name, '--cluster', own, '--routes', routes.join(',')];
     const parameters: Server['parameters'] = (port, dataDir) => [
-      ...nats.parameters(port, dataDir),
+      ...server.parameters(port, dataDir),
       ...['--server_name', `${name}-${index}`, ...ofCluster],
     ];
-    return stack.use(await startServerProcess({ ...nats, parameters }));
+    return stack.use(await startServerProcess({ ...server, parameters }));
   });
   const servers = await Promise.all(starts);
   const open = stack.move();
@@ -84,7 +111,7 @@ export async function startNatsCluster(): Promise<NatsCluster> {
 }
 
 /** Postgres and PgBouncer refuse to run as root. The number of "nobody" is free of rights on every system. */
-const unprivilegedUid = process.getuid?.() === 0 ? 65_534 : undefined;
+export const unprivilegedUid = process.getuid?.() === 0 ? 65_534 : undefined;
 
 /** Every suite of a run shares one server. */
 const postgresSettings = settings('max_connections=300', 'jit=off');
@@ -131,9 +158,30 @@ async function initialisePostgres(programs: Programs, dataDir: string): Promise<
   });
 }
 
+export interface PostgresOptions extends ServerOptions {
+  readonly durable?: boolean;
+  /** Files for TLS, which clients may use. */
+  readonly tls?: TlsFiles | undefined;
+}
+
 /** Starts a Postgres of the caller's own. Its `url` is a superuser's. */
-export function startPostgres({ port, durable }: ServerOptions & { durable?: boolean } = {}): Promise<TestServer> {
-  return startServer(postgres(durable), port);
+export function startPostgres({ port, durable, tls }: PostgresOptions = {}): Promise<TestServer> {
+  const server = postgres(durable);
+  if (tls === undefined) return startServer(server, port);
+  const withTls: Server = {
+    ...server,
+    async prepare(programs, dataDir, own) {
+      await server.prepare?.(programs, dataDir, own);
+      // It takes a key only from its own user, and from nobody else who may read it.
+      for (const [file, copy] of Object.entries({ [tls.certFile]: 'server.crt', [tls.keyFile]: 'server.key' })) {
+        await copyFile(file, join(dataDir, copy));
+        await chmod(join(dataDir, copy), 0o600);
+        if (unprivilegedUid !== undefined) await chown(join(dataDir, copy), unprivilegedUid, unprivilegedUid);
+      }
+    },
+    parameters: (own, dataDir) => [...server.parameters(own, dataDir), ...settings('ssl=on')],
+  };
+  return startServerProcess(withTls, port);
 }
 
 export interface PgBouncerOptions {

@@ -1,0 +1,67 @@
+import type { EnvReader } from '@gateway/config';
+import type { ClientConfig } from 'pg';
+import { parse, toClientConfig } from 'pg-connection-string';
+
+/** DATABASE_URL, as libpq reads it: several hosts with commas between them, and its parameters for TLS. */
+export const databaseUrl = {
+  required: (reader: EnvReader, why: string): string => checked(reader, reader.required(name, why, example)),
+  optional(reader: EnvReader): string | undefined {
+    const text = reader.optional(name);
+    return text && checked(reader, text);
+  },
+};
+
+/** The servers that a URL names. */
+export interface PostgresAddress {
+  /** How each is reached, in the order of the URL. */
+  readonly hosts: readonly ClientConfig[];
+  /** Only a server that takes writes is worked with. */
+  readonly mustWrite: boolean;
+}
+
+/** @throws Error that says what is wrong, without user and password. */
+export function parseDatabaseUrl(url: string): PostgresAddress {
+  const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url);
+  if (parts === null) throw new Error('is not a URL that starts with postgres:// or postgresql://');
+  const [, scheme = '', hosts = '', rest = ''] = parts;
+  const each = hosts.split(',').map((host) => `${scheme}${host}${rest}`);
+  const wrong = each.findIndex((text) => !URL.canParse(text));
+  if (wrong >= 0) throw new Error(`has no host at position ${wrong + 1}: each must be <name> or <name>:<port>`);
+  const parameters = new URL(each[0] ?? '').searchParams;
+  for (const [parameter, values] of Object.entries(allowed)) {
+    const value = parameters.get(parameter);
+    if (value !== null && !values.includes(value)) {
+      throw new Error(`has the ${parameter} "${value}": it must be one of ${values.join(', ')}`);
+    }
+  }
+  // With several hosts, one that only reads is never meant.
+  const attributes = parameters.get('target_session_attrs') ?? (each.length > 1 ? 'read-write' : 'any');
+  return { hosts: each.map(toConfig), mustWrite: attributes !== 'any' };
+}
+
+const name = 'DATABASE_URL';
+const example = 'postgres://user:password@127.0.0.1:5432/gateway';
+
+/** Of libpq's values, those that may be meant here: the gateway writes, and never sends a password over TLS that is merely preferred. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  sslmode: ['disable', 'require', 'verify-ca', 'verify-full'],
+  target_session_attrs: ['any', 'read-write', 'primary'],
+};
+
+/** Reads the files that the parameters name. */
+function toConfig(url: string): ClientConfig {
+  const { target_session_attrs: _, ...config } = parse(url, { useLibpqCompat: true });
+  return toClientConfig(config);
+}
+
+function checked(reader: EnvReader, url: string): string {
+  try {
+    if (url !== '') parseDatabaseUrl(url);
+  } catch (thrown) {
+    const problem = thrown instanceof Error ? thrown.message : String(thrown);
+    reader.problem(
+      `${name} ${/^(is|has) /.test(problem) ? problem : `can not be used: ${problem}`}. For example: ${name}=${example}`,
+    );
+  }
+  return url;
+}

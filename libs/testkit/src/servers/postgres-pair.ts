@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { type Server, serverEnvironment, startServerProcess, type TestServer } from './run-server.ts';
+import { postgres, unprivilegedUid } from './servers.ts';
+
+/** A Postgres, and another one that follows it. */
+export interface PostgresPair extends AsyncDisposable {
+  readonly primary: TestServer;
+  readonly standby: TestServer;
+  /** One database by way of both: DATABASE_URL with two hosts. */
+  url(database: string): string;
+  /** Makes the standby take writes, as an operator or a controller does when the primary is gone for good. */
+  promote(): Promise<void>;
+}
+
+export interface PostgresPairOptions {
+  /** A commit is answered when the standby has it too. Default: as soon as the primary has it. */
+  readonly synchronous?: boolean;
+}
+
+/** Starts a primary and a standby that streams from it. */
+export async function startPostgresPair({ synchronous = false }: PostgresPairOptions = {}): Promise<PostgresPair> {
+  await using stack = new AsyncDisposableStack();
+  const server: Server = { ...postgres(), name: 'postgres-pair', programs: ['postgres', 'initdb', 'pg_basebackup'] };
+  const primary = stack.use(
+    await startServerProcess({
+      ...server,
+      parameters: (port, dataDir) => [
+        ...server.parameters(port, dataDir),
+        ...(synchronous ? ['-c', 'synchronous_standby_names=*'] : []),
+      ],
+    }),
+  );
+  const standby = stack.use(await startServerProcess({ ...server, prepare: copyOf(primary.port) }));
+  const open = stack.move();
+  return {
+    primary,
+    standby,
+    url: (database) => `postgresql://postgres@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/${database}`,
+    promote: () => query(standby.url, 'select pg_promote(true, 60)'),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/** Copies the primary's data, with the settings of a server that follows it. */
+function copyOf(primaryPort: number): NonNullable<Server['prepare']> {
+  return async (programs, dataDir) => {
+    await chmod(dataDir, 0o700);
+    const source = ['--host=127.0.0.1', `--port=${primaryPort}`, '--username=postgres'];
+    const how = ['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast', '--no-sync'];
+    await promisify(execFile)(join(programs.folder, 'pg_basebackup'), [...source, ...how, `--pgdata=${dataDir}`], {
+      timeout: 60_000,
+      cwd: dataDir,
+      env: serverEnvironment(programs),
+      ...(unprivilegedUid === undefined ? {} : { uid: unprivilegedUid, gid: unprivilegedUid }),
+    });
+  };
+}
+
+async function query(url: string, text: string): Promise<void> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
