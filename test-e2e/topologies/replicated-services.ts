@@ -24,12 +24,22 @@ export interface ReplicatedServicesOptions {
   /** The pace of the providers' streams. */
   readonly eventDelayMs: number;
   readonly env: Readonly<Record<string, string>>;
+  /** In place of a NATS and a Postgres of one server each. They stay the caller's. */
+  readonly backends?: Backends;
   /** Further settings of the simulated providers. */
   readonly simulator?: SimulatorOptions;
   /** The text of gateway.yaml. Default: two accounts in each of two pools. */
   readonly gatewayFile?: (simulator: Simulator) => string;
   /** Is given every line that a service logs. */
   readonly onLine?: (service: ServiceName, line: string) => void;
+}
+
+/** Servers to break, and how services reach them and others beside them. */
+export interface Backends {
+  readonly nats: TestServer;
+  readonly natsUrl: string;
+  readonly postgres: TestServer;
+  readonly databaseUrl: string;
 }
 
 export async function startReplicatedServices(options: ReplicatedServicesOptions): Promise<ReplicatedServices> {
@@ -39,8 +49,8 @@ export async function startReplicatedServices(options: ReplicatedServicesOptions
   const simulator = stack.use(
     await startSimulator({ eventDelayMs: options.eventDelayMs, maximumRequests: 200_000, ...options.simulator }),
   );
-  const [redis, nats, postgres] = await Promise.all([startRedis(), startNats(), startPostgres()]);
-  for (const server of [redis, nats, postgres]) stack.use(server);
+  const redis = stack.use(await startRedis());
+  const { nats, natsUrl, postgres, databaseUrl } = options.backends ?? (await startSingleServers(stack));
   const { gatewayFile = twoPools, onLine } = options;
   const gatewayConfigFile = join(folder, 'gateway.yaml');
   await writeFile(gatewayConfigFile, gatewayFile(simulator));
@@ -58,8 +68,8 @@ export async function startReplicatedServices(options: ReplicatedServicesOptions
         GATEWAY_DATA: join(folder, 'data'),
         TOKEN_HASH_KEY: randomBytes(32).toString('base64'),
         REDIS_URL: redis.url,
-        NATS_URL: nats.url,
-        DATABASE_URL: postgres.url,
+        NATS_URL: natsUrl,
+        DATABASE_URL: databaseUrl,
       },
       onLine: (service, line) => {
         lastWords.note(service, line);
@@ -79,6 +89,12 @@ export async function startReplicatedServices(options: ReplicatedServicesOptions
     unexpectedEnds,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+}
+
+async function startSingleServers(stack: AsyncDisposableStack): Promise<Backends> {
+  const [nats, postgres] = await Promise.all([startNats(), startPostgres()]);
+  for (const server of [nats, postgres]) stack.use(server);
+  return { nats, natsUrl: nats.url, postgres, databaseUrl: postgres.url };
 }
 
 /** Two accounts in each pool, and a class of each kind: one that may fail over to the other format, and one that can't. */

@@ -2,7 +2,14 @@ export { ManagedProcess, type ProcessControl } from './managed-process.ts';
 export { freePort, freePorts } from './servers/ports.ts';
 export { type PostgresPair, startPostgresPair } from './servers/postgres-pair.ts';
 export type { TestServer } from './servers/run-server.ts';
-export { startNats, startNatsCluster, startPgBouncer, startPostgres, startRedis } from './servers/servers.ts';
+export {
+  type NatsCluster,
+  startNats,
+  startNatsCluster,
+  startPgBouncer,
+  startPostgres,
+  startRedis,
+} from './servers/servers.ts';
 export {
   mapServices,
   type ServiceAddress,

@@ -188,6 +188,23 @@ describe('the consumer of the usage stream', () => {
     }
   });
 
+  it('reads the whole stream again when its consumer is deleted, so that a ledger which lost rows has them once more', async () => {
+    await using world = await openWorld();
+    world.consume();
+    const sent = Array.from({ length: 30 }, () => usageEvent());
+    for (const event of sent) await world.publisher.publish({ events: [event], logs: [] });
+    await world.ledgerHolds(sent);
+    await world.nothingIsPending();
+    // As a standby lacks them that was promoted too early.
+    for (const { requestId } of sent.slice(10)) {
+      await world.database.deleteFrom('usage_events').where('request_id', '=', requestId).execute();
+    }
+    await world.database.deleteFrom('usage_daily').execute();
+    await sumDaysAgain(world.database);
+    await world.deleteConsumer();
+    await world.ledgerHolds(sent);
+  });
+
   it('stops soon while NATS is not there', async () => {
     await using world = await openWorld({ urls: ['nats://127.0.0.1:9'] });
     const consumer = world.consume();
@@ -262,6 +279,9 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
       const connection = await connected;
       await tendStream({ connection, consumer: await info(), names, maxBytes, metrics, logger });
     },
+    async deleteConsumer() {
+      await (await info()).delete();
+    },
     async messages() {
       const manager = await (await connected).jetstreamManager();
       return (await manager.streams.info(names.stream)).state.messages;
@@ -279,6 +299,38 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** The sums of the events that are there. */
+async function sumDaysAgain(database: GatewayDatabase): Promise<void> {
+  await database
+    .insertInto('usage_daily')
+    .columns([
+      'token_id',
+      'local_day',
+      'provider',
+      'model',
+      'requests',
+      'input_tokens',
+      'cached_tokens',
+      'output_tokens',
+    ])
+    .expression((from) =>
+      from
+        .selectFrom('usage_events')
+        .select(({ fn }) => [
+          'token_id',
+          'local_day',
+          'provider',
+          'model',
+          fn.countAll<number>().as('requests'),
+          fn.sum<number>('input_tokens').as('input_tokens'),
+          fn.sum<number>('cached_tokens').as('cached_tokens'),
+          fn.sum<number>('output_tokens').as('output_tokens'),
+        ])
+        .groupBy(['token_id', 'local_day', 'provider', 'model']),
+    )
+    .execute();
 }
 
 /** A cluster takes a while until it takes streams. */

@@ -78,7 +78,7 @@ export class UsageStreamTap implements AsyncDisposable {
   async hurryRedelivery(): Promise<void> {
     const manager = await this.#connection.jetstreamManager();
     // Nanoseconds.
-    await manager.consumers.update(stream, consumer, { backoff: [3_000_000_000] });
+    await manager.consumers.update(stream, consumer, { ack_wait: 3_000_000_000 });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,4 @@
-import { createTestDatabase } from '@gateway/testkit';
+import { createTestDatabase, startPgBouncer, type TestServer, testBackends } from '@gateway/testkit';
 import { migrate } from '../migrate.ts';
 import { openPostgres } from '../postgres/open-postgres.ts';
 import type { GatewayDatabase } from '../schema.ts';
@@ -9,10 +9,14 @@ export interface MigratedTestDatabase extends AsyncDisposable {
   readonly database: GatewayDatabase;
 }
 
-/** Both kinds of database, for suites that test the same behaviours on each: `describe.each(testDatabases)`. */
+/**
+ * The kinds of database, for suites that test the same behaviours on each: `describe.each(testDatabases)`. In the long form of the
+ * tests also a Postgres by way of PgBouncer in transaction mode.
+ */
 export const testDatabases: readonly { readonly name: string; open(): Promise<MigratedTestDatabase> }[] = [
   { name: 'SQLite', open: openTestSqlite },
-  { name: 'Postgres', open: openTestPostgres },
+  { name: 'Postgres', open: () => openTestPostgres() },
+  ...(process.env.FAULTS === 'long' ? [{ name: 'Postgres behind PgBouncer', open: openBehindPgBouncer }] : []),
 ];
 
 /** A SQLite database in memory: enough for unit tests. */
@@ -22,10 +26,19 @@ export async function openTestSqlite(): Promise<MigratedTestDatabase> {
   return { database, [Symbol.asyncDispose]: () => database.destroy() };
 }
 
-async function openTestPostgres(): Promise<MigratedTestDatabase> {
+let bouncer: Promise<TestServer> | undefined;
+
+/** One for all tests of a process, with which it ends. Few connections, so that what belongs to a session meets others' at once. */
+async function openBehindPgBouncer(): Promise<MigratedTestDatabase> {
+  bouncer ??= startPgBouncer({ ...(await testBackends()), serverConnections: 4 });
+  return openTestPostgres((await bouncer).port);
+}
+
+async function openTestPostgres(throughPort?: number): Promise<MigratedTestDatabase> {
   await using stack = new AsyncDisposableStack();
-  const { url } = stack.use(await createTestDatabase());
-  const database = stack.use(openPostgres(url));
+  const url = new URL(stack.use(await createTestDatabase()).url);
+  if (throughPort !== undefined) url.port = String(throughPort);
+  const database = stack.use(openPostgres(url.href));
   await migrate(database);
   const opened = stack.move();
   return { database, [Symbol.asyncDispose]: () => opened.disposeAsync() };

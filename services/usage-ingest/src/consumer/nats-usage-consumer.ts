@@ -13,7 +13,7 @@ import {
 import type { Consumer, ConsumerMessages, JsMsg, NatsConnection } from 'nats';
 import type { IngestMetrics } from '../metrics.ts';
 import type { UsageRecorder } from '../recording/usage-recorder.ts';
-import { openUsageConsumer, tendStream } from './stream-keeper.ts';
+import { openUsageConsumer, progressMs, tendStream } from './stream-keeper.ts';
 
 /** Where events go. */
 export type UsageSink = Pick<UsageRecorder, 'record' | 'bury'>;
@@ -164,6 +164,9 @@ export class NatsUsageConsumer implements AsyncDisposable {
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
     const { metrics, logger } = this.#options;
     const startedMs = performance.now();
+    using _progress = setInterval(() => {
+      for (const { message } of batch) message.working();
+    }, progressMs);
     try {
       await sink.record(
         batch.flatMap(({ content }) => content?.events ?? []),

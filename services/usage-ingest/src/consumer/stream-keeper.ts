@@ -13,10 +13,11 @@ import {
 import type { IngestMetrics } from '../metrics.ts';
 
 /**
- * When messages that are not acknowledged are given to any replica again. The first time soon: they may have been on their way to a
- * connection that broke. Then longer than any batch takes to store, so that a slow database is not asked ever more.
+ * When messages that nobody acknowledged are given to any replica again: they may have been on their way over a connection that
+ * broke. What is being stored is reported meanwhile, every `progressMs`.
  */
-const redeliveryMs = [4_000, 30_000];
+const ackWaitMs = 4_000;
+export const progressMs = 1_500;
 /** Messages that all replicas together may have at hand. */
 const maxAckPending = 4_000;
 
@@ -63,9 +64,9 @@ async function ensureConsumer(manager: JetStreamManager, { stream, consumer, sub
     filter_subject: subject,
     deliver_policy: DeliverPolicy.All,
     ack_policy: AckPolicy.Explicit,
-    backoff: redeliveryMs.map(nanos),
-    // An end that no outage of the database reaches. "None" can't be said together with delays.
-    max_deliver: 1_000_000_000,
+    ack_wait: nanos(ackWaitMs),
+    // No end: an outage of the database must not use up the deliveries.
+    max_deliver: -1,
     max_ack_pending: maxAckPending,
   };
   try {
