@@ -6,6 +6,7 @@ import { startNats, startNatsCluster } from '@gateway/testkit';
 import { CertificateAuthority, type CertificateFiles } from '@gateway/testkit/certificates';
 import { encodeAccount, encodeOperator, encodeUser, fmtCreds } from '@nats-io/jwt';
 import { createAccount, createOperator, createUser } from '@nats-io/nkeys';
+import { AckPolicy } from 'nats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectNats, ensureUsageStream, type NatsServers } from '../src/index.ts';
 import { smallStream } from './small-stream.ts';
@@ -34,9 +35,15 @@ describe('NATS over TLS', () => {
     // One that is there with fewer copies gets more.
     for (const replicas of [1, 3]) {
       await expect.poll(() => ensure(replicas), { timeout: 40_000, interval: 200 }).toBe('made');
+      const { consumers } = await manager();
+      await consumers.add(names.stream, { durable_name: names.consumer, ack_policy: AckPolicy.Explicit });
     }
-    const copies = async () => (await (await manager()).streams.info(names.stream)).cluster?.replicas?.length;
-    await expect.poll(copies, { timeout: 40_000, interval: 200 }).toBe(2);
+    const copies = async () => {
+      const { streams, consumers } = await manager();
+      const infos = await Promise.all([streams.info(names.stream), consumers.info(names.stream, names.consumer)]);
+      return infos.map(({ cluster: state }) => state?.replicas?.length);
+    };
+    await expect.poll(copies, { timeout: 40_000, interval: 200 }).toEqual([2, 2]);
     await connection.close();
     await expect(connectedWithin(2_000, { urls })).rejects.toThrow('too late');
   });
