@@ -98,8 +98,7 @@ async function audit(
   injected: readonly Injected[],
   { seed, quietTimeoutMs }: CampaignOptions,
 ): Promise<CampaignResult> {
-  const { stream, ledger, load, gateway, effects } = field;
-  await stream.hurryRedelivery();
+  const { ledger, load, gateway, effects } = field;
   // From here on no token is used: counters of idle tokens come to what the ledger says as well.
   const quiet = await waitForQuiet(field, quietTimeoutMs);
   const totals = await compareTotals(field, clients, 10_000);

@@ -74,13 +74,6 @@ export class UsageStreamTap implements AsyncDisposable {
     await manager.streams.delete(stream);
   }
 
-  /** What a killed ingest had in its hands comes again after seconds instead of a minute. */
-  async hurryRedelivery(): Promise<void> {
-    const manager = await this.#connection.jetstreamManager();
-    // Nanoseconds.
-    await manager.consumers.update(stream, consumer, { ack_wait: 3_000_000_000 });
-  }
-
   [Symbol.asyncDispose](): Promise<void> {
     return this.#connection.close();
   }
