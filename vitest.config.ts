@@ -74,7 +74,12 @@ export default defineConfig({
       },
       {
         // Some of them read every file of the tree, which takes its time on a busy machine.
-        test: { name: 'structure', include: ['test-e2e/structure/*.test.ts'], testTimeout: 60_000, ...eachOnItsOwn },
+        test: {
+          name: 'structure',
+          include: ['test-e2e/structure/*.test.ts', 'deploy/scripts/**/*.test.ts'],
+          testTimeout: 60_000,
+          ...eachOnItsOwn,
+        },
       },
       {
         test: {

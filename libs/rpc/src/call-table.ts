@@ -8,6 +8,7 @@ import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { pathOf } from './methods.ts';
 
 const broker = PoolBrokerService.method;
+const limiter = LimiterService.method;
 const adapterCalls = [CredentialService.method.getCredential, broker.listPools, broker.reportModels];
 
 /**
@@ -18,13 +19,16 @@ export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
   'edge-router': [
     IdentityService.method.resolve,
     IdentityService.method.watchChanges,
-    ...LimiterService.methods,
+    limiter.admit,
+    limiter.settle,
+    limiter.peek,
+    limiter.heartbeat,
     broker.acquire,
     broker.report,
     broker.renewLeases,
     broker.listModels,
-    broker.watchCatalog,
-    ...AdapterService.methods,
+    AdapterService.method.execute,
+    AdapterService.method.countTokens,
     UsageQueryService.method.getUsage,
   ],
   'responses-adapter': adapterCalls,

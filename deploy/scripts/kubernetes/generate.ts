@@ -1,0 +1,21 @@
+import { glob, mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { chartFiles } from './helm.ts';
+import { kustomizeFiles } from './kustomize.ts';
+import { defaultValues } from './values.ts';
+
+// Writes deploy/kubernetes: manifests for Kustomize and a Helm chart, both from the descriptions in services.ts.
+// Files that nothing writes any more are removed. `--output <folder>` writes elsewhere.
+
+const { values } = parseArgs({ options: { output: { type: 'string' } } });
+const folder = resolve(values.output ?? join(import.meta.dirname, '../../kubernetes'));
+const files = new Map([...kustomizeFiles(defaultValues), ...chartFiles()]);
+for await (const path of glob('**/*.{yaml,json}', { cwd: folder })) {
+  if (!files.has(path)) await rm(join(folder, path));
+}
+for (const [path, text] of files) {
+  await mkdir(dirname(join(folder, path)), { recursive: true });
+  await writeFile(join(folder, path), text);
+}
+process.stdout.write(`${files.size} files in ${folder}\n`);

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { autoscalers, certificates, coreManifests } from './manifests.ts';
+import { meshPatches } from './mesh-patches.ts';
+import { developmentObjects, simulatorSetting } from './objects/development.ts';
+import { httpRoute, ingress } from './objects/entrances.ts';
+import { operatorPod } from './objects/operator-pod.ts';
+import type { Values } from './values.ts';
+import { withHeader, yamlOf } from './yaml-text.ts';
+
+/** Texts of files by their paths. */
+export type Files = ReadonlyMap<string, string>;
+
+// Kustomizations use the plainest of Kustomize: folders of resources and strategic merge patches.
+
+/** The bases to choose from, the two overlays, and examples. */
+export function kustomizeFiles(values: Values): Files {
+  const core = coreManifests(values, { transport: 'tls', autoscaled: true });
+  const objects: readonly (readonly [string, readonly object[]])[] = [
+    ...[...core].map(([name, members]) => [`base/${name}.yaml`, members] as const),
+    ['base/kustomization.yaml', [kustomization({ resources: [...core.keys()].map((name) => `${name}.yaml`) })]],
+    ...meshBase(values),
+    ['autoscaling/autoscalers.yaml', autoscalers(values)],
+    ['autoscaling/kustomization.yaml', [kustomization({ resources: ['autoscalers.yaml'] })]],
+    ['cert-manager/certificates.yaml', certificates()],
+    ['cert-manager/kustomization.yaml', [kustomization({ resources: ['certificates.yaml'] })]],
+    ...productionOverlay(values),
+    ...developmentOverlay(values),
+    ['examples/ingress.yaml', [ingress(values)]],
+    ['examples/gateway-api.yaml', [httpRoute(values)]],
+    ['examples/gatewayctl-tls.yaml', [operatorPod(values, 'tls')]],
+    ['examples/gatewayctl-mesh.yaml', [operatorPod(values, 'mesh')]],
+  ];
+  return new Map(objects.map(([path, members]) => [path, withHeader(yamlOf(members))]));
+}
+
+/** The base for a cluster whose mesh encrypts. A patch has a file of its own: not every kubectl takes several from one. */
+function meshBase(values: Values) {
+  const patches = [...meshPatches(values)].map(
+    ([name, patch]) => [`${name}-without-certificates.yaml`, patch] as const,
+  );
+  const own = kustomization({ resources: ['../base'], patches: patches.map(([file]) => file) });
+  return [
+    ...patches.map(([file, patch]) => [`mesh/${file}`, [patch]] as const),
+    ['mesh/kustomization.yaml', [own]] as const,
+  ];
+}
+
+function productionOverlay({ image }: Values) {
+  return [
+    [
+      'overlays/production/kustomization.yaml',
+      [
+        kustomization({
+          namespace: 'model-gateway',
+          resources: ['../../base', '../../cert-manager', '../../autoscaling'],
+          images: [{ name: image.repository, newName: image.repository, newTag: image.tag }],
+        }),
+      ],
+    ],
+  ] as const;
+}
+
+function developmentOverlay(values: Values) {
+  const simulated = [
+    { name: 'gateway-config', data: { 'gateway.yaml': simulatedProviders() } },
+    { name: 'pool-broker-settings', data: simulatorSetting },
+  ].map(({ name, data }) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data }));
+  const patches = simulated.map(({ metadata: { name } }) => `${name}.yaml`);
+  return [
+    ['overlays/development/backends.yaml', developmentObjects(values)],
+    ...simulated.map((patch) => [`overlays/development/${patch.metadata.name}.yaml`, [patch]] as const),
+    [
+      'overlays/development/kustomization.yaml',
+      [
+        kustomization({
+          namespace: 'model-gateway-development',
+          resources: ['../../mesh', 'backends.yaml'],
+          patches,
+          images: [{ name: values.image.repository, newName: values.image.repository, newTag: values.image.tag }],
+        }),
+      ],
+    ],
+  ] as const;
+}
+
+interface Kustomization {
+  readonly resources: readonly string[];
+  readonly patches?: readonly string[];
+  readonly namespace?: string;
+  readonly images?: readonly object[];
+}
+
+function kustomization({ resources, patches, ...members }: Kustomization): object {
+  return {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources,
+    ...(patches !== undefined && { patches: patches.map((path) => ({ path })) }),
+    ...members,
+  };
+}
+
+/** The same gateway.yaml as that of docker-compose.yml. */
+function simulatedProviders(): string {
+  return readFileSync(join(import.meta.dirname, '../../docker/gateway.yaml'), 'utf8').replace(/^#.*\n/gm, '');
+}

@@ -1,0 +1,51 @@
+import { autoscaler } from './objects/autoscaler.ts';
+import { certificates } from './objects/certificates.ts';
+import { hookAnnotations, migrationJob } from './objects/migration.ts';
+import { networkPolicy, operatorPolicies } from './objects/network-policies.ts';
+import { disruptionBudget, headlessService, publicService } from './objects/services.ts';
+import { settings } from './objects/settings.ts';
+import { type WorkloadChoices, workload } from './objects/workload.ts';
+import { type Service, services } from './services.ts';
+import type { Values } from './values.ts';
+
+/** Any object of Kubernetes. */
+export interface KubernetesObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata?: { readonly name?: string | undefined; readonly annotations?: object | undefined };
+}
+
+/** The objects of one file, by the file's name without ".yaml". */
+export type Manifests = ReadonlyMap<string, readonly KubernetesObject[]>;
+
+/** What always runs: a file for each service, with all that belongs to it, settings, and the migration. */
+export function coreManifests(values: Values, choices: WorkloadChoices): Manifests {
+  return new Map<string, readonly KubernetesObject[]>([
+    ...services.map((service) => [service.name, objectsOf(service, values, choices)] as const),
+    ['settings', settings(values)],
+    ['migrate', [migrationJob(values), ...operatorPolicies(values)]],
+  ]);
+}
+
+/** The Job as Helm runs it, and what else is in its file. */
+export function asHook(objects: readonly KubernetesObject[]): readonly KubernetesObject[] {
+  return objects.map((object) =>
+    object.kind === 'Job' ? { ...object, metadata: { ...object.metadata, annotations: hookAnnotations } } : object,
+  );
+}
+
+export function autoscalers(values: Values): readonly KubernetesObject[] {
+  return services.map((service) => autoscaler(service, values));
+}
+
+export { certificates };
+
+function objectsOf(service: Service, values: Values, choices: WorkloadChoices): readonly KubernetesObject[] {
+  return [
+    workload(service, values, choices),
+    headlessService(service),
+    ...(service.ports.includes('public') ? [publicService(service)] : []),
+    disruptionBudget(service.name),
+    networkPolicy(service, values),
+  ];
+}

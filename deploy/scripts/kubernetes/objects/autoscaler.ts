@@ -1,0 +1,50 @@
+import type { IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
+import { digits } from '../placeholders.ts';
+import type { Service } from '../services.ts';
+import type { Values } from '../values.ts';
+import { metadataOf } from './labels.ts';
+
+/** What the edge reports as streams under way, and an adapter of the metrics API must offer per pod. */
+const openStreams = 'gateway_requests_in_flight';
+
+/** More replicas when there is more to do. Of several metrics the one that asks for most counts; one that is missing is left out. */
+export function autoscaler(service: Service, values: Values): IHorizontalPodAutoscaler {
+  const { replicas, maxReplicas } = values.services[service.key];
+  const { cpu, streamsPerEdge } = values.autoscaling;
+  return {
+    apiVersion: 'autoscaling/v2',
+    kind: 'HorizontalPodAutoscaler',
+    metadata: metadataOf(service.name),
+    spec: {
+      scaleTargetRef: {
+        apiVersion: 'apps/v1',
+        kind: service.keepsData ? 'StatefulSet' : 'Deployment',
+        name: service.name,
+      },
+      minReplicas: replicas,
+      maxReplicas,
+      metrics: [
+        ...(service.keepsData
+          ? [
+              {
+                type: 'Pods' as const,
+                pods: {
+                  metric: { name: openStreams },
+                  target: { type: 'AverageValue' as const, averageValue: digits(streamsPerEdge) },
+                },
+              },
+            ]
+          : []),
+        { type: 'Resource', resource: { name: 'cpu', target: { type: 'AverageValue', averageValue: cpu } } },
+      ],
+      // A replica that is taken away drains for as long as its longest stream: not for a moment's quiet.
+      behavior: {
+        scaleUp: { policies: [{ type: 'Percent', value: 100, periodSeconds: 30 }] },
+        scaleDown: {
+          stabilizationWindowSeconds: 600,
+          policies: [{ type: 'Pods', value: 1, periodSeconds: 120 }],
+        },
+      },
+    },
+  };
+}

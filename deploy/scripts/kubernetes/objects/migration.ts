@@ -1,0 +1,55 @@
+import type { IJob } from 'kubernetes-models/batch/v1';
+import type { Values } from '../values.ts';
+import { labelsOf, metadataOf } from './labels.ts';
+import {
+  backendAuthorities,
+  backendAuthoritiesMount,
+  commandHeap,
+  commandResources,
+  hardenedContainer,
+  hardenedPod,
+  ownImage,
+  secretVariable,
+} from './pod.ts';
+
+/**
+ * Brings the tables up to date; services of the new version wait for it. It needs a Secret and nothing else of ours: Helm runs it
+ * before there is anything else.
+ */
+export function migrationJob(values: Values): IJob {
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: metadataOf('migrate'),
+    spec: {
+      // Postgres may be away for a while. A migration has no deadline: it takes as long as it takes.
+      backoffLimit: 10,
+      template: {
+        metadata: { labels: labelsOf('migrate') },
+        spec: {
+          ...hardenedPod(values),
+          restartPolicy: 'OnFailure',
+          containers: [
+            {
+              name: 'migrate',
+              ...ownImage(values),
+              args: ['gatewayctl', 'migrate'],
+              env: [commandHeap, secretVariable('DATABASE_URL', 'gateway-database')],
+              resources: commandResources,
+              ...hardenedContainer,
+              volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }, backendAuthoritiesMount],
+            },
+          ],
+          volumes: [{ name: 'tmp', emptyDir: { sizeLimit: '64Mi' } }, backendAuthorities],
+        },
+      },
+    },
+  };
+}
+
+/** Helm runs the Job before it changes anything else, and takes away the one of the last release first. */
+export const hookAnnotations = {
+  'helm.sh/hook': 'pre-install,pre-upgrade',
+  'helm.sh/hook-weight': '0',
+  'helm.sh/hook-delete-policy': 'before-hook-creation',
+};

@@ -1,0 +1,127 @@
+import { CredentialService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { callTable } from '@gateway/rpc/call-table';
+import type {
+  INetworkPolicy,
+  INetworkPolicyEgressRule,
+  INetworkPolicyIngressRule,
+  INetworkPolicyPeer,
+} from 'kubernetes-models/networking.k8s.io/v1';
+import { type Backend, type PortName, portNumbers, type Service, type ServiceName, services } from '../services.ts';
+import type { Values } from '../values.ts';
+import { labelsOf, metadataOf } from './labels.ts';
+
+/** Callers that have pods of ours, besides the services. */
+export const operator = 'gatewayctl';
+
+/** What may reach a service, and what it may reach: the call table, its backends, and providers. */
+export function networkPolicy(service: Service, values: Values): INetworkPolicy {
+  return policy(service.name, ingressOf(service, values), [
+    nameLookups,
+    ...callsOf(service.name),
+    ...service.backends.map((backend) => toBackend(backend, values)),
+    ...(service.reachesProviders ? [toProviders(values)] : []),
+  ]);
+}
+
+/** Of pods that operators start: they call what the table says, and change accounts in the database. */
+export function operatorPolicies(values: Values): readonly INetworkPolicy[] {
+  const toDatabase = toBackend('postgres', values);
+  return [
+    policy(operator, [], [nameLookups, ...callsOf(operator), toDatabase]),
+    policy('migrate', [], [nameLookups, toDatabase]),
+  ];
+}
+
+export function policy(
+  name: string,
+  ingress: INetworkPolicyIngressRule[],
+  egress: INetworkPolicyEgressRule[],
+): INetworkPolicy {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: metadataOf(name),
+    spec: { podSelector: { matchLabels: labelsOf(name) }, policyTypes: ['Ingress', 'Egress'], ingress, egress },
+  };
+}
+
+export function podsOf(name: string): INetworkPolicyPeer {
+  return { podSelector: { matchLabels: labelsOf(name) } };
+}
+
+/** Names are looked up wherever the cluster does it: in pods, or on the node. */
+export const nameLookups: INetworkPolicyEgressRule = {
+  ports: [
+    { protocol: 'UDP', port: 53 },
+    { protocol: 'TCP', port: 53 },
+  ],
+};
+
+function ingressOf(service: Service, { networkPolicies }: Values): INetworkPolicyIngressRule[] {
+  const { clients, limiterClients, prometheus } = networkPolicies;
+  const callers = Map.groupBy(callersOf(service), ({ port }) => port);
+  return [
+    ...(service.ports.includes('public') ? [{ from: clients, ports: [tcp('public')] }] : []),
+    ...[...callers].map(([port, group]) => ({ from: group.map(({ caller }) => podsOf(caller)), ports: [tcp(port)] })),
+    ...(callsFrom('limiter-client').some(({ to }) => to === service.name)
+      ? [{ from: limiterClients, ports: [tcp('grpc')] }]
+      : []),
+    { from: prometheus, ports: [tcp('admin')] },
+  ];
+}
+
+function callersOf({ name }: Service) {
+  const callers = [...services.map((service) => service.name), operator];
+  return callers.flatMap((caller) =>
+    callsFrom(caller)
+      .filter(({ to }) => to === name)
+      .map(({ port }) => ({ caller, port })),
+  );
+}
+
+/** The peers that a caller has, by the call table. */
+function callsOf(caller: string): INetworkPolicyEgressRule[] {
+  return callsFrom(caller).map(({ to, port }) => ({ to: [podsOf(to)], ports: [tcp(port)] }));
+}
+
+interface Method {
+  readonly parent: { readonly typeName: string };
+}
+
+interface Call {
+  readonly to: ServiceName;
+  readonly port: PortName;
+}
+
+function callsFrom(caller: string): readonly Call[] {
+  const table: Readonly<Record<string, readonly Method[]>> = callTable;
+  const calls = (table[caller] ?? []).flatMap((method) =>
+    services
+      .filter((service: Service) => service.serves.some(({ typeName }) => typeName === method.parent.typeName))
+      .map(({ name }): Call => ({ to: name, port: portFor(caller, method) })),
+  );
+  return [...new Map(calls.map((call) => [`${call.to}:${call.port}`, call])).values()];
+}
+
+/** Operators call over HTTP; account secrets have a port of their own, so that it can be fenced by itself. */
+function portFor(caller: string, { parent }: Method): PortName {
+  if (caller === operator) return 'admin';
+  return parent.typeName === CredentialService.typeName ? 'credentials' : 'grpc';
+}
+
+/** Backends may be anywhere: their addresses are in Secrets. */
+function toBackend(backend: Backend, { networkPolicies }: Values): INetworkPolicyEgressRule {
+  return { ports: networkPolicies[backend] };
+}
+
+/** Anywhere but where clouds hand out the credentials of the machine. */
+function toProviders({ networkPolicies }: Values): INetworkPolicyEgressRule {
+  return {
+    to: [{ ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } }, { ipBlock: { cidr: '::/0' } }],
+    ports: networkPolicies.providers,
+  };
+}
+
+function tcp(port: PortName) {
+  return { protocol: 'TCP' as const, port: portNumbers[port] };
+}

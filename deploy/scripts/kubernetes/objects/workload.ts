@@ -1,0 +1,51 @@
+import type { IDeployment, IStatefulSet } from 'kubernetes-models/apps/v1';
+import type { Service } from '../services.ts';
+import type { Values } from '../values.ts';
+import { labelsOf, metadataOf } from './labels.ts';
+import { podTemplate, type Transport } from './pod.ts';
+
+export interface WorkloadChoices {
+  readonly transport: Transport;
+  /** Without an autoscaler the workload has its number of replicas; with one, each apply would take it back. */
+  readonly autoscaled: boolean;
+}
+
+/** What runs a service: a StatefulSet when it keeps files, else a Deployment. */
+export function workload(service: Service, values: Values, choices: WorkloadChoices): IStatefulSet | IDeployment {
+  const spec = {
+    ...(!choices.autoscaled && { replicas: values.services[service.key].replicas }),
+    minReadySeconds: 5,
+    revisionHistoryLimit: 5,
+    selector: { matchLabels: labelsOf(service.name) },
+    template: podTemplate(service, values, choices.transport),
+  };
+  if (!service.keepsData) {
+    return {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: metadataOf(service.name),
+      spec: { ...spec, strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } },
+    };
+  }
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: metadataOf(service.name),
+    spec: {
+      ...spec,
+      serviceName: service.name,
+      podManagementPolicy: 'Parallel',
+      updateStrategy: { type: 'RollingUpdate' },
+      // A claim may hold usage that no ledger has confirmed: only a person deletes it.
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+      volumeClaimTemplates: [
+        {
+          apiVersion: 'v1',
+          kind: 'PersistentVolumeClaim',
+          metadata: { name: 'data', labels: labelsOf(service.name) },
+          spec: values.services.edgeRouter.volumeClaim,
+        },
+      ],
+    },
+  };
+}

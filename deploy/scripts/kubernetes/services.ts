@@ -1,0 +1,171 @@
+import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { digits, sum } from './placeholders.ts';
+import type { Values } from './values.ts';
+
+export const portNumbers = { public: 8080, grpc: 50_051, credentials: 50_052, admin: 9090 } as const;
+export type PortName = keyof typeof portNumbers;
+
+export type ServiceName = (typeof services)[number]['name'];
+export type Backend = 'postgres' | 'redis' | 'nats';
+
+/** What there is to know of a service to run it in a cluster. */
+export interface Service {
+  readonly name: string;
+  /** Its place in the values. */
+  readonly key: keyof Values['services'];
+  readonly ports: readonly PortName[];
+  readonly serves: readonly { readonly typeName: string }[];
+  /** Settings that say where its peers are. */
+  readonly peers: Readonly<Record<string, Peer>>;
+  readonly backends: readonly Backend[];
+  /** Secrets of its own, besides the addresses of its backends: setting and Secret, whose key is the setting's name. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Whether it opens connections to the internet: to providers, or to their token endpoints. */
+  readonly reachesProviders: boolean;
+  /** Whether streams run through it: a drain waits for the longest, else for calls that take seconds. */
+  readonly carriesStreams: boolean;
+  /** Whether it keeps files, on a volume that outlives the pod. */
+  readonly keepsData: boolean;
+  readonly settings: (values: Values) => Readonly<Record<string, string>>;
+  /** What its processes need at most: a heap for each thread, and what is outside of heaps. */
+  readonly memoryMiB: (values: Values) => number;
+}
+
+interface Peer {
+  readonly service: string;
+  readonly port: PortName;
+}
+
+/** Node itself: code, stacks, buffers of sockets. */
+const nodeMiB = 192;
+/** Threads that translate large requests have heaps of their own. */
+const translationWorkers = 2;
+/** Answers that are put together, outside of the heap. */
+const adapterBuffersMiB = 256;
+/** Buffers of TLS and of compressed bodies, and the outbox's pages. */
+const edgeBuffersMiB = 320;
+
+const ofAService = {
+  ports: ['grpc', 'admin'],
+  peers: {},
+  backends: [],
+  secrets: {},
+  reachesProviders: false,
+  carriesStreams: false,
+  keepsData: false,
+  settings: () => ({}),
+} as const;
+
+const ofAnAdapter = {
+  ...ofAService,
+  serves: [AdapterService],
+  peers: {
+    POOL_BROKER_URL: { service: 'pool-broker', port: 'grpc' },
+    CREDENTIAL_URL: { service: 'pool-broker', port: 'credentials' },
+  },
+  reachesProviders: true,
+  carriesStreams: true,
+  settings: () => ({ TRANSLATION_WORKERS: String(translationWorkers) }),
+} as const;
+
+export const services = [
+  {
+    ...ofAService,
+    name: 'edge-router',
+    key: 'edgeRouter',
+    ports: ['public', 'admin'],
+    serves: [],
+    peers: {
+      IDENTITY_URL: { service: 'identity', port: 'grpc' },
+      LIMITER_URL: { service: 'limiter', port: 'grpc' },
+      POOL_BROKER_URL: { service: 'pool-broker', port: 'grpc' },
+      RESPONSES_ADAPTER_URL: { service: 'responses-adapter', port: 'grpc' },
+      MESSAGES_ADAPTER_URL: { service: 'messages-adapter', port: 'grpc' },
+      USAGE_QUERY_URL: { service: 'usage-query', port: 'grpc' },
+    },
+    backends: ['nats'],
+    carriesStreams: true,
+    keepsData: true,
+    settings: ({ services: { edgeRouter } }) => ({
+      GATEWAY_DATA: '/data',
+      BODY_MEMORY_MAX_MIB: digits(edgeRouter.bodyMemoryMiB),
+    }),
+    memoryMiB: ({ services: { edgeRouter } }) =>
+      sum(edgeRouter.heapMiB, edgeRouter.bodyMemoryMiB, edgeBuffersMiB + nodeMiB),
+  },
+  {
+    ...ofAService,
+    name: 'limiter',
+    key: 'limiter',
+    serves: [LimiterService, LimiterOperatorService],
+    peers: { USAGE_QUERY_URL: { service: 'usage-query', port: 'grpc' } },
+    backends: ['redis'],
+    memoryMiB: (values) => sum(values.services.limiter.heapMiB, nodeMiB),
+  },
+  {
+    ...ofAService,
+    name: 'pool-broker',
+    key: 'poolBroker',
+    ports: ['grpc', 'credentials', 'admin'],
+    serves: [PoolBrokerService, CredentialService],
+    backends: ['redis', 'postgres'],
+    secrets: { ACCOUNT_KEYS: 'gateway-accounts' },
+    reachesProviders: true,
+    settings: () => ({ GATEWAY_CONFIG: '/etc/gateway/config/gateway.yaml' }),
+    memoryMiB: (values) => sum(values.services.poolBroker.heapMiB, nodeMiB),
+  },
+  {
+    ...ofAnAdapter,
+    name: 'responses-adapter',
+    key: 'responsesAdapter',
+    memoryMiB: ({ services: { responsesAdapter } }) => adapterMemoryMiB(responsesAdapter.heapMiB),
+  },
+  {
+    ...ofAnAdapter,
+    name: 'messages-adapter',
+    key: 'messagesAdapter',
+    memoryMiB: ({ services: { messagesAdapter } }) => adapterMemoryMiB(messagesAdapter.heapMiB),
+  },
+  {
+    ...ofAService,
+    name: 'identity',
+    key: 'identity',
+    serves: [IdentityService],
+    backends: ['postgres'],
+    secrets: { TOKEN_HASH_KEY: 'gateway-identity' },
+    memoryMiB: (values) => sum(values.services.identity.heapMiB, nodeMiB),
+  },
+  {
+    ...ofAService,
+    name: 'usage-ingest',
+    key: 'usageIngest',
+    serves: [UsageIngestService, UsageLedgerService],
+    backends: ['postgres', 'nats'],
+    memoryMiB: (values) => sum(values.services.usageIngest.heapMiB, nodeMiB),
+  },
+  {
+    ...ofAService,
+    name: 'usage-query',
+    key: 'usageQuery',
+    serves: [UsageQueryService, UsageReportService],
+    backends: ['postgres', 'nats'],
+    memoryMiB: (values) => sum(values.services.usageQuery.heapMiB, nodeMiB),
+  },
+] as const satisfies readonly Service[];
+
+/** The setting with a backend's address, and the Secret that holds it under the setting's name. */
+export const backendSecrets: Readonly<Record<Backend, { readonly setting: string; readonly secret: string }>> = {
+  postgres: { setting: 'DATABASE_URL', secret: 'gateway-database' },
+  redis: { setting: 'REDIS_URL', secret: 'gateway-redis' },
+  nats: { setting: 'NATS_URL', secret: 'gateway-nats' },
+};
+
+function adapterMemoryMiB(heapMiB: number): number {
+  const heaps = Array.from({ length: 1 + translationWorkers }, () => heapMiB);
+  return sum(...heaps, adapterBuffersMiB + nodeMiB);
+}

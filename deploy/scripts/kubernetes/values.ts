@@ -1,0 +1,180 @@
+import { z } from 'zod';
+
+// What an operator may choose. The schema is also the Helm chart's values.schema.json, its defaults are values.yaml, and the
+// manifests for Kustomize are made with these defaults.
+
+const peers = z.array(z.record(z.string(), z.unknown())).min(1);
+const ports = z.array(z.strictObject({ protocol: z.enum(['TCP', 'UDP']), port: z.int().min(1).max(65_535) })).min(1);
+const settings = z.record(z.string().regex(/^[A-Z][A-Z0-9_]*$/), z.string());
+
+const gatewayYaml = `pools:
+  responses: { format: responses, owned_by: provider_a, base_url: "https://api.openai.com/v1" }
+  messages: { format: messages, owned_by: provider_b, base_url: "https://api.anthropic.com/v1" }
+
+classes:
+  sterk: { name: Sterk, effort: high, candidates: [responses/gpt-5.5, messages/claude-opus-4-8] }
+  snel: { name: Snel, effort: low, candidates: [responses/gpt-5.5-mini, messages/claude-haiku-4-5] }
+  claude: { name: Claude, effort: medium, candidates: [messages/claude-sonnet-5] }
+`;
+
+const prometheusPods = {
+  namespaceSelector: {},
+  podSelector: { matchLabels: { 'app.kubernetes.io/name': 'prometheus' } },
+};
+const limiterClientPods = {
+  namespaceSelector: {},
+  podSelector: { matchLabels: { 'model-gateway/limiter-client': 'true' } },
+};
+const volumeClaim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Gi' } } };
+
+export const valuesSchema = z.strictObject({
+  /** What Helm gives to a chart that is part of another one. */
+  global: z.record(z.string(), z.unknown()).optional(),
+  image: z
+    .strictObject({
+      repository: text(/^[a-z0-9][a-z0-9._\-/:]*$/, 'model-gateway').describe('One image holds every service.'),
+      tag: text(/^[\w][\w.-]{0,127}$/, '0.1.0'),
+      pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
+    })
+    .prefault({}),
+  imagePullSecrets: z
+    .array(z.strictObject({ name: z.string() }))
+    .default([])
+    .describe('Secrets with the password of the registry.'),
+  transport: z
+    .enum(['tls', 'mesh'])
+    .default('tls')
+    .describe(
+      '`tls`: the services use the certificates of <service>-tls. `mesh`: a mesh encrypts and proves who calls.',
+    ),
+  maxStreamSeconds: z
+    .int()
+    .min(1)
+    .max(86_400)
+    .default(3_600)
+    .describe('No answer lasts longer. The grace periods of the edge and the adapters follow from it.'),
+  settings: settings
+    .default({ LOG_LEVEL: 'info' })
+    .describe('Further settings of all services, by their names in docs/configuration.md.'),
+  gatewayYaml: z
+    .string()
+    .default(gatewayYaml)
+    .describe('gateway.yaml: pools, classes, and accounts that refer to variables.'),
+  autoscaling: z
+    .strictObject({
+      enabled: z.boolean().default(true).describe('Without it each service has its `replicas`.'),
+      streamsPerEdge: count(200, 'Open streams that one edge has on average.'),
+      cpu: quantity('600m').describe('What a replica uses on average. A process of Node uses one core.'),
+    })
+    .prefault({}),
+  certManager: z
+    .strictObject({ enabled: z.boolean().default(true) })
+    .prefault({})
+    .describe(
+      'Makes the Secrets <service>-tls by cert-manager; else they must be there. Nothing with `transport: mesh`.',
+    ),
+  networkPolicies: z
+    .strictObject({
+      clients: z.array(z.record(z.string(), z.unknown())).default([]).describe('Who reaches the public port. []: all.'),
+      prometheus: peers.default([prometheusPods]),
+      limiterClients: peers.default([limiterClientPods]).describe('Services of other teams that call the limiter.'),
+      postgres: ports
+        .default(tcp(5432, 6432))
+        .describe('Ports of backends and providers, outside of the cluster or in it.'),
+      redis: ports.default(tcp(6379, 26_379)),
+      nats: ports.default(tcp(4222)),
+      providers: ports.default(tcp(443)),
+    })
+    .prefault({}),
+  ingress: z
+    .strictObject({
+      enabled: z.boolean().default(false),
+      className: z.string().default('nginx'),
+      host: z.string().default('gateway.example.com'),
+      tlsSecret: z.string().default('gateway-public-tls'),
+      annotations: z.record(z.string(), z.string()).default({
+        'nginx.ingress.kubernetes.io/proxy-buffering': 'off',
+        'nginx.ingress.kubernetes.io/proxy-request-buffering': 'off',
+        'nginx.ingress.kubernetes.io/proxy-body-size': '64m',
+        'nginx.ingress.kubernetes.io/proxy-read-timeout': '3600',
+        'nginx.ingress.kubernetes.io/proxy-send-timeout': '3600',
+      }),
+    })
+    .prefault({}),
+  gatewayApi: z
+    .strictObject({
+      enabled: z.boolean().default(false),
+      host: z.string().default('gateway.example.com'),
+      parentRefs: z
+        .array(
+          z.strictObject({ name: z.string(), namespace: z.string().optional(), sectionName: z.string().optional() }),
+        )
+        .default([{ name: 'public', namespace: 'gateways' }]),
+    })
+    .prefault({}),
+  services: z
+    .strictObject({
+      edgeRouter: z
+        .strictObject({
+          ...sizes({ replicas: 3, maxReplicas: 20, heapMiB: 512, cpu: '500m' }),
+          bodyMemoryMiB: count(512, 'BODY_MEMORY_MAX_MIB: request bodies that one edge holds.', 64),
+          volumeClaim: z.record(z.string(), z.unknown()).default(volumeClaim).describe('Of the outbox.'),
+        })
+        .prefault({}),
+      limiter: service({ replicas: 2, maxReplicas: 10, heapMiB: 256, cpu: '250m' }),
+      poolBroker: service({ replicas: 2, maxReplicas: 6, heapMiB: 256, cpu: '250m' }),
+      responsesAdapter: service({ replicas: 2, maxReplicas: 20, heapMiB: 384, cpu: '250m' }),
+      messagesAdapter: service({ replicas: 2, maxReplicas: 20, heapMiB: 384, cpu: '250m' }),
+      identity: service({ replicas: 2, maxReplicas: 6, heapMiB: 192, cpu: '100m' }),
+      usageIngest: service({ replicas: 2, maxReplicas: 6, heapMiB: 256, cpu: '100m' }),
+      usageQuery: service({ replicas: 2, maxReplicas: 6, heapMiB: 256, cpu: '100m' }),
+    })
+    .prefault({})
+    .describe('Memory follows from `heapMiB`; a process of Node uses one core and a little more.'),
+});
+
+/** values.schema.json: the draft that every Helm 3 reads. */
+export const valuesJsonSchema = z.toJSONSchema(valuesSchema, { io: 'input', target: 'draft-7' });
+
+export type Values = z.output<typeof valuesSchema>;
+
+export const defaultValues: Values = valuesSchema.parse({});
+
+interface Sizes {
+  readonly replicas: number;
+  readonly maxReplicas: number;
+  readonly heapMiB: number;
+  readonly cpu: string;
+}
+
+function service(usual: Sizes) {
+  return z.strictObject(sizes(usual)).prefault({});
+}
+
+function sizes({ replicas, maxReplicas, heapMiB, cpu }: Sizes) {
+  return {
+    replicas: count(replicas, 'At least; without autoscaling, exactly.'),
+    maxReplicas: count(maxReplicas),
+    heapMiB: count(heapMiB, undefined, 64),
+    cpuRequest: quantity(cpu),
+    cpuLimit: quantity('2'),
+    settings: settings.default({}),
+  };
+}
+
+function text(pattern: RegExp, usual: string) {
+  return z.string().regex(pattern).default(usual);
+}
+
+function quantity(usual: string) {
+  return text(/^[0-9]+(\.[0-9]+)?m?$/, usual);
+}
+
+function count(usual: number, description?: string, least = 1) {
+  const number = z.int().min(least).max(1_000_000).default(usual);
+  return description === undefined ? number : number.describe(description);
+}
+
+function tcp(...numbers: readonly number[]) {
+  return numbers.map((port) => ({ protocol: 'TCP' as const, port }));
+}

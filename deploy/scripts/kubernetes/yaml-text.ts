@@ -1,0 +1,34 @@
+import { Document, isPair, isScalar, type Scalar, visit } from 'yaml';
+import { hasPlaceholder } from './placeholders.ts';
+
+/** The objects as the documents of one file. */
+export function yamlOf(objects: readonly object[]): string {
+  return objects.map((object) => documentText(object)).join('---\n');
+}
+
+/** Puts what a file is before its text. */
+export function withHeader(text: string): string {
+  return `# Written by \`npm run generate:kubernetes\` from deploy/scripts/kubernetes. Change it there.\n${text}`;
+}
+
+/** @param commentOf what is written before a member, by the names that lead to it. */
+export function documentText(object: object, commentOf?: (names: readonly string[]) => string | undefined): string {
+  // What appears twice is written twice: anchors are harder to read than what they spare.
+  const document = new Document(object, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar(_, node) {
+      if (mustBeQuoted(node)) node.type = 'QUOTE_DOUBLE';
+    },
+    Pair(_, { key }, path) {
+      const parents = path.filter(isPair).map((pair) => String(pair.key));
+      const comment = commentOf?.([...parents, String(key)]);
+      if (comment !== undefined && isScalar(key)) key.commentBefore = ` ${comment}`;
+    },
+  });
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Placeholders are found by their quotes; words that older readers of YAML take for true and false are texts. */
+function mustBeQuoted({ value }: Scalar): boolean {
+  return typeof value === 'string' && (hasPlaceholder(value) || /^(on|off|yes|no|y|n)$/i.test(value));
+}
