@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { backendText, type Environment, EnvReader } from '@gateway/config';
+import { backendText, ConfigError, type Environment, EnvReader } from '@gateway/config';
 import { type GatewayDatabase, migrate } from '@gateway/database';
 import { databaseUrl } from '@gateway/database/database-url';
 import { type IdentityConfig, readIdentityConfig } from '@gateway/identity/config';
@@ -31,6 +31,15 @@ export async function migrateGatewayDatabase(env: Environment) {
   }
   await using database = await openGatewayDatabase(env);
   return { applied: await migrate(database.handle), description: database.description };
+}
+
+/** Waits until another process has brought the tables of DATABASE_URL up to date, and changes nothing. */
+export async function waitForMigration(env: Environment, note: (text: string) => void) {
+  const url = readDatabaseUrl(env);
+  if (url === undefined) throw new ConfigError(['DATABASE_URL is not set. It names the database that is waited for.']);
+  const { waitForPostgresMigration } = await import('@gateway/database/postgres');
+  await waitForPostgresMigration(url, note);
+  return { applied: [], description: descriptionOf(url) };
 }
 
 /** The keys of the stored token hashes: TOKEN_HASH_KEY, else the one kept beside the embedded database. */

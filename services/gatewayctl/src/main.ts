@@ -51,9 +51,10 @@ function startCommand(env: Environment): Command {
 function migrateCommand(env: Environment): Command {
   return new Command('migrate')
     .description('Bring the tables up to date: those of DATABASE_URL, or of the embedded database in GATEWAY_DATA.')
-    .action(async () => {
-      const { migrateGatewayDatabase } = await import('@gateway/all-in-one/gateway-database');
-      const { applied, description } = await migrateGatewayDatabase(env);
+    .option('--wait', 'change nothing: wait until another process has brought them up to date')
+    .action(async ({ wait }: { readonly wait?: true }) => {
+      const { migrateGatewayDatabase, waitForMigration } = await import('@gateway/all-in-one/gateway-database');
+      const { applied, description } = await (wait ? waitForMigration(env, note) : migrateGatewayDatabase(env));
       for (const name of applied) note(`applied ${name}`);
       note(`${description} is up to date`);
     });

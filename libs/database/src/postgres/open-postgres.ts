@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { backendText, unreachableText } from '@gateway/config';
 import { Kysely, PostgresAdapter, PostgresDialect, type QueryExecutorProvider, sql } from 'kysely';
 import { type CustomTypesConfig, types } from 'pg';
-import { lockMigrations, migrate } from '../migrate.ts';
+import { lockMigrations, migrate, pendingMigrations } from '../migrate.ts';
 import type { Database, GatewayDatabase } from '../schema.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { answerGraceMs, PostgresConnections } from './postgres-connections.ts';
@@ -43,6 +44,24 @@ export async function migratePostgres(url: string): Promise<readonly string[]> {
   await using database = openPostgres(url, { applicationName: 'gateway-migrate', statementTimeoutMs: 0 });
   await reachPostgres(database, url);
   return await migrate(database);
+}
+
+/** Waits until another process has migrated the database behind a URL; for a server that is away, too. Says what it waits for. */
+export async function waitForPostgresMigration(url: string, note: (text: string) => void): Promise<void> {
+  await using database = openPostgres(url, { applicationName: 'gateway-migrate', maxConnections: 1 });
+  const reasonToWait = async () => {
+    await reachPostgres(database, url);
+    const pending = await pendingMigrations(database);
+    return pending.length === 0 ? undefined : `${pending.length} migrations have not run, ${pending[0]} first`;
+  };
+  for (let last: string | undefined; ; await sleep(1_000)) {
+    const reason = await reasonToWait().catch((thrown: unknown) =>
+      thrown instanceof Error ? thrown.message : String(thrown),
+    );
+    if (reason === undefined) return;
+    if (reason !== last) note(`waiting: ${reason}`);
+    last = reason;
+  }
 }
 
 /** Makes sure that the Postgres of DATABASE_URL can be worked with. @throws an error that names it, and says what to do. */
