@@ -1,0 +1,79 @@
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { podsIn } from './__fixtures__/pods.ts';
+import { type Rendered, renderFile, renderFolder } from './__fixtures__/rendered.ts';
+import { services } from './services.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+/** Read by Node itself. */
+const nodesOwn = ['NODE_OPTIONS'];
+
+describe.each(['overlays/production', 'overlays/development'])('%s', (overlay) => {
+  let objects: readonly Rendered[];
+  const settingsOf = new Map<string, ReadonlySet<string>>();
+
+  beforeAll(async () => {
+    objects = [...(await renderFolder(overlay)), ...(await renderFile('examples/gatewayctl-tls.yaml'))];
+    for (const name of [...services.map((service) => service.name), 'gatewayctl']) {
+      settingsOf.set(name, await settingsReadBy(name));
+    }
+  });
+
+  it('sets nothing that the service does not read', () => {
+    const own = podsIn(objects).filter(({ owner }) => settingsOf.has(owner));
+    expect(own).toHaveLength(services.length + 1);
+    for (const { owner, spec } of own) {
+      const names = spec.containers.flatMap(({ env }) => env.map(({ name }) => name));
+      expect(names.length).toBeGreaterThan(4);
+      expect(
+        names.filter((name) => !nodesOwn.includes(name) && !settingsOf.get(owner)?.has(name)),
+        owner,
+      ).toEqual([]);
+    }
+  });
+
+  it('has no setting in a ConfigMap that no service reads', () => {
+    const all = new Set([...settingsOf.values()].flatMap((names) => [...names]));
+    const maps = objects.filter(({ kind, name }) => kind === 'ConfigMap' && name.endsWith('-settings'));
+    expect(maps).toHaveLength(services.length + 1);
+    const ofGatewayYaml = /\$\{(\w+)\}/g;
+    const named = JSON.stringify(objects.find(({ name }) => name === 'gateway-config')?.document).matchAll(
+      ofGatewayYaml,
+    );
+    const known = new Set([...all, ...[...named].map(([, name]) => name)]);
+    const keys = maps.flatMap(({ document }) =>
+      Object.keys(z.looseObject({ data: z.looseObject({}) }).parse(document).data),
+    );
+    expect(keys.filter((key) => !known.has(key))).toEqual([]);
+  });
+});
+
+it('the metric that edges are scaled on is one that they have', async () => {
+  const [edge] = (await renderFile('autoscaling/autoscalers.yaml')).filter(({ name }) => name === 'edge-router');
+  const metrics = [...JSON.stringify(edge?.document).matchAll(/"metric":\{"name":"(\w+)"\}/g)].map(([, name]) => name);
+  expect(metrics).toHaveLength(1);
+  expect(await readFile(join(root, 'services/edge-router/src/events.ts'), 'utf8')).toContain(`name: '${metrics[0]}'`);
+});
+
+/**
+ * The names of settings in the code of a service and of the libraries. Those of the transport between services come with
+ * the libraries that carry it.
+ */
+async function settingsReadBy(service: string): Promise<ReadonlySet<string>> {
+  // The command line is made of all services.
+  const folder = service === 'gatewayctl' ? '*' : service;
+  const paths = await Array.fromAsync(glob([`services/${folder}/src/**/*.ts`, 'libs/*/src/**/*.ts'], { cwd: root }));
+  const sources = paths.filter((path) => !/\.test\.ts$|__fixtures__|\/(testkit|simulator)\//.test(path));
+  const texts = await Promise.all(sources.map((path) => readFile(join(root, path), 'utf8')));
+  const names = texts.flatMap((text) =>
+    [...text.matchAll(/'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)'/g)].map(([, name = '']) => name),
+  );
+  return new Set([...names, ...namesOfTransport]);
+}
+
+const namesOfTransport = [
+  ...['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE', 'ALLOW_PLAINTEXT', 'CREDENTIAL_PORT', 'CREDENTIAL_URL'],
+];
