@@ -73,11 +73,12 @@ export default defineConfig({
         },
       },
       {
-        // Some of them read every file of the tree, which takes its time on a busy machine.
+        // Some of them read every file of the tree, which takes its time on a busy machine; kubectl may have to be downloaded.
         test: {
           name: 'structure',
           include: ['test-e2e/structure/*.test.ts', 'deploy/scripts/**/*.test.ts'],
           testTimeout: 60_000,
+          hookTimeout: 240_000,
           ...eachOnItsOwn,
         },
       },
