@@ -58,6 +58,27 @@ it('the metric that edges are scaled on is one that they have', async () => {
   expect(await readFile(join(root, 'services/edge-router/src/events.ts'), 'utf8')).toContain(`name: '${metrics[0]}'`);
 });
 
+it('the guide names every Secret that pods refer to, with its keys', async () => {
+  const guide = await readFile(join(root, 'docs/operate/kubernetes.md'), 'utf8');
+  const rows = guide.split('\n').filter((line) => line.startsWith('| `'));
+  const pods = podsIn(await renderFolder('overlays/production'));
+  const references = pods.flatMap(({ spec }) => [
+    ...[...spec.initContainers, ...spec.containers].flatMap(({ env, envFrom }) => [
+      ...env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []),
+      ...envFrom.flatMap(({ secretRef }) => (secretRef === undefined ? [] : { name: secretRef.name, key: '' })),
+    ]),
+    ...spec.volumes.flatMap(({ secret }) => (secret === undefined ? [] : { name: secret.secretName, key: '' })),
+  ]);
+  expect(references.length).toBeGreaterThan(20);
+  for (const { name, key } of references) {
+    const documented = name.endsWith('-tls') ? '<service>-tls' : name;
+    expect(
+      rows.some((row) => row.startsWith(`| \`${documented}\``) && row.includes(key)),
+      `${name} ${key}`,
+    ).toBe(true);
+  }
+});
+
 /**
  * The names of settings in the code of a service and of the libraries. Those of the transport between services come with
  * the libraries that carry it.

@@ -45,7 +45,11 @@ export function operatorPod(values: Values, transport: Transport): IPod {
             secretVariable('ACCOUNT_KEYS', 'gateway-accounts'),
             { name: 'GATEWAY_CONFIG', value: '/etc/gateway/config/gateway.yaml' },
           ],
-          envFrom: [{ secretRef: { name: 'gateway-providers', optional: true } }],
+          // What gateway.yaml refers to.
+          envFrom: [
+            { configMapRef: { name: 'pool-broker-settings' } },
+            { secretRef: { name: 'gateway-providers', optional: true } },
+          ],
           resources: commandResources,
           ...hardenedContainer,
           volumeMounts: [
