@@ -76,7 +76,19 @@ describe('the network policies', () => {
     },
   );
 
-  it('let the metrics of every service be collected, and nobody but clients reach the public port', async () => {
+  it('and settings give every service the addresses of the peers that the call table gives it, and no others', () => {
+    const addresses = services.flatMap((service) =>
+      Object.values<{ readonly service: string; readonly port: keyof typeof portNumbers }>(service.peers).map(
+        (peer) => `${peer.service}:${portNumbers[peer.port]} from ${service.name}`,
+      ),
+    );
+    const ofServices = connectionsOfTheCallTable().filter((text) =>
+      services.some(({ name }) => text.endsWith(` from ${name}`)),
+    );
+    expect(addresses.toSorted()).toEqual(ofServices);
+  });
+
+  it('let the metrics of every service be collected, and leave only the public port open', async () => {
     const policies = (await renderFolder('overlays/production')).filter(({ kind }) => kind === 'NetworkPolicy');
     const metrics = connectionsOf(policies, 'ingress').filter((text) => text.endsWith(' from prometheus'));
     expect(metrics.toSorted()).toEqual(services.map(({ name }) => `${name}:9090 from prometheus`).toSorted());

@@ -95,7 +95,7 @@ export const certificateSettings: readonly IEnvVar[] = [
 export const certificatesMount: IVolumeMount = { name: 'tls', mountPath: certificatesFolder, readOnly: true };
 
 export function certificatesOf(name: string): IVolume {
-  // Octal 440, so that the group of the pod can read the key and nobody else.
+  // Octal 440: the group of the pod reads the key, and no other user can.
   return { name: 'tls', secret: { secretName: `${name}-tls`, defaultMode: 0o440 } };
 }
 
