@@ -13,6 +13,9 @@ import { labelsOf, metadataOf } from './labels.ts';
 /** Callers that have pods of ours, besides the services. */
 export const operator = 'gatewayctl';
 
+/** Services of other teams. */
+const limiterClient = 'limiter-client';
+
 /** What may reach a service, and what it may reach: the call table, its backends, and providers. */
 export function networkPolicy(service: Service, values: Values): INetworkPolicy {
   return policy(service.name, ingressOf(service, values), [
@@ -63,15 +66,16 @@ function ingressOf(service: Service, { networkPolicies }: Values): INetworkPolic
   return [
     ...(service.ports.includes('public') ? [{ from: clients, ports: [tcp('public')] }] : []),
     ...[...callers].map(([port, group]) => ({ from: group.map(({ caller }) => podsOf(caller)), ports: [tcp(port)] })),
-    ...(callsFrom('limiter-client').some(({ to }) => to === service.name)
+    ...(callsFrom(limiterClient).some(({ to }) => to === service.name)
       ? [{ from: limiterClients, ports: [tcp('grpc')] }]
       : []),
     { from: prometheus, ports: [tcp('admin')] },
   ];
 }
 
+/** Callers are known by the labels of their pods; those of other teams have another label, and any name. */
 function callersOf({ name }: Service) {
-  const callers = [...services.map((service) => service.name), operator];
+  const callers = Object.keys(callTable).filter((caller) => caller !== limiterClient);
   return callers.flatMap((caller) =>
     callsFrom(caller)
       .filter(({ to }) => to === name)
