@@ -1,4 +1,4 @@
-import { callTable } from '@gateway/rpc/call-table';
+import { callTable, openToAll } from '@gateway/rpc/call-table';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Rendered, renderFolder } from './__fixtures__/rendered.ts';
@@ -42,7 +42,8 @@ function connectionsOf(policies: readonly Rendered[], direction: 'ingress' | 'eg
 function connectionsOfTheCallTable(): readonly string[] {
   const served: readonly { readonly name: string; readonly serves: readonly { readonly typeName: string }[] }[] =
     services;
-  const calls = Object.entries(callTable).flatMap(([caller, methods]) =>
+  const callers = Object.entries({ ...callTable, 'limiter-client': openToAll });
+  const calls = callers.flatMap(([caller, methods]) =>
     methods.flatMap(({ parent: { typeName } }) => {
       const callees = served.filter(({ serves }) => serves.some((contract) => contract.typeName === typeName));
       expect(callees.length, `${typeName} is served`).toBeGreaterThan(0);
@@ -60,7 +61,7 @@ describe('the network policies', () => {
       const policies = (await renderFolder(overlay)).filter(({ kind }) => kind === 'NetworkPolicy');
       const expected = connectionsOfTheCallTable();
       expect(expected.length).toBeGreaterThan(12);
-      const ownNames = [...Object.keys(callTable), ...services.map(({ name }) => name)].filter(
+      const ownNames = [...Object.keys(callTable), 'limiter-client', ...services.map(({ name }) => name)].filter(
         (name) => name !== 'prometheus',
       );
       const among = (connections: readonly string[]) =>

@@ -79,10 +79,7 @@ it('the guide names every Secret that pods refer to, with its keys', async () =>
   }
 });
 
-/**
- * The names of settings in the code of a service and of the libraries. Those of the transport between services come with
- * the libraries that carry it.
- */
+/** The names of settings in the code of a service and of the libraries. */
 async function settingsReadBy(service: string): Promise<ReadonlySet<string>> {
   // The command line is made of all services.
   const folder = service === 'gatewayctl' ? '*' : service;
@@ -92,9 +89,5 @@ async function settingsReadBy(service: string): Promise<ReadonlySet<string>> {
   const names = texts.flatMap((text) =>
     [...text.matchAll(/'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)'/g)].map(([, name = '']) => name),
   );
-  return new Set([...names, ...namesOfTransport]);
+  return new Set(names);
 }
-
-const namesOfTransport = [
-  ...['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE', 'ALLOW_PLAINTEXT', 'CREDENTIAL_PORT', 'CREDENTIAL_URL'],
-];

@@ -1,5 +1,5 @@
 import { CredentialService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { callTable } from '@gateway/rpc/call-table';
+import { callTable, openToAll } from '@gateway/rpc/call-table';
 import type {
   INetworkPolicy,
   INetworkPolicyEgressRule,
@@ -12,9 +12,6 @@ import { labelsOf, metadataOf } from './labels.ts';
 
 /** Callers that have pods of ours, besides the services. */
 export const operator = 'gatewayctl';
-
-/** Services of other teams. */
-const limiterClient = 'limiter-client';
 
 /** What may reach a service, and what it may reach: the call table, its backends, and providers. */
 export function networkPolicy(service: Service, values: Values): INetworkPolicy {
@@ -66,17 +63,14 @@ function ingressOf(service: Service, { networkPolicies }: Values): INetworkPolic
   return [
     ...(service.ports.includes('public') ? [{ from: clients, ports: [tcp('public')] }] : []),
     ...[...callers].map(([port, group]) => ({ from: group.map(({ caller }) => podsOf(caller)), ports: [tcp(port)] })),
-    ...(callsFrom(limiterClient).some(({ to }) => to === service.name)
-      ? [{ from: limiterClients, ports: [tcp('grpc')] }]
-      : []),
+    ...(openToAll.some((method) => serves(service, method)) ? [{ from: limiterClients, ports: [tcp('grpc')] }] : []),
     { from: prometheus, ports: [tcp('admin')] },
   ];
 }
 
 /** Callers are known by the labels of their pods; those of other teams have another label, and any name. */
 function callersOf({ name }: Service) {
-  const callers = Object.keys(callTable).filter((caller) => caller !== limiterClient);
-  return callers.flatMap((caller) =>
+  return Object.keys(callTable).flatMap((caller) =>
     callsFrom(caller)
       .filter(({ to }) => to === name)
       .map(({ port }) => ({ caller, port })),
@@ -101,10 +95,14 @@ function callsFrom(caller: string): readonly Call[] {
   const table: Readonly<Record<string, readonly Method[]>> = callTable;
   const calls = (table[caller] ?? []).flatMap((method) =>
     services
-      .filter((service: Service) => service.serves.some(({ typeName }) => typeName === method.parent.typeName))
+      .filter((service: Service) => serves(service, method))
       .map(({ name }): Call => ({ to: name, port: portFor(caller, method) })),
   );
   return [...new Map(calls.map((call) => [`${call.to}:${call.port}`, call])).values()];
+}
+
+function serves({ serves: served }: Service, { parent }: Method): boolean {
+  return served.some(({ typeName }) => typeName === parent.typeName);
 }
 
 /** Operators call over HTTP; account secrets have a port of their own, so that it can be fenced by itself. */
